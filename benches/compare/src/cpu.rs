@@ -13,10 +13,11 @@ pub(crate) struct Cost {
 
 impl Cost {
     /// Seconds for each message beyond those of a trial. Both runs start and end the same processes, so that only what
-    /// messages cost is left. `None` if they are too few to tell.
+    /// messages cost is left. `None` if that is too little to tell.
     pub(crate) fn of_message(self, trial: Self) -> Option<f64> {
         let messages = self.messages.checked_sub(trial.messages).filter(|messages| *messages > 0)?;
-        Some((self.seconds - trial.seconds).max(0.0) / messages as f64)
+        let seconds = self.seconds - trial.seconds;
+        (seconds > 0.0).then_some(seconds / messages as f64)
     }
 }
 
@@ -39,7 +40,7 @@ mod tests {
     fn what_a_message_costs_leaves_out_what_the_trial_cost_too() {
         let trial = Cost { seconds: 0.25, messages: 100 };
         for (seconds, messages, expected) in
-            [(1.25, 1_000_100, Some(1e-6)), (0.2, 1100, Some(0.0)), (1.0, 100, None), (1.0, 50, None)]
+            [(1.25, 1_000_100, Some(1e-6)), (0.2, 1100, None), (1.0, 100, None), (1.0, 50, None)]
         {
             assert_eq!(Cost { seconds, messages }.of_message(trial), expected, "{messages}");
         }
