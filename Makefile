@@ -38,8 +38,8 @@ help:
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
 	@echo "make lint       formats, lints, licences, drift of generated files"
-	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md"
-	@echo "make bench-quick  the side-by-side only, short, printed and not written anywhere"
+	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md and its picture"
+	@echo "make bench-quick  the rows of the side-by-side that tell most, in under three minutes, printed and not written anywhere (COMPARE_FLAGS='--congestion reno': with another TCP congestion control)"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
 	@echo "make generated-files  makes docs/logs.md, lnetctl's manual pages (docs/man) and completions/ anew"
@@ -112,7 +112,7 @@ COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf \
 bench: compare-programs
 	cargo bench --workspace
 	cargo run --release --package lnet-sim --example scale
-	$(COMPARE) --write docs/performance.md
+	$(COMPARE) $(COMPARE_FLAGS) --write docs/performance.md
 
 # One or some of them: FAILOVER=cable,reset
 .PHONY: failover
@@ -150,7 +150,7 @@ valgrind:
 	env $(RUNNER)="$(MEMCHECK)" cargo test --package socklnd --test endings --quiet
 
 bench-quick: compare-programs
-	$(COMPARE) --quick
+	$(COMPARE) --quick $(COMPARE_FLAGS)
 
 .PHONY: compare-programs
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
