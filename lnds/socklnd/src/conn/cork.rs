@@ -13,17 +13,24 @@ const MAX_RECEIVED: u32 = 16;
 const MAX_TIME: Duration = Duration::from_micros(50);
 
 thread_local! {
-    /// What the thread has corked; `None` while it does not parse.
-    static CORKED: RefCell<Option<Corked>> = const { RefCell::new(None) };
+    static CORKED: RefCell<Corked> = const { RefCell::new(Corked::none()) };
 }
 
-#[derive(Default)]
+/// What the thread has corked.
 struct Corked {
+    /// Whether it parses.
+    parsing: bool,
     connections: Vec<Arc<Connection>>,
-    /// When the first of them was.
+    /// When the first of them was corked.
     since: Option<Instant>,
     /// Messages received since then.
     received: u32,
+}
+
+impl Corked {
+    const fn none() -> Self {
+        Self { parsing: false, connections: Vec::new(), since: None, received: 0 }
+    }
 }
 
 /// From when it is made until it is dropped, what the thread sends waits for [`flush`].
@@ -34,33 +41,27 @@ pub(super) struct Cork {
 
 impl Cork {
     pub(super) fn new() -> Self {
-        let nested = CORKED.with_borrow_mut(|corked| {
-            let nested = corked.is_some();
-            corked.get_or_insert_default();
-            nested
-        });
-        Self { nested }
+        Self { nested: CORKED.with_borrow_mut(|corked| std::mem::replace(&mut corked.parsing, true)) }
     }
 }
 
 impl Drop for Cork {
     fn drop(&mut self) {
         if !self.nested {
-            let corked = CORKED.take();
-            uncork(corked.unwrap_or_default());
+            CORKED.with_borrow_mut(|corked| corked.parsing = false);
+            flush();
         }
     }
 }
 
 /// Whether a message on `connection`, of which the thread has become the writer, waits for [`flush`].
 pub(super) fn hold(connection: &Arc<Connection>) -> bool {
-    CORKED.with_borrow_mut(|corked| match corked {
-        Some(corked) => {
+    CORKED.with_borrow_mut(|corked| {
+        if corked.parsing {
             corked.since.get_or_insert_with(Instant::now);
             corked.connections.push(Arc::clone(connection));
-            true
         }
-        None => false,
+        corked.parsing
     })
 }
 
@@ -79,16 +80,19 @@ pub(super) fn on_received() {
 
 fn flush_if(is_due: impl Fn(&mut Corked) -> bool) {
     let due = CORKED.with_borrow_mut(|corked| {
-        let corked = corked.as_mut().filter(|corked| !corked.connections.is_empty())?;
-        is_due(corked).then(|| std::mem::take(corked))
+        let is_due = !corked.connections.is_empty() && is_due(corked);
+        is_due.then(|| {
+            (corked.since, corked.received) = (None, 0);
+            std::mem::take(&mut corked.connections)
+        })
     });
-    if let Some(due) = due {
-        uncork(due);
-    }
-}
-
-fn uncork(corked: Corked) {
-    for connection in corked.connections {
-        connection.write_queue();
-    }
+    let Some(mut due) = due else { return };
+    // Writing ends messages, whose handlers may send: the thread is not to be found in the list meanwhile.
+    due.drain(..).for_each(|connection| connection.write_queue());
+    // Its memory is used again.
+    CORKED.with_borrow_mut(|corked| {
+        if corked.connections.capacity() == 0 {
+            corked.connections = due;
+        }
+    });
 }

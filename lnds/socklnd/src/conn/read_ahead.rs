@@ -12,40 +12,47 @@ thread_local! {
     static BUFFER: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
 }
 
+/// So much memory a connection at rest keeps for them: more than a head.
+const KEPT_SIZE: usize = 256;
+
 /// Bytes received and not yet looked at.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
-    /// The thread's buffer while it receives; otherwise exactly what is left.
-    bytes: Box<[u8]>,
+    /// The thread's buffer while it receives.
+    buffer: Box<[u8]>,
     start: usize,
     end: usize,
+    /// What is left between turns.
+    kept: Vec<u8>,
 }
 
 impl ReadAhead {
     /// The calling thread begins to receive: until [`ReadAhead::end_turn`] there is space.
     pub(crate) fn begin_turn(&mut self) {
-        let buffer = BUFFER.take().unwrap_or_else(|| vec![0; BUFFER_SIZE].into());
-        let kept = std::mem::replace(&mut self.bytes, buffer);
-        if self.start < self.end {
-            let kept = kept.get(self.start..self.end).unwrap_or_default();
-            let fits = kept.len().min(self.bytes.len());
-            if let (Some(to), Some(from)) = (self.bytes.get_mut(..fits), kept.get(..fits)) {
-                to.copy_from_slice(from);
-            }
-            (self.start, self.end) = (0, fits);
+        self.buffer = BUFFER.take().unwrap_or_else(|| vec![0; BUFFER_SIZE].into());
+        if let Some(to) = self.buffer.get_mut(..self.kept.len()) {
+            to.copy_from_slice(&self.kept);
+            (self.start, self.end) = (0, self.kept.len());
         }
+        self.kept.clear();
     }
 
     /// The thread leaves, and takes its buffer along.
     pub(crate) fn end_turn(&mut self) {
-        let kept = self.bytes().into();
-        let buffer = std::mem::replace(&mut self.bytes, kept);
-        (self.start, self.end) = (0, self.bytes.len());
-        BUFFER.set(Some(buffer));
+        let left = self.buffer.get(self.start..self.end).unwrap_or_default();
+        if left.len() <= KEPT_SIZE {
+            self.kept.shrink_to(KEPT_SIZE);
+        }
+        self.kept.extend_from_slice(left);
+        (self.start, self.end) = (0, 0);
+        BUFFER.set(Some(std::mem::take(&mut self.buffer)));
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.bytes.get(self.start..self.end).unwrap_or_default()
+        match self.kept.as_slice() {
+            [] => self.buffer.get(self.start..self.end).unwrap_or_default(),
+            kept => kept,
+        }
     }
 
     pub(crate) fn consume(&mut self, n: usize) {
@@ -58,15 +65,15 @@ impl ReadAhead {
     /// Where to read to, until there are `limit` bytes; after that comes [`ReadAhead::filled`].
     pub(crate) fn space(&mut self, limit: usize) -> &mut [u8] {
         if self.start > 0 {
-            self.bytes.copy_within(self.start..self.end, 0);
+            self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
-        let limit = limit.clamp(self.end, self.bytes.len());
-        self.bytes.get_mut(self.end..limit).unwrap_or_default()
+        let limit = limit.clamp(self.end, self.buffer.len());
+        self.buffer.get_mut(self.end..limit).unwrap_or_default()
     }
 
     pub(crate) fn filled(&mut self, n: usize) {
-        self.end = (self.end + n).min(self.bytes.len());
+        self.end = (self.end + n).min(self.buffer.len());
     }
 }
 
@@ -101,7 +108,7 @@ mod tests {
             buffer.filled(received.len());
             buffer.consume(consumed);
             buffer.end_turn();
-            assert_eq!((buffer.bytes(), buffer.bytes.len()), (left.as_bytes(), left.len()));
+            assert_eq!((buffer.bytes(), buffer.kept.capacity() <= KEPT_SIZE), (left.as_bytes(), true));
         }
     }
 
