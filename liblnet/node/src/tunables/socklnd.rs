@@ -127,7 +127,8 @@ pub(super) const SOCKLND: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_CONGESTION",
-        help: "the TCP congestion control of all connections, one of those in /proc/sys/net/ipv4/tcp_allowed_congestion_control                (the system's own)",
+        help: "the TCP congestion control of all connections, of those that /proc/sys/net/ipv4/tcp_allowed_congestion_control \
+               lists (the system's own)",
         set: |config, text| {
             config.socklnd.congestion = Some(text.to_owned());
             Ok(())
