@@ -1,0 +1,231 @@
+//! Runs a number of operations between two nodes of this process, on one thread, without sockets: the path of a
+//! message through the core, for programs that count instructions. Prints nothing.
+//!
+//! ```text
+//! message-path put|get LOCAL_NIS PEER_NIS OPERATIONS
+//! message-path header OPERATIONS
+//! ```
+//!
+//! `put` is a PUT of 8 bytes with its ACK, `get` a GET of 8 bytes with its REPLY, each with all its events polled;
+//! `header` encodes and decodes the header of a message. The payload is not copied, as drivers copy it.
+//!
+//! The driver keeps what it is given to send, and lets it arrive when it is told to: as from a network, no message
+//! arrives within the call that sends it. The clock stands still.
+#![forbid(unsafe_code)]
+
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
+use lnet_core::{
+    Core, CoreConfig, EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
+    MdSpec, Message, Ni, NiTunables, Target,
+};
+use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};
+use std::collections::{BTreeMap, VecDeque};
+use std::error::Error;
+use std::hint::black_box;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+const PORTAL: u32 = 9;
+const MATCH_BITS: u64 = 7;
+const LEN: u32 = 8;
+/// First addresses of the two nodes. The high byte is the number of the node.
+const LOCAL: u32 = 0x0000_0001;
+const PEER: u32 = 0x0100_0001;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["header", operations] => encode_and_decode(operations.parse()?),
+        [operation @ ("put" | "get"), local_nis, peer_nis, operations] => {
+            let pair = Pair::new(local_nis.parse()?, peer_nis.parse()?)?;
+            let run = if operation == "put" { Pair::put } else { Pair::get };
+            for _ in 0..operations.parse::<u64>()? {
+                run(&pair)?;
+            }
+            pair.shutdown();
+            Ok(())
+        }
+        _ => Err("usage: put|get LOCAL_NIS PEER_NIS OPERATIONS | header OPERATIONS".into()),
+    }
+}
+
+fn encode_and_decode(operations: u64) -> Result<(), Box<dyn Error>> {
+    let body = Body::Put { ack: None, match_bits: MATCH_BITS, hdr_data: 0, portal: PORTAL, offset: 0 };
+    let (dest_pid, src_pid) = (Pid::LUSTRE, Pid::LUSTRE);
+    let header =
+        Header { dest_nid: nid(PEER), src_nid: nid(LOCAL), dest_pid, src_pid, payload_length: LEN, body };
+    for _ in 0..operations {
+        let bytes = black_box(&header).encode().ok_or("a header that has no wire form")?;
+        black_box(Header::decode(black_box(&bytes)))?;
+    }
+    Ok(())
+}
+
+/// Two nodes on one network.
+struct Pair {
+    network: Arc<Network>,
+    local: Arc<Core>,
+    peer: Arc<Core>,
+    local_eq: EqHandle,
+    peer_eq: EqHandle,
+    /// The local node's MD for its requests.
+    md: MdHandle,
+    _memory: Box<[u8; LEN as usize]>,
+}
+
+impl Pair {
+    fn new(local_nis: u32, peer_nis: u32) -> Result<Self, Errno> {
+        let network = Arc::new(Network::default());
+        let local = node(&network, LOCAL, local_nis, 1)?;
+        let peer = node(&network, PEER, peer_nis, 2)?;
+        add_peer(&local, PEER, peer_nis)?;
+        add_peer(&peer, LOCAL, local_nis)?;
+
+        let memory = Box::new([0; LEN as usize]);
+        let (local_eq, peer_eq) = (local.eq_alloc(16, None)?, peer.eq_alloc(16, None)?);
+        let at = memory.as_ptr() as usize;
+        let (requests, requests_memory) = descriptor(at, MdOptions(0), local_eq);
+        let md = local.md_bind(requests, requests_memory, false)?;
+        let me = peer.me_attach(PORTAL, MatchId::ANY, MATCH_BITS, 0, false, InsertPosition::After)?;
+        let both = MdOptions(MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
+        let (sink, sink_memory) = descriptor(at, both, peer_eq);
+        peer.md_attach(me, sink, sink_memory, false, &mut |_| ())?;
+        Ok(Self { network, local, peer, local_eq, peer_eq, md, _memory: memory })
+    }
+
+    fn put(&self) -> Result<(), Box<dyn Error>> {
+        self.local.put(None, self.md, true, target(), 0)?;
+        self.network.deliver_all();
+        expect(&self.peer, self.peer_eq, EventKind::Put)?;
+        expect(&self.local, self.local_eq, EventKind::Send)?;
+        expect(&self.local, self.local_eq, EventKind::Ack)
+    }
+
+    fn get(&self) -> Result<(), Box<dyn Error>> {
+        self.local.get(None, self.md, target())?;
+        self.network.deliver_all();
+        expect(&self.local, self.local_eq, EventKind::Send)?;
+        expect(&self.local, self.local_eq, EventKind::Reply)?;
+        expect(&self.peer, self.peer_eq, EventKind::Get)
+    }
+
+    fn shutdown(&self) {
+        self.local.shutdown();
+        self.peer.shutdown();
+    }
+}
+
+fn nid(address: u32) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, 0), address)
+}
+
+fn target() -> Target {
+    Target { nid: Some(nid(PEER)), pid: Pid::LUSTRE, portal: PORTAL, match_bits: MATCH_BITS, offset: 0 }
+}
+
+fn descriptor(start: usize, options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemory) {
+    let spec = MdSpec { start, length: LEN, threshold: -1, max_size: 0, options, user_ptr: 0, eq: Some(eq) };
+    (spec, MdMemory::contiguous(start, LEN))
+}
+
+fn node(network: &Arc<Network>, first: u32, nis: u32, cookie: u64) -> Result<Arc<Core>, Errno> {
+    let core = Core::new(CoreConfig::new(Pid::LUSTRE, cookie).without_discovery());
+    for i in 0..nis {
+        core.add_ni(nid(first + i), NiTunables::default(), &NetworkDriver(Arc::clone(network)))?;
+    }
+    Ok(core)
+}
+
+fn add_peer(core: &Core, first: u32, nids: u32) -> Result<(), Errno> {
+    core.make_peer(nid(first), true, false)?;
+    (1..nids).try_for_each(|i| core.add_peer_nid(nid(first), nid(first + i), true))
+}
+
+/// Takes the next event, which has to be of this kind.
+fn expect(core: &Core, eq: EqHandle, kind: EventKind) -> Result<(), Box<dyn Error>> {
+    match core.eq_get(eq)?.map(|polled| polled.event) {
+        Some(event) if event.kind == kind && event.status.is_ok() => Ok(()),
+        event => Err(format!("expected {kind:?}, got {event:?}").into()),
+    }
+}
+
+/// The interfaces of both nodes, and what they have sent.
+#[derive(Default)]
+struct Network {
+    interfaces: Mutex<BTreeMap<Nid, Arc<Interface>>>,
+    in_flight: Mutex<VecDeque<(Arc<Interface>, Box<Message>)>>,
+}
+
+struct Interface {
+    ni: Weak<Ni>,
+    upcalls: Arc<dyn Upcalls>,
+}
+
+impl Network {
+    /// Lets all messages arrive, and what is sent meanwhile.
+    fn deliver_all(&self) {
+        while let Some((sender, message)) = self.next() {
+            let destination = lock(&self.interfaces).get(&message.next_hop().nid).map(Arc::clone);
+            if let Some(destination) = destination {
+                destination.receive(message.header());
+            }
+            sender.upcalls.finalize(message, Ok(()));
+        }
+    }
+
+    fn next(&self) -> Option<(Arc<Interface>, Box<Message>)> {
+        lock(&self.in_flight).pop_front()
+    }
+}
+
+impl Interface {
+    fn receive(&self, header: &Header) {
+        let Some(ni) = self.ni.upgrade() else { return };
+        let hold = || Arc::new(NeverDeferred) as Arc<dyn DeferredRx>;
+        if let RxAction::Deliver(message) = self.upcalls.receive(&ni, header.src_nid, header, &hold) {
+            self.upcalls.received(message, Ok(()));
+        }
+    }
+}
+
+struct NetworkDriver(Arc<Network>);
+
+impl Driver for NetworkDriver {
+    fn net_type(&self) -> NetType {
+        NetType::TCP
+    }
+
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+        let interface = Arc::new(Interface { ni: Arc::downgrade(ni), upcalls });
+        lock(&self.0.interfaces).insert(ni.nid(), Arc::clone(&interface));
+        Ok(Arc::new(NetworkNi { network: Arc::clone(&self.0), nid: ni.nid(), interface }))
+    }
+}
+
+struct NetworkNi {
+    network: Arc<Network>,
+    nid: Nid,
+    interface: Arc<Interface>,
+}
+
+impl LndNi for NetworkNi {
+    fn send(&self, message: Box<Message>) -> SendOutcome {
+        lock(&self.network.in_flight).push_back((Arc::clone(&self.interface), message));
+        SendOutcome::Pending
+    }
+
+    fn shutdown(&self) {
+        lock(&self.network.interfaces).remove(&self.nid);
+    }
+}
+
+/// No portal is lazy here.
+struct NeverDeferred;
+
+impl DeferredRx for NeverDeferred {
+    fn resume(&self, _: RxAction) {}
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
