@@ -4,6 +4,8 @@ use crate::contestant::{Contestant, Sample};
 use crate::error::{Error, context};
 use crate::peer_process::{Peer, free_port, limit, output_of};
 use crate::scenario::{Operation, Scenario};
+use std::ffi::OsString;
+use std::fmt::{self, Display};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +19,54 @@ pub(crate) const CLIENT: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
 pub(crate) struct Allocations {
     pub(crate) here: f64,
     pub(crate) there: f64,
+    /// How long an operation took, in seconds.
+    pub(crate) seconds: f64,
+}
+
+/// How long `lnet_perf` measures, as it takes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Length {
+    Time(Duration),
+    /// As many again for the warm-up.
+    Operations(u32),
+}
+
+/// Far beyond what any number of operations takes that is counted here, under a tracer on a busy machine.
+const OPERATIONS_LIMIT: Duration = Duration::from_secs(300);
+
+impl Length {
+    /// How long the processes may take.
+    fn limit(self) -> Duration {
+        match self {
+            Self::Time(duration) => limit(duration),
+            Self::Operations(_) => OPERATIONS_LIMIT,
+        }
+    }
+}
+
+impl Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(duration) => write!(f, "{}", duration.as_secs_f64()),
+            Self::Operations(count) => write!(f, "{count}x"),
+        }
+    }
+}
+
+/// The two nodes of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+impl Side {
+    const fn address(self) -> Ipv4Addr {
+        match self {
+            Self::Client => CLIENT,
+            Self::Server => SERVER,
+        }
+    }
 }
 
 /// LNet's name in the report, which compares all others with it.
@@ -41,7 +91,8 @@ impl Contestant for Lnet {
     }
 
     fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
-        let output = self.run(scenario, duration, None)?;
+        let node = |side: Side, port| self.node(side.address(), port);
+        let output = self.run(scenario, Length::Time(duration), node)?;
         let name = match scenario {
             Scenario::RoundTrip { .. } => "microseconds",
             Scenario::Rate { .. } => "bytes_per_second",
@@ -61,33 +112,57 @@ impl Lnet {
     pub(crate) fn allocations(
         &self,
         scenario: Scenario,
-        duration: Duration,
+        length: Length,
         count_allocations: &Path,
     ) -> Result<Allocations, Error> {
-        let output = self.run(scenario, duration, Some(count_allocations))?;
-        Ok(Allocations { here: value(&output, "allocations")?, there: value(&output, "there")? })
+        let node = |side: Side, port| {
+            let mut command = self.node(side.address(), port);
+            command.env("LD_PRELOAD", count_allocations);
+            command
+        };
+        let output = self.run(scenario, length, node)?;
+        let seconds = match scenario {
+            Scenario::RoundTrip { .. } => value(&output, "microseconds")? / 1e6,
+            Scenario::Rate { size, .. } => size as f64 / value(&output, "bytes_per_second")?,
+        };
+        Ok(Allocations { here: value(&output, "allocations")?, there: value(&output, "there")?, seconds })
+    }
+
+    /// Runs so many operations, and as many before them for the warm-up; how many messages the processes sent, without
+    /// the answers of LNet itself. Each process is started by the words that `tracer` gives for it.
+    pub(crate) fn messages_under(
+        &self,
+        tracer: impl Fn(Side) -> Vec<OsString>,
+        scenario: Scenario,
+        operations: u32,
+    ) -> Result<f64, Error> {
+        let node = |side: Side, port| {
+            let mut words = tracer(side).into_iter().chain([self.program.clone().into_os_string()]);
+            let mut command = Command::new(words.next().unwrap_or_default());
+            configure(command.args(words), side.address(), port);
+            command
+        };
+        value(&self.run(scenario, Length::Operations(operations), node)?, "messages")
     }
 
     /// `lnet_perf` as the node on `address`. All nodes of one measurement have the same port.
     pub(crate) fn node(&self, address: Ipv4Addr, port: u16) -> Command {
         let mut command = Command::new(&self.program);
-        command.env("LNET_NETWORKS", format!("tcp({address})"));
-        command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", port.to_string());
+        configure(&mut command, address, port);
         command
     }
 
-    fn run(&self, scenario: Scenario, duration: Duration, preload: Option<&Path>) -> Result<String, Error> {
+    /// What `lnet_perf` prints. `node` starts the process of one side on a port.
+    fn run(
+        &self,
+        scenario: Scenario,
+        length: Length,
+        node: impl Fn(Side, u16) -> Command,
+    ) -> Result<String, Error> {
         let port = free_port()?;
-        let node = |address| {
-            let mut command = self.node(address, port);
-            if let Some(library) = preload {
-                command.env("LD_PRELOAD", library);
-            }
-            command
-        };
-        let mut server = Peer::start(node(SERVER).arg("serve"), limit(duration))?;
+        let mut server = Peer::start(node(Side::Server, port).arg("serve"), length.limit())?;
         server.first_line()?;
-        let mut client = node(CLIENT);
+        let mut client = node(Side::Client, port);
         let operation = match scenario {
             Scenario::RoundTrip { .. } => "round-trip",
             Scenario::Rate { operation: Operation::Put, .. } => "put",
@@ -97,9 +172,14 @@ impl Lnet {
         if let Scenario::Rate { in_flight, .. } = scenario {
             client.arg(in_flight.to_string());
         }
-        client.arg(duration.as_secs_f64().to_string());
-        output_of(&mut client, limit(duration))
+        client.arg(length.to_string());
+        output_of(&mut client, length.limit())
     }
+}
+
+fn configure(command: &mut Command, address: Ipv4Addr, port: u16) {
+    command.env("LNET_NETWORKS", format!("tcp({address})"));
+    command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", port.to_string());
 }
 
 pub(crate) fn nid(address: Ipv4Addr) -> String {

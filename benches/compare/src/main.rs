@@ -14,7 +14,8 @@
 //! in a new network namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a
 //! document, and a picture beside it.
 //!
-//! `make bench` builds what it needs and runs it.
+//! `make bench` builds what it needs and runs it. `compare message-costs` counts in place of measuring: see
+//! `message_costs`.
 #![forbid(unsafe_code)]
 
 mod congestion;
@@ -28,6 +29,7 @@ mod lnet;
 mod machine;
 mod many_peers;
 mod memory;
+mod message_costs;
 mod options;
 mod peer_process;
 mod picture;
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Error> {
     let options = match options::parse(std::env::args().skip(1))? {
         Command::RawTcpServer => return raw_tcp::serve(),
+        Command::MessageCosts(options) => return message_costs::run(&options),
         Command::Compare(options) => options,
     };
     match &options.congestion {

@@ -1,7 +1,7 @@
 //! What a node weighs, what a connection adds, what a message allocates.
 
 use crate::error::{Error, context};
-use crate::lnet::{self, Allocations, Lnet, SERVER};
+use crate::lnet::{self, Allocations, Length, Lnet, SERVER};
 use crate::options::Options;
 use crate::peer_process::{Peer, free_port, limit};
 use crate::scenario::{Operation, Scenario};
@@ -30,7 +30,7 @@ pub(crate) struct Resident {
     pub(crate) anonymous: u64,
 }
 
-const ALLOCATION_SCENARIOS: [Scenario; 4] = [
+pub(crate) const ALLOCATION_SCENARIOS: [Scenario; 4] = [
     Scenario::RoundTrip { size: 8 },
     Scenario::Rate { operation: Operation::Put, size: 4096, in_flight: 8 },
     Scenario::Rate { operation: Operation::Put, size: 1 << 20, in_flight: 8 },
@@ -43,7 +43,9 @@ pub(crate) fn measure(lnet: &Lnet, options: &Options) -> Result<Memory, Error> {
     let allocations = match &options.count_allocations {
         Some(library) => ALLOCATION_SCENARIOS
             .into_iter()
-            .map(|scenario| Ok((scenario, lnet.allocations(scenario, options.duration, library)?)))
+            .map(|scenario| {
+                Ok((scenario, lnet.allocations(scenario, Length::Time(options.duration), library)?))
+            })
             .collect::<Result<_, Error>>()?,
         None => Vec::new(),
     };

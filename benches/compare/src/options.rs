@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::error::Error;
+use crate::message_costs;
 use crate::scenario::Scenario;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,7 @@ pub(crate) enum Command {
     Compare(Options),
     /// This very program started by itself as the other end of raw TCP.
     RawTcpServer,
+    MessageCosts(message_costs::Options),
 }
 
 #[derive(Debug)]
@@ -63,6 +65,7 @@ impl Default for Options {
 
 pub(crate) const CONGESTION: &str = "--congestion";
 pub(crate) const RAW_TCP_SERVER: &str = "raw-tcp-server";
+const MESSAGE_COSTS: &str = "message-costs";
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Error> {
     let mut options = Options::default();
@@ -70,6 +73,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
             RAW_TCP_SERVER => return Ok(Command::RawTcpServer),
+            MESSAGE_COSTS => return message_costs::parse(arguments).map(Command::MessageCosts),
             "--quick" => {
                 options.quick = true;
                 options.rounds = 3;
@@ -107,7 +111,7 @@ mod tests {
     fn compare(arguments: &[&str]) -> Result<Options, Error> {
         match parse(arguments.iter().map(ToString::to_string))? {
             Command::Compare(options) => Ok(options),
-            Command::RawTcpServer => Err("not a comparison".into()),
+            Command::RawTcpServer | Command::MessageCosts(_) => Err("not a comparison".into()),
         }
     }
 

@@ -1,0 +1,64 @@
+//! Instructions in the core, which callgrind counts in `message-path`.
+//!
+//! An operation costs the difference of two runs of which one has twice as many operations: what a run costs before
+//! and after them is the same in both.
+
+use super::Cost;
+use crate::error::{Error, context};
+use std::path::Path;
+use std::process::Command;
+
+/// What is run: see `benches/message-path`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operation {
+    pub(super) name: &'static str,
+    /// Its arguments, but for the number of operations.
+    arguments: &'static str,
+}
+
+pub(super) const OPERATIONS: [Operation; 7] = [
+    Operation { name: "instructions, header encoded and decoded", arguments: "header" },
+    Operation { name: "instructions, PUT of 8 B with ACK, 1 x 1", arguments: "put 1 1" },
+    Operation { name: "instructions, GET of 8 B with REPLY, 1 x 1", arguments: "get 1 1" },
+    Operation { name: "instructions, PUT of 8 B with ACK, 4 x 4", arguments: "put 4 4" },
+    Operation { name: "instructions, GET of 8 B with REPLY, 4 x 4", arguments: "get 4 4" },
+    Operation { name: "instructions, PUT of 8 B with ACK, 4 x 128", arguments: "put 4 128" },
+    Operation { name: "instructions, GET of 8 B with REPLY, 4 x 128", arguments: "get 4 128" },
+];
+
+/// Operations of the shorter run.
+const COUNT: u32 = 1000;
+
+pub(super) fn count(program: &Path, operation: Operation) -> Result<Cost, Error> {
+    let run = |count: u32| {
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
+        command.args(operation.arguments.split(' ')).arg(count.to_string());
+        let output = command.output().map_err(context("valgrind"))?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        match collected(&text).filter(|_| output.status.success()) {
+            Some(instructions) => Ok(instructions),
+            None => Err(format!("{}: valgrind: {}: {text}", operation.name, output.status)),
+        }
+    };
+    let more = run(2 * COUNT)? - run(COUNT)?;
+    Ok(Cost { name: operation.name.to_owned(), figure: more / f64::from(COUNT) })
+}
+
+/// The instructions that callgrind says it counted.
+fn collected(text: &str) -> Option<f64> {
+    let (_, rest) = text.split_once("Collected : ")?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_instructions_is_read_from_what_callgrind_prints() {
+        let text = "==7== Events    : Ir\n==7== Collected : 1108\n==7== \n==7== I   refs:      1,108\n";
+        assert_eq!(collected(text), Some(1108.0));
+        assert_eq!(collected("==7== Command: x\n"), None);
+    }
+}
