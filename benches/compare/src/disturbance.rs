@@ -16,7 +16,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disturbance {
     /// How long samples may still be taken again, in all.
-    patience: Duration,
+    repeat_limit: Duration,
     pub(crate) samples: u64,
     /// Samples that had to do though others took more than is tolerated.
     pub(crate) disturbed: u64,
@@ -24,8 +24,8 @@ pub(crate) struct Disturbance {
 
 impl Disturbance {
     /// With so much time for samples that are taken again.
-    pub(crate) fn new(patience: Duration) -> Self {
-        Self { patience, samples: 0, disturbed: 0 }
+    pub(crate) fn new(repeat_limit: Duration) -> Self {
+        Self { repeat_limit, samples: 0, disturbed: 0 }
     }
 
     /// Takes a sample, again and again while others take too much of the machine.
@@ -43,10 +43,10 @@ impl Disturbance {
                 best = Some((value, others));
             }
             let again = RETRY_PAUSE + begin.elapsed();
-            if others <= TOLERATED || attempt == ATTEMPTS || again > self.patience {
+            if others <= TOLERATED || attempt == ATTEMPTS || again > self.repeat_limit {
                 break;
             }
-            self.patience -= again;
+            self.repeat_limit -= again;
             thread::sleep(RETRY_PAUSE);
         }
         let (value, others) = best.ok_or("no sample")?;

@@ -5,11 +5,11 @@
 //! a time. A contestant that does not run to its end is named in the report, and the others go on.
 //!
 //! ```text
-//! compare [--quick] [--rounds N] [--seconds S] [--patience S] [--connections N] [--congestion NAME]
+//! compare [--quick] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
 //!         [--only TEXT]... [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
 //! ```
 //!
-//! What other programs disturbed is measured again, for `--patience` seconds in all. `--only` measures the lines with
+//! What other programs disturbed is measured again, for `--repeat-limit` seconds in all. `--only` measures the lines with
 //! one of these texts in them, as `PUT 8 B, 64 in flight: raw TCP`, prints them, and ends. `--congestion` runs all of it
 //! in a new network namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a
 //! document, and a picture beside it.

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     /// Only contestants in scenarios whose line has one of these texts in it; all if there are none.
     pub(crate) only: Vec<String>,
     /// How long samples may be taken again that other programs disturbed, in all.
-    pub(crate) patience: Duration,
+    pub(crate) repeat_limit: Duration,
     /// The TCP congestion control of all contestants; the system's default if there is none.
     pub(crate) congestion: Option<String>,
     /// The C program that measures LNet; without it there is no LNet in the comparison.
@@ -53,7 +53,7 @@ impl Default for Options {
             duration: Duration::from_millis(300),
             quick: false,
             only: Vec::new(),
-            patience: Duration::from_secs(600),
+            repeat_limit: Duration::from_secs(600),
             congestion: None,
             lnet_perf: None,
             count_allocations: None,
@@ -78,12 +78,12 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
                 options.quick = true;
                 options.rounds = 3;
                 options.duration = Duration::from_millis(200);
-                options.patience = Duration::from_secs(20);
+                options.repeat_limit = Duration::from_secs(20);
                 options.connections = 20;
             }
             "--rounds" => options.rounds = number(&argument, &value()?)?,
             "--seconds" => options.duration = seconds(&argument, &value()?)?,
-            "--patience" => options.patience = seconds(&argument, &value()?)?,
+            "--repeat-limit" => options.repeat_limit = seconds(&argument, &value()?)?,
             "--only" => options.only.push(value()?),
             CONGESTION => options.congestion = Some(value()?),
             "--connections" => options.connections = number(&argument, &value()?)?,

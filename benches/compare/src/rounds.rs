@@ -16,7 +16,7 @@ pub(crate) fn run(
     takes_part: impl Fn(&str, Scenario) -> bool,
     options: &Options,
 ) -> Results {
-    let mut disturbance = Disturbance::new(options.patience);
+    let mut disturbance = Disturbance::new(options.repeat_limit);
     let mut cells: Vec<Cell> = Vec::new();
     for &scenario in scenarios {
         for (index, entrant) in entrants.iter().enumerate() {
@@ -161,7 +161,7 @@ mod tests {
             absent: absent.map(str::to_owned),
         };
         let mut entrants: Vec<Entrant> = failures.iter().map(entrant).collect();
-        let options = Options { rounds: 3, patience: Duration::ZERO, ..Options::default() };
+        let options = Options { rounds: 3, repeat_limit: Duration::ZERO, ..Options::default() };
         let results = run(&mut entrants, &[Scenario::RoundTrip { size: 8 }], |_, _| true, &options);
         let [row] = &results.rows[..] else { panic!("one row") };
         row.entries

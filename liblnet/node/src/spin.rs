@@ -4,7 +4,7 @@
 //! so after a few waits without an event only one in many waits spins.
 
 use lnet_core::lnd::Progress;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Waits without an event after which spinning stops.
@@ -12,17 +12,24 @@ const MAX_FAILED: u32 = 4;
 /// One wait in this many spins while spinning has stopped.
 const RETRY: u32 = 64;
 
+/// While nobody else wants the CPU it is offered only so often: that is a system call.
+const YIELD_EVERY: u32 = 16;
+/// Offering the CPU takes less than this if nobody takes it.
+const NOBODY_TOOK_IT: Duration = Duration::from_micros(3);
+
 /// Whether and how long to spin.
 #[derive(Debug)]
 pub(crate) struct Spin {
     limit: Duration,
     /// Waits since spinning last found an event.
     failed: AtomicU32,
+    /// Whether another thread took the CPU when it was last offered.
+    is_shared: AtomicBool,
 }
 
 impl Spin {
     pub(crate) const fn new(limit: Duration) -> Self {
-        Self { limit, failed: AtomicU32::new(0) }
+        Self { limit, failed: AtomicU32::new(0), is_shared: AtomicBool::new(false) }
     }
 
     /// Calls `ask` until it returns something, for the limit or `timeout`, whichever is less. As long as bytes move the limit
@@ -45,7 +52,9 @@ impl Spin {
         let deadline = timeout.and_then(|timeout| begin.checked_add(timeout));
         let limit_from = |now: Instant| deadline.map_or(now + self.limit, |end| end.min(now + self.limit));
         let mut until = limit_from(begin);
+        let mut turn = 0_u32;
         loop {
+            turn = turn.wrapping_add(1);
             match ask() {
                 (_, Some(found)) => {
                     self.failed.store(0, Ordering::Relaxed);
@@ -56,14 +65,22 @@ impl Spin {
                 (Progress::Worked, None) if deadline.is_none_or(|end| Instant::now() < end) => {
                     until = limit_from(Instant::now());
                 }
-                _ if Instant::now() >= until => {
-                    self.failed.store(failed.wrapping_add(1), Ordering::Relaxed);
-                    return None;
+                _ if Instant::now() >= until => break,
+                _ if turn.is_multiple_of(YIELD_EVERY) || self.is_shared.load(Ordering::Relaxed) => {
+                    self.offer_cpu();
                 }
-                // The thread that this one waits for may need this CPU.
-                _ => std::thread::yield_now(),
+                _ => (),
             }
         }
+        self.failed.store(failed.wrapping_add(1), Ordering::Relaxed);
+        None
+    }
+
+    /// Lets another thread run, if one wants to: the one that this one waits for may need this CPU.
+    fn offer_cpu(&self) {
+        let begin = Instant::now();
+        std::thread::yield_now();
+        self.is_shared.store(begin.elapsed() > NOBODY_TOOK_IT, Ordering::Relaxed);
     }
 }
 

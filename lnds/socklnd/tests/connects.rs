@@ -36,19 +36,19 @@ fn the_connect_of_the_higher_nid_wins_a_race() {
 fn a_node_connects_control_then_bulk_in_then_bulk_out_and_sends_on_control_meanwhile() {
     let (node, low, high, port) = node(|_| {});
     let listener = Listening::on(low, port);
-    node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
+    node.put(node.bind_bytes(pattern(20_000, 1)), tcp(low), false);
     let (mut control, kind) = listener.accept(low);
     assert_eq!(kind, ConnectionType::Control);
     let (header, cookies, payload) = control.read_lnet();
     assert_eq!((header.src_nid, header.dest_nid), (tcp(high), tcp(low)));
-    assert_eq!((cookies, payload.len()), (NO_COOKIES, 5000));
+    assert_eq!((cookies, payload.len()), (NO_COOKIES, 20_000));
     let (_bulk_in, kind) = listener.accept(low);
     assert_eq!(kind, ConnectionType::BulkIn);
     let (mut bulk_out, kind) = listener.accept(low);
     assert_eq!(kind, ConnectionType::BulkOut);
     wait_for("the set", || node.counters().connected == 3);
-    node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
-    assert_eq!(bulk_out.read_lnet().2.len(), 5000);
+    node.put(node.bind_bytes(pattern(20_000, 1)), tcp(low), false);
+    assert_eq!(bulk_out.read_lnet().2.len(), 20_000);
     node.put(node.bind_bytes(pattern(50, 1)), tcp(low), false);
     assert_eq!(control.read_lnet().2.len(), 50);
 }

@@ -227,7 +227,7 @@ fn delivery_acks_return_on_the_bulk_connection_that_asked() {
 fn a_message_that_asks_for_a_delivery_ack_completes_with_it() {
     let (node, low, _, port) = node(|config| config.zc_min_payload = Some(1000));
     let listener = Listening::on(low, port);
-    let send = || node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
+    let send = || node.put(node.bind_bytes(pattern(20_000, 1)), tcp(low), false);
     send();
     let (mut control, _) = listener.accept(low);
     assert_eq!(control.read_lnet().1, NO_COOKIES);

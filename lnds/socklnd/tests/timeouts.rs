@@ -25,7 +25,7 @@ fn a_delivery_ack_that_never_arrives_ends_the_connections() {
     let (mut all, _): (Vec<_>, Vec<_>) = (0..3).map(|_| listener.accept(low)).unzip();
     node.expect(EventKind::Send);
     wait_for("the set", || node.counters().connected == 3);
-    node.put(node.bind_bytes(pattern(2000, 1)), tcp(low), false);
+    node.put(node.bind_bytes(pattern(20_000, 1)), tcp(low), false);
     assert_ne!(all[2].read_lnet().1.request, 0);
     node.no_event();
     let send = node.expect_as_time_passes(&clock, STEP, EventKind::Send);

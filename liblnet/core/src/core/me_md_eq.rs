@@ -79,7 +79,8 @@ impl Core {
         let MdAttached { md, released } =
             self.objects.attach_md(me, spec, memory, auto_unlink, owner, announce)?;
         for (delayed, found) in released {
-            let action = match self.arrival(delayed.message, found) {
+            let initiator = self.primary_of(&delayed.message);
+            let action = match self.arrival(delayed.message, found, initiator) {
                 Arrival::Wanted(message) => RxAction::Deliver(message),
                 Arrival::Dropped(why, message) => {
                     self.count_drop(message, why);

@@ -12,7 +12,7 @@ impl Core {
     /// A message to or from `peer_ni`, or over the loopback.
     pub(crate) fn new_message(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Box<Message> {
         let mut message = self.spare_of(peer_ni).take(header);
-        message.counted = self.message_counters.enter(peer_ni.map_or(0, |peer_ni| peer_ni.order()));
+        message.counted = self.message_counters.enter(peer_ni.map_or(0, |peer_ni| peer_ni.number()));
         message
     }
 

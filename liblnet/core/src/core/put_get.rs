@@ -174,9 +174,9 @@ impl Core {
 
     /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
     fn track(&self, message: &Message) {
-        let settings = self.settings();
         let Some(answer) = answer_to(&message.header.body) else { return };
-        if let Some(md) = message.md.as_ref().filter(|md| response::tracks(&settings, md, answer)) {
+        let mode = self.env.response_tracking();
+        if let Some(md) = message.md.as_ref().filter(|md| response::is_tracked(mode, md.options(), answer)) {
             md.track(ResponseTracker { deadline: message.deadline, asked: message.next_hop.nid });
             self.health.watch();
         }

@@ -3,10 +3,10 @@
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::memory::{Access, Answer, MdHandle, MdOptions};
+use crate::memory::{Access, Answer, MdHandle, MdOptions, MdSpec};
+use crate::model::Ni;
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{Message, TakenCredits};
-use crate::model::{Nets, Ni};
 use crate::objects::{Delayed, Found, Incoming, MatchRequest};
 use crate::select;
 use crate::stats::Outcome;
@@ -41,7 +41,7 @@ impl Upcalls for Core {
         if self.is_ending() {
             return RxAction::Reject(Violation::ShuttingDown);
         }
-        let inspection = match self.topology.with_nets(|nets| inspect(header, ni.nid(), nets)) {
+        let inspection = match inspect(header, ni.nid(), |nid| self.topology.is_own(nid)) {
             Ok(inspection) => inspection,
             Err(violation) => {
                 self.message_counters.error();
@@ -148,14 +148,14 @@ impl Core {
     }
 
     /// The message of a PUT with the memory that was found for it.
-    pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found) -> Arrival {
+    pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found, initiator: Nid) -> Arrival {
         let Found::Md { md, offset, length, spec, last } = found else {
             return Arrival::Dropped("longer than the memory it matches", message);
         };
         if last {
             self.objects.remove_md(&md);
         }
-        let event = self.arrival_event(&message, md.handle(), spec);
+        let event = arrival_event(&message, initiator, md.handle(), spec);
         message.event = Some(Event { offset, mlength: length, ..event });
         message.offset = offset;
         // The memory of a GET is read later, by the REPLY.
@@ -213,7 +213,7 @@ impl Core {
         let incoming = portal.find(&request, may_wait, &mut delay);
         let Some(message) = message else { return RxAction::Defer };
         let arrival = match incoming {
-            Incoming::Matched(found) => self.arrival(message, found),
+            Incoming::Matched(found) => self.arrival(message, found, request.initiator.nid),
             Incoming::Dropped(why) => Arrival::Dropped(why, message),
             Incoming::Held => return RxAction::Defer,
         };
@@ -242,7 +242,7 @@ impl Core {
     }
 
     /// The primary NID of the node that a message is from (OM-20).
-    fn primary_of(&self, message: &Message) -> Nid {
+    pub(super) fn primary_of(&self, message: &Message) -> Nid {
         let source = message.header.src_nid;
         match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == source => peer_ni.primary(),
@@ -261,7 +261,7 @@ impl Core {
         let Some((length, spec)) = md.commit_answer(answer, message.header.payload_length) else {
             return Arrival::Dropped("its MD did not request it, is exhausted, or is too short", message);
         };
-        let event = self.arrival_event(&message, md.handle(), spec);
+        let event = arrival_event(&message, self.primary_of(&message), md.handle(), spec);
         message.event = Some(match message.header.body {
             Body::Ack { accepted, .. } => Event { mlength: accepted, ..event },
             _ => Event { mlength: length, ..event },
@@ -269,40 +269,6 @@ impl Core {
         message.length = length;
         message.md = Some(md);
         Arrival::Wanted(message)
-    }
-
-    /// The event of an arrived message, without the fields that the MD decides (c-abi 2.7).
-    fn arrival_event(&self, message: &Message, md_handle: MdHandle, md: crate::memory::MdSpec) -> Event {
-        let header = &message.header;
-        let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
-        let (kind, portal, match_bits, rlength, hdr_data) = match header.body {
-            Body::Put { portal, match_bits, hdr_data, .. } => {
-                (EventKind::Put, portal, match_bits, header.payload_length, hdr_data)
-            }
-            Body::Get { portal, match_bits, sink_length, .. } => {
-                (EventKind::Get, portal, match_bits, sink_length, 0)
-            }
-            Body::Ack { match_bits, .. } => (EventKind::Ack, 0, match_bits, 0, 0),
-            Body::Reply { .. } => (EventKind::Reply, 0, 0, header.payload_length, 0),
-        };
-        Event {
-            kind,
-            target: EventParty { nid: Some(header.dest_nid), pid: header.dest_pid },
-            initiator: party(self.primary_of(message)),
-            source: party(header.src_nid),
-            sender: Some(message.next_hop.nid),
-            portal,
-            match_bits,
-            rlength,
-            mlength: 0,
-            md_handle,
-            md,
-            hdr_data,
-            status: Ok(()),
-            unlinked: false,
-            offset: 0,
-            sequence: 0,
-        }
     }
 
     /// Reports the PUT event, then sends the ACK, if one is requested and the PUT succeeded.
@@ -375,8 +341,42 @@ impl Core {
     }
 }
 
+/// The event of a message that arrived from the peer with the primary NID `initiator`, without the fields that the MD decides (c-abi 2.7).
+fn arrival_event(message: &Message, initiator: Nid, md_handle: MdHandle, md: MdSpec) -> Event {
+    let header = &message.header;
+    let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
+    let (kind, portal, match_bits, rlength, hdr_data) = match header.body {
+        Body::Put { portal, match_bits, hdr_data, .. } => {
+            (EventKind::Put, portal, match_bits, header.payload_length, hdr_data)
+        }
+        Body::Get { portal, match_bits, sink_length, .. } => {
+            (EventKind::Get, portal, match_bits, sink_length, 0)
+        }
+        Body::Ack { match_bits, .. } => (EventKind::Ack, 0, match_bits, 0, 0),
+        Body::Reply { .. } => (EventKind::Reply, 0, 0, header.payload_length, 0),
+    };
+    Event {
+        kind,
+        target: EventParty { nid: Some(header.dest_nid), pid: header.dest_pid },
+        initiator: party(initiator),
+        source: party(header.src_nid),
+        sender: Some(message.next_hop.nid),
+        portal,
+        match_bits,
+        rlength,
+        mlength: 0,
+        md_handle,
+        md,
+        hdr_data,
+        status: Ok(()),
+        unlinked: false,
+        offset: 0,
+        sequence: 0,
+    }
+}
+
 /// The fatal checks, in the order of wire-tcp 5.1.
-fn inspect(header: &Header, my_nid: Nid, nets: &Nets) -> Result<Inspection, Violation> {
+fn inspect(header: &Header, my_nid: Nid, is_own: impl FnOnce(Nid) -> bool) -> Result<Inspection, Violation> {
     match header.body {
         Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {
             Err(Violation::UnexpectedPayload(header.payload_length))
@@ -384,7 +384,7 @@ fn inspect(header: &Header, my_nid: Nid, nets: &Nets) -> Result<Inspection, Viol
         _ if header.payload_length > MAX_PAYLOAD => Err(Violation::PayloadTooLong(header.payload_length)),
         _ if header.dest_nid == my_nid => Ok(Inspection::ForMe),
         _ if header.dest_nid.net() == my_nid.net() => Err(Violation::ShouldHaveGoneDirect),
-        _ if nets.ni(header.dest_nid).is_some() => Err(Violation::WrongInterface),
+        _ if is_own(header.dest_nid) => Err(Violation::WrongInterface),
         _ => Ok(Inspection::ForAnother),
     }
 }

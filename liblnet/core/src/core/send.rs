@@ -282,8 +282,8 @@ pub(crate) fn send_deferred() {
     }
 }
 
-/// The pending steps, in a queue that each thread keeps.
-struct Steps(VecDeque<Step>);
+/// The pending steps, in a queue that each thread keeps. Most messages need none: then the queue is not touched.
+struct Steps(Option<VecDeque<Step>>);
 
 /// The depth of nested handlers beyond which messages wait.
 const DEEPEST: u32 = 8;
@@ -294,25 +294,27 @@ thread_local! {
 }
 
 impl Steps {
-    fn begin() -> Self {
-        Self(KEPT.take())
+    const fn begin() -> Self {
+        Self(None)
     }
 
     fn push(&mut self, step: Step) {
-        self.0.push_back(step);
+        self.0.get_or_insert_with(|| KEPT.take()).push_back(step);
     }
 
     fn extend(&mut self, woken: impl Iterator<Item = Box<Message>>) {
-        self.0.extend(woken.map(Step::Resume));
+        woken.for_each(|message| self.push(Step::Resume(message)));
     }
 
     fn pop(&mut self) -> Option<Step> {
-        self.0.pop_front()
+        self.0.as_mut()?.pop_front()
     }
 }
 
 impl Drop for Steps {
     fn drop(&mut self) {
-        KEPT.set(std::mem::take(&mut self.0));
+        if let Some(steps) = self.0.take() {
+            KEPT.set(steps);
+        }
     }
 }

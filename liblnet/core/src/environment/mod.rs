@@ -18,7 +18,7 @@ use lnet_wire::Pid;
 use settings::Settings;
 use std::fmt::{Arguments, Display};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 use time::Time;
 
@@ -27,14 +27,24 @@ use time::Time;
 pub(crate) struct Environment {
     config: CoreConfig,
     settings: ArcSwap<Settings>,
+    /// Of the settings, what every message needs.
+    transaction_timeout: AtomicU32,
+    response_tracking: AtomicU32,
     ending: AtomicBool,
     log: RateLimitedLog,
 }
 
 impl Environment {
     pub(crate) fn new(config: CoreConfig, log: RateLimitedLog) -> Self {
-        let settings = ArcSwap::from_pointee(config.settings);
-        Self { config, settings, ending: AtomicBool::new(false), log }
+        let Settings { transaction_timeout, response_tracking, .. } = config.settings;
+        Self {
+            settings: ArcSwap::from_pointee(config.settings),
+            transaction_timeout: transaction_timeout.into(),
+            response_tracking: response_tracking.into(),
+            config,
+            ending: AtomicBool::new(false),
+            log,
+        }
     }
 
     /// The start configuration. Settings may have changed since: see [`Environment::settings`].
@@ -58,12 +68,19 @@ impl Environment {
     }
 
     pub(crate) fn set_settings(&self, settings: Settings) {
+        self.transaction_timeout.store(settings.transaction_timeout, Ordering::Relaxed);
+        self.response_tracking.store(settings.response_tracking, Ordering::Relaxed);
         self.settings.store(Arc::new(settings));
     }
 
     /// The transaction timeout of a message and its response.
     pub(crate) fn transaction_timeout(&self) -> Duration {
-        Duration::from_secs(self.settings().transaction_timeout.into())
+        Duration::from_secs(self.transaction_timeout.load(Ordering::Relaxed).into())
+    }
+
+    /// Which responses are tracked: [`Settings::response_tracking`].
+    pub(crate) fn response_tracking(&self) -> u32 {
+        self.response_tracking.load(Ordering::Relaxed)
     }
 
     /// Whether the node's shutdown has begun.

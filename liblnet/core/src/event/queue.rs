@@ -72,17 +72,24 @@ impl EventQueue {
 
     /// Stores the event, calls the handler, wakes readers, in this order.
     pub(crate) fn deliver(&self, event: &Event) {
-        let mut event = *event;
-        if self.keeps {
-            event.sequence = lock(&self.ring).push(event);
-        }
-        if let Some(handler) = &self.handler {
+        let Some(handler) = &self.handler else {
+            let ring = &mut *lock(&self.ring);
+            ring.push(event);
+            return ring.wake_readers();
+        };
+        let sequence = if self.keeps { lock(&self.ring).push(event) } else { event.sequence };
+        {
             let _inside = enter_handler();
-            handler(&event);
+            handler(&Event { sequence, ..*event });
         }
         if self.keeps {
             lock(&self.ring).wake_readers();
         }
+    }
+
+    /// Whether events are reported to a handler, which may call the library and take any time.
+    pub(crate) const fn has_handler(&self) -> bool {
+        self.handler.is_some()
     }
 
     /// The oldest event not yet read. A queue without a ring never has one. [`Errno::NotFound`] when the queue has been
@@ -176,11 +183,10 @@ impl Ring {
         }
     }
 
-    fn push(&mut self, mut event: Event) -> u64 {
+    fn push(&mut self, event: &Event) -> u64 {
         let sequence = self.next_write;
-        event.sequence = sequence;
         let slot = self.slot(sequence);
-        self.slots[slot] = Some(event);
+        self.slots[slot] = Some(Event { sequence, ..*event });
         self.next_write += 1;
         sequence
     }

@@ -5,22 +5,23 @@
 
 use super::Health;
 use crate::environment::Environment;
-use crate::environment::settings::Settings;
-use crate::memory::{Answer, Md, MdOptions};
+use crate::memory::{Answer, MdOptions};
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::Nid;
 use std::sync::atomic::Ordering;
 
-/// Whether the response to a request has a deadline (HE-40).
-pub(crate) const fn is_tracked(settings: &Settings, options: MdOptions, answer: Answer) -> bool {
+/// Whether the response to a request has a deadline (HE-40); `mode` is [`Settings::response_tracking`].
+///
+/// [`Settings::response_tracking`]: crate::environment::settings::Settings::response_tracking
+pub(crate) const fn is_tracked(mode: u32, options: MdOptions, answer: Answer) -> bool {
     if options.has(MdOptions::NO_TRACK_RESPONSE) {
         return false;
     }
     if options.has(MdOptions::TRACK_RESPONSE) {
         return true;
     }
-    matches!((settings.response_tracking, answer), (1, Answer::Reply) | (2, Answer::Ack) | (3, _))
+    matches!((mode, answer), (1, Answer::Reply) | (2, Answer::Ack) | (3, _))
 }
 
 impl Health {
@@ -36,11 +37,6 @@ impl Health {
             self.lower_peer_ni(env, &peer_ni);
         }
     }
-}
-
-/// [`is_tracked`] with the options of this MD.
-pub(crate) fn tracks(settings: &Settings, md: &Md, answer: Answer) -> bool {
-    is_tracked(settings, md.options(), answer)
 }
 
 #[cfg(all(test, not(loom)))]
@@ -60,8 +56,7 @@ mod tests {
             (3, MdOptions::NO_TRACK_RESPONSE, false, false),
         ];
         for (response_tracking, options, reply, ack) in table {
-            let settings = Settings { response_tracking, ..Settings::default() };
-            let tracked = |answer| is_tracked(&settings, options, answer);
+            let tracked = |answer| is_tracked(response_tracking, options, answer);
             assert_eq!(
                 (tracked(Answer::Reply), tracked(Answer::Ack)),
                 (reply, ack),

@@ -421,6 +421,15 @@ impl Md {
         if event.unlinked {
             queue.md_ending();
         }
+        // Without a handler nothing is called that could take long or want this lock.
+        if !queue.has_handler() {
+            queue.deliver(&event);
+            drop(state);
+            if event.unlinked {
+                queue.md_ended();
+            }
+            return;
+        }
         if state.delivering {
             state.waiting.push_back(event);
             return;

@@ -11,6 +11,7 @@ use crate::memory::{Answer, Md, MemSlice};
 use crate::stats::ShardId;
 use crate::sync::{Mutex, lock};
 use lnet_wire::{Body, Header, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
+use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -202,9 +203,17 @@ pub(crate) struct MessagePool(Mutex<Vec<Box<Message>>>);
 /// More than the default credits of a peer in both directions; the rest of a burst is freed.
 const KEPT: usize = 32;
 
+thread_local! {
+    /// The message that this thread recycled last, of whatever pool: most threads end one message before the next begins.
+    static LAST_RECYCLED: Cell<Option<Box<Message>>> = const { Cell::new(None) };
+}
+
 impl MessagePool {
     pub(crate) fn take(&self, header: Header) -> Box<Message> {
-        let mut message = lock(&self.0).pop().unwrap_or_else(|| Box::new(Message::blank()));
+        let mut message = LAST_RECYCLED
+            .take()
+            .or_else(|| lock(&self.0).pop())
+            .unwrap_or_else(|| Box::new(Message::blank()));
         message.header = header;
         message
     }
@@ -212,6 +221,7 @@ impl MessagePool {
     /// Recycles a message that refers to nothing any more.
     pub(crate) fn put(&self, mut message: Box<Message>) {
         *message = Message::blank();
+        let Some(message) = LAST_RECYCLED.replace(Some(message)) else { return };
         let mut kept = lock(&self.0);
         if kept.len() < KEPT {
             kept.push(message);

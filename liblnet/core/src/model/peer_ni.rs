@@ -33,6 +33,7 @@ pub enum Preferred {
 /// One interface of another node.
 pub struct PeerNi {
     nid: Nid,
+    number: u64,
     pub(crate) peer: ArcSwap<Peer>,
     tx: SharedPool<Box<Message>>,
     health: AtomicU32,
@@ -69,6 +70,7 @@ impl PeerNi {
     pub(crate) fn new(nid: Nid, peer: Arc<Peer>, credits: u32, last_use: Arc<LastUse>) -> Self {
         Self {
             nid,
+            number: peer.order.load(Ordering::Relaxed),
             peer: ArcSwap::new(peer),
             tx: SharedPool::new(credits),
             health: AtomicU32::new(MAX_HEALTH),
@@ -131,9 +133,9 @@ impl PeerNi {
         self.peer.load().primary
     }
 
-    /// The position of its peer in the list of peers.
-    pub(crate) fn order(&self) -> u64 {
-        self.peer.load().order.load(Ordering::Relaxed)
+    /// A number that spreads peer NIs over the shards of counters.
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
     }
 
     /// Available send credits.

@@ -61,7 +61,9 @@ impl Counters {
         if let Some(counter) = self.messages[outcome as usize].get(kind as usize) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
-        self.bytes[outcome as usize].fetch_add(bytes.into(), Ordering::Relaxed);
+        if bytes > 0 {
+            self.bytes[outcome as usize].fetch_add(bytes.into(), Ordering::Relaxed);
+        }
     }
 
     /// A snapshot of the numbers with one outcome.

@@ -77,7 +77,7 @@ pub(super) const SOCKLND: &[Tunable] = &[
     },
     Tunable {
         variable: "SOCKLND_MIN_BULK",
-        help: "bytes from which on a message goes by a bulk connection (1024)",
+        help: "bytes from which on a message goes by a bulk connection (12288; the kernel: 1024)",
         set: |config, text| put(&mut config.socklnd.min_bulk, text, Some),
     },
     Tunable {
