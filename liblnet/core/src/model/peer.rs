@@ -1,9 +1,9 @@
 //! A peer: another node with one or more NIDs, each a peer NI; one of them is its primary NID.
 
 use super::discovery_state::DiscoveryState;
-use super::last_use::LastUse;
 use super::net_usage::NetUsage;
 use super::peer_ni::PeerNi;
+use super::peer_ni_criteria::PeerNiCriteria;
 use super::peer_state::PeerState;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::AtomicU64;
@@ -30,8 +30,8 @@ pub(crate) struct PeerNet {
     pub(crate) id: NetId,
     /// Weak, as the peer NIs hold the peer. A removed peer NI is gone from here.
     pub(crate) nis: Vec<Weak<PeerNi>>,
-    /// The last use of each peer NI.
-    pub(crate) last_uses: Vec<Arc<LastUse>>,
+    /// The criteria of each of them.
+    pub(crate) criteria: Vec<Arc<PeerNiCriteria>>,
     /// Kept when the peer gains or loses NIDs.
     pub(crate) usage: Arc<NetUsage>,
 }
@@ -43,7 +43,12 @@ impl PeerNet {
 
     /// The most recent use of any of them.
     pub(crate) fn last_use(&self) -> u64 {
-        self.last_uses.iter().map(|last_use| last_use.get()).max().unwrap_or(0)
+        self.criteria.iter().map(|criteria| criteria.last_use().get()).max().unwrap_or(0)
+    }
+
+    /// The best health of any of them; `None` if there are none.
+    pub(crate) fn usable_health(&self) -> Option<u32> {
+        self.criteria.iter().map(|criteria| criteria.usable_health()).max()
     }
 }
 

@@ -7,7 +7,7 @@ use super::message::{Message, MessagePool};
 use super::ni::Ni;
 use super::path_state::UnresponsiveFrom;
 use super::peer::Peer;
-use super::priority::LOWEST_PRIORITY;
+use super::peer_ni_criteria::PeerNiCriteria;
 use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedPool};
 use crate::environment::settings::MAX_HEALTH;
@@ -35,18 +35,9 @@ pub struct PeerNi {
     nid: Nid,
     number: u64,
     pub(crate) peer: ArcSwap<Peer>,
-    tx: SharedPool<Box<Message>>,
-    health: AtomicU32,
-    /// Whether its node reports it as down.
-    reported_down: AtomicBool,
-    /// The priority by selection rules.
-    priority: AtomicU32,
-    /// Its last use among the peer NIs of its peer, which read it without holding the peer NI.
-    last_use: Arc<LastUse>,
+    criteria: Arc<PeerNiCriteria>,
     /// The preferred local NIDs.
     preferred: ArcSwap<Preferred>,
-    /// Whether `preferred` is [`Preferred::ByRule`]: spares the look without rules.
-    by_rule: AtomicBool,
     spare: MessagePool,
     /// Pending responses to it.
     answers: AtomicU32,
@@ -67,18 +58,13 @@ pub struct PeerNi {
 }
 
 impl PeerNi {
-    pub(crate) fn new(nid: Nid, peer: Arc<Peer>, credits: u32, last_use: Arc<LastUse>) -> Self {
+    pub(crate) fn new(nid: Nid, peer: Arc<Peer>, criteria: Arc<PeerNiCriteria>) -> Self {
         Self {
             nid,
             number: peer.order.load(Ordering::Relaxed),
             peer: ArcSwap::new(peer),
-            tx: SharedPool::new(credits),
-            health: AtomicU32::new(MAX_HEALTH),
-            reported_down: AtomicBool::new(false),
-            priority: AtomicU32::new(LOWEST_PRIORITY),
-            last_use,
+            criteria,
             preferred: ArcSwap::default(),
-            by_rule: AtomicBool::new(false),
             spare: MessagePool::default(),
             answers: AtomicU32::new(0),
             counters: Counters::default(),
@@ -105,7 +91,7 @@ impl PeerNi {
 
     /// Whether no message to it is in flight or waits, and no response to it is pending.
     pub(crate) fn is_idle(&self) -> bool {
-        self.pending_answers() == 0 && self.tx.credits() >= self.tx.size()
+        self.pending_answers() == 0 && self.criteria.tx.credits() >= self.criteria.tx.size()
     }
 
     /// Pending responses to it.
@@ -140,45 +126,45 @@ impl PeerNi {
 
     /// Available send credits.
     pub fn credits(&self) -> Credits {
-        self.tx.credits()
+        self.criteria.tx.credits()
     }
 
     /// The number of messages that may be in flight to it.
     pub fn max_credits(&self) -> u32 {
-        self.tx.size().0.unsigned_abs()
+        self.criteria.tx.size().0.unsigned_abs()
     }
 
     /// The lowest value of the send credits.
     pub fn min_credits(&self) -> Credits {
-        self.tx.low_water()
+        self.criteria.tx.low_water()
     }
 
     /// Bytes that wait for a credit or are in flight, headers included.
     pub fn queued_bytes(&self) -> u64 {
-        self.tx.bytes()
+        self.criteria.tx.bytes()
     }
 
     /// Its health value: 0 to [`MAX_HEALTH`].
     pub fn health(&self) -> u32 {
-        self.health.load(Ordering::Relaxed)
+        self.criteria.health.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_health(&self, value: u32) {
-        self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
+        self.criteria.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
     }
 
     /// Whether its node reports it as down.
     pub fn is_reported_down(&self) -> bool {
-        self.reported_down.load(Ordering::Relaxed)
+        self.criteria.reported_down.load(Ordering::Relaxed)
     }
 
     /// Its health value, or 0 while its node reports it as down.
     pub(crate) fn usable_health(&self) -> u32 {
-        if self.is_reported_down() { 0 } else { self.health() }
+        self.criteria.usable_health()
     }
 
     pub(crate) fn set_reported_down(&self, down: bool) {
-        self.reported_down.store(down, Ordering::Relaxed);
+        self.criteria.reported_down.store(down, Ordering::Relaxed);
     }
 
     /// Its message counters.
@@ -286,15 +272,19 @@ impl PeerNi {
 
     /// Its priority by selection rules; `u32::MAX` is the lowest.
     pub fn priority(&self) -> u32 {
-        self.priority.load(Ordering::Relaxed)
+        self.criteria.priority()
     }
 
     pub(crate) fn set_priority(&self, priority: u32) {
-        self.priority.store(priority, Ordering::Relaxed);
+        self.criteria.priority.store(priority, Ordering::Relaxed);
     }
 
-    pub(crate) const fn last_use(&self) -> &Arc<LastUse> {
-        &self.last_use
+    pub(crate) fn last_use(&self) -> &LastUse {
+        self.criteria.last_use()
+    }
+
+    pub(crate) const fn criteria(&self) -> &Arc<PeerNiCriteria> {
+        &self.criteria
     }
 
     /// The preferred local NIDs, and why.
@@ -303,7 +293,7 @@ impl PeerNi {
     }
 
     pub(crate) fn prefers(&self, own: Nid) -> bool {
-        if !self.by_rule.load(Ordering::Relaxed) {
+        if !self.criteria.is_by_rule() {
             return false;
         }
         match &**self.preferred.load() {
@@ -313,7 +303,7 @@ impl PeerNi {
     }
 
     pub(crate) fn set_preferred(&self, preferred: Preferred) {
-        self.by_rule.store(matches!(preferred, Preferred::ByRule(_)), Ordering::Relaxed);
+        self.criteria.by_rule.store(matches!(preferred, Preferred::ByRule(_)), Ordering::Relaxed);
         self.preferred.store(Arc::new(preferred));
     }
 
@@ -331,8 +321,8 @@ impl PeerNi {
         &self.spare
     }
 
-    pub(crate) const fn tx(&self) -> &SharedPool<Box<Message>> {
-        &self.tx
+    pub(crate) fn tx(&self) -> &SharedPool<Box<Message>> {
+        self.criteria.tx()
     }
 }
 

@@ -49,15 +49,15 @@ pub struct LocalNiCandidate {
 
 impl Candidate for LocalNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
-        first_difference([
-            (best.fatal.cmp(&self.fatal), Criterion::Fatal),
-            (best.path_state.cmp(&self.path_state), self.path_state.criterion()),
-            (self.health.cmp(&best.health), Criterion::Health),
-            (best.priority.cmp(&self.priority), Criterion::Priority),
-            (best.distance.cmp(&self.distance), Criterion::Distance),
-            (self.credits.cmp(&best.credits), Criterion::Credits),
-            (best.last_use.cmp(&self.last_use), Criterion::RoundRobin),
-        ])
+        first_difference! {
+            best.fatal.cmp(&self.fatal) => Criterion::Fatal,
+            best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
+            self.health.cmp(&best.health) => Criterion::Health,
+            best.priority.cmp(&self.priority) => Criterion::Priority,
+            best.distance.cmp(&self.distance) => Criterion::Distance,
+            self.credits.cmp(&best.credits) => Criterion::Credits,
+            best.last_use.cmp(&self.last_use) => Criterion::RoundRobin,
+        }
     }
 }
 
@@ -82,15 +82,15 @@ pub struct PeerNiCandidate {
 
 impl Candidate for PeerNiCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
-        first_difference([
-            (best.path_state.cmp(&self.path_state), self.path_state.criterion()),
-            (self.health.cmp(&best.health), Criterion::Health),
-            (best.priority.cmp(&self.priority), Criterion::Priority),
-            (self.preferred.cmp(&best.preferred), Criterion::Preferred),
-            (best.queued_bytes.cmp(&self.queued_bytes), Criterion::QueuedBytes),
-            (self.credits.cmp(&best.credits), Criterion::Credits),
-            (best.last_use.cmp(&self.last_use), Criterion::RoundRobin),
-        ])
+        first_difference! {
+            best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
+            self.health.cmp(&best.health) => Criterion::Health,
+            best.priority.cmp(&self.priority) => Criterion::Priority,
+            self.preferred.cmp(&best.preferred) => Criterion::Preferred,
+            best.queued_bytes.cmp(&self.queued_bytes) => Criterion::QueuedBytes,
+            self.credits.cmp(&best.credits) => Criterion::Credits,
+            best.last_use.cmp(&self.last_use) => Criterion::RoundRobin,
+        }
     }
 }
 
@@ -117,16 +117,16 @@ pub struct NetCandidate {
 
 impl Candidate for NetCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
-        first_difference([
-            (best.fatal.cmp(&self.fatal), Criterion::Fatal),
-            (best.path_state.cmp(&self.path_state), self.path_state.criterion()),
-            (self.peer_health.cmp(&best.peer_health), Criterion::Health),
-            (best.peer_priority.cmp(&self.peer_priority), Criterion::Priority),
-            (self.local_health.cmp(&best.local_health), Criterion::LocalNetHealth),
-            (best.local_priority.cmp(&self.local_priority), Criterion::LocalNetPriority),
-            (best.peer_last_use.cmp(&self.peer_last_use), Criterion::RoundRobin),
-            (best.local_last_use.cmp(&self.local_last_use), Criterion::LocalNetRoundRobin),
-        ])
+        first_difference! {
+            best.fatal.cmp(&self.fatal) => Criterion::Fatal,
+            best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
+            self.peer_health.cmp(&best.peer_health) => Criterion::Health,
+            best.peer_priority.cmp(&self.peer_priority) => Criterion::Priority,
+            self.local_health.cmp(&best.local_health) => Criterion::LocalNetHealth,
+            best.local_priority.cmp(&self.local_priority) => Criterion::LocalNetPriority,
+            best.peer_last_use.cmp(&self.peer_last_use) => Criterion::RoundRobin,
+            best.local_last_use.cmp(&self.local_last_use) => Criterion::LocalNetRoundRobin,
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! Comparing candidates by one criterion after the other, with the deciding criterion as a result.
 
-use std::cmp::Ordering;
-
 /// The criteria, under the names of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Criterion {
@@ -105,14 +103,16 @@ pub struct Explained<C, T> {
     pub others: Vec<(C, T, Criterion)>,
 }
 
-/// Compares by criteria in order. `Greater` is better in each [`Ordering`].
-pub(super) fn first_difference<const N: usize>(criteria: [(Ordering, Criterion); N]) -> (bool, Criterion) {
-    for (ordering, criterion) in criteria {
-        match ordering {
-            Ordering::Equal => {}
-            Ordering::Greater => return (true, criterion),
-            Ordering::Less => return (false, criterion),
-        }
-    }
-    (false, Criterion::Order)
+/// Compares by criteria in order, no further than to the first that differs. `Greater` is better in each [`std::cmp::Ordering`].
+macro_rules! first_difference {
+    ($($ordering:expr => $criterion:expr,)+) => {
+        $(match $ordering {
+            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Greater => return (true, $criterion),
+            std::cmp::Ordering::Less => return (false, $criterion),
+        })+
+        return (false, Criterion::Order)
+    };
 }
+
+pub(super) use first_difference;

@@ -1,7 +1,7 @@
 //! A selection with the reasons why the other candidates lost.
 
 use super::compare::{Criterion, Explained, explained};
-use super::{ChosenPath, PathRequest, choose, local_nis, peer_nis, shared_nets};
+use super::{ChosenPath, PathRequest, choose, held_peer_nis, local_nis, shared_nets};
 use super::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use crate::model::{Nets, PeerNi};
 use lnet_wire::{Errno, NetId, Nid};
@@ -80,7 +80,7 @@ pub fn explain(
     }
     let own = Arc::clone(&explanation.chosen.ni);
     if let Some(Explained { others, chosen }) =
-        peer_net.and_then(|net| explained(peer_nis(net, &own, path_request).collect()))
+        peer_net.and_then(|net| explained(held_peer_nis(net, &own, path_request).collect()))
     {
         explanation.peer_ni = chosen.0;
         explanation.peer_nis = others

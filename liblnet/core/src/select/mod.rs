@@ -62,10 +62,10 @@ struct RoundRobin {
 impl RoundRobin {
     fn of(nets: &Nets, peer: &Peer, ni: &Ni, peer_ni: &PeerNi) -> Self {
         let nis = peer.nets.iter().filter_map(|net| nets.net(net.id)).flat_map(Net::nis);
-        let peer_nis = peer.nets.iter().flat_map(|net| &net.last_uses);
+        let peer_nis = peer.nets.iter().flat_map(|net| &net.criteria);
         Self {
             other_nis: LastUse::latest_but(ni.last_use(), nis.map(|ni| ni.last_use())),
-            other_peer_nis: LastUse::latest_but(peer_ni.last_use(), peer_nis.map(|last_use| &**last_use)),
+            other_peer_nis: LastUse::latest_but(peer_ni.last_use(), peer_nis.map(|its| its.last_use())),
         }
     }
 
@@ -150,7 +150,7 @@ pub fn choose(
     }
     let (net, peer_net) = best_net(nets, peer, path_request).ok_or(Errno::HostUnreachable)?;
     let ni = best_local_ni(net, &peer_net.nis, path_request).ok_or(Errno::HostUnreachable)?;
-    let (_, peer_ni) = best(peer_nis(peer_net, ni, path_request)).ok_or(Errno::HostUnreachable)?;
+    let peer_ni = best_peer_ni(peer_net, ni, path_request).ok_or(Errno::HostUnreachable)?;
     Ok(chosen(ni, &peer_ni, false))
 }
 
@@ -181,7 +181,7 @@ fn shared_nets<'a>(
 ) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
     peer.nets.iter().filter_map(move |peer_net| {
         let net = nets.net(peer_net.id)?;
-        let peer_health = peer_net.nis().map(|peer_ni| peer_ni.usable_health()).max()?;
+        let peer_health = peer_net.usable_health()?;
         let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
         let candidate = NetCandidate {
             fatal: working().next().is_none(),
@@ -344,23 +344,71 @@ fn local_ni(ni: &Ni, distance: u32, path_state: PathState) -> LocalNiCandidate {
     }
 }
 
-/// The peer NIs of a peer on a net, the primary one first.
-fn peer_nis(
+/// The best peer NI of a peer on a net.
+fn best_peer_ni(peer_net: &PeerNet, ni: &Ni, path_request: PathRequest<'_>) -> Option<Arc<PeerNi>> {
+    let by_rank = if path_request.looks_at_pairs() || path_request.compare_queued_bytes {
+        None
+    } else {
+        best_by_rank(peer_net)
+    };
+    let chosen = match by_rank {
+        Some(chosen) => chosen,
+        None => best(peer_nis(peer_net, ni, path_request))?.1,
+    };
+    // One that is just being removed is not chosen.
+    chosen.upgrade().or_else(|| best(held_peer_nis(peer_net, ni, path_request)).map(|(_, its)| its))
+}
+
+/// The peer NI that is best if nothing but `PeerNiCriteria::rank` counts: the first of equals. `None` if a selection
+/// rule prefers local NIDs of one of them.
+fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
+    let (mut best, mut chosen) = (0, None);
+    for (its, criteria) in peer_net.nis.iter().zip(&peer_net.criteria) {
+        if criteria.is_by_rule() {
+            return None;
+        }
+        let rank = criteria.rank();
+        if chosen.is_none() || rank > best {
+            (best, chosen) = (rank, Some(its));
+        }
+    }
+    chosen
+}
+
+/// [`peer_nis`], each of them held.
+fn held_peer_nis(
     peer_net: &PeerNet,
     ni: &Ni,
     path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
-    peer_net.nis().map(move |peer_ni| {
-        let candidate = PeerNiCandidate {
-            path_state: path_state(ni, &peer_ni, path_request),
-            health: peer_ni.usable_health(),
-            priority: peer_ni.priority(),
-            preferred: peer_ni.prefers(ni.nid()),
-            queued_bytes: if path_request.compare_queued_bytes { peer_ni.queued_bytes() } else { 0 },
-            credits: peer_ni.credits().0,
-            last_use: peer_ni.last_use().get(),
+    peer_nis(peer_net, ni, path_request).filter_map(|(candidate, its)| Some((candidate, its.upgrade()?)))
+}
+
+/// The peer NIs of a peer on a net, the primary one first. They are held only to look at what belongs to a pair with
+/// the local NI: with many of them that would cost more than all else.
+fn peer_nis<'a>(
+    peer_net: &'a PeerNet,
+    ni: &Ni,
+    path_request: PathRequest<'_>,
+) -> impl Iterator<Item = (PeerNiCandidate, &'a Weak<PeerNi>)> {
+    peer_net.nis.iter().zip(&peer_net.criteria).filter_map(move |(its, criteria)| {
+        let (path_state, preferred) = match path_request.looks_at_pairs() || criteria.is_by_rule() {
+            false => (PathState::Usable, false),
+            true => {
+                let peer_ni = its.upgrade()?;
+                (path_state(ni, &peer_ni, path_request), peer_ni.prefers(ni.nid()))
+            }
         };
-        (candidate, peer_ni)
+        let candidate = PeerNiCandidate {
+            path_state,
+            health: criteria.usable_health(),
+            priority: criteria.priority(),
+            preferred,
+            queued_bytes: if path_request.compare_queued_bytes { criteria.tx().bytes() } else { 0 },
+            credits: criteria.tx().credits().0,
+            last_use: criteria.last_use().get(),
+        };
+        Some((candidate, its))
     })
 }
 

@@ -396,6 +396,18 @@ fn an_explanation_distinguishes_nids_reported_as_down_from_nids_with_low_health(
     assert_eq!(explanation.nets.first().map(|(_, _, why)| *why), Some(Criterion::ReportedDown));
 }
 
+fn header() -> lnet_wire::Header {
+    let handle = lnet_wire::WireHandle { interface_cookie: 0, object_cookie: 0 };
+    lnet_wire::Header {
+        dest_nid: nid("10.0.0.1@tcp"),
+        src_nid: nid("10.0.1.1@tcp"),
+        dest_pid: lnet_wire::Pid::LUSTRE,
+        src_pid: lnet_wire::Pid::LUSTRE,
+        payload_length: 0,
+        body: lnet_wire::Body::Reply { handle },
+    }
+}
+
 /// One interface of a made-up machine: on which net, and whether it is broken.
 fn interface() -> impl Strategy<Value = (u16, bool, u32)> {
     (0_u16..3, any::<bool>(), prop_oneof![Just(0_u32), Just(1000), 0_u32..=1000])
@@ -434,5 +446,36 @@ proptest! {
                 prop_assert!(!chosen.ni.is_fatal() || !usable);
             }
         }
+    }
+
+    /// PS-31: the short way to the best peer NI chooses what the comparison criterion by criterion does.
+    #[test]
+    fn the_rank_of_peer_nis_is_the_order_of_their_criteria(
+        its in prop::collection::vec(
+            (prop_oneof![Just(0_u32), Just(1000), 0_u32..=1000], any::<bool>(),
+             prop_oneof![Just(u32::MAX), any::<u32>(), 0_u32..3], 0_u32..4, 0_usize..3, 0_u64..4),
+            1..6,
+        ),
+    ) {
+        let texts: Vec<String> = (1..=its.len()).map(|i| format!("10.0.0.{i}@tcp")).collect();
+        let (_table, peer_nis) =
+            peer(&texts.iter().map(String::as_str).collect::<Vec<_>>(), PeerState::MULTI_RAIL);
+        for (peer_ni, (health, down, priority, credits, messages, last_use)) in peer_nis.iter().zip(&its) {
+            peer_ni.set_health(*health);
+            peer_ni.set_reported_down(*down);
+            peer_ni.set_priority(*priority);
+            let _ = peer_ni.tx().resize(*credits);
+            for _ in 0..*messages {
+                let message = crate::model::MessagePool::default().take(header());
+                let _ = peer_ni.tx().take(message, 0);
+            }
+            peer_ni.last_use().note(*last_use);
+        }
+        let nets = nets(&["10.0.1.1@tcp"]);
+        let ni = nets.ni(nid("10.0.1.1@tcp")).unwrap();
+        let peer = peer_nis[0].peer();
+        let short = best_by_rank(&peer.nets[0]).unwrap().upgrade().unwrap();
+        let (_, long) = best(held_peer_nis(&peer.nets[0], ni, path_request(None, &texts[0]))).unwrap();
+        prop_assert_eq!(short.nid(), long.nid());
     }
 }

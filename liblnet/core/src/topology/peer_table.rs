@@ -3,7 +3,7 @@
 use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::model::DiscoveryState;
-use crate::model::LastUse;
+use crate::model::PeerNiCriteria;
 use crate::model::{Peer, PeerNet, PeerNi, PeerState};
 use foldhash::HashMap;
 use lnet_wire::{NetId, Nid};
@@ -51,9 +51,9 @@ impl PeerTable {
             Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
                 Arc::new_cyclic(|this| {
                     let mut peer = self.peer(nid, PeerState::default());
-                    let last_use = Arc::default();
-                    add_to_nets(&mut peer.nets, nid, this.clone(), &last_use);
-                    PeerNi::new(nid, Arc::new(peer), credits, last_use)
+                    let criteria = Arc::new(PeerNiCriteria::new(credits));
+                    add_to_nets(&mut peer.nets, nid, this.clone(), &criteria);
+                    PeerNi::new(nid, Arc::new(peer), criteria)
                 })
             }))
         })
@@ -136,11 +136,10 @@ impl PeerTable {
 
     /// Takes `nid` from the peer that has it, for `peer`.
     fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
-        let peer_ni = Arc::clone(
-            self.write(nid)
-                .entry(nid)
-                .or_insert_with(|| Arc::new(PeerNi::new(nid, Arc::clone(peer), credits(), Arc::default()))),
-        );
+        let peer_ni = Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
+            let criteria = Arc::new(PeerNiCriteria::new(credits()));
+            Arc::new(PeerNi::new(nid, Arc::clone(peer), criteria))
+        }));
         let previous = peer_ni.peer();
         if previous.discovery.id() == peer.discovery.id() {
             return;
@@ -230,11 +229,11 @@ impl PeerTable {
         let mut nets: Vec<PeerNet> = peer.nets.clone();
         for net in &mut nets {
             net.nis.clear();
-            net.last_uses.clear();
+            net.criteria.clear();
         }
         nets.sort_by_key(|net| nids.iter().position(|nid| nid.net() == net.id));
         for peer_ni in &peer_nis {
-            add_to_nets(&mut nets, peer_ni.nid(), Arc::downgrade(peer_ni), peer_ni.last_use());
+            add_to_nets(&mut nets, peer_ni.nid(), Arc::downgrade(peer_ni), peer_ni.criteria());
         }
         nets.retain(|net| !net.nis.is_empty());
         let peer = Arc::new(Peer { nids, nets, ..peer.clone() });
@@ -298,17 +297,17 @@ fn rediscover(peer: &Peer) {
     }
 }
 
-fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, last_use: &Arc<LastUse>) {
-    let last_use = Arc::clone(last_use);
+fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, criteria: &Arc<PeerNiCriteria>) {
+    let criteria = Arc::clone(criteria);
     match nets.iter_mut().find(|net| net.id == nid.net()) {
         Some(net) => {
             net.nis.push(peer_ni);
-            net.last_uses.push(last_use);
+            net.criteria.push(criteria);
         }
         None => nets.push(PeerNet {
             id: nid.net(),
             nis: vec![peer_ni],
-            last_uses: vec![last_use],
+            criteria: vec![criteria],
             usage: Arc::default(),
         }),
     }

@@ -1,0 +1,72 @@
+//! What path selection compares of a peer NI.
+
+use super::last_use::LastUse;
+use super::message::Message;
+use super::priority::LOWEST_PRIORITY;
+use crate::credit::SharedPool;
+use crate::environment::settings::MAX_HEALTH;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// What path selection compares of a peer NI: its peer has it, too, so that a selection among many peer NIs holds
+/// none of them.
+#[derive(Debug)]
+pub(crate) struct PeerNiCriteria {
+    pub(super) tx: SharedPool<Box<Message>>,
+    pub(super) health: AtomicU32,
+    /// The priority by selection rules.
+    pub(super) priority: AtomicU32,
+    /// Whether its node reports it as down.
+    pub(super) reported_down: AtomicBool,
+    /// Whether selection rules name preferred local NIDs: spares the look without rules.
+    pub(super) by_rule: AtomicBool,
+    /// Its last use among the peer NIs of its peer.
+    pub(super) last_use: LastUse,
+}
+
+impl PeerNiCriteria {
+    pub(crate) fn new(credits: u32) -> Self {
+        Self {
+            tx: SharedPool::new(credits),
+            health: AtomicU32::new(MAX_HEALTH),
+            priority: AtomicU32::new(LOWEST_PRIORITY),
+            reported_down: AtomicBool::new(false),
+            by_rule: AtomicBool::new(false),
+            last_use: LastUse::default(),
+        }
+    }
+
+    /// The credits to send, and those of the messages that wait.
+    pub(crate) const fn tx(&self) -> &SharedPool<Box<Message>> {
+        &self.tx
+    }
+
+    /// The health value, or 0 while the peer NI's node reports it as down.
+    pub(crate) fn usable_health(&self) -> u32 {
+        if self.reported_down.load(Ordering::Relaxed) { 0 } else { self.health.load(Ordering::Relaxed) }
+    }
+
+    /// The priority by selection rules; `u32::MAX` is the lowest.
+    pub(crate) fn priority(&self) -> u32 {
+        self.priority.load(Ordering::Relaxed)
+    }
+
+    /// Whether selection rules name preferred local NIDs.
+    pub(crate) fn is_by_rule(&self) -> bool {
+        self.by_rule.load(Ordering::Relaxed)
+    }
+
+    /// Health, priority, credits and last use in one number: of two peer NIs that differ in nothing else the one with
+    /// the higher number is better.
+    pub(crate) fn rank(&self) -> u128 {
+        // Above negative numbers of credits, too; of the last use 54 bits, which are enough for as many messages.
+        let credits = self.tx.credits().0.wrapping_sub(i32::MIN) as u32;
+        u128::from(self.usable_health()) << 118
+            | u128::from(!self.priority()) << 86
+            | u128::from(credits) << 54
+            | u128::from(!self.last_use.get() & ((1 << 54) - 1))
+    }
+
+    pub(crate) const fn last_use(&self) -> &LastUse {
+        &self.last_use
+    }
+}
