@@ -6,7 +6,9 @@ use crate::model::DiscoveryState;
 use crate::model::PeerNiCriteria;
 use crate::model::{Peer, PeerNet, PeerNi, PeerState};
 use foldhash::HashMap;
+use foldhash::fast::FixedState;
 use lnet_wire::{NetId, Nid};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
@@ -252,10 +254,7 @@ impl PeerTable {
     }
 
     fn shard(&self, nid: Nid) -> &RwLock<Shard> {
-        let bytes = nid.to_wire20();
-        let sum =
-            bytes.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
-        &self.shards[sum % SHARDS]
+        &self.shards[FixedState::default().hash_one(nid) as usize % SHARDS]
     }
 }
 
