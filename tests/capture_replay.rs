@@ -147,10 +147,12 @@ fn play(replay: &Replay) {
     let nids = nids_of(replay.nids);
     let addresses: Vec<IpAddr> = nids.iter().map(address_of).collect();
     let script = script(replay.file, &addresses);
-    // The captured nodes asked for delivery ACKs from 16 KiB on, and most did not discover.
+    // The captured nodes asked for delivery ACKs from 16 KiB on, sent by bulk connections from 1 KiB on, and most did not
+    // discover.
     // They do not ask a peer whether it is there when it takes 0.3 s, as a player on a busy machine does.
     let socklnd = SocklndConfig {
         zc_min_payload: Some(16 << 10),
+        min_bulk: 1 << 10,
         unresponsive_timeout: Duration::ZERO,
         ..SocklndConfig::default()
     };

@@ -2,8 +2,7 @@
 
 use super::discovery_state::DiscoveryState;
 use super::net_usage::NetUsage;
-use super::peer_ni::PeerNi;
-use super::peer_ni_criteria::PeerNiCriteria;
+use super::peer_ni::{Criteria, PeerNi};
 use super::peer_state::PeerState;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::AtomicU64;
@@ -31,7 +30,7 @@ pub(crate) struct PeerNet {
     /// Weak, as the peer NIs hold the peer. A removed peer NI is gone from here.
     pub(crate) nis: Vec<Weak<PeerNi>>,
     /// The criteria of each of them.
-    pub(crate) criteria: Vec<Arc<PeerNiCriteria>>,
+    pub(crate) criteria: Vec<Arc<Criteria>>,
     /// Kept when the peer gains or loses NIDs.
     pub(crate) usage: Arc<NetUsage>,
 }

@@ -30,12 +30,15 @@ pub enum Preferred {
     ByRule(Vec<Nid>),
 }
 
+/// [`PeerNiCriteria`] with the messages to it.
+pub(crate) type Criteria = PeerNiCriteria<Box<Message>>;
+
 /// One interface of another node.
 pub struct PeerNi {
     nid: Nid,
     number: u64,
     pub(crate) peer: ArcSwap<Peer>,
-    criteria: Arc<PeerNiCriteria>,
+    criteria: Arc<Criteria>,
     /// The preferred local NIDs.
     preferred: ArcSwap<Preferred>,
     spare: MessagePool,
@@ -58,7 +61,7 @@ pub struct PeerNi {
 }
 
 impl PeerNi {
-    pub(crate) fn new(nid: Nid, peer: Arc<Peer>, criteria: Arc<PeerNiCriteria>) -> Self {
+    pub(crate) fn new(nid: Nid, peer: Arc<Peer>, criteria: Arc<Criteria>) -> Self {
         Self {
             nid,
             number: peer.order.load(Ordering::Relaxed),
@@ -283,7 +286,7 @@ impl PeerNi {
         self.criteria.last_use()
     }
 
-    pub(crate) const fn criteria(&self) -> &Arc<PeerNiCriteria> {
+    pub(crate) const fn criteria(&self) -> &Arc<Criteria> {
         &self.criteria
     }
 

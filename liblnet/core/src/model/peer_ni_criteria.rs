@@ -1,17 +1,16 @@
 //! What path selection compares of a peer NI.
 
 use super::last_use::LastUse;
-use super::message::Message;
 use super::priority::LOWEST_PRIORITY;
 use crate::credit::SharedPool;
 use crate::environment::settings::MAX_HEALTH;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What path selection compares of a peer NI: its peer has it, too, so that a selection among many peer NIs holds
-/// none of them.
+/// none of them. `M` is what takes its credits.
 #[derive(Debug)]
-pub(crate) struct PeerNiCriteria {
-    pub(super) tx: SharedPool<Box<Message>>,
+pub(crate) struct PeerNiCriteria<M> {
+    pub(super) tx: SharedPool<M>,
     pub(super) health: AtomicU32,
     /// The priority by selection rules.
     pub(super) priority: AtomicU32,
@@ -23,7 +22,7 @@ pub(crate) struct PeerNiCriteria {
     pub(super) last_use: LastUse,
 }
 
-impl PeerNiCriteria {
+impl<M> PeerNiCriteria<M> {
     pub(crate) fn new(credits: u32) -> Self {
         Self {
             tx: SharedPool::new(credits),
@@ -36,7 +35,7 @@ impl PeerNiCriteria {
     }
 
     /// The credits to send, and those of the messages that wait.
-    pub(crate) const fn tx(&self) -> &SharedPool<Box<Message>> {
+    pub(crate) const fn tx(&self) -> &SharedPool<M> {
         &self.tx
     }
 

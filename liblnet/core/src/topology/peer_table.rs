@@ -2,8 +2,8 @@
 
 use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
+use crate::model::Criteria;
 use crate::model::DiscoveryState;
-use crate::model::PeerNiCriteria;
 use crate::model::{Peer, PeerNet, PeerNi, PeerState};
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
@@ -53,7 +53,7 @@ impl PeerTable {
             Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
                 Arc::new_cyclic(|this| {
                     let mut peer = self.peer(nid, PeerState::default());
-                    let criteria = Arc::new(PeerNiCriteria::new(credits));
+                    let criteria = Arc::new(Criteria::new(credits));
                     add_to_nets(&mut peer.nets, nid, this.clone(), &criteria);
                     PeerNi::new(nid, Arc::new(peer), criteria)
                 })
@@ -139,7 +139,7 @@ impl PeerTable {
     /// Takes `nid` from the peer that has it, for `peer`.
     fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
         let peer_ni = Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
-            let criteria = Arc::new(PeerNiCriteria::new(credits()));
+            let criteria = Arc::new(Criteria::new(credits()));
             Arc::new(PeerNi::new(nid, Arc::clone(peer), criteria))
         }));
         let previous = peer_ni.peer();
@@ -296,7 +296,7 @@ fn rediscover(peer: &Peer) {
     }
 }
 
-fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, criteria: &Arc<PeerNiCriteria>) {
+fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, criteria: &Arc<Criteria>) {
     let criteria = Arc::clone(criteria);
     match nets.iter_mut().find(|net| net.id == nid.net()) {
         Some(net) => {
