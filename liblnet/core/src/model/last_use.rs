@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The last use of a candidate, as a number that is comparable among the candidates of one round robin.
 ///
-/// There is no counter: a candidate that is used gets the highest number of the others plus one. So one that is new,
-/// or was not used for long, is selected once and is then the most recently used; it does not catch up. The most
-/// recently used candidate writes nothing: with a single candidate no message writes to memory that other threads
-/// read.
+/// A candidate that is used gets the highest number of the others plus one. So one that is new, or was not used for
+/// long, is selected once and is then the most recently used; it does not catch up. The most recently used candidate
+/// writes nothing: with a single candidate no message writes to memory that other threads read.
 ///
-/// Two threads that use different candidates at the same time may store the same number: a tie, which the order of
-/// the candidates decides once. 64 bits do not wrap.
+/// The highest number is found by looking at all candidates, where they are few ([`LastUse::latest_but`]), or is kept
+/// ([`LatestUse`]). In the first case two threads that use different candidates at the same time may store the same
+/// number: a tie, which the order of the candidates decides once. 64 bits do not wrap.
 #[derive(Debug, Default)]
 pub(crate) struct LastUse(AtomicU64);
 
@@ -33,6 +33,24 @@ impl LastUse {
     }
 }
 
+/// The most recent use of any candidate of one round robin.
+#[derive(Debug, Default)]
+pub(crate) struct LatestUse(AtomicU64);
+
+impl LatestUse {
+    /// One of the candidates is used now.
+    pub(crate) fn note(&self, its: &LastUse) {
+        if its.get() == 0 || its.get() != self.0.load(Ordering::Relaxed) {
+            its.0.store(self.0.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// These are among the candidates from now on.
+    pub(crate) fn include<'a>(&self, all: impl Iterator<Item = &'a LastUse>) {
+        self.0.fetch_max(all.map(LastUse::get).max().unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -51,6 +69,23 @@ mod tests {
         assert_eq!(first[..4], [0, 1, 0, 1]);
         all.push(LastUse::default());
         assert_eq!((0..7).map(|_| turn(&all)).collect::<Vec<_>>(), [2, 1, 0, 2, 1, 0, 2]);
+    }
+
+    #[test]
+    fn the_latest_use_counts_on_from_the_candidates_that_come_to_it() {
+        let (mut all, latest) = (vec![LastUse::default(), LastUse::default()], LatestUse::default());
+        let turn = |all: &[LastUse]| {
+            let (at, this) = all.iter().enumerate().min_by_key(|(_, last_use)| last_use.get()).unwrap();
+            latest.note(this);
+            latest.note(this);
+            at
+        };
+        assert_eq!((0..4).map(|_| turn(&all)).collect::<Vec<_>>(), [0, 1, 0, 1]);
+        let other = LastUse::default();
+        other.note(100);
+        all.push(other);
+        latest.include(all.iter());
+        assert_eq!((0..5).map(|_| turn(&all)).collect::<Vec<_>>(), [0, 1, 2, 0, 1]);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod reachability;
 mod recovery_state;
 mod request;
 mod state;
+mod use_order;
 
 pub(crate) use discovery_progress::{LocalState, MIN_REPLY_LEN, Progress};
 pub use discovery_result::{Difference, Failure, Step};

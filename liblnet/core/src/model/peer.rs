@@ -1,11 +1,15 @@
 //! A peer: another node with one or more NIDs, each a peer NI; one of them is its primary NID.
 
 use super::discovery_state::DiscoveryState;
+use super::last_use::LatestUse;
 use super::net_usage::NetUsage;
 use super::peer_ni::{Criteria, PeerNi};
 use super::peer_state::PeerState;
+use super::use_order::UseOrder;
+use crate::credit::Credits;
+use crate::environment::settings::MAX_HEALTH;
 use lnet_wire::{NetId, Nid};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Another node. The NIDs of a `Peer` never change: a node that gains or loses one gets a new `Peer`.
@@ -21,6 +25,8 @@ pub struct Peer {
     pub(crate) discovery: Arc<DiscoveryState>,
     /// The position in the list of peers, which is in the order of addition.
     pub(crate) order: Arc<AtomicU64>,
+    /// The most recent use of any of its peer NIs.
+    pub(crate) latest_use: Arc<LatestUse>,
 }
 
 /// The peer NIs of a peer on one net.
@@ -33,7 +39,20 @@ pub(crate) struct PeerNet {
     pub(crate) criteria: Vec<Arc<Criteria>>,
     /// Kept when the peer gains or loses NIDs.
     pub(crate) usage: Arc<NetUsage>,
+    /// Their order, if they are many.
+    pub(crate) order: Option<Arc<PeerNetOrder>>,
 }
+
+/// The order of last use of the peer NIs on a net.
+#[derive(Debug)]
+pub(crate) struct PeerNetOrder {
+    by_use: UseOrder,
+    /// The most credits that any of them has when no message to it is in flight.
+    most_credits: AtomicI32,
+}
+
+/// With more peer NIs than this on a net their order is kept; fewer are compared in less time.
+const MANY: usize = 16;
 
 impl PeerNet {
     pub(crate) fn nis(&self) -> impl Iterator<Item = Arc<PeerNi>> {
@@ -42,12 +61,70 @@ impl PeerNet {
 
     /// The most recent use of any of them.
     pub(crate) fn last_use(&self) -> u64 {
-        self.criteria.iter().map(|criteria| criteria.last_use().get()).max().unwrap_or(0)
+        let last_use = |criteria: &Arc<Criteria>| criteria.last_use().get();
+        match self.order.as_ref().and_then(|order| self.criteria.get(order.by_use.most_recently_used())) {
+            Some(latest) => last_use(latest),
+            None => self.criteria.iter().map(last_use).max().unwrap_or(0),
+        }
     }
 
     /// The best health of any of them; `None` if there are none.
     pub(crate) fn usable_health(&self) -> Option<u32> {
-        self.criteria.iter().map(|criteria| criteria.usable_health()).max()
+        let mut best = None;
+        for criteria in &self.criteria {
+            best = best.max(Some(criteria.usable_health()));
+            if best == Some(MAX_HEALTH) {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Of many the least recently used one, if it is in full health and no message to it is in flight: the best one
+    /// where paths and queued bytes do not count. `None` if all have to be compared.
+    pub(crate) fn least_recently_used(&self) -> Option<&Weak<PeerNi>> {
+        let order = self.order.as_ref().filter(|_| !self.usage.is_by_rules())?;
+        let most_credits = Credits(order.most_credits.load(Ordering::Relaxed));
+        let is_best = |position: usize| {
+            let its = &self.criteria[position];
+            its.usable_health() == MAX_HEALTH && its.tx().credits() >= most_credits
+        };
+        self.nis.get(order.by_use.least_recently_used(is_best)?)
+    }
+
+    /// Stores that one of them is used now, the most recent use of its peer.
+    pub(crate) fn note_use(&self, its: &Criteria, latest_use: &LatestUse) {
+        let note = || latest_use.note(its.last_use());
+        let Some(order) = &self.order else { return note() };
+        let position = its.position();
+        // A peer NI that has just changed its position, or its peer, is late in the order at most once.
+        match self.criteria.get(position).is_some_and(|at| std::ptr::eq(&raw const **at, its)) {
+            true => order.by_use.used(position, note),
+            false => note(),
+        }
+    }
+
+    /// One of them has `credits` credits from now on.
+    pub(crate) fn note_credits(&self, credits: u32) {
+        if let Some(order) = &self.order {
+            order.most_credits.fetch_max(i32::try_from(credits).unwrap_or(i32::MAX), Ordering::Relaxed);
+        }
+    }
+
+    /// All of them have been added.
+    pub(crate) fn complete(&mut self) {
+        for (position, criteria) in self.criteria.iter().enumerate() {
+            criteria.set_position(position);
+        }
+        self.order = (self.criteria.len() > MANY).then(|| {
+            let mut positions: Vec<usize> = (0..self.criteria.len()).collect();
+            positions.sort_by_cached_key(|position| self.criteria[*position].last_use().get());
+            let sizes = self.criteria.iter().map(|criteria| criteria.tx().size().0);
+            Arc::new(PeerNetOrder {
+                by_use: UseOrder::new(&positions),
+                most_credits: AtomicI32::new(sizes.max().unwrap_or(0)),
+            })
+        });
     }
 }
 
@@ -65,6 +142,11 @@ impl Peer {
     /// Whether it is configured.
     pub fn is_configured(&self) -> bool {
         self.state().contains(PeerState::CONFIGURED)
+    }
+
+    /// Its peer NIs on one net.
+    pub(crate) fn net(&self, net: NetId) -> Option<&PeerNet> {
+        self.nets.iter().find(|its| its.id == net)
     }
 
     /// Its NIDs on one net, in order.

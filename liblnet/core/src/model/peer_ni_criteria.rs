@@ -4,7 +4,7 @@ use super::last_use::LastUse;
 use super::priority::LOWEST_PRIORITY;
 use crate::credit::SharedPool;
 use crate::environment::settings::MAX_HEALTH;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 /// What path selection compares of a peer NI: its peer has it, too, so that a selection among many peer NIs holds
 /// none of them. `M` is what takes its credits.
@@ -20,6 +20,8 @@ pub(crate) struct PeerNiCriteria<M> {
     pub(super) by_rule: AtomicBool,
     /// Its last use among the peer NIs of its peer.
     pub(super) last_use: LastUse,
+    /// Its position among the peer NIs of its peer on its net.
+    pub(super) position: AtomicUsize,
 }
 
 impl<M> PeerNiCriteria<M> {
@@ -31,6 +33,7 @@ impl<M> PeerNiCriteria<M> {
             reported_down: AtomicBool::new(false),
             by_rule: AtomicBool::new(false),
             last_use: LastUse::default(),
+            position: AtomicUsize::new(0),
         }
     }
 
@@ -67,5 +70,14 @@ impl<M> PeerNiCriteria<M> {
 
     pub(crate) const fn last_use(&self) -> &LastUse {
         &self.last_use
+    }
+
+    /// Its position among the peer NIs of its peer on its net, when it was last stored.
+    pub(super) fn position(&self) -> usize {
+        self.position.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_position(&self, position: usize) {
+        self.position.store(position, Ordering::Relaxed);
     }
 }

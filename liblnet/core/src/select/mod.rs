@@ -46,38 +46,29 @@ pub struct ChosenPath {
     pub ni: Arc<Ni>,
     /// The peer NI; `None` over the loopback.
     pub peer_ni: Option<Arc<PeerNi>>,
-    round_robin: RoundRobin,
+    /// [`latest_use_of_others`].
+    latest_use_of_others: u64,
     /// Whether the peer NI is to be bound to the local NI.
     sticks: bool,
 }
 
-/// The last uses of the candidates of the same round robin: the local NIs on the nets of the peer, and all peer NIs
-/// of the peer.
-#[derive(Clone, Copy, Debug, Default)]
-struct RoundRobin {
-    other_nis: u64,
-    other_peer_nis: u64,
+/// The latest use of the local NIs that are chosen in turn with this one: all on the nets of the peer.
+fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
+    let nis = peer.nets.iter().filter_map(|net| nets.net(net.id)).flat_map(Net::nis);
+    LastUse::latest_but(ni.last_use(), nis.map(|ni| ni.last_use()))
 }
 
-impl RoundRobin {
-    fn of(nets: &Nets, peer: &Peer, ni: &Ni, peer_ni: &PeerNi) -> Self {
-        let nis = peer.nets.iter().filter_map(|net| nets.net(net.id)).flat_map(Net::nis);
-        let peer_nis = peer.nets.iter().flat_map(|net| &net.criteria);
-        Self {
-            other_nis: LastUse::latest_but(ni.last_use(), nis.map(|ni| ni.last_use())),
-            other_peer_nis: LastUse::latest_but(peer_ni.last_use(), peer_nis.map(|its| its.last_use())),
-        }
-    }
-
-    fn note(self, ni: &Ni, peer_ni: &PeerNi) {
-        ni.last_use().note(self.other_nis);
-        peer_ni.last_use().note(self.other_peer_nis);
+/// Stores the use of a local NI and a peer NI: among equals they come last next time.
+fn note_use(ni: &Ni, others: u64, peer: &Peer, peer_ni: &PeerNi) {
+    ni.last_use().note(others);
+    if let Some(net) = peer.net(peer_ni.nid().net()) {
+        net.note_use(peer_ni.criteria(), &peer.latest_use);
     }
 }
 
 impl ChosenPath {
     fn loopback(ni: &Arc<Ni>) -> Self {
-        Self { ni: Arc::clone(ni), peer_ni: None, round_robin: RoundRobin::default(), sticks: false }
+        Self { ni: Arc::clone(ni), peer_ni: None, latest_use_of_others: 0, sticks: false }
     }
 
     /// The NID for the header.
@@ -94,7 +85,7 @@ impl ChosenPath {
     /// multi-rail is bound to the local NI (PS-30).
     pub(crate) fn commit(&self) {
         let Some(peer_ni) = &self.peer_ni else { return };
-        self.round_robin.note(&self.ni, peer_ni);
+        note_use(&self.ni, self.latest_use_of_others, &peer_ni.peer_now(), peer_ni);
         if self.sticks {
             peer_ni.set_preferred(Preferred::Sticky(self.ni.nid()));
         }
@@ -106,7 +97,8 @@ impl ChosenPath {
 ///
 /// `0@lo` always goes by the loopback, whatever `source` says (PS-1). A given `source` must be one of this
 /// node's ([`Errno::Invalid`]) and on the destination's net, and then nothing is chosen (PS-10). Otherwise a
-/// peer of one rail is sent to as named, by the interface that it sticks to; of a multi-rail peer the best of/// all paths is taken, whichever of its NIDs was named. [`Errno::HostUnreachable`] where there is no path: there
+/// peer of one rail is sent to as named, by the interface that it sticks to; of a multi-rail peer the best of
+/// all paths is taken, whichever of its NIDs was named. [`Errno::HostUnreachable`] where there is no path: there
 /// are no routes yet.
 pub fn choose(
     nets: &Nets,
@@ -119,7 +111,7 @@ pub fn choose(
     };
     let peer = &**named.peer_now();
     let chosen = |ni: &Arc<Ni>, peer_ni: &Arc<PeerNi>, sticks| ChosenPath {
-        round_robin: RoundRobin::of(nets, peer, ni, peer_ni),
+        latest_use_of_others: latest_use_of_others(nets, peer, ni),
         ni: Arc::clone(ni),
         peer_ni: Some(Arc::clone(peer_ni)),
         sticks,
@@ -156,7 +148,8 @@ pub fn choose(
 
 /// Stores the use of a path by a response: among equals the last used comes last, whoever selected it (PS-31).
 pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
-    RoundRobin::of(nets, &peer_ni.peer_now(), ni, peer_ni).note(ni, peer_ni);
+    let peer = &**peer_ni.peer_now();
+    note_use(ni, latest_use_of_others(nets, peer, ni), peer, peer_ni);
 }
 
 /// The best common net of this node and a peer. A single one is not compared.
@@ -349,7 +342,7 @@ fn best_peer_ni(peer_net: &PeerNet, ni: &Ni, path_request: PathRequest<'_>) -> O
     let by_rank = if path_request.looks_at_pairs() || path_request.compare_queued_bytes {
         None
     } else {
-        best_by_rank(peer_net)
+        peer_net.least_recently_used().or_else(|| best_by_rank(peer_net))
     };
     let chosen = match by_rank {
         Some(chosen) => chosen,

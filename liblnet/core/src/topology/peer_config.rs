@@ -138,7 +138,8 @@ mod tests {
     fn peer(nids: &[u8], state: u32) -> Peer {
         let nids: Vec<Nid> = nids.iter().copied().map(nid).collect();
         let discovery = std::sync::Arc::new(crate::model::DiscoveryState::new(0, nids[0], PeerState(state)));
-        Peer { primary: nids[0], nids, nets: Vec::new(), discovery, order: std::sync::Arc::default() }
+        let (order, latest_use) = Default::default();
+        Peer { primary: nids[0], nids, nets: Vec::new(), discovery, order, latest_use }
     }
 
     #[test]

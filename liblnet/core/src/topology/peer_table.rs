@@ -220,7 +220,7 @@ impl PeerTable {
         let id = self.born.fetch_add(1, Ordering::Relaxed);
         let order = Arc::new(AtomicU64::new(id));
         let discovery = Arc::new(DiscoveryState::new(id, primary, state));
-        Peer { primary, nids: vec![primary], nets: Vec::new(), discovery, order }
+        Peer { primary, nids: vec![primary], nets: Vec::new(), discovery, order, latest_use: Arc::default() }
     }
 
     /// Gives `peer` exactly the NIDs `nids`, all of which are known: net by net, in the order in which they were
@@ -238,6 +238,8 @@ impl PeerTable {
             add_to_nets(&mut nets, peer_ni.nid(), Arc::downgrade(peer_ni), peer_ni.criteria());
         }
         nets.retain(|net| !net.nis.is_empty());
+        peer.latest_use.include(peer_nis.iter().map(|peer_ni| peer_ni.last_use()));
+        nets.iter_mut().for_each(PeerNet::complete);
         let peer = Arc::new(Peer { nids, nets, ..peer.clone() });
         for peer_ni in peer_nis {
             peer_ni.peer.store(Arc::clone(&peer));
@@ -308,6 +310,7 @@ fn add_to_nets(nets: &mut Vec<PeerNet>, nid: Nid, peer_ni: Weak<PeerNi>, criteri
             nis: vec![peer_ni],
             criteria: vec![criteria],
             usage: Arc::default(),
+            order: None,
         }),
     }
 }

@@ -43,6 +43,7 @@ impl Topology {
         let peer = peer_ni.peer();
         for net in peer.nets.iter().filter(|net| net.id == peer_ni.nid().net()) {
             net.usage.set_priority(applied.net_priority);
+            net.usage.set_by_rules(self.has_rules());
         }
         match (&*peer_ni.preferred(), applied.preferred_nids) {
             (Preferred::ByRule(_), none) if none.is_empty() => peer_ni.set_preferred(Preferred::Nothing),

@@ -1,0 +1,109 @@
+//! Many peer NIs of a peer on one net in the order of their last use, so that a selection among them looks at few.
+
+use crate::sync::{Mutex, lock};
+
+/// At how many of the least recently used a selection looks here before it compares all.
+const LOOKS: usize = 16;
+
+/// Positions of peer NIs on a net, from the least to the most recently used. Any thread may call.
+#[derive(Debug)]
+pub(crate) struct UseOrder(Mutex<List>);
+
+impl UseOrder {
+    /// `positions`, all from 0 to their number, the least recently used first.
+    pub(crate) fn new(positions: &[usize]) -> Self {
+        let end = positions.len();
+        let mut list = List { links: vec![Link { before: end, after: end }; end + 1] };
+        for position in positions {
+            list.insert_last(*position);
+        }
+        Self(Mutex::new(list))
+    }
+
+    /// Moves a position behind all others; `note` is called under the lock, so that what it stores has the same order.
+    pub(crate) fn used(&self, position: usize, note: impl FnOnce()) {
+        let mut list = lock(&self.0);
+        if position < list.end() {
+            list.remove(position);
+            list.insert_last(position);
+        }
+        note();
+    }
+
+    /// The least recently used position for which `is_best` holds; `None` also if it holds for none of the first few.
+    pub(crate) fn least_recently_used(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
+        let list = lock(&self.0);
+        let mut position = list.links[list.end()].after;
+        for _ in 0..LOOKS.min(list.end()) {
+            if is_best(position) {
+                return Some(position);
+            }
+            position = list.links[position].after;
+        }
+        None
+    }
+
+    /// The most recently used position.
+    pub(crate) fn most_recently_used(&self) -> usize {
+        let list = lock(&self.0);
+        list.links[list.end()].before
+    }
+}
+
+/// A circular list: the last link belongs to no position, it comes before the first and after the last.
+#[derive(Debug)]
+struct List {
+    links: Vec<Link>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    before: usize,
+    after: usize,
+}
+
+impl List {
+    fn end(&self) -> usize {
+        self.links.len() - 1
+    }
+
+    fn remove(&mut self, position: usize) {
+        let Link { before, after } = self.links[position];
+        self.links[before].after = after;
+        self.links[after].before = before;
+    }
+
+    fn insert_last(&mut self, position: usize) {
+        let end = self.end();
+        let before = self.links[end].before;
+        self.links[position] = Link { before, after: end };
+        self.links[before].after = position;
+        self.links[end].before = position;
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// PS-31: the order is that of a list from which what is used is taken and appended.
+        #[test]
+        fn positions_are_in_the_order_of_their_last_use(
+            uses in prop::collection::vec(0_usize..40, 0..100),
+            best in prop::collection::vec(any::<bool>(), 40),
+        ) {
+            let mut naive: Vec<usize> = (0..best.len()).rev().collect();
+            let order = UseOrder::new(&naive);
+            for position in uses {
+                let expected = naive.iter().take(LOOKS).copied().find(|position| best[*position]);
+                prop_assert_eq!(order.least_recently_used(|position| best[position]), expected);
+                naive.retain(|its| *its != position);
+                naive.push(position);
+                order.used(position, || ());
+                prop_assert_eq!(order.most_recently_used(), position);
+            }
+        }
+    }
+}
