@@ -29,10 +29,8 @@ const POLLS: u64 = 4;
 const ACK_DELAY: Duration = Duration::from_micros(100);
 /// And so long when something is.
 const ACK_DELAY_BUSY: Duration = Duration::from_millis(1);
-/// And so many turns of an application's thread that does not wait,
+/// And so many turns of an application's thread that does not wait.
 const ACK_DELAY_TURNS: u32 = 16;
-/// or so many where no thread of the peer waits for one of them: with many peers it takes long until each one's turn comes again.
-const ACK_DELAY_TURNS_UNAWAITED: u32 = 256;
 
 /// What a scheduler serves: something with a socket that becomes readable and writable.
 pub(crate) trait Pollable: Send + Sync + Sized {
@@ -80,8 +78,6 @@ pub(crate) struct Scheduler<C: Pollable> {
     peers_with_acks: Mutex<Vec<Weak<dyn AckSender>>>,
     /// Whether there are any.
     acks_pending: AtomicBool,
-    /// Whether a thread of the peer may wait for one of them.
-    acks_awaited: AtomicBool,
     /// Turns that applications' threads took since then.
     ack_turns: AtomicU32,
     /// Of what is ready, there are messages to be reported.
@@ -112,7 +108,6 @@ impl<C: Pollable> Scheduler<C> {
             next_read: Mutex::new(NextRead::new()),
             peers_with_acks: Mutex::default(),
             acks_pending: AtomicBool::new(false),
-            acks_awaited: AtomicBool::new(false),
             ack_turns: AtomicU32::new(0),
             finishes: AtomicBool::new(false),
         })
@@ -235,14 +230,8 @@ impl<C: Pollable> Scheduler<C> {
         self.wakeups.wake_owner_if_it_sleeps();
     }
 
-    /// Of the pending delivery ACKs there is one that a thread of the peer may wait for.
-    pub(crate) fn note_awaited_ack(&self) {
-        self.acks_awaited.store(true, Ordering::Relaxed);
-    }
-
     fn send_pending_acks(&self) {
         self.ack_turns.store(0, Ordering::Relaxed);
-        self.acks_awaited.store(false, Ordering::Relaxed);
         // Only as many as there are now: delivery ACKs come in meanwhile.
         let listed = lock(&self.peers_with_acks).len();
         for _ in 0..listed {
@@ -267,12 +256,8 @@ impl<C: Pollable> Scheduler<C> {
             return true;
         }
         let acks_pending = self.acks_pending.load(Ordering::Relaxed);
-        if acks_pending {
-            let awaited = self.acks_awaited.load(Ordering::Relaxed);
-            let limit = if awaited { ACK_DELAY_TURNS } else { ACK_DELAY_TURNS_UNAWAITED };
-            if self.ack_turns.fetch_add(1, Ordering::Relaxed) >= limit {
-                self.send_pending_acks();
-            }
+        if acks_pending && self.ack_turns.fetch_add(1, Ordering::Relaxed) >= ACK_DELAY_TURNS {
+            self.send_pending_acks();
         }
         if timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS) {
             let guess = lock(&self.next_read).guess();

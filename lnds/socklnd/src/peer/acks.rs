@@ -43,9 +43,6 @@ impl Peer {
         if let Some(batch) = added.full {
             self.send_batch(batch);
         }
-        if !answered {
-            scheduler.note_awaited_ack();
-        }
         if added.list {
             scheduler.note_pending_acks(Weak::clone(&self.this) as Weak<dyn AckSender>);
         }
