@@ -23,13 +23,20 @@ pub(crate) struct Spin {
     limit: Duration,
     /// Waits since spinning last found an event.
     failed: AtomicU32,
+    /// Turns without a message since the CPU was last offered, in all waits: one that is short does not begin anew.
+    idle_turns: AtomicU32,
     /// Whether another thread took the CPU when it was last offered.
     is_shared: AtomicBool,
 }
 
 impl Spin {
     pub(crate) const fn new(limit: Duration) -> Self {
-        Self { limit, failed: AtomicU32::new(0), is_shared: AtomicBool::new(false) }
+        Self {
+            limit,
+            failed: AtomicU32::new(0),
+            idle_turns: AtomicU32::new(0),
+            is_shared: AtomicBool::new(false),
+        }
     }
 
     /// Calls `ask` until it returns something, for the limit or `timeout`, whichever is less. As long as bytes move the limit
@@ -52,9 +59,7 @@ impl Spin {
         let deadline = timeout.and_then(|timeout| begin.checked_add(timeout));
         let limit_from = |now: Instant| deadline.map_or(now + self.limit, |end| end.min(now + self.limit));
         let mut until = limit_from(begin);
-        let mut turn = 0_u32;
         loop {
-            turn = turn.wrapping_add(1);
             match ask() {
                 (_, Some(found)) => {
                     self.failed.store(0, Ordering::Relaxed);
@@ -66,17 +71,24 @@ impl Spin {
                     until = limit_from(Instant::now());
                 }
                 _ if Instant::now() >= until => break,
-                _ if turn.is_multiple_of(YIELD_EVERY) || self.is_shared.load(Ordering::Relaxed) => {
-                    self.offer_cpu();
-                }
-                _ => (),
+                _ => self.offer_cpu_in_turn(),
             }
         }
         self.failed.store(failed.wrapping_add(1), Ordering::Relaxed);
         None
     }
 
-    /// Lets another thread run, if one wants to: the one that this one waits for may need this CPU.
+    /// Lets another thread run, if it is time for that: the one that this one waits for may need this CPU.
+    fn offer_cpu_in_turn(&self) {
+        // Seldom more than one thread spins: a count that two of them spoil does no harm.
+        let turns = self.idle_turns.load(Ordering::Relaxed) + 1;
+        let is_due = turns >= YIELD_EVERY || self.is_shared.load(Ordering::Relaxed);
+        self.idle_turns.store(if is_due { 0 } else { turns }, Ordering::Relaxed);
+        if is_due {
+            self.offer_cpu();
+        }
+    }
+
     fn offer_cpu(&self) {
         let begin = Instant::now();
         std::thread::yield_now();
