@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The last use of a candidate, as a number that is comparable among the candidates of one round robin.
 ///
 /// A candidate that is used gets the highest number of the others plus one. So one that is new, or was not used for
-/// long, is selected once and is then the most recently used; it does not catch up. The most recently used candidate
-/// writes nothing: with a single candidate no message writes to memory that other threads read.
+/// long, is selected once and is then the most recently used; it does not catch up.
 ///
-/// The highest number is found by looking at all candidates, where they are few ([`LastUse::latest_but`]), or is kept
-/// ([`LatestUse`]). In the first case two threads that use different candidates at the same time may store the same
-/// number: a tie, which the order of the candidates decides once. 64 bits do not wrap.
+/// The highest number is found by looking at all candidates ([`LastUse::latest_but`]), where the most recently used one
+/// writes nothing, or is kept ([`LatestUse`]). In both cases two may have the same number, as threads use them at the same time,
+/// or they come together from different peers: a tie, which the order of the candidates decides once. 64 bits do not wrap.
 #[derive(Debug, Default)]
 pub(crate) struct LastUse(AtomicU64);
 
@@ -38,11 +37,9 @@ impl LastUse {
 pub(crate) struct LatestUse(AtomicU64);
 
 impl LatestUse {
-    /// One of the candidates is used now.
+    /// One of the candidates is used now. It gets a new number even if it has the latest: another may have the same.
     pub(crate) fn note(&self, its: &LastUse) {
-        if its.get() == 0 || its.get() != self.0.load(Ordering::Relaxed) {
-            its.0.store(self.0.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-        }
+        its.0.store(self.0.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// These are among the candidates from now on.

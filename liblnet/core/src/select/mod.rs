@@ -61,7 +61,9 @@ fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
 /// Stores the use of a local NI and a peer NI: among equals they come last next time.
 fn note_use(ni: &Ni, others: u64, peer: &Peer, peer_ni: &PeerNi) {
     ni.last_use().note(others);
-    if let Some(net) = peer.net(peer_ni.nid().net()) {
+    // A peer NI that is the only one of its peer is compared with none: no message writes to memory that other threads read.
+    let is_compared = peer.nids.len() > 1 || peer_ni.last_use().get() == 0;
+    if let Some(net) = peer.net(peer_ni.nid().net()).filter(|_| is_compared) {
         net.note_use(peer_ni.criteria(), &peer.latest_use);
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::environment::ConfigLock;
-use crate::model::{NiTunables, PeerState};
+use crate::model::{LatestUse, NiTunables, PeerState};
 use crate::topology::PeerTable;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -214,6 +214,28 @@ fn peer_nis_of_merged_peers_are_used_round_robin_at_once() {
     );
     let paths = order(&nets, &other, 300);
     assert_turns("its", paths.iter().map(|path| path.1), &its);
+}
+
+/// DISC-2a: fails if peer NIs that have been used equally often, each in the sequence of its own peer, do not take turns.
+#[test]
+fn peer_nis_of_peers_that_were_used_equally_often_are_used_round_robin_when_merged() {
+    let nets = nets(&["10.0.0.1@tcp"]);
+    for (first, second) in (0..4).flat_map(|first| (0..4).map(move |second| (first, second))) {
+        let its = ["10.0.0.8@tcp", "10.0.0.9@tcp"];
+        let (table, peer_nis) = peer(&its[..1], PeerState::MULTI_RAIL);
+        table.make(&ConfigLock::default().lock(), nid(its[1]), PeerState::MULTI_RAIL, 8);
+        let other = table.get(nid(its[1])).unwrap();
+        for (peer_ni, uses) in [(&peer_nis[0], first), (&other, second)] {
+            // The number of a single one does not grow.
+            let latest = LatestUse::default();
+            (0..uses).for_each(|_| latest.note(peer_ni.last_use()));
+        }
+        let peer = peer_nis[0].peer();
+        let nids = its.iter().map(|text| nid(text)).collect();
+        table.reshape(&ConfigLock::default().lock(), &peer, nid(its[0]), nids, |_| 8);
+        let used: Vec<Nid> = order(&nets, &other, 10).into_iter().map(|path| path.1).collect();
+        assert_turns("its", used.into_iter(), &its);
+    }
 }
 
 /// The first message to each of many peers of two nets.
