@@ -8,6 +8,8 @@ use lnet_wire::Body;
 use socklnd::proto::frame::{Cookies, Head};
 use socklnd::proto::{ConnectionType, Hello, Version, acceptor};
 use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 use support::*;
 
@@ -144,4 +146,27 @@ fn a_peer_with_a_deferred_message_may_close_and_connect_again() {
         node.offer(buffer(100));
         assert_eq!(node.expect(EventKind::Put).mlength, 100);
     }
+}
+
+/// What a thread that parses lets wait, here a delivery ACK, leaves with what another thread sends, while the first is in a
+/// handler.
+#[test]
+fn a_handler_that_takes_long_keeps_no_other_thread_from_sending() {
+    let _watchdog = Watchdog::new("a message sent while a handler runs");
+    let (node, low, high, port) = node(|_| {});
+    node.offer(buffer(8));
+    let stuck = Arc::new(Mutex::new(()));
+    let guard = stuck.lock().unwrap();
+    node.block_on(Arc::clone(&stuck));
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    raw.put(&put_header(tcp(low), tcp(high), 8, false), Cookies { request: 7, ack: 0 }, &[1; 8]);
+    // The test, the node, and its handler have it.
+    wait_for("the handler", || Arc::strong_count(&stuck) == 3);
+    thread::scope(|scope| {
+        // That it was sent is told by the handler, too.
+        scope.spawn(|| node.put(node.bind_bytes(pattern(8, 2)), tcp(low), false));
+        assert_eq!(raw.read_noop().ack, 7);
+        assert_eq!(raw.read_lnet().2, pattern(8, 2));
+        drop(guard);
+    });
 }

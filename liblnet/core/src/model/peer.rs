@@ -104,11 +104,15 @@ impl PeerNet {
         }
     }
 
-    /// One of them has `credits` credits from now on.
-    pub(crate) fn note_credits(&self, credits: u32) {
+    /// The number of credits of one of them has changed.
+    pub(crate) fn note_credits(&self) {
         if let Some(order) = &self.order {
-            order.most_credits.fetch_max(i32::try_from(credits).unwrap_or(i32::MAX), Ordering::Relaxed);
+            order.most_credits.store(self.most_credits(), Ordering::Relaxed);
         }
+    }
+
+    fn most_credits(&self) -> i32 {
+        self.criteria.iter().map(|criteria| criteria.tx().size().0).max().unwrap_or(0)
     }
 
     /// All of them have been added.
@@ -119,10 +123,9 @@ impl PeerNet {
         self.order = (self.criteria.len() > MANY).then(|| {
             let mut positions: Vec<usize> = (0..self.criteria.len()).collect();
             positions.sort_by_cached_key(|position| self.criteria[*position].last_use().get());
-            let sizes = self.criteria.iter().map(|criteria| criteria.tx().size().0);
             Arc::new(PeerNetOrder {
                 by_use: UseOrder::new(&positions),
-                most_credits: AtomicI32::new(sizes.max().unwrap_or(0)),
+                most_credits: AtomicI32::new(self.most_credits()),
             })
         });
     }

@@ -492,7 +492,7 @@ proptest! {
                 peer_ni.set_priority(*priority);
             }
             let _ = peer_ni.tx().resize(*credits);
-            net().note_credits(*credits);
+            net().note_credits();
             for _ in 0..*messages {
                 let message = crate::model::MessagePool::default().take(header());
                 let _ = peer_ni.tx().take(message, 0);

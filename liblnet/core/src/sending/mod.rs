@@ -144,10 +144,11 @@ impl Sending {
 
     /// Gives a peer NI `credits` credits (OM-6); returns the messages that waited for them.
     pub(crate) fn grant(&self, peer_ni: &PeerNi, credits: u32) -> Vec<Box<Message>> {
+        let woken = peer_ni.tx().resize(credits).into();
         if let Some(net) = peer_ni.peer_now().net(peer_ni.nid().net()) {
-            net.note_credits(credits);
+            net.note_credits();
         }
-        peer_ni.tx().resize(credits).into()
+        woken
     }
 }
 

@@ -1,6 +1,7 @@
 //! Messages that are sent while a thread parses what it has received wait until it has parsed all, and leave together.
 //!
-//! The thread is the writer of every connection that it has corked, so what other threads send there stays in order behind.
+//! The thread is the writer of every connection that it has corked. Another thread that sends there does not wait for it, as it may
+//! be in a handler: it takes over, and writes what is queued, in order.
 
 use crate::conn::Connection;
 use std::cell::RefCell;

@@ -9,6 +9,7 @@ use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::Unacked;
 use lnet_core::{Message, SendFailure};
 use std::collections::VecDeque;
+use std::thread::{self, ThreadId};
 
 /// More NOOPs do not wait for a peer to read: it asks for delivery ACKs and does not take them.
 const MOST_NOOPS: usize = 1024;
@@ -119,6 +120,9 @@ pub(crate) struct SendSide {
     pub(super) spare: Vec<Outgoing>,
     /// A thread is writing; it will see what is put into the queue.
     pub(super) writing: bool,
+    /// The thread that is writing, while it parses and lets what is queued wait: another one does not wait, and becomes the
+    /// writer.
+    pub(super) corked_by: Option<ThreadId>,
     /// The socket is full; the scheduler will go on.
     pub(super) blocked: bool,
     /// Room was reported while a thread was writing.
@@ -134,6 +138,7 @@ impl SendSide {
             unacked: Unacked::new(conn_seq),
             spare: Vec::new(),
             writing: false,
+            corked_by: None,
             blocked: false,
             writable_again: false,
             ended: None,
@@ -142,6 +147,11 @@ impl SendSide {
 
     pub(crate) fn is_writing(&self) -> bool {
         self.writing
+    }
+
+    /// Whether the calling thread becomes the writer in place of one that has the connection corked.
+    pub(super) fn take_over(&mut self) -> bool {
+        self.corked_by.take_if(|thread| *thread != thread::current().id()).is_some()
     }
 
     pub(super) fn is_full_of_noops(&self) -> bool {

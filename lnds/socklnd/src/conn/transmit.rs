@@ -21,6 +21,7 @@ use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 
 /// The most messages written with one system call.
 const BATCH: usize = 16;
@@ -55,14 +56,18 @@ impl Connection {
                 self.owner.end(self, ConnError::Stalled);
                 return Transmitted::Ended(out);
             }
+            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             if side.writing || side.blocked {
-                self.unsent.fetch_add(out.left(), Ordering::Relaxed);
                 side.queue.push_back(out);
+                if side.take_over() {
+                    drop(side);
+                    self.drain_queue(None, false);
+                }
                 return Transmitted::Kept;
             }
-            self.unsent.fetch_add(out.left(), Ordering::Relaxed);
             side.writing = true;
             if cork::hold(self) {
+                side.corked_by = Some(thread::current().id());
                 side.queue.push_back(out);
                 return Transmitted::Kept;
             }
@@ -89,9 +94,12 @@ impl Connection {
         }
     }
 
-    /// Writes what was queued while the calling thread, which is the writer, had the connection corked.
+    /// Writes what was queued while the calling thread had the connection corked, unless another thread has taken over.
     pub(super) fn write_queue(self: &Arc<Self>) {
-        self.drain_queue(None, false);
+        let is_writer = lock(&self.tx).corked_by.take().is_some();
+        if is_writer {
+            self.drain_queue(None, false);
+        }
     }
 
     /// One was written without queueing: who wrote it goes, if nothing else is to be written.

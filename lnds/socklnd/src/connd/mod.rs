@@ -224,8 +224,11 @@ impl Connd {
         scan_interval(&self.shared.config, SCAN_INTERVAL)
     }
 
+    /// What begins between two scans counts as late only after several of them.
     fn idle_scan_interval(&self) -> Duration {
-        scan_interval(&self.shared.config, IDLE_SCAN_INTERVAL)
+        let shortest = self.nis.all().iter().map(|ni| ni.ni.sock_timeout()).min();
+        let longest = shortest.map_or(IDLE_SCAN_INTERVAL, |timeout| IDLE_SCAN_INTERVAL.min(timeout / 8));
+        scan_interval(&self.shared.config, longest)
     }
 
     fn remove_ni(&mut self, nid: Nid) {
