@@ -13,12 +13,11 @@ use lnet as _;
 use ptlrpc::client::{Client, Import, ImportConfig, RequestSet, Timeouts};
 use ptlrpc::lnet::{Ack, Event, EventHandler, Md, MdSpec, Node, ProcessId, Region};
 use ptlrpc::request::{Bulk, Direction, Request};
-use serve::{ECHO, MIB, PUT_PORTAL, READ, WRITE};
+use serve::{ECHO, GET_PORTAL, MIB, PUT_PORTAL, READ, WRITE};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use table::{Row, Unit};
 
@@ -94,12 +93,15 @@ fn rows() -> Vec<(Row, Measure)> {
         row("read 1 MiB, 1 in flight", "RPC", MibPerSecond, |fixture| {
             fixture.bulk(Direction::FromService, 1)
         }),
+        row("read 1 MiB, 1 in flight", "LNet GET", MibPerSecond, |fixture| fixture.gets(MIB, 1)),
         row("read 1 MiB, 8 in flight", "RPC", MibPerSecond, |fixture| {
             fixture.bulk(Direction::FromService, 8)
         }),
+        row("read 1 MiB, 8 in flight", "LNet GET", MibPerSecond, |fixture| fixture.gets(MIB, 8)),
         row("read 1 MiB, 32 in flight", "RPC", MibPerSecond, |fixture| {
             fixture.bulk(Direction::FromService, 32)
         }),
+        row("read 1 MiB, 32 in flight", "LNet GET", MibPerSecond, |fixture| fixture.gets(MIB, 32)),
         row("write 1 MiB, 1 in flight", "RPC", MibPerSecond, |fixture| fixture.bulk(Direction::ToService, 1)),
         row("write 1 MiB, 1 in flight", "LNet PUT and ACK", MibPerSecond, |fixture| fixture.puts(MIB, 1)),
         row("write 1 MiB, 8 in flight", "RPC", MibPerSecond, |fixture| fixture.bulk(Direction::ToService, 8)),
@@ -179,30 +181,49 @@ impl Fixture {
 
     /// PUTs with ACK per second.
     fn puts(&self, size: usize, at_once: usize) -> f64 {
-        struct InFlight(Arc<AtomicUsize>);
+        self.operations(size, at_once, |md| {
+            self.node.put(None, md, Ack::Wanted, self.server, PUT_PORTAL, 0, 0, 0).unwrap();
+        })
+    }
+
+    /// GETs per second.
+    fn gets(&self, size: usize, at_once: usize) -> f64 {
+        self.operations(size, at_once, |md| {
+            self.node.get(None, md, self.server, GET_PORTAL, 0, 0).unwrap();
+        })
+    }
+
+    /// Operations per second, each over with its second event. Each of those in flight has memory of its own, as RPCs have.
+    fn operations(&self, size: usize, at_once: usize, start_one: impl Fn(Md)) -> f64 {
+        struct InFlight {
+            at: usize,
+            free: Arc<Mutex<Vec<usize>>>,
+        }
         impl EventHandler for InFlight {
             fn on_event(&self, event: &Event) {
                 event.status.unwrap();
                 if event.unlinked {
-                    self.0.fetch_sub(1, Ordering::SeqCst);
+                    self.free.lock().unwrap().push(self.at);
                 }
             }
         }
-        let region = Arc::new(Region::zeroed(size));
-        let in_flight = Arc::new(AtomicUsize::new(0));
+        let regions: Vec<_> = (0..at_once).map(|_| Arc::new(Region::zeroed(size))).collect();
+        let free: Arc<Mutex<Vec<usize>>> = Arc::new(Mutex::new((0..at_once).collect()));
+        let take = || loop {
+            if let Some(at) = free.lock().unwrap().pop() {
+                return at;
+            }
+            self.node.progress(|| !free.lock().unwrap().is_empty());
+        };
         let (start, mut done) = (Instant::now(), 0);
         while start.elapsed() < self.time {
-            while in_flight.load(Ordering::SeqCst) >= at_once {
-                self.node.progress(|| in_flight.load(Ordering::SeqCst) < at_once);
-            }
-            in_flight.fetch_add(1, Ordering::SeqCst);
-            let handler = Arc::new(InFlight(Arc::clone(&in_flight)));
-            let md: Md = self.node.bind(&MdSpec::active(Arc::clone(&region), 2), handler).unwrap();
-            self.node.put(None, md, Ack::Wanted, self.server, PUT_PORTAL, 0, 0, 0).unwrap();
+            let at = take();
+            let handler = Arc::new(InFlight { at, free: Arc::clone(&free) });
+            start_one(self.node.bind(&MdSpec::active(Arc::clone(&regions[at]), 2), handler).unwrap());
             done += 1;
         }
-        while in_flight.load(Ordering::SeqCst) > 0 {
-            self.node.progress(|| in_flight.load(Ordering::SeqCst) == 0);
+        while free.lock().unwrap().len() < at_once {
+            self.node.progress(|| free.lock().unwrap().len() == at_once);
         }
         f64::from(done) / start.elapsed().as_secs_f64()
     }

@@ -4,7 +4,7 @@
 use crate::next_read::NextRead;
 use crate::sync::lock;
 use crate::wake::{SharedWake, WAKE, WAKE_OWNER, shared_epoll};
-use crate::wakeups::{Wakeups, Woken};
+use crate::wakeups::{MayWait, Wakeups, Woken};
 use rustix::event::epoll::EventFlags;
 use rustix::event::{Timespec, epoll};
 use slab::Slab;
@@ -259,7 +259,10 @@ impl<C: Pollable> Scheduler<C> {
         if acks_pending && self.ack_turns.fetch_add(1, Ordering::Relaxed) >= ACK_DELAY_TURNS {
             self.send_pending_acks();
         }
-        if timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS) {
+        // Connections that had more to read than their turn allowed come before the guess, which may be one that never ends.
+        let may_guess =
+            timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS);
+        if may_guess && lock(&self.ready).is_empty() {
             let guess = lock(&self.next_read).guess();
             if let Some(connection) = guess {
                 let worked = connection.poll();
@@ -270,9 +273,10 @@ impl<C: Pollable> Scheduler<C> {
             }
         }
         let ack_delay = if acks_pending { ACK_DELAY.min(timeout) } else { timeout };
-        self.wakeups.app_waits(seen, || {
+        self.wakeups.app_waits(seen, |may_wait| {
             let mut buffer = [const { MaybeUninit::uninit() }; EVENTS];
-            let (_, events) = self.wait(&mut buffer, Some(ack_delay));
+            let longest = if may_wait == MayWait::Yes { ack_delay } else { Duration::ZERO };
+            let (_, events) = self.wait(&mut buffer, Some(longest));
             let worked = self.handle(events);
             if acks_pending && !worked && !timeout.is_zero() {
                 self.send_pending_acks();

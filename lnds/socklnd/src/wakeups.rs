@@ -32,6 +32,13 @@ pub(crate) struct Woken {
     pub(crate) owner: bool,
 }
 
+/// Whether a thread that looks for events may sleep until there are some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MayWait {
+    Yes,
+    No,
+}
+
 /// Who waits, and for what they are woken.
 #[derive(Debug)]
 pub(crate) struct Wakeups<S> {
@@ -117,12 +124,14 @@ impl<S: Signals> Wakeups<S> {
         result
     }
 
-    /// The app poller waits in `wait`, unless more work has been done than it has `seen`. Whether so, or `wait`
-    /// says that something has been done.
-    pub(crate) fn app_waits(&self, seen: &mut u64, wait: impl FnOnce() -> bool) -> bool {
+    /// The app poller waits in `wait`, which only looks, and does not sleep, where more work has been done than it has `seen`:
+    /// another scheduler that is always busy keeps nobody from being read. Whether more had been done, or `wait` says that
+    /// something has been done.
+    pub(crate) fn app_waits(&self, seen: &mut u64, wait: impl FnOnce(MayWait) -> bool) -> bool {
         self.app_polls.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
-        let worked = *seen != self.work.load(Ordering::Acquire) || wait();
+        let more_done = *seen != self.work.load(Ordering::Acquire);
+        let worked = wait(if more_done { MayWait::No } else { MayWait::Yes }) || more_done;
         let work = self.work.load(Ordering::Acquire);
         let worked = worked || *seen != work;
         *seen = work;
@@ -134,3 +143,34 @@ impl<S: Signals> Wakeups<S> {
 #[cfg(all(test, loom))]
 #[path = "wakeups_loom.rs"]
 mod wakeups_loom;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    struct NobodySleeps;
+
+    impl Signals for NobodySleeps {
+        fn wake_any(&self) {}
+        fn wake_owner(&self) {}
+        fn clear_owner(&self) {}
+    }
+
+    #[test]
+    fn an_app_poller_looks_at_its_own_sockets_though_another_scheduler_always_works() {
+        let wakeups = Wakeups::new(NobodySleeps);
+        let mut seen = 0;
+        let mut looks = Vec::new();
+        for another_works in [false, true, true, false] {
+            if another_works {
+                wakeups.note_work();
+            }
+            let worked = wakeups.app_waits(&mut seen, |may_wait| {
+                looks.push(may_wait);
+                false
+            });
+            assert_eq!(worked, another_works);
+        }
+        assert_eq!(looks, [MayWait::Yes, MayWait::No, MayWait::No, MayWait::Yes]);
+    }
+}

@@ -66,8 +66,11 @@ fn start_owner(wakeups: &Shared, set: &Arc<Set>) -> thread::JoinHandle<()> {
 fn start_sleeper(wakeups: &Shared, set: &Arc<Set>, has_it: bool) -> thread::JoinHandle<bool> {
     let (wakeups, set) = (Arc::clone(wakeups), Arc::clone(set));
     thread::spawn(move || {
-        wakeups.app_waits(&mut 0, || {
-            set.sleep();
+        wakeups.app_waits(&mut 0, |may_wait| {
+            match may_wait {
+                MayWait::Yes => set.sleep(),
+                MayWait::No => set.look(),
+            };
             has_it
         })
     })
@@ -86,7 +89,7 @@ fn own(wakeups: &Shared, set: &Set) {
 
 /// One turn of an application thread that does not sleep, or whose time-out passes.
 fn poll(wakeups: &Shared, set: &Set) {
-    wakeups.app_waits(&mut 0, || {
+    wakeups.app_waits(&mut 0, |_| {
         set.look();
         false
     });

@@ -14,8 +14,14 @@ pub(crate) const READ: Opcode = Opcode(0x7002);
 pub(crate) const WRITE: Opcode = Opcode(0x7003);
 pub(crate) const MIB: usize = 1 << 20;
 pub(crate) const PUT_PORTAL: u32 = 50;
+pub(crate) const GET_PORTAL: u32 = 51;
 
-/// Serves reads and writes of this memory.
+thread_local! {
+    /// What a service thread reads into: memory that a server keeps, as every one does that is to be fast.
+    static WRITTEN: Arc<Region> = Arc::new(Region::zeroed(MIB));
+}
+
+/// Serves reads of this memory, and writes.
 struct Bench(Arc<Region>);
 
 impl Handler for Bench {
@@ -28,7 +34,7 @@ impl Handler for Bench {
                 });
             }
             READ => request.bulk_put(&self.0),
-            WRITE => request.bulk_get(MIB).map(drop),
+            WRITE => WRITTEN.with(|memory| request.bulk_get_into(memory)),
             _ => Err(Errno::NOT_SUPPORTED),
         };
         Answer::Reply(done.map_or_else(Reply::error, |()| Reply::new()))
@@ -52,14 +58,13 @@ pub(crate) fn run() {
     let config = ServiceConfig::new("bench", Portals::OST, Portal::OST_BULK, Protocol::OST);
     let handler = Arc::new(Bench(Arc::new(Region::zeroed(MIB))));
     let _service = Service::start(&node, &targets, config, handler).unwrap();
-    let spec = MdSpec {
-        threshold: None,
-        puts: true,
-        manage_remote: true,
-        ..MdSpec::active(Arc::new(Region::zeroed(MIB)), 1)
-    };
-    node.attach(PUT_PORTAL, MatchCriteria { from: None, bits: 0, ignore: u64::MAX }, spec, Arc::new(Ignore))
-        .unwrap();
+    let region = Arc::new(Region::zeroed(MIB));
+    let spec = MdSpec { threshold: None, manage_remote: true, ..MdSpec::active(region, 1) };
+    let puts = MdSpec { puts: true, ..spec.clone() };
+    for (portal, spec) in [(PUT_PORTAL, puts), (GET_PORTAL, MdSpec { gets: true, ..spec })] {
+        let anybody = MatchCriteria { from: None, bits: 0, ignore: u64::MAX };
+        node.attach(portal, anybody, spec, Arc::new(Ignore)).unwrap();
+    }
     let listener = TcpListener::bind((super::SERVER, 0)).unwrap();
     println!("{}", listener.local_addr().unwrap().port());
     for stream in listener.incoming() {
