@@ -202,14 +202,9 @@ fn settings_without_effect_are_warned_of_once() {
     let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
     // What is set, the daemon's arguments, and the one line that each comes to.
     type Row = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static str);
-    let table: [Row; 4] = [
+    let table: [Row; 3] = [
         (&[("LNET_NETWORK", "tcp(127.0.91.2)")], &[], "did you mean 'LNET_NETWORKS'?"),
         (&[], &[], "no network but the loopback"),
-        (
-            &[("LNET_NETWORKS", "tcp(127.0.91.2)"), ("LNET_ROUTES", "tcp5 127.0.91.[3-4]@tcp")],
-            &[],
-            "messages do not take routes",
-        ),
         (&[("LNET_NODE", "alone"), ("LNET_STATUS_MODE", "0600")], &["--loopback-only"], ""),
     ];
     for (variables, arguments, line) in table {

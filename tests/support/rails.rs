@@ -63,6 +63,11 @@ impl Rails {
         Self { near: node(near), far: node(far), machines: None }
     }
 
+    /// Two nodes that run already.
+    pub const fn between(near: Arc<Node>, far: Arc<Node>) -> Self {
+        Self { near, far, machines: None }
+    }
+
     /// Each node knows the other as one peer.
     fn introduced(self) -> Self {
         let Self { near, far, .. } = &self;
@@ -119,6 +124,10 @@ impl Rails {
         }
         near.md_unlink(md).unwrap();
         far.me_unlink(me).unwrap();
+        match how {
+            Transfer::Put => assert!(theirs.iter().all(|byte| *byte == 1), "not what was sent"),
+            Transfer::Get => assert!(mine.iter().all(|byte| *byte == 2), "not what was asked for"),
+        }
     }
 
     /// Ends both nodes.
@@ -176,8 +185,20 @@ pub fn route(card: usize) -> [String; 7] {
 }
 
 fn node(networks: &str, port: &str, discovery: Discovery) -> Arc<Node> {
+    node_with(networks, "", port, discovery, &[])
+}
+
+/// A node with routes, as `LNET_ROUTES` has them, and other variables.
+pub fn node_with(
+    networks: &str,
+    routes: &str,
+    port: &str,
+    discovery: Discovery,
+    others: &[(&str, &str)],
+) -> Arc<Node> {
     let config = StartConfig::from_lookup(|variable| match variable {
         "LNET_NETWORKS" => Some(networks.to_owned()),
+        "LNET_ROUTES" if !routes.is_empty() => Some(routes.to_owned()),
         "LNET_ACCEPT" => Some("all".to_owned()),
         "LNET_ACCEPT_PORT" => Some(port.to_owned()),
         // What is counted is to be what a test sends.
@@ -185,7 +206,7 @@ fn node(networks: &str, port: &str, discovery: Discovery) -> Arc<Node> {
         "LNET_FIRST_PING" => Some("0".to_owned()),
         // A rail is not given up because a busy machine is slow.
         "SOCKLND_UNRESPONSIVE_MS" => Some("0".to_owned()),
-        _ => None,
+        _ => others.iter().find(|(name, _)| *name == variable).map(|(_, value)| (*value).to_owned()),
     });
     Node::start(Pid::LUSTRE, config.unwrap()).unwrap()
 }

@@ -287,10 +287,10 @@ pub const DIFFERENCES: &[Difference] = &[
         "the kernel puts the gateways of a net in an order by chance",
     ),
     row(
-        NotYet("Routers"),
-        &["§routes: lnetctl route show -v", "§routes: lnetctl route show -v 2"],
-        &["out - state: down", "out + state: up"],
-        "whether a gateway lives is not watched",
+        KernelOnly,
+        &["§routes: lnetctl route show -v", "§routes: lnetctl route show -v 2", "§udsp: lnetctl export"],
+        &["out - state: down", "out + state: up", "out - state: up", "out + state: down"],
+        "a gateway that was not asked since its route was added: here it is not down, unless it has said before that it does not forward",
     ),
     row(
         OtherMachine,

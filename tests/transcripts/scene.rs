@@ -142,5 +142,6 @@ fn in_clean_environment<'a>(command: &'a mut Command, sockets: &Path) -> &'a mut
             command.env_remove(&*name);
         }
     }
-    command.env("LNET_RUNTIME_DIR", sockets)
+    // There are no machines at the gateways' addresses: what is sent there would lower the health that is shown.
+    command.env("LNET_RUNTIME_DIR", sockets).env("LNET_ALIVE_ROUTER_CHECK_INTERVAL", "0")
 }

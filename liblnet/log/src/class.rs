@@ -93,6 +93,13 @@ log_classes! {
         meaning: "No path to a peer is usable. Messages to it wait until a path responds, and fail at their deadline.",
         action: "See whether the peer runs, and whether the network between responds (`lnetctl ping`). With no net in common: configure one, or a route.",
     }
+    RouteState {
+        name: "route_state",
+        level: Error,
+        limit: Unlimited,
+        meaning: "A route cannot be used any more, or can again: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes; without one they fail.",
+        action: "`lnetctl peer show -v` and `lnetctl ping` of the gateway say what it answers; `lnetctl set routing 1` there has it forward.",
+    }
     PeerDegraded {
         name: "peer_degraded",
         level: Warn,
@@ -232,13 +239,6 @@ log_classes! {
         limit: Unlimited,
         meaning: "A fault injection rule was added: messages are dropped or delayed on purpose.",
         action: "Nothing in a test. `lnetctl fault drop del` and `lnetctl fault delay del` end it.",
-    }
-    RoutingUnsupported {
-        name: "routing_unsupported",
-        level: Warn,
-        limit: Unlimited,
-        meaning: "A route was added, or forwarding was switched on; it is stored, but messages are not forwarded, nor take routes, in this version.",
-        action: "Give the nodes a net in common.",
     }
     ConfigInvalid {
         name: "config_invalid",

@@ -31,6 +31,10 @@ fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -
     if !config.ip2nets.is_empty() {
         nis.extend(nis_of_rules(&config.ip2nets, host, config.ip2nets_strict)?);
     }
+    if config.forwarding {
+        // Before the nets: nobody is told that this node does not forward.
+        node.tell(Request::ConfigRouter(true))?;
+    }
     nis.into_iter().try_for_each(|ni| add_ni(node, ni))?;
     config.routes.iter().try_for_each(|route| add_route(node, *route))?;
     config.config_file.as_deref().map_or(Ok(()), |file| import_file(node, file))

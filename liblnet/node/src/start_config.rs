@@ -24,6 +24,8 @@ pub struct StartConfig {
     pub ip2nets_strict: bool,
     /// The routes to other nets. Routes with unreachable gateways are skipped.
     pub routes: Vec<AddRoute>,
+    /// Whether the node forwards messages between its nets from the start (RT-42).
+    pub forwarding: bool,
     /// A YAML file to import.
     pub config_file: Option<PathBuf>,
     /// The settings of the node, which can be changed while it runs.
@@ -57,6 +59,7 @@ impl Default for StartConfig {
             ip2nets: Vec::new(),
             ip2nets_strict: true,
             routes: Vec::new(),
+            forwarding: false,
             config_file: None,
             settings: Settings::default(),
             ni: NiTunables::default(),

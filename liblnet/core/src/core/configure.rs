@@ -9,10 +9,10 @@ use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::event::in_handler;
 use crate::model::{Peer, PeerNi, PeerState};
 use crate::policy::{Applied, Rule, Rules};
-use crate::router::Router;
+use crate::router::{Forwarded, PoolState, Router};
+use crate::select;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
-use crate::topology::{Route, Routes};
-use lnet_log::{LogClass, write_line};
+use crate::topology::{ActiveRoute, Route, Routes};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
@@ -152,20 +152,21 @@ impl Core {
         self.topology.routes()
     }
 
+    /// Whether a route may be used now (RT-22).
+    pub fn route_is_up(&self, route: &ActiveRoute) -> bool {
+        self.topology.with_nets(|nets| select::is_up(route, nets, self.gateway_terms()))
+    }
+
     /// Adds a route, and the gateway as a peer if it is unknown (RT-1).
     pub fn add_route(&self, route: Route) -> Result<(), Errno> {
         let config = self.configuring()?;
-        let is_first = self.topology.add_route(&config, route)?;
-        // Logged once, for the first route.
-        if is_first {
-            write_line!(
-                LogClass::RoutingUnsupported,
-                "route to {} via {}: stored, but messages do not take routes in this version",
-                route.net,
-                route.gateway
-            );
+        self.topology.add_route(&config, route, || self.peer_ni(route.gateway))?;
+        drop(config);
+        if self.settings().alive_router_check_interval > 0 {
+            // Whether it forwards, and its other NIDs.
+            self.discover(route.gateway, false)?;
+            self.health.wake();
         }
-        self.peer_ni(route.gateway);
         Ok(())
     }
 
@@ -178,6 +179,16 @@ impl Core {
         self.topology.delete_routes(&config, net, same_peer)
     }
 
+    /// What this node has forwarded.
+    pub fn forwarded(&self) -> Forwarded {
+        self.router_buffers.forwarded()
+    }
+
+    /// The router buffers of a CPT: tiny, small, large. `None` for a CPT that does not exist.
+    pub fn router_buffers(&self, cpt: usize) -> Option<[PoolState; 3]> {
+        self.router_buffers.state(cpt)
+    }
+
     /// The forwarding configuration.
     pub fn router(&self) -> Router {
         self.topology.router()
@@ -186,7 +197,14 @@ impl Core {
     /// Changes the forwarding configuration.
     pub fn change_router(&self, change: impl FnOnce(Router) -> Router) -> Result<(), Errno> {
         let config = self.configuring()?;
+        let was_on = self.router().is_on();
         self.topology.change_router(&config, change);
+        self.configure_buffers();
+        if was_on != self.router().is_on() {
+            // Peers learn that this node forwards, or does not any more.
+            self.rebuild_ping_target(&config);
+            self.discovery.schedule_push(&self.topology, false);
+        }
         Ok(())
     }
 

@@ -97,6 +97,11 @@ impl Core {
         while let Some(action) = run.poll(&self.env, &self.topology) {
             self.carry_out_discovery(action);
         }
+        if self.topology.has_routes() {
+            self.note_routes();
+            // A gateway that failed is asked again sooner.
+            self.health.wake();
+        }
         self.discovery.next_poll()
     }
 

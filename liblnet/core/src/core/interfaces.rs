@@ -120,6 +120,9 @@ impl Core {
 
     fn drop_delayed_of(&self, ni: &Arc<Ni>) {
         self.drop_late_of(ni);
+        let (removed, served) = self.router_buffers.take_of_ni(ni);
+        self.drop_waiting(removed, "its interface was removed while it waited for a buffer");
+        self.resume_waiting(served);
         for portal in self.objects.portals() {
             self.drop_delayed(
                 portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),

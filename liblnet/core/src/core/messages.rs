@@ -22,6 +22,9 @@ impl Core {
             asker.answered();
             self.message_counters.answered(message.counted);
         }
+        if let Some(buffer) = message.buffer.take() {
+            self.return_buffer(*buffer);
+        }
         self.message_counters.leave(message.counted);
         self.spare_of(peer_ni).put(message);
     }

@@ -5,6 +5,8 @@ mod consumers;
 mod discovery;
 mod discovery_requests;
 mod fault;
+mod forward;
+mod gateways;
 mod health;
 mod interfaces;
 mod me_md_eq;
@@ -27,6 +29,7 @@ use crate::memory::EqHandle;
 use crate::model::message::MessagePool;
 use crate::model::{Distance, Nets, Ni, PeerNi, Preferred};
 use crate::objects::Objects;
+use crate::router::{GatewayChecks, RouterBuffers};
 use crate::sending::Sending;
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
@@ -50,6 +53,8 @@ pub struct Core {
     pub(crate) faults: FaultRules,
     pub(crate) discovery: Discovery,
     pub(crate) health: Health,
+    pub(crate) router_buffers: RouterBuffers,
+    pub(crate) gateway_checks: GatewayChecks,
     /// The event queue of recovery pings.
     recovery_eq: OnceLock<EqHandle>,
     /// The counters of removed interfaces.
@@ -66,6 +71,7 @@ impl Core {
         Arc::new_cyclic(|this| Self {
             objects: Objects::new(config.interface_cookie),
             faults: FaultRules::new(config.interface_cookie),
+            router_buffers: RouterBuffers::new(config.cpts.count()),
             env: Environment::new(config, log_that_wakes_the_monitor(Weak::clone(this))),
             topology: Topology::new(),
             sending: Sending::default(),
@@ -74,6 +80,7 @@ impl Core {
             fail_rules: FailRules::default(),
             discovery: Discovery::new(pause),
             health: Health::default(),
+            gateway_checks: GatewayChecks::default(),
             recovery_eq: OnceLock::new(),
             retired: Mutex::new(NodeCounters::default()),
             configuration: ConfigLock::default(),
@@ -126,7 +133,7 @@ impl Core {
 
     /// The distance of a NID: `LNetDist`.
     pub fn dist(&self, nid: Nid) -> Result<Distance, Errno> {
-        self.topology.with_nets(|nets| nets.distance(nid))
+        self.topology.distance(nid)
     }
 
     /// All known peer NIs, in no order.
@@ -197,6 +204,7 @@ impl Core {
             peer_ni.failures().reset();
         });
         self.message_counters.reset();
+        self.router_buffers.reset_counters();
         self.health.reset_counters();
     }
 }

@@ -1,12 +1,13 @@
 //! PUT and GET of the application.
 
 use crate::core::Core;
+use crate::environment::settings::MAX_HEALTH;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
 use crate::memory::{Answer, Md, MdHandle, MdSpec, Near, ResponseTracker};
-use crate::model::PeerNi;
 use crate::model::message::Message;
+use crate::model::{GatewayTerms, PeerNi};
 use crate::model::{Outgoing, SendRequest, Target, answer_to};
 use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
 use crate::topology::PeerTable;
@@ -154,7 +155,7 @@ impl Core {
             body: outgoing.body,
         };
         let mut message = self.new_message(chosen.peer_ni.as_ref(), header);
-        message.next_hop = ProcessId { nid: destination, pid: target.pid };
+        message.next_hop = next_hop(&chosen, target.pid);
         message.md = Some(request.md);
         message.length = outgoing.length;
         message.event = Some(request.event);
@@ -203,7 +204,7 @@ impl Core {
                 stranger.get_or_add(destination, self.topology.first_peer_credits(destination))
             })
         });
-        self.topology.with_nets(|nets| select::explain(nets, peer_ni.as_ref(), path_request))
+        self.topology.with_paths(|paths| select::explain(paths, peer_ni.as_ref(), path_request))
     }
 
     /// Selects the path of a message with this memory.
@@ -217,7 +218,7 @@ impl Core {
         let numa = self.numa(md);
         let destination = peer_ni.map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid());
         let path_request = PathRequest { reserved, ..self.path_request(source, destination, numa.as_ref()) };
-        self.topology.with_nets(|nets| select::choose(nets, peer_ni, path_request))
+        self.topology.with_paths(|paths| select::choose(paths, peer_ni, path_request))
     }
 
     pub(super) fn choose_again_from(
@@ -230,9 +231,14 @@ impl Core {
         let numa = self.numa(message.md.as_deref());
         let path_request = self.path_request(source, peer_ni.nid(), numa.as_ref());
         let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);
-        let path_request =
-            PathRequest { reserved, failed, tries_unresponsive: message.tries_unresponsive, ..path_request };
-        self.topology.with_nets(|nets| select::choose(nets, Some(peer_ni), path_request))
+        let path_request = PathRequest {
+            reserved,
+            failed,
+            tries_unresponsive: message.tries_unresponsive,
+            forwarded: message.is_forwarded(),
+            ..path_request
+        };
+        self.topology.with_paths(|paths| select::choose(paths, Some(peer_ni), path_request))
     }
 
     fn path_request<'a>(
@@ -252,6 +258,17 @@ impl Core {
             any_unresponsive,
             failed: None,
             tries_unresponsive: false,
+            forwarded: false,
+            gateway_terms: self.gateway_terms(),
+        }
+    }
+
+    /// When the gateway of a route may be used.
+    pub(crate) fn gateway_terms(&self) -> GatewayTerms {
+        let settings = self.settings();
+        GatewayTerms {
+            least_health: MAX_HEALTH * settings.router_sensitivity / 100,
+            avoid_asym: settings.avoid_asym_router_failure,
         }
     }
 
@@ -276,6 +293,11 @@ impl Core {
             Some(Near::Md(bulk)) => self.objects.md(bulk).map_or_else(|| first(md), |bulk| first(&bulk)),
         }
     }
+}
+
+/// Where a message for the process `pid` of the destination goes first. The kernel's LNet is what a gateway has.
+pub(super) fn next_hop(chosen: &ChosenPath, pid: Pid) -> ProcessId {
+    ProcessId { nid: chosen.next_hop(), pid: if chosen.route().is_some() { Pid::LUSTRE } else { pid } }
 }
 
 /// The SEND event, without its status.

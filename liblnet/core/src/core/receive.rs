@@ -26,7 +26,7 @@ pub(crate) enum Arrival {
 #[derive(Debug, PartialEq, Eq)]
 enum Inspection {
     ForMe,
-    /// For another node: this one would have to forward it.
+    /// For another node: this one forwards it, if it is a router.
     ForAnother,
 }
 
@@ -61,7 +61,7 @@ impl Upcalls for Core {
             return RxAction::Discard;
         };
         if inspection == Inspection::ForAnother {
-            return self.discard(message, "destination is another node, and this one is no router");
+            return self.forward(ni, message, hold);
         }
         if header.src_nid.is_loopback() && !ni.nid().is_loopback() {
             return self.discard(message, "source is the loopback, but it came from the network");
@@ -90,8 +90,16 @@ impl Upcalls for Core {
         self.count(&message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
         match (&result, &message.ni, &message.peer_ni) {
             (Err(_), ..) => self.message_counters.error(),
-            (Ok(()), Some(ni), Some(peer_ni)) => self.health.heard(&self.env, ni, peer_ni),
+            (Ok(()), Some(ni), Some(peer_ni)) => {
+                self.health.heard(&self.env, ni, peer_ni);
+                if self.gateway_checks.any_down() {
+                    self.hurry_gateway(peer_ni, message.header.src_nid != peer_ni.nid());
+                }
+            }
             _ => {}
+        }
+        if message.is_forwarded() {
+            return self.forward_received(message, result);
         }
         match message.header.body {
             Body::Put { ack, .. } => self.put_received(message, ack, result),
@@ -182,7 +190,7 @@ impl Core {
         self.recycle(message, peer_ni.as_ref());
     }
 
-    fn discard(&self, message: Box<Message>, why: &str) -> RxAction {
+    pub(super) fn discard(&self, message: Box<Message>, why: &str) -> RxAction {
         self.count_drop(message, why);
         RxAction::Discard
     }
@@ -335,7 +343,7 @@ impl Core {
         self.forget(message);
     }
 
-    fn forget(&self, mut message: Box<Message>) {
+    pub(super) fn forget(&self, mut message: Box<Message>) {
         let peer_ni = message.peer_ni.take();
         self.recycle(message, peer_ni.as_ref());
     }

@@ -1,6 +1,7 @@
 //! Resends, and messages whose path changes before they are sent.
 
 use super::Core;
+use super::put_get::next_hop;
 use crate::environment::time::Time;
 use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
 use crate::model::PeerNi;
@@ -69,6 +70,9 @@ impl Core {
     /// The new path of a message: of a request as the caller asked for it, of a response the reverse path if
     /// possible, any other if not (snd-070).
     pub(crate) fn path_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
+        if message.is_forwarded() {
+            return self.path_onwards(message);
+        }
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == destination => Arc::clone(peer_ni),
@@ -88,9 +92,11 @@ impl Core {
     pub(crate) fn readdress(&self, message: &mut Message, chosen: ChosenPath) {
         chosen.commit();
         let destination = chosen.destination();
-        message.header.dest_nid = destination;
-        message.header.src_nid = chosen.ni.nid();
-        message.next_hop.nid = destination;
+        if !message.is_forwarded() {
+            message.header.dest_nid = destination;
+            message.header.src_nid = chosen.ni.nid();
+        }
+        message.next_hop = next_hop(&chosen, message.header.dest_pid);
         if let (Some(md), Body::Put { .. } | Body::Get { .. }) = (&message.md, message.header.body) {
             md.goes_to(destination);
         }

@@ -223,6 +223,9 @@ impl Core {
         let result = if answered { Ok(()) } else { result };
         let outcome = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
         self.count(&message, outcome);
+        if let Some(buffer) = message.buffer.as_mut().filter(|_| result.is_ok()) {
+            buffer.sent = Some(message.header.payload_length);
+        }
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
             let result = result.map_err(|failure| failure.errno);
             self.complete_request(&md, event, &message.header.body, result);
@@ -239,7 +242,7 @@ impl Core {
         if is_cancelled || message.recovery || failure.cause == Cause::LocalAborted {
             return;
         }
-        let (from, to, kind) = (message.header.src_nid, message.next_hop.nid, message.header.body.kind());
+        let (from, to, kind) = (message.header.src_nid, message.header.dest_nid, message.header.body.kind());
         let (cause, errno, resends) = (failure.cause.text(), failure.errno.name(), message.resends);
         self.env.log(
             LogClass::MessageFailed,

@@ -222,8 +222,7 @@ impl Discovery {
         let undiscovered = portal != RESERVED_PORTAL
             && !peer.discovery.is_up_to_date(&local)
             && (local.discovers() || local.first_ping);
-        undiscovered
-            && (peer.is_multi_rail() || topology.with_nets(|nets| nets.net(peer_ni.nid().net()).is_some()))
+        undiscovered && (peer.is_multi_rail() || topology.leads_to(peer_ni.nid().net()))
     }
 
     /// Makes a request wait for the discovery of its peer, which starts if necessary (DI-31). `Some`: the request

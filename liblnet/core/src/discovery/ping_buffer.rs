@@ -35,7 +35,8 @@ impl PingBuffer {
                 })
                 .collect()
         });
-        let features = (Features::NI_STATUS | Features::RTE_DISABLED | Features::MULTI_RAIL)
+        let features = (Features::NI_STATUS | Features::MULTI_RAIL)
+            .with(Features::RTE_DISABLED, !topology.router().is_on())
             .with(Features::DISCOVERY, env.settings().discovery != DiscoveryMode::Off);
         let info = PingInfo { features, pid: env.pid(), sequence, entries };
         Self { sequence, bytes: info.encode().into() }

@@ -258,6 +258,7 @@ fn reply(peer: &mut Progress, received: ReceivedPingInfo, local: &LocalState) {
     let peer_discovers = received.info.features.contains(Features::DISCOVERY);
     learn_mode(peer, peer_discovers, peer.flags.has_any(Flag::DISCOVERED.union(Flag::MULTI_RAIL)), local);
     learn_multi_rail(peer, received.info.features.contains(Features::MULTI_RAIL), local);
+    learn_routing(peer, &received);
     let asked_for = peer.reply_buffer_len();
     note_reply_len(peer, &received, local);
     if received.truncated {
@@ -288,6 +289,7 @@ fn pushed(
     local: &LocalState,
 ) {
     note_reply_len(peer, &received, local);
+    learn_routing(peer, &received);
     if !received.info.features.contains(Features::MULTI_RAIL) {
         return;
     }
@@ -347,6 +349,14 @@ fn learn_multi_rail(peer: &mut Progress, claims: bool, local: &LocalState) {
             peer.clear(Flag::MULTI_RAIL);
         }
         _ => {}
+    }
+}
+
+/// Stores whether the peer forwards messages.
+fn learn_routing(peer: &mut Progress, received: &ReceivedPingInfo) {
+    peer.clear(Flag::ROUTER_ENABLED);
+    if !received.info.features.contains(Features::RTE_DISABLED) {
+        peer.set(Flag::ROUTER_ENABLED);
     }
 }
 

@@ -433,3 +433,18 @@ fn a_change_is_pushed_to_peers_that_discover_and_if_forced_to_all_multi_rail_pee
         assert_eq!(step(&mut peer, Input::Changed { force }, &LOCAL), expected, "{flags:?} {force}");
     }
 }
+
+#[test]
+fn a_peer_forwards_as_long_as_it_says_so() {
+    let forwards = Features(FULL.0 & !Features::RTE_DISABLED.0);
+    let pushed = |features| Input::Pushed {
+        received: received(features, 4),
+        path: (nid(9), nid(1)),
+        may_be_stale: false,
+    };
+    let knows = |flags, input| after(flags, input, &LOCAL).0.contains(Flag::ROUTER_ENABLED);
+    for before in [KNOWN, KNOWN.union(Flag::ROUTER_ENABLED)] {
+        assert!(knows(before, reply(forwards)) && knows(before, pushed(forwards)));
+        assert!(!knows(before, reply(FULL)) && !knows(before, pushed(FULL)));
+    }
+}

@@ -25,6 +25,10 @@ pub struct Settings {
     pub lock_primary: bool,
     /// Whether a message is dropped that came on another path than its response would take.
     pub drop_asym_route: bool,
+    /// Whether a gateway on the net of a route must have a live interface there (`avoid_asym_router_failure`).
+    pub avoid_asym_router_failure: bool,
+    /// The seconds between two checks of a gateway; 0: it is not checked (`alive_router_check_interval`).
+    pub alive_router_check_interval: u32,
     /// How often a message is resent.
     pub retry_count: u32,
     /// The seconds for a message and its response; never 0.
@@ -65,6 +69,8 @@ impl Default for Settings {
             first_ping: true,
             lock_primary: true,
             drop_asym_route: false,
+            avoid_asym_router_failure: true,
+            alive_router_check_interval: 60,
             retry_count: 2,
             transaction_timeout: 50,
             health_sensitivity: 100,

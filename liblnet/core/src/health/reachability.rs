@@ -9,6 +9,7 @@ use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::model::Reachability;
 use crate::model::{Nets, Ni, Peer, PeerNi};
+use crate::select::Paths;
 use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
@@ -186,11 +187,14 @@ fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) ->
 }
 
 fn assess(topology: &Topology, peer: &Peer) -> Assessment {
-    topology.with_nets(|nets| {
+    topology.with_paths(|Paths { nets, routes }| {
         let nis: Vec<_> = peer.nets.iter().flat_map(|net| net.nis()).collect();
         let heard = nis.iter().any(|peer_ni| peer_ni.was_heard());
         let multi_rail = peer.is_multi_rail();
-        Assessment::of(heard, nis.iter().map(|peer_ni| facts(nets, peer_ni, multi_rail)))
+        let direct = Assessment::of(heard, nis.iter().map(|peer_ni| facts(nets, peer_ni, multi_rail)));
+        let is_routed = || peer.nets.iter().any(|net| routes.lead_to(net.id));
+        // Of what is behind gateways this node knows no paths.
+        if direct.paths == 0 && is_routed() { Assessment::default() } else { direct }
     })
 }
 

@@ -109,6 +109,11 @@ impl Health {
         message.tries_unresponsive = !broke && message.attempts == 0;
         let path = context.choose_again(message).ok()?;
         let next_peer_ni = path.peer_ni.as_ref()?;
+        // Another gateway does not know what this one may have forwarded.
+        let is_same_node = peer_ni.peer_now().discovery.id() == next_peer_ni.peer_now().discovery.id();
+        if failure.delivery == Delivery::Deduplicated && !is_same_node && !settings.resend_unconfirmed {
+            return None;
+        }
         let path_nids = (path.ni.nid(), next_peer_ni.nid());
         let may_be_tried = message.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
         let is_new = may_be_tried && !message.failed.contains(&path_nids);
@@ -189,7 +194,7 @@ fn log_resend(env: &Environment, message: &Message, path: &ChosenPath, failure: 
     let Some(ni) = &message.ni else { return };
     let (kind, from, to) = (message.header.body.kind(), ni.nid(), message.next_hop.nid);
     let (cause, errno) = (failure.cause.text(), failure.errno.name());
-    let (new_from, new_to, resend) = (path.ni.nid(), path.destination(), message.resends + 1);
+    let (new_from, new_to, resend) = (path.ni.nid(), path.next_hop(), message.resends + 1);
     env.log(LogClass::MessageResent,
         format_args!("{from} -> {to}"),
         format_args!(

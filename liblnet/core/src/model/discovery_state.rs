@@ -6,7 +6,7 @@ use super::peer_state::PeerState;
 use super::reachability::Remembered;
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The discovery state of one peer.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct DiscoveryState {
     /// Copies of fields of `inner`, to be read without its lock.
     flags: AtomicU32,
     node_sequence: AtomicU32,
+    /// Whether the last discovery failed.
+    failed: AtomicBool,
     inner: Mutex<Inner>,
     /// The stored reachability of the peer.
     pub(crate) reachability: Mutex<Remembered>,
@@ -52,6 +54,7 @@ impl DiscoveryState {
             id,
             flags: AtomicU32::new(state.0),
             node_sequence: AtomicU32::new(0),
+            failed: AtomicBool::new(false),
             inner: Mutex::new(Inner { progress, primary: Some(primary), ..Inner::default() }),
             reachability: Mutex::default(),
         }
@@ -66,6 +69,11 @@ impl DiscoveryState {
         PeerState(self.flags.load(Ordering::Acquire))
     }
 
+    /// Whether the last discovery of the peer failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
     /// Whether messages are sent to the peer without waiting for discovery: read for every message.
     pub(crate) fn is_up_to_date(&self, local: &LocalState) -> bool {
         is_up_to_date(self.flags(), self.node_sequence.load(Ordering::Acquire), local)
@@ -76,6 +84,7 @@ impl DiscoveryState {
         let inner = &mut *lock(&self.inner);
         let result = change(inner);
         self.node_sequence.store(inner.progress.node_sequence, Ordering::Release);
+        self.failed.store(inner.failure.is_some(), Ordering::Release);
         self.flags.store(inner.progress.flags.0, Ordering::Release);
         result
     }

@@ -4,6 +4,7 @@
 
 use super::ni::Ni;
 use super::peer_ni::PeerNi;
+use super::router_buffer::RouterBuffer;
 use crate::credit::NiCredit;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind};
@@ -56,6 +57,8 @@ pub struct Message {
     pub(crate) tries_unresponsive: bool,
     /// Whether it is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
+    /// The buffer of a message that is forwarded: then there is no MD.
+    pub(crate) buffer: Option<Box<RouterBuffer>>,
 }
 
 /// The send credits that a message holds and must return once.
@@ -115,6 +118,11 @@ impl Message {
         self.message_id.get_or_insert(id);
     }
 
+    /// Whether it is sent to a gateway.
+    pub(crate) fn is_routed(&self) -> bool {
+        self.next_hop.nid != self.header.dest_nid
+    }
+
     /// Whether its response has arrived: then the message has arrived, whatever its driver knows.
     pub(crate) fn is_answered(&self) -> bool {
         let Some(answer) = answer_to(&self.header.body) else { return false };
@@ -149,7 +157,23 @@ impl Message {
 
     /// The memory of the payload.
     pub fn payload(&self) -> MemSlice<'_> {
-        self.md.as_ref().map_or(MemSlice::EMPTY, |md| md.memory().slice(self.offset, self.length))
+        let memory = match (&self.md, &self.buffer) {
+            (Some(md), _) => md.memory(),
+            (None, Some(buffer)) => &buffer.bytes,
+            (None, None) => return MemSlice::EMPTY,
+        };
+        memory.slice(self.offset, self.length)
+    }
+
+    /// The message is received into this buffer, and sent from it.
+    pub(crate) fn hold_buffer(&mut self, buffer: RouterBuffer) {
+        self.length = self.header.payload_length;
+        self.buffer = Some(Box::new(buffer));
+    }
+
+    /// Whether it is from another node for another node.
+    pub(crate) const fn is_forwarded(&self) -> bool {
+        self.buffer.is_some()
     }
 
     fn blank() -> Self {
@@ -182,6 +206,7 @@ impl Message {
             has_returned: false,
             tries_unresponsive: false,
             recovery: false,
+            buffer: None,
         }
     }
 }

@@ -22,6 +22,8 @@ mod priority;
 mod reachability;
 mod recovery_state;
 mod request;
+mod route;
+mod router_buffer;
 mod state;
 mod use_order;
 
@@ -49,4 +51,6 @@ pub use recovery_state::Recovery;
 pub(crate) use recovery_state::{RecoveryState, Turn, wait_before};
 pub use request::Target;
 pub(crate) use request::{Outgoing, SendRequest};
+pub use route::{ActiveRoute, GatewayTerms, Route, Routes};
+pub(crate) use router_buffer::{BufferPlace, RouterBuffer};
 pub use state::{NiState, PeerNiState};

@@ -130,6 +130,39 @@ impl Candidate for NetCandidate {
     }
 }
 
+/// A gateway to a net that this node is not on (core-behaviour 2.7), by the best path to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GatewayCandidate {
+    /// The state of the path to it.
+    pub path_state: PathState,
+    /// The health of its peer NI.
+    pub health: u32,
+    /// The priority of the route: lower is better.
+    pub priority: u32,
+    /// The number of hops of the route.
+    pub hops: u32,
+    /// Bytes queued for it or in flight.
+    pub queued_bytes: u64,
+    /// Send credits; negative by the number of messages that wait.
+    pub credits: i32,
+    /// The last use of the route: higher is more recent, 0 is never.
+    pub last_use: u64,
+}
+
+impl Candidate for GatewayCandidate {
+    fn beats(&self, best: &Self) -> (bool, Criterion) {
+        first_difference! {
+            best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
+            self.health.cmp(&best.health) => Criterion::Health,
+            best.priority.cmp(&self.priority) => Criterion::Priority,
+            best.hops.cmp(&self.hops) => Criterion::Hops,
+            best.queued_bytes.cmp(&self.queued_bytes) => Criterion::QueuedBytes,
+            self.credits.cmp(&best.credits) => Criterion::Credits,
+            best.last_use.cmp(&self.last_use) => Criterion::RoundRobin,
+        }
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::super::compare::{best, explained};

@@ -19,6 +19,8 @@ pub enum Criterion {
     Distance,
     /// A selection rule prefers the path.
     Preferred,
+    /// Hops of a route: fewer are better.
+    Hops,
     /// Bytes queued or in flight: fewer is better.
     QueuedBytes,
     /// Send credits: more is better.
@@ -47,6 +49,7 @@ impl Criterion {
             Self::Priority => "lower priority by selection rules",
             Self::Distance => "farther from the memory",
             Self::Preferred => "not preferred by a selection rule",
+            Self::Hops => "more hops",
             Self::QueuedBytes => "more bytes queued",
             Self::Credits => "fewer credits",
             Self::RoundRobin => "used more recently",

@@ -1,9 +1,9 @@
 //! A selection with the reasons why the other candidates lost.
 
 use super::compare::{Criterion, Explained, explained};
-use super::{ChosenPath, PathRequest, choose, held_peer_nis, local_nis, shared_nets};
+use super::{ChosenPath, PathRequest, Paths, choose, held_peer_nis, local_nis, shared_nets};
 use super::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
-use crate::model::{Nets, PeerNi};
+use crate::model::PeerNi;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
@@ -35,11 +35,12 @@ pub struct Explanation {
 
 /// [`choose`], with its reasons.
 pub fn explain(
-    nets: &Nets,
+    paths: Paths<'_>,
     destination: Option<&Arc<PeerNi>>,
     path_request: PathRequest<'_>,
 ) -> Result<Explanation, Errno> {
-    let chosen = choose(nets, destination, path_request)?;
+    let nets = paths.nets;
+    let chosen = choose(paths, destination, path_request)?;
     let mut explanation = Explanation {
         chosen,
         net: NetCandidate::default(),

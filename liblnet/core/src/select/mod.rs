@@ -7,15 +7,29 @@ mod candidates;
 mod compare;
 mod explain;
 mod numa;
+mod routed;
 
-pub use candidates::{LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
+pub use candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
 pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
+pub(crate) use routed::is_up;
 
-use crate::model::{LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred};
-use lnet_wire::{Errno, Nid};
+use crate::model::{
+    ActiveRoute, GatewayTerms, LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred, Routes,
+};
+use lnet_wire::{Errno, NetId, Nid};
+use routed::{Hop, best_hop};
 use std::sync::{Arc, Weak};
+
+/// What paths are made of: the local nets, and the routes to others.
+#[derive(Clone, Copy, Debug)]
+pub struct Paths<'a> {
+    /// The local nets.
+    pub nets: &'a Nets,
+    /// The routes.
+    pub routes: &'a Routes,
+}
 
 /// The properties of a message that its path depends on.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +51,10 @@ pub struct PathRequest<'a> {
     pub tries_unresponsive: bool,
     /// The NUMA distances of interfaces from the memory; `None` where all are equal.
     pub numa: Option<&'a Numa<'a>>,
+    /// Whether it is from another node: its destination is not changed (2.2).
+    pub forwarded: bool,
+    /// When the gateway of a route may be used.
+    pub gateway_terms: GatewayTerms,
 }
 
 /// The path of a message.
@@ -44,12 +62,21 @@ pub struct PathRequest<'a> {
 pub struct ChosenPath {
     /// The local NI.
     pub ni: Arc<Ni>,
-    /// The peer NI; `None` over the loopback.
+    /// The peer NI that it is sent to: the destination, or a gateway; `None` over the loopback.
     pub peer_ni: Option<Arc<PeerNi>>,
+    /// Of a path over a gateway.
+    routed: Option<Routed>,
     /// [`latest_use_of_others`].
     latest_use_of_others: u64,
-    /// Whether the peer NI is to be bound to the local NI.
+    /// Whether the peer NI of the destination is to be bound to the local NI.
     sticks: bool,
+}
+
+/// The rest of a path behind its gateway.
+#[derive(Clone, Debug)]
+struct Routed {
+    route: Arc<ActiveRoute>,
+    destination: Arc<PeerNi>,
 }
 
 /// The latest use of the local NIs that are chosen in turn with this one: all on the nets of the peer.
@@ -61,6 +88,10 @@ fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
 /// Stores the use of a local NI and a peer NI: among equals they come last next time.
 fn note_use(ni: &Ni, others: u64, peer: &Peer, peer_ni: &PeerNi) {
     ni.last_use().note(others);
+    note_use_of_peer_ni(peer, peer_ni);
+}
+
+fn note_use_of_peer_ni(peer: &Peer, peer_ni: &PeerNi) {
     // A peer NI that is the only one of its peer is compared with none: no message writes to memory that other threads read.
     let is_compared = peer.nids.len() > 1 || peer_ni.last_use().get() == 0;
     if let Some(net) = peer.net(peer_ni.nid().net()).filter(|_| is_compared) {
@@ -70,12 +101,37 @@ fn note_use(ni: &Ni, others: u64, peer: &Peer, peer_ni: &PeerNi) {
 
 impl ChosenPath {
     fn loopback(ni: &Arc<Ni>) -> Self {
-        Self { ni: Arc::clone(ni), peer_ni: None, latest_use_of_others: 0, sticks: false }
+        Self { ni: Arc::clone(ni), peer_ni: None, routed: None, latest_use_of_others: 0, sticks: false }
+    }
+
+    fn over(nets: &Nets, hop: Hop, destination: &Arc<PeerNi>, sticks: bool) -> Self {
+        let Hop { ni, peer_ni, route } = hop;
+        Self {
+            latest_use_of_others: latest_use_of_others(nets, &peer_ni.peer_now(), &ni),
+            ni,
+            peer_ni: Some(peer_ni),
+            routed: Some(Routed { route, destination: Arc::clone(destination) }),
+            sticks,
+        }
     }
 
     /// The NID for the header.
     pub fn destination(&self) -> Nid {
+        self.destination_ni().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
+    }
+
+    /// The NID that the message is sent to: the destination, or a gateway.
+    pub fn next_hop(&self) -> Nid {
         self.peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
+    }
+
+    /// The route that it takes; `None` for a path without a gateway.
+    pub fn route(&self) -> Option<&Arc<ActiveRoute>> {
+        self.routed.as_ref().map(|routed| &routed.route)
+    }
+
+    fn destination_ni(&self) -> Option<&Arc<PeerNi>> {
+        self.routed.as_ref().map(|routed| &routed.destination).or(self.peer_ni.as_ref())
     }
 
     /// Whether the path is selected only because there is no better one.
@@ -88,8 +144,12 @@ impl ChosenPath {
     pub(crate) fn commit(&self) {
         let Some(peer_ni) = &self.peer_ni else { return };
         note_use(&self.ni, self.latest_use_of_others, &peer_ni.peer_now(), peer_ni);
-        if self.sticks {
-            peer_ni.set_preferred(Preferred::Sticky(self.ni.nid()));
+        if let Some(Routed { route, destination }) = &self.routed {
+            route.note_use();
+            note_use_of_peer_ni(&destination.peer_now(), destination);
+        }
+        if let Some(destination) = self.destination_ni().filter(|_| self.sticks) {
+            destination.set_preferred(Preferred::Sticky(self.ni.nid()));
         }
     }
 }
@@ -100,13 +160,14 @@ impl ChosenPath {
 /// `0@lo` always goes by the loopback, whatever `source` says (PS-1). A given `source` must be one of this
 /// node's ([`Errno::Invalid`]) and on the destination's net, and then nothing is chosen (PS-10). Otherwise a
 /// peer of one rail is sent to as named, by the interface that it sticks to; of a multi-rail peer the best of
-/// all paths is taken, whichever of its NIDs was named. [`Errno::HostUnreachable`] where there is no path: there
-/// are no routes yet.
+/// all paths is taken, whichever of its NIDs was named. Where the two nodes have no net in common, it is sent to the
+/// gateway of a route. [`Errno::HostUnreachable`] where there is no path.
 pub fn choose(
-    nets: &Nets,
+    paths: Paths<'_>,
     destination: Option<&Arc<PeerNi>>,
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
+    let nets = paths.nets;
     let Some(named) = destination.filter(|_| !path_request.destination.is_loopback()) else {
         let ni = nets.ni(Nid::LOOPBACK).ok_or(Errno::HostUnreachable)?;
         return Ok(ChosenPath::loopback(ni));
@@ -116,6 +177,7 @@ pub fn choose(
         latest_use_of_others: latest_use_of_others(nets, peer, ni),
         ni: Arc::clone(ni),
         peer_ni: Some(Arc::clone(peer_ni)),
+        routed: None,
         sticks,
     };
     if let Some(source) = path_request.source {
@@ -126,26 +188,70 @@ pub fn choose(
                 let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
                 Ok(chosen(ni, named, sticks))
             }
-            false => Err(Errno::HostUnreachable),
+            false => over_gateway(paths, named, Some(ni), path_request),
         };
     }
-    if !peer.is_multi_rail() {
-        let net = nets.net(named.nid().net()).ok_or(Errno::HostUnreachable)?;
+    let exactly = !peer.is_multi_rail() || path_request.forwarded;
+    // What is forwarded says nothing about which interface the peer knows this node by.
+    let reserved = path_request.reserved || path_request.forwarded;
+    if exactly {
+        let Some(net) = nets.net(named.nid().net()) else {
+            let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
+            return over_gateway(paths, named, sticky, path_request)
+                .or_else(|_| over_gateway(paths, named, None, path_request));
+        };
         // A peer that has never responded on an interface does not know this node by that NID.
         let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
-        let sticky = named.sticky().filter(|_| !path_request.reserved).and_then(|nid| nets.ni(nid));
+        let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
         let sticky = sticky.filter(may_stick);
         if let Some(ni) = sticky.filter(|ni| ni.nid().net() == net.id()) {
             return Ok(chosen(ni, named, false));
         }
         let its = [Arc::downgrade(named)];
         let ni = best_local_ni(net, &its, path_request).ok_or(Errno::HostUnreachable)?;
-        return Ok(chosen(ni, named, !path_request.reserved));
+        return Ok(chosen(ni, named, !reserved));
     }
-    let (net, peer_net) = best_net(nets, peer, path_request).ok_or(Errno::HostUnreachable)?;
+    let Some((net, peer_net)) = best_net(nets, peer, path_request) else {
+        return over_gateway(paths, named, None, path_request);
+    };
     let ni = best_local_ni(net, &peer_net.nis, path_request).ok_or(Errno::HostUnreachable)?;
     let peer_ni = best_peer_ni(peer_net, ni, path_request).ok_or(Errno::HostUnreachable)?;
     Ok(chosen(ni, &peer_ni, false))
+}
+
+/// The path to a node that this one has no net in common with. Of a multi-rail peer the best NID is the destination, unless
+/// `source` is given: then the conversation is with the one that was named.
+fn over_gateway(
+    paths: Paths<'_>,
+    named: &Arc<PeerNi>,
+    source: Option<&Arc<Ni>>,
+    path_request: PathRequest<'_>,
+) -> Result<ChosenPath, Errno> {
+    let peer = &**named.peer_now();
+    let hop_to = |net: NetId| best_hop(paths, net, source, path_request);
+    if peer.is_multi_rail() && source.is_none() && !path_request.forwarded {
+        let routed = peer.nets.iter().filter_map(|peer_net| {
+            let hop = hop_to(peer_net.id)?;
+            Some((peer_net_candidate(peer_net)?, (peer_net, hop)))
+        });
+        let (_, (peer_net, hop)) = best(routed).ok_or(Errno::HostUnreachable)?;
+        let destination = best_peer_ni(peer_net, &hop.ni, path_request).ok_or(Errno::HostUnreachable)?;
+        return Ok(ChosenPath::over(paths.nets, hop, &destination, false));
+    }
+    let hop = hop_to(named.nid().net()).ok_or(Errno::HostUnreachable)?;
+    let may_stick = !path_request.reserved && !path_request.forwarded && !peer.is_multi_rail();
+    let sticks = may_stick && named.sticky().is_none();
+    Ok(ChosenPath::over(paths.nets, hop, named, sticks))
+}
+
+/// A net of the peer that this node is not on.
+fn peer_net_candidate(peer_net: &PeerNet) -> Option<NetCandidate> {
+    Some(NetCandidate {
+        peer_health: peer_net.usable_health()?,
+        peer_priority: peer_net.usage.priority(),
+        peer_last_use: peer_net.last_use(),
+        ..NetCandidate::default()
+    })
 }
 
 /// Stores the use of a path by a response: among equals the last used comes last, whoever selected it (PS-31).
@@ -322,6 +428,8 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: 
         any_unresponsive,
         failed: None,
         tries_unresponsive: false,
+        forwarded: false,
+        gateway_terms: GatewayTerms::default(),
     };
     let net = nets.net(destination.net())?;
     best_local_ni(net, &[Arc::downgrade(peer_ni)], path_request).map(|ni| ni.nid())

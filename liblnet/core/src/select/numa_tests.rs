@@ -71,11 +71,14 @@ fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>
         any_unresponsive: false,
         failed: None,
         tries_unresponsive: false,
+        forwarded: false,
         numa: Some(&numa),
+        gateway_terms: GatewayTerms::default(),
     };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..times {
-        let chosen = choose(nets, Some(&peer_ni), path_request).unwrap();
+        let chosen =
+            choose(Paths { nets, routes: &Routes::default() }, Some(&peer_ni), path_request).unwrap();
         chosen.commit();
         *own.entry(chosen.ni.nid().to_string()).or_default() += 1;
         *its.entry(chosen.destination().to_string()).or_default() += 1;
@@ -198,9 +201,12 @@ fn an_explanation_lists_the_numa_distances() {
         any_unresponsive: false,
         failed: None,
         tries_unresponsive: false,
+        forwarded: false,
         numa: Some(&numa),
+        gateway_terms: GatewayTerms::default(),
     };
-    let explanation = explain(&nets(&EVERYWHERE), Some(&peer_ni), path_request).unwrap();
+    let (nets, routes) = (nets(&EVERYWHERE), Routes::default());
+    let explanation = explain(Paths { nets: &nets, routes: &routes }, Some(&peer_ni), path_request).unwrap();
     assert_eq!(explanation.chosen.ni.nid(), nid("10.0.0.2@tcp"));
     let losers = explanation.local_nis.iter().map(|(_, candidate, why)| (candidate.distance, *why));
     let far = |distance| (distance, Criterion::Distance);

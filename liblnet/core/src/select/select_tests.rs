@@ -29,6 +29,15 @@ fn peer(nids: &[&str], state: PeerState) -> (PeerTable, Vec<Arc<PeerNi>>) {
     (table, peer_nis)
 }
 
+/// [`super::choose`] on a node without routes.
+fn choose(
+    nets: &Nets,
+    destination: Option<&Arc<PeerNi>>,
+    path_request: PathRequest<'_>,
+) -> Result<ChosenPath, Errno> {
+    super::choose(Paths { nets, routes: &Routes::default() }, destination, path_request)
+}
+
 fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static> {
     PathRequest {
         source: source.map(nid),
@@ -38,7 +47,9 @@ fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static>
         any_unresponsive: false,
         failed: None,
         tries_unresponsive: false,
+        forwarded: false,
         numa: None,
+        gateway_terms: GatewayTerms::default(),
     }
 }
 
@@ -383,7 +394,8 @@ fn an_explanation_names_the_criterion_that_ruled_out_each_other_candidate() {
     nets.ni(nid("10.0.0.1@tcp")).unwrap().set_health(900);
     nets.ni(nid("10.0.0.3@tcp")).unwrap().set_fatal(true);
     peer_nis[2].set_health(999);
-    let explanation = explain(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
+    let paths = Paths { nets: &nets, routes: &Routes::default() };
+    let explanation = explain(paths, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!(explanation.chosen.ni.nid(), nid("10.0.0.2@tcp"));
     let losers: Vec<_> = explanation.local_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect();
     assert_eq!(
@@ -409,7 +421,8 @@ fn an_explanation_distinguishes_nids_reported_as_down_from_nids_with_low_health(
     peer_nis[1].set_reported_down(true);
     peer_nis[2].set_health(0);
     peer_nis[3].set_reported_down(true);
-    let explanation = explain(&nets, Some(&peer_nis[0]), path_request(None, nids[0])).unwrap();
+    let paths = Paths { nets: &nets, routes: &Routes::default() };
+    let explanation = explain(paths, Some(&peer_nis[0]), path_request(None, nids[0])).unwrap();
     let losers: Vec<_> = explanation.peer_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect();
     assert_eq!(
         losers,

@@ -2,21 +2,20 @@
 
 pub(crate) mod peer_config;
 mod peer_table;
-mod route;
 mod rules;
 
 pub use crate::model::{
-    Distance, Net, NetUsage, Nets, Ni, NiConfig, NiTunables, Peer, PeerNi, PeerState, Preferred,
+    ActiveRoute, Distance, GatewayTerms, Net, NetUsage, Nets, Ni, NiConfig, NiTunables, Peer, PeerNi,
+    PeerState, Preferred, Route, Routes,
 };
 pub(crate) use peer_table::PeerTable;
-pub use route::{Route, Routes};
 
 use crate::environment::ConfigGuard;
 use crate::model::DiscoveryState;
 use crate::model::message::Message;
 use crate::policy::Rules;
 use crate::router::Router;
-use crate::select;
+use crate::select::{self, Paths};
 use arc_swap::ArcSwap;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
@@ -54,6 +53,11 @@ impl Topology {
         look(&self.nets.load())
     }
 
+    /// The current nets and routes, for a short access.
+    pub(crate) fn with_paths<R>(&self, look: impl FnOnce(Paths<'_>) -> R) -> R {
+        look(Paths { nets: &self.nets.load(), routes: &self.routes.load() })
+    }
+
     /// Replaces the nets; returns the previous ones.
     pub(crate) fn replace_nets(&self, _: &ConfigGuard<'_>, nets: Arc<Nets>) -> Arc<Nets> {
         self.nets.swap(nets)
@@ -62,6 +66,19 @@ impl Topology {
     /// The local NI with this NID.
     pub(crate) fn ni(&self, nid: Nid) -> Option<Arc<Ni>> {
         self.with_nets(|nets| nets.ni(nid).cloned())
+    }
+
+    /// Whether this node is on `net`, or has a route to it.
+    pub(crate) fn leads_to(&self, net: NetId) -> bool {
+        self.with_nets(|nets| nets.net(net).is_some()) || self.has_route_to(net)
+    }
+
+    /// The distance of a NID (`LNetDist`): to a net that this node is not on by the route of the fewest hops.
+    /// [`Errno::HostUnreachable`] without a path.
+    pub(crate) fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
+        self.with_paths(|Paths { nets, routes }| {
+            nets.distance(nid).or_else(|errno| routes.distance(nid, nets).ok_or(errno))
+        })
     }
 
     /// Whether this is the NID of a local NI.
@@ -132,7 +149,19 @@ impl Topology {
     pub(crate) fn may_change_path(&self, message: &Message) -> bool {
         let path = message.ni.as_ref().zip(message.peer_ni.as_ref());
         message.source.is_none()
-            && path.is_some_and(|(ni, peer_ni)| self.has_other_path(ni, peer_ni, message.leaves_by_any()))
+            && path.is_some_and(|(ni, peer_ni)| {
+                self.has_other_path(ni, peer_ni, message.leaves_by_any())
+                    || message.is_routed() && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
+            })
+    }
+
+    /// Whether a route to `net` over another gateway than this one is up.
+    fn has_other_gateway(&self, net: NetId, gateway: &PeerNi) -> bool {
+        let terms = GatewayTerms::default();
+        let is_other = |route: &ActiveRoute| !route.gateway.peer_now().nids.contains(&gateway.nid());
+        self.with_paths(|Paths { nets, routes }| {
+            routes.to(net).any(|route| is_other(route) && select::is_up(route, nets, terms))
+        })
     }
 
     /// Whether the path of a message should be avoided, and another one exists.
@@ -167,16 +196,31 @@ impl Topology {
 
     /// Whether a route has this peer as its gateway.
     pub(crate) fn is_gateway(&self, peer: &Peer) -> bool {
-        self.routes.load().iter().any(|route| peer.nids.contains(&route.gateway))
+        self.routes.load().have_gateway(&peer.nids)
     }
 
-    /// Adds a route (RT-1): see [`Routes::with`]. Returns whether it is the first.
-    pub(crate) fn add_route(&self, _: &ConfigGuard<'_>, route: Route) -> Result<bool, Errno> {
-        let before = self.routes.load();
-        let routes = self.with_nets(|nets| before.with(route, nets))?;
-        let is_first = before.iter().next().is_none();
+    /// Adds a route (RT-1): see [`Routes::with`].
+    pub(crate) fn add_route(
+        &self,
+        _: &ConfigGuard<'_>,
+        route: Route,
+        gateway: impl FnOnce() -> Arc<PeerNi>,
+    ) -> Result<(), Errno> {
+        let routes = self.routes.load().with(route, &self.nets.load(), gateway)?;
         self.routes.store(Arc::new(routes));
-        Ok(is_first)
+        Ok(())
+    }
+
+    /// Whether there are any routes.
+    pub(crate) fn has_routes(&self) -> bool {
+        !self.routes.load().active().is_empty()
+    }
+
+    /// See [`Routes::refreshed`]. Under the configuration lock.
+    pub(crate) fn refresh_gateways(&self, _: &ConfigGuard<'_>, peer_ni: impl Fn(Nid) -> Arc<PeerNi>) {
+        if let Some(routes) = self.routes.load().refreshed(peer_ni) {
+            self.routes.store(Arc::new(routes));
+        }
     }
 
     /// Deletes routes: see [`Routes::without`].

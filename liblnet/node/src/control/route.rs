@@ -1,10 +1,9 @@
 //! Routes and forwarding.
 
-use lnet_core::router::BUFFER_SIZES;
+use lnet_core::router::{BUFFER_SIZES, PoolState};
 use lnet_core::topology::Route;
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, AddRoute, BufferCounts, BufferPool, CptBuffers};
-use lnet_log::{LogClass, write_line};
 use std::num::NonZeroUsize;
 
 pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
@@ -17,28 +16,23 @@ pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
     })
 }
 
-/// Gateways are not monitored yet: they count as alive, and as not on the net itself.
+/// The route with this number, and whether it may be used now.
 pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
     let routes = core.routes();
-    let route = routes.iter().nth(index as usize).ok_or(Errno::NotFound)?;
+    let active = routes.active().get(index as usize).ok_or(Errno::NotFound)?;
+    let route = active.route;
     Ok(request::Route {
         net: route.net,
         gateway: route.gateway,
         hops: route.hops,
         priority: route.priority,
         health_sensitivity: route.health_sensitivity,
-        alive: true,
-        single_hop: false,
+        alive: core.route_is_up(active),
+        single_hop: active.is_single_hop(),
     })
 }
 
 pub(super) fn switch(core: &Core, on: bool) -> Result<(), Errno> {
-    if on {
-        write_line!(
-            LogClass::RoutingUnsupported,
-            "forwarding: switched on and stored, but messages are not forwarded in this version"
-        );
-    }
     core.change_router(|router| router.switched(on))
 }
 
@@ -52,12 +46,11 @@ pub(super) fn buffers(core: &Core, cpt: u32) -> Result<CptBuffers, Errno> {
     let cpts =
         NonZeroUsize::new(core.cpts()).filter(|cpts| (cpt as usize) < cpts.get()).ok_or(Errno::NotFound)?;
     let router = core.router();
-    let counts = router.buffers_per_cpt(cpts).ok_or(Errno::NotFound)?;
-    let pool = |i: usize| {
-        let count = counts[i];
-        let credits = i32::try_from(count).unwrap_or(i32::MAX);
-        BufferPool { pages: BUFFER_SIZES[i].pages, buffers: count, credits, min_credits: credits }
+    router.buffers_per_cpt(cpts).ok_or(Errno::NotFound)?;
+    let pools = core.router_buffers(cpt as usize).ok_or(Errno::NotFound)?;
+    let pool = |size: usize| {
+        let PoolState { buffers, credits, min_credits } = pools[size];
+        BufferPool { pages: BUFFER_SIZES[size].pages, buffers, credits, min_credits }
     };
-    let enabled = matches!(router, lnet_core::router::Router::Enabled(_));
-    Ok(CptBuffers { tiny: pool(0), small: pool(1), large: pool(2), enabled })
+    Ok(CptBuffers { tiny: pool(0), small: pool(1), large: pool(2), enabled: router.is_on() })
 }

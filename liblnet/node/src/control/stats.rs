@@ -6,9 +6,9 @@ use lnet_core::health::{Cause, HealthTotals, Recovery};
 use lnet_core::stats::{Counters, NodeCounters, TypeCounts};
 use lnet_dlc::request::{CommCount, ElementStats, LnetStats, MessageStats};
 
-/// The counters of the node (dbg-020, dbg-045). Nothing is routed yet.
+/// The counters of the node (dbg-020, dbg-045).
 pub(super) fn node(core: &Core) -> LnetStats {
-    let (counters, messages) = (core.counters(), core.message_counts());
+    let (counters, messages, forwarded) = (core.counters(), core.message_counts(), core.forwarded());
     let HealthTotals { responses_awaited, resends, response_timeouts, failures } = core.health_totals();
     LnetStats {
         msgs_alloc: messages.msgs_alloc,
@@ -29,11 +29,11 @@ pub(super) fn node(core: &Core) -> LnetStats {
         remote_timeout_count: failures.of(Cause::RemoteTimeout),
         network_timeout_count: failures.of(Cause::NetworkTimeout),
         recv_count: counters.received.messages(),
-        route_count: 0,
+        route_count: forwarded.messages,
         drop_count: counters.dropped.messages(),
         send_length: counters.sent.bytes,
         recv_length: counters.received.bytes,
-        route_length: 0,
+        route_length: forwarded.bytes,
         drop_length: counters.dropped.bytes,
     }
 }

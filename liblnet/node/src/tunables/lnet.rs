@@ -124,6 +124,30 @@ pub(super) const LNET: &[Tunable] = &[
         set: |config, text| settings(config, text, Settings::set_health_sensitivity),
     },
     Tunable {
+        variable: "LNET_FORWARDING",
+        help: "enabled: the node forwards messages between its nets; disabled, or nothing: it does not, until `lnetctl set \
+               routing 1` (disabled)",
+        set: |config, text| {
+            config.forwarding = match text {
+                "enabled" => true,
+                "disabled" | "" => false,
+                _ => return Err("enabled or disabled"),
+            };
+            Ok(())
+        },
+    },
+    Tunable {
+        variable: "LNET_ALIVE_ROUTER_CHECK_INTERVAL",
+        help: "seconds between two questions to a gateway whether it forwards; 0: none (60)",
+        set: |config, text| put(&mut config.settings.alive_router_check_interval, text, Some),
+    },
+    Tunable {
+        variable: "LNET_AVOID_ASYM_ROUTER_FAILURE",
+        help: "1: a gateway on the net of a route is used only while it has a working interface there (default); 0: in \
+               any case",
+        set: |config, text| put(&mut config.settings.avoid_asym_router_failure, text, switch),
+    },
+    Tunable {
         variable: "LNET_RESPONSE_TRACKING",
         help: "for which messages answers are awaited: 0: LNet's own, 1: GETs, 2: PUTs, 3: both (3)",
         set: |config, text| settings(config, text, Settings::set_response_tracking),

@@ -1,4 +1,11 @@
-//! Forwarding: its switch and its buffers. Stored and shown; nothing is forwarded yet.
+//! Forwarding: its switch and its buffers.
+
+mod buffers;
+mod gateway_checks;
+
+pub(crate) use buffers::{Applicant, Held, RouterBuffers, Waiting};
+pub use buffers::{Forwarded, PoolState};
+pub(crate) use gateway_checks::{Gateway, GatewayChecks};
 
 use std::num::NonZeroUsize;
 
@@ -40,6 +47,11 @@ impl Router {
             (Self::Never, false) => Self::Never,
             (_, false) => Self::Disabled,
         }
+    }
+
+    /// Whether the node forwards.
+    pub const fn is_on(self) -> bool {
+        matches!(self, Self::Enabled(_))
     }
 
     /// Changes the numbers of buffers; `None` keeps one. Without effect while forwarding is off.

@@ -1,0 +1,100 @@
+//! Forwarding: messages for other nodes (core-behaviour 7.2).
+
+use super::Core;
+use crate::model::lnd::{DeferredRx, RxAction};
+use crate::model::message::Message;
+use crate::model::{Ni, RouterBuffer};
+use crate::router::{Applicant, Held, Waiting};
+use crate::select::ChosenPath;
+use lnet_wire::Errno;
+use std::sync::Arc;
+
+impl Core {
+    /// Receives a message for another node, as soon as there is a buffer for it (RT-10).
+    pub(super) fn forward(
+        &self,
+        ni: &Ni,
+        message: Box<Message>,
+        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction {
+        if !self.topology.router().is_on() {
+            return self.discard(message, "destination is another node, and this one is no router");
+        }
+        if !self.topology.leads_to(message.header.dest_nid.net()) {
+            return self.discard(message, "no route to the net of its destination");
+        }
+        let Some(from) = message.peer_ni.as_ref().map(|peer_ni| peer_ni.nid()) else {
+            return self.discard(message, "destination is another node, but it came over the loopback");
+        };
+        let tunables = ni.tunables();
+        let share = if tunables.peer_buffer_credits > 0 {
+            tunables.peer_buffer_credits
+        } else {
+            tunables.peer_credits
+        };
+        let applicant = Applicant { message, cpt: ni.cpt_of(from) as usize, from, share };
+        match self.router_buffers.apply(applicant, || Held(hold())) {
+            Some(message) => RxAction::Deliver(message),
+            None => RxAction::Defer,
+        }
+    }
+
+    /// Sends a message on that has been received into its buffer, with the header as it came.
+    pub(super) fn forward_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
+        if result.is_err() {
+            return self.forget(message);
+        }
+        let came_by = message.ni.as_ref().map(|ni| ni.nid().net());
+        message.deadline = self.deadline_from_now();
+        match self.path_onwards(&message) {
+            // It would go round in a circle (RT-12).
+            Ok(chosen) if came_by == Some(chosen.ni.nid().net()) => {
+                self.count_drop(message, "its next hop is on the net that it came by");
+            }
+            Ok(chosen) => {
+                message.next_hop = super::put_get::next_hop(&chosen, message.header.dest_pid);
+                chosen.commit();
+                message.ni = Some(chosen.ni);
+                message.peer_ni = chosen.peer_ni;
+                self.launch(message);
+            }
+            Err(_) => self.count_drop(message, "no way to its destination is up"),
+        }
+    }
+
+    /// The path of a forwarded message: to exactly its destination, or to a gateway.
+    pub(super) fn path_onwards(&self, message: &Message) -> Result<ChosenPath, Errno> {
+        let destination = self.peer_ni(message.header.dest_nid);
+        self.choose_again_from(None, message, &destination)
+    }
+
+    /// A message that held this buffer has ended.
+    pub(crate) fn return_buffer(&self, buffer: RouterBuffer) {
+        self.resume_waiting(self.router_buffers.give_back(buffer));
+    }
+
+    /// The drivers receive messages that have got their buffers.
+    pub(super) fn resume_waiting(&self, waiting: Vec<Waiting>) {
+        for Waiting { message, hold: Held(hold) } in waiting {
+            hold.resume(RxAction::Deliver(message));
+        }
+    }
+
+    /// Messages that waited for a buffer are dropped.
+    pub(super) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &str) {
+        for Waiting { message, hold: Held(hold) } in waiting {
+            self.count_drop(message, why);
+            hold.resume(RxAction::Discard);
+        }
+    }
+
+    /// The numbers of buffers have changed.
+    pub(super) fn configure_buffers(&self) {
+        let router = self.topology.router();
+        let waiting = self.router_buffers.configure(router);
+        match router.is_on() {
+            true => self.resume_waiting(waiting),
+            false => self.drop_waiting(waiting, "routing was switched off while it waited for a buffer"),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The gateways of this node's routes: whether they are asked, and what is logged of them (core-behaviour 7.3, 7.4).
+
+use super::Core;
+use crate::discovery::Input;
+use crate::environment::time::Time;
+use crate::model::{ActiveRoute, PeerNi, PeerState};
+use crate::router::Gateway;
+use lnet_log::LogClass;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Core {
+    /// Discovers the gateways that are due, and logs which routes have come up or gone down; returns when the next
+    /// gateway is due.
+    pub(super) fn check_gateways(&self, now: Time) -> Option<Time> {
+        if !self.topology.has_routes() {
+            return None;
+        }
+        let routes = self.topology.routes();
+        if routes.refreshed(|nid| self.peer_ni(nid)).is_some() {
+            let config = self.configuration.lock();
+            self.topology.refresh_gateways(&config, |nid| self.peer_ni(nid));
+            return Some(now);
+        }
+        let id = |route: &Arc<ActiveRoute>| route.gateway.peer_now().discovery.id();
+        let gateway = |route: &Arc<ActiveRoute>| {
+            let peer = route.gateway.peer_now();
+            Gateway { id: peer.discovery.id(), failed: peer.discovery.has_failed() }
+        };
+        let mut gateways: Vec<Gateway> = routes.active().iter().map(gateway).collect();
+        gateways.sort_unstable_by_key(|gateway| gateway.id);
+        gateways.dedup_by_key(|gateway| gateway.id);
+        let interval = Duration::from_secs(self.settings().alive_router_check_interval.into());
+        let (due, next) = self.gateway_checks.due(&gateways, now, interval);
+        for gateway in due {
+            if let Some(route) = routes.active().iter().find(|route| id(route) == gateway) {
+                let state = Arc::clone(&route.gateway.peer().discovery);
+                self.discovery.handle_input(&state, Input::Examine { force: true });
+            }
+        }
+        self.note_routes();
+        next
+    }
+
+    /// Something has arrived from this peer NI: if it is a gateway that did not answer, or has `forwarded` it though it said
+    /// that it does not, it is asked again at once (CR-31).
+    pub(super) fn hurry_gateway(&self, gateway: &PeerNi, forwarded: bool) {
+        let state = Arc::clone(&gateway.peer_now().discovery);
+        if state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED) {
+            self.gateway_checks.hurry(state.id(), self.env.now());
+            self.health.wake();
+        }
+    }
+
+    /// Notes which routes are up, and logs what has changed: the state of their gateways may have.
+    pub(super) fn note_routes(&self) {
+        let routes = self.topology.routes();
+        let mut any_down = false;
+        for route in routes.active() {
+            let is_up = self.route_is_up(route);
+            any_down |= !is_up;
+            self.log_state(route, is_up);
+        }
+        self.gateway_checks.set_any_down(any_down);
+    }
+
+    fn log_state(&self, route: &ActiveRoute, is_up: bool) {
+        if route.log_state(is_up) == is_up {
+            return;
+        }
+        let (net, gateway) = (route.route.net, route.route.gateway);
+        let change = if is_up { "down -> up" } else { "up -> down" };
+        self.env.log(
+            LogClass::RouteState,
+            format_args!("{net} {gateway}"),
+            format_args!("route to {net} via {gateway}: {change}"),
+        );
+    }
+}

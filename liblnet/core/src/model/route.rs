@@ -1,0 +1,277 @@
+//! Routes: the gateways to nets that this node is not on.
+
+use super::last_use::{LastUse, LatestUse};
+use super::{Distance, Nets, PeerNet, PeerNi, PeerState};
+use lnet_wire::{Errno, NetId, Nid};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A route to a net that this node is not on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The net.
+    pub net: NetId,
+    /// The NID of the gateway by which it was added.
+    pub gateway: Nid,
+    /// The number of hops; `None`: not given (RT-2).
+    pub hops: Option<u32>,
+    /// Smaller is preferred.
+    pub priority: u32,
+    /// The gateway's health sensitivity.
+    pub health_sensitivity: u32,
+}
+
+/// When the gateway of a route may be used (RT-20).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GatewayTerms {
+    /// The health from which on an interface of a gateway counts as alive: `router_sensitivity_percentage`.
+    pub least_health: u32,
+    /// Whether a gateway on the net of the route must have a live interface there (`avoid_asym_router_failure`).
+    pub avoid_asym: bool,
+}
+
+/// A route in use.
+#[derive(Debug)]
+pub struct ActiveRoute {
+    /// What was configured.
+    pub route: Route,
+    /// The peer NI of the gateway's NID: it leads to the gateway's other NIDs.
+    pub(crate) gateway: Arc<PeerNi>,
+    /// Its last use: of equal routes the least recently used one is taken (2.7).
+    last_use: LastUse,
+    /// The most recent use of any route.
+    latest_use: Arc<LatestUse>,
+    /// Whether it was up when that was last logged.
+    logged_up: AtomicBool,
+}
+
+impl ActiveRoute {
+    /// The number of hops in a comparison: routes without one count as having one (RT-2).
+    pub fn hops(&self) -> u32 {
+        self.route.hops.unwrap_or(1)
+    }
+
+    /// Whether the gateway is on the net of the route: learned from it (RT-23).
+    pub fn is_single_hop(&self) -> bool {
+        self.gateway.peer_now().net(self.route.net).is_some()
+    }
+
+    /// Whether it may be used (RT-22): the gateway answers and forwards, as far as is known, and has a live interface on a net of this
+    /// node, and on the net of the route if it is on that.
+    pub(crate) fn is_up(&self, terms: GatewayTerms, is_local: impl Fn(NetId) -> bool) -> bool {
+        let gateway = &**self.gateway.peer_now();
+        let state = gateway.state();
+        if gateway.discovery.has_failed() {
+            return false;
+        }
+        if state.contains(PeerState::DISCOVERED) && !state.contains(PeerState::ROUTER_ENABLED) {
+            return false;
+        }
+        let is_alive = |net: &PeerNet| net.usable_health().is_some_and(|health| health >= terms.least_health);
+        let is_reached = gateway.nets.iter().any(|net| is_local(net.id) && is_alive(net));
+        is_reached && (!terms.avoid_asym || gateway.net(self.route.net).is_none_or(is_alive))
+    }
+
+    pub(crate) fn last_use(&self) -> u64 {
+        self.last_use.get()
+    }
+
+    /// Stores that it is logged as up or down; returns what was logged before. A new route counts as up.
+    pub(crate) fn log_state(&self, up: bool) -> bool {
+        self.logged_up.swap(up, Ordering::Relaxed)
+    }
+
+    /// Stores that it is used now.
+    pub(crate) fn note_use(&self) {
+        self.latest_use.note(&self.last_use);
+    }
+}
+
+/// All routes, in the order in which they were added. Immutable: a change makes a new value.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    list: Vec<Arc<ActiveRoute>>,
+    /// The most recent use of any route.
+    latest_use: Arc<LatestUse>,
+}
+
+impl Routes {
+    /// In the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &Route> {
+        self.list.iter().map(|active| &active.route)
+    }
+
+    /// The routes in use, in the same order.
+    pub fn active(&self) -> &[Arc<ActiveRoute>] {
+        &self.list
+    }
+
+    /// The routes to `net`.
+    pub(crate) fn to(&self, net: NetId) -> impl Iterator<Item = &Arc<ActiveRoute>> {
+        self.list.iter().filter(move |active| active.route.net == net)
+    }
+
+    /// Whether there is a route to `net`.
+    pub fn lead_to(&self, net: NetId) -> bool {
+        self.to(net).next().is_some()
+    }
+
+    /// The distance of a NID on a net that this node is not on: one hop more than the shortest route has. The order
+    /// continues behind that of local NIDs, net by net. `None` without a route.
+    pub(crate) fn distance(&self, nid: Nid, nets: &Nets) -> Option<Distance> {
+        let shortest = self.to(nid.net()).min_by_key(|active| active.hops())?;
+        let source = nets.net(shortest.route.gateway.net())?.nis().first()?.nid();
+        let first_of_net = self.list.iter().position(|active| active.route.net == nid.net())?;
+        let nets_before: BTreeSet<NetId> =
+            self.list[..first_of_net].iter().map(|active| active.route.net).collect();
+        let order = u32::try_from(2 + nets.nis().count() + nets_before.len()).unwrap_or(u32::MAX);
+        Some(Distance { hops: shortest.hops() + 1, source, order })
+    }
+
+    /// The same routes with the peer NIs that gateways have now: one that was removed is known anew. `None` if they have not
+    /// changed.
+    pub(crate) fn refreshed(&self, peer_ni: impl Fn(Nid) -> Arc<PeerNi>) -> Option<Self> {
+        let now: Vec<_> = self.list.iter().map(|active| peer_ni(active.route.gateway)).collect();
+        if self.list.iter().zip(&now).all(|(active, now)| Arc::ptr_eq(&active.gateway, now)) {
+            return None;
+        }
+        let renew = |(active, gateway): (&Arc<ActiveRoute>, Arc<PeerNi>)| {
+            let renewed = ActiveRoute {
+                route: active.route,
+                gateway,
+                last_use: LastUse::default(),
+                latest_use: Arc::clone(&self.latest_use),
+                logged_up: AtomicBool::new(active.logged_up.load(Ordering::Relaxed)),
+            };
+            Arc::new(renewed)
+        };
+        let list = self.list.iter().zip(now).map(renew).collect();
+        Some(Self { list, latest_use: Arc::clone(&self.latest_use) })
+    }
+
+    /// Whether this peer, by any of its NIDs, is the gateway of a route.
+    pub(crate) fn have_gateway(&self, its: &[Nid]) -> bool {
+        self.list.iter().any(|active| its.contains(&active.route.gateway))
+    }
+
+    /// The routes with `route` at the end, if it is valid on a node with these nets (RT-1): [`Errno::Invalid`],
+    /// [`Errno::Exists`] (the net is local, or the gateway has a route to it), [`Errno::HostUnreachable`] (the
+    /// gateway is on no local net). `gateway` makes the peer NI of the gateway.
+    pub fn with(
+        &self,
+        route: Route,
+        nets: &Nets,
+        gateway: impl FnOnce() -> Arc<PeerNi>,
+    ) -> Result<Self, Errno> {
+        let hops_make_sense = route.hops.is_none_or(|hops| (1..=255).contains(&hops));
+        let loops =
+            route.gateway.is_loopback() || route.net == NetId::LOOPBACK || route.gateway.net() == route.net;
+        if loops || !hops_make_sense {
+            return Err(Errno::Invalid);
+        }
+        if nets.net(route.net).is_some() {
+            return Err(Errno::Exists);
+        }
+        let knows = |active: &Arc<ActiveRoute>| active.gateway.peer_now().nids.contains(&route.gateway);
+        if self.to(route.net).any(|active| active.route.gateway == route.gateway || knows(active)) {
+            return Err(Errno::Exists);
+        }
+        if nets.net(route.gateway.net()).is_none() {
+            return Err(Errno::HostUnreachable);
+        }
+        let mut routes = self.clone();
+        let latest_use = Arc::clone(&routes.latest_use);
+        let last_use = LastUse::default();
+        let active =
+            ActiveRoute { route, gateway: gateway(), last_use, latest_use, logged_up: AtomicBool::new(true) };
+        routes.list.push(Arc::new(active));
+        Ok(routes)
+    }
+
+    /// The routes without those to `net` (`None`: any) whose gateway satisfies `is_gateway`. [`Errno::NotFound`]
+    /// without a route to that net; an unknown gateway is no error (RT-3).
+    pub fn without(&self, net: Option<NetId>, is_gateway: impl Fn(Nid) -> bool) -> Result<Self, Errno> {
+        let concerns = |route: &Route| net.is_none_or(|net| route.net == net);
+        if !self.iter().any(concerns) {
+            return Err(Errno::NotFound);
+        }
+        let mut routes = self.clone();
+        routes.list.retain(|active| !(concerns(&active.route) && is_gateway(active.route.gateway)));
+        Ok(routes)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::{Ni, NiTunables};
+    use super::*;
+    use crate::topology::PeerTable;
+
+    fn route(net: &str, gateway: &str) -> Route {
+        Route {
+            net: net.parse().unwrap(),
+            gateway: gateway.parse().unwrap(),
+            hops: None,
+            priority: 0,
+            health_sensitivity: 1,
+        }
+    }
+
+    fn on_tcp() -> Nets {
+        let ni = Ni::new(
+            "10.0.0.1@tcp".parse().unwrap(),
+            NiTunables::default().into(),
+            std::num::NonZeroUsize::MIN,
+        );
+        Nets::default().with(Arc::new(ni.unwrap())).unwrap()
+    }
+
+    /// The routes with one more, whose gateway is a peer of that NID alone.
+    fn added(routes: &Routes, route: Route, nets: &Nets) -> Result<Routes, Errno> {
+        routes.with(route, nets, || PeerTable::new().get_or_add(route.gateway, 8))
+    }
+
+    #[test]
+    fn routes_that_make_no_sense_are_refused() {
+        let nets = on_tcp();
+        let routes = added(&Routes::default(), route("tcp1", "10.0.0.2@tcp"), &nets).unwrap();
+        let table = [
+            (route("tcp1", "10.0.0.2@tcp"), Err(Errno::Exists)),
+            (route("tcp", "10.0.0.2@tcp"), Err(Errno::Invalid)),
+            (route("tcp", "10.0.0.2@tcp1"), Err(Errno::Exists)),
+            (route("tcp1", "10.0.0.2@tcp9"), Err(Errno::HostUnreachable)),
+            (route("tcp1", "0@lo"), Err(Errno::Invalid)),
+            (route("lo", "10.0.0.2@tcp"), Err(Errno::Invalid)),
+            (Route { hops: Some(0), ..route("tcp2", "10.0.0.2@tcp") }, Err(Errno::Invalid)),
+            (Route { hops: Some(256), ..route("tcp2", "10.0.0.2@tcp") }, Err(Errno::Invalid)),
+            (Route { hops: Some(255), ..route("tcp2", "10.0.0.2@tcp") }, Ok(2)),
+            (route("tcp1", "10.0.0.3@tcp"), Ok(2)),
+        ];
+        for (added, expected) in table {
+            let got = self::added(&routes, added, &nets);
+            assert_eq!(got.map(|routes| routes.iter().count()), expected, "{added:?}");
+        }
+    }
+
+    #[test]
+    fn routes_are_deleted_by_net_and_by_gateway() {
+        let nets = on_tcp();
+        let routes = ["tcp1", "tcp2"].iter().fold(Routes::default(), |routes, net| {
+            let one = added(&routes, route(net, "10.0.0.2@tcp"), &nets).unwrap();
+            added(&one, route(net, "10.0.0.3@tcp"), &nets).unwrap()
+        });
+        let gateway = |text: &str| {
+            let nid: Nid = text.parse().unwrap();
+            move |its: Nid| its == nid
+        };
+        let left = |net: Option<&str>, of: &str| {
+            let net = net.map(|net| net.parse().unwrap());
+            routes.without(net, gateway(of)).map(|routes| routes.iter().count())
+        };
+        assert_eq!(left(Some("tcp1"), "10.0.0.2@tcp"), Ok(3));
+        assert_eq!(left(None, "10.0.0.2@tcp"), Ok(2));
+        assert_eq!(left(Some("tcp1"), "10.0.0.9@tcp"), Ok(4));
+        assert_eq!(left(Some("tcp9"), "10.0.0.2@tcp"), Err(Errno::NotFound));
+    }
+}

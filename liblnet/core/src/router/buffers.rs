@@ -1,0 +1,373 @@
+//! The buffers of a router, and the messages that wait for them (core-behaviour 3.4, 7.5).
+//!
+//! A message for another node is received into the smallest buffer that holds it, and sent from there. Each peer NI may hold so
+//! many buffers (its router credits); beyond them its messages wait in order, and so do those for which there is no
+//! buffer. While a message waits its sender is not read, so that nobody occupies more than its share.
+//!
+//! The number of buffers is a limit: their memory is allocated when it is first used, and then kept.
+
+use super::{BUFFER_SIZES, Router};
+use crate::memory::RecvBuffer;
+use crate::model::lnd::DeferredRx;
+use crate::model::message::Message;
+use crate::model::{BufferPlace, Ni, RouterBuffer};
+use crate::sync::{Mutex, lock};
+use lnet_wire::Nid;
+use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// Bytes of a page, as buffers are measured in.
+const PAGE: u32 = 4096;
+
+/// The buffers of all CPTs. Any thread may call its methods; none of them makes upcalls.
+#[derive(Debug)]
+pub(crate) struct RouterBuffers(Box<[Mutex<CptBuffers>]>);
+
+/// A message for another node that asks for a buffer.
+#[derive(Debug)]
+pub(crate) struct Applicant {
+    pub(crate) message: Box<Message>,
+    pub(crate) cpt: usize,
+    /// The peer NI that it came from, which may hold `share` buffers.
+    pub(crate) from: Nid,
+    pub(crate) share: u32,
+}
+
+/// A message that waits in its driver.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) message: Box<Message>,
+    pub(crate) hold: Held,
+}
+
+/// Who waits with the message.
+pub(crate) struct Held(pub(crate) Arc<dyn DeferredRx>);
+
+/// Buffers of one size on one CPT, as they are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolState {
+    /// The number of buffers.
+    pub buffers: u32,
+    /// Unused buffers; negative by the number of messages that wait.
+    pub credits: i32,
+    /// The fewest that there ever were.
+    pub min_credits: i32,
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Held")
+    }
+}
+
+/// Messages that have been sent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forwarded {
+    /// Their number.
+    pub messages: u64,
+    /// The bytes of their payload.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct CptBuffers {
+    pools: [Pool; 3],
+    forwarded: Forwarded,
+    /// Peer NIs that hold a buffer, or wait for one.
+    shares: HashMap<Nid, Share>,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    /// The number of buffers that there are to be.
+    buffers: u32,
+    /// Memory that is not in use.
+    free: Vec<RecvBuffer>,
+    used: u32,
+    min_credits: i32,
+    /// They hold a router credit.
+    waiting: VecDeque<(Nid, Waiting)>,
+}
+
+/// The router credits of a peer NI.
+#[derive(Debug)]
+struct Share {
+    size: u32,
+    /// Buffers that it holds, or waits for in a pool.
+    taken: u32,
+    waiting: VecDeque<Waiting>,
+}
+
+impl RouterBuffers {
+    /// Without buffers: the node does not forward.
+    pub(crate) fn new(cpts: NonZeroUsize) -> Self {
+        Self((0..cpts.get()).map(|_| Mutex::default()).collect())
+    }
+
+    /// Sets the numbers of buffers. Returns the messages that have got one; without buffers those that waited.
+    pub(crate) fn configure(&self, router: Router) -> Vec<Waiting> {
+        let cpts = NonZeroUsize::new(self.0.len()).unwrap_or(NonZeroUsize::MIN);
+        let counts = router.buffers_per_cpt(cpts).unwrap_or_default();
+        let mut out = Vec::new();
+        for (at, cpt) in self.0.iter().enumerate() {
+            let cpt = &mut *lock(cpt);
+            match router.is_on() {
+                true => cpt.resize(at, counts, &mut out),
+                false => out.extend(cpt.empty()),
+            }
+        }
+        out
+    }
+
+    /// Gives the message a buffer, or keeps it until it gets one.
+    pub(crate) fn apply(&self, applicant: Applicant, hold: impl FnOnce() -> Held) -> Option<Box<Message>> {
+        let at = applicant.cpt % self.0.len().max(1);
+        lock(self.0.get(at)?).apply(at, applicant, hold)
+    }
+
+    /// A buffer is not used any more. Returns the messages that have got one instead.
+    pub(crate) fn give_back(&self, buffer: RouterBuffer) -> Vec<Waiting> {
+        let mut out = Vec::new();
+        if let Some(cpt) = self.0.get(buffer.place.cpt) {
+            lock(cpt).give_back(buffer, &mut out);
+        }
+        out
+    }
+
+    /// Removes the messages that wait and came by this interface, which is being shut down; and those that have got a buffer
+    /// thereby.
+    pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> (Vec<Waiting>, Vec<Waiting>) {
+        let came_by_it =
+            |waiting: &Waiting| waiting.message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
+        let (mut removed, mut served) = (Vec::new(), Vec::new());
+        for (at, cpt) in self.0.iter().enumerate() {
+            let cpt = &mut *lock(cpt);
+            removed.extend(cpt.withdraw(came_by_it));
+            cpt.serve_shares(at, &mut served);
+        }
+        (removed, served)
+    }
+
+    /// What has been sent on since the start, or the last [`RouterBuffers::reset_counters`].
+    pub(crate) fn forwarded(&self) -> Forwarded {
+        self.0.iter().map(|cpt| lock(cpt).forwarded).fold(Forwarded::default(), |sum, its| Forwarded {
+            messages: sum.messages + its.messages,
+            bytes: sum.bytes + its.bytes,
+        })
+    }
+
+    pub(crate) fn reset_counters(&self) {
+        self.0.iter().for_each(|cpt| lock(cpt).forwarded = Forwarded::default());
+    }
+
+    /// The buffers of a CPT: tiny, small, large. `None` for a CPT that does not exist.
+    pub(crate) fn state(&self, cpt: usize) -> Option<[PoolState; 3]> {
+        let cpt = lock(self.0.get(cpt)?);
+        Some(std::array::from_fn(|size| cpt.pools[size].state()))
+    }
+}
+
+impl CptBuffers {
+    fn apply(
+        &mut self,
+        cpt: usize,
+        applicant: Applicant,
+        hold: impl FnOnce() -> Held,
+    ) -> Option<Box<Message>> {
+        let Applicant { message, from, share: size, .. } = applicant;
+        let share = self.shares.entry(from).or_insert_with(|| Share::new(size));
+        share.size = size;
+        if share.taken >= share.size {
+            share.waiting.push_back(Waiting { message, hold: hold() });
+            return None;
+        }
+        share.taken += 1;
+        self.take_buffer(cpt, from, message, hold)
+    }
+
+    /// For a message that has its router credit.
+    fn take_buffer(
+        &mut self,
+        cpt: usize,
+        from: Nid,
+        mut message: Box<Message>,
+        hold: impl FnOnce() -> Held,
+    ) -> Option<Box<Message>> {
+        let size = size_for(message.header().payload_length);
+        let pool = &mut self.pools[size];
+        match pool.take(size) {
+            Some(memory) => {
+                message.hold_buffer(RouterBuffer::new(memory, from, BufferPlace { cpt, size }));
+                Some(message)
+            }
+            None => {
+                pool.waiting.push_back((from, Waiting { message, hold: hold() }));
+                pool.note_credits();
+                None
+            }
+        }
+    }
+
+    fn give_back(&mut self, buffer: RouterBuffer, out: &mut Vec<Waiting>) {
+        let RouterBuffer { memory, from, place: BufferPlace { cpt, size }, sent, .. } = buffer;
+        if let Some(bytes) = sent {
+            self.forwarded.messages += 1;
+            self.forwarded.bytes += u64::from(bytes);
+        }
+        if let Some(pool) = self.pools.get_mut(size) {
+            pool.put(memory);
+        }
+        self.serve(cpt, size, out);
+        self.release(cpt, from, out);
+    }
+
+    /// Gives unused buffers to messages that wait for them.
+    fn serve(&mut self, cpt: usize, size: usize, out: &mut Vec<Waiting>) {
+        while self.pools[size].has_unused()
+            && let Some((from, waiting)) = self.pools[size].waiting.pop_front()
+        {
+            self.place(cpt, from, waiting, out);
+        }
+    }
+
+    /// Returns a router credit: the first message of that peer NI that waits gets it.
+    fn release(&mut self, cpt: usize, from: Nid, out: &mut Vec<Waiting>) {
+        let Some(share) = self.shares.get_mut(&from) else { return };
+        share.taken -= 1;
+        if share.taken < share.size
+            && let Some(waiting) = share.waiting.pop_front()
+        {
+            share.taken += 1;
+            self.place(cpt, from, waiting, out);
+        } else if share.taken == 0 && share.waiting.is_empty() {
+            self.shares.remove(&from);
+        }
+    }
+
+    /// Gives unused router credits to messages that wait for them.
+    fn serve_shares(&mut self, cpt: usize, out: &mut Vec<Waiting>) {
+        let peers: Vec<Nid> = self.shares.keys().copied().collect();
+        for from in peers {
+            while let Some(share) = self.shares.get_mut(&from).filter(|share| share.taken < share.size)
+                && let Some(waiting) = share.waiting.pop_front()
+            {
+                share.taken += 1;
+                self.place(cpt, from, waiting, out);
+            }
+        }
+    }
+
+    /// Gives a message with a router credit its buffer, or has it wait on.
+    fn place(&mut self, cpt: usize, from: Nid, waiting: Waiting, out: &mut Vec<Waiting>) {
+        let Waiting { message, hold: Held(hold) } = waiting;
+        if let Some(message) = self.take_buffer(cpt, from, message, || Held(Arc::clone(&hold))) {
+            out.push(Waiting { message, hold: Held(hold) });
+        }
+    }
+
+    fn resize(&mut self, cpt: usize, counts: [u32; 3], out: &mut Vec<Waiting>) {
+        for (size, count) in counts.into_iter().enumerate() {
+            let pool = &mut self.pools[size];
+            let was_off = pool.buffers == 0 && pool.used == 0;
+            pool.buffers = count;
+            pool.trim();
+            if was_off {
+                pool.min_credits = pool.credits();
+            }
+            self.serve(cpt, size, out);
+        }
+    }
+
+    /// Takes all buffers that are not in use, and the messages that wait.
+    fn empty(&mut self) -> Vec<Waiting> {
+        for pool in &mut self.pools {
+            pool.buffers = 0;
+            pool.trim();
+            pool.min_credits = 0;
+        }
+        self.withdraw(|_| true)
+    }
+
+    fn withdraw(&mut self, which: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
+        let mut out = Vec::new();
+        for pool in &mut self.pools {
+            for (from, waiting) in std::mem::take(&mut pool.waiting) {
+                if !which(&waiting) {
+                    pool.waiting.push_back((from, waiting));
+                    continue;
+                }
+                out.push(waiting);
+                if let Some(share) = self.shares.get_mut(&from) {
+                    share.taken -= 1;
+                }
+            }
+        }
+        for share in self.shares.values_mut() {
+            for waiting in std::mem::take(&mut share.waiting) {
+                match which(&waiting) {
+                    true => out.push(waiting),
+                    false => share.waiting.push_back(waiting),
+                }
+            }
+        }
+        self.shares.retain(|_, share| share.taken > 0 || !share.waiting.is_empty());
+        out
+    }
+}
+
+impl Pool {
+    fn has_unused(&self) -> bool {
+        self.used < self.buffers
+    }
+
+    fn credits(&self) -> i32 {
+        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        let unused = number(self.buffers.saturating_sub(self.used) as usize);
+        unused - number(self.waiting.len())
+    }
+
+    fn note_credits(&mut self) {
+        self.min_credits = self.min_credits.min(self.credits());
+    }
+
+    fn take(&mut self, size: usize) -> Option<RecvBuffer> {
+        if !self.has_unused() {
+            return None;
+        }
+        self.used += 1;
+        self.note_credits();
+        Some(self.free.pop().unwrap_or_else(|| RecvBuffer::new(BUFFER_SIZES[size].pages * PAGE)))
+    }
+
+    fn put(&mut self, memory: RecvBuffer) {
+        self.used -= 1;
+        self.free.push(memory);
+        self.trim();
+    }
+
+    /// Frees memory of more buffers than there are to be.
+    fn trim(&mut self) {
+        self.free.truncate(self.buffers.saturating_sub(self.used) as usize);
+    }
+
+    fn state(&self) -> PoolState {
+        PoolState { buffers: self.buffers, credits: self.credits(), min_credits: self.min_credits }
+    }
+}
+
+impl Share {
+    const fn new(size: u32) -> Self {
+        Self { size, taken: 0, waiting: VecDeque::new() }
+    }
+}
+
+/// The smallest buffers that hold so many bytes: the index in [`BUFFER_SIZES`].
+fn size_for(length: u32) -> usize {
+    let holds = |size: &super::BufferSize| length <= size.pages * PAGE;
+    BUFFER_SIZES.iter().position(holds).unwrap_or(BUFFER_SIZES.len() - 1)
+}
+
+#[cfg(all(test, not(loom)))]
+#[path = "buffers_tests.rs"]
+mod tests;

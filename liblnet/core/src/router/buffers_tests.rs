@@ -1,0 +1,179 @@
+//! Router buffers against what they promise, over random sequences of messages, ends and changes.
+
+use super::*;
+use crate::model::MessagePool;
+use crate::model::lnd::RxAction;
+use lnet_wire::{Body, Header, NetId, NetType, Pid, WireHandle};
+use proptest::prelude::*;
+
+const SHARE: u32 = 3;
+/// A length for each size of buffers.
+const LENGTHS: [u32; 3] = [0, 100, 10_000];
+
+struct NoDriver;
+
+impl DeferredRx for NoDriver {
+    fn resume(&self, _: RxAction) {}
+}
+
+fn hold() -> Held {
+    Held(Arc::new(NoDriver))
+}
+
+fn tcp(address: u32) -> Nid {
+    Nid::new(NetId::new(NetType::TCP, 0), address)
+}
+
+/// The `number`th message: the number stands in its source.
+fn message(number: u32, length: u32) -> Box<Message> {
+    let handle = WireHandle { interface_cookie: 0, object_cookie: 0 };
+    MessagePool::default().take(Header {
+        dest_nid: tcp(1),
+        src_nid: tcp(number),
+        dest_pid: Pid::LUSTRE,
+        src_pid: Pid::LUSTRE,
+        payload_length: length,
+        body: Body::Reply { handle },
+    })
+}
+
+/// What is done to the buffers.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A message of this size arrives from this peer NI.
+    Arrives {
+        from: u32,
+        size: usize,
+    },
+    /// One of the messages that hold a buffer ends.
+    Ends(prop::sample::Index),
+    Resize([u32; 3]),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (1_u32..4, 0_usize..3).prop_map(|(from, size)| Step::Arrives { from, size }),
+        6 => any::<prop::sample::Index>().prop_map(Step::Ends),
+        1 => [1_u32..5, 1..5, 1..5].prop_map(Step::Resize),
+    ]
+}
+
+/// A message as the model knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Known {
+    number: u32,
+    from: u32,
+    size: usize,
+}
+
+/// Who holds what, and who waits, in the order of arrival.
+#[derive(Debug, Default)]
+struct Model {
+    counts: [u32; 3],
+    holding: Vec<Known>,
+    waiting: Vec<Known>,
+    next: u32,
+}
+
+impl Model {
+    /// Fails if somebody has more than its share, or waits though it need not.
+    fn check(&self, buffers: &RouterBuffers) {
+        for from in 1..4 {
+            let holds = self.holding.iter().filter(|its| its.from == from).count();
+            assert!(holds <= SHARE as usize, "{self:?}");
+        }
+        for (size, pool) in buffers.state(0).unwrap().into_iter().enumerate() {
+            let used = self.holding.iter().filter(|its| its.size == size).count() as i32;
+            let unused = (self.counts[size] as i32 - used).max(0);
+            assert!(pool.credits <= unused && pool.buffers == self.counts[size], "{self:?}");
+            // The first message of a peer that waits for such a buffer waits for a credit of its peer.
+            let is_first = |its: &&Known| {
+                let mut of_its_peer = self.waiting.iter().filter(|other| other.from == its.from);
+                of_its_peer.all(|other| other.number >= its.number)
+            };
+            for its in self.waiting.iter().filter(|its| its.size == size && unused > 0).filter(is_first) {
+                let holds = self.holding.iter().filter(|other| other.from == its.from).count();
+                let taken = holds + self.waiting_in_pools(its.from);
+                assert!(taken >= SHARE as usize, "{its:?} waits in vain: {self:?}");
+            }
+        }
+    }
+
+    /// How many of the peer's messages wait for a buffer with a router credit: no more than its share allows.
+    fn waiting_in_pools(&self, from: u32) -> usize {
+        let holds = self.holding.iter().filter(|its| its.from == from).count();
+        let waits = self.waiting.iter().filter(|its| its.from == from).count();
+        waits.min((SHARE as usize).saturating_sub(holds))
+    }
+
+    fn served(&mut self, message: &Message) -> Known {
+        let number = message.header().src_nid.to_u64().unwrap() as u32;
+        let at = self.waiting.iter().position(|its| its.number == number).expect("somebody who waited");
+        let its = self.waiting.remove(at);
+        // Of one peer and size the first to come is the first to be served.
+        assert!(
+            !self.waiting.iter().any(|other| {
+                (other.from, other.size) == (its.from, its.size) && other.number < its.number
+            })
+        );
+        self.holding.push(its);
+        its
+    }
+}
+
+proptest! {
+    #[test]
+    fn nobody_waits_in_vain_or_has_more_than_its_share(steps in prop::collection::vec(step(), 1..120)) {
+        let buffers = RouterBuffers::new(NonZeroUsize::MIN);
+        let on = |counts| Router::Never.switched(true).with_buffers(counts);
+        let mut model = Model { counts: [2; 3], ..Model::default() };
+        let mut held: Vec<(u32, Box<Message>)> = Vec::new();
+        prop_assert!(buffers.configure(on([Some(2); 3])).is_empty());
+        for step in steps {
+            let served = match step {
+                Step::Arrives { from, size } => {
+                    model.next += 1;
+                    let known = Known { number: model.next, from, size };
+                    let applicant = Applicant {
+                        message: message(known.number, LENGTHS[size]), cpt: 0, from: tcp(from), share: SHARE,
+                    };
+                    match buffers.apply(applicant, hold) {
+                        Some(message) => {
+                            model.holding.push(known);
+                            held.push((known.number, message));
+                        }
+                        None => model.waiting.push(known),
+                    }
+                    Vec::new()
+                }
+                Step::Ends(_) if held.is_empty() => Vec::new(),
+                Step::Ends(which) => {
+                    let (number, mut message) = held.swap_remove(which.index(held.len()));
+                    model.holding.retain(|its| its.number != number);
+                    buffers.give_back(*message.buffer.take().unwrap())
+                }
+                Step::Resize(counts) => {
+                    model.counts = counts;
+                    buffers.configure(on(counts.map(Some)))
+                }
+            };
+            for Waiting { message, .. } in served {
+                let known = model.served(&message);
+                held.push((known.number, message));
+            }
+            model.check(&buffers);
+        }
+        // When all have ended nobody waits.
+        while let Some((number, mut message)) = held.pop() {
+            model.holding.retain(|its| its.number != number);
+            for Waiting { message, .. } in buffers.give_back(*message.buffer.take().unwrap()) {
+                let known = model.served(&message);
+                held.push((known.number, message));
+            }
+            model.check(&buffers);
+        }
+        prop_assert!(model.waiting.is_empty());
+        let state = buffers.state(0).unwrap();
+        prop_assert_eq!(state.map(|pool| pool.credits), model.counts.map(|count| count as i32));
+    }
+}

@@ -1,0 +1,96 @@
+//! When gateways are asked whether they forward (RT-30): each once in an interval, at once where that may have changed.
+
+use crate::environment::time::Time;
+use crate::sync::{Mutex, lock};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A gateway that did not answer is asked again after this time, if the interval is not shorter.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+
+/// A gateway, as its checks depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gateway {
+    /// The id of its discovery state.
+    pub(crate) id: u64,
+    /// Whether it did not answer the last time.
+    pub(crate) failed: bool,
+}
+
+/// The checks of gateways.
+#[derive(Debug, Default)]
+pub(crate) struct GatewayChecks {
+    /// The next one of each gateway, by the id of its discovery state.
+    next: Mutex<HashMap<u64, Time>>,
+    any_down: AtomicBool,
+}
+
+impl GatewayChecks {
+    /// The gateways of `all` that are to be checked now, and when the next one is. A new gateway has just been discovered, as
+    /// its route was added. Without an interval none is checked.
+    pub(crate) fn due(&self, all: &[Gateway], now: Time, interval: Duration) -> (Vec<u64>, Option<Time>) {
+        let next = &mut *lock(&self.next);
+        next.retain(|id, _| all.iter().any(|gateway| gateway.id == *id));
+        if interval.is_zero() {
+            next.clear();
+            return (Vec::new(), None);
+        }
+        let mut due = Vec::new();
+        for Gateway { id, failed } in all {
+            let pause = if *failed { interval.min(AFTER_FAILURE) } else { interval };
+            let at = next.entry(*id).or_insert_with(|| now + pause);
+            // It may have failed since, or the interval have become shorter.
+            *at = (*at).min(now + pause);
+            if *at <= now {
+                *at = now + pause;
+                due.push(*id);
+            }
+        }
+        (due, next.values().copied().min())
+    }
+
+    /// A gateway is to be checked at once, unless it was never checked: then it is being discovered.
+    pub(crate) fn hurry(&self, gateway: u64, now: Time) {
+        lock(&self.next).entry(gateway).and_modify(|at| *at = now);
+    }
+
+    /// Whether any route is down: read for every message that arrives.
+    pub(crate) fn any_down(&self) -> bool {
+        self.any_down.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_any_down(&self, any_down: bool) {
+        self.any_down.store(any_down, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_gateway_is_checked_once_in_an_interval_and_sooner_if_it_hurries() {
+        let checks = GatewayChecks::default();
+        let at = |seconds| Time(Duration::from_secs(seconds));
+        let due = |ids: &[u64], now, interval| {
+            let gateways: Vec<_> = ids.iter().map(|id| Gateway { id: *id, failed: *id > 10 }).collect();
+            checks.due(&gateways, at(now), Duration::from_secs(interval))
+        };
+        assert_eq!(due(&[], 0, 60), (vec![], None));
+        assert_eq!(due(&[1], 0, 60), (vec![], Some(at(60))));
+        assert_eq!(due(&[1, 2], 59, 60), (vec![], Some(at(60))));
+        assert_eq!(due(&[1, 2], 60, 60), (vec![1], Some(at(119))));
+        checks.hurry(1, at(70));
+        checks.hurry(3, at(70));
+        assert_eq!(due(&[1, 2], 70, 60), (vec![1], Some(at(119))));
+        assert_eq!(due(&[1, 2], 71, 10), (vec![], Some(at(81))));
+        assert_eq!(due(&[1, 2], 81, 10), (vec![1, 2], Some(at(91))));
+        // One without a route any more.
+        assert_eq!(due(&[2], 91, 10), (vec![2], Some(at(101))));
+        assert_eq!(due(&[2], 200, 0), (vec![], None));
+        // One that has failed.
+        assert_eq!(due(&[11], 300, 60), (vec![], Some(at(305))));
+        assert_eq!(due(&[11], 305, 2), (vec![11], Some(at(307))));
+    }
+}

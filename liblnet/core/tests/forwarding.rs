@@ -1,0 +1,192 @@
+//! A node that forwards.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::lnd::{RxAction, Upcalls};
+use lnet_core::router::Forwarded;
+use lnet_core::topology::Route;
+use lnet_core::{Cause, Errno, Message};
+use lnet_wire::{Body, Header, Nid, WireHandle};
+use support::{BITS, FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
+
+/// The net that the node is on beside `tcp`.
+fn far(address: u32) -> Nid {
+    on_net(1, address)
+}
+
+/// A router between `tcp` and `tcp1` that keeps what it sends, with so many buffers, and so many of them for each peer.
+fn router(buffers: [u32; 3], share: u32) -> Rig {
+    let driver = FakeDriver::new(OnSend::Keep);
+    let rig = Rig::builder(driver).credits(64, share).nids([tcp(1), far(1)]).build();
+    rig.core.change_router(|router| router.switched(true).with_buffers(buffers.map(Some))).unwrap();
+    rig
+}
+
+/// A PUT from `tcp(FROM)` to `tcp1(TO)`.
+fn put(from: u32, to: u32, length: u32) -> Header {
+    Header { dest_nid: far(to), ..header_from(tcp(from), put_body(None), length) }
+}
+
+/// It arrives, and its payload with it.
+fn passes(rig: &Rig, header: &Header) {
+    let RxAction::Deliver(message) = rig.arrives(header) else { panic!("{header:?} is not received") };
+    assert_eq!(message.payload_len(), header.payload_length as usize);
+    rig.core.received(message, Ok(()));
+}
+
+/// What the second interface has to send: first to, and the header.
+fn sent(rig: &Rig) -> Vec<(Nid, Header)> {
+    rig.driver.ni(1).map_kept(|message: &Message| (message.next_hop().nid, *message.header()))
+}
+
+/// Tiny, small, large: the credits.
+fn credits(rig: &Rig) -> [i32; 3] {
+    rig.core.router_buffers(0).unwrap().map(|pool| pool.credits)
+}
+
+#[test]
+fn a_message_for_another_net_is_sent_on_with_its_header_unchanged() {
+    let rig = router([8; 3], 8);
+    let reply = WireHandle { interface_cookie: 3, object_cookie: 4 };
+    let get = Body::Get { reply, match_bits: BITS, portal: 9, offset: 0, sink_length: 100 };
+    let ack = Body::Ack { handle: reply, match_bits: BITS, accepted: 4 };
+    let bodies = [
+        (put_body(Some(reply)), 0),
+        (put_body(None), 1 << 20),
+        (get, 0),
+        (ack, 0),
+        (Body::Reply { handle: reply }, 4096),
+    ];
+    for (body, payload_length) in bodies {
+        let header = Header { body, payload_length, ..put(2, 5, 0) };
+        passes(&rig, &header);
+        assert_eq!(sent(&rig), [(far(5), header)]);
+        rig.driver.finish();
+        assert_eq!(rig.messages(), 0);
+    }
+    assert_eq!(credits(&rig), [8; 3]);
+    assert_eq!(rig.take_events(), []);
+    assert_eq!(rig.core.forwarded(), Forwarded { messages: 5, bytes: (1 << 20) + 4096 });
+    rig.core.reset_counters();
+    assert_eq!(rig.core.forwarded(), Forwarded::default());
+}
+
+#[test]
+fn the_smallest_buffer_that_holds_the_payload_is_taken_and_given_back() {
+    let rig = router([8; 3], 8);
+    for (length, expected) in
+        [(0, [7, 8, 8]), (1, [8, 7, 8]), (4096, [8, 7, 8]), (4097, [8, 8, 7]), (1 << 20, [8, 8, 7])]
+    {
+        passes(&rig, &put(2, 5, length));
+        assert_eq!(credits(&rig), expected, "{length}");
+        rig.driver.finish();
+        assert_eq!(credits(&rig), [8; 3]);
+    }
+    assert_eq!(rig.core.router_buffers(0).unwrap().map(|pool| pool.min_credits), [7; 3]);
+}
+
+/// CR-10: fails if one that waits is passed over, or does not get the buffer that comes free.
+#[test]
+fn without_a_free_buffer_a_message_waits_for_one_and_others_wait_behind_it() {
+    let rig = router([1, 1, 1], 8);
+    passes(&rig, &put(2, 5, 10));
+    assert!(matches!(rig.arrives(&put(3, 5, 20)), RxAction::Defer));
+    assert!(matches!(rig.arrives(&put(4, 5, 30)), RxAction::Defer));
+    assert_eq!(credits(&rig), [1, -2, 1]);
+    // Of another size there is one.
+    passes(&rig, &put(4, 5, 0));
+    for length in [20, 30] {
+        rig.driver.finish();
+        let [RxAction::Deliver(message)] = <[RxAction; 1]>::try_from(rig.driver.resumed()).unwrap() else {
+            panic!()
+        };
+        assert_eq!(message.header().payload_length, length);
+        rig.core.received(message, Ok(()));
+    }
+    rig.driver.finish();
+    assert_eq!((credits(&rig), rig.messages()), ([1; 3], 0));
+}
+
+#[test]
+fn a_peer_whose_messages_stay_occupies_its_share_and_no_more() {
+    let rig = router([100; 3], 2);
+    passes(&rig, &put(2, 5, 10));
+    passes(&rig, &put(2, 5, 10));
+    assert!(matches!(rig.arrives(&put(2, 6, 10)), RxAction::Defer));
+    // Another has its own, though the first has one that waits.
+    passes(&rig, &put(3, 6, 10));
+    assert_eq!(credits(&rig), [100, 97, 100]);
+    rig.driver.finish();
+    assert_eq!(rig.driver.resumed().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_forwarded_is_dropped() {
+    let rig = router([8; 3], 8);
+    let dropped = |header: &Header| matches!(rig.arrives(header), RxAction::Discard);
+    assert!(dropped(&Header { dest_nid: on_net(7, 7), ..put(2, 5, 0) }), "no route");
+    // A route back to where it came from.
+    let route =
+        Route { net: on_net(7, 7).net(), gateway: tcp(9), hops: None, priority: 0, health_sensitivity: 1 };
+    rig.core.add_route(route).unwrap();
+    rig.driver.finish();
+    passes(&rig, &Header { dest_nid: on_net(7, 7), ..put(2, 5, 0) });
+    assert_eq!((sent(&rig), rig.messages()), (vec![], 0));
+    rig.core.change_router(|router| router.switched(false)).unwrap();
+    assert!(dropped(&put(2, 5, 0)), "switched off");
+}
+
+#[test]
+fn messages_that_wait_for_a_buffer_are_dropped_when_routing_is_switched_off() {
+    let rig = router([1; 3], 1);
+    passes(&rig, &put(2, 5, 10));
+    // One waits for its peer's share, one for a buffer.
+    assert!(matches!(rig.arrives(&put(2, 5, 10)), RxAction::Defer));
+    assert!(matches!(rig.arrives(&put(3, 5, 10)), RxAction::Defer));
+    rig.core.change_router(|router| router.switched(false)).unwrap();
+    let resumed = rig.driver.resumed();
+    assert!(matches!(resumed[..], [RxAction::Discard, RxAction::Discard]), "{resumed:?}");
+    // What has a buffer is still sent.
+    assert_eq!(rig.driver.finish(), 1);
+    assert_eq!((credits(&rig), rig.messages()), ([0; 3], 0));
+}
+
+#[test]
+fn a_message_that_waits_for_a_buffer_is_dropped_with_its_interface() {
+    let rig = router([1; 3], 8);
+    passes(&rig, &put(2, 5, 10));
+    assert!(matches!(rig.arrives(&put(3, 5, 10)), RxAction::Defer));
+    rig.core.remove_ni(tcp(1)).unwrap();
+    assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
+    rig.driver.finish();
+    assert_eq!((credits(&rig), rig.messages()), ([1; 3], 0));
+}
+
+#[test]
+fn a_payload_that_does_not_arrive_is_not_sent_on() {
+    let rig = router([8; 3], 8);
+    let RxAction::Deliver(message) = rig.arrives(&put(2, 5, 10)) else { panic!() };
+    rig.core.received(message, Err(Errno::Io));
+    assert_eq!((sent(&rig), credits(&rig), rig.messages()), (vec![], [8; 3], 0));
+    assert_eq!(rig.core.forwarded(), Forwarded::default());
+}
+
+#[test]
+fn what_could_not_be_sent_to_one_gateway_is_forwarded_to_another() {
+    let rig = router([8; 3], 8);
+    let further = on_net(2, 5);
+    let over =
+        |gateway| Route { net: further.net(), gateway, hops: None, priority: 0, health_sensitivity: 1 };
+    rig.core.add_route(over(far(8))).unwrap();
+    rig.core.add_route(over(far(9))).unwrap();
+    rig.driver.finish();
+    let header = Header { dest_nid: further, ..put(2, 5, 10) };
+    passes(&rig, &header);
+    assert_eq!(sent(&rig), [(far(8), header)]);
+    rig.driver.ni(1).finish(Err(not_sent(Errno::Io, Cause::LocalDropped)));
+    assert_eq!(sent(&rig), [(far(9), header)]);
+    rig.driver.finish();
+    assert_eq!((credits(&rig), rig.messages()), ([8; 3], 0));
+}

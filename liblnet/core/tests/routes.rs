@@ -1,0 +1,177 @@
+//! Messages to nets that this node is not on.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::lnd::RxAction;
+use lnet_core::topology::{PeerState, Route};
+use lnet_core::{Cause, Errno, EventKind, MdOptions, Message};
+use lnet_wire::{NetId, Nid, WireHandle};
+use support::{FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
+
+/// `tcp1`, where the node has no interface.
+fn far(address: u32) -> Nid {
+    on_net(1, address)
+}
+
+fn far_net() -> NetId {
+    far(1).net()
+}
+
+const fn route(net: NetId, gateway: Nid) -> Route {
+    Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }
+}
+
+/// A node that keeps what it sends, with routes to `tcp1`.
+fn rig(routes: &[Route]) -> Rig {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
+    routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());
+    rig
+}
+
+/// Of what has been sent since the last call: where to first, and for whom.
+fn hops(rig: &Rig) -> Vec<(Nid, Nid)> {
+    let hop = |message: &Message| (message.next_hop().nid, message.header().dest_nid);
+    rig.driver.nis().iter().flat_map(|ni| ni.map_kept(hop)).collect()
+}
+
+/// As many PUTs as that, one after the other.
+fn gateways_of(rig: &Rig, puts: usize) -> Vec<Nid> {
+    let md = rig.bind(-1);
+    let one = |_| {
+        rig.put(md, far(5));
+        let hops = hops(rig);
+        rig.driver.finish();
+        assert_eq!(hops.len(), 1);
+        hops[0].0
+    };
+    (0..puts).map(one).collect()
+}
+
+#[test]
+fn a_message_to_another_net_goes_to_the_gateway_and_names_its_destination() {
+    let rig = rig(&[route(far_net(), tcp(9))]);
+    let md = rig.bind(1);
+    rig.put(md, far(5));
+    let sent = rig.driver.ni(0).map_kept(|message| (message.next_hop().nid, *message.header()));
+    let [(next_hop, header)] = sent[..] else { panic!("{sent:?}") };
+    assert_eq!((next_hop, header.dest_nid, header.src_nid), (tcp(9), far(5), tcp(1)));
+    rig.driver.finish();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
+}
+
+#[test]
+fn without_a_route_a_message_to_another_net_fails() {
+    let rig = rig(&[route(on_net(2, 1).net(), tcp(9))]);
+    rig.put(rig.bind(1), far(5));
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
+}
+
+#[test]
+fn gateways_are_chosen_by_priority_then_hops_then_in_turns() {
+    let to = |gateway, priority, hops| Route { priority, hops, ..route(far_net(), tcp(gateway)) };
+    let table: [(&[Route], &[u32]); 5] = [
+        (&[to(7, 0, None), to(8, 0, None), to(9, 0, None)], &[7, 8, 9, 7, 8, 9]),
+        (&[to(7, 1, None), to(8, 0, None), to(9, 0, None)], &[8, 9, 8, 9]),
+        // Priority counts before hops.
+        (&[to(7, 1, Some(1)), to(8, 0, Some(3))], &[8, 8]),
+        (&[to(7, 0, Some(2)), to(8, 0, Some(3))], &[7, 7]),
+        // A route without a number of hops has one.
+        (&[to(7, 0, Some(2)), to(8, 0, None), to(9, 0, Some(1))], &[8, 9, 8]),
+    ];
+    for (routes, expected) in table {
+        let expected: Vec<Nid> = expected.iter().map(|address| tcp(*address)).collect();
+        assert_eq!(gateways_of(&rig(routes), expected.len()), expected, "{routes:?}");
+    }
+}
+
+#[test]
+fn a_gateway_with_queued_bytes_comes_after_an_idle_one() {
+    let rig = rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))]);
+    let md = rig.bind(-1);
+    // To the gateway itself.
+    rig.put(md, tcp(8));
+    rig.put(md, far(5));
+    rig.put(md, far(6));
+    assert_eq!(hops(&rig), [(tcp(8), tcp(8)), (tcp(9), far(5)), (tcp(8), far(6))]);
+}
+
+#[test]
+fn a_multi_rail_gateway_is_sent_to_on_all_its_nids() {
+    let rig = rig(&[]);
+    rig.core.make_peer(tcp(8), true, false).unwrap();
+    rig.core.add_peer_nid(tcp(8), tcp(9), true).unwrap();
+    rig.core.add_route(route(far_net(), tcp(8))).unwrap();
+    assert_eq!(gateways_of(&rig, 4), [tcp(8), tcp(9), tcp(8), tcp(9)]);
+    // By any of its NIDs it is the same gateway.
+    assert_eq!(rig.core.add_route(route(far_net(), tcp(9))), Err(Errno::Exists));
+    rig.core.delete_routes(None, Some(tcp(9))).unwrap();
+    assert_eq!(rig.core.routes().iter().count(), 0);
+}
+
+/// PS-10: the gateway has to be on the net of the source.
+#[test]
+fn a_message_with_a_source_leaves_from_there() {
+    let other = on_net(2, 1);
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), other]).build();
+    rig.core.add_route(route(far_net(), tcp(9))).unwrap();
+    let md = rig.bind(-1);
+    rig.core.put(Some(tcp(1)), md, false, support::target(far(5)), 0).unwrap();
+    assert_eq!(hops(&rig), [(tcp(9), far(5))]);
+    rig.driver.finish();
+    rig.take_events();
+    rig.core.put(Some(other), md, false, support::target(far(5)), 0).unwrap();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), false)]);
+}
+
+/// PS-7.
+#[test]
+fn a_response_goes_back_by_the_gateway_that_the_request_came_by() {
+    let rig = rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))]);
+    rig.attach(-1, MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
+    let ack = WireHandle { interface_cookie: 7, object_cookie: 8 };
+    for gateway in [tcp(9), tcp(9), tcp(8), tcp(9)] {
+        let header = header_from(far(5), put_body(Some(ack)), 8);
+        let RxAction::Deliver(message) = rig.arrives_from(gateway, &header) else { panic!() };
+        lnet_core::lnd::Upcalls::received(&*rig.core, message, Ok(()));
+        assert_eq!(hops(&rig), [(gateway, far(5))]);
+        rig.driver.finish();
+    }
+}
+
+#[test]
+fn what_was_not_sent_to_one_gateway_is_sent_to_another() {
+    let rig = rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))]);
+    rig.put(rig.bind(1), far(5));
+    assert_eq!(hops(&rig), [(tcp(8), far(5))]);
+    rig.driver.ni(0).finish(Err(not_sent(Errno::Io, Cause::LocalDropped)));
+    assert_eq!(hops(&rig), [(tcp(9), far(5))]);
+    rig.driver.finish();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
+}
+
+/// RT-22: fails if a node that says that it does not forward is used as a gateway.
+#[test]
+fn a_gateway_that_does_not_forward_is_not_used() {
+    let rig = rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))]);
+    let set = |address, state| rig.core.set_peer_state(tcp(address), state).unwrap();
+    set(8, PeerState::DISCOVERED);
+    set(9, PeerState::DISCOVERED.with(PeerState::ROUTER_ENABLED, true));
+    assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);
+    set(9, PeerState::DISCOVERED);
+    rig.take_events();
+    rig.put(rig.bind(1), far(5));
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
+}
+
+/// `LNetDist`.
+#[test]
+fn the_distance_of_a_routed_nid_is_one_more_than_the_hops_of_the_shortest_route() {
+    let to = |gateway, hops| Route { hops, ..route(far_net(), tcp(gateway)) };
+    let rig = rig(&[route(on_net(2, 1).net(), tcp(9)), to(8, Some(4)), to(9, Some(3))]);
+    let distance = rig.core.dist(far(5)).unwrap();
+    assert_eq!((distance.hops, distance.source, distance.order), (4, tcp(1), 4));
+    assert_eq!(rig.core.dist(on_net(2, 5)).map(|distance| (distance.hops, distance.order)), Ok((2, 3)));
+    assert_eq!(rig.core.dist(on_net(3, 5)), Err(Errno::HostUnreachable));
+}

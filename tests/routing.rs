@@ -1,0 +1,206 @@
+//! Nodes on different nets, and the routers between them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod support;
+
+use lnet_core::topology::Route;
+use lnet_node::Node;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use support::rails::{Discovery, Rails, Transfer, node_with, wait_until};
+
+const SIZES: [usize; 5] = [0, 1, 4096, 4097, 1 << 20];
+
+/// Nodes that listen on the same port.
+struct Site {
+    port: String,
+    discovery: Discovery,
+    others: &'static [(&'static str, &'static str)],
+}
+
+impl Site {
+    fn new(discovery: Discovery) -> Self {
+        let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port();
+        Self { port: port.to_string(), discovery, others: &[] }
+    }
+
+    fn node(&self, networks: &str, routes: &str) -> Arc<Node> {
+        node_with(networks, routes, &self.port, self.discovery, self.others)
+    }
+
+    /// One that forwards from the start: who asks it first must not be told that it does not.
+    fn router(&self, networks: &str, routes: &str) -> Arc<Node> {
+        node_with(
+            networks,
+            routes,
+            &self.port,
+            self.discovery,
+            &[self.others, &[("LNET_FORWARDING", "enabled")]].concat(),
+        )
+    }
+}
+
+fn forwarded(router: &Node) -> u64 {
+    router.core().forwarded().messages
+}
+
+/// All routes of these nodes are up: a gateway that started later than who asked it first is asked again.
+fn wait_until_up(nodes: &[&Arc<Node>]) {
+    wait_until("all routes are up", || {
+        nodes.iter().all(|node| {
+            let routes = node.core().routes();
+            routes.active().iter().all(|route| node.core().route_is_up(route))
+        })
+    });
+}
+
+/// All sizes, both directions, one message at a time and several.
+fn exchange(rails: &Rails) {
+    for len in SIZES {
+        for how in [Transfer::Put, Transfer::Get] {
+            rails.transfer(how, 4, len, 1);
+            rails.transfer(how, 40, len, 8);
+        }
+    }
+}
+
+/// Ends the nodes behind the routers first.
+fn shutdown(rails: Rails, routers: &[Arc<Node>]) {
+    rails.shutdown();
+    routers.iter().for_each(|router| router.shutdown());
+}
+
+#[test]
+fn two_nodes_exchange_messages_of_all_sizes_through_a_router() {
+    for discovery in [Discovery::Off, Discovery::On] {
+        let site = Site::new(discovery);
+        let router = site.router("tcp(127.0.61.9),tcp1(127.0.62.9)", "");
+        let near = site.node("tcp(127.0.61.1)", "tcp1 127.0.61.9@tcp");
+        let far = site.node("tcp1(127.0.62.1)", "tcp 127.0.62.9@tcp1");
+        let rails = Rails::between(near, far);
+        exchange(&rails);
+        exchange(&rails.turned());
+        // Requests and answers; those of discovery come on top.
+        let messages = 2 * 2 * 2 * 44 * SIZES.len() as u64;
+        let bytes = 2 * 2 * 44 * SIZES.iter().sum::<usize>() as u64;
+        wait_until("the router has counted them", || {
+            let counted = router.core().forwarded();
+            counted.messages >= messages && counted.bytes >= bytes
+        });
+        shutdown(rails, &[router]);
+    }
+}
+
+#[test]
+fn messages_take_turns_on_two_routers_and_leave_one_that_stops_forwarding() {
+    let site = Site::new(Discovery::On);
+    let routers = [8, 9].map(|at| site.router(&format!("tcp(127.0.63.{at}),tcp1(127.0.64.{at})"), ""));
+    let near = site.node("tcp(127.0.63.1)", "tcp1 127.0.63.[8-9]@tcp");
+    let far = site.node("tcp1(127.0.64.1)", "tcp 127.0.64.[8-9]@tcp1");
+    let rails = Rails::between(near, far);
+    rails.transfer(Transfer::Put, 100, 4096, 1);
+    let counts = routers.each_ref().map(|router| forwarded(router));
+    // A PUT and its ACK each.
+    assert!(counts.iter().all(|count| (80..=125).contains(count)), "{counts:?}");
+    routers[0].core().change_router(|router| router.switched(false)).unwrap();
+    wait_until("both nodes know that a router has stopped", || {
+        [&rails.near, &rails.far].iter().all(|node| {
+            let routes = node.core().routes();
+            let up = routes.active().iter().filter(|route| node.core().route_is_up(route));
+            up.count() == 1
+        })
+    });
+    wait_until("what it had received is sent", || routers[0].core().message_counts().msgs_alloc == 0);
+    let before = forwarded(&routers[0]);
+    exchange(&rails);
+    assert_eq!(forwarded(&routers[0]), before);
+    shutdown(rails, &routers);
+}
+
+#[test]
+fn messages_pass_two_routers_one_behind_the_other() {
+    for discovery in [Discovery::Off, Discovery::On] {
+        let site = Site::new(discovery);
+        let first = site.router("tcp(127.0.65.8),tcp1(127.0.66.8)", "tcp2 127.0.66.9@tcp1");
+        let second = site.router("tcp1(127.0.66.9),tcp2(127.0.67.9)", "tcp 127.0.66.8@tcp1");
+        let near = site.node("tcp(127.0.65.1)", "tcp2 2 127.0.65.8@tcp");
+        let far = site.node("tcp2(127.0.67.1)", "tcp 2 127.0.67.9@tcp2");
+        wait_until_up(&[&first, &second, &near, &far]);
+        let rails = Rails::between(near, far);
+        exchange(&rails);
+        shutdown(rails, &[first, second]);
+    }
+}
+
+#[test]
+fn a_router_of_several_nids_on_each_net_is_used_on_all_of_them() {
+    let site = Site::new(Discovery::On);
+    let router = site.router("tcp(127.0.68.8,127.0.68.9),tcp1(127.0.69.8,127.0.69.9)", "");
+    let near = site.node("tcp(127.0.68.1)", "tcp1 127.0.68.8@tcp");
+    let far = site.node("tcp1(127.0.69.1)", "tcp 127.0.69.9@tcp1");
+    let rails = Rails::between(near, far);
+    exchange(&rails);
+    let received: Vec<u64> = {
+        let nets = router.core().nets();
+        let nis = nets.nis().filter(|ni| !ni.nid().is_loopback());
+        nis.map(|ni| ni.counters().read(lnet_core::stats::Outcome::Received).messages()).collect()
+    };
+    assert!(received.iter().all(|count| *count > 50), "{received:?}");
+    shutdown(rails, &[router]);
+}
+
+/// Fails if a node goes on with a router that is gone, or does not come back to it.
+#[test]
+fn messages_leave_a_router_that_is_gone_and_return_when_it_is_back() {
+    let site = Site { others: &[("LNET_ALIVE_ROUTER_CHECK_INTERVAL", "1")], ..Site::new(Discovery::On) };
+    let router = |at| site.router(&format!("tcp(127.0.72.{at}),tcp1(127.0.73.{at})"), "");
+    let (gone, stays) = (router(8), router(9));
+    let near = site.node("tcp(127.0.72.1)", "tcp1 127.0.72.[8-9]@tcp");
+    let far = site.node("tcp1(127.0.73.1)", "tcp 127.0.73.[8-9]@tcp1");
+    let rails = Rails::between(Arc::clone(&near), Arc::clone(&far));
+    exchange(&rails);
+    gone.shutdown();
+    wait_until("both nodes know that a router is gone", || {
+        [&near, &far].iter().all(|node| {
+            let routes = node.core().routes();
+            routes.active().iter().filter(|route| node.core().route_is_up(route)).count() == 1
+        })
+    });
+    exchange(&rails);
+    let back = router(8);
+    wait_until_up(&[&near, &far]);
+    exchange(&rails);
+    assert!(forwarded(&back) > 100 && forwarded(&stays) > 100);
+    shutdown(rails, &[back, stays]);
+}
+
+#[test]
+fn nothing_is_lost_while_routes_come_and_go() {
+    let site = Site::new(Discovery::On);
+    let routers = [8, 9].map(|at| site.router(&format!("tcp(127.0.70.{at}),tcp1(127.0.71.{at})"), ""));
+    let near = site.node("tcp(127.0.70.1)", "tcp1 127.0.70.[8-9]@tcp");
+    let far = site.node("tcp1(127.0.71.1)", "tcp 127.0.71.[8-9]@tcp1");
+    let rails = Rails::between(near, far);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                for (node, net, gateways) in [
+                    (&rails.near, "tcp1", ["127.0.70.8@tcp", "127.0.70.9@tcp"]),
+                    (&rails.far, "tcp", ["127.0.71.8@tcp1", "127.0.71.9@tcp1"]),
+                ] {
+                    for gateway in gateways.map(|text| text.parse().unwrap()) {
+                        let net = net.parse().unwrap();
+                        node.core().delete_routes(Some(net), Some(gateway)).unwrap();
+                        let route = Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
+                        node.core().add_route(route).unwrap();
+                    }
+                }
+            }
+        });
+        exchange(&rails);
+        done.store(true, Ordering::SeqCst);
+    });
+    shutdown(rails, &routers);
+}
