@@ -138,6 +138,24 @@ fn what_cannot_be_forwarded_is_dropped() {
     assert!(dropped(&put(2, 5, 0)), "switched off");
 }
 
+/// Fails if somebody can fill a router's table of peers.
+#[test]
+fn messages_to_many_nids_make_a_limited_number_of_peers() {
+    let driver = FakeDriver::new(OnSend::Keep);
+    let builder =
+        Rig::builder(driver).config(|config| config.max_peers = 8).credits(1000, 1000).nids([tcp(1), far(1)]);
+    let rig = builder.build();
+    rig.core.change_router(|router| router.switched(true)).unwrap();
+    for to in 5..100 {
+        if let RxAction::Deliver(message) = rig.arrives(&put(2, to, 10)) {
+            rig.core.received(message, Ok(()));
+        }
+    }
+    assert!(rig.core.peer_nis().len() <= 9, "{}", rig.core.peer_nis().len());
+    rig.driver.finish();
+    assert_eq!(rig.messages(), 0);
+}
+
 #[test]
 fn messages_that_wait_for_a_buffer_are_dropped_when_routing_is_switched_off() {
     let rig = router([1; 3], 1);

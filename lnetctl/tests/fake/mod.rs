@@ -68,6 +68,7 @@ impl Backend for Up {
                     known: true,
                     local: "10.0.0.1@tcp".parse().unwrap(),
                     remote: unreachable(),
+                    gateway: None,
                     passed_over: Vec::new(),
                     reachability: peer().reachability,
                     remark: Some(

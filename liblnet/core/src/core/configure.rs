@@ -157,6 +157,12 @@ impl Core {
         self.topology.with_nets(|nets| select::is_up(route, nets, self.gateway_terms()))
     }
 
+    /// Whether the gateway of a route has answered the last time it was asked, or was not asked yet; `None` for a peer that
+    /// is no gateway.
+    pub fn gateway_answers(&self, peer: &Peer) -> Option<bool> {
+        self.is_gateway(peer).then(|| !peer.discovery.has_failed())
+    }
+
     /// Adds a route, and the gateway as a peer if it is unknown (RT-1).
     pub fn add_route(&self, route: Route) -> Result<(), Errno> {
         let config = self.configuring()?;

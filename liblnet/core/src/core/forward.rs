@@ -58,13 +58,20 @@ impl Core {
                 message.peer_ni = chosen.peer_ni;
                 self.launch(message);
             }
+            Err(Errno::NoMemory) => self.count_drop(message, "this node knows as many peers as it may"),
             Err(_) => self.count_drop(message, "no way to its destination is up"),
         }
     }
 
     /// The path of a forwarded message: to exactly its destination, or to a gateway.
     pub(super) fn path_onwards(&self, message: &Message) -> Result<ChosenPath, Errno> {
-        let destination = self.peer_ni(message.header.dest_nid);
+        let nid = message.header.dest_nid;
+        // Nobody can fill the table by sending to NIDs that do not exist.
+        let has_room = || self.topology.peers().makes_room(self.env.config().max_peers, self.env.now());
+        if self.topology.peer_ni(nid).is_none() && !has_room() {
+            return Err(Errno::NoMemory);
+        }
+        let destination = self.peer_ni(nid);
         self.choose_again_from(None, message, &destination)
     }
 

@@ -107,13 +107,12 @@ impl Health {
         }
         message.failed.push((ni.nid(), peer_ni.nid()));
         message.tries_unresponsive = !broke && message.attempts == 0;
+        if failure.delivery == Delivery::Deduplicated && message.is_routed() && !settings.resend_unconfirmed {
+            // Another gateway does not know what this one may have forwarded.
+            message.only_gateway = Some(peer_ni.peer_now().discovery.id());
+        }
         let path = context.choose_again(message).ok()?;
         let next_peer_ni = path.peer_ni.as_ref()?;
-        // Another gateway does not know what this one may have forwarded.
-        let is_same_node = peer_ni.peer_now().discovery.id() == next_peer_ni.peer_now().discovery.id();
-        if failure.delivery == Delivery::Deduplicated && !is_same_node && !settings.resend_unconfirmed {
-            return None;
-        }
         let path_nids = (path.ni.nid(), next_peer_ni.nid());
         let may_be_tried = message.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
         let is_new = may_be_tried && !message.failed.contains(&path_nids);

@@ -33,7 +33,8 @@ impl Health {
             nid,
             format_args!("no response from {nid} in time; the MD that waited for it is unlinked"),
         );
-        if let Some(peer_ni) = topology.peer_ni(nid) {
+        // A gateway has sent the request on, as far as is known: what is behind it does not answer.
+        if let Some(peer_ni) = topology.peer_ni(nid).filter(|its| !topology.is_gateway(&its.peer_now())) {
             self.lower_peer_ni(env, &peer_ni);
         }
     }

@@ -57,6 +57,8 @@ pub struct Message {
     pub(crate) tries_unresponsive: bool,
     /// Whether it is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
+    /// The discovery state's id of the only gateway that it may be sent to, as that one may have forwarded it.
+    pub(crate) only_gateway: Option<u64>,
     /// The buffer of a message that is forwarded: then there is no MD.
     pub(crate) buffer: Option<Box<RouterBuffer>>,
 }
@@ -206,6 +208,7 @@ impl Message {
             has_returned: false,
             tries_unresponsive: false,
             recovery: false,
+            only_gateway: None,
             buffer: None,
         }
     }

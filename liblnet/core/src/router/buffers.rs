@@ -2,7 +2,7 @@
 //!
 //! A message for another node is received into the smallest buffer that holds it, and sent from there. Each peer NI may hold so
 //! many buffers (its router credits); beyond them its messages wait in order, and so do those for which there is no
-//! buffer. While a message waits its sender is not read, so that nobody occupies more than its share.
+//! buffer. While a message waits its driver keeps it, and soon reads no more from its sender.
 //!
 //! The number of buffers is a limit: their memory is allocated when it is first used, and then kept.
 

@@ -1,8 +1,9 @@
 //! A selection with the reasons why the other candidates lost.
 
 use super::compare::{Criterion, Explained, explained};
+use super::routed::hops;
 use super::{ChosenPath, PathRequest, Paths, choose, held_peer_nis, local_nis, shared_nets};
-use super::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use super::{GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use crate::model::PeerNi;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
@@ -13,6 +14,9 @@ pub type NetLoser = (NetId, NetCandidate, Criterion);
 pub type LocalLoser = (Nid, LocalNiCandidate, Criterion);
 /// A peer NI that was not selected.
 pub type PeerLoser = (Nid, PeerNiCandidate, Criterion);
+
+/// A gateway that was not selected, by the NID that would be sent to.
+pub type GatewayLoser = (Nid, GatewayCandidate, Criterion);
 
 /// The path that a message would take now, and why no other.
 #[derive(Clone, Debug)]
@@ -31,6 +35,10 @@ pub struct Explanation {
     pub local_nis: Vec<LocalLoser>,
     /// Peer NIs on the selected net that lost; empty if there was no choice.
     pub peer_nis: Vec<PeerLoser>,
+    /// The state of the selected gateway, if there is one.
+    pub gateway: GatewayCandidate,
+    /// Gateways to the net of the destination that lost.
+    pub gateways: Vec<GatewayLoser>,
 }
 
 /// [`choose`], with its reasons.
@@ -49,7 +57,18 @@ pub fn explain(
         nets: Vec::new(),
         local_nis: Vec::new(),
         peer_nis: Vec::new(),
+        gateway: GatewayCandidate::default(),
+        gateways: Vec::new(),
     };
+    if let Some(route) = explanation.chosen.route() {
+        let source = path_request.source.and_then(|nid| nets.ni(nid));
+        let candidates = hops(paths, route.route.net, source, path_request).collect();
+        if let Some(Explained { others, chosen }) = explained(candidates) {
+            explanation.gateway = chosen.0;
+            explanation.gateways =
+                others.into_iter().map(|(candidate, hop, why)| (hop.peer_ni.nid(), candidate, why)).collect();
+        }
+    }
     let (Some(peer_ni), None) = (explanation.chosen.peer_ni.clone(), path_request.source) else {
         return Ok(explanation);
     };

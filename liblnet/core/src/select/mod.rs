@@ -11,7 +11,7 @@ mod routed;
 
 pub use candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
 pub use compare::{Candidate, Criterion, Explained, best, explained};
-pub use explain::{Explanation, LocalLoser, NetLoser, PeerLoser, explain};
+pub use explain::{Explanation, GatewayLoser, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
 pub(crate) use routed::is_up;
 
@@ -55,6 +55,8 @@ pub struct PathRequest<'a> {
     pub forwarded: bool,
     /// When the gateway of a route may be used.
     pub gateway_terms: GatewayTerms,
+    /// The id of the discovery state of the only gateway that may be used, if any may.
+    pub only_gateway: Option<u64>,
 }
 
 /// The path of a message.
@@ -430,6 +432,7 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: 
         tries_unresponsive: false,
         forwarded: false,
         gateway_terms: GatewayTerms::default(),
+        only_gateway: None,
     };
     let net = nets.net(destination.net())?;
     best_local_ni(net, &[Arc::downgrade(peer_ni)], path_request).map(|ni| ni.nid())

@@ -34,7 +34,10 @@ pub(super) fn hops<'a>(
     path_request: PathRequest<'a>,
 ) -> impl Iterator<Item = (GatewayCandidate, Hop)> {
     let up = paths.routes.to(net).filter(move |route| is_up(route, paths.nets, path_request.gateway_terms));
-    up.filter_map(move |route| {
+    let may_be_used = move |route: &&Arc<ActiveRoute>| {
+        path_request.only_gateway.is_none_or(|id| route.gateway.peer_now().discovery.id() == id)
+    };
+    up.filter(may_be_used).filter_map(move |route| {
         let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, source, path_request)?;
         let criteria = peer_ni.criteria();
         let candidate = GatewayCandidate {
@@ -50,9 +53,9 @@ pub(super) fn hops<'a>(
     })
 }
 
-/// Whether a route may be used (RT-22).
+/// Whether a route may be used (RT-22). One by a NID of this node itself never may.
 pub(crate) fn is_up(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> bool {
-    route.is_up(terms, |net| nets.net(net).is_some())
+    nets.ni(route.route.gateway).is_none() && route.is_up(terms, |net| nets.net(net).is_some())
 }
 
 /// The best path to the gateway of a route. A gateway that is not multi-rail is sent to by the NID that the route names.

@@ -151,7 +151,9 @@ impl Topology {
         message.source.is_none()
             && path.is_some_and(|(ni, peer_ni)| {
                 self.has_other_path(ni, peer_ni, message.leaves_by_any())
-                    || message.is_routed() && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
+                    || message.is_routed()
+                        && message.only_gateway.is_none()
+                        && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
             })
     }
 

@@ -44,7 +44,10 @@ fn cause(errno: Errno, destination: Nid, from: Option<&str>) -> String {
         }
         (Errno::HostUnreachable, Some(from)) => format!("it is not on the net of {from}"),
         (Errno::HostUnreachable, None) => {
-            format!("the node is not on net {}; see 'lnetctl net add'", destination.net())
+            let net = destination.net();
+            format!(
+                "the node is not on net {net}, and no route to it is up; see 'lnetctl net add', 'lnetctl route show -v'"
+            )
         }
         (errno, _) => error_text(errno),
     }
@@ -58,6 +61,9 @@ fn to_value(to: &str, explanation: &Explanation) -> Value {
         .with("known", if explanation.known { "True" } else { "False" })
         .with("local nid", explanation.local.to_string())
         .with("peer nid", explanation.remote.to_string());
+    if let Some(gateway) = &explanation.gateway {
+        value.push("gateway", gateway.to_string());
+    }
     if let Some(its) = &explanation.reachability {
         value.push("reachability", its.state.text());
         if its.state != Reachability::Unknown {
@@ -75,6 +81,7 @@ fn to_value(to: &str, explanation: &Explanation) -> Value {
                 Passed::Net(net) => ("net", net.to_string()),
                 Passed::LocalNi(nid) => ("local nid", nid.to_string()),
                 Passed::PeerNi(nid) => ("peer nid", nid.to_string()),
+                Passed::Gateway(nid) => ("gateway", nid.to_string()),
             };
             Value::map().with(kind, name).with("why", Value::Quoted(passed.why.clone()))
         })
@@ -109,9 +116,11 @@ mod tests {
             known: true,
             local: nid("10.0.0.2@tcp"),
             remote: nid("10.0.0.9@tcp"),
+            gateway: Some(nid("10.0.0.9@tcp")),
             passed_over: vec![
                 why(Passed::Net("tcp1".parse().unwrap()), "lower health: 900, the chosen one has 1000"),
                 why(Passed::PeerNi(nid("10.0.0.8@tcp")), "fewer credits: 3, the chosen one has 8"),
+                why(Passed::Gateway(nid("10.0.0.7@tcp")), "more hops: 2, the chosen one has 1"),
             ],
             reachability: None,
             remark: None,
@@ -127,11 +136,14 @@ explain:
       known: True
       local nid: 10.0.0.2@tcp
       peer nid: 10.0.0.9@tcp
+      gateway: 10.0.0.9@tcp
       passed over:
         - net: tcp1
           why: \"lower health: 900, the chosen one has 1000\"
         - peer nid: 10.0.0.8@tcp
           why: \"fewer credits: 3, the chosen one has 8\"
+        - gateway: 10.0.0.7@tcp
+          why: \"more hops: 2, the chosen one has 1\"
 ";
         assert_eq!(report.shown.to_yaml(), expected);
     }
@@ -145,6 +157,7 @@ explain:
             known: true,
             local: nid("10.0.0.2@tcp"),
             remote: nid("10.0.0.8@tcp"),
+            gateway: None,
             passed_over: Vec::new(),
             reachability: Some(PeerReachability {
                 state: Reachability::Unreachable,

@@ -26,7 +26,10 @@ pub struct Explanation {
     pub local: Nid,
     /// The NID to which it would go.
     pub remote: Nid,
-    /// Net by net, then this node's interfaces, then the peer's.
+    /// The gateway's NID that it would be sent to first; `None` where both nodes have a net in common.
+    #[serde(default)]
+    pub gateway: Option<Nid>,
+    /// Gateways, net by net, then this node's interfaces, then the peer's.
     pub passed_over: Vec<PassedOver>,
     /// The reachability of the peer, if the node reports it.
     #[serde(default)]
@@ -53,6 +56,8 @@ pub enum Passed {
     Net(NetId),
     /// An interface of this node.
     LocalNi(Nid),
-    /// An interface of the peer.
+    /// An interface of the peer, or of the chosen gateway.
     PeerNi(Nid),
+    /// A gateway, by the NID that would be sent to.
+    Gateway(Nid),
 }

@@ -3,7 +3,9 @@
 use super::peer;
 use crate::node::Node;
 use lnet_core::Errno;
-use lnet_core::select::{ChosenPath, Criterion, LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use lnet_core::select::{
+    ChosenPath, Criterion, GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate,
+};
 use lnet_dlc::request::{Explain, Explanation, Passed, PassedOver};
 use std::fmt::Display;
 
@@ -25,13 +27,18 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
         candidate: Passed::PeerNi(*nid),
         why: why_peer(*why, its, &explained.peer_ni),
     });
+    let gateways = explained.gateways.iter().map(|(nid, its, why)| PassedOver {
+        candidate: Passed::Gateway(*nid),
+        why: why_gateway(*why, its, &explained.gateway),
+    });
     Ok(Explanation {
         primary: known.as_ref().map_or(ask.destination, |(peer, _)| peer.primary),
         multi_rail: known.as_ref().is_some_and(|(peer, _)| peer.is_multi_rail()),
         known: known.is_some() || ask.destination.is_loopback(),
         local: chosen.ni.nid(),
         remote: chosen.destination(),
-        passed_over: nets.chain(local).chain(remote).collect(),
+        gateway: chosen.route().map(|_| chosen.next_hop()),
+        passed_over: gateways.chain(nets).chain(local).chain(remote).collect(),
         reachability: peer::reachability(node, ask.destination),
         remark: remark(node, chosen),
     })
@@ -78,6 +85,19 @@ fn why_peer(why: Criterion, its: &PeerNiCandidate, best: &PeerNiCandidate) -> St
     match why {
         Criterion::Health => told(why, its.health, best.health),
         Criterion::Priority => told(why, priority(its.priority), priority(best.priority)),
+        Criterion::QueuedBytes => told(why, its.queued_bytes, best.queued_bytes),
+        Criterion::Credits => told(why, its.credits, best.credits),
+        _ => why.text().to_owned(),
+    }
+}
+
+fn why_gateway(why: Criterion, its: &GatewayCandidate, best: &GatewayCandidate) -> String {
+    match why {
+        Criterion::Health => told(why, its.health, best.health),
+        Criterion::Priority => {
+            format!("lower priority of its route: {}, the chosen one has {}", its.priority, best.priority)
+        }
+        Criterion::Hops => told(why, its.hops, best.hops),
         Criterion::QueuedBytes => told(why, its.queued_bytes, best.queued_bytes),
         Criterion::Credits => told(why, its.credits, best.credits),
         _ => why.text().to_owned(),

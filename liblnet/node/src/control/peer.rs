@@ -26,8 +26,7 @@ pub(super) fn set_state(core: &Core, set: SetPeerState) -> Result<(), Errno> {
 pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     let core = node.core();
     let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
-    // Gateways are not monitored yet; they count as alive.
-    let alive = core.is_gateway(&peer).then_some(true);
+    let alive = core.gateway_answers(&peer);
     let standing = core.discovery_of(nid);
     Ok(request::Peer {
         primary: peer.primary,
