@@ -29,6 +29,15 @@ impl Site {
         node_with(networks, routes, &self.port, self.discovery, self.others)
     }
 
+    /// A node on `tcp`, one on `tcp1`, and two routers between them: the third numbers of the nets' addresses.
+    fn two_routers(&self, tcp: u8, tcp1: u8) -> (Rails, [Arc<Node>; 2]) {
+        let router = |at| self.router(&format!("tcp(127.0.{tcp}.{at}),tcp1(127.0.{tcp1}.{at})"), "");
+        let routers = [8, 9].map(router);
+        let near = self.node(&format!("tcp(127.0.{tcp}.1)"), &format!("tcp1 127.0.{tcp}.[8-9]@tcp"));
+        let far = self.node(&format!("tcp1(127.0.{tcp1}.1)"), &format!("tcp 127.0.{tcp1}.[8-9]@tcp1"));
+        (Rails::between(near, far), routers)
+    }
+
     /// One that forwards from the start: who asks it first must not be told that it does not.
     fn router(&self, networks: &str, routes: &str) -> Arc<Node> {
         node_with(
@@ -41,6 +50,11 @@ impl Site {
     }
 }
 
+fn routes_up(node: &Node) -> usize {
+    let routes = node.core().routes();
+    routes.active().iter().filter(|route| node.core().route_is_up(route)).count()
+}
+
 fn forwarded(router: &Node) -> u64 {
     router.core().forwarded().messages
 }
@@ -48,10 +62,7 @@ fn forwarded(router: &Node) -> u64 {
 /// All routes of these nodes are up: a gateway that started later than who asked it first is asked again.
 fn wait_until_up(nodes: &[&Arc<Node>]) {
     wait_until("all routes are up", || {
-        nodes.iter().all(|node| {
-            let routes = node.core().routes();
-            routes.active().iter().all(|route| node.core().route_is_up(route))
-        })
+        nodes.iter().all(|node| routes_up(node) == node.core().routes().active().len())
     });
 }
 
@@ -95,21 +106,14 @@ fn two_nodes_exchange_messages_of_all_sizes_through_a_router() {
 #[test]
 fn messages_take_turns_on_two_routers_and_leave_one_that_stops_forwarding() {
     let site = Site::new(Discovery::On);
-    let routers = [8, 9].map(|at| site.router(&format!("tcp(127.0.63.{at}),tcp1(127.0.64.{at})"), ""));
-    let near = site.node("tcp(127.0.63.1)", "tcp1 127.0.63.[8-9]@tcp");
-    let far = site.node("tcp1(127.0.64.1)", "tcp 127.0.64.[8-9]@tcp1");
-    let rails = Rails::between(near, far);
+    let (rails, routers) = site.two_routers(63, 64);
     rails.transfer(Transfer::Put, 100, 4096, 1);
     let counts = routers.each_ref().map(|router| forwarded(router));
     // A PUT and its ACK each.
     assert!(counts.iter().all(|count| (80..=125).contains(count)), "{counts:?}");
     routers[0].core().change_router(|router| router.switched(false)).unwrap();
     wait_until("both nodes know that a router has stopped", || {
-        [&rails.near, &rails.far].iter().all(|node| {
-            let routes = node.core().routes();
-            let up = routes.active().iter().filter(|route| node.core().route_is_up(route));
-            up.count() == 1
-        })
+        [&rails.near, &rails.far].iter().all(|node| routes_up(node) == 1)
     });
     wait_until("what it had received is sent", || routers[0].core().message_counts().msgs_alloc == 0);
     let before = forwarded(&routers[0]);
@@ -154,22 +158,15 @@ fn a_router_of_several_nids_on_each_net_is_used_on_all_of_them() {
 #[test]
 fn messages_leave_a_router_that_is_gone_and_return_when_it_is_back() {
     let site = Site { others: &[("LNET_ALIVE_ROUTER_CHECK_INTERVAL", "1")], ..Site::new(Discovery::On) };
-    let router = |at| site.router(&format!("tcp(127.0.72.{at}),tcp1(127.0.73.{at})"), "");
-    let (gone, stays) = (router(8), router(9));
-    let near = site.node("tcp(127.0.72.1)", "tcp1 127.0.72.[8-9]@tcp");
-    let far = site.node("tcp1(127.0.73.1)", "tcp 127.0.73.[8-9]@tcp1");
-    let rails = Rails::between(Arc::clone(&near), Arc::clone(&far));
+    let (rails, [gone, stays]) = site.two_routers(72, 73);
     exchange(&rails);
     gone.shutdown();
     wait_until("both nodes know that a router is gone", || {
-        [&near, &far].iter().all(|node| {
-            let routes = node.core().routes();
-            routes.active().iter().filter(|route| node.core().route_is_up(route)).count() == 1
-        })
+        [&rails.near, &rails.far].iter().all(|node| routes_up(node) == 1)
     });
     exchange(&rails);
-    let back = router(8);
-    wait_until_up(&[&near, &far]);
+    let back = site.router("tcp(127.0.72.8),tcp1(127.0.73.8)", "");
+    wait_until_up(&[&rails.near, &rails.far]);
     exchange(&rails);
     assert!(forwarded(&back) > 100 && forwarded(&stays) > 100);
     shutdown(rails, &[back, stays]);
@@ -178,10 +175,7 @@ fn messages_leave_a_router_that_is_gone_and_return_when_it_is_back() {
 #[test]
 fn nothing_is_lost_while_routes_come_and_go() {
     let site = Site::new(Discovery::On);
-    let routers = [8, 9].map(|at| site.router(&format!("tcp(127.0.70.{at}),tcp1(127.0.71.{at})"), ""));
-    let near = site.node("tcp(127.0.70.1)", "tcp1 127.0.70.[8-9]@tcp");
-    let far = site.node("tcp1(127.0.71.1)", "tcp 127.0.71.[8-9]@tcp1");
-    let rails = Rails::between(near, far);
+    let (rails, routers) = site.two_routers(70, 71);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

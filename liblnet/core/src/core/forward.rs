@@ -4,7 +4,7 @@ use super::Core;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
 use crate::model::{Ni, RouterBuffer};
-use crate::router::{Applicant, Held, Waiting};
+use crate::router::{Applicant, Applied, Waiting};
 use crate::select::ChosenPath;
 use lnet_wire::Errno;
 use std::sync::Arc;
@@ -17,10 +17,8 @@ impl Core {
         message: Box<Message>,
         hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
-        if !self.topology.router().is_on() {
-            return self.discard(message, "destination is another node, and this one is no router");
-        }
-        if !self.topology.leads_to(message.header.dest_nid.net()) {
+        let is_on = self.topology.router().is_on();
+        if is_on && !self.topology.leads_to(message.header.dest_nid.net()) {
             return self.discard(message, "no route to the net of its destination");
         }
         let Some(from) = message.peer_ni.as_ref().map(|peer_ni| peer_ni.nid()) else {
@@ -33,9 +31,12 @@ impl Core {
             tunables.peer_credits
         };
         let applicant = Applicant { message, cpt: ni.cpt_of(from) as usize, from, share };
-        match self.router_buffers.apply(applicant, || Held(hold())) {
-            Some(message) => RxAction::Deliver(message),
-            None => RxAction::Defer,
+        match self.router_buffers.apply(applicant, hold) {
+            Applied::Granted(message) => RxAction::Deliver(message),
+            Applied::Waits => RxAction::Defer,
+            Applied::Refused(message) => {
+                self.discard(message, "destination is another node, and this one is no router")
+            }
         }
     }
 
@@ -52,10 +53,7 @@ impl Core {
                 self.count_drop(message, "its next hop is on the net that it came by");
             }
             Ok(chosen) => {
-                message.next_hop = super::put_get::next_hop(&chosen, message.header.dest_pid);
-                chosen.commit();
-                message.ni = Some(chosen.ni);
-                message.peer_ni = chosen.peer_ni;
+                self.readdress(&mut message, chosen);
                 self.launch(message);
             }
             Err(Errno::NoMemory) => self.count_drop(message, "this node knows as many peers as it may"),
@@ -82,14 +80,14 @@ impl Core {
 
     /// The drivers receive messages that have got their buffers.
     pub(super) fn resume_waiting(&self, waiting: Vec<Waiting>) {
-        for Waiting { message, hold: Held(hold) } in waiting {
+        for Waiting { message, hold } in waiting {
             hold.resume(RxAction::Deliver(message));
         }
     }
 
     /// Messages that waited for a buffer are dropped.
     pub(super) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &str) {
-        for Waiting { message, hold: Held(hold) } in waiting {
+        for Waiting { message, hold } in waiting {
             self.count_drop(message, why);
             hold.resume(RxAction::Discard);
         }

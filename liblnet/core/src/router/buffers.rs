@@ -21,7 +21,6 @@ use std::sync::Arc;
 const PAGE: u32 = 4096;
 
 /// The buffers of all CPTs. Any thread may call its methods; none of them makes upcalls.
-#[derive(Debug)]
 pub(crate) struct RouterBuffers(Box<[Mutex<CptBuffers>]>);
 
 /// A message for another node that asks for a buffer.
@@ -35,14 +34,20 @@ pub(crate) struct Applicant {
 }
 
 /// A message that waits in its driver.
-#[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) message: Box<Message>,
-    pub(crate) hold: Held,
+    pub(crate) hold: Arc<dyn DeferredRx>,
 }
 
-/// Who waits with the message.
-pub(crate) struct Held(pub(crate) Arc<dyn DeferredRx>);
+/// What becomes of an [`Applicant`].
+pub(crate) enum Applied {
+    /// It has a buffer.
+    Granted(Box<Message>),
+    /// It is kept until it gets one.
+    Waits,
+    /// There are no buffers: the node does not forward.
+    Refused(Box<Message>),
+}
 
 /// Buffers of one size on one CPT, as they are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,12 +60,6 @@ pub struct PoolState {
     pub min_credits: i32,
 }
 
-impl std::fmt::Debug for Held {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Held")
-    }
-}
-
 /// Messages that have been sent on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
@@ -70,15 +69,17 @@ pub struct Forwarded {
     pub bytes: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct CptBuffers {
+    /// Whether the node forwards.
+    on: bool,
     pools: [Pool; 3],
     forwarded: Forwarded,
     /// Peer NIs that hold a buffer, or wait for one.
     shares: HashMap<Nid, Share>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Pool {
     /// The number of buffers that there are to be.
     buffers: u32,
@@ -91,7 +92,6 @@ struct Pool {
 }
 
 /// The router credits of a peer NI.
-#[derive(Debug)]
 struct Share {
     size: u32,
     /// Buffers that it holds, or waits for in a pool.
@@ -112,7 +112,8 @@ impl RouterBuffers {
         let mut out = Vec::new();
         for (at, cpt) in self.0.iter().enumerate() {
             let cpt = &mut *lock(cpt);
-            match router.is_on() {
+            cpt.on = router.is_on();
+            match cpt.on {
                 true => cpt.resize(at, counts, &mut out),
                 false => out.extend(cpt.empty()),
             }
@@ -121,9 +122,12 @@ impl RouterBuffers {
     }
 
     /// Gives the message a buffer, or keeps it until it gets one.
-    pub(crate) fn apply(&self, applicant: Applicant, hold: impl FnOnce() -> Held) -> Option<Box<Message>> {
+    pub(crate) fn apply(&self, applicant: Applicant, hold: impl FnOnce() -> Arc<dyn DeferredRx>) -> Applied {
         let at = applicant.cpt % self.0.len().max(1);
-        lock(self.0.get(at)?).apply(at, applicant, hold)
+        match self.0.get(at) {
+            Some(cpt) => lock(cpt).apply(at, applicant, hold),
+            None => Applied::Refused(applicant.message),
+        }
     }
 
     /// A buffer is not used any more. Returns the messages that have got one instead.
@@ -173,17 +177,21 @@ impl CptBuffers {
         &mut self,
         cpt: usize,
         applicant: Applicant,
-        hold: impl FnOnce() -> Held,
-    ) -> Option<Box<Message>> {
+        hold: impl FnOnce() -> Arc<dyn DeferredRx>,
+    ) -> Applied {
         let Applicant { message, from, share: size, .. } = applicant;
+        // Under the lock: nobody begins to wait after those that waited have been dropped.
+        if !self.on {
+            return Applied::Refused(message);
+        }
         let share = self.shares.entry(from).or_insert_with(|| Share::new(size));
         share.size = size;
         if share.taken >= share.size {
             share.waiting.push_back(Waiting { message, hold: hold() });
-            return None;
+            return Applied::Waits;
         }
         share.taken += 1;
-        self.take_buffer(cpt, from, message, hold)
+        self.take_buffer(cpt, from, message, hold).map_or(Applied::Waits, Applied::Granted)
     }
 
     /// For a message that has its router credit.
@@ -192,7 +200,7 @@ impl CptBuffers {
         cpt: usize,
         from: Nid,
         mut message: Box<Message>,
-        hold: impl FnOnce() -> Held,
+        hold: impl FnOnce() -> Arc<dyn DeferredRx>,
     ) -> Option<Box<Message>> {
         let size = size_for(message.header().payload_length);
         let pool = &mut self.pools[size];
@@ -260,9 +268,9 @@ impl CptBuffers {
 
     /// Gives a message with a router credit its buffer, or has it wait on.
     fn place(&mut self, cpt: usize, from: Nid, waiting: Waiting, out: &mut Vec<Waiting>) {
-        let Waiting { message, hold: Held(hold) } = waiting;
-        if let Some(message) = self.take_buffer(cpt, from, message, || Held(Arc::clone(&hold))) {
-            out.push(Waiting { message, hold: Held(hold) });
+        let Waiting { message, hold } = waiting;
+        if let Some(message) = self.take_buffer(cpt, from, message, || Arc::clone(&hold)) {
+            out.push(Waiting { message, hold });
         }
     }
 

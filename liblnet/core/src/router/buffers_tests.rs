@@ -16,8 +16,8 @@ impl DeferredRx for NoDriver {
     fn resume(&self, _: RxAction) {}
 }
 
-fn hold() -> Held {
-    Held(Arc::new(NoDriver))
+fn hold() -> Arc<dyn DeferredRx> {
+    Arc::new(NoDriver)
 }
 
 fn tcp(address: u32) -> Nid {
@@ -121,6 +121,18 @@ impl Model {
     }
 }
 
+/// Fails if a message that arrives while routing is switched off waits for ever.
+#[test]
+fn without_routing_no_message_waits() {
+    let buffers = RouterBuffers::new(NonZeroUsize::MIN);
+    let apply = || buffers.apply(Applicant { message: message(1, 0), cpt: 0, from: tcp(1), share: 1 }, hold);
+    assert!(matches!(apply(), Applied::Refused(_)));
+    buffers.configure(Router::Never.switched(true));
+    assert!(matches!((apply(), apply()), (Applied::Granted(_), Applied::Waits)));
+    assert_eq!(buffers.configure(Router::Disabled).len(), 1);
+    assert!(matches!(apply(), Applied::Refused(_)));
+}
+
 proptest! {
     #[test]
     fn nobody_waits_in_vain_or_has_more_than_its_share(steps in prop::collection::vec(step(), 1..120)) {
@@ -138,11 +150,12 @@ proptest! {
                         message: message(known.number, LENGTHS[size]), cpt: 0, from: tcp(from), share: SHARE,
                     };
                     match buffers.apply(applicant, hold) {
-                        Some(message) => {
+                        Applied::Granted(message) => {
                             model.holding.push(known);
                             held.push((known.number, message));
                         }
-                        None => model.waiting.push(known),
+                        Applied::Waits => model.waiting.push(known),
+                        Applied::Refused(_) => prop_assert!(false, "it forwards"),
                     }
                     Vec::new()
                 }

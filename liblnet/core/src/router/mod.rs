@@ -3,7 +3,7 @@
 mod buffers;
 mod gateway_checks;
 
-pub(crate) use buffers::{Applicant, Held, RouterBuffers, Waiting};
+pub(crate) use buffers::{Applicant, Applied, RouterBuffers, Waiting};
 pub use buffers::{Forwarded, PoolState};
 pub(crate) use gateway_checks::{Gateway, GatewayChecks};
 
