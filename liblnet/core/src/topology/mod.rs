@@ -2,6 +2,8 @@
 
 pub(crate) mod peer_config;
 mod peer_table;
+#[cfg(all(test, not(loom)))]
+mod route_tests;
 mod rules;
 
 pub use crate::model::{

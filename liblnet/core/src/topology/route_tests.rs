@@ -1,0 +1,67 @@
+//! Which routes are accepted, and which are deleted.
+
+use super::*;
+
+fn route(net: &str, gateway: &str) -> Route {
+    Route {
+        net: net.parse().unwrap(),
+        gateway: gateway.parse().unwrap(),
+        hops: None,
+        priority: 0,
+        health_sensitivity: 1,
+    }
+}
+
+fn on_tcp() -> Nets {
+    let ni =
+        Ni::new("10.0.0.1@tcp".parse().unwrap(), NiTunables::default().into(), std::num::NonZeroUsize::MIN);
+    Nets::default().with(Arc::new(ni.unwrap())).unwrap()
+}
+
+/// The routes with one more, whose gateway is a peer of that NID alone.
+fn added(routes: &Routes, route: Route, nets: &Nets) -> Result<Routes, Errno> {
+    routes.with(route, nets, || PeerTable::new().get_or_add(route.gateway, 8))
+}
+
+#[test]
+fn routes_that_make_no_sense_are_refused() {
+    let nets = on_tcp();
+    let routes = added(&Routes::default(), route("tcp1", "10.0.0.2@tcp"), &nets).unwrap();
+    let table = [
+        (route("tcp1", "10.0.0.2@tcp"), Err(Errno::Exists)),
+        (route("tcp", "10.0.0.2@tcp"), Err(Errno::Invalid)),
+        (route("tcp", "10.0.0.2@tcp1"), Err(Errno::Exists)),
+        (route("tcp1", "10.0.0.2@tcp9"), Err(Errno::HostUnreachable)),
+        (route("tcp1", "0@lo"), Err(Errno::Invalid)),
+        (route("lo", "10.0.0.2@tcp"), Err(Errno::Invalid)),
+        (Route { hops: Some(0), ..route("tcp2", "10.0.0.2@tcp") }, Err(Errno::Invalid)),
+        (Route { hops: Some(256), ..route("tcp2", "10.0.0.2@tcp") }, Err(Errno::Invalid)),
+        (Route { hops: Some(255), ..route("tcp2", "10.0.0.2@tcp") }, Ok(2)),
+        (route("tcp1", "10.0.0.3@tcp"), Ok(2)),
+    ];
+    for (added, expected) in table {
+        let got = self::added(&routes, added, &nets);
+        assert_eq!(got.map(|routes| routes.iter().count()), expected, "{added:?}");
+    }
+}
+
+#[test]
+fn routes_are_deleted_by_net_and_by_gateway() {
+    let nets = on_tcp();
+    let routes = ["tcp1", "tcp2"].iter().fold(Routes::default(), |routes, net| {
+        let one = added(&routes, route(net, "10.0.0.2@tcp"), &nets).unwrap();
+        added(&one, route(net, "10.0.0.3@tcp"), &nets).unwrap()
+    });
+    let gateway = |text: &str| {
+        let nid: Nid = text.parse().unwrap();
+        move |its: Nid| its == nid
+    };
+    let left = |net: Option<&str>, of: &str| {
+        let net = net.map(|net| net.parse().unwrap());
+        routes.without(net, gateway(of)).map(|routes| routes.iter().count())
+    };
+    assert_eq!(left(Some("tcp1"), "10.0.0.2@tcp"), Ok(3));
+    assert_eq!(left(None, "10.0.0.2@tcp"), Ok(2));
+    assert_eq!(left(Some("tcp1"), "10.0.0.9@tcp"), Ok(4));
+    assert_eq!(left(Some("tcp9"), "10.0.0.2@tcp"), Err(Errno::NotFound));
+}
