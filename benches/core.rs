@@ -4,7 +4,8 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::{
-    Core, CoreConfig, EqHandle, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, NiTunables, Target,
+    Core, CoreConfig, EqHandle, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, NiTunables, Provenance,
+    Target,
 };
 use lnet_wire::{Body, Header, Nid, Pid};
 use lolnd::Lolnd;
@@ -51,7 +52,7 @@ fn match_lookup(c: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(entries), |b| {
             b.iter(|| {
                 bits = (bits + 7919) % entries;
-                match core.receive(&ni, Nid::LOOPBACK, &put(bits), &no_hold) {
+                match core.receive(&ni, Nid::LOOPBACK, &put(bits), &Provenance::default(), &no_hold) {
                     RxAction::Deliver(message) => core.received(message, Ok(())),
                     action => unreachable!("{action:?}"),
                 }

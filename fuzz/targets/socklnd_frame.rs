@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use lnet_wire::byte_order::ByteOrder;
 use socklnd::proto::Version;
-use socklnd::proto::frame::{FRAME_LEN, Head, Incoming, MAX_HEAD_LEN, decode, head_len};
+use socklnd::proto::frame::{FRAME_LEN, Head, Incoming, MAX_HEAD_LEN, ORIGIN_LEN, decode, head_len};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, bytes)) = bytes.split_first() else { return };
@@ -22,9 +22,17 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(version != Version::V1 && bytes.len() >= FRAME_LEN);
             (Some(Head::noop(cookies)), checksum)
         }
-        Incoming::Message { cookies, checksum, header, len } => {
+        Incoming::Confirmation { confirmation, cookies, checksum } => {
+            assert!(version != Version::V1 && bytes.len() >= FRAME_LEN);
+            (Some(Head::confirmation(confirmation, cookies)), checksum)
+        }
+        Incoming::Message { cookies, checksum, carried: None, header, len } => {
             assert!(len == head_len(version) && bytes.len() >= len);
             (Head::message(version, &header, cookies), checksum)
+        }
+        Incoming::Message { cookies, checksum, carried: Some(carried), header, len } => {
+            assert!(len == head_len(version) + ORIGIN_LEN && bytes.len() >= len);
+            (Head::message_with_origin(version, &header, cookies, carried), checksum)
         }
     };
     let Some(mut head) = head else { panic!("what was read cannot be written: {read:?}") };

@@ -66,7 +66,7 @@ impl Listener {
             },
             State::Head(version, order) => match frame::decode(version, order, &self.kept) {
                 Ok(Incoming::Need(_)) => return false,
-                Ok(noop @ Incoming::Noop { .. }) => {
+                Ok(noop @ (Incoming::Noop { .. } | Incoming::Confirmation { .. })) => {
                     (frame::FRAME_LEN, Said::Frame(noop), State::Head(version, order))
                 }
                 Ok(message @ Incoming::Message { header, len, .. }) => {

@@ -145,7 +145,7 @@ impl Reader<'_> {
             Ok(Incoming::Noop { cookies, checksum: 0 }) => {
                 self.push(frame::FRAME_LEN, Content::Noop { cookies });
             }
-            Ok(Incoming::Message { cookies, checksum: 0, header, len }) => {
+            Ok(Incoming::Message { cookies, checksum: 0, carried: None, header, len }) => {
                 let start = self.at + len;
                 let payload = start..start + header.payload_length as usize;
                 self.push(len + payload.len(), Content::Message { version, cookies, header, payload });

@@ -273,7 +273,7 @@ impl<'a> Player<'a> {
                     return Ok(bytes);
                 }
                 // What is no message fails the comparison.
-                Ok(Incoming::Noop { .. }) | Err(_) => return Ok(bytes),
+                Ok(Incoming::Noop { .. } | Incoming::Confirmation { .. }) | Err(_) => return Ok(bytes),
             }
         }
     }

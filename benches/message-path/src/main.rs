@@ -16,7 +16,7 @@
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
-    MdSpec, Message, Ni, NiTunables, Target,
+    MdSpec, Message, Ni, NiTunables, Provenance, Target,
 };
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};
 use std::collections::{BTreeMap, VecDeque};
@@ -182,7 +182,9 @@ impl Interface {
     fn receive(&self, header: &Header) {
         let Some(ni) = self.ni.upgrade() else { return };
         let hold = || Arc::new(NeverDeferred) as Arc<dyn DeferredRx>;
-        if let RxAction::Deliver(message) = self.upcalls.receive(&ni, header.src_nid, header, &hold) {
+        if let RxAction::Deliver(message) =
+            self.upcalls.receive(&ni, header.src_nid, header, &Provenance::default(), &hold)
+        {
             self.upcalls.received(message, Ok(()));
         }
     }

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod confirm;
 mod core;
 pub mod cpt;
 pub mod credit;
@@ -35,7 +36,7 @@ pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use health::{Cause, Delivery, SendFailure};
 pub use lnet_wire::Errno;
 pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
-pub use model::{Message, Target, lnd, message};
+pub use model::{CarriedOrigin, Confirmation, Message, MessageOrigin, Provenance, Target, lnd, message};
 pub use objects::{InsertPosition, MatchId};
 pub use settings::{DiscoveryMode, Settings};
 pub use time::{Clock, Time};

@@ -6,7 +6,7 @@ mod support;
 
 use lnet_core::lnd::RxAction;
 use lnet_core::topology::{PeerState, Route};
-use lnet_core::{Cause, Delivery, Errno, EventKind, MdOptions, Message, SendFailure};
+use lnet_core::{Cause, Errno, EventKind, MdOptions, Message};
 use lnet_wire::{NetId, Nid, WireHandle};
 use std::time::Duration;
 use support::{FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
@@ -164,24 +164,6 @@ fn a_gateway_that_does_not_forward_is_not_used() {
     rig.take_events();
     rig.put(rig.bind(1), far(5));
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
-}
-
-/// Fails if it is sent twice, or given up though the gateway that may have forwarded it can say so.
-#[test]
-fn what_a_gateway_may_have_forwarded_is_sent_again_only_to_that_gateway() {
-    let rig = rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))]);
-    rig.put(rig.bind(1), far(5));
-    assert_eq!(hops(&rig), [(tcp(8), far(5))]);
-    let broken =
-        SendFailure { errno: Errno::Io, cause: Cause::RemoteError, delivery: Delivery::Deduplicated };
-    for _ in 0..3 {
-        rig.driver.ni(0).finish(Err(broken));
-        rig.clock.advance(Duration::from_secs(1));
-        rig.core.run_monitor();
-        assert_eq!(hops(&rig), [(tcp(8), far(5))]);
-    }
-    rig.driver.finish();
-    assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
 }
 
 /// Fails if a node behind a gateway that does not answer takes the route from the others.

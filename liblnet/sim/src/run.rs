@@ -7,7 +7,7 @@ use crate::network::{Arrival, Finished, PathCheck, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
-use lnet_core::{Clock, Core, Errno, Message, Time};
+use lnet_core::{Clock, Core, Errno, Message, Provenance, Time};
 use lnet_wire::Nid;
 use lolnd::copy::fill_payload_of;
 use std::cell::Cell;
@@ -166,7 +166,13 @@ impl World {
             asked.set(Some(number));
             Arc::new(HeldRx { network: self.network.clone(), number }) as Arc<dyn DeferredRx>
         };
-        let action = arrival.upcalls.receive(&arrival.ni, arrival.from, &arrival.in_flight.header, &hold);
+        let action = arrival.upcalls.receive(
+            &arrival.ni,
+            arrival.from,
+            &arrival.in_flight.header,
+            &Provenance::default(),
+            &hold,
+        );
         match (action, asked.into_inner()) {
             (RxAction::Deliver(message), _) => {
                 place(&*arrival.upcalls, message, arrival.in_flight.payload.as_deref(), Ok(()));

@@ -7,9 +7,9 @@
 pub mod copy;
 
 use lnet_core::Errno;
-use lnet_core::Message;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls, Violation};
 use lnet_core::topology::Ni;
+use lnet_core::{Message, Provenance};
 use lnet_wire::{Body, NetType, Nid};
 use std::cell::OnceCell;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -41,7 +41,7 @@ impl LndNi for Loopback {
         let header = *message.header();
         let held = OnceCell::new();
         let hold = || Arc::clone(held.get_or_init(|| Held::new(&self.upcalls))) as Arc<dyn DeferredRx>;
-        let action = self.upcalls.receive(&ni, Nid::LOOPBACK, &header, &hold);
+        let action = self.upcalls.receive(&ni, Nid::LOOPBACK, &header, &Provenance::default(), &hold);
         match (action, held.into_inner()) {
             (RxAction::Defer, Some(held)) => {
                 held.keep(message);

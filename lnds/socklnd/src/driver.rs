@@ -18,7 +18,7 @@ use crate::sockets;
 use crate::sync::lock;
 use lnet_core::lnd::{Driver, LndNi, Progress, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Cause, Clock, Errno, Message};
+use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin};
 use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetType, Nid};
 use std::cell::RefCell;
@@ -279,6 +279,10 @@ impl LndNi for NiHandle {
 
     fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
         self.ni_peers.abort_tx(peer, cause);
+    }
+
+    fn confirm(&self, to: Nid, hop: MessageOrigin, confirmation: Confirmation) {
+        self.ni_peers.confirm(to, hop, confirmation);
     }
 
     fn shutdown(&self) {

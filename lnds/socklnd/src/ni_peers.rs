@@ -11,7 +11,7 @@ use crate::peer::{Peer, PeerOwner};
 use crate::remote_nodes::RemoteNodes;
 use crate::sync::lock;
 use lnet_core::lnd::SendOutcome;
-use lnet_core::{Cause, Errno, Message};
+use lnet_core::{Cause, Confirmation, Errno, Message, MessageOrigin};
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -72,18 +72,24 @@ impl NiPeers {
 
     /// The core knows that nothing reaches `peer`, or any peer, and why: what may take another path comes back.
     pub(crate) fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
-        let all = || self.all_peers();
-        let named = |nid| {
-            let id = ProcessId { nid, pid: Pid::LUSTRE };
-            let usual = lock(self.shard(id)).get(&id).cloned();
-            // A NID has several processes only where peers have synthetic identities.
-            let others = self.unusual_pids.load(Ordering::Relaxed) > 0;
-            let others = others.then(all).unwrap_or_default().into_iter();
-            usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
-        };
-        for target in peer.map_or_else(all, named) {
+        let targets = peer.map_or_else(|| self.all_peers(), |nid| self.peers_of(nid));
+        for target in targets {
             target.abort_tx(ConnError::Aborted(cause));
         }
+    }
+
+    /// Says to `to` what has become of a message that came from there.
+    pub(crate) fn confirm(&self, to: Nid, named: MessageOrigin, confirmation: Confirmation) {
+        self.peers_of(to).iter().for_each(|peer| peer.confirm(named, confirmation));
+    }
+
+    /// The peers with this NID: one, but where peers have synthetic identities.
+    fn peers_of(&self, nid: Nid) -> Vec<Arc<Peer>> {
+        let id = ProcessId { nid, pid: Pid::LUSTRE };
+        let usual = lock(self.shard(id)).get(&id).cloned();
+        let others = self.unusual_pids.load(Ordering::Relaxed) > 0;
+        let others = others.then(|| self.all_peers()).unwrap_or_default().into_iter();
+        usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
     }
 
     /// The peer with this identity, which stays in the table until [`Peer::release`]; created if it is not known, `None`

@@ -8,7 +8,7 @@ use crate::sync::lock;
 use lnd_common::dedup::{DedupTable, Resend};
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
-use lnet_core::{Errno, Message};
+use lnet_core::{Errno, Message, MessageOrigin};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::ops::Deref;
@@ -25,6 +25,7 @@ pub(crate) struct RemoteNodes(Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::f
 /// One of them, in one incarnation.
 #[derive(Debug)]
 pub(crate) struct RemoteNode {
+    id: NodeId,
     dedup: Mutex<DedupTable<Weak<dyn InboundConn>, Parked>>,
     /// It stays in the table when its connections have ended.
     remembered: bool,
@@ -90,7 +91,7 @@ impl RemoteNodes {
                 }
                 let remembered = nodes.len() < MAX_NODES;
                 let connections = AtomicUsize::new(0);
-                let node = Arc::new(RemoteNode { dedup: Mutex::default(), remembered, connections });
+                let node = Arc::new(RemoteNode { id, dedup: Mutex::default(), remembered, connections });
                 if remembered {
                     nodes.insert(id, Arc::clone(&node));
                 }
@@ -131,6 +132,11 @@ impl RemoteNodes {
 }
 
 impl RemoteNode {
+    /// The message of this ID, as every node knows it.
+    pub(crate) const fn origin(&self, id: NonZeroU64) -> MessageOrigin {
+        MessageOrigin { node: self.id.0, id }
+    }
+
     /// The first message on `connection` has its sequence. `None`: another connection has the same.
     pub(crate) fn open(
         &self,

@@ -3,7 +3,7 @@
 use super::Core;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
-use crate::model::{Ni, RouterBuffer};
+use crate::model::{CarriedOrigin, Ni, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{Applicant, Applied, Waiting};
 use crate::select::ChosenPath;
 use lnet_wire::Errno;
@@ -14,9 +14,19 @@ impl Core {
     pub(super) fn forward(
         &self,
         ni: &Ni,
-        message: Box<Message>,
+        mut message: Box<Message>,
+        provenance: &Provenance,
         hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
+        if let Some(CarriedOrigin { origin, may_have_arrived }) = provenance.origin() {
+            message.origin = Some(origin);
+            message.carries_origin = true;
+            message.may_have_arrived = may_have_arrived;
+        }
+        if let (Some(name), Some(ni)) = (provenance.hop, &message.ni) {
+            let previous = PreviousHop { ni: Arc::clone(ni), from: message.next_hop.nid, name };
+            message.previous_hop = Some(Box::new(previous));
+        }
         let is_on = self.topology.router().is_on();
         if is_on && !self.topology.leads_to(message.header.dest_nid.net()) {
             return self.discard(message, "no route to the net of its destination");
@@ -45,19 +55,16 @@ impl Core {
         if result.is_err() {
             return self.forget(message);
         }
-        let came_by = message.ni.as_ref().map(|ni| ni.nid().net());
         message.deadline = self.deadline_from_now();
         match self.path_onwards(&message) {
-            // It would go round in a circle (RT-12).
-            Ok(chosen) if came_by == Some(chosen.ni.nid().net()) => {
-                self.count_drop(message, "its next hop is on the net that it came by");
-            }
             Ok(chosen) => {
                 self.readdress(&mut message, chosen);
                 self.launch(message);
             }
             Err(Errno::NoMemory) => self.count_drop(message, "this node knows as many peers as it may"),
-            Err(_) => self.count_drop(message, "no way to its destination is up"),
+            Err(_) => {
+                self.count_drop(message, "no way to its destination is up, but for the net that it came by")
+            }
         }
     }
 

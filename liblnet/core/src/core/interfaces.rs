@@ -91,6 +91,7 @@ impl Core {
         }
         self.topology.replace_nets(&config, Arc::new(Nets::default()));
         self.end_resends();
+        self.end_unconfirmed();
         self.health.wake();
         self.end_discovery();
         self.objects.end();
@@ -114,6 +115,7 @@ impl Core {
         if let Some(lnd) = lnd {
             lnd.shutdown();
         }
+        self.end_partial_of(ni);
         // Messages that arrived meanwhile may have been deferred; nobody would deliver them.
         self.drop_delayed_of(ni);
     }

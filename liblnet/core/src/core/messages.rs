@@ -22,6 +22,8 @@ impl Core {
             asker.answered();
             self.message_counters.answered(message.counted);
         }
+        self.note_arrival(&mut message);
+        self.confirm_forwarded(&mut message, false);
         if let Some(buffer) = message.buffer.take() {
             self.return_buffer(*buffer);
         }

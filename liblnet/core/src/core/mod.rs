@@ -1,6 +1,7 @@
 //! One LNet node without its threads: its parts, start and shutdown.
 
 mod configure;
+mod confirm;
 mod consumers;
 mod discovery;
 mod discovery_requests;
@@ -20,6 +21,7 @@ mod receive;
 mod resend;
 mod send;
 
+use crate::confirm::{Origins, Unconfirmed};
 use crate::cpt::CptTable;
 use crate::discovery::{Discovery, PingTarget};
 use crate::environment::{ConfigLock, CoreConfig, Environment};
@@ -55,6 +57,8 @@ pub struct Core {
     pub(crate) health: Health,
     pub(crate) router_buffers: RouterBuffers,
     pub(crate) gateway_checks: GatewayChecks,
+    pub(crate) unconfirmed: Unconfirmed,
+    pub(crate) origins: Origins,
     /// The event queue of recovery pings.
     recovery_eq: OnceLock<EqHandle>,
     /// The counters of removed interfaces.
@@ -81,6 +85,8 @@ impl Core {
             discovery: Discovery::new(pause),
             health: Health::default(),
             gateway_checks: GatewayChecks::default(),
+            unconfirmed: Unconfirmed::default(),
+            origins: Origins::default(),
             recovery_eq: OnceLock::new(),
             retired: Mutex::new(NodeCounters::default()),
             configuration: ConfigLock::default(),

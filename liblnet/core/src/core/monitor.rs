@@ -36,10 +36,25 @@ impl Core {
         self.carry_out(self.health.poll_recovery(&self.env, &self.topology, now));
         let recovery = self.health.next_recovery(&self.topology);
         let gateways = self.check_gateways(now);
+        let unconfirmed = self.poll_unconfirmed(now);
+        let origins = self.poll_origins(now);
         let reachability = self.health.update_reachability(&self.env, &self.topology, now);
         let resends = if self.health.has_resends() { resends.or(Some(now)) } else { None };
         let log = self.env.poll_log(now);
-        let due = [resends, delayed, credits, scan, paths, suspects, recovery, gateways, reachability, log];
+        let due = [
+            resends,
+            delayed,
+            credits,
+            scan,
+            paths,
+            suspects,
+            recovery,
+            gateways,
+            unconfirmed,
+            origins,
+            reachability,
+            log,
+        ];
         due.into_iter().flatten().min()
     }
 

@@ -236,7 +236,7 @@ impl Core {
             failed,
             tries_unresponsive: message.tries_unresponsive,
             forwarded: message.is_forwarded(),
-            only_gateway: message.only_gateway,
+            came_by: message.came_by(),
             ..path_request
         };
         self.topology.with_paths(|paths| select::choose(paths, Some(peer_ni), path_request))
@@ -261,7 +261,7 @@ impl Core {
             tries_unresponsive: false,
             forwarded: false,
             gateway_terms: self.gateway_terms(),
-            only_gateway: None,
+            came_by: None,
         }
     }
 

@@ -4,15 +4,16 @@ use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
 use crate::memory::{Access, Answer, MdHandle, MdOptions, MdSpec};
-use crate::model::Ni;
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{Message, TakenCredits};
+use crate::model::{Confirmation, Ni, Provenance};
 use crate::objects::{Delayed, Found, Incoming, MatchRequest};
 use crate::select;
 use crate::stats::Outcome;
 use lnet_log::LogClass;
 use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +37,7 @@ impl Upcalls for Core {
         ni: &Arc<Ni>,
         from: Nid,
         header: &Header,
+        provenance: &Provenance,
         hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         if self.is_ending() {
@@ -49,9 +51,13 @@ impl Upcalls for Core {
             }
         };
         if self.is_lost_on_purpose(ni, header) {
+            if let (Inspection::ForAnother, Some(lnd), Some(name)) = (inspection, ni.lnd(), provenance.hop) {
+                // Lost as if behind this gateway.
+                lnd.confirm(from, name, Confirmation::Delivered);
+            }
             return RxAction::Discard;
         }
-        let Some(message) = self.incoming(ni, from, header) else {
+        let Some(mut message) = self.incoming(ni, from, header) else {
             self.message_counters.error();
             self.env.log(
                 LogClass::PeerLimit,
@@ -61,7 +67,7 @@ impl Upcalls for Core {
             return RxAction::Discard;
         };
         if inspection == Inspection::ForAnother {
-            return self.forward(ni, message, hold);
+            return self.forward(ni, message, provenance, hold);
         }
         if header.src_nid.is_loopback() && !ni.nid().is_loopback() {
             return self.discard(message, "source is the loopback, but it came from the network");
@@ -80,13 +86,77 @@ impl Upcalls for Core {
             self.forget_dropped(message);
             return RxAction::Discard;
         }
+        message.arrives_as = provenance.carried.map(|carried| carried.origin);
+        let message = match self.unless_duplicate(message, hold) {
+            Ok(message) => message,
+            Err(action) => return action,
+        };
         match self.unless_late(message, hold) {
             Some(message) => self.deliver(message, hold),
             None => RxAction::Defer,
         }
     }
 
-    fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
+    fn received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
+        match result {
+            Ok(()) => self.note_arrival(&mut message),
+            Err(_) => match self.keep_partial(message) {
+                Some(failed) => message = failed,
+                None => return,
+            },
+        }
+        self.finish_received(message, result);
+    }
+
+    fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
+        self.end(message, result);
+    }
+
+    fn lnd_timeout(&self) -> Duration {
+        Duration::from_secs(self.settings().lnd_timeout().into())
+    }
+
+    fn is_late(&self, message: &Message) -> bool {
+        self.env.now() >= message.deadline
+    }
+
+    fn path_is_unresponsive(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
+        let all_may_move =
+            self.topology.peer_ni(peer).is_some_and(|peer_ni| self.note_path_unresponsive(ni, &peer_ni));
+        self.lose_confirmations(ni, peer);
+        all_may_move
+    }
+
+    fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
+        if let Some(peer_ni) = self.topology.peer_ni(peer) {
+            self.health.path_is_responsive(&self.env, ni.nid(), &peer_ni);
+        }
+    }
+
+    fn may_change_path(&self, message: &Message) -> bool {
+        self.topology.may_change_path(message)
+    }
+
+    fn release_credits(&self, credits: Vec<TakenCredits>) {
+        self.release_taken(credits);
+    }
+
+    fn confirmed(&self, _: Nid, id: NonZeroU64, confirmation: Confirmation) {
+        self.take_confirmation(id, confirmation);
+    }
+
+    fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {
+        if let Some(peer_ni) = self.topology.peer_ni(peer) {
+            // First: a message that is about to wait for its confirmation looks at it afterwards.
+            peer_ni.note_connections_ended();
+        }
+        self.lose_confirmations(ni, peer);
+    }
+}
+
+impl Core {
+    /// The payload of a message has been received, or has failed for good.
+    pub(super) fn finish_received(&self, message: Box<Message>, result: Result<(), Errno>) {
         self.count(&message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
         match (&result, &message.ni, &message.peer_ni) {
             (Err(_), ..) => self.message_counters.error(),
@@ -108,38 +178,6 @@ impl Upcalls for Core {
         }
     }
 
-    fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
-        self.end(message, result);
-    }
-
-    fn lnd_timeout(&self) -> Duration {
-        Duration::from_secs(self.settings().lnd_timeout().into())
-    }
-
-    fn is_late(&self, message: &Message) -> bool {
-        self.env.now() >= message.deadline
-    }
-
-    fn path_is_unresponsive(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
-        self.topology.peer_ni(peer).is_some_and(|peer_ni| self.note_path_unresponsive(ni, &peer_ni))
-    }
-
-    fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
-        if let Some(peer_ni) = self.topology.peer_ni(peer) {
-            self.health.path_is_responsive(&self.env, ni.nid(), &peer_ni);
-        }
-    }
-
-    fn may_change_path(&self, message: &Message) -> bool {
-        self.topology.may_change_path(message)
-    }
-
-    fn release_credits(&self, credits: Vec<TakenCredits>) {
-        self.release_taken(credits);
-    }
-}
-
-impl Core {
     /// Finds the memory for the payload of a message that is for this node and is not delayed.
     pub(crate) fn deliver(&self, message: Box<Message>, hold: &dyn Fn() -> Arc<dyn DeferredRx>) -> RxAction {
         let arrival = match message.header.body {

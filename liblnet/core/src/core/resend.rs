@@ -76,9 +76,21 @@ impl Core {
         let destination = self.destination_again(message);
         let peer_ni = match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == destination => Arc::clone(peer_ni),
-            _ => self.topology.peer_ni(destination).ok_or(Errno::HostUnreachable)?,
+            _ => self.answered_peer_ni(destination)?,
         };
         self.choose_again(message, &peer_ni)
+    }
+
+    /// The peer NI of a response. That of a node behind a gateway may not be known: its request came by that.
+    fn answered_peer_ni(&self, nid: Nid) -> Result<Arc<PeerNi>, Errno> {
+        if let Some(known) = self.topology.peer_ni(nid) {
+            return Ok(known);
+        }
+        let has_room = || self.topology.peers().makes_room(self.env.config().max_peers, self.env.now());
+        match self.topology.leads_to(nid.net()) && has_room() {
+            true => Ok(self.peer_ni(nid)),
+            false => Err(Errno::HostUnreachable),
+        }
     }
 
     fn destination_again(&self, message: &Message) -> Nid {

@@ -160,6 +160,9 @@ impl Core {
         };
         if let Some(peer_ni) = &message.peer_ni {
             peer_ni.note_sent();
+            if message.is_routed() {
+                message.connection_epoch = peer_ni.connection_epoch();
+            }
         }
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
         if let Some(peer_ni) = message.peer_ni.clone().filter(|_| !message.recovery) {
@@ -207,6 +210,7 @@ impl Core {
         let answered = result.is_err() && message.is_answered();
         if let Err(failure) = result {
             self.health.message_failed(&self.env, &self.topology, &message, failure);
+            message.note_failure(failure.delivery);
             if !answered && let Some(plan) = self.plan_resend(&mut message, failure) {
                 self.release_credits_of(&mut message, steps);
                 let now = self.resend(message, plan, failure);
@@ -218,11 +222,19 @@ impl Core {
             }
         } else if let Some(ni) = &message.ni {
             self.health.ni_works(&self.env, ni);
+            if message.awaits_confirmation && !message.is_answered() {
+                self.release_credits_of(&mut message, steps);
+                let ended = self.await_confirmation(message);
+                return ended
+                    .into_iter()
+                    .for_each(|(message, result)| steps.push(Step::End(message, result)));
+            }
         }
         // Only the response shows that the message arrived.
         let result = if answered { Ok(()) } else { result };
         let outcome = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
         self.count(&message, outcome);
+        self.confirm_forwarded(&mut message, result.is_ok());
         if let Some(buffer) = message.buffer.as_mut().filter(|_| result.is_ok()) {
             buffer.sent = Some(message.header.payload_length);
         }

@@ -56,7 +56,7 @@ pub(crate) trait ResendContext {
 /// Whether the failure allows a resend (core-behaviour 4.2, and deduplication).
 const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
     match failure.delivery {
-        Delivery::Deduplicated => true,
+        Delivery::Deduplicated | Delivery::Returned | Delivery::Withheld => true,
         // Nothing was sent, so it does not matter which end is to blame.
         Delivery::NotSent => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
         Delivery::Unknown => at_least_once,
@@ -107,10 +107,6 @@ impl Health {
         }
         message.failed.push((ni.nid(), peer_ni.nid()));
         message.tries_unresponsive = !broke && message.attempts == 0;
-        if failure.delivery == Delivery::Deduplicated && message.is_routed() && !settings.resend_unconfirmed {
-            // Another gateway does not know what this one may have forwarded.
-            message.only_gateway = Some(peer_ni.peer_now().discovery.id());
-        }
         let path = context.choose_again(message).ok()?;
         let next_peer_ni = path.peer_ni.as_ref()?;
         let path_nids = (path.ni.nid(), next_peer_ni.nid());

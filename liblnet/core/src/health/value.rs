@@ -29,7 +29,7 @@ impl Health {
         failure: SendFailure,
     ) {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return };
-        if message.next_hop.nid.is_loopback() {
+        if message.next_hop.nid.is_loopback() || !failure.delivery.concerns_path() {
             return;
         }
         self.failures.count(failure.cause);

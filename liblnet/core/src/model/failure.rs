@@ -87,6 +87,17 @@ pub enum Delivery {
     /// The peer may have received the message, and deduplicates it when it comes on another path with the same id
     /// ([`crate::Message::message_id`]).
     Deduplicated,
+    /// A gateway had received the message and returned it: no path of this node is to blame.
+    Returned,
+    /// The destination may have the message by another gateway, and this peer could not tell the copy from it.
+    Withheld,
+}
+
+impl Delivery {
+    /// Whether the failure says something about the path to the next hop.
+    pub(crate) const fn concerns_path(self) -> bool {
+        !matches!(self, Self::Returned | Self::Withheld)
+    }
 }
 
 /// The failure of a message that a driver has not sent, or that is not known to have arrived.

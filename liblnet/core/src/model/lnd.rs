@@ -10,9 +10,11 @@
 use super::failure::{Cause, SendFailure};
 use super::message::{Message, TakenCredits};
 use super::ni::Ni;
+use super::provenance::{Confirmation, MessageOrigin, Provenance};
 use crate::environment::settings::Settings;
 use lnet_wire::Errno;
 use lnet_wire::{Header, NetType, Nid};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,6 +78,12 @@ pub trait LndNi: Send + Sync {
         let _ = (peer, cause);
     }
 
+    /// Sends the confirmation of a message that this node, a gateway, was to forward, to the peer NI that it came from and that named it
+    /// `hop`. Without a connection to that node, in that incarnation, nothing is sent: it sends the message again.
+    fn confirm(&self, to: Nid, hop: MessageOrigin, confirmation: Confirmation) {
+        let _ = (to, hop, confirmation);
+    }
+
     /// Shuts the interface down: no upcall for it follows the return, and every message has been returned (with
     /// [`Errno::Shutdown`]).
     fn shutdown(&self);
@@ -100,6 +108,7 @@ pub trait Upcalls: Send + Sync {
         ni: &Arc<Ni>,
         from: Nid,
         header: &Header,
+        provenance: &Provenance,
         hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction;
 
@@ -143,6 +152,19 @@ pub trait Upcalls: Send + Sync {
     /// Credits of messages that stay with the driver on an unresponsive path: waiting messages may take other paths.
     fn release_credits(&self, credits: Vec<TakenCredits>) {
         let _ = credits;
+    }
+
+    /// The gateway `from` confirms the message that was sent to it as `id` ([`Message::message_id`]), before or after its
+    /// delivery ACK.
+    fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
+        let _ = (from, id, confirmation);
+    }
+
+    /// Connections from `ni` to the peer NI `peer`, a node of this library, have ended: confirmations that were under way on them
+    /// will not arrive. Called after the messages on them have been returned, and before that of an interface that is shut down has
+    /// returned.
+    fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {
+        let _ = (ni, peer);
     }
 
     /// Whether this message, if it is returned unsent, could take another path that may work.

@@ -2,8 +2,10 @@
 //!
 //! The same object serves a whole exchange: a received PUT becomes its ACK, a received GET its REPLY.
 
+use super::failure::Delivery;
 use super::ni::Ni;
 use super::peer_ni::PeerNi;
+use super::provenance::{CarriedOrigin, MessageOrigin, PreviousHop};
 use super::router_buffer::RouterBuffer;
 use crate::credit::NiCredit;
 use crate::environment::time::Time;
@@ -11,7 +13,7 @@ use crate::event::{Event, EventKind};
 use crate::memory::{Answer, Md, MemSlice};
 use crate::stats::ShardId;
 use crate::sync::{Mutex, lock};
-use lnet_wire::{Body, Header, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
+use lnet_wire::{Body, Header, NetId, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
 use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -57,10 +59,22 @@ pub struct Message {
     pub(crate) tries_unresponsive: bool,
     /// Whether it is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
-    /// The discovery state's id of the only gateway that it may be sent to, as that one may have forwarded it.
-    pub(crate) only_gateway: Option<u64>,
     /// The buffer of a message that is forwarded: then there is no MD.
     pub(crate) buffer: Option<Box<RouterBuffer>>,
+    /// The node that it came from, if that waits for the confirmation of this gateway.
+    pub(crate) previous_hop: Option<Box<PreviousHop>>,
+    /// Of a message that arrives for this node through a gateway, until it has arrived.
+    pub(crate) arrives_as: Option<MessageOrigin>,
+    /// Of a message that is sent, if it may go through gateways of this library.
+    pub(crate) origin: Option<MessageOrigin>,
+    /// Whether the origin is sent with it: the next hop cannot know it otherwise.
+    pub(crate) carries_origin: bool,
+    /// Whether the destination may have it.
+    pub(crate) may_have_arrived: bool,
+    /// Whether its gateway will confirm it.
+    pub(crate) awaits_confirmation: bool,
+    /// [`PeerNi::connection_epoch`] when it was sent to a gateway.
+    pub(crate) connection_epoch: u32,
 }
 
 /// The send credits that a message holds and must return once.
@@ -121,8 +135,40 @@ impl Message {
     }
 
     /// Whether it is sent to a gateway.
-    pub(crate) fn is_routed(&self) -> bool {
-        self.next_hop.nid != self.header.dest_nid
+    pub fn is_routed(&self) -> bool {
+        self.next_hop.nid.net() != self.header.dest_nid.net()
+    }
+
+    /// The next hop is a gateway of this library, which will confirm the message; `named` is the driver's name for it. Called each
+    /// time that it is sent to one.
+    pub fn expect_confirmation(&mut self, named: MessageOrigin) {
+        self.origin.get_or_insert(named);
+        self.awaits_confirmation = true;
+    }
+
+    /// The origin that is to be sent with it.
+    pub fn carried_origin(&self) -> Option<CarriedOrigin> {
+        let origin = self.origin.filter(|_| self.carries_origin)?;
+        Some(CarriedOrigin { origin, may_have_arrived: self.may_have_arrived })
+    }
+
+    /// Whether a driver keeps it, where it has arrived in part, until its sender sends it again. Otherwise it fails at once: the core keeps it,
+    /// or it comes by another path.
+    pub fn is_kept_for_resend(&self) -> bool {
+        self.arrives_as.is_none() && !self.is_forwarded()
+    }
+
+    /// It was not sent, or is not known to have arrived. What a gateway may have is sent as a copy from now on.
+    pub(crate) fn note_failure(&mut self, delivery: Delivery) {
+        if !self.is_routed() && !self.is_forwarded() || delivery == Delivery::NotSent {
+            return;
+        }
+        self.may_have_arrived |= matches!(delivery, Delivery::Deduplicated | Delivery::Unknown);
+        self.awaits_confirmation = false;
+        if self.is_routed() && self.origin.is_some() {
+            self.carries_origin = true;
+            self.message_id = None;
+        }
     }
 
     /// Whether its response has arrived: then the message has arrived, whatever its driver knows.
@@ -173,6 +219,11 @@ impl Message {
         self.buffer = Some(Box::new(buffer));
     }
 
+    /// The net that a forwarded message came by.
+    pub(crate) fn came_by(&self) -> Option<NetId> {
+        self.buffer.as_ref().map(|buffer| buffer.from.net())
+    }
+
     /// Whether it is from another node for another node.
     pub(crate) const fn is_forwarded(&self) -> bool {
         self.buffer.is_some()
@@ -208,8 +259,14 @@ impl Message {
             has_returned: false,
             tries_unresponsive: false,
             recovery: false,
-            only_gateway: None,
             buffer: None,
+            previous_hop: None,
+            arrives_as: None,
+            origin: None,
+            carries_origin: false,
+            may_have_arrived: false,
+            awaits_confirmation: false,
+            connection_epoch: 0,
         }
     }
 }

@@ -58,6 +58,8 @@ pub struct PeerNi {
     /// The marks of the local NIs from which it is suspect: nothing has arrived since another path to its peer became
     /// unresponsive.
     suspect_from: AtomicU64,
+    /// How often connections to it have ended.
+    connection_epoch: AtomicU32,
 }
 
 impl PeerNi {
@@ -79,7 +81,18 @@ impl PeerNi {
             heard_by: AtomicU64::new(0),
             ever_heard_by: AtomicU64::new(0),
             suspect_from: AtomicU64::new(0),
+            connection_epoch: AtomicU32::new(0),
         }
+    }
+
+    /// A number that changes when connections to it have ended.
+    pub(crate) fn connection_epoch(&self) -> u32 {
+        self.connection_epoch.load(Ordering::SeqCst)
+    }
+
+    /// Connections to it have ended.
+    pub(crate) fn note_connections_ended(&self) {
+        self.connection_epoch.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Counts a pending response.

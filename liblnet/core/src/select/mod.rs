@@ -55,8 +55,8 @@ pub struct PathRequest<'a> {
     pub forwarded: bool,
     /// When the gateway of a route may be used.
     pub gateway_terms: GatewayTerms,
-    /// The id of the discovery state of the only gateway that may be used, if any may.
-    pub only_gateway: Option<u64>,
+    /// The net that a forwarded message came by: no gateway on it is used (RT-12).
+    pub came_by: Option<NetId>,
 }
 
 /// The path of a message.
@@ -432,7 +432,7 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: 
         tries_unresponsive: false,
         forwarded: false,
         gateway_terms: GatewayTerms::default(),
-        only_gateway: None,
+        came_by: None,
     };
     let net = nets.net(destination.net())?;
     best_local_ni(net, &[Arc::downgrade(peer_ni)], path_request).map(|ni| ni.nid())

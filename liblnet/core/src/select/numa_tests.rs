@@ -74,7 +74,7 @@ fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>
         forwarded: false,
         numa: Some(&numa),
         gateway_terms: GatewayTerms::default(),
-        only_gateway: None,
+        came_by: None,
     };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..times {
@@ -205,7 +205,7 @@ fn an_explanation_lists_the_numa_distances() {
         forwarded: false,
         numa: Some(&numa),
         gateway_terms: GatewayTerms::default(),
-        only_gateway: None,
+        came_by: None,
     };
     let (nets, routes) = (nets(&EVERYWHERE), Routes::default());
     let explanation = explain(Paths { nets: &nets, routes: &routes }, Some(&peer_ni), path_request).unwrap();

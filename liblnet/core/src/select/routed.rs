@@ -34,10 +34,7 @@ pub(super) fn hops<'a>(
     path_request: PathRequest<'a>,
 ) -> impl Iterator<Item = (GatewayCandidate, Hop)> {
     let up = paths.routes.to(net).filter(move |route| is_up(route, paths.nets, path_request.gateway_terms));
-    let may_be_used = move |route: &&Arc<ActiveRoute>| {
-        path_request.only_gateway.is_none_or(|id| route.gateway.peer_now().discovery.id() == id)
-    };
-    up.filter(may_be_used).filter_map(move |route| {
+    up.filter_map(move |route| {
         let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, source, path_request)?;
         let criteria = peer_ni.criteria();
         let candidate = GatewayCandidate {
@@ -67,9 +64,10 @@ fn best_path_to_gateway(
 ) -> Option<(Arc<Ni>, Arc<PeerNi>)> {
     let named = &route.gateway;
     let peer = &**named.peer_now();
-    let on_net_of_source = |net: NetId| source.is_none_or(|ni| ni.nid().net() == net);
+    let may_use =
+        |net: NetId| source.is_none_or(|ni| ni.nid().net() == net) && path_request.came_by != Some(net);
     if !peer.is_multi_rail() {
-        let net = nets.net(named.nid().net()).filter(|net| on_net_of_source(net.id()))?;
+        let net = nets.net(named.nid().net()).filter(|net| may_use(net.id()))?;
         let its = [Arc::downgrade(named)];
         let ni = match source {
             Some(ni) => ni,
@@ -77,7 +75,7 @@ fn best_path_to_gateway(
         };
         return Some((Arc::clone(ni), Arc::clone(named)));
     }
-    let shared = shared_nets(nets, peer, path_request).filter(|(_, (net, _))| on_net_of_source(net.id()));
+    let shared = shared_nets(nets, peer, path_request).filter(|(_, (net, _))| may_use(net.id()));
     let (_, (net, peer_net)) = best(shared)?;
     let ni = match source {
         Some(ni) => ni,

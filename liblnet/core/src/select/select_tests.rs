@@ -50,7 +50,7 @@ fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static>
         forwarded: false,
         numa: None,
         gateway_terms: GatewayTerms::default(),
-        only_gateway: None,
+        came_by: None,
     }
 }
 

@@ -153,9 +153,7 @@ impl Topology {
         message.source.is_none()
             && path.is_some_and(|(ni, peer_ni)| {
                 self.has_other_path(ni, peer_ni, message.leaves_by_any())
-                    || message.is_routed()
-                        && message.only_gateway.is_none()
-                        && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
+                    || message.is_routed() && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
             })
     }
 
@@ -166,6 +164,15 @@ impl Topology {
         self.with_paths(|Paths { nets, routes }| {
             routes.to(net).any(|route| is_other(route) && select::is_up(route, nets, terms))
         })
+    }
+
+    /// Whether this peer is a gateway, and whatever is sent over it could go over another.
+    pub(crate) fn has_substitute_gateways(&self, gateway: &PeerNi) -> bool {
+        let peer = gateway.peer_now();
+        let routes = self.routes.load();
+        let mut its =
+            routes.active().iter().filter(|route| peer.nids.contains(&route.route.gateway)).peekable();
+        its.peek().is_some() && its.all(|route| self.has_other_gateway(route.route.net, gateway))
     }
 
     /// Whether the path of a message should be avoided, and another one exists.

@@ -1,10 +1,14 @@
 //! A network driver that does with each message what the test says.
 
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
-use lnet_core::{Cause, Delivery, Errno, Message, Ni, SendFailure};
-use lnet_wire::{Body, Header, NetType};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use lnet_core::{Cause, Confirmation, Delivery, Errno, Message, MessageOrigin, Ni, Provenance, SendFailure};
+use lnet_wire::{Body, Header, NetType, Nid};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+
+/// This node among those that name their messages.
+pub const THIS_NODE: NonZeroU64 = NonZeroU64::MAX;
 
 /// What the driver does with a message that it is given to send.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +35,9 @@ struct Shared {
     /// Instead of what the script says, for one message.
     next_failure: Mutex<Option<SendFailure>>,
     records: AtomicBool,
+    /// Whether it names what it keeps as for nodes of this library, and how many it has named.
+    names: AtomicBool,
+    named: AtomicU64,
     recorded: Mutex<Vec<Header>>,
     /// The verdicts on deferred messages whose arrival the test itself carries out.
     resumed: Mutex<Vec<RxAction>>,
@@ -53,6 +60,8 @@ impl FakeDriver {
             script: Mutex::new(Arc::new(script)),
             next_failure: Mutex::default(),
             records: AtomicBool::new(false),
+            names: AtomicBool::new(false),
+            named: AtomicU64::new(0),
             recorded: Mutex::default(),
             resumed: Mutex::default(),
             delivery_at_shutdown: Mutex::new(Delivery::Deduplicated),
@@ -65,6 +74,12 @@ impl FakeDriver {
     /// Headers of all messages are kept for [`FakeDriver::recorded`].
     pub fn recording(self) -> Self {
         self.0.records.store(true, Ordering::SeqCst);
+        self
+    }
+
+    /// All other nodes are of this library: messages have ids, and gateways confirm them.
+    pub fn naming(self) -> Self {
+        self.0.names.store(true, Ordering::SeqCst);
         self
     }
 
@@ -130,6 +145,8 @@ impl Driver for FakeDriver {
             kept: Mutex::default(),
             arriving: Mutex::default(),
             deferred: AtomicUsize::new(0),
+            confirmations: Mutex::default(),
+            aborted: Mutex::default(),
             down: Mutex::new(false),
         });
         self.0.nis.lock().unwrap().push(Arc::clone(&fake));
@@ -145,6 +162,8 @@ pub struct FakeNi {
     kept: Boxes,
     arriving: Boxes,
     deferred: AtomicUsize,
+    confirmations: Mutex<Vec<(Nid, MessageOrigin, Confirmation)>>,
+    aborted: Mutex<Vec<Nid>>,
     /// Held from where it is read until something is kept.
     down: Mutex<bool>,
 }
@@ -163,6 +182,26 @@ impl FakeNi {
     /// How many messages wait for the core's decision.
     pub fn deferred(&self) -> usize {
         self.deferred.load(Ordering::SeqCst)
+    }
+
+    /// The confirmations since the last call.
+    pub fn confirmations(&self) -> Vec<(Nid, MessageOrigin, Confirmation)> {
+        std::mem::take(&mut *self.confirmations.lock().unwrap())
+    }
+
+    /// The peers of whose connections the core has aborted since the last call.
+    pub fn aborted(&self) -> Vec<Nid> {
+        std::mem::take(&mut *self.aborted.lock().unwrap())
+    }
+
+    /// A gateway confirms a message.
+    pub fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
+        self.upcalls.confirmed(from, id, confirmation);
+    }
+
+    /// The connections to a peer have ended.
+    pub fn connections_ended(&self, peer: Nid) {
+        self.upcalls.connections_ended(&self.ni.upgrade().unwrap(), peer);
     }
 
     /// Calls `look` for each message that is kept.
@@ -213,7 +252,13 @@ impl FakeNi {
     }
 
     fn receive(&self, header: &Header, hold: &dyn Fn() -> Arc<dyn DeferredRx>) -> RxAction {
-        self.upcalls.receive(&self.ni.upgrade().unwrap(), header.src_nid, header, hold)
+        self.upcalls.receive(
+            &self.ni.upgrade().unwrap(),
+            header.src_nid,
+            header,
+            &Provenance::default(),
+            hold,
+        )
     }
 
     fn carry_out(&self, action: RxAction) {
@@ -239,7 +284,15 @@ impl FakeNi {
 struct Handle(Arc<FakeNi>, Arc<Shared>);
 
 impl LndNi for Handle {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
+    fn confirm(&self, to: Nid, hop: MessageOrigin, confirmation: Confirmation) {
+        self.0.confirmations.lock().unwrap().push((to, hop, confirmation));
+    }
+
+    fn abort_tx(&self, peer: Option<Nid>, _: Cause) {
+        self.0.aborted.lock().unwrap().extend(peer);
+    }
+
+    fn send(&self, mut message: Box<Message>) -> SendOutcome {
         let Self(ni, driver) = self;
         if driver.forbids_sends_after_shutdown.load(Ordering::SeqCst) {
             assert!(!*ni.down.lock().unwrap(), "a send after the shutdown");
@@ -262,6 +315,14 @@ impl LndNi for Handle {
                 SendOutcome::Done(message, Ok(()))
             }
             OnSend::Keep => {
+                if driver.names.load(Ordering::SeqCst) {
+                    let id = driver.named.fetch_add(1, Ordering::SeqCst) + 1;
+                    let id = NonZeroU64::new(id).unwrap();
+                    message.set_message_id(id);
+                    if message.is_routed() {
+                        message.expect_confirmation(MessageOrigin { node: THIS_NODE, id });
+                    }
+                }
                 let down = ni.down.lock().unwrap();
                 if *down {
                     return SendOutcome::Done(message, Err(Errno::Shutdown.into()));

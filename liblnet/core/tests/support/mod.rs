@@ -7,7 +7,7 @@ mod fake_driver;
 mod manual_clock;
 mod rig;
 
-pub use fake_driver::{FakeDriver, FakeNi, OnSend};
+pub use fake_driver::{FakeDriver, FakeNi, OnSend, THIS_NODE};
 pub use manual_clock::ManualClock;
 pub use rig::{BITS, COOKIE, EventSummary, PORTAL, Rig, RigBuilder, header_from, put_body, target};
 

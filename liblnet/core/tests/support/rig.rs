@@ -4,7 +4,7 @@ use super::{FakeDriver, ManualClock, tcp};
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
-    MdOptions, MdSpec, Ni, NiTunables, Target,
+    MdOptions, MdSpec, Ni, NiTunables, Provenance, Target,
 };
 use lnet_wire::{Body, Header, Nid, Pid, WireHandle};
 use std::sync::{Arc, Mutex};
@@ -150,8 +150,13 @@ impl Rig {
 
     /// From this neighbour, whatever the header says.
     pub fn arrives_from(&self, neighbour: Nid, header: &Header) -> RxAction {
+        self.arrives_as(neighbour, header, &Provenance::default())
+    }
+
+    /// The same for a message of which the driver knows more.
+    pub fn arrives_as(&self, neighbour: Nid, header: &Header, provenance: &Provenance) -> RxAction {
         let hold = || Arc::new(self.driver.clone()) as Arc<dyn DeferredRx>;
-        self.core.receive(self.ni(), neighbour, header, &hold)
+        self.core.receive(self.ni(), neighbour, header, provenance, &hold)
     }
 
     /// The events since the last call.

@@ -28,7 +28,7 @@ use deferred_rx::{DeferredConn, ResumeQueue, Resumed};
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::permit::Permit;
 use lnet_core::topology::Ni;
-use lnet_core::{Errno, Message, Time};
+use lnet_core::{Errno, Message, MessageOrigin, Time};
 use lnet_wire::byte_order::ByteOrder;
 use receive::state::ReceiveSide;
 use receive_turn::ReceiveTurn;
@@ -36,6 +36,7 @@ use rustix::event::epoll::EventFlags;
 use send_side::SendSide;
 use socket2::Socket;
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -250,6 +251,16 @@ impl Connection {
     /// Whether the peer is a node of this implementation.
     pub(crate) fn same_implementation(&self) -> bool {
         self.node.is_some()
+    }
+
+    /// The id of this node, if the peer is of the same implementation.
+    pub(crate) fn own_id(&self) -> Option<NonZeroU64> {
+        NonZeroU64::new(self.ni.shared.config.implementation_id).filter(|_| self.same_implementation())
+    }
+
+    /// As which message of the peer every node knows the one with this ID; `None` if the peer is of another implementation.
+    pub(crate) fn origin(&self, id: NonZeroU64) -> Option<MessageOrigin> {
+        self.node.as_ref().map(|node| node.origin(id))
     }
 
     pub(crate) fn phase(&self) -> Phase {

@@ -7,8 +7,9 @@ use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::Unacked;
-use lnet_core::{Message, SendFailure};
+use lnet_core::{Confirmation, Message, MessageOrigin, SendFailure};
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::thread::{self, ThreadId};
 
 /// More NOOPs do not wait for a peer to read: it asks for delivery ACKs and does not take them.
@@ -31,37 +32,49 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// A message for a connection of `version`, which carries the delivery ACK `ack`; it comes back when a NID does not fit
-    /// that. If it `wants_ack`, it gets its message ID when its place among the messages of the connection is settled.
+    /// A message for a connection of `version`, which carries the delivery ACK `ack`, and its origin if the peer is of the
+    /// `same_implementation`; it comes back when a NID does not fit that. If it `wants_ack`, it gets its message ID when its place among the messages of the connection is settled.
     pub(crate) fn message(
         message: Box<Message>,
         version: Version,
+        same_implementation: bool,
         wants_ack: bool,
         ack: u64,
         checksum: bool,
     ) -> Result<Self, Box<Message>> {
         let cookies = Cookies { request: 0, ack };
-        let Some(head) = Head::message(version, message.header(), cookies) else {
-            return Err(message);
+        let head = match message.carried_origin().filter(|_| same_implementation) {
+            Some(carried) => Head::message_with_origin(version, message.header(), cookies, carried),
+            None => Head::message(version, message.header(), cookies),
         };
+        let Some(head) = head else { return Err(message) };
         let unsealed = checksum && version == Version::V2;
         Ok(Self { head, sent: 0, message: Some(message), wants_ack, ack, cookie: None, unsealed })
     }
 
     pub(crate) fn noop(cookies: Cookies) -> Self {
-        let head = Head::noop(cookies);
+        Self::without_message(Head::noop(cookies))
+    }
+
+    /// A confirmation, with a delivery ACK.
+    pub(crate) fn confirmation(confirmation: Confirmation, cookies: Cookies) -> Self {
+        Self::without_message(Head::confirmation(confirmation, cookies))
+    }
+
+    const fn without_message(head: Head) -> Self {
         Self { head, sent: 0, message: None, wants_ack: false, ack: 0, cookie: None, unsealed: false }
     }
 
-    /// Gives it the message ID that its delivery ACK will name; false when the connection has none left.
+    /// Gives it the message ID that its delivery ACK will name; false when the connection has none left. `own_id`: of this node,
+    /// if the peer is of the same implementation.
     pub(super) fn assign_message_id(
         &mut self,
         unacked: &mut Unacked<Box<Message>>,
-        same_implementation: bool,
+        own_id: Option<NonZeroU64>,
     ) -> bool {
         let Some(message) = self.message.as_mut().filter(|_| self.wants_ack) else { return true };
         let before =
-            message.message_id().filter(|_| same_implementation).and_then(|name| MessageId::of(name.get()));
+            message.message_id().filter(|_| own_id.is_some()).and_then(|name| MessageId::of(name.get()));
         let cookie = match before {
             Some(first) => unacked.open_resend(first),
             None => match unacked.open() {
@@ -69,8 +82,11 @@ impl Outgoing {
                 None => return false,
             },
         };
-        if same_implementation {
+        if let Some(node) = own_id {
             message.set_message_id(cookie.first());
+            if message.is_routed() {
+                message.expect_confirmation(MessageOrigin { node, id: cookie.first() });
+            }
         }
         self.cookie = Some(cookie);
         self.head.set_cookies(Cookies { request: cookie.wire(), ack: self.ack });

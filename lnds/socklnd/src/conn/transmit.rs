@@ -16,7 +16,7 @@ use crate::sync::lock;
 use lnd_common::message_id::MessageId;
 use lnd_common::unacked::Written as AfterWrite;
 use lnet_core::message::TakenCredits;
-use lnet_core::{Delivery, Errno, Message, SendFailure, Time};
+use lnet_core::{Confirmation, Delivery, Errno, Message, SendFailure, Time};
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Connection {
             if side.ended.is_some() {
                 return Transmitted::Ended(out);
             }
-            if !out.assign_message_id(&mut side.unacked, self.same_implementation()) {
+            if !out.assign_message_id(&mut side.unacked, self.own_id()) {
                 drop(side);
                 self.owner.end(self, ConnError::Local(Errno::ConnectionReset));
                 return Transmitted::Ended(out);
@@ -145,6 +145,15 @@ impl Connection {
     /// Sends a NOOP if the connection lives.
     pub(crate) fn transmit_noop(self: &Arc<Self>, cookies: Cookies) {
         let _ = self.transmit(Outgoing::noop(cookies));
+    }
+
+    /// Sends a confirmation, with a delivery ACK, if the connection lives; whether it does.
+    pub(crate) fn transmit_confirmation(
+        self: &Arc<Self>,
+        confirmation: Confirmation,
+        cookies: Cookies,
+    ) -> bool {
+        !matches!(self.transmit(Outgoing::confirmation(confirmation, cookies)), Transmitted::Ended(_))
     }
 
     /// There is room in the socket again, perhaps.

@@ -6,12 +6,12 @@
 use std::num::NonZeroU64;
 
 /// What the upper 16 bits of such a number are.
-const MARK: u64 = 0x6c72;
+const MARK: u64 = 0x6c73;
 const RANDOM_BITS: u32 = 48;
 
 /// A node of this implementation, in one incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NodeId(NonZeroU64);
+pub(crate) struct NodeId(pub(crate) NonZeroU64);
 
 /// The number that a node says it is, of random bits drawn when it starts.
 pub const fn implementation_id(random: u64) -> u64 {

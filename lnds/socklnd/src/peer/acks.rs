@@ -10,6 +10,7 @@ use crate::proto::frame::Cookies;
 use crate::scheduler::AckSender;
 use crate::sync::lock;
 use lnd_common::pending_acks::Batch;
+use lnet_core::{Confirmation, MessageOrigin};
 use std::sync::{Arc, Weak};
 
 impl Peer {
@@ -29,6 +30,21 @@ impl Peer {
         self.ni.counts.acks.add();
         self.ni.counts.ack_noops.add();
         other.as_ref().unwrap_or(connection).transmit_noop(Cookies { request: 0, ack: cookie });
+    }
+
+    /// Confirms a message that came from the peer, in the incarnation that it has now, if it has a connection.
+    pub(crate) fn confirm(&self, named: MessageOrigin, confirmation: Confirmation) {
+        let connection = lock(&self.state).choose(TxKind::Ack, self.ni.shared.config.min_bulk);
+        // Without one the peer sends the message again.
+        let Some(connection) = connection.filter(|it| it.origin(named.id) == Some(named)) else { return };
+        let ack = self.pending_acks.take_one();
+        if ack.is_some() {
+            self.ni.counts.acks.add();
+        }
+        let cookies = Cookies { request: named.id.get(), ack: ack.unwrap_or(0) };
+        if !connection.transmit_confirmation(confirmation, cookies) {
+            self.requeue_ack(ack);
+        }
     }
 
     /// A delivery ACK that was to go with a message has not gone.

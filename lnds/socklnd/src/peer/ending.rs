@@ -58,6 +58,7 @@ impl Peer {
             culprit.close(conn_error);
         }
         self.forget_leaving(&connections);
+        self.report_end(&connections);
         self.retire();
     }
 
@@ -72,6 +73,7 @@ impl Peer {
             self.recount(&mut state);
         }
         connection.close(ConnError::ClosedByPeer(Errno::ConnectionReset));
+        self.report_end(std::slice::from_ref(connection));
         self.retire();
     }
 
@@ -80,7 +82,17 @@ impl Peer {
             connection.close(conn_error);
         }
         self.forget_leaving(&connections);
+        self.report_end(&connections);
         self.retire();
+    }
+
+    /// Tells the core that connections to a node of this implementation have ended.
+    fn report_end(&self, ended: &[Arc<Connection>]) {
+        if ended.iter().any(|connection| connection.same_implementation())
+            && let Some(lnet_ni) = self.ni.lnet_ni()
+        {
+            self.ni.upcalls.connections_ended(&lnet_ni, self.id.nid);
+        }
     }
 
     fn forget_leaving(&self, ended: &[Arc<Connection>]) {

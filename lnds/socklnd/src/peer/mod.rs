@@ -23,7 +23,7 @@ use crate::sync::lock;
 use lnd_common::connect_schedule::ConnectSchedule;
 use lnd_common::pending_acks::PendingAcks;
 use lnet_core::lnd::SendOutcome;
-use lnet_core::{Errno, Message, Time};
+use lnet_core::{Delivery, Errno, Message, SendFailure, Time};
 use lnet_wire::{Nid, ProcessId};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
@@ -241,11 +241,19 @@ impl Peer {
         message: Box<Message>,
     ) -> Result<SendOutcome, Box<Message>> {
         let checksum = self.ni.shared.config.enable_csum;
+        let same_implementation = connection.same_implementation();
+        if !same_implementation && message.carried_origin().is_some_and(|carried| carried.may_have_arrived) {
+            // Only a node of this implementation could tell it from the first.
+            let failure = ConnError::NotConnected(Errno::HostUnreachable).failure(BytesSent::Nothing);
+            let failure = SendFailure { delivery: Delivery::Withheld, ..failure };
+            return Ok(SendOutcome::Done(message, Err(failure)));
+        }
         let ack = self.pending_acks.take_one();
         if ack.is_some() {
             self.ni.counts.acks.add();
         }
-        let out = Outgoing::message(message, connection.version, request_ack, ack.unwrap_or(0), checksum);
+        let (version, ack_cookie) = (connection.version, ack.unwrap_or(0));
+        let out = Outgoing::message(message, version, same_implementation, request_ack, ack_cookie, checksum);
         let out = match out {
             Ok(out) => out,
             Err(message) => {

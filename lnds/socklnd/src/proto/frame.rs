@@ -2,22 +2,35 @@
 //!
 //! From version 2 on 24 bytes stand before each LNet header: kind, checksum, two cookies. A NOOP is those
 //! 24 bytes and nothing else. Version 1 has bare LNet headers.
+//!
+//! Two kinds of frame are of this implementation only, and sent only to nodes of it: a message with its origin, which stands
+//! between those 24 bytes and the LNet header, and the confirmation of a gateway.
 
 use crate::proto::hello::Version;
+use lnet_core::{CarriedOrigin, Confirmation, MessageOrigin};
 use lnet_wire::Header;
 use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
 use lnet_wire::header::{HEADER_LEN, HeaderError, LONG_HEADER_LEN};
+use std::num::NonZeroU64;
 use thiserror::Error;
 
 /// Bytes of the driver's own header.
 pub const FRAME_LEN: usize = 24;
-/// The most bytes that stand before a payload: frame and 96-byte LNet header.
-pub const MAX_HEAD_LEN: usize = FRAME_LEN + LONG_HEADER_LEN;
+/// Bytes of an origin: the node, and the message with its topmost bit set if it may have arrived.
+pub const ORIGIN_LEN: usize = 16;
+/// The most bytes that stand before a payload: frame, origin and 96-byte LNet header.
+pub const MAX_HEAD_LEN: usize = FRAME_LEN + ORIGIN_LEN + LONG_HEADER_LEN;
 /// The delivery ACK cookie of a keep-alive, which nobody asked for and nobody answers.
 pub const KEEPALIVE_COOKIE: u64 = 1;
 
 const NOOP: u32 = 0xc0;
 const LNET: u32 = 0xc1;
+const WITH_ORIGIN: u32 = 0x6c72_00c1;
+const DELIVERED: u32 = 0x6c72_00c2;
+const NOT_DELIVERED: u32 = 0x6c72_00c3;
+const DELIVERY_UNKNOWN: u32 = 0x6c72_00c4;
+
+const MAY_HAVE_ARRIVED: u64 = 1 << 63;
 
 /// What the driver itself says with a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +61,36 @@ impl Head {
             _ => head.append(&header.encode()?),
         }
         Some(head)
+    }
+
+    /// The same with its origin, for a node of this implementation. Not for version 1.
+    pub fn message_with_origin(
+        version: Version,
+        header: &Header,
+        cookies: Cookies,
+        carried: CarriedOrigin,
+    ) -> Option<Self> {
+        let mut head = Self::frame(WITH_ORIGIN, cookies);
+        let flag = if carried.may_have_arrived { MAY_HAVE_ARRIVED } else { 0 };
+        head.append(&carried.origin.node.get().to_le_bytes());
+        head.append(&(carried.origin.id.get() | flag).to_le_bytes());
+        match version {
+            Version::V1 => return None,
+            Version::V4 => head.append(&header.encode_long()),
+            _ => head.append(&header.encode()?),
+        }
+        Some(head)
+    }
+
+    /// The confirmation of the message that came with the cookie `cookies.request`, and a delivery ACK. For a node of this
+    /// implementation; not for version 1.
+    pub fn confirmation(confirmation: Confirmation, cookies: Cookies) -> Self {
+        let kind = match confirmation {
+            Confirmation::Delivered => DELIVERED,
+            Confirmation::NotDelivered => NOT_DELIVERED,
+            Confirmation::Unknown => DELIVERY_UNKNOWN,
+        };
+        Self::frame(kind, cookies)
     }
 
     /// A NOOP, little-endian, checksum 0.
@@ -92,6 +135,9 @@ pub enum FrameError {
     /// Neither NOOP nor LNet message.
     #[error("a frame of unknown kind {0:#x}")]
     UnknownKind(u32),
+    /// An origin that no node sends.
+    #[error("an invalid origin of a message")]
+    InvalidOrigin,
     /// The LNet header behind it makes no sense.
     #[error(transparent)]
     Header(#[from] HeaderError),
@@ -109,12 +155,23 @@ pub enum Incoming {
         /// 0 for none.
         checksum: u32,
     },
+    /// A confirmation of [`FRAME_LEN`] bytes.
+    Confirmation {
+        /// What it says.
+        confirmation: Confirmation,
+        /// Of which message, and a delivery ACK.
+        cookies: Cookies,
+        /// 0 for none.
+        checksum: u32,
+    },
     /// A message.
     Message {
         /// The delivery ACK that it asks for and the one that it brings.
         cookies: Cookies,
         /// 0 for none.
         checksum: u32,
+        /// Its origin, if it brings that.
+        carried: Option<CarriedOrigin>,
         /// The LNet header.
         header: Header,
         /// Bytes before the payload.
@@ -127,15 +184,15 @@ pub const fn head_len(version: Version) -> usize {
     match version {
         Version::V1 => HEADER_LEN,
         Version::V2 | Version::V3 => FRAME_LEN + HEADER_LEN,
-        Version::V4 => MAX_HEAD_LEN,
+        Version::V4 => FRAME_LEN + LONG_HEADER_LEN,
     }
 }
 
 /// Reads the head of what comes next on a connection. `order` is that of the peer's HELLO and holds for the
 /// frame; LNet headers are little-endian whoever sends them.
 pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incoming, FrameError> {
-    let (cookies, checksum, at) = match version {
-        Version::V1 => (Cookies::default(), 0, 0),
+    let (cookies, checksum, at, has_origin) = match version {
+        Version::V1 => (Cookies::default(), 0, 0, false),
         _ => {
             if bytes.len() < FRAME_LEN {
                 return Ok(Incoming::Need(FRAME_LEN));
@@ -144,12 +201,16 @@ pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incomi
             let cookies = Cookies { request: order.u64(bytes, 8), ack: order.u64(bytes, 16) };
             match order.u32(bytes, 0) {
                 NOOP => return Ok(Incoming::Noop { cookies, checksum }),
-                LNET => (cookies, checksum, FRAME_LEN),
-                other => return Err(FrameError::UnknownKind(other)),
+                LNET => (cookies, checksum, FRAME_LEN, false),
+                WITH_ORIGIN => (cookies, checksum, FRAME_LEN + ORIGIN_LEN, true),
+                kind => {
+                    let confirmation = confirmation_of(kind).ok_or(FrameError::UnknownKind(kind))?;
+                    return Ok(Incoming::Confirmation { confirmation, cookies, checksum });
+                }
             }
         }
     };
-    let len = head_len(version);
+    let len = head_len(version) + if has_origin { ORIGIN_LEN } else { 0 };
     if bytes.len() < len {
         return Ok(Incoming::Need(len));
     }
@@ -157,7 +218,27 @@ pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incomi
         Version::V4 => Header::decode_long(&array(bytes, at))?,
         _ => Header::decode(&array(bytes, at))?,
     };
-    Ok(Incoming::Message { cookies, checksum, header, len })
+    let carried = if has_origin { Some(origin(bytes).ok_or(FrameError::InvalidOrigin)?) } else { None };
+    Ok(Incoming::Message { cookies, checksum, carried, header, len })
+}
+
+const fn confirmation_of(kind: u32) -> Option<Confirmation> {
+    match kind {
+        DELIVERED => Some(Confirmation::Delivered),
+        NOT_DELIVERED => Some(Confirmation::NotDelivered),
+        DELIVERY_UNKNOWN => Some(Confirmation::Unknown),
+        _ => None,
+    }
+}
+
+/// The origin behind a frame: little-endian, as LNet headers are.
+fn origin(bytes: &[u8]) -> Option<CarriedOrigin> {
+    let node = ByteOrder::Little.u64(bytes, FRAME_LEN);
+    let id = ByteOrder::Little.u64(bytes, FRAME_LEN + 8);
+    Some(CarriedOrigin {
+        origin: MessageOrigin { node: NonZeroU64::new(node)?, id: NonZeroU64::new(id & !MAY_HAVE_ARRIVED)? },
+        may_have_arrived: id & MAY_HAVE_ARRIVED != 0,
+    })
 }
 
 #[cfg(test)]
@@ -218,7 +299,7 @@ mod tests {
             assert_eq!(head.bytes().len(), len);
             assert_eq!(
                 decode(version, LITTLE, head.bytes()).unwrap(),
-                Incoming::Message { cookies: sent, checksum: 0, header: header(), len }
+                Incoming::Message { cookies: sent, checksum: 0, carried: None, header: header(), len }
             );
             for short in 0..len {
                 match decode(version, LITTLE, &head.bytes()[..short]).unwrap() {
@@ -237,6 +318,38 @@ mod tests {
     }
 
     #[test]
+    fn origins_and_confirmations_read_back() {
+        let number = |n| NonZeroU64::new(n).unwrap();
+        let origin = MessageOrigin { node: number(0x6c73_0000_0000_0001), id: number(1 << 40 | 7) };
+        let cookies = Cookies { request: 2, ack: 3 };
+        for (version, len) in [(Version::V2, 112), (Version::V3, 112), (Version::V4, 136)] {
+            for may_have_arrived in [false, true] {
+                let carried = CarriedOrigin { origin, may_have_arrived };
+                let head = Head::message_with_origin(version, &header(), cookies, carried).unwrap();
+                assert_eq!(head.bytes().len(), len);
+                assert_eq!(
+                    decode(version, LITTLE, head.bytes()).unwrap(),
+                    Incoming::Message { cookies, checksum: 0, carried: Some(carried), header: header(), len }
+                );
+                for short in 0..len {
+                    match decode(version, LITTLE, &head.bytes()[..short]).unwrap() {
+                        Incoming::Need(n) => assert!(n > short && n <= len),
+                        other => panic!("{other:?} of {short} bytes"),
+                    }
+                }
+                let mut invalid = head.bytes().to_vec();
+                invalid[24..32].fill(0);
+                assert_eq!(decode(version, LITTLE, &invalid), Err(FrameError::InvalidOrigin));
+            }
+        }
+        for confirmation in [Confirmation::Delivered, Confirmation::NotDelivered, Confirmation::Unknown] {
+            let head = Head::confirmation(confirmation, cookies);
+            let want = Incoming::Confirmation { confirmation, cookies, checksum: 0 };
+            assert_eq!((head.bytes().len(), decode(Version::V3, LITTLE, head.bytes())), (24, Ok(want)));
+        }
+    }
+
+    #[test]
     fn the_frame_follows_the_peers_order_and_the_lnet_header_does_not() {
         let mut head = Head::message(Version::V3, &header(), Cookies { request: 5, ack: 6 }).unwrap();
         head.set_checksum(0x0102_0304);
@@ -249,6 +362,7 @@ mod tests {
             Incoming::Message {
                 cookies: Cookies { request: 5, ack: 6 },
                 checksum: 0x0102_0304,
+                carried: None,
                 header: header(),
                 len: 96
             }

@@ -4,9 +4,10 @@ use super::Node;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, Progress, RxAction, SendOutcome, Upcalls};
 use lnet_core::message::TakenCredits;
 use lnet_core::topology::Ni;
-use lnet_core::{Cause, Clock, Errno, Message, SendFailure};
+use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin, Provenance, SendFailure};
 use lnet_wire::{Header, NetType, Nid};
 use socklnd::{Socklnd, SocklndConfig};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,6 +100,10 @@ impl<H: Hooks> LndNi for ForwardingNi<H> {
         self.ni.abort_tx(peer, cause);
     }
 
+    fn confirm(&self, to: Nid, hop: MessageOrigin, confirmation: Confirmation) {
+        self.ni.confirm(to, hop, confirmation);
+    }
+
     fn shutdown(&self) {
         self.hooks.ended();
         self.ni.shutdown();
@@ -111,9 +116,10 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
         ni: &Arc<Ni>,
         from: Nid,
         header: &Header,
+        provenance: &Provenance,
         defer: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
-        self.upcalls.receive(ni, from, header, defer)
+        self.upcalls.receive(ni, from, header, provenance, defer)
     }
 
     fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
@@ -140,6 +146,14 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
 
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
         self.hooks.path_is_responsive(&*self.upcalls, ni, peer);
+    }
+
+    fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
+        self.upcalls.confirmed(from, id, confirmation);
+    }
+
+    fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {
+        self.upcalls.connections_ended(ni, peer);
     }
 
     fn release_credits(&self, credits: Vec<TakenCredits>) {

@@ -112,8 +112,10 @@ impl Connection {
             State::Head | State::Over => (None, None),
         };
         let message_id = pending.as_ref().and_then(|pending| pending.message_id);
+        let is_kept = pending.as_ref().is_some_and(|pending| pending.kept);
         let length = pending.map_or(0, |pending| pending.length);
         let may_be_resent = match &state {
+            _ if !is_kept => false,
             Some(ParkedState::Matched(_)) => self.ni.may_be_resent(),
             _ => !self.ni.is_ending(),
         };

@@ -21,8 +21,8 @@ use crate::scheduler::Pollable;
 use crate::socket_io::{self, Vecs};
 use crate::sync::lock;
 use lnd_common::message_id::MessageId;
-use lnet_core::Errno;
 use lnet_core::lnd::{DeferredRx, RxAction, Violation};
+use lnet_core::{CarriedOrigin, Confirmation, Errno, Provenance};
 use lnet_log::LogClass;
 use lnet_wire::{Body, Header};
 use state::{Next, Payload, Pending, ReceiveSide, RxEnd, State, Storing};
@@ -121,7 +121,13 @@ impl Connection {
             Ok(Incoming::Need(_)) if *drained => Ok(Flow::Pause),
             Ok(Incoming::Need(_)) => self.read(side, drained),
             Ok(Incoming::Noop { cookies, checksum }) => self.on_noop(side, cookies, checksum),
-            Ok(Incoming::Message { cookies, checksum, header, len }) => {
+            Ok(Incoming::Confirmation { confirmation, cookies, checksum }) => {
+                self.on_confirmation(side, confirmation, cookies, checksum)
+            }
+            Ok(Incoming::Message { carried: Some(_), .. }) if !self.same_implementation() => {
+                Err(RxEnd::ProtocolViolation("a message with an origin".into()))
+            }
+            Ok(Incoming::Message { cookies, checksum, carried, header, len }) => {
                 match self.check_duplicate(side, cookies.request) {
                     Dedup::Busy => {
                         self.scheduler.schedule(Arc::clone(self));
@@ -132,8 +138,9 @@ impl Connection {
                         cookies.request
                     ))),
                     dedup => {
-                        let pending = self.take_head(side, cookies, checksum, &header, len, &dedup);
-                        self.on_message(side, cookies, header, pending, dedup)
+                        let mut pending = self.take_head(side, cookies, checksum, &header, len, &dedup);
+                        pending.kept = carried.is_none() && header.dest_nid.net() == self.lnet_ni.nid().net();
+                        self.on_message(side, cookies, header, pending, carried, dedup)
                     }
                 }
             }
@@ -146,13 +153,25 @@ impl Connection {
         cookies: Cookies,
         checksum: u32,
     ) -> Result<Flow, RxEnd> {
-        let bytes = side.buffer.bytes().get(..FRAME_LEN).unwrap_or_default();
-        if checksum != 0 && head_checksum(bytes).value() != checksum {
-            return Err(RxEnd::ProtocolViolation("a NOOP with a wrong checksum".into()));
-        }
-        side.buffer.consume(FRAME_LEN);
-        side.heads += 1;
+        take_frame(side, checksum)?;
         self.acknowledge(AcksIn::by_noop(self.version, cookies), false)?;
+        Ok(Flow::Continue)
+    }
+
+    fn on_confirmation(
+        self: &Arc<Self>,
+        side: &mut ReceiveSide,
+        confirmation: Confirmation,
+        cookies: Cookies,
+        checksum: u32,
+    ) -> Result<Flow, RxEnd> {
+        take_frame(side, checksum)?;
+        let id = MessageId::of(cookies.request).filter(|_| self.same_implementation());
+        let Some(id) = id else {
+            return Err(RxEnd::ProtocolViolation("a confirmation that nobody asked for".into()));
+        };
+        self.acknowledge(AcksIn::by_message(self.version, cookies), false)?;
+        self.ni.upcalls.confirmed(self.identity.id.nid, id.first(), confirmation);
         Ok(Flow::Continue)
     }
 
@@ -173,9 +192,11 @@ impl Connection {
             ack: Some(cookies.request).filter(|cookie| *cookie != 0),
             answered: !matches!(header.body, Body::Put { ack: None, .. }),
             message_id: message_id.filter(|_| !matches!(dedup, Dedup::Duplicate)),
+            kept: true,
             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
         };
         side.buffer.consume(len);
+        side.head_len = len;
         side.heads += 1;
         pending
     }
@@ -187,6 +208,7 @@ impl Connection {
         cookies: Cookies,
         header: Header,
         pending: Pending,
+        carried: Option<CarriedOrigin>,
         dedup: Dedup,
     ) -> Result<Flow, RxEnd> {
         let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
@@ -215,7 +237,7 @@ impl Connection {
                     }
                 }
             }
-            (_, Ok(())) => self.ask_core(side, header, pending),
+            (_, Ok(())) => self.ask_core(side, header, carried, pending),
         }
     }
 
@@ -224,13 +246,17 @@ impl Connection {
         self: &Arc<Self>,
         side: &mut ReceiveSide,
         mut header: Header,
+        carried: Option<CarriedOrigin>,
         pending: Pending,
     ) -> Result<Flow, RxEnd> {
         self.identity.relabel(&mut header);
+        let hop = pending.message_id.and_then(|id| self.origin(id.first()));
+        let provenance = Provenance { hop, carried };
         let deferred = OnceCell::new();
         let defer =
             || Arc::clone(deferred.get_or_init(|| Deferred::new(&self.ni, self))) as Arc<dyn DeferredRx>;
-        let action = self.ni.upcalls.receive(&self.lnet_ni, self.identity.id.nid, &header, &defer);
+        let action =
+            self.ni.upcalls.receive(&self.lnet_ni, self.identity.id.nid, &header, &provenance, &defer);
         match (action, deferred.into_inner()) {
             (RxAction::Defer, Some(deferred)) => Ok(self.defer(side, deferred, pending)),
             (action, _) => self.begin(side, action, pending),
@@ -391,6 +417,17 @@ impl Connection {
             }
         }
     }
+}
+
+/// Takes a frame without a message out of the buffer.
+fn take_frame(side: &mut ReceiveSide, checksum: u32) -> Result<(), RxEnd> {
+    let bytes = side.buffer.bytes().get(..FRAME_LEN).unwrap_or_default();
+    if checksum != 0 && head_checksum(bytes).value() != checksum {
+        return Err(RxEnd::ProtocolViolation("a NOOP with a wrong checksum".into()));
+    }
+    side.buffer.consume(FRAME_LEN);
+    side.heads += 1;
+    Ok(())
 }
 
 /// The checksum of a head with its checksum field as 0.

@@ -15,8 +15,8 @@ use std::sync::atomic::AtomicU64;
 #[derive(Debug)]
 pub(crate) struct ReceiveSide {
     pub(super) buffer: ReadAhead,
-    /// The length of a message's head.
-    head_len: usize,
+    /// The length of the last message's head.
+    pub(super) head_len: usize,
     /// The last payload was large: the next probably is, too.
     pub(super) is_bulk: bool,
     pub(super) state: State,
@@ -88,6 +88,9 @@ pub(super) struct Pending {
     pub(super) ack: Option<u64>,
     /// The same if it comes from a node of this implementation and is not a duplicate, until it has arrived.
     pub(super) message_id: Option<MessageId>,
+    /// Whether it is kept until it is sent again, if it has arrived in part. What comes through gateways may come by another
+    /// way.
+    pub(super) kept: bool,
     /// Something is likely to go the other way soon: its answer, or the next of those that it answers.
     pub(super) answered: bool,
     /// The checksum that it must have, and that of its head.
@@ -217,8 +220,14 @@ mod tests {
     use super::*;
 
     fn payload(wanted: usize, got: usize, surplus: usize, delivered: bool) -> State {
-        let pending =
-            Pending { length: wanted + surplus, ack: None, message_id: None, answered: false, check: None };
+        let pending = Pending {
+            length: wanted + surplus,
+            ack: None,
+            message_id: None,
+            kept: true,
+            answered: false,
+            check: None,
+        };
         State::Payload(Payload { message: None, wanted, got, surplus, delivered, pending })
     }
 

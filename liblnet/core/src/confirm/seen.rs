@@ -1,0 +1,101 @@
+//! The messages of one node that have arrived: a set of numbers of which most are near others.
+
+use crate::environment::time::Time;
+use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+/// Runs of 64 numbers that are remembered. Beyond them the oldest are forgotten.
+const MOST: usize = 1 << 16;
+/// How long they are remembered. Nothing is sent again after so long a time.
+pub(super) const REMEMBERED: Duration = Duration::from_secs(300);
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// One bit for each number of a run.
+    runs: HashMap<u64, u64, foldhash::fast::RandomState>,
+    /// When each run was entered, the oldest first.
+    entered: VecDeque<(Time, u64)>,
+}
+
+impl Seen {
+    /// Adds a number.
+    pub(super) fn insert(&mut self, id: NonZeroU64, now: Time) {
+        let (run, bit) = place(id);
+        let bits = self.runs.entry(run).or_insert_with(|| {
+            self.entered.push_back((now, run));
+            0
+        });
+        *bits |= bit;
+        if self.entered.len() > MOST
+            && let Some((_, oldest)) = self.entered.pop_front()
+        {
+            self.runs.remove(&oldest);
+        }
+    }
+
+    pub(super) fn contains(&self, id: NonZeroU64) -> bool {
+        let (run, bit) = place(id);
+        self.runs.get(&run).is_some_and(|bits| bits & bit != 0)
+    }
+
+    /// Forgets what is old.
+    pub(super) fn expire(&mut self, now: Time) {
+        while let Some((_, run)) = self.entered.pop_front_if(|(at, _)| now.since(*at) >= REMEMBERED) {
+            self.runs.remove(&run);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entered.is_empty()
+    }
+}
+
+/// The run of a number, and its bit there.
+const fn place(id: NonZeroU64) -> (u64, u64) {
+    (id.get() / 64, 1 << (id.get() % 64))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    fn at(seconds: u64) -> Time {
+        Time(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn numbers_are_forgotten_after_their_time_or_when_there_are_too_many() {
+        let id = |n: u64| NonZeroU64::new(n).unwrap();
+        let mut seen = Seen::default();
+        seen.insert(id(5), at(0));
+        seen.insert(id(500), at(200));
+        seen.expire(at(299));
+        assert!(seen.contains(id(5)) && seen.contains(id(500)));
+        seen.expire(at(300));
+        assert!(!seen.contains(id(5)) && seen.contains(id(500)));
+        for n in 0..MOST as u64 {
+            seen.insert(id(1000 + 64 * n), at(300));
+        }
+        assert!(!seen.contains(id(500)) && seen.contains(id(1000)));
+        seen.expire(at(600));
+        assert!(seen.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn exactly_the_inserted_numbers_are_contained(ids in prop::collection::vec(1_u64..2000, 0..200)) {
+            let mut seen = Seen::default();
+            for id in &ids {
+                seen.insert(NonZeroU64::new(*id).unwrap(), at(0));
+            }
+            let want: HashSet<u64> = ids.into_iter().collect();
+            for id in 1..2000 {
+                prop_assert_eq!(seen.contains(NonZeroU64::new(id).unwrap()), want.contains(&id));
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Messages that gateways confirm, and copies of messages that come by several gateways (see `crate::confirm`).
+
+use super::Core;
+use crate::confirm::{Arrived, Due, Recovered, WaitingCopy};
+use crate::environment::time::Time;
+use crate::health::{Cause, Delivery, SendFailure};
+use crate::model::lnd::{DeferredRx, RxAction};
+use crate::model::message::Message;
+use crate::model::{Confirmation, Ni, PreviousHop};
+use lnet_wire::{Errno, Nid};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+/// The sender, or a gateway before another.
+impl Core {
+    /// Keeps a message that its gateway has until that confirms it. It comes back, with its result, if that is known.
+    pub(super) fn await_confirmation(
+        &self,
+        message: Box<Message>,
+    ) -> Option<(Box<Message>, Result<(), SendFailure>)> {
+        let Some(id) = message.message_id else { return Some((message, Ok(()))) };
+        let epoch = message.connection_epoch;
+        let peer_ni = message.peer_ni.clone();
+        match self.unconfirmed.keep(id, message, self.env.now()) {
+            Ok(true) => self.health.wake(),
+            Ok(false) => {}
+            Err((mut message, confirmation)) => {
+                let result = settle(&mut message, confirmation);
+                return Some((message, result));
+            }
+        }
+        // The connection, or the node, may have ended just before.
+        let failure = if self.is_ending() {
+            Errno::Shutdown.into()
+        } else if peer_ni.is_some_and(|peer_ni| peer_ni.connection_epoch() != epoch) {
+            CONNECTION_ENDED
+        } else {
+            return None;
+        };
+        let taken = self.unconfirmed.take(|message| message.message_id == Some(id));
+        taken.into_iter().next().map(|message| (message, Err(failure)))
+    }
+
+    /// A gateway has confirmed a message.
+    pub(super) fn take_confirmation(&self, id: NonZeroU64, confirmation: Confirmation) {
+        if let Some(mut message) = self.unconfirmed.confirmed(id, confirmation) {
+            let result = settle(&mut message, confirmation);
+            self.end(message, result);
+        }
+    }
+
+    /// Nothing more will come on the connections of this path, or it is unresponsive: what was not confirmed is sent
+    /// again.
+    pub(super) fn lose_confirmations(&self, ni: &Ni, gateway: Nid) {
+        let went_there = |message: &Message| {
+            message.next_hop.nid == gateway && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
+        };
+        for message in self.unconfirmed.take(went_there) {
+            self.end(message, Err(CONNECTION_ENDED));
+        }
+    }
+
+    /// Ends all messages that are not confirmed: the node shuts down.
+    pub(super) fn end_unconfirmed(&self) {
+        for message in self.unconfirmed.take(|_| true) {
+            self.end(message, Err(Errno::Shutdown.into()));
+        }
+    }
+
+    /// Ends the messages that have waited for a confirmation until their deadline, and pings gateways that owe one for long;
+    /// returns when to call this again.
+    pub(super) fn poll_unconfirmed(&self, now: Time) -> Option<Time> {
+        let is_over = |message: &Message| {
+            message.deadline <= now
+                || message.is_answered()
+                || message.md.as_ref().is_some_and(|md| md.is_aborted())
+        };
+        let Due { ended, pings, old_pings, next } = self.unconfirmed.poll(now, is_over);
+        for mut message in ended {
+            message.awaits_confirmation = false;
+            let result = match (message.is_answered(), message.deadline <= now) {
+                (true, _) => Ok(()),
+                (false, true) => Err(returned(Errno::TimedOut, Cause::RemoteTimeout)),
+                (false, false) => Err(Errno::Cancelled.into()),
+            };
+            self.end(message, result);
+        }
+        let previous = pings.iter().filter_map(|(_, ping)| *ping).chain(old_pings);
+        for ping in previous {
+            // It may have been unlinked already.
+            let _ = self.md_unlink(ping);
+        }
+        for (path @ (local, gateway), _) in pings {
+            if let Ok(ping) = self.send_recovery_ping(local, gateway) {
+                self.unconfirmed.pinged(path, ping);
+            }
+        }
+        next
+    }
+}
+
+/// A gateway.
+impl Core {
+    /// Says to the node before this one what has become of a message.
+    pub(super) fn confirm_to(&self, previous: PreviousHop, confirmation: Confirmation) {
+        let PreviousHop { ni, from, name } = previous;
+        if let Some(lnd) = ni.lnd() {
+            lnd.confirm(from, name, confirmation);
+        }
+    }
+
+    /// The end of a message that this node was to forward: the node before it is told.
+    pub(super) fn confirm_forwarded(&self, message: &mut Message, is_delivered: bool) {
+        if let Some(previous) = message.previous_hop.take() {
+            let confirmation = match (is_delivered, message.may_have_arrived) {
+                (true, _) => Confirmation::Delivered,
+                (false, true) => Confirmation::Unknown,
+                (false, false) => Confirmation::NotDelivered,
+            };
+            self.confirm_to(*previous, confirmation);
+        }
+    }
+}
+
+/// The destination.
+impl Core {
+    /// The message, unless it is a copy of one that has arrived or is arriving.
+    pub(super) fn unless_duplicate(
+        &self,
+        mut message: Box<Message>,
+        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> Result<Box<Message>, RxAction> {
+        let Some(origin) = message.arrives_as else { return Ok(message) };
+        let copy_from = message.next_hop.nid;
+        match self.origins.arrives(origin, message, hold) {
+            Arrived::First(message) => Ok(message),
+            Arrived::Duplicate(mut copy) => {
+                copy.arrives_as = None;
+                self.forget(copy);
+                Err(RxAction::Discard)
+            }
+            Arrived::Waits { first: (ni, from), earlier } => {
+                if let Some(earlier) = earlier {
+                    self.drop_copy(earlier);
+                }
+                // The sender has given up the gateway that the first one is coming from.
+                if from != copy_from
+                    && let Some(lnd) = ni.as_ref().and_then(|ni| ni.lnd())
+                {
+                    lnd.abort_tx(Some(from), Cause::NetworkTimeout);
+                }
+                Err(RxAction::Defer)
+            }
+            Arrived::Resumes { partial, copy } => {
+                message = self.in_place_of(partial, copy);
+                Err(RxAction::Deliver(message))
+            }
+        }
+    }
+
+    /// A message with an origin has arrived, or is dropped.
+    pub(super) fn note_arrival(&self, message: &mut Message) {
+        let Some(origin) = message.arrives_as.take() else { return };
+        if let Some(copy) = self.origins.arrived(origin, self.env.now()) {
+            self.drop_copy(copy);
+        }
+    }
+
+    fn drop_copy(&self, copy: WaitingCopy) {
+        let WaitingCopy { mut message, hold } = copy;
+        message.arrives_as = None;
+        self.forget(message);
+        hold.resume(RxAction::Discard);
+    }
+
+    /// The payload of a message with an origin has ended early: the message waits for a copy, and goes on with that.
+    pub(super) fn keep_partial(&self, mut message: Box<Message>) -> Option<Box<Message>> {
+        let Some(origin) = message.arrives_as else { return Some(message) };
+        if message.md.is_none() || self.is_ending() {
+            message.arrives_as = None;
+            if let Some(copy) = self.origins.lost(origin) {
+                self.deliver_copy(copy);
+            }
+            return Some(message);
+        }
+        let until = self.deadline_from_now();
+        match self.origins.broke_off(origin, message, until) {
+            Some(Recovered { partial, copy: WaitingCopy { message, hold } }) => {
+                let message = self.in_place_of(partial, message);
+                hold.resume(RxAction::Deliver(message));
+            }
+            None => self.health.wake(),
+        }
+        None
+    }
+
+    /// A copy that has waited is the first to arrive.
+    fn deliver_copy(&self, copy: WaitingCopy) {
+        let WaitingCopy { message, hold } = copy;
+        match self.deliver(message, &|| Arc::clone(&hold)) {
+            RxAction::Defer => {}
+            action => hold.resume(action),
+        }
+    }
+
+    /// Ends the messages of which a part has arrived, and no copy in time; returns when to call this again.
+    pub(super) fn poll_origins(&self, now: Time) -> Option<Time> {
+        let is_given_up = |message: &Message| message.md.as_ref().is_some_and(|md| md.is_aborted());
+        let (over, next) = self.origins.expire(now, is_given_up);
+        self.end_partial(over);
+        next
+    }
+
+    /// Ends the messages that have arrived in part on this interface.
+    pub(super) fn end_partial_of(&self, ni: &Arc<Ni>) {
+        let came_by = |message: &Message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
+        self.end_partial(self.origins.take_partial(came_by));
+    }
+
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
+    fn end_partial(&self, messages: Vec<Box<Message>>) {
+        for mut message in messages {
+            message.arrives_as = None;
+            self.finish_received(message, Err(Errno::Io));
+        }
+    }
+
+    /// The copy, with the memory and the event of the message that has arrived in part.
+    fn in_place_of(&self, mut partial: Box<Message>, mut copy: Box<Message>) -> Box<Message> {
+        copy.md = partial.md.take();
+        copy.event = partial.event.take();
+        copy.offset = partial.offset;
+        copy.length = partial.length;
+        partial.arrives_as = None;
+        self.forget(partial);
+        copy
+    }
+}
+
+const CONNECTION_ENDED: SendFailure = SendFailure {
+    errno: Errno::ConnectionReset,
+    cause: Cause::RemoteError,
+    delivery: Delivery::Deduplicated,
+};
+
+const fn returned(errno: Errno, cause: Cause) -> SendFailure {
+    SendFailure { errno, cause, delivery: Delivery::Returned }
+}
+
+/// What a confirmation means for the message.
+fn settle(message: &mut Message, confirmation: Confirmation) -> Result<(), SendFailure> {
+    message.awaits_confirmation = false;
+    message.may_have_arrived |= confirmation == Confirmation::Unknown;
+    match confirmation {
+        Confirmation::Delivered => Ok(()),
+        Confirmation::NotDelivered | Confirmation::Unknown => {
+            Err(returned(Errno::HostUnreachable, Cause::RemoteTimeout))
+        }
+    }
+}

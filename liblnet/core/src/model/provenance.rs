@@ -1,0 +1,63 @@
+//! Where a message comes from that gateways forward, and what they say of it.
+
+use crate::model::Ni;
+use lnet_wire::Nid;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+/// A message as all nodes that it passes know it, whatever way it takes: named by the driver of the node that sent it first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessageOrigin {
+    /// The node that sent it first, in one incarnation.
+    pub node: NonZeroU64,
+    /// The message among those of the node.
+    pub id: NonZeroU64,
+}
+
+/// The origin that a message brings which a gateway forwards, or which is sent over another gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarriedOrigin {
+    /// Of which message.
+    pub origin: MessageOrigin,
+    /// Whether the destination may have the message already.
+    pub may_have_arrived: bool,
+}
+
+/// What a driver knows of a message that arrives, besides its header. Empty for a message of another implementation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Provenance {
+    /// As the node names it that has sent it here: for [`super::lnd::LndNi::confirm`].
+    pub hop: Option<MessageOrigin>,
+    /// Of a forwarded message, or one that has been sent before: its origin. The origin of any other is `hop`.
+    pub carried: Option<CarriedOrigin>,
+}
+
+/// What a gateway says of a message that it was to forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// The node behind it has the message.
+    Delivered,
+    /// The gateway could not forward it; nothing of it has left.
+    NotDelivered,
+    /// The gateway could not forward it; the destination may have it nevertheless.
+    Unknown,
+}
+
+impl Provenance {
+    /// The origin of a message that is forwarded, and whether the destination may have it already.
+    pub(crate) fn origin(&self) -> Option<CarriedOrigin> {
+        let first = |origin| CarriedOrigin { origin, may_have_arrived: false };
+        self.carried.or(self.hop.map(first))
+    }
+}
+
+/// The node that a forwarded message came from, which waits for its confirmation.
+#[derive(Debug)]
+pub(crate) struct PreviousHop {
+    /// The interface that it came by.
+    pub(crate) ni: Arc<Ni>,
+    /// The NID that it came from.
+    pub(crate) from: Nid,
+    /// The message as that node names it.
+    pub(crate) name: MessageOrigin,
+}

@@ -1,0 +1,394 @@
+//! Exactly-once delivery through gateways of this library: who keeps a message for how long, and which copies are dropped.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::lnd::{RxAction, Upcalls};
+use lnet_core::topology::Route;
+use lnet_core::{
+    CarriedOrigin, Cause, Confirmation, Delivery, Errno, EventKind, MdOptions, Message, MessageOrigin,
+    Provenance, SendFailure,
+};
+use lnet_wire::{Body, Header, Nid, WireHandle};
+use std::num::NonZeroU64;
+use std::time::Duration;
+use support::{FakeDriver, OnSend, Rig, THIS_NODE, header_from, on_net, put_body, tcp};
+
+const SENT: (EventKind, Result<(), Errno>, bool) = (EventKind::Send, Ok(()), true);
+/// A connection broke while the message was on it.
+const BROKEN: SendFailure =
+    SendFailure { errno: Errno::Io, cause: Cause::RemoteError, delivery: Delivery::Deduplicated };
+
+fn far(address: u32) -> Nid {
+    on_net(1, address)
+}
+
+fn number(id: u64) -> NonZeroU64 {
+    NonZeroU64::new(id).unwrap()
+}
+
+/// A node that keeps what it sends, with routes to `tcp1` over these gateways of this library.
+fn sender(gateways: &[u32]) -> Rig {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).build();
+    for gateway in gateways {
+        let route = Route {
+            net: far(1).net(),
+            gateway: tcp(*gateway),
+            hops: None,
+            priority: 0,
+            health_sensitivity: 1,
+        };
+        rig.core.add_route(route).unwrap();
+    }
+    rig
+}
+
+/// The first hop, the id and the origin of what the node has to send.
+fn sent(rig: &Rig) -> Vec<(Nid, u64, Option<CarriedOrigin>)> {
+    rig.driver.ni(0).map_kept(|message: &Message| {
+        let id = message.message_id().map_or(0, NonZeroU64::get);
+        (message.next_hop().nid, id, message.carried_origin())
+    })
+}
+
+fn copy_of(id: u64) -> Option<CarriedOrigin> {
+    let origin = MessageOrigin { node: THIS_NODE, id: number(id) };
+    Some(CarriedOrigin { origin, may_have_arrived: true })
+}
+
+fn confirm(rig: &Rig, gateway: u32, id: u64, confirmation: Confirmation) {
+    rig.driver.ni(0).confirmed(tcp(gateway), number(id), confirmation);
+}
+
+#[test]
+fn a_message_counts_as_sent_when_its_gateway_has_confirmed_it() {
+    let rig = sender(&[9]);
+    rig.put(rig.bind(1), far(5));
+    assert_eq!(sent(&rig), [(tcp(9), 1, None)]);
+    rig.driver.finish();
+    assert_eq!((rig.take_events(), rig.messages()), (vec![], 1));
+    confirm(&rig, 9, 1, Confirmation::Delivered);
+    assert_eq!((rig.take_events(), rig.messages()), (vec![SENT], 0));
+    // To a neighbour the delivery ACK is enough.
+    rig.put(rig.bind(1), tcp(5));
+    rig.driver.finish();
+    assert_eq!(rig.take_events(), [SENT]);
+}
+
+#[test]
+fn a_confirmation_may_come_before_the_delivery_ack() {
+    let rig = sender(&[9]);
+    rig.put(rig.bind(1), far(5));
+    confirm(&rig, 9, 1, Confirmation::Delivered);
+    assert_eq!(rig.take_events(), []);
+    rig.driver.finish();
+    assert_eq!((rig.take_events(), rig.messages()), (vec![SENT], 0));
+}
+
+#[test]
+fn what_a_gateway_has_taken_along_is_sent_over_another_as_a_copy() {
+    type Loss = fn(&Rig, u32);
+    let losses: [(&str, Loss); 4] = [
+        ("its connection ends with the message on it", |rig, _| {
+            rig.driver.ni(0).finish(Err(BROKEN));
+        }),
+        ("its connection ends later", |rig, gateway| {
+            rig.driver.finish();
+            rig.driver.ni(0).connections_ended(tcp(gateway));
+        }),
+        ("its connection ends just before the delivery ACK is looked at", |rig, gateway| {
+            rig.driver.ni(0).connections_ended(tcp(gateway));
+            rig.driver.finish();
+        }),
+        ("it becomes unresponsive", |rig, gateway| {
+            rig.driver.finish();
+            rig.core.path_is_unresponsive(rig.ni(), tcp(gateway));
+        }),
+    ];
+    for (what, lose) in losses {
+        let rig = sender(&[8, 9]);
+        rig.put(rig.bind(1), far(5));
+        let first = sent(&rig)[0].0;
+        lose(&rig, if first == tcp(8) { 8 } else { 9 });
+        let second = if first == tcp(8) { 9 } else { 8 };
+        assert_eq!(sent(&rig), [(tcp(second), 2, copy_of(1))], "{what}");
+        rig.driver.finish();
+        assert_eq!(rig.take_events(), [], "{what}");
+        // Of the first one.
+        confirm(&rig, second, 1, Confirmation::Delivered);
+        assert_eq!(rig.take_events(), [], "{what}");
+        confirm(&rig, second, 2, Confirmation::Delivered);
+        assert_eq!((rig.take_events(), rig.messages()), (vec![SENT], 0), "{what}");
+    }
+}
+
+#[test]
+fn what_gateways_return_is_sent_over_others_and_fails_when_the_retries_are_spent() {
+    let rig = sender(&[8, 9]);
+    rig.put(rig.bind(1), far(5));
+    let first = sent(&rig)[0].0;
+    rig.driver.finish();
+    confirm(&rig, 8, 1, Confirmation::NotDelivered);
+    let [(second, 2, Some(carried))] = sent(&rig)[..] else { panic!("{:?}", sent(&rig)) };
+    assert!(second != first && !carried.may_have_arrived);
+    rig.driver.finish();
+    confirm(&rig, 9, 2, Confirmation::Unknown);
+    for id in 3..10 {
+        rig.clock.advance(Duration::from_secs(2));
+        rig.core.run_monitor();
+        let events = rig.take_events();
+        if !events.is_empty() {
+            assert_eq!(events, [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
+            assert_eq!(rig.messages(), 0);
+            return;
+        }
+        assert_eq!(
+            sent(&rig).iter().map(|(_, id, carried)| (*id, *carried)).collect::<Vec<_>>(),
+            [(id, copy_of(1))]
+        );
+        rig.driver.finish();
+        confirm(&rig, 9, id, Confirmation::NotDelivered);
+    }
+    panic!("it is tried again and again");
+}
+
+#[test]
+fn a_gateway_that_owes_a_confirmation_is_pinged_and_the_message_ends_at_its_deadline() {
+    let rig = sender(&[9]);
+    rig.put(rig.bind(1), far(5));
+    rig.driver.finish();
+    rig.core.run_monitor();
+    rig.clock.advance(Duration::from_secs(1));
+    rig.core.run_monitor();
+    let is_ping = |message: &Message| {
+        (message.next_hop().nid, matches!(message.header().body, Body::Get { portal: 0, .. }))
+    };
+    assert_eq!(rig.driver.ni(0).map_kept(is_ping), [(tcp(9), true)]);
+    for _ in 0..200 {
+        rig.driver.finish();
+        rig.clock.advance(Duration::from_secs(1));
+        rig.core.run_monitor();
+    }
+    rig.driver.finish();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::TimedOut), true)]);
+}
+
+#[test]
+fn messages_without_a_confirmation_end_when_their_md_is_unlinked_and_with_the_node() {
+    let rig = sender(&[9]);
+    let md = rig.bind(1);
+    rig.put(md, far(5));
+    rig.driver.finish();
+    rig.core.run_monitor();
+    let _ = rig.core.md_unlink(md);
+    rig.clock.advance(Duration::from_secs(1));
+    rig.core.run_monitor();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::Cancelled), true)]);
+    rig.put(rig.bind(1), far(5));
+    rig.driver.finish();
+    rig.core.shutdown();
+    assert_eq!(rig.messages(), 0);
+}
+
+// ---- a gateway ----
+
+/// A router between `tcp` and `tcp1` that keeps what it sends.
+fn router() -> Rig {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).nids([tcp(1), far(1)]).build();
+    rig.core.change_router(|router| router.switched(true)).unwrap();
+    rig
+}
+
+const HOP: MessageOrigin = MessageOrigin { node: NonZeroU64::MIN, id: NonZeroU64::MIN };
+
+fn put_for(destination: Nid) -> Header {
+    Header { dest_nid: destination, ..header_from(tcp(2), put_body(None), 0) }
+}
+
+/// It comes to the router from `tcp(2)`.
+fn passes(rig: &Rig, destination: Nid, carried: Option<CarriedOrigin>) {
+    let provenance = Provenance { hop: Some(HOP), carried };
+    match rig.arrives_as(tcp(2), &put_for(destination), &provenance) {
+        RxAction::Deliver(message) => rig.core.received(message, Ok(())),
+        RxAction::Discard => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_gateway_confirms_a_message_when_the_next_node_has_it() {
+    let carried =
+        CarriedOrigin { origin: MessageOrigin { node: number(7), id: number(70) }, may_have_arrived: true };
+    let first = CarriedOrigin { origin: HOP, may_have_arrived: false };
+    for (brought, sent_with) in [(None, first), (Some(carried), carried)] {
+        let rig = router();
+        passes(&rig, far(5), brought);
+        let origins = rig.driver.ni(1).map_kept(Message::carried_origin);
+        assert_eq!(origins, [Some(sent_with)]);
+        assert_eq!(rig.driver.ni(0).confirmations(), []);
+        rig.driver.finish();
+        assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::Delivered)]);
+        assert_eq!(rig.messages(), 0);
+    }
+}
+
+#[test]
+fn a_gateway_returns_what_it_cannot_forward() {
+    let not_sent = SendFailure { errno: Errno::Io, cause: Cause::LocalError, delivery: Delivery::NotSent };
+    let unknown = SendFailure { errno: Errno::Io, cause: Cause::RemoteError, delivery: Delivery::Unknown };
+    for (failure, confirmation) in [(not_sent, Confirmation::NotDelivered), (unknown, Confirmation::Unknown)]
+    {
+        let rig = router();
+        passes(&rig, far(5), None);
+        rig.driver.ni(1).finish(Err(failure));
+        assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, confirmation)]);
+        assert_eq!(rig.messages(), 0);
+    }
+    let rig = router();
+    passes(&rig, on_net(7, 5), None);
+    assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::NotDelivered)]);
+    rig.core.change_router(|router| router.switched(false)).unwrap();
+    passes(&rig, far(5), None);
+    assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::NotDelivered)]);
+}
+
+#[test]
+fn a_gateway_before_another_keeps_its_buffer_until_that_has_confirmed() {
+    let rig = router();
+    let behind = on_net(2, 5);
+    let route = Route { net: behind.net(), gateway: far(9), hops: None, priority: 0, health_sensitivity: 1 };
+    rig.core.add_route(route).unwrap();
+    passes(&rig, behind, None);
+    rig.driver.finish();
+    assert_eq!((rig.driver.ni(0).confirmations(), rig.messages()), (vec![], 1));
+    rig.driver.ni(1).connections_ended(far(9));
+    rig.clock.advance(Duration::from_secs(1));
+    rig.core.run_monitor();
+    let again = rig.driver.ni(1).map_kept(|message| (message.next_hop().nid, message.carried_origin()));
+    let copy = CarriedOrigin { origin: HOP, may_have_arrived: true };
+    assert_eq!(again, [(far(9), Some(copy))]);
+    rig.driver.finish();
+    rig.driver.ni(1).confirmed(far(9), number(2), Confirmation::Delivered);
+    assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::Delivered)]);
+    assert_eq!(rig.messages(), 0);
+}
+
+// ---- the destination ----
+
+/// A PUT of a node behind gateways comes by this one.
+fn comes_by(rig: &Rig, gateway: u32) -> RxAction {
+    let header = Header { src_nid: far(7), ..header_from(far(7), put_body(None), 4) };
+    let origin = MessageOrigin { node: number(7), id: number(70) };
+    let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
+    rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })
+}
+
+fn destination() -> Rig {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
+    rig.attach(-1, MdOptions::OP_PUT.0);
+    rig
+}
+
+fn delivered(action: RxAction) -> Box<Message> {
+    let RxAction::Deliver(message) = action else { panic!("{action:?}") };
+    message
+}
+
+/// Of one PUT.
+const ARRIVED: (EventKind, Result<(), Errno>, bool) = (EventKind::Put, Ok(()), false);
+
+#[test]
+fn a_copy_of_what_has_arrived_is_dropped() {
+    let rig = destination();
+    let message = delivered(comes_by(&rig, 8));
+    rig.core.received(message, Ok(()));
+    assert!(matches!(comes_by(&rig, 9), RxAction::Discard));
+    assert!(matches!(comes_by(&rig, 8), RxAction::Discard));
+    assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
+}
+
+#[test]
+fn a_copy_of_what_matched_nothing_is_dropped() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
+    assert!(matches!(comes_by(&rig, 8), RxAction::Discard));
+    rig.attach(-1, MdOptions::OP_PUT.0);
+    assert!(matches!(comes_by(&rig, 9), RxAction::Discard));
+    assert_eq!((rig.take_events(), rig.messages()), (vec![], 0));
+}
+
+#[test]
+fn a_copy_waits_for_what_is_still_arriving_from_a_gateway_that_is_given_up() {
+    let rig = destination();
+    let first = delivered(comes_by(&rig, 8));
+    assert!(matches!(comes_by(&rig, 9), RxAction::Defer));
+    assert_eq!(rig.driver.ni(0).aborted(), [tcp(8)]);
+    // A later one takes the place of that.
+    assert!(matches!(comes_by(&rig, 10), RxAction::Defer));
+    assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
+    rig.core.received(first, Ok(()));
+    assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
+    assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
+}
+
+#[test]
+fn a_message_that_breaks_off_is_received_again_into_the_same_memory() {
+    for copy_comes_first in [true, false] {
+        let rig = destination();
+        let first = delivered(comes_by(&rig, 8));
+        let copy = if copy_comes_first {
+            assert!(matches!(comes_by(&rig, 9), RxAction::Defer));
+            rig.core.received(first, Err(Errno::Io));
+            let mut resumed = rig.driver.resumed();
+            delivered(resumed.remove(0))
+        } else {
+            rig.core.received(first, Err(Errno::Io));
+            delivered(comes_by(&rig, 9))
+        };
+        assert_eq!(rig.take_events(), []);
+        assert_eq!((copy.payload_len(), copy.next_hop().nid), (4, tcp(9)));
+        rig.core.received(copy, Ok(()));
+        assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
+        assert!(matches!(comes_by(&rig, 8), RxAction::Discard));
+    }
+}
+
+#[test]
+fn a_message_that_breaks_off_fails_if_no_copy_comes() {
+    let rig = destination();
+    let first = delivered(comes_by(&rig, 8));
+    rig.core.received(first, Err(Errno::Io));
+    for _ in 0..200 {
+        assert_eq!(rig.take_events(), []);
+        rig.clock.advance(Duration::from_secs(1));
+        rig.core.run_monitor();
+        if rig.messages() == 0 {
+            break;
+        }
+    }
+    assert_eq!(rig.take_events(), [(EventKind::Put, Err(Errno::Io), false)]);
+}
+
+#[test]
+fn a_reply_that_breaks_off_is_completed_by_its_copy() {
+    let rig = sender(&[8, 9]);
+    rig.get(rig.bind(-1), far(5));
+    let handles = rig.driver.ni(0).map_kept(|message| match message.header().body {
+        Body::Get { reply, .. } => reply,
+        _ => panic!("no GET"),
+    });
+    rig.driver.finish();
+    confirm(&rig, 8, 1, Confirmation::Delivered);
+    let reply = |gateway, handle: WireHandle| {
+        let header = Header { src_nid: far(5), ..header_from(far(5), Body::Reply { handle }, 4) };
+        let origin = MessageOrigin { node: number(7), id: number(70) };
+        let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
+        rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })
+    };
+    rig.core.received(delivered(reply(8, handles[0])), Err(Errno::Io));
+    let copy = delivered(reply(9, handles[0]));
+    rig.core.received(copy, Ok(()));
+    assert!(matches!(reply(8, handles[0]), RxAction::Discard));
+    let events = rig.take_events();
+    assert_eq!(events, [(EventKind::Send, Ok(()), false), (EventKind::Reply, Ok(()), false)]);
+}
