@@ -198,3 +198,31 @@ fn nothing_is_lost_while_routes_come_and_go() {
     });
     shutdown(rails, &routers);
 }
+
+/// Fails if a message that was in a router is lost, or fails though another router lives.
+#[test]
+fn nothing_is_lost_and_nothing_fails_while_routers_are_restarted_one_after_the_other() {
+    let site = Site { others: &[("LNET_ALIVE_ROUTER_CHECK_INTERVAL", "1")], ..Site::new(Discovery::On) };
+    let (rails, routers) = site.two_routers(74, 75);
+    let done = AtomicBool::new(false);
+    let routers = std::thread::scope(|scope| {
+        let restarter = scope.spawn(|| {
+            let mut routers = routers.map(Some);
+            for at in [8_usize, 9, 8, 9, 8, 9] {
+                let router = &mut routers[at - 8];
+                let before = forwarded(router.as_ref().unwrap());
+                wait_until("messages go over it", || forwarded(router.as_ref().unwrap()) > before + 100);
+                router.take().unwrap().shutdown();
+                *router = Some(site.router(&format!("tcp(127.0.74.{at}),tcp1(127.0.75.{at})"), ""));
+                wait_until_up(&[&rails.near, &rails.far]);
+            }
+            done.store(true, Ordering::SeqCst);
+            routers.map(|router| router.unwrap())
+        });
+        while !done.load(Ordering::SeqCst) {
+            exchange(&rails);
+        }
+        restarter.join().unwrap()
+    });
+    shutdown(rails, &routers);
+}
