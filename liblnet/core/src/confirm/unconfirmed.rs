@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Confirmations that are remembered whose messages have no delivery ACK yet: both may come by different connections.
 const MOST_EARLY: usize = 4096;
 /// A gateway that has not confirmed a message for so long is pinged.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PING_AFTER: Duration = Duration::from_secs(1);
 
 /// See the module. Any thread may call its methods; none of them makes upcalls.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ impl Unconfirmed {
         table.waiting.insert(id, Waiting { message, since: now });
         let is_new = !self.armed.load(Ordering::Relaxed) && !self.armed.swap(true, Ordering::Relaxed);
         if is_new {
-            table.due = Some(now + PATIENCE);
+            table.due = Some(now + PING_AFTER);
         }
         Ok(is_new)
     }
@@ -117,7 +117,7 @@ impl Unconfirmed {
         let ended: Vec<_> = ended.map(|(_, waiting)| waiting.message).collect();
         let mut paths: Vec<UnconfirmedPath> = Vec::new();
         for Waiting { message, since } in table.waiting.values() {
-            if now.since(*since) >= PATIENCE
+            if now.since(*since) >= PING_AFTER
                 && let Some(ni) = &message.ni
             {
                 paths.push((ni.nid(), message.next_hop.nid));
@@ -128,7 +128,7 @@ impl Unconfirmed {
         let old_pings = table.pings.extract_if(|path, _| !paths.contains(path));
         let old_pings = old_pings.filter_map(|(_, ping)| ping).collect();
         let pings = paths.into_iter().map(|path| (path, table.pings.insert(path, None).flatten())).collect();
-        table.due = (!table.waiting.is_empty()).then(|| now + PATIENCE);
+        table.due = (!table.waiting.is_empty()).then(|| now + PING_AFTER);
         self.armed.store(table.due.is_some(), Ordering::Relaxed);
         Due { ended, pings, old_pings, next: table.due }
     }

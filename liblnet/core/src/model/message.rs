@@ -5,7 +5,7 @@
 use super::failure::Delivery;
 use super::ni::Ni;
 use super::peer_ni::PeerNi;
-use super::provenance::{CarriedOrigin, MessageOrigin, PreviousHop};
+use super::provenance::{CarriedOrigin, MessageOrigin};
 use super::router_buffer::RouterBuffer;
 use crate::credit::NiCredit;
 use crate::environment::time::Time;
@@ -83,6 +83,17 @@ pub(crate) struct HeldCredits {
     pub(crate) peer: bool,
     /// `None` while it waits for an NI credit.
     pub(crate) ni: Option<NiCredit>,
+}
+
+/// The node that a forwarded message came from, which waits for its confirmation.
+#[derive(Debug)]
+pub(crate) struct PreviousHop {
+    /// The interface that it came by.
+    pub(crate) ni: Arc<Ni>,
+    /// The NID that it came from.
+    pub(crate) from: Nid,
+    /// The message as that node names it.
+    pub(crate) name: MessageOrigin,
 }
 
 /// The credits of a message that its driver still has: see [`Message::take_credits`].

@@ -1,9 +1,6 @@
 //! Where a message comes from that gateways forward, and what they say of it.
 
-use crate::model::Ni;
-use lnet_wire::Nid;
 use std::num::NonZeroU64;
-use std::sync::Arc;
 
 /// A message as all nodes that it passes know it, whatever way it takes: named by the driver of the node that sent it first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,15 +46,4 @@ impl Provenance {
         let first = |origin| CarriedOrigin { origin, may_have_arrived: false };
         self.carried.or(self.hop.map(first))
     }
-}
-
-/// The node that a forwarded message came from, which waits for its confirmation.
-#[derive(Debug)]
-pub(crate) struct PreviousHop {
-    /// The interface that it came by.
-    pub(crate) ni: Arc<Ni>,
-    /// The NID that it came from.
-    pub(crate) from: Nid,
-    /// The message as that node names it.
-    pub(crate) name: MessageOrigin,
 }
