@@ -6,7 +6,7 @@ use crate::environment::time::Time;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
-use crate::model::{Confirmation, Ni, PreviousHop};
+use crate::model::{Confirmation, MessageOrigin, Ni, PreviousHop};
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -127,10 +127,10 @@ impl Core {
     /// The message, unless it is a copy of one that has arrived or is arriving.
     pub(super) fn unless_duplicate(
         &self,
+        origin: MessageOrigin,
         mut message: Box<Message>,
         hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> Result<Box<Message>, RxAction> {
-        let Some(origin) = message.arrives_as else { return Ok(message) };
         let copy_from = message.next_hop.nid;
         match self.origins.arrives(origin, message, hold) {
             Arrived::First(message) => Ok(message),
@@ -159,8 +159,8 @@ impl Core {
     }
 
     /// A message with an origin has arrived, or is dropped.
-    pub(super) fn note_arrival(&self, message: &mut Message) {
-        let Some(origin) = message.arrives_as.take() else { return };
+    pub(super) fn note_arrival(&self, origin: MessageOrigin, message: &mut Message) {
+        message.arrives_as = None;
         if let Some(copy) = self.origins.arrived(origin, self.env.now()) {
             self.drop_copy(copy);
         }
@@ -174,8 +174,11 @@ impl Core {
     }
 
     /// The payload of a message with an origin has ended early: the message waits for a copy, and goes on with that.
-    pub(super) fn keep_partial(&self, mut message: Box<Message>) -> Option<Box<Message>> {
-        let Some(origin) = message.arrives_as else { return Some(message) };
+    pub(super) fn keep_partial(
+        &self,
+        origin: MessageOrigin,
+        mut message: Box<Message>,
+    ) -> Option<Box<Message>> {
         if message.md.is_none() || self.is_ending() {
             message.arrives_as = None;
             if let Some(copy) = self.origins.lost(origin) {

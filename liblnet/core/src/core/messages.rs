@@ -22,8 +22,12 @@ impl Core {
             asker.answered();
             self.message_counters.answered(message.counted);
         }
-        self.note_arrival(&mut message);
-        self.confirm_forwarded(&mut message, false);
+        if let Some(origin) = message.arrives_as {
+            self.note_arrival(origin, &mut message);
+        }
+        if message.previous_hop.is_some() {
+            self.confirm_forwarded(&mut message, false);
+        }
         if let Some(buffer) = message.buffer.take() {
             self.return_buffer(*buffer);
         }

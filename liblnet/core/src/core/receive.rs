@@ -6,7 +6,7 @@ use crate::health::SendFailure;
 use crate::memory::{Access, Answer, MdHandle, MdOptions, MdSpec};
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{Message, TakenCredits};
-use crate::model::{Confirmation, Ni, Provenance};
+use crate::model::{CarriedOrigin, Confirmation, Ni, Provenance};
 use crate::objects::{Delayed, Found, Incoming, MatchRequest};
 use crate::select;
 use crate::stats::Outcome;
@@ -86,11 +86,13 @@ impl Upcalls for Core {
             self.forget_dropped(message);
             return RxAction::Discard;
         }
-        message.arrives_as = provenance.carried.map(|carried| carried.origin);
-        let message = match self.unless_duplicate(message, hold) {
-            Ok(message) => message,
-            Err(action) => return action,
-        };
+        if let Some(CarriedOrigin { origin, .. }) = provenance.carried {
+            message.arrives_as = Some(origin);
+            message = match self.unless_duplicate(origin, message, hold) {
+                Ok(message) => message,
+                Err(action) => return action,
+            };
+        }
         match self.unless_late(message, hold) {
             Some(message) => self.deliver(message, hold),
             None => RxAction::Defer,
@@ -98,9 +100,10 @@ impl Upcalls for Core {
     }
 
     fn received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
-        match result {
-            Ok(()) => self.note_arrival(&mut message),
-            Err(_) => match self.keep_partial(message) {
+        match (message.arrives_as, result) {
+            (None, _) => {}
+            (Some(origin), Ok(())) => self.note_arrival(origin, &mut message),
+            (Some(origin), Err(_)) => match self.keep_partial(origin, message) {
                 Some(failed) => message = failed,
                 None => return,
             },

@@ -234,7 +234,9 @@ impl Core {
         let result = if answered { Ok(()) } else { result };
         let outcome = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
         self.count(&message, outcome);
-        self.confirm_forwarded(&mut message, result.is_ok());
+        if message.previous_hop.is_some() {
+            self.confirm_forwarded(&mut message, result.is_ok());
+        }
         if let Some(buffer) = message.buffer.as_mut().filter(|_| result.is_ok()) {
             buffer.sent = Some(message.header.payload_length);
         }
