@@ -4,7 +4,8 @@
 
 mod support;
 
-use lnet_core::lnd::RxAction;
+use lnet_core::lnd::{RxAction, Upcalls};
+use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::{PeerState, Route};
 use lnet_core::{Cause, Errno, EventKind, MdOptions, Message};
 use lnet_wire::{NetId, Nid, WireHandle};
@@ -190,4 +191,32 @@ fn the_distance_of_a_routed_nid_is_one_more_than_the_hops_of_the_shortest_route(
     assert_eq!((distance.hops, distance.source, distance.order), (4, tcp(1), 4));
     assert_eq!(rig.core.dist(on_net(2, 5)).map(|distance| (distance.hops, distance.order)), Ok((2, 3)));
     assert_eq!(rig.core.dist(on_net(3, 5)), Err(Errno::HostUnreachable));
+}
+
+/// PS-11: fails if a message takes a gateway while it gets through without, or waits on a dead path although a gateway is there.
+#[test]
+fn a_peer_on_a_common_net_and_behind_a_gateway_is_reached_by_the_gateway_where_the_net_is_dead_or_a_rule_says_so()
+ {
+    let rig = rig(&[route(far_net(), tcp(9))]);
+    let core = &rig.core;
+    core.make_peer(tcp(5), true, false).unwrap();
+    core.add_peer_nid(tcp(5), far(5), true).unwrap();
+    let md = rig.bind(-1);
+    let goes = || {
+        rig.put(md, tcp(5));
+        let hops = hops(&rig);
+        rig.driver.finish();
+        hops
+    };
+    assert_eq!(goes(), [(tcp(5), tcp(5))]);
+    core.path_is_unresponsive(rig.ni(), tcp(5));
+    assert_eq!(goes(), [(tcp(9), far(5))]);
+    core.path_is_responsive(rig.ni(), tcp(5));
+    core.set_peer_ni_health(None, 1000);
+    assert_eq!(goes(), [(tcp(5), tcp(5))]);
+    let dst = Some("tcp1".parse().unwrap());
+    core.add_rule(Rule { src: None, dst, rte: None, action: Action::Priority(0) }, None).unwrap();
+    assert_eq!(goes(), [(tcp(9), far(5))]);
+    rig.driver.ni(0).finish(Ok(()));
+    assert_eq!(core.explain(None, tcp(5)).unwrap().chosen.next_hop(), tcp(9));
 }

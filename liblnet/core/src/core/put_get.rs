@@ -236,6 +236,7 @@ impl Core {
             failed,
             tries_unresponsive: message.tries_unresponsive,
             forwarded: message.is_forwarded(),
+            direct_only: message.may_be_with_peer(),
             came_by: message.came_by(),
             ..path_request
         };
@@ -261,6 +262,7 @@ impl Core {
             tries_unresponsive: false,
             forwarded: false,
             gateway_terms: self.gateway_terms(),
+            direct_only: false,
             came_by: None,
         }
     }

@@ -150,6 +150,11 @@ impl Message {
         self.next_hop.nid.net() != self.header.dest_nid.net()
     }
 
+    /// Whether it may have been sent to its destination without a gateway.
+    pub(crate) fn may_be_with_peer(&self) -> bool {
+        self.message_id.is_some() && !self.is_routed() && !self.is_forwarded()
+    }
+
     /// The next hop is a gateway of this library, which will confirm the message; `named` is the driver's name for it. Called each
     /// time that it is sent to one.
     pub fn expect_confirmation(&mut self, named: MessageOrigin) {

@@ -55,6 +55,9 @@ pub struct PathRequest<'a> {
     pub forwarded: bool,
     /// When the gateway of a route may be used.
     pub gateway_terms: GatewayTerms,
+    /// Whether it is sent by a gateway only if this node and the peer have no net in common: it may have been sent without one, and
+    /// only the peer itself could tell a copy from it.
+    pub direct_only: bool,
     /// The net that a forwarded message came by: no gateway on it is used (RT-12).
     pub came_by: Option<NetId>,
 }
@@ -216,9 +219,38 @@ pub fn choose(
     let Some((net, peer_net)) = best_net(nets, peer, path_request) else {
         return over_gateway(paths, named, None, path_request);
     };
+    if let Some(routed) = better_route(paths, named, (net, peer_net), path_request) {
+        return Ok(routed);
+    }
     let ni = best_local_ni(net, &peer_net.nis, path_request).ok_or(Errno::HostUnreachable)?;
     let peer_ni = best_peer_ni(peer_net, ni, path_request).ok_or(Errno::HostUnreachable)?;
     Ok(chosen(ni, &peer_ni, false))
+}
+
+/// The path over a gateway to a peer with which this node has nets in common, of which `direct` is the best, if it is better
+/// than that: nothing gets through there, as far as is known, or a rule prefers the net behind the gateway. Other than
+/// that a common net comes first (PS-11).
+fn better_route(
+    paths: Paths<'_>,
+    named: &Arc<PeerNi>,
+    direct: (&Net, &PeerNet),
+    path_request: PathRequest<'_>,
+) -> Option<ChosenPath> {
+    let nets = paths.nets;
+    let peer = &**named.peer_now();
+    let is_routed = |net: &PeerNet| nets.net(net.id).is_none() && paths.routes.lead_to(net.id);
+    if path_request.direct_only || paths.routes.active().is_empty() || !peer.nets.iter().any(is_routed) {
+        return None;
+    }
+    let its = |(_, (net, _)): &(NetCandidate, (&Net, _))| net.id() == direct.0.id();
+    let candidate = shared_nets(nets, peer, path_request).find(its).map(|(candidate, _)| candidate)?;
+    let routed = over_gateway(paths, named, None, path_request).ok()?;
+    let behind = peer.net(routed.destination().net())?;
+    let is_dead =
+        candidate.fatal || candidate.path_state >= PathState::Unresponsive || candidate.peer_health == 0;
+    let is_preferred = behind.usage.priority() < candidate.peer_priority.min(candidate.local_priority);
+    let works = !routed.is_last_resort() && behind.usable_health() > Some(0);
+    (works && (is_dead || is_preferred)).then_some(routed)
 }
 
 /// The path to a node that this one has no net in common with. Of a multi-rail peer the best NID is the destination, unless
@@ -432,6 +464,7 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: 
         tries_unresponsive: false,
         forwarded: false,
         gateway_terms: GatewayTerms::default(),
+        direct_only: false,
         came_by: None,
     };
     let net = nets.net(destination.net())?;

@@ -74,6 +74,7 @@ fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>
         forwarded: false,
         numa: Some(&numa),
         gateway_terms: GatewayTerms::default(),
+        direct_only: false,
         came_by: None,
     };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
@@ -205,6 +206,7 @@ fn an_explanation_lists_the_numa_distances() {
         forwarded: false,
         numa: Some(&numa),
         gateway_terms: GatewayTerms::default(),
+        direct_only: false,
         came_by: None,
     };
     let (nets, routes) = (nets(&EVERYWHERE), Routes::default());

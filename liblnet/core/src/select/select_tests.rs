@@ -50,6 +50,7 @@ fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static>
         forwarded: false,
         numa: None,
         gateway_terms: GatewayTerms::default(),
+        direct_only: false,
         came_by: None,
     }
 }

@@ -153,6 +153,7 @@ impl Topology {
         message.source.is_none()
             && path.is_some_and(|(ni, peer_ni)| {
                 self.has_other_path(ni, peer_ni, message.leaves_by_any())
+                    || !message.may_be_with_peer() && self.is_routed_too(peer_ni)
                     || message.is_routed() && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
             })
     }
@@ -173,6 +174,18 @@ impl Topology {
         let mut its =
             routes.active().iter().filter(|route| peer.nids.contains(&route.route.gateway)).peekable();
         its.peek().is_some() && its.all(|route| self.has_other_gateway(route.route.net, gateway))
+    }
+
+    /// Whether a route leads to a net of this peer that this node is not on.
+    pub(crate) fn is_routed_too(&self, peer_ni: &PeerNi) -> bool {
+        let peer = peer_ni.peer_now();
+        self.has_routes()
+            && peer.is_multi_rail()
+            && self.with_paths(|Paths { nets, routes }| {
+                let terms = GatewayTerms::default();
+                let is_up = |net: NetId| routes.to(net).any(|route| select::is_up(route, nets, terms));
+                peer.nets.iter().any(|net| nets.net(net.id).is_none() && is_up(net.id))
+            })
     }
 
     /// Whether the path of a message should be avoided, and another one exists.
