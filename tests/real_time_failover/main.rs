@@ -19,6 +19,7 @@ mod process;
 mod report;
 mod rpc;
 mod scenario;
+mod site;
 mod soak;
 mod table;
 mod testbed;
@@ -37,6 +38,11 @@ fn a_process_under_load_does_as_it_is_told() {
 #[test]
 fn no_operation_fails_while_one_rail_works() {
     run(&["link-down", "reset"]);
+}
+
+#[test]
+fn no_operation_fails_while_one_router_works() {
+    run(&["router-killed", "router-stopped"]);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use super::load::{Load, Weight};
 use super::report::{Incarnation, Report, What};
 use lnet_core::stats::Outcome;
+use lnet_core::topology::Route;
 use lnet_dlc::request::{AddLocalNi, DelLocalNi, DelPeerNi, LndTunables, NiTunables};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
-use lnet_wire::{Nid, Pid};
+use lnet_wire::{NetId, Nid, Pid};
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
@@ -35,10 +36,15 @@ pub struct Role {
     /// The socket by which it speaks.
     pub socket: String,
     pub incarnation: Incarnation,
-    /// Its interfaces.
-    pub cards: usize,
-    /// Whom it sends to.
+    /// Its interfaces: the net of each, and the number of its card.
+    pub interfaces: Vec<(NetId, usize)>,
+    /// Its routes: to which net, and over which NID.
+    pub routes: Vec<(NetId, Nid)>,
+    /// Whether it is a router.
+    pub forwards: bool,
+    /// Whom it sends to, and how many NIDs that has.
     pub to: Nid,
+    pub nids_of_peer: usize,
     pub weight: Weight,
     /// Seconds; the library's default if 0.
     pub transaction_timeout: u32,
@@ -59,6 +65,8 @@ pub enum Order {
     AddNet(usize),
     /// Forget the peer.
     DelPeer,
+    /// Forward messages, or no more.
+    Forward(bool),
     /// Shut the node down, and end.
     End,
 }
@@ -67,30 +75,59 @@ impl Role {
     /// As [`PROCESS`] has it.
     pub fn to_text(&self) -> String {
         let Weight { in_flight, pause, long_of_64, timeout } = self.weight;
+        let interfaces: Vec<String> =
+            self.interfaces.iter().map(|(net, card)| format!("{net}/{card}")).collect();
+        let routes: Vec<String> =
+            self.routes.iter().map(|(net, gateway)| format!("{net}/{gateway}")).collect();
         format!(
-            "{} {} {} {} {in_flight} {} {long_of_64} {} {}",
+            "{} {} {} {} {} {} {in_flight} {} {long_of_64} {} {} {},",
             self.socket,
             self.incarnation,
-            self.cards,
+            interfaces.join(","),
+            self.forwards,
             self.to,
+            self.nids_of_peer,
             pause.as_micros(),
             timeout.as_millis(),
             self.transaction_timeout,
+            routes.join(","),
         )
     }
 
     fn from_text(text: &str) -> Self {
         let mut words = text.split(' ');
         let mut word = || words.next().unwrap().to_owned();
+        let pairs = |text: &str| -> Vec<(NetId, String)> {
+            let pair = |text: &str| {
+                let (net, other) = text.split_once('/').unwrap();
+                (net.parse().unwrap(), other.to_owned())
+            };
+            text.split(',').filter(|text| !text.is_empty()).map(pair).collect()
+        };
         let socket = word();
-        let (incarnation, cards, to) =
-            (word().parse().unwrap(), word().parse().unwrap(), word().parse().unwrap());
+        let incarnation = word().parse().unwrap();
+        let interfaces = pairs(&word()).into_iter().map(|(net, card)| (net, card.parse().unwrap())).collect();
+        let forwards = word().parse().unwrap();
+        let (to, nids_of_peer) = (word().parse().unwrap(), word().parse().unwrap());
         let in_flight = word().parse().unwrap();
         let pause = Duration::from_micros(word().parse().unwrap());
         let long_of_64 = word().parse().unwrap();
         let timeout = Duration::from_millis(word().parse().unwrap());
         let weight = Weight { in_flight, pause, long_of_64, timeout };
-        Self { socket, incarnation, cards, to, weight, transaction_timeout: word().parse().unwrap() }
+        let transaction_timeout = word().parse().unwrap();
+        let routes =
+            pairs(&word()).into_iter().map(|(net, gateway)| (net, gateway.parse().unwrap())).collect();
+        Self {
+            socket,
+            incarnation,
+            interfaces,
+            routes,
+            forwards,
+            to,
+            nids_of_peer,
+            weight,
+            transaction_timeout,
+        }
     }
 }
 
@@ -103,6 +140,7 @@ impl fmt::Display for Order {
             Self::DelNet(card) => write!(f, "del-net {card}"),
             Self::AddNet(card) => write!(f, "add-net {card}"),
             Self::DelPeer => write!(f, "del-peer"),
+            Self::Forward(on) => write!(f, "forward {on}"),
             Self::End => write!(f, "end"),
         }
     }
@@ -113,6 +151,7 @@ impl FromStr for Order {
 
     fn from_str(line: &str) -> Result<Self, ()> {
         let (word, card) = line.split_once(' ').unwrap_or((line, ""));
+        let on = || card.parse().map_err(drop);
         let card = || card.parse().map_err(drop);
         Ok(match word {
             "discover" => Self::Discover,
@@ -121,6 +160,7 @@ impl FromStr for Order {
             "del-net" => Self::DelNet(card()?),
             "add-net" => Self::AddNet(card()?),
             "del-peer" => Self::DelPeer,
+            "forward" => Self::Forward(on()?),
             "end" => Self::End,
             _ => return Err(()),
         })
@@ -146,8 +186,15 @@ fn live(role: &Role) {
     let node = start(role);
     // Memory first: whoever may send here already finds it.
     let mut load = Load::new(&node, role.incarnation, role.to, role.weight);
-    for card in 0..role.cards {
-        node.add_ni("tcp".parse().unwrap(), Some(&format!("eth{card}"))).unwrap();
+    if role.forwards {
+        node.core().change_router(|router| router.switched(true)).unwrap();
+    }
+    for (net, card) in &role.interfaces {
+        node.add_ni(*net, Some(&format!("eth{card}"))).unwrap();
+    }
+    for (net, gateway) in &role.routes {
+        let route = Route { net: *net, gateway: *gateway, hops: None, priority: 0, health_sensitivity: 1 };
+        node.core().add_route(route).unwrap();
     }
     teller.tell(&[Report::now(What::Ready)]);
 
@@ -252,7 +299,7 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
             let timeout = core.longest_discovery();
             core.wait_discovered(role.to, timeout).map_err(|failure| format!("{failure:?}"))?;
             match core.peer(role.to) {
-                Some((peer, _)) if peer.nids.len() == role.cards => Ok(()),
+                Some((peer, _)) if peer.nids.len() == role.nids_of_peer => Ok(()),
                 other => Err(format!("known are {:?}", other.map(|(peer, _)| peer.nids.clone()))),
             }
         }
@@ -268,6 +315,9 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
         Order::DelPeer => core.peer(role.to).map_or(Ok(()), |(peer, _)| {
             tell(Request::DelPeerNi(DelPeerNi { primary: peer.primary, nid: None, force: true }))
         }),
+        Order::Forward(on) => {
+            core.change_router(|router| router.switched(*on)).map_err(|errno| errno.to_string())
+        }
         Order::Go | Order::Stop | Order::End => Ok(()),
     }
 }
@@ -278,7 +328,11 @@ fn count(node: &Node, role: &Role, counts: &mut HashMap<usize, (u64, u64)>, repo
     let nis = nets.nis().filter(|ni| !ni.nid().is_loopback());
     for ni in nis {
         let name = ni.config().interface.clone().unwrap_or_default();
-        let Some(card) = (0..role.cards).find(|card| name == format!("eth{card}")) else { continue };
+        let Some(card) =
+            role.interfaces.iter().map(|(_, card)| *card).find(|card| name == format!("eth{card}"))
+        else {
+            continue;
+        };
         let (sent, received) =
             (ni.counters().read(Outcome::Sent).put, ni.counters().read(Outcome::Received).put);
         if counts.insert(card, (sent, received)) != Some((sent, received)) {
@@ -309,13 +363,25 @@ fn orders_and_roles_round_trip() {
         Order::DelNet(1),
         Order::AddNet(0),
         Order::DelPeer,
+        Order::Forward(true),
         Order::End,
     ] {
         assert_eq!(order.to_string().parse(), Ok(order));
     }
     let timeout = Duration::from_secs(20);
     let weight = Weight { in_flight: 3, pause: Duration::from_millis(4), long_of_64: 5, timeout };
-    let to = "10.0.0.1@tcp".parse().unwrap();
-    let role = Role { socket: "/s".into(), incarnation: 1, cards: 2, to, weight, transaction_timeout: 9 };
+    let [to, gateway] = ["10.0.0.1@tcp", "10.0.0.2@tcp"].map(|text| text.parse().unwrap());
+    let net = |text: &str| text.parse().unwrap();
+    let role = Role {
+        socket: "/s".into(),
+        incarnation: 1,
+        interfaces: vec![(net("tcp"), 0), (net("tcp1"), 1)],
+        routes: vec![(net("tcp2"), gateway)],
+        forwards: true,
+        to,
+        nids_of_peer: 2,
+        weight,
+        transaction_timeout: 9,
+    };
     assert_eq!(Role::from_text(&role.to_text()).to_text(), role.to_text());
 }

@@ -1,7 +1,8 @@
 //! The examples' key-value service and a client of it (`kv_server`, `kv_client`), each a node of its own beside the ones
 //! under load, by the same rails: whatever happens to these, no RPC fails, no value is wrong, and no PUT is done twice.
 
-use super::testbed::{FAR, NEAR, RPC_PORT, Testbed};
+use super::site::{FAR, NEAR};
+use super::testbed::{RPC_PORT, Testbed};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
 use std::path::PathBuf;

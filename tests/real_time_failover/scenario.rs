@@ -3,7 +3,8 @@
 use super::ledger::Totals;
 use super::load::Weight;
 use super::report::now;
-use super::testbed::{Conditions, FAR, NEAR, RAIL, RAILS, Testbed};
+use super::site::{FAR, NEAR, RAIL, RAILS, ROUTERS, Site};
+use super::testbed::{Conditions, Testbed};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub struct Scenario {
 enum Loss {
     /// One rail, which is used again when it is mended; no operation fails.
     Rail,
-    /// The connections only, or the process' progress; no operation fails.
+    /// The connections only, or the process' progress, or a router; no operation fails.
     Nothing,
     /// The far process: operations may fail. What counts is how soon they succeed once it is back.
     Process,
@@ -58,6 +59,7 @@ pub struct Outcome {
 }
 
 const USUAL: Conditions = Conditions {
+    site: Site::Rails,
     weight: Weight {
         in_flight: 24,
         pause: Duration::from_millis(30),
@@ -83,6 +85,9 @@ const LONG_MESSAGES: Conditions = Conditions {
     megabits: Some(500),
     ..USUAL
 };
+
+/// Both ends are on nets of their own, and two routers between them.
+const ROUTED: Conditions = Conditions { site: Site::Routers, ..USUAL };
 
 /// The same with the timeout to wait for what ends only when no answer has come.
 const KERNEL_PEER_FOR_LONG: Conditions =
@@ -120,7 +125,82 @@ pub fn all() -> Vec<Scenario> {
         let mend = |testbed: &mut Testbed| testbed.set_forwarding(FAR, RAIL, true);
         rail(name, key, "", "1 s", cut, mend).with(KERNEL_PEER)
     };
+    let router = |name, key, aim, seconds, break_it, mend_it| Scenario {
+        lasts: Duration::from_secs(seconds),
+        loss: Loss::Nothing,
+        ..rail(name, key, "", aim, break_it, mend_it).with(ROUTED)
+    };
     vec![
+        router(
+            "router killed, back after 1 s",
+            "router-killed",
+            "0.2 s",
+            1,
+            |testbed| testbed.kill(ROUTERS[0]),
+            |testbed| {
+                testbed.start(ROUTERS[0]);
+            },
+        ),
+        router(
+            "both routers killed in turn, thrice",
+            "routers-in-turn",
+            "0.2 s",
+            0,
+            |testbed| {
+                for _ in 0..3 {
+                    for router in ROUTERS {
+                        testbed.kill(router);
+                        testbed.start(router);
+                        let incarnation = testbed.incarnation(router);
+                        let since = now();
+                        testbed.pass_until(BACK_WITHIN, |ledger| {
+                            (0..RAILS).all(|card| ledger.first_use(incarnation, card, since).is_some())
+                        });
+                    }
+                }
+            },
+            nothing,
+        ),
+        router(
+            "router stopped for 5 s (SIGSTOP)",
+            "router-stopped",
+            "2 s",
+            5,
+            |testbed| testbed.signal(ROUTERS[0], Signal::STOP),
+            |testbed| testbed.signal(ROUTERS[0], Signal::CONT),
+        ),
+        router(
+            "blackhole around a router",
+            "router-blackhole",
+            "2 s",
+            8,
+            |testbed| (0..RAILS).for_each(|card| testbed.set_forwarding(ROUTERS[0], card, false)),
+            |testbed| (0..RAILS).for_each(|card| testbed.set_forwarding(ROUTERS[0], card, true)),
+        ),
+        router(
+            "blackhole on one side of a router",
+            "router-one-side",
+            "2 s",
+            8,
+            |testbed| testbed.set_forwarding(ROUTERS[0], 0, false),
+            |testbed| testbed.set_forwarding(ROUTERS[0], 0, true),
+        ),
+        router(
+            "router's link down on one side",
+            "router-link-down",
+            "0.2 s",
+            8,
+            |testbed| testbed.set_link(ROUTERS[0], 1, false),
+            |testbed| testbed.set_link(ROUTERS[0], 1, true),
+        ),
+        router(
+            "routing switched off and on again",
+            "routing-off",
+            "0.2 s",
+            3,
+            |testbed| testbed.forward(ROUTERS[0], false),
+            |testbed| testbed.forward(ROUTERS[0], true),
+        ),
         rail(
             "link down on one side",
             "link-down",
@@ -267,13 +347,15 @@ impl Scenario {
         testbed.go();
         testbed.pass(WARM_UP);
         let incarnations = [NEAR, FAR].map(|machine| testbed.incarnation(machine));
+        let by_incarnation = |testbed: &Testbed, cards: Vec<(usize, usize)>| -> Vec<_> {
+            cards.into_iter().map(|(machine, card)| (testbed.incarnation(machine), card)).collect()
+        };
+        let used = by_incarnation(&testbed, self.conditions.site.used());
         let are_used = testbed.pass_until(BACK_WITHIN, |ledger| {
-            incarnations.iter().all(|incarnation| {
-                (0..RAILS).all(|card| ledger.first_use(*incarnation, card, began).is_some())
-            })
+            used.iter().all(|(incarnation, card)| ledger.first_use(*incarnation, *card, began).is_some())
         });
         if !are_used {
-            faults.push("not all rails were used to begin with".to_owned());
+            faults.push("not all rails, or routers, were used to begin with".to_owned());
         }
 
         let broken = now();
@@ -283,15 +365,16 @@ impl Scenario {
         (self.mend_it)(&mut testbed);
         let mended = now();
         let now_alive = [NEAR, FAR].map(|machine| testbed.incarnation(machine));
+        let was_broken = by_incarnation(&testbed, self.conditions.site.broken());
         let is_back = testbed.pass_until(BACK_WITHIN + A_MOMENT, |ledger| {
-            now_alive.iter().all(|incarnation| {
-                let is_used = ledger.first_use(*incarnation, RAIL, mended).is_some();
-                is_used && ledger.first_success(*incarnation, mended).is_some()
-            })
+            was_broken
+                .iter()
+                .all(|(incarnation, card)| ledger.first_use(*incarnation, *card, mended).is_some())
+                && now_alive.iter().all(|incarnation| ledger.first_success(*incarnation, mended).is_some())
         });
-        let back = now_alive
+        let back = was_broken
             .iter()
-            .filter_map(|incarnation| testbed.ledger.first_use(*incarnation, RAIL, mended))
+            .filter_map(|(incarnation, card)| testbed.ledger.first_use(*incarnation, *card, mended))
             .max();
         let back = back.filter(|_| is_back).map(|at| at - mended);
         testbed.pass(WARM_UP);

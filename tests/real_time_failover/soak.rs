@@ -5,7 +5,8 @@ use super::load::Weight;
 use super::process::Order;
 use super::report::now;
 use super::rpc::{self, Rpcs};
-use super::testbed::{Conditions, FAR, NEAR, RAILS, Testbed};
+use super::site::{FAR, NEAR, RAILS, Site};
+use super::testbed::{Conditions, Testbed};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 /// Light enough to run for hours beside other things. The time-out is short, so that what waits for an answer of a node
 /// that was killed does not hold the load up for long.
 const CONDITIONS: Conditions = Conditions {
+    site: Site::Rails,
     weight: Weight {
         in_flight: 16,
         pause: Duration::from_millis(30),

@@ -2,10 +2,11 @@
 
 use super::ledger::{End, Ledger};
 use super::load::Weight;
-use super::machines::{Machines, Wiring, port, run};
+use super::machines::{Machines, port, run};
 use super::netns::ip;
 use super::process::{Order, PROCESS, Role};
 use super::report::{Incarnation, Report, What, now};
+use super::site::{FAR, NEAR, RAILS, Site, WIRING};
 use rustix::process::{Pid as ProcessId, Signal, kill_process};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -18,24 +19,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The machine whose rails break.
-pub const NEAR: usize = 0;
-/// The machine whose process stops and dies.
-pub const FAR: usize = 1;
-/// Rails, and cards of each machine.
-pub const RAILS: usize = 2;
-/// The rail that breaks.
-pub const RAIL: usize = 1;
 /// Where the nodes of [`super::rpc`] listen.
 pub const RPC_PORT: u16 = 989;
 /// Far beyond what any step takes; only a hang gets there.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
-const WIRING: Wiring = Wiring::SwitchPerCard;
-
-/// What both nodes are like.
+/// What the nodes are like.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
+    pub site: Site,
     pub weight: Weight,
     /// What a card carries.
     pub megabits: Option<u32>,
@@ -73,7 +65,7 @@ impl Testbed {
     /// Makes the machines and starts a node on each. `name` is that of the directory for logs. `None`: it cannot be done
     /// here, or has been done elsewhere.
     pub fn or_skip(name: &str, conditions: Conditions) -> Option<Self> {
-        let machines = Machines::or_skip(2, RAILS, WIRING, |_| conditions.megabits)?;
+        let machines = Machines::or_skip(conditions.site.machines(), RAILS, WIRING, |_| conditions.megabits)?;
         let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("failover").join(name);
         let _ = fs::remove_dir_all(&logs);
         fs::create_dir_all(&logs).unwrap();
@@ -81,7 +73,8 @@ impl Testbed {
         let place = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(place.path().join("s")).unwrap();
         let (tell, told) = channel();
-        let (processes, next_incarnation) = (vec![None, None], 0);
+        let processes = (0..conditions.site.machines()).map(|_| None).collect();
+        let next_incarnation = 0;
         let (over, ledger) = (HashSet::new(), Ledger::default());
         let mut testbed = Self {
             machines,
@@ -97,8 +90,10 @@ impl Testbed {
             over,
             ledger,
         };
-        testbed.start(NEAR);
-        testbed.start(FAR);
+        // Routers first.
+        (0..conditions.site.machines()).rev().for_each(|machine| {
+            testbed.start(machine);
+        });
         for machine in [NEAR, FAR] {
             testbed.tell(machine, &Order::Discover);
             testbed.wait_did(machine).unwrap();
@@ -114,9 +109,24 @@ impl Testbed {
         self.next_incarnation += 1;
         let Conditions { weight, transaction_timeout, kernel_peer, .. } = self.conditions;
         let says_implementation = if kernel_peer && machine == FAR { "0" } else { "1" };
-        let to = WIRING.nid(1 - machine, 0);
+        let site = self.conditions.site;
+        let peer_nids = site.nids(if machine == NEAR { FAR } else { NEAR });
+        let interfaces = site.interfaces(machine);
+        let weight =
+            Weight { in_flight: if site.forwards(machine) { 0 } else { weight.in_flight }, ..weight };
         let socket = self.place.path().join("s").to_str().unwrap().to_owned();
-        let role = Role { socket, incarnation, cards: RAILS, to, weight, transaction_timeout };
+        let net = |text: &str| text.parse().unwrap();
+        let role = Role {
+            socket,
+            incarnation,
+            interfaces: interfaces.into_iter().map(|(name, card)| (net(name), card)).collect(),
+            routes: site.routes(machine).into_iter().map(|(name, gateway)| (net(name), gateway)).collect(),
+            forwards: site.forwards(machine),
+            to: peer_nids[0],
+            nids_of_peer: peer_nids.len(),
+            weight,
+            transaction_timeout,
+        };
         let log = File::create(self.logs.join(format!("{incarnation}-on-{machine}.log"))).unwrap();
         let child = self.machines.on(machine, || {
             Command::new(std::env::current_exe().unwrap())
@@ -212,7 +222,7 @@ impl Testbed {
 
     /// Ends both nodes in good order, and closes the books.
     pub fn end(&mut self) {
-        for machine in [NEAR, FAR] {
+        for machine in 0..self.processes.len() {
             if self.processes[machine].is_some() {
                 self.stop(machine, End::AtRest);
             }
@@ -264,7 +274,7 @@ impl Testbed {
 
     /// What a node on that machine is called, by each of its cards.
     pub fn nids(&self, machine: usize) -> Vec<String> {
-        (0..RAILS).map(|card| WIRING.nid(machine, card).to_string()).collect()
+        self.conditions.site.nids(machine).iter().map(ToString::to_string).collect()
     }
 
     /// A file beside the other logs.
@@ -278,6 +288,12 @@ impl Testbed {
         for port in [":988", &format!(":{RPC_PORT}")] {
             self.machines.on(machine, || run("ss", &["-tnK", "sport", "=", port, "or", "dport", "=", port]));
         }
+    }
+
+    /// Switches forwarding on a router.
+    pub fn forward(&mut self, machine: usize, on: bool) {
+        self.tell(machine, &Order::Forward(on));
+        self.wait_did(machine).expect("a router that can be switched");
     }
 
     /// Takes a link down or up, on the machine.

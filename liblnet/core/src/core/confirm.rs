@@ -110,12 +110,13 @@ impl Core {
     }
 
     /// The end of a message that this node was to forward: the node before it is told.
-    pub(super) fn confirm_forwarded(&self, message: &mut Message, is_delivered: bool) {
+    pub(super) fn confirm_forwarded(&self, message: &mut Message, result: Result<(), Delivery>) {
         if let Some(previous) = message.previous_hop.take() {
-            let confirmation = match (is_delivered, message.may_have_arrived) {
-                (true, _) => Confirmation::Delivered,
-                (false, true) => Confirmation::Unknown,
-                (false, false) => Confirmation::NotDelivered,
+            let confirmation = match (result, message.may_have_arrived) {
+                (Ok(()), _) => Confirmation::Delivered,
+                (Err(Delivery::Unknown | Delivery::Withheld), _) => Confirmation::Withheld,
+                (Err(_), true) => Confirmation::Unknown,
+                (Err(_), false) => Confirmation::NotDelivered,
             };
             self.confirm_to(*previous, confirmation);
         }
@@ -257,7 +258,11 @@ fn settle(message: &mut Message, confirmation: Confirmation) -> Result<(), SendF
     match confirmation {
         Confirmation::Delivered => Ok(()),
         Confirmation::NotDelivered | Confirmation::Unknown => {
-            Err(returned(Errno::HostUnreachable, Cause::RemoteTimeout))
+            Err(returned(Errno::HostUnreachable, Cause::RemoteDropped))
         }
+        Confirmation::Withheld => Err(SendFailure {
+            delivery: Delivery::Withheld,
+            ..returned(Errno::HostUnreachable, Cause::RemoteError)
+        }),
     }
 }

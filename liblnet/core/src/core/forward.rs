@@ -77,7 +77,12 @@ impl Core {
             return Err(Errno::NoMemory);
         }
         let destination = self.peer_ni(nid);
-        self.choose_again_from(None, message, &destination)
+        let chosen = self.choose_again_from(None, message, &destination)?;
+        // The node before this one may know a gateway with a better path.
+        match message.previous_hop.is_some() && chosen.is_last_resort() {
+            true => Err(Errno::HostUnreachable),
+            false => Ok(chosen),
+        }
     }
 
     /// A message that held this buffer has ended.

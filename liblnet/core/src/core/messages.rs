@@ -1,6 +1,7 @@
 //! Creating, counting and recycling messages.
 
 use super::Core;
+use crate::health::Delivery;
 use crate::model::{Message, MessagePool, PeerNi};
 use lnet_wire::{Body, Header};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ impl Core {
             self.note_arrival(origin, &mut message);
         }
         if message.previous_hop.is_some() {
-            self.confirm_forwarded(&mut message, false);
+            self.confirm_forwarded(&mut message, Err(Delivery::NotSent));
         }
         if let Some(buffer) = message.buffer.take() {
             self.return_buffer(*buffer);

@@ -101,11 +101,14 @@ impl Core {
         // tries, and another path may have recovered before that is known.
         self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid()))
             || self.topology.has_substitute_gateways(peer_ni)
+            // What is forwarded can be returned.
+            || self.topology.router().is_on()
     }
 
-    /// Makes the driver return the messages in flight on this path, if they can take another one.
+    /// Makes the driver return the messages in flight on this path, if they can take another one, or can be returned to the
+    /// node that they came from.
     fn abort_tx(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
-        if self.may_abandon(ni, peer_ni)
+        if (self.may_abandon(ni, peer_ni) || self.topology.router().is_on())
             && let Some(lnd) = ni.lnd()
         {
             lnd.abort_tx(Some(peer_ni.nid()), cause);

@@ -235,7 +235,7 @@ impl Core {
         let outcome = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
         self.count(&message, outcome);
         if message.previous_hop.is_some() {
-            self.confirm_forwarded(&mut message, result.is_ok());
+            self.confirm_forwarded(&mut message, result.map_err(|failure| failure.delivery));
         }
         if let Some(buffer) = message.buffer.as_mut().filter(|_| result.is_ok()) {
             buffer.sent = Some(message.header.payload_length);

@@ -56,15 +56,19 @@ pub(crate) trait ResendContext {
 /// Whether the failure allows a resend (core-behaviour 4.2, and deduplication).
 const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
     match failure.delivery {
-        Delivery::Deduplicated | Delivery::Returned | Delivery::Withheld => true,
+        Delivery::Deduplicated | Delivery::Returned => true,
+        Delivery::Withheld => false,
         // Nothing was sent, so it does not matter which end is to blame.
         Delivery::NotSent => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
         Delivery::Unknown => at_least_once,
     }
 }
 
-/// Whether an accepted connection broke: a new one is worth trying until the deadline.
+/// Whether an accepted connection broke, or a gateway returned the message: trying again is worth it until the deadline.
 const fn is_broken_connection(failure: SendFailure) -> bool {
+    if matches!(failure.delivery, Delivery::Returned) {
+        return true;
+    }
     let waited = matches!(failure.cause, Cause::LocalTimeout | Cause::RemoteTimeout | Cause::NetworkTimeout);
     matches!(failure.delivery, Delivery::Deduplicated) && !waited
 }

@@ -89,7 +89,7 @@ pub enum Delivery {
     Deduplicated,
     /// A gateway had received the message and returned it: no path of this node is to blame.
     Returned,
-    /// The destination may have the message by another gateway, and this peer could not tell the copy from it.
+    /// The destination may have the message, and could not tell a copy from it: none is sent.
     Withheld,
 }
 

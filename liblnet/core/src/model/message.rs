@@ -179,7 +179,7 @@ impl Message {
         if !self.is_routed() && !self.is_forwarded() || delivery == Delivery::NotSent {
             return;
         }
-        self.may_have_arrived |= matches!(delivery, Delivery::Deduplicated | Delivery::Unknown);
+        self.may_have_arrived |= !matches!(delivery, Delivery::NotSent | Delivery::Returned);
         self.awaits_confirmation = false;
         if self.is_routed() && self.origin.is_some() {
             self.carries_origin = true;

@@ -38,6 +38,8 @@ pub enum Confirmation {
     NotDelivered,
     /// The gateway could not forward it; the destination may have it nevertheless.
     Unknown,
+    /// The same, and the destination could not tell a copy from it.
+    Withheld,
 }
 
 impl Provenance {

@@ -150,12 +150,14 @@ impl Topology {
     /// Whether this message, which has a path, could take another that may work.
     pub(crate) fn may_change_path(&self, message: &Message) -> bool {
         let path = message.ni.as_ref().zip(message.peer_ni.as_ref());
-        message.source.is_none()
-            && path.is_some_and(|(ni, peer_ni)| {
-                self.has_other_path(ni, peer_ni, message.leaves_by_any())
-                    || !message.may_be_with_peer() && self.is_routed_too(peer_ni)
-                    || message.is_routed() && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
-            })
+        message.previous_hop.is_some()
+            || message.source.is_none()
+                && path.is_some_and(|(ni, peer_ni)| {
+                    self.has_other_path(ni, peer_ni, message.leaves_by_any())
+                        || !message.may_be_with_peer() && self.is_routed_too(peer_ni)
+                        || message.is_routed()
+                            && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
+                })
     }
 
     /// Whether a route to `net` over another gateway than this one is up.

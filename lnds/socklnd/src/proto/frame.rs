@@ -29,6 +29,7 @@ const WITH_ORIGIN: u32 = 0x6c72_00c1;
 const DELIVERED: u32 = 0x6c72_00c2;
 const NOT_DELIVERED: u32 = 0x6c72_00c3;
 const DELIVERY_UNKNOWN: u32 = 0x6c72_00c4;
+const WITHHELD: u32 = 0x6c72_00c5;
 
 const MAY_HAVE_ARRIVED: u64 = 1 << 63;
 
@@ -89,6 +90,7 @@ impl Head {
             Confirmation::Delivered => DELIVERED,
             Confirmation::NotDelivered => NOT_DELIVERED,
             Confirmation::Unknown => DELIVERY_UNKNOWN,
+            Confirmation::Withheld => WITHHELD,
         };
         Self::frame(kind, cookies)
     }
@@ -227,6 +229,7 @@ const fn confirmation_of(kind: u32) -> Option<Confirmation> {
         DELIVERED => Some(Confirmation::Delivered),
         NOT_DELIVERED => Some(Confirmation::NotDelivered),
         DELIVERY_UNKNOWN => Some(Confirmation::Unknown),
+        WITHHELD => Some(Confirmation::Withheld),
         _ => None,
     }
 }
@@ -342,7 +345,12 @@ mod tests {
                 assert_eq!(decode(version, LITTLE, &invalid), Err(FrameError::InvalidOrigin));
             }
         }
-        for confirmation in [Confirmation::Delivered, Confirmation::NotDelivered, Confirmation::Unknown] {
+        for confirmation in [
+            Confirmation::Delivered,
+            Confirmation::NotDelivered,
+            Confirmation::Unknown,
+            Confirmation::Withheld,
+        ] {
             let head = Head::confirmation(confirmation, cookies);
             let want = Incoming::Confirmation { confirmation, cookies, checksum: 0 };
             assert_eq!((head.bytes().len(), decode(Version::V3, LITTLE, head.bytes())), (24, Ok(want)));

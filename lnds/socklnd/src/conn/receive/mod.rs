@@ -119,7 +119,11 @@ impl Connection {
         match frame::decode(self.version, self.order, side.buffer.bytes()) {
             Err(error) => Err(RxEnd::ProtocolViolation(error.to_string())),
             Ok(Incoming::Need(_)) if *drained => Ok(Flow::Pause),
-            Ok(Incoming::Need(_)) => self.read(side, drained),
+            Ok(Incoming::Need(len)) => {
+                // An origin makes it longer than the last one.
+                side.head_len = side.head_len.max(len);
+                self.read(side, drained)
+            }
             Ok(Incoming::Noop { cookies, checksum }) => self.on_noop(side, cookies, checksum),
             Ok(Incoming::Confirmation { confirmation, cookies, checksum }) => {
                 self.on_confirmation(side, confirmation, cookies, checksum)
