@@ -1,7 +1,6 @@
 //! The messages that gateways have and have not confirmed.
 
 use crate::environment::time::Time;
-use crate::memory::MdHandle;
 use crate::model::Confirmation;
 use crate::model::message::Message;
 use crate::sync::{Mutex, lock};
@@ -13,8 +12,8 @@ use std::time::Duration;
 
 /// Confirmations that are remembered whose messages have no delivery ACK yet: both may come by different connections.
 const MOST_EARLY: usize = 4096;
-/// A gateway that has not confirmed a message for so long is pinged.
-const PING_AFTER: Duration = Duration::from_secs(1);
+/// How often their deadlines are looked at.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// See the module. Any thread may call its methods; none of them makes upcalls.
 #[derive(Debug, Default)]
@@ -24,26 +23,15 @@ pub(crate) struct Unconfirmed {
     armed: AtomicBool,
 }
 
-/// The local NI and the NID of a gateway.
-type UnconfirmedPath = (Nid, Nid);
-
 #[derive(Debug, Default)]
 struct Table {
     /// By the id that the driver gave them on their present path.
-    waiting: HashMap<NonZeroU64, Waiting>,
+    waiting: HashMap<NonZeroU64, Box<Message>>,
     early: HashMap<NonZeroU64, Confirmation>,
     /// The ids of `early`, the oldest first; some may be gone there.
     early_order: VecDeque<NonZeroU64>,
     /// When to poll.
     due: Option<Time>,
-    /// The pings of paths on which messages have waited for long.
-    pings: HashMap<UnconfirmedPath, Option<MdHandle>>,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    message: Box<Message>,
-    since: Time,
 }
 
 /// What is due.
@@ -51,10 +39,6 @@ struct Waiting {
 pub(crate) struct Due {
     /// Messages that have waited until their deadline, or whose owner has given them up.
     pub(crate) ended: Vec<Box<Message>>,
-    /// Paths to ping, and the previous ping of each.
-    pub(crate) pings: Vec<(UnconfirmedPath, Option<MdHandle>)>,
-    /// Pings that are not needed any more.
-    pub(crate) old_pings: Vec<MdHandle>,
     /// When to ask again.
     pub(crate) next: Option<Time>,
 }
@@ -72,10 +56,10 @@ impl Unconfirmed {
         if let Some(confirmation) = table.early.remove(&id) {
             return Err((message, confirmation));
         }
-        table.waiting.insert(id, Waiting { message, since: now });
+        table.waiting.insert(id, message);
         let is_new = !self.armed.load(Ordering::Relaxed) && !self.armed.swap(true, Ordering::Relaxed);
         if is_new {
-            table.due = Some(now + PING_AFTER);
+            table.due = Some(now + INTERVAL);
         }
         Ok(is_new)
     }
@@ -83,7 +67,7 @@ impl Unconfirmed {
     /// The message that a gateway confirms; `None` if it is not known, or has no delivery ACK yet.
     pub(crate) fn confirmed(&self, id: NonZeroU64, confirmation: Confirmation) -> Option<Box<Message>> {
         let table = &mut *lock(&self.table);
-        if let Some(Waiting { message, .. }) = table.waiting.remove(&id) {
+        if let Some(message) = table.waiting.remove(&id) {
             return Some(message);
         }
         table.early.insert(id, confirmation);
@@ -103,8 +87,8 @@ impl Unconfirmed {
         if table.waiting.is_empty() {
             return Vec::new();
         }
-        let taken = table.waiting.extract_if(|_, waiting| which(&waiting.message));
-        taken.map(|(_, waiting)| waiting.message).collect()
+        let taken = table.waiting.extract_if(|_, message| which(message));
+        taken.map(|(_, message)| message).collect()
     }
 
     /// What is due now.
@@ -113,28 +97,19 @@ impl Unconfirmed {
         if table.due.is_none_or(|due| now < due) {
             return Due { next: table.due, ..Due::default() };
         }
-        let ended = table.waiting.extract_if(|_, waiting| is_over(&waiting.message));
-        let ended: Vec<_> = ended.map(|(_, waiting)| waiting.message).collect();
-        let mut paths: Vec<UnconfirmedPath> = Vec::new();
-        for Waiting { message, since } in table.waiting.values() {
-            if now.since(*since) >= PING_AFTER
-                && let Some(ni) = &message.ni
-            {
-                paths.push((ni.nid(), message.next_hop.nid));
-            }
-        }
-        paths.sort_unstable();
-        paths.dedup();
-        let old_pings = table.pings.extract_if(|path, _| !paths.contains(path));
-        let old_pings = old_pings.filter_map(|(_, ping)| ping).collect();
-        let pings = paths.into_iter().map(|path| (path, table.pings.insert(path, None).flatten())).collect();
-        table.due = (!table.waiting.is_empty()).then(|| now + PING_AFTER);
+        let ended = table.waiting.extract_if(|_, message| is_over(message));
+        let ended: Vec<_> = ended.map(|(_, message)| message).collect();
+        table.due = (!table.waiting.is_empty()).then(|| now + INTERVAL);
         self.armed.store(table.due.is_some(), Ordering::Relaxed);
-        Due { ended, pings, old_pings, next: table.due }
+        Due { ended, next: table.due }
     }
 
-    /// A ping has been sent.
-    pub(crate) fn pinged(&self, path: UnconfirmedPath, ping: MdHandle) {
-        lock(&self.table).pings.insert(path, Some(ping));
+    /// The gateways that have not confirmed messages.
+    pub(crate) fn gateways(&self) -> Vec<Nid> {
+        let table = lock(&self.table);
+        let mut gateways: Vec<Nid> = table.waiting.values().map(|message| message.next_hop.nid).collect();
+        gateways.sort_unstable();
+        gateways.dedup();
+        gateways
     }
 }

@@ -67,15 +67,14 @@ impl Core {
         }
     }
 
-    /// Ends the messages that have waited for a confirmation until their deadline, and pings gateways that owe one for long;
-    /// returns when to call this again.
+    /// Ends the messages that have waited for a confirmation until their deadline; returns when to call this again.
     pub(super) fn poll_unconfirmed(&self, now: Time) -> Option<Time> {
         let is_over = |message: &Message| {
             message.deadline <= now
                 || message.is_answered()
                 || message.md.as_ref().is_some_and(|md| md.is_aborted())
         };
-        let Due { ended, pings, old_pings, next } = self.unconfirmed.poll(now, is_over);
+        let Due { ended, next } = self.unconfirmed.poll(now, is_over);
         for mut message in ended {
             message.awaits_confirmation = false;
             let result = match (message.is_answered(), message.deadline <= now) {
@@ -84,16 +83,6 @@ impl Core {
                 (false, false) => Err(Errno::Cancelled.into()),
             };
             self.end(message, result);
-        }
-        let previous = pings.iter().filter_map(|(_, ping)| *ping).chain(old_pings);
-        for ping in previous {
-            // It may have been unlinked already.
-            let _ = self.md_unlink(ping);
-        }
-        for (path @ (local, gateway), _) in pings {
-            if let Ok(ping) = self.send_recovery_ping(local, gateway) {
-                self.unconfirmed.pinged(path, ping);
-            }
         }
         next
     }

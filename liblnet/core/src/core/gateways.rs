@@ -3,9 +3,12 @@
 use super::Core;
 use crate::discovery::Input;
 use crate::environment::time::Time;
+use crate::health::Cause;
 use crate::model::{ActiveRoute, PeerNi, PeerState};
-use crate::router::Gateway;
+use crate::router::{Gateway, Silent};
+use crate::stats::Outcome;
 use lnet_log::LogClass;
+use lnet_wire::Nid;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +65,52 @@ impl Core {
             self.log_state(route, is_up);
         }
         self.gateway_checks.set_any_down(any_down);
+    }
+
+    /// Pings gateways that have messages and from which nothing is received, and leaves those that do not answer; returns when
+    /// to call this again.
+    pub(super) fn watch_gateways(&self, now: Time) -> Option<Time> {
+        let Silent { ping, unresponsive, old_pings, next } =
+            self.gateway_watch.poll(now, || self.busy_gateways());
+        for ping in old_pings {
+            // It may have been unlinked already.
+            let _ = self.md_unlink(ping);
+        }
+        let nets = self.nets();
+        let nis = |gateway: Nid| nets.net(gateway.net()).map_or(&[][..], |net| net.nis());
+        for gateway in ping {
+            let local = nis(gateway).iter().find(|ni| !ni.is_fatal());
+            if let Some(Ok(ping)) = local.map(|ni| self.send_recovery_ping(ni.nid(), gateway)) {
+                self.gateway_watch.pinged(gateway, ping);
+            }
+        }
+        for gateway in unresponsive {
+            let Some(peer_ni) = self.topology.peer_ni(gateway) else { continue };
+            for ni in nis(gateway) {
+                let all_may_move = self.note_path_unresponsive(ni, &peer_ni);
+                if let Some(lnd) = ni.lnd().filter(|_| all_may_move) {
+                    lnd.abort_tx(Some(gateway), Cause::NetworkTimeout);
+                }
+                self.lose_confirmations(ni, gateway);
+            }
+        }
+        next
+    }
+
+    /// The NIDs of gateways that have messages, or to which messages wait, and how many messages were received from each.
+    fn busy_gateways(&self) -> Vec<(Nid, u64)> {
+        let unconfirmed = self.unconfirmed.gateways();
+        let routes = self.topology.routes();
+        let mut nids: Vec<Nid> =
+            routes.active().iter().flat_map(|route| route.gateway.peer_now().nids.clone()).collect();
+        nids.sort_unstable();
+        nids.dedup();
+        let all = nids.into_iter().filter_map(|nid| self.topology.peer_ni(nid));
+        let is_busy = |its: &Arc<PeerNi>| {
+            its.criteria().tx().bytes() > 0 || unconfirmed.binary_search(&its.nid()).is_ok()
+        };
+        let received = |its: Arc<PeerNi>| (its.nid(), its.counters().read(Outcome::Received).messages());
+        all.filter(is_busy).map(received).collect()
     }
 
     fn log_state(&self, route: &ActiveRoute, is_up: bool) {

@@ -31,7 +31,7 @@ use crate::memory::EqHandle;
 use crate::model::message::MessagePool;
 use crate::model::{Distance, Nets, Ni, PeerNi, Preferred};
 use crate::objects::Objects;
-use crate::router::{GatewayChecks, RouterBuffers};
+use crate::router::{GatewayChecks, GatewayWatch, RouterBuffers};
 use crate::sending::Sending;
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
@@ -57,6 +57,7 @@ pub struct Core {
     pub(crate) health: Health,
     pub(crate) router_buffers: RouterBuffers,
     pub(crate) gateway_checks: GatewayChecks,
+    pub(crate) gateway_watch: GatewayWatch,
     pub(crate) unconfirmed: Unconfirmed,
     pub(crate) origins: Origins,
     /// The event queue of recovery pings.
@@ -85,6 +86,7 @@ impl Core {
             discovery: Discovery::new(pause),
             health: Health::default(),
             gateway_checks: GatewayChecks::default(),
+            gateway_watch: GatewayWatch::default(),
             unconfirmed: Unconfirmed::default(),
             origins: Origins::default(),
             recovery_eq: OnceLock::new(),

@@ -36,6 +36,7 @@ impl Core {
         self.carry_out(self.health.poll_recovery(&self.env, &self.topology, now));
         let recovery = self.health.next_recovery(&self.topology);
         let gateways = self.check_gateways(now);
+        let silent = self.watch_gateways(now);
         let unconfirmed = self.poll_unconfirmed(now);
         let origins = self.poll_origins(now);
         let reachability = self.health.update_reachability(&self.env, &self.topology, now);
@@ -50,6 +51,7 @@ impl Core {
             suspects,
             recovery,
             gateways,
+            silent,
             unconfirmed,
             origins,
             reachability,

@@ -162,6 +162,9 @@ impl Core {
             peer_ni.note_sent();
             if message.is_routed() {
                 message.connection_epoch = peer_ni.connection_epoch();
+                if self.gateway_watch.arm(|| self.env.now()) {
+                    self.health.wake();
+                }
             }
         }
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
