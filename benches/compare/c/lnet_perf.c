@@ -11,7 +11,8 @@
  *                                                 acknowledged PUTs to all of them in turn, IN_FLIGHT in all, from so
  *                                                 many threads; prints messages per second
  *   lnet_perf hold NID                            connects, then waits for the end of its input
- *   lnet_perf idle                                a node that does nothing until the end of its input
+ *   lnet_perf idle                                a node that does nothing of its own until the end of its input, such as
+ *                                                 a router; answers each byte of it with how many allocations it has made
  *
  * SECONDS may be a number of operations instead, such as 20000x; the warm-up before it is as long.
  * The environment (LNET_NETWORKS, LNET_ACCEPT, LNET_ACCEPT_PORT) says which node each process is.
@@ -158,8 +159,10 @@ static void say_ready_and_wait(void)
 
 	puts("ready");
 	fflush(stdout);
-	while (read(STDIN_FILENO, &byte, 1) > 0)
-		;
+	while (read(STDIN_FILENO, &byte, 1) > 0) {
+		printf("allocations %lu\n", allocations_here());
+		fflush(stdout);
+	}
 }
 
 /* ---- the serving side ---- */

@@ -12,6 +12,8 @@ pub(crate) struct Sample {
     pub(crate) value: f64,
     /// All messages of the run, those of the warm-up, too; a round trip is two.
     pub(crate) messages: u64,
+    /// CPU seconds of the process between the two ends, if there is one.
+    pub(crate) between: Option<f64>,
 }
 
 /// A network stack, used in one particular way.
@@ -110,7 +112,7 @@ mod tests {
 
         fn measure(&self, scenario: Scenario, iterations: u64, _: Duration) -> Result<Sample, Error> {
             self.0.borrow_mut().push(iterations);
-            Ok(Sample { value: scenario.value_of_one_way(2.0), messages: 2 * iterations })
+            Ok(Sample { value: scenario.value_of_one_way(2.0), messages: 2 * iterations, between: None })
         }
     }
 

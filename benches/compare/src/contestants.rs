@@ -27,7 +27,7 @@ pub(crate) fn all(lnet_perf: Option<&Path>) -> Vec<Entrant> {
     all
 }
 
-fn present(contestant: impl Contestant + 'static) -> Entrant {
+pub(crate) fn present(contestant: impl Contestant + 'static) -> Entrant {
     entrant(contestant, None)
 }
 

@@ -1,8 +1,9 @@
-//! CPU time that the two processes of a contestant take.
+//! CPU time that the processes of a contestant take.
 
 use crate::error::{Error, context};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use std::fs;
 
 /// CPU time, and the messages that it was spent on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,9 +33,33 @@ pub(crate) fn used() -> Result<f64, Error> {
     Ok(seconds)
 }
 
+/// What another process has used that still runs. More exact than the ticks in `/proc/PID/stat`.
+pub(crate) fn of_process(id: u32) -> Result<f64, Error> {
+    let tasks = format!("/proc/{id}/task");
+    let mut nanoseconds = 0;
+    for task in fs::read_dir(&tasks).map_err(context(&tasks))? {
+        let path = task.map_err(context(&tasks))?.path().join("schedstat");
+        let text = fs::read_to_string(&path).map_err(context("schedstat"))?;
+        nanoseconds += nanoseconds_on_cpu(&text)?;
+    }
+    Ok(nanoseconds as f64 / 1e9)
+}
+
+/// The first number of a `schedstat`.
+fn nanoseconds_on_cpu(schedstat: &str) -> Result<u64, Error> {
+    let number = schedstat.split_whitespace().next().ok_or("an empty schedstat")?;
+    number.parse().map_err(context("schedstat"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_on_the_cpu_is_the_first_number_of_schedstat() {
+        assert_eq!(nanoseconds_on_cpu("12345 678 9\n"), Ok(12345));
+        assert!(nanoseconds_on_cpu("").is_err());
+    }
 
     #[test]
     fn what_a_message_costs_leaves_out_what_the_trial_cost_too() {

@@ -65,7 +65,8 @@ impl IterationTest for Endpoint {
         client.args(["-P", &port, "127.0.0.1"]);
         let output = ask_idle_server(&mut server, &mut client, limit(duration))?;
         let value = scenario.value_of_one_way(one_way_microseconds(&output)?);
-        Ok(Sample { value, messages: self.messages_of_iteration(scenario) * iterations })
+        let messages = self.messages_of_iteration(scenario) * iterations;
+        Ok(Sample { value, messages, between: None })
     }
 }
 

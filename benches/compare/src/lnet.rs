@@ -1,6 +1,8 @@
-//! LNet through its C API: two processes of `lnet_perf`, two nodes, each on a loopback address of its own.
+//! LNet through its C API: two processes of `lnet_perf`, two nodes, each on a loopback address of its own; or three, of
+//! which one is the router between nodes on different nets.
 
 use crate::contestant::{Contestant, Sample};
+use crate::cpu;
 use crate::error::{Error, context};
 use crate::peer_process::{Peer, free_port, limit, output_of};
 use crate::scenario::{Operation, Scenario};
@@ -13,12 +15,19 @@ use std::time::Duration;
 
 pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 2);
 pub(crate) const CLIENT: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
+/// On the net of the client, on the other net, and the server there.
+const ROUTER: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 1, 9), Ipv4Addr::new(127, 0, 2, 9)];
+const FAR_SERVER: Ipv4Addr = Ipv4Addr::new(127, 0, 2, 2);
 
 /// Allocations for each operation, on either side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Allocations {
     pub(crate) here: f64,
     pub(crate) there: f64,
+    /// All that the router made, if there is one.
+    pub(crate) router: f64,
+    /// The messages of all processes.
+    pub(crate) messages: f64,
     /// How long an operation took, in seconds.
     pub(crate) seconds: f64,
 }
@@ -53,33 +62,82 @@ impl Display for Length {
     }
 }
 
-/// The two nodes of a measurement.
+/// The nodes of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
     Server,
+    Router,
 }
 
-impl Side {
-    const fn address(self) -> Ipv4Addr {
+/// How the client reaches the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Direct,
+    ThroughRouter,
+}
+
+impl Way {
+    /// The environment of a node.
+    fn variables(self, side: Side) -> Vec<(&'static str, String)> {
+        let [near, far] = ROUTER;
+        let networks = match (self, side) {
+            (_, Side::Client) => networks(CLIENT),
+            (Self::Direct, Side::Server) => networks(SERVER),
+            (Self::ThroughRouter, Side::Server) => format!("tcp1({FAR_SERVER})"),
+            (_, Side::Router) => format!("tcp({near}),tcp1({far})"),
+        };
+        let other = match (self, side) {
+            (Self::Direct, _) => None,
+            (Self::ThroughRouter, Side::Client) => Some(("LNET_ROUTES", format!("tcp1 {near}@tcp"))),
+            (Self::ThroughRouter, Side::Server) => Some(("LNET_ROUTES", format!("tcp {far}@tcp1"))),
+            (Self::ThroughRouter, Side::Router) => Some(("LNET_FORWARDING", "enabled".into())),
+        };
+        [(NETWORKS, networks)].into_iter().chain(other).collect()
+    }
+
+    fn server(self) -> String {
         match self {
-            Self::Client => CLIENT,
-            Self::Server => SERVER,
+            Self::Direct => nid(SERVER),
+            Self::ThroughRouter => format!("{FAR_SERVER}@tcp1"),
         }
     }
 }
 
+/// What one run of `lnet_perf` left.
+pub(crate) struct Run {
+    /// What the client printed.
+    output: String,
+    router: Option<RouterUse>,
+}
+
+/// What the router used in all, from its start to the end of the client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct RouterUse {
+    cpu_seconds: f64,
+    /// 0 unless they are counted.
+    allocations: f64,
+}
+
 /// LNet's name in the report, which compares all others with it.
 pub(crate) const NAME: &str = "LNet";
+/// Its name where messages go through a router.
+pub(crate) const ROUTED: &str = "LNet, router";
+
+const NETWORKS: &str = "LNET_NETWORKS";
 
 pub(crate) struct Lnet {
     /// `lnet_perf`
     program: PathBuf,
+    way: Way,
 }
 
 impl Contestant for Lnet {
     fn name(&self) -> &'static str {
-        NAME
+        match self.way {
+            Way::Direct => NAME,
+            Way::ThroughRouter => ROUTED,
+        }
     }
 
     fn supports(&self, _: Scenario) -> bool {
@@ -91,21 +149,26 @@ impl Contestant for Lnet {
     }
 
     fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
-        let node = |side: Side, port| self.node(side.address(), port);
-        let output = self.run(scenario, Length::Time(duration), node)?;
+        let Run { output, router } = self.run(scenario, Length::Time(duration), |_| Vec::new())?;
         let name = match scenario {
             Scenario::RoundTrip { .. } => "microseconds",
             Scenario::Rate { .. } => "bytes_per_second",
         };
         let messages = value(&output, "messages")? as u64;
-        Ok(Sample { value: value(&output, name)?, messages })
+        let between = router.map(|router| router.cpu_seconds);
+        Ok(Sample { value: value(&output, name)?, messages, between })
     }
 }
 
 impl Lnet {
     /// Measured by this `lnet_perf`.
     pub(crate) fn new(program: &Path) -> Self {
-        Self { program: program.to_owned() }
+        Self { program: program.to_owned(), way: Way::Direct }
+    }
+
+    /// The same through a router.
+    pub(crate) fn through_router(program: &Path) -> Self {
+        Self { program: program.to_owned(), way: Way::ThroughRouter }
     }
 
     /// How many allocations an operation takes, which the library that is preloaded counts.
@@ -115,71 +178,106 @@ impl Lnet {
         length: Length,
         count_allocations: &Path,
     ) -> Result<Allocations, Error> {
-        let node = |side: Side, port| {
-            let mut command = self.node(side.address(), port);
-            command.env("LD_PRELOAD", count_allocations);
-            command
-        };
-        let output = self.run(scenario, length, node)?;
+        let Run { output, router } = self.run(scenario, length, |_| preloading(count_allocations))?;
         let seconds = match scenario {
             Scenario::RoundTrip { .. } => value(&output, "microseconds")? / 1e6,
             Scenario::Rate { size, .. } => size as f64 / value(&output, "bytes_per_second")?,
         };
-        Ok(Allocations { here: value(&output, "allocations")?, there: value(&output, "there")?, seconds })
+        Ok(Allocations {
+            here: value(&output, "allocations")?,
+            there: value(&output, "there")?,
+            router: router.map_or(0.0, |router| router.allocations),
+            messages: messages(scenario, &output)?,
+            seconds,
+        })
     }
 
-    /// Runs so many operations, and as many before them for the warm-up; how many messages the processes sent, without
-    /// the answers of LNet itself. Each process is started by the words that `tracer` gives for it.
+    /// Runs so many operations, and as many before them for the warm-up; how many messages the processes sent, with the
+    /// answers of LNet itself. Each process is started by the words that `tracer` gives for it.
     pub(crate) fn messages_under(
         &self,
         tracer: impl Fn(Side) -> Vec<OsString>,
         scenario: Scenario,
         operations: u32,
     ) -> Result<f64, Error> {
-        let node = |side: Side, port| {
-            let mut words = tracer(side).into_iter().chain([self.program.clone().into_os_string()]);
-            let mut command = Command::new(words.next().unwrap_or_default());
-            configure(command.args(words), side.address(), port);
-            command
-        };
-        value(&self.run(scenario, Length::Operations(operations), node)?, "messages")
+        messages(scenario, &self.run(scenario, Length::Operations(operations), tracer)?.output)
     }
 
     /// `lnet_perf` as the node on `address`. All nodes of one measurement have the same port.
     pub(crate) fn node(&self, address: Ipv4Addr, port: u16) -> Command {
         let mut command = Command::new(&self.program);
-        configure(&mut command, address, port);
+        configure(&mut command, port).env(NETWORKS, networks(address));
         command
     }
 
-    /// What `lnet_perf` prints. `node` starts the process of one side on a port.
+    /// Runs `lnet_perf` on all sides. `before` has the words that come before the program, if there are any.
     fn run(
         &self,
         scenario: Scenario,
         length: Length,
-        node: impl Fn(Side, u16) -> Command,
-    ) -> Result<String, Error> {
+        before: impl Fn(Side) -> Vec<OsString>,
+    ) -> Result<Run, Error> {
         let port = free_port()?;
-        let mut server = Peer::start(node(Side::Server, port).arg("serve"), length.limit())?;
-        server.first_line()?;
-        let mut client = node(Side::Client, port);
+        let node = |side: Side| {
+            let mut words = before(side).into_iter().chain([self.program.clone().into_os_string()]);
+            let mut command = Command::new(words.next().unwrap_or_default());
+            configure(command.args(words), port).envs(self.way.variables(side));
+            command
+        };
+        let serving = |side: Side, role: &str| {
+            let mut process = Peer::start(node(side).arg(role), length.limit())?;
+            process.first_line()?;
+            Ok::<Peer, Error>(process)
+        };
+        let mut router = match self.way {
+            Way::Direct => None,
+            Way::ThroughRouter => Some(serving(Side::Router, "idle")?),
+        };
+        let _server = serving(Side::Server, "serve")?;
+        let mut client = node(Side::Client);
         let operation = match scenario {
             Scenario::RoundTrip { .. } => "round-trip",
             Scenario::Rate { operation: Operation::Put, .. } => "put",
             Scenario::Rate { operation: Operation::Get, .. } => "get",
         };
-        client.args([operation, &nid(SERVER), &scenario.size().to_string()]);
+        client.args([operation, &self.way.server(), &scenario.size().to_string()]);
         if let Scenario::Rate { in_flight, .. } = scenario {
             client.arg(in_flight.to_string());
         }
         client.arg(length.to_string());
-        output_of(&mut client, length.limit())
+        let output = output_of(&mut client, length.limit())?;
+        let router = router.as_mut().map(used_by).transpose()?;
+        Ok(Run { output, router })
     }
 }
 
-fn configure(command: &mut Command, address: Ipv4Addr, port: u16) {
-    command.env("LNET_NETWORKS", format!("tcp({address})"));
-    command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", port.to_string());
+fn used_by(router: &mut Peer) -> Result<RouterUse, Error> {
+    let cpu_seconds = cpu::of_process(router.id())?;
+    Ok(RouterUse { cpu_seconds, allocations: value(&router.ask()?, "allocations")? })
+}
+
+fn configure(command: &mut Command, port: u16) -> &mut Command {
+    command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", port.to_string())
+}
+
+fn networks(address: Ipv4Addr) -> String {
+    format!("tcp({address})")
+}
+
+/// The words that start a program with this library.
+fn preloading(library: &Path) -> Vec<OsString> {
+    let mut variable = OsString::from("LD_PRELOAD=");
+    variable.push(library);
+    vec!["env".into(), variable]
+}
+
+/// The messages that the processes sent, with the ACKs and REPLYs.
+fn messages(scenario: Scenario, output: &str) -> Result<f64, Error> {
+    let requests = value(output, "messages")?;
+    Ok(match scenario {
+        Scenario::RoundTrip { .. } => requests,
+        Scenario::Rate { .. } => 2.0 * requests,
+    })
 }
 
 pub(crate) fn nid(address: Ipv4Addr) -> String {

@@ -5,11 +5,12 @@
 //! a time. A contestant that does not run to its end is named in the report, and the others go on.
 //!
 //! ```text
-//! compare [--quick] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
+//! compare [--quick] [--routing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
 //!         [--only TEXT]... [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
 //! ```
 //!
-//! What other programs disturbed is measured again, for `--repeat-limit` seconds in all. `--only` measures the lines with
+//! `--routing` measures only what goes through a router, which a short run leaves out otherwise. What other programs
+//! disturbed is measured again, for `--repeat-limit` seconds in all. `--only` measures the lines with
 //! one of these texts in them, as `PUT 8 B, 64 in flight: raw TCP`, prints them, and ends. `--congestion` runs all of it
 //! in a new network namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a
 //! document, and a picture beside it.
@@ -37,6 +38,7 @@ mod raw_tcp;
 mod report;
 mod results;
 mod rounds;
+mod routing;
 mod scenario;
 mod statistics;
 mod ucx;
@@ -44,7 +46,7 @@ mod ucx;
 use error::Error;
 use lnet::Lnet;
 use options::{Command, Options};
-use report::Findings;
+use report::{Findings, Section};
 use scenario::Scenario;
 use std::process::ExitCode;
 
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Error> {
     let options = match options::parse(std::env::args().skip(1))? {
         Command::RawTcpServer => return raw_tcp::serve(),
+        Command::RawTcpRelay(copying, port) => return raw_tcp::relay::run(copying, port),
         Command::MessageCosts(options) => return message_costs::run(&options),
         Command::Compare(options) => options,
     };
@@ -71,6 +74,9 @@ fn run() -> Result<(), Error> {
 }
 
 fn compare(options: &Options) -> Result<(), Error> {
+    if options.routing {
+        return routing(options);
+    }
     let mut entrants = contestants::all(options.lnet_perf.as_deref());
     let table = if options.quick { scenario::quick_table() } else { scenario::table() };
     let results = rounds::run(&mut entrants, &table, |name, scenario| options.want(name, scenario), options);
@@ -92,11 +98,19 @@ fn compare(options: &Options) -> Result<(), Error> {
     let memory = lnet.as_ref().map(|lnet| memory::measure(lnet, options));
     let report = report::markdown(&Findings { results: &results, many_peers: &many_peers, memory }, options);
     println!("{report}");
+    if let Some(path) = &options.write {
+        report::replace_section(path, Section::Measured, &report)?;
+        picture::write(&path.with_extension("svg"), &[&results, &between])?;
+    }
+    if options.quick { Ok(()) } else { routing(options) }
+}
+
+/// The part about routers.
+fn routing(options: &Options) -> Result<(), Error> {
+    let report = report::routing(&routing::measure(options)?, options);
+    println!("{report}");
     match &options.write {
-        Some(path) => {
-            report::replace_section(path, &report)?;
-            picture::write(&path.with_extension("svg"), &[&results, &between])
-        }
+        Some(path) => report::replace_section(path, Section::Routing, &report),
         None => Ok(()),
     }
 }

@@ -3,12 +3,12 @@
 //! The peers are the NIDs of one serving process, and both sides are without discovery, so each NID is a peer with
 //! connections of its own. As many processes on one machine would mostly measure its scheduler.
 
-use crate::error::{Error, context};
+use crate::cpu;
+use crate::error::Error;
 use crate::lnet::{self, CLIENT, Lnet};
 use crate::options::Options;
 use crate::peer_process::{Peer, free_port, limit, output_of};
 use crate::statistics::Summary;
-use std::fs;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -151,9 +151,10 @@ impl Server {
         client.env("LNET_DISCOVERY", "0");
         client.args(["put-many", &nids.join(","), &SIZE.to_string(), &IN_FLIGHT.to_string()]);
         client.args([threads.to_string(), duration.as_secs_f64().to_string()]);
-        let before = self.cpu_seconds();
+        let before = cpu::of_process(self.process.id());
         let output = output_of(&mut client, limit(duration))?;
-        let used = self.cpu_seconds().ok().zip(before.ok()).map(|(after, before)| after - before);
+        let after = cpu::of_process(self.process.id());
+        let used = after.ok().zip(before.ok()).map(|(after, before)| after - before);
         let messages = lnet::value(&output, "messages")?;
         Ok(Round {
             rate: lnet::value(&output, "messages_per_second")?,
@@ -161,39 +162,15 @@ impl Server {
             cpu_there: used.map(|used| used / messages),
         })
     }
-
-    /// Of a process that still runs, which is more exact than the ticks in `/proc/PID/stat`.
-    fn cpu_seconds(&self) -> Result<f64, Error> {
-        let tasks = format!("/proc/{}/task", self.process.id());
-        let mut nanoseconds = 0;
-        for task in fs::read_dir(&tasks).map_err(context(&tasks))? {
-            let path = task.map_err(context(&tasks))?.path().join("schedstat");
-            let text = fs::read_to_string(&path).map_err(context("schedstat"))?;
-            nanoseconds += nanoseconds_on_cpu(&text)?;
-        }
-        Ok(nanoseconds as f64 / 1e9)
-    }
 }
 
 const fn address(peer: u8) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 5, peer)
 }
 
-/// The first number of a `schedstat`.
-fn nanoseconds_on_cpu(schedstat: &str) -> Result<u64, Error> {
-    let number = schedstat.split_whitespace().next().ok_or("an empty schedstat")?;
-    number.parse().map_err(context("schedstat"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_on_the_cpu_is_the_first_number_of_schedstat() {
-        assert_eq!(nanoseconds_on_cpu("12345 678 9\n"), Ok(12345));
-        assert!(nanoseconds_on_cpu("").is_err());
-    }
 
     #[test]
     fn the_servers_cpu_time_is_left_out_where_a_round_lacks_it() {

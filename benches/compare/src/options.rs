@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::message_costs;
+use crate::raw_tcp::relay::Copying;
 use crate::scenario::Scenario;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,15 +12,19 @@ pub(crate) enum Command {
     Compare(Options),
     /// This very program started by itself as the other end of raw TCP.
     RawTcpServer,
+    /// The same as the process between, which passes bytes on to this port.
+    RawTcpRelay(Copying, u16),
     MessageCosts(message_costs::Options),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Options {
     /// How often every contestant runs.
     pub(crate) rounds: usize,
     /// About how long one measurement lasts.
     pub(crate) duration: Duration,
+    /// Only the part about routers.
+    pub(crate) routing: bool,
     /// The lines that tell most, and no more.
     pub(crate) quick: bool,
     /// Only contestants in scenarios whose line has one of these texts in it; all if there are none.
@@ -51,6 +56,7 @@ impl Default for Options {
         Self {
             rounds: 7,
             duration: Duration::from_millis(300),
+            routing: false,
             quick: false,
             only: Vec::new(),
             repeat_limit: Duration::from_secs(600),
@@ -65,6 +71,7 @@ impl Default for Options {
 
 pub(crate) const CONGESTION: &str = "--congestion";
 pub(crate) const RAW_TCP_SERVER: &str = "raw-tcp-server";
+pub(crate) const RAW_TCP_RELAY: &str = "raw-tcp-relay";
 const MESSAGE_COSTS: &str = "message-costs";
 
 pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Command, Error> {
@@ -73,6 +80,10 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
             RAW_TCP_SERVER => return Ok(Command::RawTcpServer),
+            RAW_TCP_RELAY => {
+                let copying = Copying::parse(&value()?)?;
+                return Ok(Command::RawTcpRelay(copying, number(RAW_TCP_RELAY, &value()?)?));
+            }
             MESSAGE_COSTS => return message_costs::parse(arguments).map(Command::MessageCosts),
             "--quick" => {
                 options.quick = true;
@@ -81,6 +92,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
                 options.repeat_limit = Duration::from_secs(20);
                 options.connections = 20;
             }
+            "--routing" => options.routing = true,
             "--rounds" => options.rounds = number(&argument, &value()?)?,
             "--seconds" => options.duration = seconds(&argument, &value()?)?,
             "--repeat-limit" => options.repeat_limit = seconds(&argument, &value()?)?,
@@ -111,7 +123,9 @@ mod tests {
     fn compare(arguments: &[&str]) -> Result<Options, Error> {
         match parse(arguments.iter().map(ToString::to_string))? {
             Command::Compare(options) => Ok(options),
-            Command::RawTcpServer | Command::MessageCosts(_) => Err("not a comparison".into()),
+            Command::RawTcpServer | Command::RawTcpRelay(..) | Command::MessageCosts(_) => {
+                Err("not a comparison".into())
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Child processes that cannot outlive the comparison or hang it, and free ports to meet them on.
 
 use crate::error::{Error, context};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -44,6 +44,13 @@ impl Peer {
     pub(crate) fn first_line(&mut self) -> Result<String, Error> {
         let line = self.next_line()?.ok_or("the other end ended before it was ready")?;
         Ok(line.trim_end().to_owned())
+    }
+
+    /// Gives it an empty line, which it answers with one of its own.
+    pub(crate) fn ask(&mut self) -> Result<String, Error> {
+        let input = self.child.stdin.as_mut().ok_or("its input is closed")?;
+        input.write_all(b"\n").map_err(context(&self.name))?;
+        Ok(self.next_line()?.ok_or("it ended before it answered")?)
     }
 
     /// All that it still prints, and how it ended.
@@ -205,6 +212,12 @@ mod tests {
         for command in [Command::new("fi_pingpong"), tied("fi_pingpong")] {
             assert_eq!(name_of(&command), "fi_pingpong");
         }
+    }
+
+    #[test]
+    fn a_process_answers_each_line_that_it_is_given() {
+        let mut process = Peer::start(&mut shell("while read line; do echo answer; done"), AMPLE).unwrap();
+        assert_eq!([process.ask(), process.ask()], [(); 2].map(|()| Ok("answer\n".to_owned())));
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! Raw TCP, as the bound for the others: nothing on top of sockets, two processes, one connection.
 
+mod carrier;
 mod exchange;
+pub(crate) mod relay;
 
 use crate::contestant::{Contestant, Sample};
+use crate::cpu;
 use crate::error::{Error, context};
 use crate::options::RAW_TCP_SERVER;
 use crate::peer_process::{Peer, limit};
 use crate::scenario::{Operation, Scenario};
-use exchange::Exchange;
+use exchange::{Exchange, Waits};
+use relay::Copying;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::process::Command;
@@ -24,6 +28,8 @@ pub(crate) enum Mode {
     Polled,
     /// The scenario's number of messages in flight, each acknowledged, without ever sleeping.
     Acknowledged,
+    /// The same with ends that sleep until something arrives, also for round trips.
+    Sleeping,
 }
 
 pub(crate) const MODES: [Mode; 4] = [Mode::Stream, Mode::Answered, Mode::Polled, Mode::Acknowledged];
@@ -33,6 +39,8 @@ pub(crate) const ACKNOWLEDGED: &str = "raw TCP, acknowledged";
 const WARM_UP: Duration = Duration::from_millis(50);
 /// Bytes of what acknowledges a PUT, or asks for a GET.
 const ANSWER: usize = 8;
+/// Bytes of a [`Plan`].
+const PLAN: usize = 32;
 
 impl Contestant for Mode {
     fn name(&self) -> &'static str {
@@ -41,12 +49,13 @@ impl Contestant for Mode {
             Self::Answered => "raw TCP, acknowledged, sleeping",
             Self::Polled => POLLED,
             Self::Acknowledged => ACKNOWLEDGED,
+            Self::Sleeping => "raw TCP, sleeping",
         }
     }
 
     fn supports(&self, scenario: Scenario) -> bool {
         match (self, scenario) {
-            (Self::Stream, _) => true,
+            (Self::Stream | Self::Sleeping, _) => true,
             (Self::Answered, Scenario::Rate { in_flight, .. }) => in_flight == 1,
             (Self::Polled, Scenario::RoundTrip { .. }) | (Self::Acknowledged, Scenario::Rate { .. }) => true,
             (Self::Answered | Self::Acknowledged, Scenario::RoundTrip { .. })
@@ -59,12 +68,66 @@ impl Contestant for Mode {
     }
 
     fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
+        let (_server, port) = self.start_server(duration)?;
+        self.ask(port, scenario, duration)
+    }
+}
+
+impl Mode {
+    fn start_server(self, duration: Duration) -> Result<(Peer, u16), Error> {
         let program = std::env::current_exe().map_err(context("this program"))?;
         let mut server = Peer::start(Command::new(program).arg(RAW_TCP_SERVER), limit(duration))?;
-        let port: u16 = server.first_line()?.parse().map_err(context("the server's port"))?;
+        let port = server.first_line()?.parse().map_err(context("the server's port"))?;
+        Ok((server, port))
+    }
+
+    /// Measures with whoever listens on this port.
+    fn ask(self, port: u16, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(context("connecting"))?;
-        let counted = client(&stream, &Plan::of(*self, scenario), duration).map_err(context("raw TCP"))?;
+        let counted = client(&stream, &Plan::of(self, scenario), duration).map_err(context("raw TCP"))?;
         Ok(counted.sample(scenario))
+    }
+}
+
+/// Raw TCP through a relay.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relayed {
+    pub(crate) name: &'static str,
+    pub(crate) copying: Copying,
+    /// In round trips, and in rates.
+    pub(crate) ends: [Mode; 2],
+}
+
+impl Relayed {
+    const fn ends(&self, scenario: Scenario) -> Mode {
+        let [round_trip, rate] = self.ends;
+        match scenario {
+            Scenario::RoundTrip { .. } => round_trip,
+            Scenario::Rate { .. } => rate,
+        }
+    }
+}
+
+impl Contestant for Relayed {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn supports(&self, scenario: Scenario) -> bool {
+        self.ends(scenario).supports(scenario)
+    }
+
+    fn trial(&mut self, scenario: Scenario) -> Result<Sample, Error> {
+        self.measure(scenario, Duration::ZERO)
+    }
+
+    fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
+        let ends = self.ends(scenario);
+        let (_server, port) = ends.start_server(duration)?;
+        let mut relay = relay::start(self.copying, port, duration)?;
+        let port = relay.first_line()?.parse().map_err(context("the relay's port"))?;
+        let sample = ends.ask(port, scenario, duration)?;
+        Ok(Sample { between: Some(cpu::of_process(relay.id())?), ..sample })
     }
 }
 
@@ -75,8 +138,10 @@ struct Plan {
     there: usize,
     /// Bytes of the answer; 0 for none until the client has sent all.
     back: usize,
-    /// Messages of the client that wait for their answers, if neither side sleeps; 0 if both sides block.
-    polled: usize,
+    /// Messages of the client that wait for their answers; 0 if both sides block.
+    in_flight: usize,
+    /// Whether sides that do not block sleep until something arrives.
+    waits: Waits,
 }
 
 impl Plan {
@@ -88,29 +153,35 @@ impl Plan {
             (_, Scenario::Rate { operation: Operation::Put, .. }) => (size, ANSWER),
             (_, Scenario::Rate { operation: Operation::Get, .. }) => (ANSWER, size),
         };
-        let polled = match (mode, scenario) {
+        let in_flight = match (mode, scenario) {
             (Mode::Stream | Mode::Answered, _) => 0,
-            (Mode::Polled | Mode::Acknowledged, Scenario::RoundTrip { .. }) => 1,
-            (Mode::Polled | Mode::Acknowledged, Scenario::Rate { in_flight, .. }) => in_flight,
+            (_, Scenario::RoundTrip { .. }) => 1,
+            (_, Scenario::Rate { in_flight, .. }) => in_flight,
         };
-        Self { there, back, polled }
+        let waits = match mode {
+            Mode::Sleeping => Waits::Asleep,
+            Mode::Stream | Mode::Answered | Mode::Polled | Mode::Acknowledged => Waits::Polling,
+        };
+        Self { there, back, in_flight, waits }
     }
 
-    fn to_bytes(&self) -> [u8; 24] {
-        let numbers = [self.there as u64, self.back as u64, self.polled as u64];
-        let mut bytes = [0; 24];
+    fn to_bytes(&self) -> [u8; PLAN] {
+        let sleeps = self.waits == Waits::Asleep;
+        let numbers = [self.there as u64, self.back as u64, self.in_flight as u64, u64::from(sleeps)];
+        let mut bytes = [0; PLAN];
         for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
         }
         bytes
     }
 
-    fn from_bytes(bytes: [u8; 24]) -> Self {
+    fn from_bytes(bytes: [u8; PLAN]) -> Self {
         let number = |place: usize| {
             let bytes = bytes.iter().skip(8 * place).take(8);
             bytes.rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
         };
-        Self { there: number(0), back: number(1), polled: number(2) }
+        let waits = if number(3) == 0 { Waits::Polling } else { Waits::Asleep };
+        Self { there: number(0), back: number(1), in_flight: number(2), waits }
     }
 }
 
@@ -129,17 +200,18 @@ impl Counted {
             Scenario::RoundTrip { .. } => self.seconds * 1e6 / self.exchanges as f64,
             Scenario::Rate { size, .. } => size as f64 * self.exchanges as f64 / self.seconds,
         };
-        Sample { value, messages: scenario.messages_of_operation() * (self.before + self.exchanges) }
+        let messages = scenario.messages_of_operation() * (self.before + self.exchanges);
+        Sample { value, messages, between: None }
     }
 }
 
 fn client(mut stream: &TcpStream, plan: &Plan, duration: Duration) -> io::Result<Counted> {
     stream.set_nodelay(true)?;
     stream.write_all(&plan.to_bytes())?;
-    if plan.polled == 0 {
+    if plan.in_flight == 0 {
         blocking_client(stream, plan, duration)
     } else {
-        polling_client(stream, plan, duration)
+        nonblocking_client(stream, plan, duration)
     }
 }
 
@@ -165,13 +237,13 @@ fn blocking_client(mut stream: &TcpStream, plan: &Plan, duration: Duration) -> i
     Ok(Counted { exchanges, seconds: begin.elapsed().as_secs_f64(), before })
 }
 
-fn polling_client(stream: &TcpStream, plan: &Plan, duration: Duration) -> io::Result<Counted> {
+fn nonblocking_client(stream: &TcpStream, plan: &Plan, duration: Duration) -> io::Result<Counted> {
     stream.set_nonblocking(true)?;
-    let mut end = Exchange::new(plan.there, plan.back, 0);
+    let mut end = Exchange::new(plan.there, plan.back, plan.waits);
     let mut repeat = |duration| {
         let begin = Instant::now();
-        let (mut started, mut answered) = (plan.polled, 0);
-        end.allow(plan.polled);
+        let (mut started, mut answered) = (plan.in_flight, 0);
+        end.allow(plan.in_flight);
         while answered < started {
             let answers = end.turn(stream)?;
             if answers == 0 {
@@ -201,12 +273,12 @@ pub(crate) fn serve() -> Result<(), Error> {
 
 fn answer(mut stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut plan = [0; 24];
+    let mut plan = [0; PLAN];
     stream.read_exact(&mut plan)?;
     let plan = Plan::from_bytes(plan);
-    if plan.polled > 0 {
+    if plan.in_flight > 0 {
         stream.set_nonblocking(true)?;
-        let mut end = Exchange::new(plan.back, plan.there, 0);
+        let mut end = Exchange::new(plan.back, plan.there, plan.waits);
         loop {
             match end.turn(stream) {
                 Ok(messages) => end.allow(messages),
@@ -230,8 +302,10 @@ mod tests {
 
     #[test]
     fn the_server_learns_the_plan_that_the_client_has() {
-        let plan = Plan { there: 8, back: 1 << 20, polled: 64 };
-        assert_eq!(Plan::from_bytes(plan.to_bytes()), plan);
+        for waits in [Waits::Polling, Waits::Asleep] {
+            let plan = Plan { there: 8, back: 1 << 20, in_flight: 64, waits };
+            assert_eq!(Plan::from_bytes(plan.to_bytes()), plan);
+        }
     }
 
     #[test]
@@ -243,7 +317,7 @@ mod tests {
             }
         }
         for scenario in scenarios {
-            for mode in MODES.into_iter().filter(|mode| mode.supports(scenario)) {
+            for mode in MODES.into_iter().chain([Mode::Sleeping]).filter(|mode| mode.supports(scenario)) {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
                 let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
                 let server = std::thread::spawn(move || answer(&listener.accept().unwrap().0));

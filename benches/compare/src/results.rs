@@ -25,8 +25,10 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub(crate) value: Summary,
-    /// CPU seconds of both sides for a message, the median of the rounds.
+    /// CPU seconds of all processes for a message, the median of the rounds.
     pub(crate) cpu: Option<f64>,
+    /// Those of the process between the two sides, if there is one.
+    pub(crate) between: Option<f64>,
 }
 
 impl Row {

@@ -1,5 +1,6 @@
 //! The rounds: every contestant once in each scenario, again and again.
 
+use crate::contestant::Sample;
 use crate::contestants::Entrant;
 use crate::cpu::{self, Cost};
 use crate::disturbance::Disturbance;
@@ -51,15 +52,17 @@ struct Cell {
     entrant: usize,
     scenario: Scenario,
     /// What the trial cost, once there was one.
-    trial: Option<Cost>,
+    trial: Option<Metered>,
     values: Vec<f64>,
     cpu: Vec<f64>,
+    between: Vec<f64>,
     failure: Option<Error>,
 }
 
 impl Cell {
     fn new(entrant: usize, scenario: Scenario, failure: Option<Error>) -> Self {
-        Self { entrant, scenario, trial: None, values: Vec::new(), cpu: Vec::new(), failure }
+        let [values, cpu, between] = [Vec::new(), Vec::new(), Vec::new()];
+        Self { entrant, scenario, trial: None, values, cpu, between, failure }
     }
 
     /// One round. Whoever fails twice in a row is not asked again: each time may last until a limit is over.
@@ -93,14 +96,15 @@ impl Cell {
         let (scenario, contestant) = (self.scenario, &mut entrant.contestant);
         let trial = match self.trial {
             Some(trial) => trial,
-            None => metered(|| contestant.trial(scenario))?.1,
+            None => metered(|| contestant.trial(scenario))?,
         };
         self.trial = Some(trial);
-        let (value, cost) =
-            disturbance.undisturbed(|| metered(|| contestant.measure(scenario, options.duration)))?;
-        self.values.push(value);
-        self.cpu.extend(cost.of_message(trial));
-        Ok(value)
+        let found = disturbance.undisturbed(|| metered(|| contestant.measure(scenario, options.duration)))?;
+        self.values.push(found.value);
+        self.cpu.extend(found.all.of_message(trial.all));
+        let between = found.between.zip(trial.between);
+        self.between.extend(between.and_then(|(cost, trial)| cost.of_message(trial)));
+        Ok(found.value)
     }
 
     fn outcome(self) -> Result<Measured, Error> {
@@ -108,24 +112,33 @@ impl Cell {
             Some(failure) => Err(failure),
             None => {
                 let value = Summary::of(&self.values).ok_or("no rounds")?;
-                Ok(Measured { value, cpu: Summary::of(&self.cpu).map(|cpu| cpu.median) })
+                let [cpu, between] =
+                    [self.cpu, self.between].map(|costs| Summary::of(&costs).map(|costs| costs.median));
+                Ok(Measured { value, cpu, between })
             }
         }
     }
 }
 
 /// A sample's value, and what it cost.
-fn metered(sample: impl FnOnce() -> Result<crate::contestant::Sample, Error>) -> Result<(f64, Cost), Error> {
+#[derive(Clone, Copy)]
+struct Metered {
+    value: f64,
+    all: Cost,
+    between: Option<Cost>,
+}
+
+fn metered(sample: impl FnOnce() -> Result<Sample, Error>) -> Result<Metered, Error> {
     let before = cpu::used()?;
-    let sample = sample()?;
-    let seconds = cpu::used()? - before;
-    Ok((sample.value, Cost { seconds, messages: sample.messages }))
+    let Sample { value, messages, between } = sample()?;
+    let cost = |seconds| Cost { seconds, messages };
+    Ok(Metered { value, all: cost(cpu::used()? - before), between: between.map(cost) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contestant::{Contestant, Sample};
+    use crate::contestant::Contestant;
     use std::time::Duration;
 
     /// Fails in so many runs, and succeeds from then on.
@@ -143,7 +156,7 @@ mod tests {
         }
 
         fn trial(&mut self, _: Scenario) -> Result<Sample, Error> {
-            Ok(Sample { value: 1.0, messages: 1 })
+            Ok(Sample { value: 1.0, messages: 1, between: None })
         }
 
         fn measure(&mut self, _: Scenario, _: Duration) -> Result<Sample, Error> {
@@ -151,7 +164,7 @@ mod tests {
                 self.failures -= 1;
                 return Err("no luck".into());
             }
-            Ok(Sample { value: 5.0, messages: 1000 })
+            Ok(Sample { value: 5.0, messages: 1000, between: None })
         }
     }
 

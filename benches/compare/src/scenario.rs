@@ -20,8 +20,8 @@ pub(crate) enum Operation {
     Get,
 }
 
-const KIB: usize = 1024;
-const MIB: usize = 1024 * KIB;
+pub(crate) const KIB: usize = 1024;
+pub(crate) const MIB: usize = 1024 * KIB;
 
 /// The sizes that the rates of the table have.
 const SIZES: [usize; 4] = [8, 4 * KIB, 64 * KIB, MIB];

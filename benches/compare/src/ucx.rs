@@ -78,7 +78,8 @@ impl IterationTest for Test {
         client.arg("127.0.0.1");
         let output = ask_idle_server(&mut common(), &mut client, limit(duration))?;
         let value = scenario.value_of_one_way(one_way_microseconds(&output)?);
-        Ok(Sample { value, messages: self.messages_of_iteration(scenario) * (iterations + warm_up) })
+        let messages = self.messages_of_iteration(scenario) * (iterations + warm_up);
+        Ok(Sample { value, messages, between: None })
     }
 }
 

@@ -57,13 +57,8 @@ pub(super) fn count(lnet: &Lnet, work: Work) -> Result<Vec<Cost>, Error> {
     if receives == 0 || sends == 0 {
         return Err(format!("{}: strace has seen no message sent or received", work.scenario));
     }
-    let messages = match work.scenario {
-        Scenario::RoundTrip { .. } => sent,
-        // The ACK or REPLY of each.
-        Scenario::Rate { .. } => 2.0 * sent,
-    };
     let costs = work.names().into_iter().zip([receives, sends]);
-    Ok(costs.map(|(name, calls)| Cost { name, figure: calls as f64 / messages }).collect())
+    Ok(costs.map(|(name, calls)| Cost { name, figure: calls as f64 / sent }).collect())
 }
 
 /// What strace has written at its end.

@@ -8,25 +8,34 @@ use std::net::TcpStream;
 const BATCH: usize = 64 << 10;
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// One end. Every message that comes is a credit to send one: at the end that begins, so many are in flight as it has
-/// credits at first; the other end has none at first, so it answers.
+/// What an end does while nothing arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// It asks the socket again and again.
+    Polling,
+    /// It sleeps in poll(2).
+    Asleep,
+}
+
+/// One end. Messages leave as far as they are allowed to; the end that answers allows one for each that came.
 pub(super) struct Exchange {
     outgoing: Outgoing,
     incoming: Incoming,
+    waits: Waits,
 }
 
 impl Exchange {
-    /// Sends and receives messages of these sizes; `credits` of them may leave at once.
-    pub(super) fn new(outgoing_size: usize, incoming_size: usize, credits: usize) -> Self {
+    /// Sends and receives messages of these sizes.
+    pub(super) fn new(outgoing_size: usize, incoming_size: usize, waits: Waits) -> Self {
         let outgoing = Outgoing {
             buffer: vec![0x5a; buffer_length(outgoing_size)],
             size: outgoing_size,
             place: 0,
-            owed: outgoing_size * credits,
+            owed: 0,
         };
         let buffer = vec![0; buffer_length(incoming_size)];
         let incoming = Incoming { buffer, size: incoming_size, filled: 0 };
-        Self { outgoing, incoming }
+        Self { outgoing, incoming, waits }
     }
 
     /// So many messages more may leave.
@@ -34,7 +43,7 @@ impl Exchange {
         self.outgoing.owed += messages * self.outgoing.size;
     }
 
-    /// Sends what may leave and reads once. How many messages came, which may be none.
+    /// Sends what may leave and reads once; may wait until it can do more. How many messages came, which may be none.
     pub(super) fn turn(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
         let mut is_full = false;
         if let Some(bytes) = self.outgoing.bytes() {
@@ -48,8 +57,10 @@ impl Exchange {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(length) => Ok(self.incoming.advance(length)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if is_full {
-                    until_ready(stream)?;
+                match self.waits {
+                    Waits::Polling if is_full => poll_until_ready(stream)?,
+                    Waits::Polling => {}
+                    Waits::Asleep => sleep_until_ready(stream, self.outgoing.bytes().is_some())?,
                 }
                 Ok(0)
             }
@@ -59,9 +70,16 @@ impl Exchange {
 }
 
 /// The kernel calls a socket writable when a good part of its buffer is free: many small writes are avoided.
-fn until_ready(stream: &TcpStream) -> io::Result<()> {
+fn poll_until_ready(stream: &TcpStream) -> io::Result<()> {
     let mut sockets = [PollFd::new(stream, PollFlags::IN | PollFlags::OUT)];
     while poll(&mut sockets, Some(&AT_ONCE))? == 0 {}
+    Ok(())
+}
+
+/// Until something can be read, or written if there is something to write.
+fn sleep_until_ready(stream: &TcpStream, writes: bool) -> io::Result<()> {
+    let flags = if writes { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    poll(&mut [PollFd::new(stream, flags)], None)?;
     Ok(())
 }
 
@@ -139,7 +157,8 @@ mod tests {
 
     #[test]
     fn no_more_leaves_than_credits_allow() {
-        let mut end = Exchange::new(1000, 8, 3);
+        let mut end = Exchange::new(1000, 8, Waits::Polling);
+        end.allow(3);
         assert_eq!(end.outgoing.bytes().map(<[u8]>::len), Some(3000));
         end.outgoing.advance(2500);
         assert_eq!(end.outgoing.bytes().map(<[u8]>::len), Some(500));

@@ -1,0 +1,48 @@
+//! Messages through a router, beside the same without one, and beside a bare relay of TCP connections.
+
+use crate::contestants::{Entrant, present};
+use crate::error::Error;
+use crate::lnet::Lnet;
+use crate::options::Options;
+use crate::raw_tcp::relay::Copying;
+use crate::raw_tcp::{Mode, Relayed};
+use crate::results::Results;
+use crate::rounds;
+use crate::scenario::{KIB, MIB, Operation, Scenario, rate};
+use std::time::Duration;
+
+/// How long samples that others disturbed may be taken again: this part takes less than four minutes.
+const REPEAT_LIMIT: Duration = Duration::from_secs(45);
+
+const RELAYS: [Relayed; 3] = [
+    Relayed {
+        name: "relay, ends that poll",
+        copying: Copying::Buffer,
+        ends: [Mode::Polled, Mode::Acknowledged],
+    },
+    Relayed { name: "relay, ends that sleep", copying: Copying::Buffer, ends: [Mode::Sleeping; 2] },
+    Relayed { name: "relay, splice, ends that sleep", copying: Copying::Splice, ends: [Mode::Sleeping; 2] },
+];
+
+/// The lines of the table.
+fn table() -> Vec<Scenario> {
+    vec![
+        Scenario::RoundTrip { size: 8 },
+        rate(Operation::Put, 8, 64),
+        rate(Operation::Put, 4 * KIB, 8),
+        rate(Operation::Put, MIB, 1),
+        rate(Operation::Put, MIB, 8),
+        rate(Operation::Get, MIB, 1),
+        rate(Operation::Get, MIB, 8),
+    ]
+}
+
+pub(crate) fn measure(options: &Options) -> Result<Results, Error> {
+    let program = options.lnet_perf.as_deref().ok_or("there is no --lnet-perf to be a router")?;
+    let mut entrants: Vec<Entrant> =
+        vec![present(Lnet::through_router(program)), present(Lnet::new(program))];
+    entrants.extend(RELAYS.map(present));
+    entrants.extend([Mode::Polled, Mode::Acknowledged].map(present));
+    let options = Options { repeat_limit: options.repeat_limit.min(REPEAT_LIMIT), ..options.clone() };
+    Ok(rounds::run(&mut entrants, &table(), |name, scenario| options.want(name, scenario), &options))
+}
