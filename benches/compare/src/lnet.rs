@@ -163,12 +163,11 @@ impl Contestant for Lnet {
 impl Lnet {
     /// Measured by this `lnet_perf`.
     pub(crate) fn new(program: &Path) -> Self {
-        Self { program: program.to_owned(), way: Way::Direct }
+        Self::by(program, Way::Direct)
     }
 
-    /// The same through a router.
-    pub(crate) fn through_router(program: &Path) -> Self {
-        Self { program: program.to_owned(), way: Way::ThroughRouter }
+    pub(crate) fn by(program: &Path, way: Way) -> Self {
+        Self { program: program.to_owned(), way }
     }
 
     /// How many allocations an operation takes, which the library that is preloaded counts.

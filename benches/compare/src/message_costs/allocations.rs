@@ -1,10 +1,10 @@
-//! Allocations of `lnet_perf` in the steady state, on either side.
+//! Allocations of `lnet_perf` in the steady state, on either side, and in the router between them.
 
 use super::Cost;
 use crate::error::Error;
-use crate::lnet::{Length, Lnet};
+use crate::lnet::{Length, Lnet, Way};
 use crate::memory::ALLOCATION_SCENARIOS;
-use crate::scenario::Scenario;
+use crate::scenario::{Operation, Scenario};
 use std::path::Path;
 
 pub(super) const WORK: [Scenario; 4] = ALLOCATION_SCENARIOS;
@@ -25,7 +25,35 @@ pub(super) fn names(scenario: Scenario) -> [String; 2] {
     ["asking", "serving"].map(|side| format!("allocations for each operation, {side} side, {scenario}"))
 }
 
-pub(super) fn count(lnet: &Lnet, scenario: Scenario, library: &Path) -> Result<Vec<Cost>, Error> {
+/// What a router forwards, and the operations of the shorter run.
+pub(super) const ROUTER_WORK: [(Scenario, u32); 2] = [
+    (Scenario::Rate { operation: Operation::Put, size: 8, in_flight: 64 }, 20_000),
+    (Scenario::Rate { operation: Operation::Put, size: 1 << 20, in_flight: 8 }, 1_000),
+];
+
+pub(super) fn name_in_router((scenario, _): (Scenario, u32)) -> String {
+    format!("allocations for each message that a router forwards, {scenario}")
+}
+
+/// The difference of two runs, of which one has twice as many operations, divided by the messages that it has more: what
+/// the router allocates before and after them is the same in both.
+pub(super) fn count_in_router(
+    program: &Path,
+    work: (Scenario, u32),
+    library: &Path,
+) -> Result<Vec<Cost>, Error> {
+    let lnet = Lnet::by(program, Way::ThroughRouter);
+    let (scenario, operations) = work;
+    let run = |operations| lnet.allocations(scenario, Length::Operations(operations), library);
+    let (short, long) = (run(operations)?, run(2 * operations)?);
+    let messages = long.messages - short.messages;
+    let seconds = (long.seconds * long.messages - short.seconds * short.messages) / messages;
+    let figure = of_operations((long.router - short.router) / messages, seconds);
+    Ok(vec![Cost { name: name_in_router(work), figure }])
+}
+
+pub(super) fn count(program: &Path, scenario: Scenario, library: &Path) -> Result<Vec<Cost>, Error> {
+    let lnet = Lnet::new(program);
     let length = Length::Operations(operations(scenario));
     let allocations = lnet.allocations(scenario, length, library)?;
     let figures = [allocations.here, allocations.there].map(|all| of_operations(all, allocations.seconds));

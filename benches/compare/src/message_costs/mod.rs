@@ -14,7 +14,6 @@ mod options;
 mod system_calls;
 
 use crate::error::{Error, context};
-use crate::lnet::Lnet;
 use limits::{Comparison, Limits};
 pub(crate) use options::{Options, parse};
 use std::fs;
@@ -33,7 +32,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let path = options.limits.display().to_string();
     let limits = Limits::parse(&fs::read_to_string(&options.limits).map_err(context(&path))?)?;
     let mut report = Report { limits, above: 0 };
-    let lnet = Lnet::new(&options.lnet_perf);
     if let Some(program) = &options.message_path {
         for operation in instructions::OPERATIONS {
             report.add(&[instructions::count(program, operation)?])?;
@@ -41,12 +39,15 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     }
     if options.strace {
         for work in system_calls::WORK {
-            report.add_best(|| system_calls::count(&lnet, work))?;
+            report.add_best(|| system_calls::count(&options.lnet_perf, work))?;
         }
     }
     if let Some(library) = &options.count_allocations {
         for work in allocations::WORK {
-            report.add_best(|| allocations::count(&lnet, work, library))?;
+            report.add_best(|| allocations::count(&options.lnet_perf, work, library))?;
+        }
+        for work in allocations::ROUTER_WORK {
+            report.add_best(|| allocations::count_in_router(&options.lnet_perf, work, library))?;
         }
     }
     match report.above {
@@ -130,7 +131,8 @@ mod tests {
             .iter()
             .map(|operation| operation.name.to_owned())
             .chain(system_calls::WORK.iter().flat_map(|work| work.names()))
-            .chain(allocations::WORK.iter().flat_map(|work| allocations::names(*work)));
+            .chain(allocations::WORK.iter().flat_map(|work| allocations::names(*work)))
+            .chain(allocations::ROUTER_WORK.iter().map(|work| allocations::name_in_router(*work)));
         let names: Vec<String> = names.collect();
         for name in &names {
             assert!(limits.of(name).is_ok(), "{name}");

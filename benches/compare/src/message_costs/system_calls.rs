@@ -1,11 +1,11 @@
-//! System calls of `lnet_perf`, which strace counts in both processes.
+//! System calls of `lnet_perf`, which strace counts in both processes, or in the router between them.
 //!
 //! Only calls that moved bytes: how often a socket is polled in vain depends on how fast messages come. Calls before
 //! and after the operations are counted with them; there are hundreds of operations for each.
 
 use super::Cost;
 use crate::error::{Error, context};
-use crate::lnet::{Lnet, Side};
+use crate::lnet::{Lnet, Side, Way};
 use crate::scenario::{Operation, Scenario};
 use std::ffi::OsString;
 use std::fs;
@@ -16,16 +16,19 @@ use std::time::{Duration, Instant};
 /// What `lnet_perf` does so often.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
+    way: Way,
     scenario: Scenario,
     operations: u32,
 }
 
-pub(super) const WORK: [Work; 2] = [
-    Work { scenario: Scenario::RoundTrip { size: 8 }, operations: 3_000 },
-    Work {
-        scenario: Scenario::Rate { operation: Operation::Put, size: 8, in_flight: 64 },
-        operations: 20_000,
-    },
+const ROUND_TRIP: Scenario = Scenario::RoundTrip { size: 8 };
+const SMALL_PUTS: Scenario = Scenario::Rate { operation: Operation::Put, size: 8, in_flight: 64 };
+
+pub(super) const WORK: [Work; 4] = [
+    Work { way: Way::Direct, scenario: ROUND_TRIP, operations: 3_000 },
+    Work { way: Way::Direct, scenario: SMALL_PUTS, operations: 20_000 },
+    Work { way: Way::ThroughRouter, scenario: ROUND_TRIP, operations: 3_000 },
+    Work { way: Way::ThroughRouter, scenario: SMALL_PUTS, operations: 20_000 },
 ];
 
 const SENDS: [&str; 4] = ["sendmsg", "sendto", "sendmmsg", "writev"];
@@ -35,21 +38,37 @@ const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Work {
     pub(super) fn names(self) -> [String; 2] {
-        ["receives", "sends"].map(|calls| format!("{calls} for each message, {}", self.scenario))
+        let messages = match self.way {
+            Way::Direct => "each message",
+            Way::ThroughRouter => "each message that a router forwards",
+        };
+        ["receives", "sends"].map(|calls| format!("{calls} for {messages}, {}", self.scenario))
+    }
+
+    /// The processes whose calls count.
+    const fn traced(self) -> &'static [Side] {
+        match self.way {
+            Way::Direct => &[Side::Client, Side::Server],
+            Way::ThroughRouter => &[Side::Router],
+        }
     }
 }
 
-pub(super) fn count(lnet: &Lnet, work: Work) -> Result<Vec<Cost>, Error> {
+pub(super) fn count(program: &Path, work: Work) -> Result<Vec<Cost>, Error> {
+    let lnet = Lnet::by(program, work.way);
     let directory = Directory::new()?;
     let traced = format!("trace={}", [SENDS, RECEIVES].concat().join(","));
     // With -D the process that is started is lnet_perf, and strace its child: it ends when lnet_perf does.
     let tracer = |side| {
+        if !work.traced().contains(&side) {
+            return Vec::new();
+        }
         let words = ["strace", "-D", "-qq", "-f", "-c", "--seccomp-bpf", "-e", &traced, "-o"];
         words.into_iter().map(OsString::from).chain([directory.summary(side).into()]).collect()
     };
     let sent = lnet.messages_under(tracer, work.scenario, work.operations)?;
     let (mut receives, mut sends) = (0, 0);
-    for side in [Side::Client, Side::Server] {
+    for &side in work.traced() {
         let summary = finished(&directory.summary(side))?;
         receives += successful(&summary, &RECEIVES);
         sends += successful(&summary, &SENDS);
