@@ -86,12 +86,12 @@ impl Core {
     }
 
     /// A message that held this buffer has ended.
-    pub(crate) fn return_buffer(&self, buffer: RouterBuffer) {
+    pub(crate) fn return_buffer(&self, buffer: Box<RouterBuffer>) {
         self.resume_waiting(self.router_buffers.give_back(buffer));
     }
 
     /// The drivers receive messages that have got their buffers.
-    pub(super) fn resume_waiting(&self, waiting: Vec<Waiting>) {
+    pub(super) fn resume_waiting(&self, waiting: impl IntoIterator<Item = Waiting>) {
         for Waiting { message, hold } in waiting {
             hold.resume(RxAction::Deliver(message));
         }

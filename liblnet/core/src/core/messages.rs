@@ -30,7 +30,7 @@ impl Core {
             self.confirm_forwarded(&mut message, Err(Delivery::NotSent));
         }
         if let Some(buffer) = message.buffer.take() {
-            self.return_buffer(*buffer);
+            self.return_buffer(buffer);
         }
         self.message_counters.leave(message.counted);
         self.spare_of(peer_ni).put(message);

@@ -230,14 +230,14 @@ impl Message {
     }
 
     /// The message is received into this buffer, and sent from it.
-    pub(crate) fn hold_buffer(&mut self, buffer: RouterBuffer) {
+    pub(crate) fn hold_buffer(&mut self, buffer: Box<RouterBuffer>) {
         self.length = self.header.payload_length;
-        self.buffer = Some(Box::new(buffer));
+        self.buffer = Some(buffer);
     }
 
     /// The net that a forwarded message came by.
     pub(crate) fn came_by(&self) -> Option<NetId> {
-        self.buffer.as_ref().map(|buffer| buffer.from.net())
+        self.buffer.as_ref().and_then(|buffer| buffer.from).map(Nid::net)
     }
 
     /// Whether it is from another node for another node.

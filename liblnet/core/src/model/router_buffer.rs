@@ -6,11 +6,12 @@ use lnet_wire::Nid;
 /// A buffer that a message for another node holds.
 #[derive(Debug)]
 pub(crate) struct RouterBuffer {
-    pub(crate) memory: RecvBuffer,
-    /// The same memory, as drivers read and write it.
+    /// Owns what `bytes` describe.
+    _memory: RecvBuffer,
+    /// Its memory, as drivers read and write it.
     pub(crate) bytes: MdMemory,
-    /// The peer NI whose router credit it takes.
-    pub(crate) from: Nid,
+    /// The peer NI whose router credit it takes, while a message holds it.
+    pub(crate) from: Option<Nid>,
     pub(crate) place: BufferPlace,
     /// The bytes of payload of a message that has been sent on.
     pub(crate) sent: Option<u32>,
@@ -25,7 +26,7 @@ pub(crate) struct BufferPlace {
 }
 
 impl RouterBuffer {
-    pub(crate) fn new(memory: RecvBuffer, from: Nid, place: BufferPlace) -> Self {
-        Self { bytes: memory.memory(), memory, from, place, sent: None }
+    pub(crate) fn new(memory: RecvBuffer, place: BufferPlace) -> Self {
+        Self { bytes: memory.memory(), _memory: memory, from: None, place, sent: None }
     }
 }

@@ -14,6 +14,7 @@ use crate::model::{BufferPlace, Ni, RouterBuffer};
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::collections::{HashMap, VecDeque};
+use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -83,8 +84,9 @@ struct CptBuffers {
 struct Pool {
     /// The number of buffers that there are to be.
     buffers: u32,
-    /// Memory that is not in use.
-    free: Vec<RecvBuffer>,
+    /// Those that are not in use and have their memory.
+    #[allow(clippy::vec_box, reason = "messages hold boxes, which are used again")]
+    free: Vec<Box<RouterBuffer>>,
     used: u32,
     min_credits: i32,
     /// They hold a router credit.
@@ -131,12 +133,9 @@ impl RouterBuffers {
     }
 
     /// A buffer is not used any more. Returns the messages that have got one instead.
-    pub(crate) fn give_back(&self, buffer: RouterBuffer) -> Vec<Waiting> {
-        let mut out = Vec::new();
-        if let Some(cpt) = self.0.get(buffer.place.cpt) {
-            lock(cpt).give_back(buffer, &mut out);
-        }
-        out
+    pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> impl Iterator<Item = Waiting> + use<> {
+        let served = self.0.get(buffer.place.cpt).map(|cpt| lock(cpt).give_back(buffer));
+        served.into_iter().flatten().flatten()
     }
 
     /// Removes the messages that wait and came by this interface, which is being shut down; and those that have got a buffer
@@ -204,9 +203,10 @@ impl CptBuffers {
     ) -> Option<Box<Message>> {
         let size = size_for(message.header().payload_length);
         let pool = &mut self.pools[size];
-        match pool.take(size) {
-            Some(memory) => {
-                message.hold_buffer(RouterBuffer::new(memory, from, BufferPlace { cpt, size }));
+        match pool.take(BufferPlace { cpt, size }) {
+            Some(mut buffer) => {
+                buffer.from = Some(from);
+                message.hold_buffer(buffer);
                 Some(message)
             }
             None => {
@@ -217,40 +217,41 @@ impl CptBuffers {
         }
     }
 
-    fn give_back(&mut self, buffer: RouterBuffer, out: &mut Vec<Waiting>) {
-        let RouterBuffer { memory, from, place: BufferPlace { cpt, size }, sent, .. } = buffer;
-        if let Some(bytes) = sent {
+    /// The buffer may serve a message that waits for one of its size, its router credit one of the same peer NI.
+    fn give_back(&mut self, mut buffer: Box<RouterBuffer>) -> [Option<Waiting>; 2] {
+        let BufferPlace { cpt, size } = buffer.place;
+        if let Some(bytes) = buffer.sent.take() {
             self.forwarded.messages += 1;
             self.forwarded.bytes += u64::from(bytes);
         }
+        let from = buffer.from.take();
         if let Some(pool) = self.pools.get_mut(size) {
-            pool.put(memory);
+            pool.put(buffer);
         }
-        self.serve(cpt, size, out);
-        self.release(cpt, from, out);
+        [self.serve(cpt, size), from.and_then(|from| self.release(cpt, from))]
     }
 
-    /// Gives unused buffers to messages that wait for them.
-    fn serve(&mut self, cpt: usize, size: usize, out: &mut Vec<Waiting>) {
-        while self.pools[size].has_unused()
-            && let Some((from, waiting)) = self.pools[size].waiting.pop_front()
-        {
-            self.place(cpt, from, waiting, out);
-        }
+    /// Gives an unused buffer to the first message that waits for one.
+    fn serve(&mut self, cpt: usize, size: usize) -> Option<Waiting> {
+        let pool = self.pools.get_mut(size).filter(|pool| pool.has_unused())?;
+        let (from, waiting) = pool.waiting.pop_front()?;
+        self.place(cpt, from, waiting)
     }
 
     /// Returns a router credit: the first message of that peer NI that waits gets it.
-    fn release(&mut self, cpt: usize, from: Nid, out: &mut Vec<Waiting>) {
-        let Some(share) = self.shares.get_mut(&from) else { return };
+    fn release(&mut self, cpt: usize, from: Nid) -> Option<Waiting> {
+        let share = self.shares.get_mut(&from)?;
         share.taken -= 1;
         if share.taken < share.size
             && let Some(waiting) = share.waiting.pop_front()
         {
             share.taken += 1;
-            self.place(cpt, from, waiting, out);
-        } else if share.taken == 0 && share.waiting.is_empty() {
+            return self.place(cpt, from, waiting);
+        }
+        if share.taken == 0 && share.waiting.is_empty() {
             self.shares.remove(&from);
         }
+        None
     }
 
     /// Gives unused router credits to messages that wait for them.
@@ -261,17 +262,16 @@ impl CptBuffers {
                 && let Some(waiting) = share.waiting.pop_front()
             {
                 share.taken += 1;
-                self.place(cpt, from, waiting, out);
+                out.extend(self.place(cpt, from, waiting));
             }
         }
     }
 
     /// Gives a message with a router credit its buffer, or has it wait on.
-    fn place(&mut self, cpt: usize, from: Nid, waiting: Waiting, out: &mut Vec<Waiting>) {
+    fn place(&mut self, cpt: usize, from: Nid, waiting: Waiting) -> Option<Waiting> {
         let Waiting { message, hold } = waiting;
-        if let Some(message) = self.take_buffer(cpt, from, message, || Arc::clone(&hold)) {
-            out.push(Waiting { message, hold });
-        }
+        let message = self.take_buffer(cpt, from, message, || Arc::clone(&hold))?;
+        Some(Waiting { message, hold })
     }
 
     fn resize(&mut self, cpt: usize, counts: [u32; 3], out: &mut Vec<Waiting>) {
@@ -283,7 +283,7 @@ impl CptBuffers {
             if was_off {
                 pool.min_credits = pool.credits();
             }
-            self.serve(cpt, size, out);
+            out.extend(iter::from_fn(|| self.serve(cpt, size)));
         }
     }
 
@@ -339,18 +339,19 @@ impl Pool {
         self.min_credits = self.min_credits.min(self.credits());
     }
 
-    fn take(&mut self, size: usize) -> Option<RecvBuffer> {
+    fn take(&mut self, place: BufferPlace) -> Option<Box<RouterBuffer>> {
         if !self.has_unused() {
             return None;
         }
         self.used += 1;
         self.note_credits();
-        Some(self.free.pop().unwrap_or_else(|| RecvBuffer::new(BUFFER_SIZES[size].pages * PAGE)))
+        let bytes = BUFFER_SIZES[place.size].pages * PAGE;
+        Some(self.free.pop().unwrap_or_else(|| Box::new(RouterBuffer::new(RecvBuffer::new(bytes), place))))
     }
 
-    fn put(&mut self, memory: RecvBuffer) {
+    fn put(&mut self, buffer: Box<RouterBuffer>) {
         self.used -= 1;
-        self.free.push(memory);
+        self.free.push(buffer);
         self.trim();
     }
 

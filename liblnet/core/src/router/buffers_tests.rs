@@ -163,7 +163,7 @@ proptest! {
                 Step::Ends(which) => {
                     let (number, mut message) = held.swap_remove(which.index(held.len()));
                     model.holding.retain(|its| its.number != number);
-                    buffers.give_back(*message.buffer.take().unwrap())
+                    buffers.give_back(message.buffer.take().unwrap()).collect()
                 }
                 Step::Resize(counts) => {
                     model.counts = counts;
@@ -179,7 +179,7 @@ proptest! {
         // When all have ended nobody waits.
         while let Some((number, mut message)) = held.pop() {
             model.holding.retain(|its| its.number != number);
-            for Waiting { message, .. } in buffers.give_back(*message.buffer.take().unwrap()) {
+            for Waiting { message, .. } in buffers.give_back(message.buffer.take().unwrap()) {
                 let known = model.served(&message);
                 held.push((known.number, message));
             }
