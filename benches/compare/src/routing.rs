@@ -28,6 +28,7 @@ const RELAYS: [Relayed; 3] = [
 fn table() -> Vec<Scenario> {
     vec![
         Scenario::RoundTrip { size: 8 },
+        rate(Operation::Put, 8, 8),
         rate(Operation::Put, 8, 64),
         rate(Operation::Put, 4 * KIB, 8),
         rate(Operation::Put, MIB, 1),

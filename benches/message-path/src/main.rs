@@ -3,10 +3,13 @@
 //!
 //! ```text
 //! message-path put|get LOCAL_NIS PEER_NIS OPERATIONS
+//! message-path routed-put|routed-get OPERATIONS
 //! message-path header OPERATIONS
 //! ```
 //!
 //! `put` is a PUT of 8 bytes with its ACK, `get` a GET of 8 bytes with its REPLY, each with all its events polled;
+//! `routed-put` and `routed-get` are the same between nodes of one NI each on different nets, through a router, which forwards
+//! the request and its answer. No message names its origin, as between nodes of other implementations.
 //! `header` encodes and decodes the header of a message. The payload is not copied, as drivers copy it.
 //!
 //! The driver keeps what it is given to send, and lets it arrive when it is told to: as from a network, no message
@@ -14,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
+use lnet_core::topology::Route;
 use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
     MdSpec, Message, Ni, NiTunables, Provenance, Target,
@@ -30,6 +34,9 @@ const LEN: u32 = 8;
 /// First addresses of the two nodes. The high byte is the number of the node.
 const LOCAL: u32 = 0x0000_0001;
 const PEER: u32 = 0x0100_0001;
+const ROUTER: u32 = 0x0200_0001;
+/// The net that the peer is on behind a router.
+const FAR_NET: NetId = NetId::new(NetType::TCP, 1);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,14 +45,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["header", operations] => encode_and_decode(operations.parse()?),
         [operation @ ("put" | "get"), local_nis, peer_nis, operations] => {
             let pair = Pair::new(local_nis.parse()?, peer_nis.parse()?)?;
-            let run = if operation == "put" { Pair::put } else { Pair::get };
-            for _ in 0..operations.parse::<u64>()? {
-                run(&pair)?;
-            }
-            pair.shutdown();
-            Ok(())
+            pair.repeat(if operation == "put" { Pair::put } else { Pair::get }, operations.parse()?)
         }
-        _ => Err("usage: put|get LOCAL_NIS PEER_NIS OPERATIONS | header OPERATIONS".into()),
+        [operation @ ("routed-put" | "routed-get"), operations] => {
+            let pair = Pair::through_router()?;
+            pair.repeat(if operation == "routed-put" { Pair::put } else { Pair::get }, operations.parse()?)
+        }
+        _ => Err("usage: put|get LOCAL_NIS PEER_NIS OPERATIONS | routed-put|routed-get OPERATIONS | header OPERATIONS".into()),
     }
 }
 
@@ -61,11 +67,13 @@ fn encode_and_decode(operations: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Two nodes on one network.
+/// Two nodes on one network, or with a router between them.
 struct Pair {
     network: Arc<Network>,
     local: Arc<Core>,
     peer: Arc<Core>,
+    router: Option<Arc<Core>>,
+    target: Target,
     local_eq: EqHandle,
     peer_eq: EqHandle,
     /// The local node's MD for its requests.
@@ -80,7 +88,31 @@ impl Pair {
         let peer = node(&network, PEER, peer_nis, 2)?;
         add_peer(&local, PEER, peer_nis)?;
         add_peer(&peer, LOCAL, local_nis)?;
+        Self::of(network, local, peer, None, nid(PEER))
+    }
 
+    fn through_router() -> Result<Self, Errno> {
+        let network = Arc::new(Network::default());
+        let local = node(&network, LOCAL, 1, 1)?;
+        let far = |address| Nid::new(FAR_NET, address);
+        let [peer, router] =
+            [2, 3].map(|cookie| Core::new(CoreConfig::new(Pid::LUSTRE, cookie).without_discovery()));
+        for (core, nid) in [(&peer, far(PEER)), (&router, nid(ROUTER)), (&router, far(ROUTER))] {
+            core.add_ni(nid, NiTunables::default(), &NetworkDriver(Arc::clone(&network)))?;
+        }
+        router.change_router(|router| router.switched(true))?;
+        local.add_route(route(FAR_NET, nid(ROUTER)))?;
+        peer.add_route(route(nid(LOCAL).net(), far(ROUTER)))?;
+        Self::of(network, local, peer, Some(router), far(PEER))
+    }
+
+    fn of(
+        network: Arc<Network>,
+        local: Arc<Core>,
+        peer: Arc<Core>,
+        router: Option<Arc<Core>>,
+        target: Nid,
+    ) -> Result<Self, Errno> {
         let memory = Box::new([0; LEN as usize]);
         let (local_eq, peer_eq) = (local.eq_alloc(16, None)?, peer.eq_alloc(16, None)?);
         let at = memory.as_ptr() as usize;
@@ -90,11 +122,28 @@ impl Pair {
         let both = MdOptions(MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
         let (sink, sink_memory) = descriptor(at, both, peer_eq);
         peer.md_attach(me, sink, sink_memory, false, &mut |_| ())?;
-        Ok(Self { network, local, peer, local_eq, peer_eq, md, _memory: memory })
+        let target =
+            Target { nid: Some(target), pid: Pid::LUSTRE, portal: PORTAL, match_bits: MATCH_BITS, offset: 0 };
+        Ok(Self { network, local, peer, router, target, local_eq, peer_eq, md, _memory: memory })
+    }
+
+    fn repeat(
+        &self,
+        operation: fn(&Self) -> Result<(), Box<dyn Error>>,
+        operations: u64,
+    ) -> Result<(), Box<dyn Error>> {
+        for _ in 0..operations {
+            operation(self)?;
+        }
+        [Some(&self.local), Some(&self.peer), self.router.as_ref()]
+            .into_iter()
+            .flatten()
+            .for_each(|core| core.shutdown());
+        Ok(())
     }
 
     fn put(&self) -> Result<(), Box<dyn Error>> {
-        self.local.put(None, self.md, true, target(), 0)?;
+        self.local.put(None, self.md, true, self.target, 0)?;
         self.network.deliver_all();
         expect(&self.peer, self.peer_eq, EventKind::Put)?;
         expect(&self.local, self.local_eq, EventKind::Send)?;
@@ -102,16 +151,11 @@ impl Pair {
     }
 
     fn get(&self) -> Result<(), Box<dyn Error>> {
-        self.local.get(None, self.md, target())?;
+        self.local.get(None, self.md, self.target)?;
         self.network.deliver_all();
         expect(&self.local, self.local_eq, EventKind::Send)?;
         expect(&self.local, self.local_eq, EventKind::Reply)?;
         expect(&self.peer, self.peer_eq, EventKind::Get)
-    }
-
-    fn shutdown(&self) {
-        self.local.shutdown();
-        self.peer.shutdown();
     }
 }
 
@@ -119,8 +163,8 @@ fn nid(address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, 0), address)
 }
 
-fn target() -> Target {
-    Target { nid: Some(nid(PEER)), pid: Pid::LUSTRE, portal: PORTAL, match_bits: MATCH_BITS, offset: 0 }
+const fn route(net: NetId, gateway: Nid) -> Route {
+    Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }
 }
 
 fn descriptor(start: usize, options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemory) {
@@ -157,6 +201,7 @@ struct Network {
 }
 
 struct Interface {
+    nid: Nid,
     ni: Weak<Ni>,
     upcalls: Arc<dyn Upcalls>,
 }
@@ -167,7 +212,7 @@ impl Network {
         while let Some((sender, message)) = self.next() {
             let destination = lock(&self.interfaces).get(&message.next_hop().nid).map(Arc::clone);
             if let Some(destination) = destination {
-                destination.receive(message.header());
+                destination.receive(sender.nid, message.header());
             }
             sender.upcalls.finalize(message, Ok(()));
         }
@@ -179,11 +224,11 @@ impl Network {
 }
 
 impl Interface {
-    fn receive(&self, header: &Header) {
+    fn receive(&self, from: Nid, header: &Header) {
         let Some(ni) = self.ni.upgrade() else { return };
         let hold = || Arc::new(NeverDeferred) as Arc<dyn DeferredRx>;
         if let RxAction::Deliver(message) =
-            self.upcalls.receive(&ni, header.src_nid, header, &Provenance::default(), &hold)
+            self.upcalls.receive(&ni, from, header, &Provenance::default(), &hold)
         {
             self.upcalls.received(message, Ok(()));
         }
@@ -198,7 +243,7 @@ impl Driver for NetworkDriver {
     }
 
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        let interface = Arc::new(Interface { ni: Arc::downgrade(ni), upcalls });
+        let interface = Arc::new(Interface { nid: ni.nid(), ni: Arc::downgrade(ni), upcalls });
         lock(&self.0.interfaces).insert(ni.nid(), Arc::clone(&interface));
         Ok(Arc::new(NetworkNi { network: Arc::clone(&self.0), nid: ni.nid(), interface }))
     }

@@ -16,7 +16,7 @@ pub(super) struct Operation {
     arguments: &'static str,
 }
 
-pub(super) const OPERATIONS: [Operation; 7] = [
+pub(super) const OPERATIONS: [Operation; 9] = [
     Operation { name: "instructions, header encoded and decoded", arguments: "header" },
     Operation { name: "instructions, PUT of 8 B with ACK, 1 x 1", arguments: "put 1 1" },
     Operation { name: "instructions, GET of 8 B with REPLY, 1 x 1", arguments: "get 1 1" },
@@ -24,6 +24,8 @@ pub(super) const OPERATIONS: [Operation; 7] = [
     Operation { name: "instructions, GET of 8 B with REPLY, 4 x 4", arguments: "get 4 4" },
     Operation { name: "instructions, PUT of 8 B with ACK, 4 x 128", arguments: "put 4 128" },
     Operation { name: "instructions, GET of 8 B with REPLY, 4 x 128", arguments: "get 4 128" },
+    Operation { name: "instructions, PUT of 8 B with ACK through a router", arguments: "routed-put" },
+    Operation { name: "instructions, GET of 8 B with REPLY through a router", arguments: "routed-get" },
 ];
 
 /// Operations of the shorter run.
