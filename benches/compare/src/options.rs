@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::message_costs;
-use crate::raw_tcp::relay::Copying;
+use crate::raw_tcp::carrier::Copying;
 use crate::scenario::Scenario;
 use std::path::PathBuf;
 use std::time::Duration;

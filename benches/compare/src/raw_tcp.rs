@@ -1,6 +1,6 @@
 //! Raw TCP, as the bound for the others: nothing on top of sockets, two processes, one connection.
 
-mod carrier;
+pub(crate) mod carrier;
 mod exchange;
 pub(crate) mod relay;
 
@@ -10,8 +10,8 @@ use crate::error::{Error, context};
 use crate::options::RAW_TCP_SERVER;
 use crate::peer_process::{Peer, limit};
 use crate::scenario::{Operation, Scenario};
+use carrier::Copying;
 use exchange::{Exchange, Waits};
-use relay::Copying;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::process::Command;

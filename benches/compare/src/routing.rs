@@ -4,7 +4,7 @@ use crate::contestants::{Entrant, present};
 use crate::error::Error;
 use crate::lnet::{Lnet, Way};
 use crate::options::Options;
-use crate::raw_tcp::relay::Copying;
+use crate::raw_tcp::carrier::Copying;
 use crate::raw_tcp::{Mode, Relayed};
 use crate::results::Results;
 use crate::rounds;

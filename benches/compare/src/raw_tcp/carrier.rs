@@ -1,6 +1,6 @@
 //! What holds the bytes of a relay between two sockets that do not block.
 
-use super::relay::Copying;
+use crate::error::Error;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -9,6 +9,31 @@ use std::os::fd::OwnedFd;
 
 /// Bytes that it holds at most.
 const CAPACITY: usize = 256 << 10;
+
+/// How the bytes get from one socket to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copying {
+    /// Through a buffer of the process.
+    Buffer,
+    /// Through a pipe, by splice(2).
+    Splice,
+}
+
+impl Copying {
+    pub(super) const fn argument(self) -> &'static str {
+        match self {
+            Self::Buffer => "buffer",
+            Self::Splice => "splice",
+        }
+    }
+
+    /// What the command line of the relay says.
+    pub(crate) fn parse(argument: &str) -> Result<Self, Error> {
+        let all = [Self::Buffer, Self::Splice];
+        let found = all.into_iter().find(|it| it.argument() == argument);
+        found.ok_or_else(|| format!("{argument}: not a way to copy"))
+    }
+}
 
 /// What a read has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,5 +119,18 @@ impl Carrier {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(error) => Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_to_copy_are_named_on_the_command_line() {
+        for copying in [Copying::Buffer, Copying::Splice] {
+            assert_eq!(Copying::parse(copying.argument()), Ok(copying));
+        }
+        assert!(Copying::parse("by hand").is_err());
     }
 }

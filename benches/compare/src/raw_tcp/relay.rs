@@ -1,7 +1,7 @@
 //! A process between the two of raw TCP, which passes bytes on in both directions: the bound for a router, which does the
 //! same with messages.
 
-use super::carrier::{Carrier, Passed};
+use super::carrier::{Carrier, Copying, Passed};
 use crate::error::{Error, context};
 use crate::options::RAW_TCP_RELAY;
 use crate::peer_process::{Peer, limit};
@@ -10,31 +10,6 @@ use std::io::{self, Read};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
-
-/// How the bytes get from one socket to the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Copying {
-    /// Through a buffer of the process.
-    Buffer,
-    /// Through a pipe, by splice(2).
-    Splice,
-}
-
-impl Copying {
-    const fn argument(self) -> &'static str {
-        match self {
-            Self::Buffer => "buffer",
-            Self::Splice => "splice",
-        }
-    }
-
-    /// What the command line of the relay says.
-    pub(crate) fn parse(argument: &str) -> Result<Self, Error> {
-        let all = [Self::Buffer, Self::Splice];
-        let found = all.into_iter().find(|it| it.argument() == argument);
-        found.ok_or_else(|| format!("{argument}: not a way to copy"))
-    }
-}
 
 /// Starts a relay to a port. Where it listens is the first line that it prints.
 pub(super) fn start(copying: Copying, port: u16, duration: Duration) -> Result<Peer, Error> {
@@ -154,13 +129,5 @@ mod tests {
             echo.join().unwrap();
             relay.join().unwrap().unwrap();
         }
-    }
-
-    #[test]
-    fn ways_to_copy_are_named_on_the_command_line() {
-        for copying in [Copying::Buffer, Copying::Splice] {
-            assert_eq!(Copying::parse(copying.argument()), Ok(copying));
-        }
-        assert!(Copying::parse("by hand").is_err());
     }
 }
