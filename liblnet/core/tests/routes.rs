@@ -220,3 +220,18 @@ fn a_peer_on_a_common_net_and_behind_a_gateway_is_reached_by_the_gateway_where_t
     rig.driver.ni(0).finish(Ok(()));
     assert_eq!(core.explain(None, tcp(5)).unwrap().chosen.next_hop(), tcp(9));
 }
+
+/// Fails if a message for an interface of a gateway is sent to another of its interfaces, which refuses it.
+#[test]
+fn a_gateway_is_not_reached_by_itself() {
+    let rig = rig(&[]);
+    rig.core.make_peer(tcp(9), true, false).unwrap();
+    rig.core.add_peer_nid(tcp(9), far(9), true).unwrap();
+    [8, 9].iter().for_each(|gateway| rig.core.add_route(route(far_net(), tcp(*gateway))).unwrap());
+    rig.core.path_is_unresponsive(rig.ni(), tcp(9));
+    for _ in 0..2 {
+        rig.put(rig.bind(1), far(9));
+        assert_eq!(hops(&rig), [(tcp(8), far(9))]);
+        rig.driver.finish();
+    }
+}

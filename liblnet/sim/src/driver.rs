@@ -4,7 +4,7 @@ use crate::link::InterfaceId;
 use crate::network::{ConnError, Network};
 use crate::trace::NodeId;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
-use lnet_core::{Cause, Message, Ni};
+use lnet_core::{Cause, Confirmation, Message, MessageOrigin, Ni};
 use lnet_wire::{Errno, NetType, Nid};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -51,6 +51,10 @@ impl LndNi for SimNi {
 
     fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
         self.network.lock().abort_tx(self.place, peer, ConnError::Aborted(cause));
+    }
+
+    fn confirm(&self, to: Nid, hop: MessageOrigin, confirmation: Confirmation) {
+        self.network.lock().confirm(self.place, to, hop, confirmation);
     }
 
     fn shutdown(&self) {

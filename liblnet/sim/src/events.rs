@@ -16,6 +16,10 @@ pub(crate) enum SimEvent {
     Finish(u64),
     /// The ACK for this message arrives at its sender.
     Ack(u64),
+    /// A gateway's confirmation arrives.
+    Confirmation(u64),
+    /// An interface learns that its connections to a peer NI have ended.
+    ConnectionsEnded(InterfaceId, Nid),
     /// Somebody looks after what is under way from an interface to a peer NI.
     PathCheck(InterfaceId, Nid),
     /// A node wanted to be woken.

@@ -6,6 +6,7 @@ use crate::ledger::{Ledger, SERVER};
 use crate::match_bits::{MATCH_BITS, OPERATION, PORTAL};
 use crate::trace::NodeId;
 use lnet_core::memory::RecvBuffer;
+use lnet_core::topology::Route;
 use lnet_core::{
     Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, MatchId, MdMemory, MdOptions,
     MdSpec, NiTunables, Settings, Time,
@@ -35,6 +36,10 @@ pub struct NodeSpec {
     pub tunables: NiTunables,
     /// Its settings, but for those of discovery.
     pub settings: Settings,
+    /// Its routes.
+    pub routes: Vec<Route>,
+    /// Whether it is a router, and with how many buffers of each size; 0: the default.
+    pub forwards: Option<[u32; 3]>,
 }
 
 impl NodeSpec {
@@ -47,7 +52,25 @@ impl NodeSpec {
             hides: Features::default(),
             tunables: NiTunables::default(),
             settings: Settings::default(),
+            routes: Vec::new(),
+            forwards: None,
         }
+    }
+
+    /// The same with routes to `net` over these gateways.
+    #[must_use]
+    pub fn with_routes(mut self, net: NetId, gateways: &[Nid]) -> Self {
+        let route =
+            |gateway: &Nid| Route { net, gateway: *gateway, hops: None, priority: 0, health_sensitivity: 1 };
+        self.routes.extend(gateways.iter().map(route));
+        self
+    }
+
+    /// The same as a router.
+    #[must_use]
+    pub const fn router(mut self) -> Self {
+        self.forwards = Some([0; 3]);
+        self
     }
 
     /// The same with discovery as given.
@@ -135,8 +158,14 @@ impl Incarnation {
         )?;
         core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         let driver = SimDriver { network: network.clone(), node: id };
+        if let Some(buffers) = spec.forwards {
+            core.change_router(|router| router.switched(true).with_buffers(buffers.map(Some)))?;
+        }
         for nid in &spec.nids {
             core.add_ni(*nid, spec.tunables, &driver)?;
+        }
+        for route in &spec.routes {
+            core.add_route(*route)?;
         }
         let (memory, served) = owned_memory(SERVED);
         let incarnation = Self { core, queue, _served: served };

@@ -3,11 +3,11 @@
 use crate::driver::HeldRx;
 use crate::events::SimEvent;
 use crate::link::{InterfaceId, LinkKey};
-use crate::network::{Arrival, Finished, PathCheck, Waiting};
+use crate::network::{Arrival, Confirmed, Finished, PathCheck, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
-use lnet_core::{Clock, Core, Errno, Message, Provenance, Time};
+use lnet_core::{Clock, Core, Errno, Message, Time};
 use lnet_wire::Nid;
 use lolnd::copy::fill_payload_of;
 use std::cell::Cell;
@@ -52,6 +52,20 @@ impl World {
                 if let Some(Finished { upcalls, node, message, result }) = finished {
                     upcalls.finalize(message, result);
                     self.settle(node);
+                }
+            }
+            SimEvent::Confirmation(number) => {
+                let confirmed = self.network.lock().take_confirmation(number);
+                if let Some(Confirmed { upcalls, node, from, id, confirmation }) = confirmed {
+                    upcalls.confirmed(from, id, confirmation);
+                    self.settle(node);
+                }
+            }
+            SimEvent::ConnectionsEnded(place, peer) => {
+                let whose = self.network.lock().whose_connections(place);
+                if let Some((ni, upcalls)) = whose {
+                    upcalls.connections_ended(&ni, peer);
+                    self.settle(place.node);
                 }
             }
             SimEvent::PathCheck(from, peer) => self.check_path(from, peer),
@@ -170,7 +184,7 @@ impl World {
             &arrival.ni,
             arrival.from,
             &arrival.in_flight.header,
-            &Provenance::default(),
+            &arrival.provenance,
             &hold,
         );
         match (action, asked.into_inner()) {

@@ -94,6 +94,7 @@ impl World {
             network.faults.mend(FaultPoint::Down(node), now);
             network.faults.hide(node, it.spec.hides);
             network.forget_earlier_incarnation(node);
+            network.identify(node, it.incarnations);
             if network.trace.is_kept() {
                 let nids: Vec<String> = it.spec.nids.iter().map(ToString::to_string).collect();
                 network.note(node, TraceEvent::Changed(format!("starts with {}", nids.join(", "))));

@@ -62,7 +62,10 @@ pub fn explain(
     };
     if let Some(route) = explanation.chosen.route() {
         let source = path_request.source.and_then(|nid| nets.ni(nid));
-        let candidates = hops(paths, route.route.net, source, path_request).collect();
+        let behind = destination.map(|named| named.peer());
+        let candidates =
+            behind.iter().flat_map(|peer| hops(paths, route.route.net, peer, source, path_request));
+        let candidates = candidates.collect();
         if let Some(Explained { others, chosen }) = explained(candidates) {
             explanation.gateway = chosen.0;
             explanation.gateways =

@@ -262,7 +262,7 @@ fn over_gateway(
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
     let peer = &**named.peer_now();
-    let hop_to = |net: NetId| best_hop(paths, net, source, path_request);
+    let hop_to = |net: NetId| best_hop(paths, net, peer, source, path_request);
     if peer.is_multi_rail() && source.is_none() && !path_request.forwarded {
         let routed = peer.nets.iter().filter_map(|peer_net| {
             let hop = hop_to(peer_net.id)?;

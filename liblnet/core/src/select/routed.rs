@@ -3,7 +3,7 @@
 use super::candidates::GatewayCandidate;
 use super::compare::best;
 use super::{PathRequest, Paths, best_local_ni, best_peer_ni, path_state, shared_nets};
-use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, PeerNi};
+use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi};
 use lnet_wire::NetId;
 use std::sync::Arc;
 
@@ -20,21 +20,26 @@ pub(super) struct Hop {
 pub(super) fn best_hop(
     paths: Paths<'_>,
     net: NetId,
+    destination: &Peer,
     source: Option<&Arc<Ni>>,
     path_request: PathRequest<'_>,
 ) -> Option<Hop> {
-    best(hops(paths, net, source, path_request)).map(|(_, hop)| hop)
+    best(hops(paths, net, destination, source, path_request)).map(|(_, hop)| hop)
 }
 
 /// One hop for each route to `net` that is up, in the order of the routes.
 pub(super) fn hops<'a>(
     paths: Paths<'a>,
     net: NetId,
+    destination: &Peer,
     source: Option<&'a Arc<Ni>>,
     path_request: PathRequest<'a>,
 ) -> impl Iterator<Item = (GatewayCandidate, Hop)> {
+    // A node refuses what comes to one of its interfaces for another.
+    let itself = destination.discovery.id();
+    let is_other = move |route: &&Arc<ActiveRoute>| route.gateway.peer_now().discovery.id() != itself;
     let up = paths.routes.to(net).filter(move |route| is_up(route, paths.nets, path_request.gateway_terms));
-    up.filter_map(move |route| {
+    up.filter(is_other).filter_map(move |route| {
         let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, source, path_request)?;
         let criteria = peer_ni.criteria();
         let candidate = GatewayCandidate {

@@ -33,6 +33,10 @@ impl Network {
         self.numbers += 1;
         let number = self.numbers;
         let name = self.name(&mut message, number);
+        if let Some(named) = self.origin(from.node, name.number).filter(|_| message.is_routed()) {
+            message.expect_confirmation(named);
+        }
+        let carried = message.carried_origin();
         let header = *message.header();
         self.attempted.extend(asked_by(&header));
         let key = to.map(|to| LinkKey { from, to, lane: self.lane(from, to) });
@@ -44,7 +48,7 @@ impl Network {
             let link = self.links.entry(key).or_default();
             let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
             left &= link.queue.len() < WINDOW;
-            link.queue.push_back(InFlight { header, payload, arrives, number, name });
+            link.queue.push_back(InFlight { header, payload, carried, arrives, number, name });
             if link.queue.len() == 1 {
                 self.arm(key);
             }

@@ -55,7 +55,9 @@ impl Network {
             self.counts.arrived(key.from.node, key.to.node, digest.purpose);
             self.note(key.to.node, TraceEvent::Arrived(digest));
         }
-        Some(Arrival { key, ni, upcalls, from, in_flight })
+        let hop = self.origin(key.from.node, in_flight.name.number);
+        let provenance = Provenance { hop, carried: in_flight.carried };
+        Some(Arrival { key, ni, upcalls, from, provenance, in_flight })
     }
 
     pub(super) fn arm(&mut self, key: LinkKey) {

@@ -10,7 +10,8 @@ impl Network {
             SimEvent::Finish(number) | SimEvent::Ack(number) => {
                 self.unfinished.get(&number).map(|it| it.from.node)
             }
-            SimEvent::PathCheck(place, _) => Some(place.node),
+            SimEvent::Confirmation(number) => self.receiver_of_confirmation(number),
+            SimEvent::PathCheck(place, _) | SimEvent::ConnectionsEnded(place, _) => Some(place.node),
             SimEvent::Wake(node) => Some(node),
         };
         let postpones = node.is_some_and(|node| self.faults.is_frozen(node));

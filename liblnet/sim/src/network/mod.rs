@@ -5,12 +5,14 @@
 
 mod ack;
 mod arrival;
+mod confirmations;
 mod conn_error;
 mod connection_loss;
 mod freeze;
 mod sending;
 mod unresponsive;
 
+pub(crate) use confirmations::Confirmed;
 pub(crate) use conn_error::ConnError;
 pub(crate) use unresponsive::PathCheck;
 
@@ -24,10 +26,11 @@ use crate::link::{InterfaceId, LinkKey};
 use crate::match_bits::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, TraceEvent};
 use lnet_core::lnd::{RxAction, SendOutcome, Upcalls};
-use lnet_core::{Clock, Errno, Message, Ni, SendFailure, Time};
+use lnet_core::{CarriedOrigin, Clock, Errno, Message, Ni, Provenance, SendFailure, Time};
 use lnet_wire::{Body, Header, Nid};
 use lolnd::copy::payload_of;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -122,6 +125,8 @@ struct Link {
 pub(crate) struct InFlight {
     pub(crate) header: Header,
     pub(crate) payload: Option<Box<[u8]>>,
+    /// Of a message that a gateway forwards, or a copy.
+    pub(crate) carried: Option<CarriedOrigin>,
     arrives: Time,
     number: u64,
     name: MessageId,
@@ -175,6 +180,7 @@ pub(crate) struct Arrival {
     pub(crate) ni: Arc<Ni>,
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) from: Nid,
+    pub(crate) provenance: Provenance,
     pub(crate) in_flight: InFlight,
 }
 
@@ -216,6 +222,9 @@ pub(crate) struct Network {
     postponed: Vec<SimEvent>,
     /// Operations whose request was sent, if only to be lost.
     pub(crate) attempted: HashSet<OpId>,
+    /// What others know the present incarnation of each node by.
+    identities: HashMap<NodeId, NonZeroU64>,
+    confirmations: BTreeMap<u64, confirmations::InFlightConfirmation>,
     /// What each node has taken in its present incarnation, by name.
     taken: HashMap<NodeId, HashSet<u64>>,
 }
@@ -245,6 +254,8 @@ impl Network {
             path_checks: BTreeMap::new(),
             postponed: Vec::new(),
             attempted: HashSet::new(),
+            identities: HashMap::new(),
+            confirmations: BTreeMap::new(),
             taken: HashMap::new(),
         }
     }
@@ -322,7 +333,14 @@ impl Network {
         let key = LinkKey { from, to, lane: u8::MAX };
         let link = self.links.entry(key).or_default();
         let name = MessageId { number: self.numbers, again: false };
-        link.queue.push_back(InFlight { header, payload, arrives, number: self.numbers, name });
+        link.queue.push_back(InFlight {
+            header,
+            payload,
+            carried: None,
+            arrives,
+            number: self.numbers,
+            name,
+        });
         if link.queue.len() == 1 && link.stopped_by.is_none() {
             self.arm(key);
         }

@@ -64,7 +64,7 @@ impl Network {
         let arrives = link.queue.back().map_or(Time::START, |last| last.arrives).max(now + latency);
         let taken = link.queue.len() < WINDOW;
         let name = MessageId { number, again: false };
-        link.queue.push_back(InFlight { header, payload, arrives, number, name });
+        link.queue.push_back(InFlight { header, payload, carried: None, arrives, number, name });
         if link.queue.len() == 1 && link.stopped_by.is_none() {
             self.arm(key);
         }

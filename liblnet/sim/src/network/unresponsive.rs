@@ -107,6 +107,9 @@ impl Network {
         };
         let keys = self.keys(to_peer);
         keys.into_iter().for_each(|key| self.end_connection(key, error));
+        if let Some(to) = self.by_nid.get(&peer).copied() {
+            self.forget_connections(|key| key.from == from && key.to == to);
+        }
         let uncalled = |it: &Unfinished| it.from == from && it.peer == peer && it.key.is_none();
         self.give_back(uncalled, error);
     }
@@ -135,7 +138,7 @@ impl Network {
     fn end_connection(&mut self, key: LinkKey, error: ConnError) {
         self.end_direction(key, error, true);
         self.end_by_peer(key.back());
-        self.connected.remove(&key.connection());
+        self.forget_connection(key);
     }
 
     /// The receiver has closed a connection: its sender gets an error, if it can be reached.
@@ -151,7 +154,7 @@ impl Network {
     pub(super) fn reset(&mut self, key: LinkKey) {
         self.end_by_peer(key);
         self.end_by_peer(key.back());
-        self.connected.remove(&key.connection());
+        self.forget_connection(key);
     }
 
     /// Those who listen at the end of these connections do not any more.
@@ -161,10 +164,11 @@ impl Network {
             keys.into_iter().for_each(|key| self.break_link(key, why));
             return;
         }
-        for key in self.keys(gone) {
+        for key in self.keys(&gone) {
             self.end_by_peer(key);
-            self.connected.remove(&key.connection());
+            self.forget_connection(key);
         }
+        self.forget_connections(gone);
     }
 
     /// Ends one direction of a connection for its sender. With `lingers` what has left already may arrive all the same.

@@ -1,0 +1,117 @@
+//! What gateways say of messages that they were to forward, and who learns that connections have ended.
+
+use super::*;
+use lnet_core::{Confirmation, MessageOrigin};
+use std::num::NonZeroU64;
+
+/// How long TCP takes to try again where nothing gets through.
+const TRY_AGAIN: Duration = Duration::from_millis(200);
+
+/// A confirmation under way.
+#[derive(Clone, Copy)]
+pub(crate) struct InFlightConfirmation {
+    pub(super) from: InterfaceId,
+    pub(super) to: Nid,
+    pub(super) named: MessageOrigin,
+    pub(super) confirmation: Confirmation,
+}
+
+/// One that has arrived.
+pub(crate) struct Confirmed {
+    pub(crate) upcalls: Arc<dyn Upcalls>,
+    pub(crate) node: NodeId,
+    pub(crate) from: Nid,
+    pub(crate) id: NonZeroU64,
+    pub(crate) confirmation: Confirmation,
+}
+
+impl Network {
+    /// What others know this incarnation of a node by.
+    pub(crate) fn identify(&mut self, node: NodeId, incarnations: u32) {
+        let id = NonZeroU64::MIN.saturating_add(u64::from(node.0) << 32 | u64::from(incarnations));
+        self.identities.insert(node, id);
+    }
+
+    /// Message `number` of a node, as every node knows it.
+    pub(crate) fn origin(&self, node: NodeId, number: u64) -> Option<MessageOrigin> {
+        let node = *self.identities.get(&node).filter(|_| self.deduplicates())?;
+        Some(MessageOrigin { node, id: NonZeroU64::new(number)? })
+    }
+
+    /// Sends a confirmation.
+    pub(crate) fn confirm(
+        &mut self,
+        from: InterfaceId,
+        to: Nid,
+        named: MessageOrigin,
+        confirmation: Confirmation,
+    ) {
+        self.numbers += 1;
+        let number = self.numbers;
+        self.confirmations.insert(number, InFlightConfirmation { from, to, named, confirmation });
+        let at = self.now() + self.latency_to(from, to);
+        self.events.plan(at, |_| SimEvent::Confirmation(number));
+    }
+
+    /// A confirmation arrives, if there is still a connection for it.
+    pub(crate) fn take_confirmation(&mut self, number: u64) -> Option<Confirmed> {
+        let InFlightConfirmation { from, to, named, confirmation } = *self.confirmations.get(&number)?;
+        let place = self.by_nid.get(&to).copied();
+        let connected = place.is_some_and(|to| {
+            self.identities.get(&to.node) == Some(&named.node)
+                && (0..LANES).any(|lane| self.connected.contains(&LinkKey { from, to, lane }.connection()))
+        });
+        let Some(place) = place.filter(|_| connected) else {
+            self.confirmations.remove(&number);
+            return None;
+        };
+        if !self.is_open_from(from, place) {
+            let at = self.now() + TRY_AGAIN;
+            self.events.plan(at, |_| SimEvent::Confirmation(number));
+            return None;
+        }
+        self.confirmations.remove(&number);
+        let nid = self.interface(from)?.nid;
+        let (_, upcalls) = self.interface(place)?.plugged.as_ref()?;
+        let upcalls = Arc::clone(upcalls);
+        Some(Confirmed { upcalls, node: place.node, from: nid, id: named.id, confirmation })
+    }
+
+    /// Where the result of a confirmation goes.
+    pub(super) fn receiver_of_confirmation(&self, number: u64) -> Option<NodeId> {
+        let confirmation = self.confirmations.get(&number)?;
+        self.owner(confirmation.to)
+    }
+
+    /// Both ends of a connection, or those that can be reached, learn that it has ended.
+    pub(super) fn forget_connection(&mut self, key: LinkKey) {
+        if !self.connected.remove(&key.connection()) {
+            return;
+        }
+        let now = self.now();
+        for key in [key, key.back()] {
+            if self.is_open_from(key.to, key.from)
+                || self.interface(key.to).is_none_or(|it| it.plugged.is_none())
+            {
+                let Some(peer) = self.interface(key.to).map(|it| it.nid) else { continue };
+                self.events.plan(now, |_| SimEvent::ConnectionsEnded(key.from, peer));
+            }
+        }
+    }
+
+    /// The connections of nobody under way that these ends had.
+    pub(super) fn forget_connections(&mut self, gone: impl Fn(&LinkKey) -> bool) {
+        let ended: Vec<LinkKey> =
+            self.connected.iter().filter(|key| gone(key) || gone(&key.back())).copied().collect();
+        ended.into_iter().for_each(|key| self.forget_connection(key));
+    }
+
+    /// The core to tell that its connections to a peer NI have ended.
+    pub(crate) fn whose_connections(&self, from: InterfaceId) -> Option<(Arc<Ni>, Arc<dyn Upcalls>)> {
+        let (ni, upcalls) = self.interface(from)?.plugged.as_ref()?;
+        Some((Arc::clone(ni), Arc::clone(upcalls)))
+    }
+}
+
+/// More connections than this are not made between two interfaces.
+const LANES: u8 = 8;

@@ -1,0 +1,1 @@
+//! Every order in which messages can arrive.
