@@ -5,7 +5,7 @@ mod gateway_checks;
 
 pub(crate) use buffers::{Applicant, Applied, RouterBuffers, Waiting};
 pub use buffers::{Forwarded, PoolState};
-pub(crate) use gateway_checks::{Gateway, GatewayChecks};
+pub(crate) use gateway_checks::{Gateway, GatewayChecks, NetRoutes};
 
 use std::num::NonZeroUsize;
 

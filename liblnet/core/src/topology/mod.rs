@@ -8,7 +8,7 @@ mod rules;
 
 pub use crate::model::{
     ActiveRoute, Distance, GatewayTerms, Net, NetUsage, Nets, Ni, NiConfig, NiTunables, Peer, PeerNi,
-    PeerState, Preferred, Route, Routes,
+    PeerState, Preferred, Route, RouteState, Routes,
 };
 pub(crate) use peer_table::PeerTable;
 
@@ -164,7 +164,9 @@ impl Topology {
         let terms = GatewayTerms::default();
         let is_other = |route: &ActiveRoute| !route.gateway.peer_now().nids.contains(&gateway.nid());
         self.with_paths(|Paths { nets, routes }| {
-            routes.to(net).any(|route| is_other(route) && select::is_up(route, nets, terms))
+            routes
+                .to(net)
+                .any(|route| is_other(route) && select::route_state(route, nets, terms) == RouteState::Up)
         })
     }
 
