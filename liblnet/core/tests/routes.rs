@@ -6,50 +6,12 @@ mod support;
 
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::policy::{Action, Rule};
-use lnet_core::topology::{PeerState, Route};
-use lnet_core::{Cause, Errno, EventKind, MdOptions, Message};
-use lnet_wire::{NetId, Nid, WireHandle};
+use lnet_core::topology::Route;
+use lnet_core::{Cause, Errno, EventKind, MdOptions};
+use lnet_wire::{Nid, WireHandle};
 use std::time::Duration;
+use support::routes::{far, far_net, gateways_of, hops, rig, route};
 use support::{FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
-
-/// `tcp1`, where the node has no interface.
-fn far(address: u32) -> Nid {
-    on_net(1, address)
-}
-
-fn far_net() -> NetId {
-    far(1).net()
-}
-
-const fn route(net: NetId, gateway: Nid) -> Route {
-    Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }
-}
-
-/// A node that keeps what it sends, with routes to `tcp1`.
-fn rig(routes: &[Route]) -> Rig {
-    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
-    routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());
-    rig
-}
-
-/// Of what has been sent since the last call: where to first, and for whom.
-fn hops(rig: &Rig) -> Vec<(Nid, Nid)> {
-    let hop = |message: &Message| (message.next_hop().nid, message.header().dest_nid);
-    rig.driver.nis().iter().flat_map(|ni| ni.map_kept(hop)).collect()
-}
-
-/// As many PUTs as that, one after the other.
-fn gateways_of(rig: &Rig, puts: usize) -> Vec<Nid> {
-    let md = rig.bind(-1);
-    let one = |_| {
-        rig.put(md, far(5));
-        let hops = hops(rig);
-        rig.driver.finish();
-        assert_eq!(hops.len(), 1);
-        hops[0].0
-    };
-    (0..puts).map(one).collect()
-}
 
 #[test]
 fn a_message_to_another_net_goes_to_the_gateway_and_names_its_destination() {
@@ -151,20 +113,6 @@ fn what_was_not_sent_to_one_gateway_is_sent_to_another() {
     assert_eq!(hops(&rig), [(tcp(9), far(5))]);
     rig.driver.finish();
     assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
-}
-
-/// RT-22: fails if a node that says that it does not forward is used as a gateway.
-#[test]
-fn a_gateway_that_does_not_forward_is_not_used() {
-    let rig = rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))]);
-    let set = |address, state| rig.core.set_peer_state(tcp(address), state).unwrap();
-    set(8, PeerState::DISCOVERED);
-    set(9, PeerState::DISCOVERED.with(PeerState::ROUTER_ENABLED, true));
-    assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);
-    set(9, PeerState::DISCOVERED);
-    rig.take_events();
-    rig.put(rig.bind(1), far(5));
-    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
 }
 
 /// Fails if a node behind a gateway that does not answer takes the route from the others.

@@ -97,8 +97,22 @@ log_classes! {
         name: "route_state",
         level: Error,
         limit: Unlimited,
-        meaning: "A route cannot be used any more, or can again: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes; without one they fail.",
+        meaning: "A route cannot be used any more, or can again: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes while any is up.",
         action: "`lnetctl peer show -v` and `lnetctl ping` of the gateway say what it answers; `lnetctl set routing 1` there has it forward.",
+    }
+    NetUnreachable {
+        name: "net_unreachable",
+        level: Error,
+        limit: Unlimited,
+        meaning: "No route to a net is up. Messages to it are sent to gateways that may not answer, or wait for a route, and fail at their deadline.",
+        action: "The lines of the class `route_state` before name the routes that went down. `lnetctl route show -v` shows their states.",
+    }
+    NetReachable {
+        name: "net_reachable",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A route to a net is up again, after none was.",
+        action: "Nothing.",
     }
     PeerDegraded {
         name: "peer_degraded",

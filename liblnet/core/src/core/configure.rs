@@ -12,7 +12,7 @@ use crate::policy::{Applied, Rule, Rules};
 use crate::router::{Forwarded, PoolState, Router};
 use crate::select;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
-use crate::topology::{ActiveRoute, Route, Routes};
+use crate::topology::{ActiveRoute, Route, RouteState, Routes};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
@@ -152,9 +152,10 @@ impl Core {
         self.topology.routes()
     }
 
-    /// Whether a route may be used now (RT-22).
+    /// Whether a route is up (RT-22).
     pub fn route_is_up(&self, route: &ActiveRoute) -> bool {
-        self.topology.with_nets(|nets| select::is_up(route, nets, self.gateway_terms()))
+        let terms = self.gateway_terms();
+        self.topology.with_nets(|nets| select::route_state(route, nets, terms)) == RouteState::Up
     }
 
     /// Whether the gateway of a route has answered the last time it was asked, or was not asked yet; `None` for a peer that

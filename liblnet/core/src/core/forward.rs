@@ -79,7 +79,7 @@ impl Core {
         let destination = self.peer_ni(nid);
         let chosen = self.choose_again_from(None, message, &destination)?;
         // The node before this one may know a gateway with a better path.
-        match message.previous_hop.is_some() && chosen.is_last_resort() {
+        match message.previous_hop.is_some() && chosen.is_dead() {
             true => Err(Errno::HostUnreachable),
             false => Ok(chosen),
         }

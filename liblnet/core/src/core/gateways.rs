@@ -5,7 +5,7 @@ use crate::discovery::Input;
 use crate::environment::time::Time;
 use crate::health::Cause;
 use crate::model::{ActiveRoute, PeerNi, PeerState};
-use crate::router::{Gateway, Silent};
+use crate::router::{Gateway, NetRoutes, Silent};
 use crate::stats::Outcome;
 use lnet_log::LogClass;
 use lnet_wire::Nid;
@@ -58,13 +58,24 @@ impl Core {
     /// Notes which routes are up, and logs what has changed: the state of their gateways may have.
     pub(super) fn note_routes(&self) {
         let routes = self.topology.routes();
-        let mut any_down = false;
-        for route in routes.active() {
-            let is_up = self.route_is_up(route);
-            any_down |= !is_up;
-            self.log_state(route, is_up);
+        let (mut any_down, mut any_came_up, mut nets) = (false, false, Vec::new());
+        for to_net in routes.nets() {
+            let mut up = 0;
+            for (_, route) in to_net {
+                let is_up = self.route_is_up(route);
+                up += usize::from(is_up);
+                any_came_up |= self.log_state(route, is_up) && is_up;
+            }
+            any_down |= up < to_net.len();
+            nets.extend(to_net.first().map(|(net, _)| NetRoutes { net: *net, routes: to_net.len(), up }));
         }
         self.gateway_checks.set_any_down(any_down);
+        for changed in self.gateway_checks.note_nets(&nets) {
+            self.log_net(changed);
+        }
+        if any_came_up {
+            self.health.hurry_routed(&self.topology, self.env.now());
+        }
     }
 
     /// Pings gateways that have messages and from which nothing is received, and leaves those that do not answer; returns when
@@ -113,9 +124,27 @@ impl Core {
         all.filter(is_busy).map(received).collect()
     }
 
-    fn log_state(&self, route: &ActiveRoute, is_up: bool) {
+    fn log_net(&self, NetRoutes { net, routes, up }: NetRoutes) {
+        match up {
+            0 => self.env.log(
+                LogClass::NetUnreachable,
+                net,
+                format_args!(
+                    "net {net}: no route is up ({routes} routes); its messages take what is left, or wait until their deadline"
+                ),
+            ),
+            _ => self.env.log(
+                LogClass::NetReachable,
+                net,
+                format_args!("net {net}: up again by {up} of {routes} routes"),
+            ),
+        }
+    }
+
+    /// Logs the state of a route if it has changed; returns whether it has.
+    fn log_state(&self, route: &ActiveRoute, is_up: bool) -> bool {
         if route.log_state(is_up) == is_up {
-            return;
+            return false;
         }
         let (net, gateway) = (route.route.net, route.route.gateway);
         let change = if is_up { "down -> up" } else { "up -> down" };
@@ -124,5 +153,6 @@ impl Core {
             format_args!("{net} {gateway}"),
             format_args!("route to {net} via {gateway}: {change}"),
         );
+        true
     }
 }

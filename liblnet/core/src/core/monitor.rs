@@ -21,6 +21,8 @@ impl Core {
             return None;
         }
         let now = self.env.now();
+        // First: what waits for a route that has come up is sent then.
+        let gateways = self.check_gateways(now);
         let resends = self.resend_due(now);
         let delayed = self.release_delayed(now);
         let credits = self.reclaim_ni_credits(now);
@@ -35,7 +37,6 @@ impl Core {
         let suspects = self.health.next_suspect(now);
         self.carry_out(self.health.poll_recovery(&self.env, &self.topology, now));
         let recovery = self.health.next_recovery(&self.topology);
-        let gateways = self.check_gateways(now);
         let silent = self.watch_gateways(now);
         let unconfirmed = self.poll_unconfirmed(now);
         let origins = self.poll_origins(now);

@@ -107,8 +107,24 @@ impl Core {
         let reserved = target.portal == RESERVED_PORTAL;
         match self.choose_for(request.source, destination.as_ref(), reserved, Some(&request.md)) {
             Ok(chosen) => self.launch(self.address(request, chosen)),
-            Err(errno) => self.refuse(request, errno),
+            Err(errno) => {
+                let may_wait = errno == Errno::HostUnreachable && !reserved && !request.recovery;
+                let later = destination.filter(|_| may_wait);
+                match later.and_then(|peer_ni| self.route_may_come(&peer_ni, request.source)) {
+                    Some(own) => self.send_later(request, own),
+                    None => self.refuse(request, errno),
+                }
+            }
         }
+    }
+
+    /// Keeps a request for which no gateway can be used at the moment. `own` is the NID that it may leave by.
+    fn send_later(&self, request: SendRequest, own: Nid) {
+        let Some(destination) = request.target.nid else { return self.refuse(request, Errno::Invalid) };
+        let next_hop = ProcessId { nid: destination, pid: request.target.pid };
+        let message = self.message_of(request, None, own, next_hop);
+        self.track(&message);
+        self.wait_for_route(message);
     }
 
     /// Fails a request that is not sent.
@@ -143,28 +159,42 @@ impl Core {
 
     /// Makes a message of a request.
     fn address(&self, request: SendRequest, chosen: ChosenPath) -> Box<Message> {
-        let SendRequest { target, outgoing, .. } = request;
         chosen.commit();
-        let destination = chosen.destination();
+        let pid = request.target.pid;
+        let destination = ProcessId { nid: chosen.destination(), pid };
+        let mut message = self.message_of(request, chosen.peer_ni.as_ref(), chosen.ni.nid(), destination);
+        message.next_hop = next_hop(&chosen, pid);
+        message.ni = Some(chosen.ni);
+        message.peer_ni = chosen.peer_ni;
+        self.track(&message);
+        message
+    }
+
+    /// Makes a message of a request, without its path but for what the header has of it.
+    fn message_of(
+        &self,
+        request: SendRequest,
+        peer_ni: Option<&Arc<PeerNi>>,
+        source: Nid,
+        destination: ProcessId,
+    ) -> Box<Message> {
+        let outgoing = request.outgoing;
         let header = Header {
-            dest_nid: destination,
-            src_nid: chosen.ni.nid(),
-            dest_pid: target.pid,
+            dest_nid: destination.nid,
+            src_nid: source,
+            dest_pid: destination.pid,
             src_pid: self.env.pid(),
             payload_length: outgoing.length,
             body: outgoing.body,
         };
-        let mut message = self.new_message(chosen.peer_ni.as_ref(), header);
-        message.next_hop = next_hop(&chosen, target.pid);
+        let mut message = self.new_message(peer_ni, header);
+        message.next_hop = destination;
         message.md = Some(request.md);
         message.length = outgoing.length;
         message.event = Some(request.event);
-        message.ni = Some(chosen.ni);
-        message.peer_ni = chosen.peer_ni;
         message.source = request.source;
         message.recovery = request.recovery;
         message.deadline = request.deadline;
-        self.track(&message);
         message
     }
 

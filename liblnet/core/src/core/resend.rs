@@ -6,13 +6,17 @@ use crate::environment::time::Time;
 use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
 use crate::model::PeerNi;
 use crate::model::message::Message;
-use crate::select::ChosenPath;
+use crate::select::{self, ChosenPath};
 use lnet_wire::{Body, Errno, Nid};
 use std::sync::Arc;
 
 impl ResendContext for Core {
     fn choose_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
         self.path_again(message)
+    }
+
+    fn may_wait_for_route(&self, message: &Message) -> bool {
+        self.awaits_route(message)
     }
 
     fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
@@ -53,7 +57,13 @@ impl Core {
         let (due, next) = self.health.take_resends(now);
         for message in due {
             match message.deadline <= now {
-                true => self.end(message, Err(Errno::TimedOut.into())),
+                true => {
+                    let errno = match self.path_again(&message) {
+                        Err(Errno::HostUnreachable) => Errno::HostUnreachable,
+                        _ => Errno::TimedOut,
+                    };
+                    self.end(message, Err(errno.into()));
+                }
                 false => self.reroute_now(message),
             }
         }
@@ -64,6 +74,38 @@ impl Core {
     pub(super) fn end_resends(&self) {
         for message in self.health.take_all_resends() {
             self.end(message, Err(Errno::Shutdown.into()));
+        }
+    }
+
+    /// Whether a message for which there is no path waits for one until its deadline: an own one to a net that a route leads to,
+    /// whose gateway may come back. Forwarded ones do not wait, as they hold a buffer.
+    pub(super) fn awaits_route(&self, message: &Message) -> bool {
+        let may_wait = !message.is_forwarded()
+            && !message.is_reserved()
+            && !message.recovery
+            && message.deadline > self.env.now();
+        may_wait
+            && self
+                .topology
+                .peer_ni(self.destination_again(message))
+                .is_some_and(|peer_ni| self.route_may_come(&peer_ni, message.source).is_some())
+    }
+
+    /// The NID by which a message to this peer NI would be sent once a gateway is usable again; `None` if no route leads there, or
+    /// messages are not resent.
+    pub(super) fn route_may_come(&self, peer_ni: &PeerNi, source: Option<Nid>) -> Option<Nid> {
+        if self.settings().retry_count == 0 || self.is_ending() {
+            return None;
+        }
+        self.topology.with_paths(|paths| select::may_be_routed(paths, peer_ni, source))
+    }
+
+    /// Keeps a message without credits until a route may have come up.
+    pub(super) fn wait_for_route(&self, message: Box<Message>) {
+        self.health.wait_for_route(message, self.env.now());
+        // The shutdown may have emptied the queue just before.
+        if self.is_ending() {
+            self.end_resends();
         }
     }
 

@@ -204,6 +204,10 @@ impl Core {
                 self.readdress(&mut message, chosen);
                 steps.push(Step::Post(message));
             }
+            Err(Errno::HostUnreachable) if self.awaits_route(&message) => {
+                self.release_credits_of(&mut message, steps);
+                self.wait_for_route(message);
+            }
             Err(errno) => steps.push(Step::End(message, Err(errno.into()))),
         }
     }

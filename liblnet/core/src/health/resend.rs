@@ -30,7 +30,8 @@ const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
 /// How a failed message is resent.
 #[derive(Debug)]
 pub(crate) struct ResendPlan {
-    path: ChosenPath,
+    /// `None`: none is left, but may come.
+    path: Option<ChosenPath>,
     /// The earliest time; `None`: at once.
     at: Option<Time>,
     spends_a_retry: bool,
@@ -48,6 +49,9 @@ pub(crate) enum Resend {
 pub(crate) trait ResendContext {
     /// The path that the message would take now.
     fn choose_again(&self, message: &Message) -> Result<ChosenPath, Errno>;
+
+    /// Whether a message for which there is no path waits for one.
+    fn may_wait_for_route(&self, message: &Message) -> bool;
 
     /// Whether the message may be resent on a path that has failed, `retry_count` times in all; spends the retry.
     fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool;
@@ -111,7 +115,15 @@ impl Health {
         }
         message.failed.push((ni.nid(), peer_ni.nid()));
         message.tries_unresponsive = !broke && message.attempts == 0;
-        let path = context.choose_again(message).ok()?;
+        let path = match context.choose_again(message) {
+            Ok(path) => path,
+            Err(Errno::HostUnreachable) if context.may_wait_for_route(message) => {
+                message.failed.clear();
+                let at = Some((now + LONGEST_PAUSE).min(message.deadline));
+                return Some(ResendPlan { path: None, at, spends_a_retry: false });
+            }
+            Err(_) => return None,
+        };
         let next_peer_ni = path.peer_ni.as_ref()?;
         let path_nids = (path.ni.nid(), next_peer_ni.nid());
         let may_be_tried = message.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
@@ -135,7 +147,21 @@ impl Health {
         }
         let wait = if is_spent { PAUSE_WHEN_SPENT } else { pause(message.resends) };
         let at = (!is_new).then(|| (now + wait).min(message.deadline));
-        Some(ResendPlan { path, at, spends_a_retry })
+        Some(ResendPlan { path: Some(path), at, spends_a_retry })
+    }
+
+    /// Queues a message without credits for which there is no path until one may have come.
+    pub(crate) fn wait_for_route(&self, mut message: Box<Message>, now: Time) {
+        (message.ni, message.peer_ni) = (None, None);
+        self.resend_queue.push((now + LONGEST_PAUSE).min(message.deadline), message);
+        self.wake();
+    }
+
+    /// A route has come up: messages that may take it are due now.
+    pub(crate) fn hurry_routed(&self, topology: &Topology, now: Time) {
+        let is_local = |nid: Nid| topology.with_nets(|nets| nets.net(nid.net()).is_some());
+        self.resend_queue.hurry_where(now, |message| !is_local(message.header.dest_nid));
+        self.wake();
     }
 
     /// Counts and logs a resend (HE-24) of a message without credits, and queues it if it is not to be sent now.
@@ -147,15 +173,15 @@ impl Health {
         failure: SendFailure,
     ) -> Resend {
         let ResendPlan { path, at, spends_a_retry } = plan;
-        log_resend(env, &message, &path, failure);
+        log_resend(env, &message, path.as_ref(), failure);
         self.resends.fetch_add(1, Ordering::Relaxed);
         message.attempts += u32::from(spends_a_retry);
         message.resends += 1;
-        match at {
-            None => Resend::Now(message, path),
-            Some(at) => {
+        match (at, path) {
+            (None, Some(path)) => Resend::Now(message, path),
+            (at, _) => {
                 (message.ni, message.peer_ni) = (None, None);
-                self.resend_queue.push(at, message);
+                self.resend_queue.push(at.unwrap_or(message.deadline), message);
                 self.wake();
                 Resend::Later
             }
@@ -182,17 +208,25 @@ fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
 }
 
 /// Whether a message that has spent its retries is resent until its deadline: a message of an application, to a peer
-/// that has responded before and does not refuse it. It lacks only a path at the moment.
+/// that has responded before and does not refuse it. It lacks only a path at the moment. A gateway that refuses connections
+/// may be starting: that says nothing about the node behind it.
 fn may_live_on(topology: &Topology, message: &Message, peer_ni: &PeerNi, failure: SendFailure) -> bool {
     !message.is_reserved()
-        && failure.errno != Errno::ConnectionRefused
+        && (failure.errno != Errno::ConnectionRefused || message.is_routed())
         && topology.was_heard(&peer_ni.peer_now())
 }
 
-fn log_resend(env: &Environment, message: &Message, path: &ChosenPath, failure: SendFailure) {
+fn log_resend(env: &Environment, message: &Message, path: Option<&ChosenPath>, failure: SendFailure) {
     let Some(ni) = &message.ni else { return };
     let (kind, from, to) = (message.header.body.kind(), ni.nid(), message.next_hop.nid);
     let (cause, errno) = (failure.cause.text(), failure.errno.name());
+    let Some(path) = path else {
+        return env.log(
+            LogClass::MessageResent,
+            format_args!("{from} -> {to}"),
+            format_args!("{kind} {from} -> {to} failed ({cause}, {errno}); waiting for a route"),
+        );
+    };
     let (new_from, new_to, resend) = (path.ni.nid(), path.next_hop(), message.resends + 1);
     env.log(LogClass::MessageResent,
         format_args!("{from} -> {to}"),

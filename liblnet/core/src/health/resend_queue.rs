@@ -4,6 +4,7 @@ use crate::environment::time::Time;
 use crate::model::Peer;
 use crate::model::message::Message;
 use crate::sync::{Mutex, lock};
+use lnet_wire::Nid;
 
 /// Each message with its time.
 #[derive(Debug, Default)]
@@ -20,10 +21,15 @@ impl ResendQueue {
         lock(&self.0).is_empty()
     }
 
-    /// Makes messages to a peer due now.
+    /// Makes messages to a peer due now, those to nodes behind it too.
     pub(super) fn hurry(&self, peer: &Peer, now: Time) {
-        let mut queue = lock(&self.0);
-        for (at, _) in queue.iter_mut().filter(|(_, message)| peer.nids.contains(&message.header.dest_nid)) {
+        let is_to = |nid: Nid| peer.nids.contains(&nid);
+        self.hurry_where(now, |message| is_to(message.header.dest_nid) || is_to(message.next_hop.nid));
+    }
+
+    /// Makes some messages due now.
+    pub(super) fn hurry_where(&self, now: Time, is_meant: impl Fn(&Message) -> bool) {
+        for (at, _) in lock(&self.0).iter_mut().filter(|(_, message)| is_meant(message)) {
             *at = now;
         }
     }

@@ -53,6 +53,6 @@ pub use recovery_state::Recovery;
 pub(crate) use recovery_state::{RecoveryState, Turn, wait_before};
 pub use request::Target;
 pub(crate) use request::{Outgoing, SendRequest};
-pub use route::{ActiveRoute, GatewayTerms, Route, Routes};
+pub use route::{ActiveRoute, GatewayTerms, Route, RouteState, Routes};
 pub(crate) use router_buffer::{BufferPlace, RouterBuffer};
 pub use state::{NiState, PeerNiState};

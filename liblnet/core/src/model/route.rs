@@ -31,6 +31,20 @@ pub struct GatewayTerms {
     pub avoid_asym: bool,
 }
 
+/// The state of a route, the best first. Only one that is [`RouteState::Up`] counts as up (RT-22).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RouteState {
+    /// The gateway answers and forwards, as far as is known, and has live interfaces where it needs them.
+    #[default]
+    Up,
+    /// On one of the two nets the health of the gateway's interfaces is below the sensitivity. It is used if no route is up.
+    Unhealthy,
+    /// The gateway did not answer the last time it was asked. It is used if there is no better route.
+    NoAnswer,
+    /// The gateway says that it does not forward, or that it has no working interface on the net of the route. It is not used.
+    Excluded,
+}
+
 /// A route in use.
 #[derive(Debug)]
 pub struct ActiveRoute {
@@ -57,20 +71,38 @@ impl ActiveRoute {
         self.gateway.peer_now().net(self.route.net).is_some()
     }
 
-    /// Whether it may be used (RT-22): the gateway answers and forwards, as far as is known, and has a live interface on a net of this
-    /// node, and on the net of the route if it is on that.
-    pub(crate) fn is_up(&self, terms: GatewayTerms, is_local: impl Fn(NetId) -> bool) -> bool {
+    /// Whether the number of hops says that the gateway is on the net of the route, and the gateway says that it is not.
+    pub(crate) fn misses_its_net(&self) -> bool {
         let gateway = &**self.gateway.peer_now();
-        let state = gateway.state();
+        self.hops() == 1
+            && gateway.state().contains(PeerState::DISCOVERED)
+            && gateway.net(self.route.net).is_none()
+    }
+
+    /// Its state (RT-22).
+    pub(crate) fn state(&self, terms: GatewayTerms, is_local: impl Fn(NetId) -> bool) -> RouteState {
+        let gateway = &**self.gateway.peer_now();
+        let known = gateway.state();
+        if known.contains(PeerState::DISCOVERED) && !known.contains(PeerState::ROUTER_ENABLED) {
+            return RouteState::Excluded;
+        }
+        let health = |net: &PeerNet| net.usable_health().unwrap_or(0);
+        let far_health = match gateway.net(self.route.net).filter(|_| terms.avoid_asym) {
+            Some(net) if net.nis().all(|peer_ni| peer_ni.is_reported_down()) => return RouteState::Excluded,
+            Some(net) => health(net),
+            None if terms.avoid_asym && self.route.hops == Some(1) && self.misses_its_net() => {
+                return RouteState::Excluded;
+            }
+            None => u32::MAX,
+        };
         if gateway.discovery.has_failed() {
-            return false;
+            return RouteState::NoAnswer;
         }
-        if state.contains(PeerState::DISCOVERED) && !state.contains(PeerState::ROUTER_ENABLED) {
-            return false;
+        let near_health = gateway.nets.iter().filter(|net| is_local(net.id)).map(health).max().unwrap_or(0);
+        match near_health.min(far_health) >= terms.least_health {
+            true => RouteState::Up,
+            false => RouteState::Unhealthy,
         }
-        let is_alive = |net: &PeerNet| net.usable_health().is_some_and(|health| health >= terms.least_health);
-        let is_reached = gateway.nets.iter().any(|net| is_local(net.id) && is_alive(net));
-        is_reached && (!terms.avoid_asym || gateway.net(self.route.net).is_none_or(is_alive))
     }
 
     pub(crate) fn last_use(&self) -> u64 {
@@ -92,6 +124,8 @@ impl ActiveRoute {
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     list: Vec<Arc<ActiveRoute>>,
+    /// The same ones by net, those to one net in the order in which they were added: a node may have thousands.
+    by_net: Vec<(NetId, Arc<ActiveRoute>)>,
     /// The most recent use of any route.
     latest_use: Arc<LatestUse>,
 }
@@ -107,9 +141,22 @@ impl Routes {
         &self.list
     }
 
+    fn new(list: Vec<Arc<ActiveRoute>>, latest_use: Arc<LatestUse>) -> Self {
+        let mut by_net: Vec<_> = list.iter().map(|active| (active.route.net, Arc::clone(active))).collect();
+        by_net.sort_by_key(|(net, _)| *net);
+        Self { list, by_net, latest_use }
+    }
+
     /// The routes to `net`.
     pub(crate) fn to(&self, net: NetId) -> impl Iterator<Item = &Arc<ActiveRoute>> {
-        self.list.iter().filter(move |active| active.route.net == net)
+        let first = self.by_net.partition_point(|(its, _)| *its < net);
+        let from_first = self.by_net[first..].iter();
+        from_first.take_while(move |(its, _)| *its == net).map(|(_, active)| active)
+    }
+
+    /// The routes, those to one net together: a slice for each net.
+    pub(crate) fn nets(&self) -> impl Iterator<Item = &[(NetId, Arc<ActiveRoute>)]> {
+        self.by_net.chunk_by(|(one, _), (other, _)| one == other)
     }
 
     /// Whether there is a route to `net`.
@@ -147,7 +194,7 @@ impl Routes {
             Arc::new(renewed)
         };
         let list = self.list.iter().zip(now).map(renew).collect();
-        Some(Self { list, latest_use: Arc::clone(&self.latest_use) })
+        Some(Self::new(list, Arc::clone(&self.latest_use)))
     }
 
     /// Whether this peer, by any of its NIDs, is the gateway of a route.
@@ -180,13 +227,12 @@ impl Routes {
         if nets.net(route.gateway.net()).is_none() {
             return Err(Errno::HostUnreachable);
         }
-        let mut routes = self.clone();
-        let latest_use = Arc::clone(&routes.latest_use);
+        let latest_use = Arc::clone(&self.latest_use);
         let last_use = LastUse::default();
         let active =
             ActiveRoute { route, gateway: gateway(), last_use, latest_use, logged_up: AtomicBool::new(true) };
-        routes.list.push(Arc::new(active));
-        Ok(routes)
+        let list = self.list.iter().cloned().chain([Arc::new(active)]).collect();
+        Ok(Self::new(list, Arc::clone(&self.latest_use)))
     }
 
     /// The routes without those to `net` (`None`: any) whose gateway satisfies `is_gateway`. [`Errno::NotFound`]
@@ -196,8 +242,9 @@ impl Routes {
         if !self.iter().any(concerns) {
             return Err(Errno::NotFound);
         }
-        let mut routes = self.clone();
-        routes.list.retain(|active| !(concerns(&active.route) && is_gateway(active.route.gateway)));
-        Ok(routes)
+        let stays =
+            |active: &&Arc<ActiveRoute>| !(concerns(&active.route) && is_gateway(active.route.gateway));
+        let list = self.list.iter().filter(stays).cloned().collect();
+        Ok(Self::new(list, Arc::clone(&self.latest_use)))
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
-use std::collections::HashMap;
+use lnet_wire::NetId;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -24,6 +25,16 @@ pub(crate) struct GatewayChecks {
     /// The next one of each gateway, by the id of its discovery state.
     next: Mutex<HashMap<u64, Time>>,
     any_down: AtomicBool,
+    /// The nets of which it was last logged that no route to them is up.
+    nets_down: Mutex<BTreeSet<NetId>>,
+}
+
+/// The routes to one net.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NetRoutes {
+    pub(crate) net: NetId,
+    pub(crate) routes: usize,
+    pub(crate) up: usize,
 }
 
 impl GatewayChecks {
@@ -53,6 +64,17 @@ impl GatewayChecks {
     /// A gateway is to be checked at once, unless it was never checked: then it is being discovered.
     pub(crate) fn hurry(&self, gateway: u64, now: Time) {
         lock(&self.next).entry(gateway).and_modify(|at| *at = now);
+    }
+
+    /// Stores how many routes to each net are up; returns the nets that have lost their last one, or have one again.
+    pub(crate) fn note_nets(&self, all: &[NetRoutes]) -> Vec<NetRoutes> {
+        let down = &mut *lock(&self.nets_down);
+        down.retain(|net| all.iter().any(|routes| routes.net == *net));
+        let mut has_changed = |its: &NetRoutes| match its.up {
+            0 => down.insert(its.net),
+            _ => down.remove(&its.net),
+        };
+        all.iter().copied().filter(|its| has_changed(its)).collect()
     }
 
     /// Whether any route is down: read for every message that arrives.
@@ -92,5 +114,28 @@ mod tests {
         // One that has failed.
         assert_eq!(due(&[11], 300, 60), (vec![], Some(at(305))));
         assert_eq!(due(&[11], 305, 2), (vec![11], Some(at(307))));
+    }
+
+    #[test]
+    fn a_net_changes_with_its_last_route() {
+        let checks = GatewayChecks::default();
+        let net = |number| NetId::new(lnet_wire::NetType::TCP, number);
+        let one = |number, up| NetRoutes { net: net(number), routes: 2, up };
+        // The routes that are up of net 1 and of net 2, and the nets that change; `None`: no routes.
+        let table: [(Option<usize>, Option<usize>, &[u16]); 7] = [
+            (Some(2), Some(1), &[]),
+            (Some(0), Some(1), &[1]),
+            (Some(0), Some(0), &[2]),
+            (Some(0), Some(0), &[]),
+            (Some(1), None, &[1]),
+            (Some(2), Some(1), &[]),
+            (Some(2), Some(0), &[2]),
+        ];
+        for (first, second, expected) in table {
+            let all: Vec<_> =
+                [first.map(|up| one(1, up)), second.map(|up| one(2, up))].into_iter().flatten().collect();
+            let changed: Vec<_> = checks.note_nets(&all).iter().map(|routes| routes.net).collect();
+            assert_eq!(changed, expected.iter().map(|number| net(*number)).collect::<Vec<_>>(), "{all:?}");
+        }
     }
 }

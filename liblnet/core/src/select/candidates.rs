@@ -1,6 +1,7 @@
 //! The candidates of selection: local nets, local NIs and peer NIs, with their criteria in order.
 
 use super::compare::{Candidate, Criterion, first_difference};
+use crate::model::RouteState;
 
 /// The state of a path, the best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,6 +134,8 @@ impl Candidate for NetCandidate {
 /// A gateway to a net that this node is not on (core-behaviour 2.7), by the best path to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GatewayCandidate {
+    /// The state of the route.
+    pub route_state: RouteState,
     /// The state of the path to it.
     pub path_state: PathState,
     /// The health of its peer NI.
@@ -152,6 +155,7 @@ pub struct GatewayCandidate {
 impl Candidate for GatewayCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference! {
+            best.route_state.cmp(&self.route_state) => Criterion::RouteState,
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.health.cmp(&best.health) => Criterion::Health,
             best.priority.cmp(&self.priority) => Criterion::Priority,

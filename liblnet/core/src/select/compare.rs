@@ -19,6 +19,8 @@ pub enum Criterion {
     Distance,
     /// A selection rule prefers the path.
     Preferred,
+    /// The state of a route: one that is not up is used only if none is.
+    RouteState,
     /// Hops of a route: fewer are better.
     Hops,
     /// Bytes queued or in flight: fewer is better.
@@ -49,6 +51,7 @@ impl Criterion {
             Self::Priority => "lower priority by selection rules",
             Self::Distance => "farther from the memory",
             Self::Preferred => "not preferred by a selection rule",
+            Self::RouteState => "its route is down",
             Self::Hops => "more hops",
             Self::QueuedBytes => "more bytes queued",
             Self::Credits => "fewer credits",

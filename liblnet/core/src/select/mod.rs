@@ -13,10 +13,10 @@ pub use candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PathState
 pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, GatewayLoser, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
-pub(crate) use routed::is_up;
+pub(crate) use routed::{may_be_routed, route_state};
 
 use crate::model::{
-    ActiveRoute, GatewayTerms, LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred, Routes,
+    ActiveRoute, GatewayTerms, LastUse, Net, Nets, Ni, Peer, PeerNet, PeerNi, Preferred, RouteState, Routes,
 };
 use lnet_wire::{Errno, NetId, Nid};
 use routed::{Hop, best_hop};
@@ -81,6 +81,8 @@ pub struct ChosenPath {
 #[derive(Clone, Debug)]
 struct Routed {
     route: Arc<ActiveRoute>,
+    /// Its state when it was selected.
+    state: RouteState,
     destination: Arc<PeerNi>,
 }
 
@@ -110,12 +112,12 @@ impl ChosenPath {
     }
 
     fn over(nets: &Nets, hop: Hop, destination: &Arc<PeerNi>, sticks: bool) -> Self {
-        let Hop { ni, peer_ni, route } = hop;
+        let Hop { ni, peer_ni, route, route_state } = hop;
         Self {
             latest_use_of_others: latest_use_of_others(nets, &peer_ni.peer_now(), &ni),
             ni,
             peer_ni: Some(peer_ni),
-            routed: Some(Routed { route, destination: Arc::clone(destination) }),
+            routed: Some(Routed { route, state: route_state, destination: Arc::clone(destination) }),
             sticks,
         }
     }
@@ -141,7 +143,14 @@ impl ChosenPath {
 
     /// Whether the path is selected only because there is no better one.
     pub(crate) fn is_last_resort(&self) -> bool {
-        self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
+        self.routed.as_ref().is_some_and(|routed| routed.state != RouteState::Up)
+            || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
+    }
+
+    /// Whether nothing gets through on the path, as far as is known.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.routed.as_ref().is_some_and(|routed| routed.state >= RouteState::NoAnswer)
+            || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
     }
 
     /// Commits the selection: its candidates come last among equals next time (PS-31), and a peer that is not
@@ -149,7 +158,7 @@ impl ChosenPath {
     pub(crate) fn commit(&self) {
         let Some(peer_ni) = &self.peer_ni else { return };
         note_use(&self.ni, self.latest_use_of_others, &peer_ni.peer_now(), peer_ni);
-        if let Some(Routed { route, destination }) = &self.routed {
+        if let Some(Routed { route, destination, .. }) = &self.routed {
             route.note_use();
             note_use_of_peer_ni(&destination.peer_now(), destination);
         }
@@ -202,8 +211,11 @@ pub fn choose(
     if exactly {
         let Some(net) = nets.net(named.nid().net()) else {
             let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
-            return over_gateway(paths, named, sticky, path_request)
-                .or_else(|_| over_gateway(paths, named, None, path_request));
+            let from_sticky = sticky.map(|ni| over_gateway(paths, named, Some(ni), path_request));
+            return match from_sticky {
+                Some(Ok(chosen)) if !chosen.is_last_resort() => Ok(chosen),
+                _ => over_gateway(paths, named, None, path_request),
+            };
         };
         // A peer that has never responded on an interface does not know this node by that NID.
         let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
@@ -249,7 +261,7 @@ fn better_route(
     let is_dead =
         candidate.fatal || candidate.path_state >= PathState::Unresponsive || candidate.peer_health == 0;
     let is_preferred = behind.usage.priority() < candidate.peer_priority.min(candidate.local_priority);
-    let works = !routed.is_last_resort() && behind.usable_health() > Some(0);
+    let works = !routed.is_dead() && behind.usable_health() > Some(0);
     (works && (is_dead || is_preferred)).then_some(routed)
 }
 

@@ -3,8 +3,8 @@
 use super::candidates::GatewayCandidate;
 use super::compare::best;
 use super::{PathRequest, Paths, best_local_ni, best_peer_ni, path_state, shared_nets};
-use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi};
-use lnet_wire::NetId;
+use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState};
+use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
 /// The next hop of a message to a net that this node is not on.
@@ -14,9 +14,10 @@ pub(super) struct Hop {
     /// The gateway.
     pub(super) peer_ni: Arc<PeerNi>,
     pub(super) route: Arc<ActiveRoute>,
+    pub(super) route_state: RouteState,
 }
 
-/// The best hop to `net` over a route that is up, from `source` if it is given. `None` without one.
+/// The best hop to `net` over a route that may be used, from `source` if it is given. `None` without one.
 pub(super) fn best_hop(
     paths: Paths<'_>,
     net: NetId,
@@ -27,7 +28,7 @@ pub(super) fn best_hop(
     best(hops(paths, net, destination, source, path_request)).map(|(_, hop)| hop)
 }
 
-/// One hop for each route to `net` that is up, in the order of the routes.
+/// One hop for each route to `net` that may be used, in the order of the routes.
 pub(super) fn hops<'a>(
     paths: Paths<'a>,
     net: NetId,
@@ -38,11 +39,15 @@ pub(super) fn hops<'a>(
     // A node refuses what comes to one of its interfaces for another.
     let itself = destination.discovery.id();
     let is_other = move |route: &&Arc<ActiveRoute>| route.gateway.peer_now().discovery.id() != itself;
-    let up = paths.routes.to(net).filter(move |route| is_up(route, paths.nets, path_request.gateway_terms));
-    up.filter(is_other).filter_map(move |route| {
+    paths.routes.to(net).filter(is_other).filter_map(move |route| {
+        let route_state = route_state(route, paths.nets, path_request.gateway_terms);
+        if route_state == RouteState::Excluded {
+            return None;
+        }
         let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, source, path_request)?;
         let criteria = peer_ni.criteria();
         let candidate = GatewayCandidate {
+            route_state,
             path_state: path_state(&ni, &peer_ni, path_request),
             health: criteria.usable_health(),
             priority: route.route.priority,
@@ -51,13 +56,40 @@ pub(super) fn hops<'a>(
             credits: criteria.tx().credits().0,
             last_use: route.last_use(),
         };
-        Some((candidate, Hop { ni, peer_ni, route: Arc::clone(route) }))
+        Some((candidate, Hop { ni, peer_ni, route: Arc::clone(route), route_state }))
     })
 }
 
-/// Whether a route may be used (RT-22). One by a NID of this node itself never may.
-pub(crate) fn is_up(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> bool {
-    nets.ni(route.route.gateway).is_none() && route.is_up(terms, |net| nets.net(net).is_some())
+/// The state of a route. One by a NID of this node itself is never used.
+pub(crate) fn route_state(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> RouteState {
+    match nets.ni(route.route.gateway) {
+        Some(_) => RouteState::Excluded,
+        None => route.state(terms, |net| nets.net(net).is_some()),
+    }
+}
+
+/// Whether any route leads to a peer that this node has no net in common with, from `source` if it is given, in whatever state
+/// the route is: the NID of this node on the net of the gateway.
+pub(crate) fn may_be_routed(paths: Paths<'_>, named: &PeerNi, source: Option<Nid>) -> Option<Nid> {
+    let Paths { nets, routes } = paths;
+    let peer = &**named.peer_now();
+    let named_net = [named.nid().net()];
+    let its_nets: Vec<NetId> = match peer.is_multi_rail() {
+        true => peer.nets.iter().map(|net| net.id).collect(),
+        false => named_net.to_vec(),
+    };
+    if its_nets.iter().any(|net| nets.net(*net).is_some()) {
+        return None;
+    }
+    let may_lead = |route: &Arc<ActiveRoute>| {
+        let gateway = route.route.gateway;
+        let net = nets.net(gateway.net()).filter(|_| nets.ni(gateway).is_none())?;
+        match source {
+            Some(source) => (source.net() == net.id()).then_some(source),
+            None => net.nis().first().map(|ni| ni.nid()),
+        }
+    };
+    its_nets.iter().flat_map(|net| routes.to(*net)).find_map(may_lead)
 }
 
 /// The best path to the gateway of a route. A gateway that is not multi-rail is sent to by the NID that the route names.

@@ -8,7 +8,7 @@ mod rules;
 
 pub use crate::model::{
     ActiveRoute, Distance, GatewayTerms, Net, NetUsage, Nets, Ni, NiConfig, NiTunables, Peer, PeerNi,
-    PeerState, Preferred, Route, Routes,
+    PeerState, Preferred, Route, RouteState, Routes,
 };
 pub(crate) use peer_table::PeerTable;
 
@@ -165,7 +165,9 @@ impl Topology {
         let terms = GatewayTerms::default();
         let is_other = |route: &ActiveRoute| !route.gateway.peer_now().nids.contains(&gateway.nid());
         self.with_paths(|Paths { nets, routes }| {
-            routes.to(net).any(|route| is_other(route) && select::is_up(route, nets, terms))
+            routes
+                .to(net)
+                .any(|route| is_other(route) && select::route_state(route, nets, terms) == RouteState::Up)
         })
     }
 
@@ -185,7 +187,9 @@ impl Topology {
             && peer.is_multi_rail()
             && self.with_paths(|Paths { nets, routes }| {
                 let terms = GatewayTerms::default();
-                let is_up = |net: NetId| routes.to(net).any(|route| select::is_up(route, nets, terms));
+                let is_up = |net: NetId| {
+                    routes.to(net).any(|route| select::route_state(route, nets, terms) == RouteState::Up)
+                };
                 peer.nets.iter().any(|net| nets.net(net.id).is_none() && is_up(net.id))
             })
     }

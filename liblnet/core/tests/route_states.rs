@@ -1,0 +1,139 @@
+//! Routes that are not up: which are used all the same, and what waits for one.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::lnd::Upcalls;
+use lnet_core::topology::{PeerState, Route};
+use lnet_core::{Cause, Errno, EventKind};
+use lnet_wire::Nid;
+use std::time::Duration;
+use support::routes::{far, far_net, gateways_of, hops, rig, route};
+use support::{Rig, not_sent, tcp};
+
+const FORWARDS: PeerState = PeerState::DISCOVERED.with(PeerState::ROUTER_ENABLED, true);
+
+fn two_gateways() -> Rig {
+    rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))])
+}
+
+fn set_state(rig: &Rig, gateway: Nid, state: PeerState) {
+    rig.core.set_peer_state(gateway, state).unwrap();
+}
+
+/// The gateway does not answer the ping that it is sent when its route is added.
+fn does_not_answer(rig: &Rig, gateway: Nid) {
+    rig.core.run_discovery();
+    for message in rig.driver.ni(0).take_kept() {
+        let refused = message.next_hop().nid == gateway;
+        let failure = not_sent(Errno::ConnectionRefused, Cause::RemoteDropped);
+        Upcalls::finalize(&*rig.core, message, if refused { Err(failure) } else { Ok(()) });
+    }
+    rig.core.run_discovery();
+    assert_eq!(rig.core.gateway_answers(&rig.core.peer(gateway).unwrap().0), Some(false));
+}
+
+fn up(rig: &Rig) -> Vec<bool> {
+    rig.core.routes().active().iter().map(|route| rig.core.route_is_up(route)).collect()
+}
+
+/// RT-22: fails if a node that says that it does not forward is used as a gateway.
+#[test]
+fn a_gateway_that_does_not_forward_is_not_used() {
+    let rig = two_gateways();
+    set_state(&rig, tcp(8), PeerState::DISCOVERED);
+    set_state(&rig, tcp(9), FORWARDS);
+    assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);
+}
+
+#[test]
+fn a_message_that_no_gateway_forwards_waits_until_one_does_or_its_deadline() {
+    let rig = rig(&[route(far_net(), tcp(9))]);
+    set_state(&rig, tcp(9), PeerState::DISCOVERED);
+    let md = rig.bind(-1);
+    rig.put(md, far(5));
+    rig.clock.advance(Duration::from_secs(2));
+    rig.core.run_monitor();
+    assert_eq!((rig.take_events(), hops(&rig)), (vec![], vec![]));
+    set_state(&rig, tcp(9), FORWARDS);
+    rig.core.run_monitor();
+    assert_eq!(hops(&rig), [(tcp(9), far(5))], "as soon as the route is up");
+    rig.driver.finish();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), false)]);
+    set_state(&rig, tcp(9), PeerState::DISCOVERED);
+    rig.core.run_monitor();
+    rig.put(md, far(5));
+    rig.clock.advance(Duration::from_secs(200));
+    rig.core.run_monitor();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), false)]);
+    assert_eq!(rig.messages(), 0);
+}
+
+#[test]
+fn a_message_whose_only_gateway_stops_forwarding_waits_too() {
+    let rig = rig(&[route(far_net(), tcp(9))]);
+    rig.put(rig.bind(1), far(5));
+    assert_eq!(hops(&rig), [(tcp(9), far(5))]);
+    set_state(&rig, tcp(9), PeerState::DISCOVERED);
+    rig.driver.ni(0).finish(Err(not_sent(Errno::Io, Cause::LocalDropped)));
+    rig.core.run_monitor();
+    assert_eq!((rig.take_events(), hops(&rig)), (vec![], vec![]));
+    set_state(&rig, tcp(9), FORWARDS);
+    rig.core.run_monitor();
+    assert_eq!(hops(&rig), [(tcp(9), far(5))]);
+    rig.driver.finish();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
+}
+
+#[test]
+fn a_waiting_message_ends_with_the_node() {
+    let rig = rig(&[route(far_net(), tcp(9))]);
+    set_state(&rig, tcp(9), PeerState::DISCOVERED);
+    rig.put(rig.bind(1), far(5));
+    rig.core.shutdown();
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::Shutdown), true)]);
+}
+
+#[test]
+fn a_gateway_of_low_health_is_used_after_one_of_full_health_and_before_none() {
+    let rig = two_gateways();
+    rig.core.set_peer_ni_health(Some(tcp(8)), 900);
+    assert_eq!(up(&rig), [false, true]);
+    assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);
+    rig.core.set_peer_ni_health(Some(tcp(9)), 800);
+    assert_eq!(up(&rig), [false, false]);
+    assert_eq!(gateways_of(&rig, 2), [tcp(8), tcp(8)]);
+}
+
+/// Fails if a low priority of its route makes a gateway that is down the better one.
+#[test]
+fn a_gateway_that_does_not_answer_comes_after_all_others_and_before_none() {
+    let other = Route { priority: 5, ..route(far_net(), tcp(9)) };
+    let rig = rig(&[route(far_net(), tcp(8)), other]);
+    does_not_answer(&rig, tcp(8));
+    rig.core.set_peer_ni_health(Some(tcp(9)), 900);
+    assert_eq!(up(&rig), [false, false]);
+    assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);
+    set_state(&rig, tcp(9), PeerState::DISCOVERED);
+    assert_eq!(gateways_of(&rig, 2), [tcp(8), tcp(8)]);
+}
+
+/// RT-22 d, RT-23: fails if a gateway that has no interface on a net one hop away is used.
+#[test]
+fn a_gateway_that_is_not_on_a_net_one_hop_away_is_not_used() {
+    // Hops of the route to the first gateway, whether interfaces on both nets are asked for, and whether it is used.
+    let table = [(None, true, true), (Some(1), true, false), (Some(1), false, true), (Some(2), true, true)];
+    for (hops, avoid_asym, expected) in table {
+        let rig = rig(&[Route { hops, ..route(far_net(), tcp(8)) }]);
+        rig.core
+            .change_settings(|settings| {
+                settings.avoid_asym_router_failure = avoid_asym;
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(up(&rig), [true], "as long as it was not asked");
+        set_state(&rig, tcp(8), FORWARDS);
+        assert_eq!(up(&rig), [expected], "{hops:?}, {avoid_asym}");
+    }
+}

@@ -1,0 +1,45 @@
+//! A node with routes to `tcp1`.
+
+use super::{FakeDriver, OnSend, Rig, on_net, tcp};
+use lnet_core::Message;
+use lnet_core::topology::Route;
+use lnet_wire::{NetId, Nid};
+
+/// `tcp1`, where the node has no interface.
+pub fn far(address: u32) -> Nid {
+    on_net(1, address)
+}
+
+pub fn far_net() -> NetId {
+    far(1).net()
+}
+
+pub const fn route(net: NetId, gateway: Nid) -> Route {
+    Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }
+}
+
+/// A node that keeps what it sends, with routes to `tcp1`.
+pub fn rig(routes: &[Route]) -> Rig {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
+    routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());
+    rig
+}
+
+/// Of what has been sent since the last call: where to first, and for whom.
+pub fn hops(rig: &Rig) -> Vec<(Nid, Nid)> {
+    let hop = |message: &Message| (message.next_hop().nid, message.header().dest_nid);
+    rig.driver.nis().iter().flat_map(|ni| ni.map_kept(hop)).collect()
+}
+
+/// As many PUTs as that, one after the other.
+pub fn gateways_of(rig: &Rig, puts: usize) -> Vec<Nid> {
+    let md = rig.bind(-1);
+    let one = |_| {
+        rig.put(md, far(5));
+        let hops = hops(rig);
+        rig.driver.finish();
+        assert_eq!(hops.len(), 1);
+        hops[0].0
+    };
+    (0..puts).map(one).collect()
+}
