@@ -50,8 +50,9 @@ impl Core {
     pub(super) fn hurry_gateway(&self, gateway: &PeerNi, forwarded: bool) {
         let state = Arc::clone(&gateway.peer_now().discovery);
         if state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED) {
-            self.gateway_checks.hurry(state.id(), self.env.now());
-            self.health.wake();
+            if self.gateway_checks.hurry(state.id(), self.env.now()) {
+                self.health.wake();
+            }
         }
     }
 

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// A gateway that did not answer is asked again after this time, if the interval is not shorter.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
+/// It is asked no sooner than this after the last time: its answers must not bring the next question.
+const LEAST_INTERVAL: Duration = Duration::from_secs(1);
+
 /// A gateway, as its checks depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gateway {
@@ -23,10 +26,17 @@ pub(crate) struct Gateway {
 #[derive(Debug, Default)]
 pub(crate) struct GatewayChecks {
     /// The next one of each gateway, by the id of its discovery state.
-    next: Mutex<HashMap<u64, Time>>,
+    next: Mutex<HashMap<u64, Check>>,
     any_down: AtomicBool,
     /// The nets of which it was last logged that no route to them is up.
     nets_down: Mutex<BTreeSet<NetId>>,
+}
+
+/// When a gateway is checked.
+#[derive(Clone, Copy, Debug)]
+struct Check {
+    next: Time,
+    last: Option<Time>,
 }
 
 /// The routes to one net.
@@ -50,20 +60,26 @@ impl GatewayChecks {
         let mut due = Vec::new();
         for Gateway { id, failed } in all {
             let pause = if *failed { interval.min(AFTER_FAILURE) } else { interval };
-            let at = next.entry(*id).or_insert_with(|| now + pause);
+            let check = next.entry(*id).or_insert(Check { next: now + pause, last: None });
             // It may have failed since, or the interval have become shorter.
-            *at = (*at).min(now + pause);
-            if *at <= now {
-                *at = now + pause;
+            check.next = check.next.min(now + pause);
+            if check.next <= now {
+                *check = Check { next: now + pause, last: Some(now) };
                 due.push(*id);
             }
         }
-        (due, next.values().copied().min())
+        (due, next.values().map(|check| check.next).min())
     }
 
-    /// A gateway is to be checked at once, unless it was never checked: then it is being discovered.
-    pub(crate) fn hurry(&self, gateway: u64, now: Time) {
-        lock(&self.next).entry(gateway).and_modify(|at| *at = now);
+    /// A gateway is to be checked as soon as may be, unless it was never checked: then it is being discovered. Returns whether it
+    /// becomes due at another time.
+    pub(crate) fn hurry(&self, gateway: u64, now: Time) -> bool {
+        let next = &mut *lock(&self.next);
+        let Some(check) = next.get_mut(&gateway) else { return false };
+        let soonest = check.last.map_or(now, |last| (last + LEAST_INTERVAL).max(now));
+        let is_sooner = soonest < check.next;
+        check.next = check.next.min(soonest);
+        is_sooner
     }
 
     /// Stores how many routes to each net are up; returns the nets that have lost their last one, or have one again.
@@ -103,11 +119,16 @@ mod tests {
         assert_eq!(due(&[1], 0, 60), (vec![], Some(at(60))));
         assert_eq!(due(&[1, 2], 59, 60), (vec![], Some(at(60))));
         assert_eq!(due(&[1, 2], 60, 60), (vec![1], Some(at(119))));
-        checks.hurry(1, at(70));
-        checks.hurry(3, at(70));
+        assert!(checks.hurry(1, at(70)) && !checks.hurry(1, at(70)) && !checks.hurry(3, at(70)));
         assert_eq!(due(&[1, 2], 70, 60), (vec![1], Some(at(119))));
         assert_eq!(due(&[1, 2], 71, 10), (vec![], Some(at(81))));
-        assert_eq!(due(&[1, 2], 81, 10), (vec![1, 2], Some(at(91))));
+        let checked_at_81 = |now| {
+            assert_eq!(due(&[1, 2], 81, 10), (vec![1, 2], Some(at(91))));
+            checks.hurry(1, at(now));
+            due(&[1, 2], now, 10)
+        };
+        assert_eq!(checked_at_81(81), (vec![], Some(at(82))));
+        assert_eq!(due(&[1, 2], 82, 10), (vec![1], Some(at(91))));
         // One without a route any more.
         assert_eq!(due(&[2], 91, 10), (vec![2], Some(at(101))));
         assert_eq!(due(&[2], 200, 0), (vec![], None));
