@@ -147,6 +147,7 @@ impl Origins {
 
     /// Forgets what is old. Returns the messages that have arrived in part and of which no copy has come in time, or for which
     /// `is_over` holds, and when to call this again.
+    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn expire(
         &self,
         now: Time,

@@ -42,7 +42,10 @@ impl Seen {
 
     /// Forgets what is old.
     pub(super) fn expire(&mut self, now: Time) {
-        while let Some((_, run)) = self.entered.pop_front_if(|(at, _)| now.since(*at) >= REMEMBERED) {
+        while let Some((at, run)) = self.entered.front().copied()
+            && now.since(at) >= REMEMBERED
+        {
+            self.entered.pop_front();
             self.runs.remove(&run);
         }
     }

@@ -36,6 +36,7 @@ struct Table {
 
 /// What is due.
 #[derive(Debug, Default)]
+#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 pub(crate) struct Due {
     /// Messages that have waited until their deadline, or whose owner has given them up.
     pub(crate) ended: Vec<Box<Message>>,

@@ -49,10 +49,10 @@ impl Core {
     /// that it does not, it is asked again at once (CR-31).
     pub(super) fn hurry_gateway(&self, gateway: &PeerNi, forwarded: bool) {
         let state = Arc::clone(&gateway.peer_now().discovery);
-        if state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED) {
-            if self.gateway_checks.hurry(state.id(), self.env.now()) {
-                self.health.wake();
-            }
+        let may_have_changed =
+            state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED);
+        if may_have_changed && self.gateway_checks.hurry(state.id(), self.env.now()) {
+            self.health.wake();
         }
     }
 

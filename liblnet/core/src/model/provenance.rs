@@ -46,6 +46,6 @@ impl Provenance {
     /// The origin of a message that is forwarded, and whether the destination may have it already.
     pub(crate) fn origin(&self) -> Option<CarriedOrigin> {
         let first = |origin| CarriedOrigin { origin, may_have_arrived: false };
-        self.carried.or(self.hop.map(first))
+        self.carried.or_else(|| self.hop.map(first))
     }
 }
