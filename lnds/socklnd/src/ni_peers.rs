@@ -87,9 +87,10 @@ impl NiPeers {
     fn peers_of(&self, nid: Nid) -> Vec<Arc<Peer>> {
         let id = ProcessId { nid, pid: Pid::LUSTRE };
         let usual = lock(self.shard(id)).get(&id).cloned();
-        let others = self.unusual_pids.load(Ordering::Relaxed) > 0;
-        let others = others.then(|| self.all_peers()).unwrap_or_default().into_iter();
-        usual.into_iter().chain(others.filter(move |peer| peer.id.nid == nid && peer.id != id)).collect()
+        let has_others = self.unusual_pids.load(Ordering::Relaxed) > 0;
+        let others = if has_others { self.all_peers() } else { Vec::new() };
+        let its = others.into_iter().filter(move |peer| peer.id.nid == nid && peer.id != id);
+        usual.into_iter().chain(its).collect()
     }
 
     /// The peer with this identity, which stays in the table until [`Peer::release`]; created if it is not known, `None`

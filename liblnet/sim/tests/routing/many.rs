@@ -14,7 +14,7 @@ fn flaps(seed: u64, clients: u32, servers: u32, seconds: f64) -> usize {
         breaks_one_in: if random.bool() { 0 } else { 200 },
         ..network()
     };
-    let config = WorldConfig { seed, network, trace: 2000, check_every: 500, ..WorldConfig::default() };
+    let config = WorldConfig { seed, network, trace: 2000, check_every: 500 };
     let mut world = World::new("routers flap", config);
     let gateways = |on: u16| -> Vec<Nid> { (0..FOUR).map(|number| router(on, number)).collect() };
     let routers: Vec<NodeId> = (0..FOUR)
@@ -94,7 +94,8 @@ fn a_hundred_clients_and_twenty_servers_lose_nothing_while_four_routers_flap() {
 fn small_sites_lose_nothing_while_their_routers_flap_whatever_the_seed() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("LNET_SIM_SEED").unwrap_or(1);
-    let count = number("LNET_SIM_SEEDS").unwrap_or(if number("LNET_SIM_SEED").is_some() { 1 } else { 20 });
+    let usual = if number("LNET_SIM_SEED").is_some() { 1 } else { 20 };
+    let count = number("LNET_SIM_SEEDS").unwrap_or(usual);
     for seed in first..first + count {
         flaps(seed, 3, 2, 15.0);
     }
