@@ -136,6 +136,11 @@ impl Routes {
         self.list.iter().map(|active| &active.route)
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.active().is_empty()
+    }
+
     /// The routes in use, in the same order.
     pub fn active(&self) -> &[Arc<ActiveRoute>] {
         &self.list

@@ -231,7 +231,9 @@ pub fn choose(
     let Some((net, peer_net)) = best_net(nets, peer, path_request) else {
         return over_gateway(paths, named, None, path_request);
     };
-    if let Some(routed) = better_route(paths, named, (net, peer_net), path_request) {
+    if !paths.routes.is_empty()
+        && let Some(routed) = better_route(paths, named, (net, peer_net), path_request)
+    {
         return Ok(routed);
     }
     let ni = best_local_ni(net, &peer_net.nis, path_request).ok_or(Errno::HostUnreachable)?;
@@ -251,7 +253,7 @@ fn better_route(
     let nets = paths.nets;
     let peer = &**named.peer_now();
     let is_routed = |net: &PeerNet| nets.net(net.id).is_none() && paths.routes.lead_to(net.id);
-    if path_request.direct_only || paths.routes.active().is_empty() || !peer.nets.iter().any(is_routed) {
+    if path_request.direct_only || !peer.nets.iter().any(is_routed) {
         return None;
     }
     let its = |(_, (net, _)): &(NetCandidate, (&Net, _))| net.id() == direct.0.id();
