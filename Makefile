@@ -125,12 +125,17 @@ failover:
 SOAK_MINUTES ?= 10
 SOAK_SEED ?= $(shell date +%Y%m%d)000000
 
-.PHONY: soak soak-simulator soak-rails
-soak: soak-simulator soak-rails
+.PHONY: soak soak-simulator soak-routing soak-rails
+soak: soak-simulator soak-routing soak-rails
 
 soak-simulator:
 	@scripts/setup test
 	cargo run --release --package lnet-sim --example soak -- --seconds $$(($(SOAK_MINUTES) * 60)) --seed $(SOAK_SEED)
+
+# Small sites whose routers flap, from the seed SOAK_SEED on: about ten in a second.
+soak-routing:
+	LNET_SIM_SEED=$(SOAK_SEED) LNET_SIM_SEEDS=$$(($(SOAK_MINUTES) * 600)) \
+		cargo test --release --package lnet-sim --test routing --quiet -- --nocapture many::small
 
 # Needs root or user namespaces.
 soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client

@@ -5,7 +5,7 @@ use crate::discovery::Input;
 use crate::environment::time::Time;
 use crate::health::Cause;
 use crate::model::{ActiveRoute, PeerNi, PeerState};
-use crate::router::{Gateway, NetRoutes, Silent};
+use crate::router::{Gateway, GatewayActions, NetRoutes};
 use crate::stats::Outcome;
 use lnet_log::LogClass;
 use lnet_wire::Nid;
@@ -82,7 +82,7 @@ impl Core {
     /// Pings gateways that have messages and from which nothing is received, and leaves those that do not answer; returns when
     /// to call this again.
     pub(super) fn watch_gateways(&self, now: Time) -> Option<Time> {
-        let Silent { ping, unresponsive, old_pings, next } =
+        let GatewayActions { ping, unresponsive, old_pings, next } =
             self.gateway_watch.poll(now, || self.busy_gateways());
         for ping in old_pings {
             // It may have been unlinked already.

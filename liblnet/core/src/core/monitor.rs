@@ -37,7 +37,7 @@ impl Core {
         let suspects = self.health.next_suspect(now);
         self.carry_out(self.health.poll_recovery(&self.env, &self.topology, now));
         let recovery = self.health.next_recovery(&self.topology);
-        let silent = self.watch_gateways(now);
+        let watch = self.watch_gateways(now);
         let unconfirmed = self.poll_unconfirmed(now);
         let origins = self.poll_origins(now);
         let reachability = self.health.update_reachability(&self.env, &self.topology, now);
@@ -52,7 +52,7 @@ impl Core {
             suspects,
             recovery,
             gateways,
-            silent,
+            watch,
             unconfirmed,
             origins,
             reachability,

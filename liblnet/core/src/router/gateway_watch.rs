@@ -40,7 +40,7 @@ struct Watched {
 
 /// What is due.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Silent {
+pub(crate) struct GatewayActions {
     /// To be pinged.
     pub(crate) ping: Vec<Nid>,
     /// Their paths are unresponsive.
@@ -62,34 +62,34 @@ impl GatewayWatch {
     }
 
     /// What is due now. `busy` has the gateways that have messages, and how many were received from each.
-    pub(crate) fn poll(&self, now: Time, busy: impl FnOnce() -> Vec<(Nid, u64)>) -> Silent {
+    pub(crate) fn poll(&self, now: Time, busy: impl FnOnce() -> Vec<(Nid, u64)>) -> GatewayActions {
         let table = &mut *lock(&self.table);
         if table.due.is_none_or(|due| now < due) {
-            return Silent { next: table.due, ..Silent::default() };
+            return GatewayActions { next: table.due, ..GatewayActions::default() };
         }
         let busy = busy();
-        let mut silent = Silent::default();
+        let mut actions = GatewayActions::default();
         let gone = table.gateways.extract_if(|nid, _| !busy.iter().any(|(busy, _)| busy == nid));
-        silent.old_pings.extend(gone.filter_map(|(_, watched)| watched.ping));
+        actions.old_pings.extend(gone.filter_map(|(_, watched)| watched.ping));
         for (nid, received) in &busy {
             let new = || Watched { received: *received, since: now, is_pinged: false, ping: None };
             let watched = table.gateways.entry(*nid).or_insert_with(new);
             let for_long = now.since(watched.since);
             if watched.received != *received || for_long >= UNRESPONSIVE_AFTER {
                 if watched.received == *received {
-                    silent.unresponsive.push(*nid);
+                    actions.unresponsive.push(*nid);
                 }
-                silent.old_pings.extend(watched.ping.take());
+                actions.old_pings.extend(watched.ping.take());
                 *watched = new();
             } else if for_long >= PING_AFTER && !watched.is_pinged {
                 watched.is_pinged = true;
-                silent.ping.push(*nid);
+                actions.ping.push(*nid);
             }
         }
         table.due = (!busy.is_empty()).then(|| now + INTERVAL);
         self.armed.store(table.due.is_some(), Ordering::Relaxed);
-        silent.next = table.due;
-        silent
+        actions.next = table.due;
+        actions
     }
 
     /// A ping has been sent to the gateway.
@@ -110,7 +110,7 @@ mod tests {
         let at = |halves: u32| Time(INTERVAL * halves);
         let gateway: Nid = "10.0.0.9@tcp".parse().unwrap();
         let poll = |now, received: Option<u64>| {
-            let Silent { ping, unresponsive, next, .. } =
+            let GatewayActions { ping, unresponsive, next, .. } =
                 watch.poll(at(now), || received.map(|received| (gateway, received)).into_iter().collect());
             (ping.len(), unresponsive.len(), next)
         };

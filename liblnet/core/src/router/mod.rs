@@ -7,7 +7,7 @@ mod gateway_watch;
 pub(crate) use buffers::{Applicant, Applied, RouterBuffers, Waiting};
 pub use buffers::{Forwarded, PoolState};
 pub(crate) use gateway_checks::{Gateway, GatewayChecks, NetRoutes};
-pub(crate) use gateway_watch::{GatewayWatch, Silent};
+pub(crate) use gateway_watch::{GatewayActions, GatewayWatch};
 
 use std::num::NonZeroUsize;
 
