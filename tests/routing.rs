@@ -154,6 +154,20 @@ fn a_router_of_several_nids_on_each_net_is_used_on_all_of_them() {
     shutdown(rails, &[router]);
 }
 
+/// RT-4: fails if a node keeps two routes over what it has found out to be one gateway.
+#[test]
+fn routes_by_two_nids_of_one_router_become_one() {
+    let site = Site::new(Discovery::On);
+    let router = site.router("tcp(127.0.78.8,127.0.78.9),tcp1(127.0.79.8)", "");
+    let near = site.node("tcp(127.0.78.1)", "tcp1 127.0.78.[8-9]@tcp");
+    let far = site.node("tcp1(127.0.79.1)", "tcp 127.0.79.8@tcp1");
+    let rails = Rails::between(near, far);
+    let routes = || rails.near.core().routes().active().len();
+    wait_until("one route is left", || routes() == 1);
+    exchange(&rails);
+    shutdown(rails, &[router]);
+}
+
 /// Fails if a node goes on with a router that is gone, or does not come back to it.
 #[test]
 fn messages_leave_a_router_that_is_gone_and_return_when_it_is_back() {

@@ -6,7 +6,7 @@ mod support;
 
 use lnet_core::lnd::Upcalls;
 use lnet_core::topology::{PeerState, Route};
-use lnet_core::{Cause, Errno, EventKind};
+use lnet_core::{Cause, DiscoveryMode, Errno, EventKind};
 use lnet_wire::Nid;
 use std::time::Duration;
 use support::routes::{far, far_net, gateways_of, hops, rig, route};
@@ -136,4 +136,32 @@ fn a_gateway_that_is_not_on_a_net_one_hop_away_is_not_used() {
         set_state(&rig, tcp(8), FORWARDS);
         assert_eq!(up(&rig), [expected], "{hops:?}, {avoid_asym}");
     }
+}
+
+/// Fails if the ping of a node behind a router that does not forward for a while ends the messages that wait for its answer.
+#[test]
+fn messages_for_a_node_that_is_not_yet_discovered_wait_for_a_route_too() {
+    let rig = rig(&[route(far_net(), tcp(9))]);
+    rig.core
+        .change_settings(|settings| {
+            settings.discovery = DiscoveryMode::On;
+            Ok(())
+        })
+        .unwrap();
+    set_state(&rig, tcp(9), PeerState::DISCOVERED);
+    rig.put(rig.bind(1), far(5));
+    let seconds = |seconds| {
+        for _ in 0..seconds {
+            rig.clock.advance(Duration::from_secs(1));
+            rig.core.run_monitor();
+            rig.core.run_discovery();
+        }
+    };
+    seconds(20);
+    assert_eq!(rig.take_events(), []);
+    let _ = hops(&rig);
+    set_state(&rig, tcp(9), FORWARDS);
+    seconds(20);
+    assert!(hops(&rig).contains(&(tcp(9), far(5))), "it is pinged, or sent the message");
+    assert_eq!(rig.take_events(), []);
 }

@@ -8,7 +8,7 @@ use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::Route;
 use lnet_core::{Cause, Errno, EventKind, MdOptions};
-use lnet_wire::{Nid, WireHandle};
+use lnet_wire::{Body, Nid, PING_MATCH_BITS, RESERVED_PORTAL, WireHandle};
 use std::time::Duration;
 use support::routes::{far, far_net, gateways_of, hops, rig, route};
 use support::{FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
@@ -181,5 +181,43 @@ fn a_gateway_is_not_reached_by_itself() {
         rig.put(rig.bind(1), far(9));
         assert_eq!(hops(&rig), [(tcp(8), far(9))]);
         rig.driver.finish();
+    }
+}
+
+/// 3.7: fails if a message is dropped that came by a gateway by any of whose NIDs there is a route to its source.
+#[test]
+fn with_drop_asym_route_a_message_that_came_by_a_gateway_of_no_route_to_its_source_is_dropped() {
+    // The routes to the net of the source, the neighbour that it came by, and whether it is received.
+    let there = route(far_net(), tcp(8));
+    let table: [(bool, &[Route], Nid, bool); 6] = [
+        (true, &[there], tcp(8), true),
+        (true, &[there], tcp(9), true),
+        (true, &[there], tcp(7), false),
+        (true, &[route(on_net(2, 1).net(), tcp(7)), there], tcp(7), false),
+        (true, &[], tcp(7), false),
+        (false, &[], tcp(7), true),
+    ];
+    for (drops, routes, neighbour, expected) in table {
+        let rig = rig(&[]);
+        rig.core.make_peer(tcp(8), true, false).unwrap();
+        rig.core.add_peer_nid(tcp(8), tcp(9), true).unwrap();
+        routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());
+        rig.core
+            .change_settings(|settings| {
+                settings.drop_asym_route = drops;
+                Ok(())
+            })
+            .unwrap();
+        let ping = Body::Get {
+            reply: WireHandle { interface_cookie: 3, object_cookie: 4 },
+            match_bits: PING_MATCH_BITS,
+            portal: RESERVED_PORTAL,
+            offset: 0,
+            sink_length: 100,
+        };
+        let action = rig.arrives_from(neighbour, &header_from(far(5), ping, 0));
+        assert_eq!(matches!(action, RxAction::Deliver(_)), expected, "{drops}, {routes:?}, {neighbour}");
+        let direct = rig.arrives_from(tcp(7), &header_from(tcp(7), ping, 0));
+        assert!(matches!(direct, RxAction::Deliver(_)));
     }
 }

@@ -24,5 +24,5 @@ pub use control_server::{ControlConfig, ControlServer, SharedBackend};
 pub use environment::{CONFIGURATION, warn_of_unknown_variables};
 pub use node::Node;
 pub use ping::PingRequest;
-pub use start_config::StartConfig;
+pub use start_config::{Forwarding, StartConfig};
 pub use tunables::{TUNABLES, Tunable};

@@ -1,17 +1,17 @@
 //! A node's configuration at its start: nets, then routes, then the file.
 
 use crate::interfaces;
-use crate::start_config::StartConfig;
+use crate::start_config::{Forwarding, StartConfig};
 use lnet_core::Errno;
 use lnet_dlc::import::{Source, import};
 use lnet_dlc::interfaces::HostInterface;
 use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
 use lnet_dlc::networks::{self, Network};
-use lnet_dlc::request::{AddLocalNi, AddRoute, LndTunables, NiTunables};
+use lnet_dlc::request::{AddLocalNi, AddRoute, BufferCounts, Discover, Discovered, LndTunables, LocalNi, NiTunables};
 use lnet_dlc::yaml::{Purpose, text_of};
-use lnet_dlc::{Backend, InterfaceSpec, Report, Request, ReturnCode};
+use lnet_dlc::{Backend, InterfaceSpec, Reply, Report, Request, ReturnCode};
 use lnet_log::{LogClass, write_line};
-use lnet_wire::NetId;
+use lnet_wire::{NetId, Nid, Pid, ProcessId};
 use std::fs;
 use std::path::Path;
 
@@ -31,12 +31,12 @@ fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -
     if !config.ip2nets.is_empty() {
         nis.extend(nis_of_rules(&config.ip2nets, host, config.ip2nets_strict)?);
     }
-    if config.forwarding {
+    if config.forwarding == Forwarding::Enabled {
         // Before the nets: nobody is told that this node does not forward.
-        node.tell(Request::ConfigRouter(true))?;
+        start_forwarding(node, config.router_buffers)?;
     }
     nis.into_iter().try_for_each(|ni| add_ni(node, ni))?;
-    config.routes.iter().try_for_each(|route| add_route(node, *route))?;
+    add_routes(node, config)?;
     config.config_file.as_deref().map_or(Ok(()), |file| import_file(node, file))
 }
 
@@ -115,6 +115,52 @@ fn add_ni(node: &dyn Backend, ni: AddLocalNi) -> Result<(), Errno> {
     })
 }
 
+fn start_forwarding(node: &dyn Backend, buffers: [u32; 3]) -> Result<(), Errno> {
+    node.tell(Request::ConfigRouter(true))?;
+    if buffers == [0; 3] {
+        return Ok(());
+    }
+    let [tiny, small, large] = buffers.map(Some);
+    node.tell(Request::AddBuffers(BufferCounts { tiny, small, large }))
+}
+
+/// Adds the routes. A node that is a gateway of one of them forwards, unless it is said whether it does (RT-42).
+fn add_routes(node: &dyn Backend, config: &StartConfig) -> Result<(), Errno> {
+    if config.routes.is_empty() {
+        return Ok(());
+    }
+    let own = own_nids(node);
+    let (through_this, through_others): (Vec<&AddRoute>, Vec<&AddRoute>) =
+        config.routes.iter().partition(|route| own.contains(&route.gateway));
+    if config.forwarding == Forwarding::ByRoutes && !through_this.is_empty() {
+        start_forwarding(node, config.router_buffers)?;
+    }
+    through_others.iter().try_for_each(|route| add_route(node, **route))?;
+    if config.check_routers_before_use {
+        through_others.iter().for_each(|route| check_gateway(node, route.gateway));
+    }
+    Ok(())
+}
+
+fn own_nids(node: &dyn Backend) -> Vec<Nid> {
+    let nis: Vec<Box<LocalNi>> = node.list(Request::GetLocalNi).unwrap_or_default();
+    nis.iter().map(|ni| ni.nid).collect()
+}
+
+/// Waits until the gateway has answered or failed. What has failed is logged, and its routes are down (RT-25, RT-31).
+fn check_gateway(node: &dyn Backend, gateway: Nid) {
+    let target = ProcessId { nid: gateway, pid: Pid::LUSTRE };
+    let failed = match node.call(Request::Discover(Discover { target, force: false, max_nids: 1 })) {
+        Ok(Reply::Discovered(Discovered::Failed(failure))) => failure.errno,
+        Ok(_) => return,
+        Err(errno) => errno,
+    };
+    write_line!(
+        LogClass::ConfigIgnored,
+        "LNET_CHECK_ROUTERS_BEFORE_USE: gateway {gateway} does not answer ({failed})"
+    );
+}
+
 /// One string of routes serves many nodes: a route that exists, or that this node does not need as it is on the net
 /// itself, or whose gateway is on none of its nets, is skipped.
 fn add_route(node: &dyn Backend, route: AddRoute) -> Result<(), Errno> {
@@ -167,7 +213,6 @@ fn errno_of(rc: ReturnCode) -> Errno {
 mod tests {
     use super::*;
     use crate::node::Node;
-    use lnet_dlc::Reply;
     use std::sync::Mutex;
 
     /// Writes down what it is asked; refuses what contains `refuse`.
@@ -184,6 +229,8 @@ mod tests {
                     format!("{}({interface}){}", ni.net, ni.cpts.map(|it| it.to_string()).unwrap_or_default())
                 }
                 Request::AddRoute(route) => format!("{} by {}", route.net, route.gateway),
+                Request::GetLocalNi(_) => return Err(Errno::NotFound),
+                Request::Discover(discover) => format!("discover {}", discover.target.nid),
                 other => format!("{other:?}"),
             };
             match self.refuse {
@@ -248,6 +295,29 @@ mod tests {
         assert_eq!((result, asked), wanted(&want));
     }
 
+    #[test]
+    fn buffers_are_set_with_forwarding_and_gateways_asked_after_the_routes() {
+        let variables = [
+            ("LNET_NETWORKS", "tcp(eth0)"),
+            ("LNET_FORWARDING", "enabled"),
+            ("LNET_SMALL_ROUTER_BUFFERS", "64"),
+            ("LNET_ROUTES", "tcp5 10.0.0.[8-9]@tcp"),
+            ("LNET_CHECK_ROUTERS_BEFORE_USE", "1"),
+        ];
+        let (result, asked) = started(&variables, None);
+        let asked: Vec<_> = asked.iter().map(String::as_str).collect();
+        let want = [
+            "ConfigRouter(true)",
+            "AddBuffers(BufferCounts { tiny: Some(0), small: Some(64), large: Some(0) })",
+            "tcp(eth0)",
+            "tcp5 by 10.0.0.8@tcp",
+            "tcp5 by 10.0.0.9@tcp",
+            "discover 10.0.0.8@tcp",
+            "discover 10.0.0.9@tcp",
+        ];
+        assert_eq!((result, asked), wanted(&want));
+    }
+
     type Row = (&'static str, &'static str, Result<(), Errno>, &'static [&'static str]);
 
     #[test]
@@ -307,6 +377,38 @@ mod tests {
             [(-1, Errno::Invalid), (-6, Errno::Invalid), (-17, Errno::Exists), (-98, Errno::AddressInUse)]
         {
             assert_eq!(errno_of(ReturnCode(rc)), errno, "{rc}");
+        }
+    }
+
+    /// RT-42: fails if one string of routes does not serve the gateway that it names, too.
+    #[test]
+    fn a_node_forwards_from_its_start_if_it_is_told_to_or_is_a_gateway_of_its_routes() {
+        let table = [
+            ("", "tcp5 127.0.1.1@tcp", true),
+            ("", "tcp5 127.0.1.2@tcp", false),
+            ("disabled", "tcp5 127.0.1.1@tcp", false),
+            ("enabled", "tcp5 127.0.1.2@tcp", true),
+        ];
+        for (forwarding, routes, expected) in table {
+            let variables = [
+                ("LNET_NETWORKS", "tcp(127.0.1.1)"),
+                ("LNET_ACCEPT", "none"),
+                ("LNET_ALIVE_ROUTER_CHECK_INTERVAL", "0"),
+                ("LNET_LARGE_ROUTER_BUFFERS", "16"),
+                ("LNET_FORWARDING", forwarding),
+                ("LNET_ROUTES", routes),
+            ];
+            let config = StartConfig::from_lookup(|name| {
+                variables.iter().find(|(its, _)| *its == name).map(|(_, value)| (*value).to_owned())
+            });
+            let node = Node::start(lnet_wire::Pid::LUSTRE, config.unwrap()).unwrap();
+            assert_eq!(node.core().router().is_on(), expected, "{forwarding:?}, {routes}");
+            let large: Option<u32> = (0..node.core().cpts())
+                .map(|cpt| node.core().router_buffers(cpt).map(|pools| pools[2].buffers))
+                .sum();
+            assert_eq!(large, Some(if expected { 16 } else { 0 }));
+            let is_gateway = routes.contains("127.0.1.1@");
+            assert_eq!(node.core().routes().is_empty(), is_gateway, "a node is no gateway of its own");
         }
     }
 

@@ -10,6 +10,18 @@ use socklnd::{DeliveryAcks, SocklndConfig};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Whether a node forwards from its start (RT-42).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forwarding {
+    /// If one of its routes names a NID of the node itself as the gateway.
+    #[default]
+    ByRoutes,
+    /// It does.
+    Enabled,
+    /// It does not.
+    Disabled,
+}
+
 /// The start configuration of a node. The nets, rules, routes and the file are all applied, in this order;
 /// [`StartConfig::from_env`] sets either the file or the others.
 #[derive(Clone, Debug)]
@@ -24,8 +36,12 @@ pub struct StartConfig {
     pub ip2nets_strict: bool,
     /// The routes to other nets. Routes with unreachable gateways are skipped.
     pub routes: Vec<AddRoute>,
-    /// Whether the node forwards messages between its nets from the start (RT-42).
-    pub forwarding: bool,
+    /// Whether the node forwards messages between its nets from the start.
+    pub forwarding: Forwarding,
+    /// With how many tiny, small and large router buffers over all CPTs it then starts; 0: the default number (RT-40).
+    pub router_buffers: [u32; 3],
+    /// Whether the start waits until each gateway has answered or failed (RT-25).
+    pub check_routers_before_use: bool,
     /// A YAML file to import.
     pub config_file: Option<PathBuf>,
     /// The settings of the node, which can be changed while it runs.
@@ -59,7 +75,9 @@ impl Default for StartConfig {
             ip2nets: Vec::new(),
             ip2nets_strict: true,
             routes: Vec::new(),
-            forwarding: false,
+            forwarding: Forwarding::ByRoutes,
+            router_buffers: [0; 3],
+            check_routers_before_use: false,
             config_file: None,
             settings: Settings::default(),
             ni: NiTunables::default(),

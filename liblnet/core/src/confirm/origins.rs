@@ -100,7 +100,8 @@ impl Origins {
     pub(crate) fn arrived(&self, origin: MessageOrigin, now: Time) -> Option<WaitingCopy> {
         let table = &mut *lock(&self.0);
         if table.nodes.len() < MOST_NODES || table.nodes.contains_key(&origin.node) {
-            table.nodes.entry(origin.node).or_default().insert(origin.id, now);
+            let nodes = table.nodes.len();
+            table.nodes.entry(origin.node).or_default().insert(origin.id, now, nodes);
         }
         match table.arriving.remove(&origin) {
             Some(Progress::Arriving { copy, .. }) => copy,

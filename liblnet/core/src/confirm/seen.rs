@@ -5,8 +5,10 @@ use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// Runs of 64 numbers that are remembered. Beyond them the oldest are forgotten.
+/// Runs of 64 numbers that are remembered of one node. Beyond them the oldest are forgotten.
 const MOST: usize = 1 << 16;
+/// The same of all nodes together, each of which has an equal share: about 50 MiB.
+const MOST_OF_ALL: usize = 1 << 20;
 /// How long they are remembered. Nothing is sent again after so long a time.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(300);
 
@@ -20,15 +22,16 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Adds a number.
-    pub(super) fn insert(&mut self, id: NonZeroU64, now: Time) {
+    /// Adds a number; so many `nodes` share the memory.
+    pub(super) fn insert(&mut self, id: NonZeroU64, now: Time, nodes: usize) {
         let (run, bit) = place(id);
         let bits = self.runs.entry(run).or_insert_with(|| {
             self.entered.push_back((now, run));
             0
         });
         *bits |= bit;
-        if self.entered.len() > MOST
+        let most = MOST.min(MOST_OF_ALL / nodes.max(1));
+        while self.entered.len() > most.max(1)
             && let Some((_, oldest)) = self.entered.pop_front()
         {
             self.runs.remove(&oldest);
@@ -74,18 +77,30 @@ mod tests {
     fn numbers_are_forgotten_after_their_time_or_when_there_are_too_many() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
         let mut seen = Seen::default();
-        seen.insert(id(5), at(0));
-        seen.insert(id(500), at(200));
+        seen.insert(id(5), at(0), 1);
+        seen.insert(id(500), at(200), 1);
         seen.expire(at(299));
         assert!(seen.contains(id(5)) && seen.contains(id(500)));
         seen.expire(at(300));
         assert!(!seen.contains(id(5)) && seen.contains(id(500)));
         for n in 0..MOST as u64 {
-            seen.insert(id(1000 + 64 * n), at(300));
+            seen.insert(id(1000 + 64 * n), at(300), 1);
         }
         assert!(!seen.contains(id(500)) && seen.contains(id(1000)));
         seen.expire(at(600));
         assert!(seen.is_empty());
+    }
+
+    #[test]
+    fn with_many_nodes_each_has_its_share_of_the_memory() {
+        let id = |n: u64| NonZeroU64::new(n).unwrap();
+        let mut seen = Seen::default();
+        (0..1000).for_each(|n| seen.insert(id(64 * n + 1), at(0), 1));
+        assert!(seen.contains(id(1)));
+        seen.insert(id(64_001), at(0), 4096);
+        assert_eq!(seen.entered.len(), 256);
+        assert!(!seen.contains(id(1)) && seen.contains(id(64_001)) && seen.contains(id(64 * 800 + 1)));
+        assert_eq!(seen.runs.len(), seen.entered.len());
     }
 
     proptest! {
@@ -93,7 +108,7 @@ mod tests {
         fn exactly_the_inserted_numbers_are_contained(ids in prop::collection::vec(1_u64..2000, 0..200)) {
             let mut seen = Seen::default();
             for id in &ids {
-                seen.insert(NonZeroU64::new(*id).unwrap(), at(0));
+                seen.insert(NonZeroU64::new(*id).unwrap(), at(0), 1);
             }
             let want: HashSet<u64> = ids.into_iter().collect();
             for id in 1..2000 {

@@ -2,9 +2,10 @@
 
 use super::Core;
 use crate::discovery::Input;
+use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::health::Cause;
-use crate::model::{ActiveRoute, PeerNi, PeerState};
+use crate::model::{ActiveRoute, PeerNi, PeerState, Route};
 use crate::router::{Gateway, GatewayActions, NetRoutes};
 use crate::stats::Outcome;
 use lnet_log::LogClass;
@@ -43,6 +44,20 @@ impl Core {
         }
         self.note_routes();
         next
+    }
+
+    /// Gateways may have turned out to be one peer (RT-4).
+    pub(super) fn delete_duplicate_routes(&self, config: &ConfigGuard<'_>) {
+        if !self.topology.has_routes() {
+            return;
+        }
+        for Route { net, gateway, .. } in self.topology.delete_duplicate_routes(config) {
+            self.env.log(
+                LogClass::RouteState,
+                format_args!("{net} {gateway}"),
+                format_args!("route to {net} via {gateway}: deleted (another route has the same gateway)"),
+            );
+        }
     }
 
     /// Something has arrived from this peer NI: if it is a gateway that did not answer, or has `forwarded` it though it said

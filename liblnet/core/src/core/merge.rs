@@ -19,6 +19,7 @@ impl Core {
             // New peer NIs included.
             self.note_statuses(grown, info);
             self.health.reachability_may_change(grown.primary);
+            self.delete_duplicate_routes(&config);
         }
         self.discovery.finish_merge(&self.topology, &peer, info, &effects);
     }

@@ -11,8 +11,7 @@ use crate::objects::{Delayed, Found, Incoming, MatchRequest};
 use crate::select;
 use crate::stats::Outcome;
 use lnet_log::LogClass;
-use lnet_wire::Errno;
-use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, ProcessId, WireHandle};
+use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, ProcessId, WireHandle};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,6 +73,9 @@ impl Upcalls for Core {
         }
         if self.fail_rules.hits(header.src_nid) {
             return self.discard(message, "its source is set to fail");
+        }
+        if self.came_asymmetrically(header.src_nid.net(), from) {
+            return self.discard(message, "it came by a gateway that no route to the net of its source names");
         }
         if self.exceeds_answer_limit(&message) {
             self.env.log(
@@ -229,6 +231,14 @@ impl Core {
         self.count(&message, Outcome::Dropped);
         let peer_ni = message.peer_ni.take();
         self.recycle(message, peer_ni.as_ref());
+    }
+
+    /// Whether a message from the net `source` came by a node over which nothing would be sent there, while such messages are
+    /// to be dropped (`drop_asym_route`, 3.7).
+    fn came_asymmetrically(&self, source: NetId, from: Nid) -> bool {
+        source != from.net()
+            && self.settings().drop_asym_route
+            && !self.topology.has_route_over(source, from)
     }
 
     pub(super) fn discard(&self, message: Box<Message>, why: &str) -> RxAction {

@@ -191,7 +191,9 @@ impl Run<'_> {
         let parked = self.discovery.unpark(state);
         let keeps_waiting = !parked.is_empty()
             && (matches!(errno, Errno::TimedOut | Errno::ConnectionReset)
-                || topology.peer_of(state).is_some_and(|peer| topology.was_heard(&peer)));
+                || topology
+                    .peer_of(state)
+                    .is_some_and(|peer| topology.was_heard(&peer) || topology.is_routed(&peer)));
         if let Some(failure) = state.with(|inner| inner.failure) {
             let consequence = match (parked.is_empty(), keeps_waiting) {
                 (true, _) => "",

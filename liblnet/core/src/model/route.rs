@@ -202,12 +202,37 @@ impl Routes {
         Some(Self::new(list, Arc::clone(&self.latest_use)))
     }
 
+    /// The routes without those whose gateway is that of a better one to the same net: peers have become one (RT-4). The better
+    /// one has the lower priority, then fewer hops. Also the routes that are gone; `None` if there are none.
+    pub(crate) fn without_duplicates(&self) -> Option<(Self, Vec<Route>)> {
+        let rank = |active: &ActiveRoute| (active.route.priority, active.hops());
+        let is_first = |one: &Arc<ActiveRoute>, other: &Arc<ActiveRoute>| {
+            let position = |of: &Arc<ActiveRoute>| self.list.iter().position(|its| Arc::ptr_eq(its, of));
+            position(one) < position(other)
+        };
+        let is_superseded = |active: &Arc<ActiveRoute>| {
+            let gateway = active.gateway.peer_now().discovery.id();
+            self.to(active.route.net).any(|other| {
+                !Arc::ptr_eq(other, active)
+                    && other.gateway.peer_now().discovery.id() == gateway
+                    && (rank(other) < rank(active) || rank(other) == rank(active) && is_first(other, active))
+            })
+        };
+        let (gone, list): (Vec<_>, Vec<_>) = self.list.iter().cloned().partition(is_superseded);
+        if gone.is_empty() {
+            return None;
+        }
+        let gone = gone.iter().map(|active| active.route).collect();
+        Some((Self::new(list, Arc::clone(&self.latest_use)), gone))
+    }
+
     /// Whether this peer, by any of its NIDs, is the gateway of a route.
     pub(crate) fn have_gateway(&self, its: &[Nid]) -> bool {
         self.list.iter().any(|active| its.contains(&active.route.gateway))
     }
 
-    /// The routes with `route` at the end, if it is valid on a node with these nets (RT-1): [`Errno::Invalid`],
+    /// The routes with `route` at the end, if it is valid on a node with these nets (RT-1): [`Errno::Invalid`] (also for a NID
+    /// of this node as the gateway),
     /// [`Errno::Exists`] (the net is local, or the gateway has a route to it), [`Errno::HostUnreachable`] (the
     /// gateway is on no local net). `gateway` makes the peer NI of the gateway.
     pub fn with(
@@ -217,8 +242,9 @@ impl Routes {
         gateway: impl FnOnce() -> Arc<PeerNi>,
     ) -> Result<Self, Errno> {
         let hops_make_sense = route.hops.is_none_or(|hops| (1..=255).contains(&hops));
-        let loops =
-            route.gateway.is_loopback() || route.net == NetId::LOOPBACK || route.gateway.net() == route.net;
+        let loops = nets.ni(route.gateway).is_some()
+            || route.gateway.is_loopback()
+            || route.net == NetId::LOOPBACK || route.gateway.net() == route.net;
         if loops || !hops_make_sense {
             return Err(Errno::Invalid);
         }

@@ -134,6 +134,12 @@ impl Topology {
         peers
     }
 
+    /// Whether a route, in whatever state, leads to a net of this peer. Messages wait for it to come up.
+    pub(crate) fn is_routed(&self, peer: &Peer) -> bool {
+        let routes = self.routes.load();
+        peer.nets.iter().any(|net| routes.lead_to(net.id))
+    }
+
     /// Whether anything has ever arrived from this peer, from any of its NIDs.
     pub(crate) fn was_heard(&self, peer: &Peer) -> bool {
         peer.nids.iter().any(|nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
@@ -224,6 +230,13 @@ impl Topology {
         self.routes.load().lead_to(net)
     }
 
+    /// Whether a route leads to `net` over the peer with the NID `gateway`, which may be any of its NIDs.
+    pub(crate) fn has_route_over(&self, net: NetId, gateway: Nid) -> bool {
+        self.peer(gateway).is_some_and(|peer| {
+            self.routes.load().to(net).any(|active| peer.nids.contains(&active.route.gateway))
+        })
+    }
+
     /// Whether a route has this peer as its gateway.
     pub(crate) fn is_gateway(&self, peer: &Peer) -> bool {
         self.routes.load().have_gateway(&peer.nids)
@@ -251,6 +264,13 @@ impl Topology {
         if let Some(routes) = self.routes.load().refreshed(peer_ni) {
             self.routes.store(Arc::new(routes));
         }
+    }
+
+    /// Deletes the routes that have become duplicates of others, and returns them: see [`Routes::without_duplicates`].
+    pub(crate) fn delete_duplicate_routes(&self, _: &ConfigGuard<'_>) -> Vec<Route> {
+        let Some((routes, gone)) = self.routes.load().without_duplicates() else { return Vec::new() };
+        self.routes.store(Arc::new(routes));
+        gone
     }
 
     /// Deletes routes: see [`Routes::without`].

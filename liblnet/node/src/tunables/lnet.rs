@@ -2,6 +2,7 @@
 
 use super::Tunable;
 use super::values::{positive, put, seconds, settings, switch};
+use crate::start_config::Forwarding;
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_core::{DiscoveryMode, Settings};
 use lnet_log::{LogClass, write_line};
@@ -125,16 +126,37 @@ pub(super) const LNET: &[Tunable] = &[
     },
     Tunable {
         variable: "LNET_FORWARDING",
-        help: "enabled: the node forwards messages between its nets; disabled, or nothing: it does not, until `lnetctl set \
-               routing 1` (disabled)",
+        help: "enabled: the node forwards messages between its nets; disabled: it does not, until `lnetctl set routing 1`; \
+               nothing: it does if LNET_ROUTES names one of its own NIDs as a gateway (nothing)",
         set: |config, text| {
             config.forwarding = match text {
-                "enabled" => true,
-                "disabled" | "" => false,
-                _ => return Err("enabled or disabled"),
+                "" => Forwarding::ByRoutes,
+                "enabled" => Forwarding::Enabled,
+                "disabled" => Forwarding::Disabled,
+                _ => return Err("enabled, disabled or nothing"),
             };
             Ok(())
         },
+    },
+    Tunable {
+        variable: "LNET_TINY_ROUTER_BUFFERS",
+        help: "buffers for messages without payload on a node that forwards from its start; 0: 2048 (0)",
+        set: |config, text| put(&mut config.router_buffers[0], text, Some),
+    },
+    Tunable {
+        variable: "LNET_SMALL_ROUTER_BUFFERS",
+        help: "buffers of one page on a node that forwards from its start; 0: 16384 (0)",
+        set: |config, text| put(&mut config.router_buffers[1], text, Some),
+    },
+    Tunable {
+        variable: "LNET_LARGE_ROUTER_BUFFERS",
+        help: "buffers of 1 MiB on a node that forwards from its start; 0: 1024 (0)",
+        set: |config, text| put(&mut config.router_buffers[2], text, Some),
+    },
+    Tunable {
+        variable: "LNET_CHECK_ROUTERS_BEFORE_USE",
+        help: "1: the start waits until each gateway of LNET_ROUTES has answered or failed to; 0: it does not (0)",
+        set: |config, text| put(&mut config.check_routers_before_use, text, switch),
     },
     Tunable {
         variable: "LNET_ALIVE_ROUTER_CHECK_INTERVAL",
