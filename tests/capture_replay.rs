@@ -7,9 +7,8 @@
 mod support;
 
 use lnet_core::DiscoveryMode;
-use lnet_node::StartConfig;
+use lnet_node::{Forwarding, StartConfig};
 use lnet_wire::Nid;
-use lnet_wire::nid::Address;
 use socklnd::SocklndConfig;
 use std::net::IpAddr;
 use std::thread;
@@ -17,7 +16,7 @@ use std::time::Duration;
 use support::live_node::LiveNode;
 use support::netns::namespace_or_skip;
 use support::player::Player;
-use support::script::script;
+use support::script::{address_of, script};
 
 /// A capture, and which of its nodes is ours.
 struct Replay {
@@ -28,10 +27,12 @@ struct Replay {
     set_up: fn(&mut StartConfig),
     /// All NIDs of the other node, if each is to know the other in the end.
     finds: &'static [&'static str],
+    /// The net behind a gateway, and the gateway, of the route that is added.
+    route: Option<(&'static str, &'static str)>,
 }
 
 const fn replay(file: &'static str, nids: &'static [&'static str]) -> Replay {
-    Replay { file, nids, set_up: |_| (), finds: &[] }
+    Replay { file, nids, set_up: |_| (), finds: &[], route: None }
 }
 
 /// The captured node discovered.
@@ -40,7 +41,12 @@ const fn discovering(
     nids: &'static [&'static str],
     finds: &'static [&'static str],
 ) -> Replay {
-    Replay { file, nids, set_up: |config| config.settings.discovery = DiscoveryMode::On, finds }
+    Replay { set_up: |config| config.settings.discovery = DiscoveryMode::On, finds, ..replay(file, nids) }
+}
+
+/// The captured node is an end of a conversation that is routed, or the router.
+const fn routed(nids: &'static [&'static str], route: Option<(&'static str, &'static str)>) -> Replay {
+    Replay { route, ..discovering("k2158-h-routed-ping.pcap", nids, &[]) }
 }
 
 const GUEST1: &[&str] = &["10.99.0.11@tcp"];
@@ -89,9 +95,15 @@ const CALLING: [Replay; 15] = [
     discovering("k2170-i-large-nid-ping.pcap", &["fd99::11@tcp"], &["fd99::12@tcp"]),
 ];
 
+/// Ours is a client, a server, and the router between them.
+const ROUTED: [Replay; 3] = [
+    routed(GUEST1, Some(("tcp1", "10.99.0.13@tcp"))),
+    routed(&["10.99.1.12@tcp1"], Some(("tcp", "10.99.1.13@tcp1"))),
+    Replay { set_up: forwarding, ..routed(&["10.99.0.13@tcp", "10.99.1.13@tcp1"], None) },
+];
+
 /// What is not played, and why.
-const NOT_PLAYED: [(&str, &str); 5] = [
-    ("k2158-h-routed-ping.pcap", "routing is later work"),
+const NOT_PLAYED: [(&str, &str); 4] = [
     (
         "k2158-k-simultaneous-connect.pcap for 10.99.0.11",
         "the loser of this race began to connect before the winner's call came in, which the capture shows too late",
@@ -103,6 +115,11 @@ const NOT_PLAYED: [(&str, &str); 5] = [
     ("k2158-c2-lst-read-1m-run.pcap, k2158-m-failover-*.pcap", "the payloads were not captured"),
     ("k2158-host-hello-variants.pcap", "golden_variants.rs asks its questions one by one"),
 ];
+
+fn forwarding(config: &mut StartConfig) {
+    config.settings.discovery = DiscoveryMode::On;
+    config.forwarding = Forwarding::Enabled;
+}
 
 fn four_connections(config: &mut StartConfig) {
     config.socklnd.conns_per_peer = 4;
@@ -128,6 +145,13 @@ fn with_a_connection_to_a_kernel_node_we_send_what_a_kernel_node_sends() {
     play_all(&CALLING);
 }
 
+/// RT-10, RT-43: fails if a byte that a client, a server or a router says differs from what kernel nodes said: the router's
+/// features, or the header of what it forwards.
+#[test]
+fn through_a_kernel_router_and_as_a_router_we_send_what_a_kernel_node_sends() {
+    play_all(&ROUTED);
+}
+
 fn play_all(replays: &'static [Replay]) {
     let mut failed = Vec::new();
     for replay in replays {
@@ -145,7 +169,7 @@ fn play_all(replays: &'static [Replay]) {
 
 fn play(replay: &Replay) {
     let nids = nids_of(replay.nids);
-    let addresses: Vec<IpAddr> = nids.iter().map(address_of).collect();
+    let addresses: Vec<IpAddr> = nids.iter().copied().map(address_of).collect();
     let script = script(replay.file, &addresses);
     // The captured nodes asked for delivery ACKs from 16 KiB on, sent by bulk connections from 1 KiB on, and most did not
     // discover.
@@ -161,6 +185,9 @@ fn play(replay: &Replay) {
     (replay.set_up)(&mut config);
     let player = Player::new(&script);
     let mut node = LiveNode::start(&nids, config);
+    if let Some((net, gateway)) = replay.route {
+        node.will_add_route(net.parse().unwrap(), gateway.parse().unwrap());
+    }
     player.play(&mut node);
     if !replay.finds.is_empty() {
         node.wait_until_it_knows(&nids_of(replay.finds));
@@ -170,11 +197,4 @@ fn play(replay: &Replay) {
 
 fn nids_of(nids: &[&str]) -> Vec<Nid> {
     nids.iter().map(|nid| nid.parse().unwrap()).collect()
-}
-
-fn address_of(nid: &Nid) -> IpAddr {
-    match nid.address() {
-        Address::Short(v4) => IpAddr::V4(v4.into()),
-        Address::Long(v6) => IpAddr::V6(v6.into()),
-    }
 }

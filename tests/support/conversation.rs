@@ -50,6 +50,16 @@ pub enum Content {
     Skipped,
 }
 
+impl Item {
+    /// The NID that a message names as its source.
+    pub fn source(&self) -> Option<Nid> {
+        match &self.content {
+            Content::Message { header, .. } => Some(header.src_nid),
+            _ => None,
+        }
+    }
+}
+
 /// All that was said on `connection`, in the order of the packets that completed it.
 pub fn items(connection: &Connection) -> Vec<Item> {
     let mut items: Vec<Item> =

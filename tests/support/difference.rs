@@ -2,6 +2,7 @@
 
 use super::conversation::Content;
 use super::script::Line;
+use lnet_wire::ping_info::{Features, PING_MAGIC};
 use lnet_wire::{Body, Nid};
 use socklnd::proto::hello::Version;
 use std::collections::{HashMap, HashSet};
@@ -19,7 +20,7 @@ pub struct Exception {
 }
 
 /// All that may differ. What is said, and everything not named here, is the same to the bit.
-pub const EXCEPTIONS: [Exception; 6] = [
+pub const EXCEPTIONS: [Exception; 8] = [
     Exception {
         name: "incarnation",
         why: "the time at which the interface was started",
@@ -43,6 +44,20 @@ pub const EXCEPTIONS: [Exception; 6] = [
         why: "how a node numbers the messages that it wants delivery ACKs for is its own affair",
         place: node_chosen_cookie,
         bits: 0xff,
+    },
+    Exception {
+        name: "configuration number of a router",
+        why: "the kernel changes the features of its ping block in place where forwarding is switched on; ours makes a new one, \
+              with the next number, so that peers that have the former one take it",
+        place: router_sequence,
+        bits: 0x07,
+    },
+    Exception {
+        name: "repeated push",
+        why: "where the push of a peer comes in before the ACK of the own push, the kernel pushes the same once more; ours waits for \
+              the ACK",
+        place: |_| None,
+        bits: 0,
     },
     Exception {
         name: "which of several",
@@ -121,6 +136,16 @@ fn incarnation(line: &Line) -> Option<Range<usize>> {
     }
 }
 
+/// The lowest byte of the number of the configuration in what a router tells of itself: it is the status of its loopback,
+/// the first of its entries.
+fn router_sequence(line: &Line) -> Option<Range<usize>> {
+    let payload = line.payload();
+    let word = |at: usize| Some(u32::from_le_bytes(payload.get(at..at + 4)?.try_into().ok()?));
+    let features = Features(word(4).filter(|_| word(0) == Some(PING_MAGIC))?);
+    let at = line.bytes.len() - payload.len() + 24;
+    (!line.forwarded && !features.contains(Features::RTE_DISABLED)).then_some(at..at + 1)
+}
+
 /// Where the cookie of a message is that asks for a delivery ACK.
 pub fn node_chosen_cookie(line: &Line) -> Option<Range<usize>> {
     match &line.item.content {
@@ -132,6 +157,8 @@ pub fn node_chosen_cookie(line: &Line) -> Option<Range<usize>> {
 /// Where the handle is that the sender of a PUT or GET made up: it begins the header's last forty bytes.
 pub fn node_chosen_handle(line: &Line) -> Option<usize> {
     match line.header()?.body {
+        // It is another node's.
+        _ if line.forwarded => None,
         Body::Put { ack: Some(_), .. } | Body::Get { .. } => handle(line),
         _ => None,
     }

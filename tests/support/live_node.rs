@@ -3,12 +3,13 @@
 
 use super::player::{Application, TIMEOUT};
 use super::script::Line;
+use lnet_core::topology::Route;
 use lnet_core::{
     EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
 };
 use lnet_node::{Node, StartConfig};
 use lnet_wire::ping_info::ping_buffer_len;
-use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
+use lnet_wire::{Body, Header, NetId, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, TcpStream};
@@ -31,6 +32,8 @@ pub struct LiveNode {
     prepared: Option<usize>,
     /// Peers that an operator has had discovered.
     discovered: Vec<Nid>,
+    /// The gateways by which an operator adds routes, and the nets behind them.
+    gateways: Vec<(Nid, NetId)>,
 }
 
 /// Something that the application does, or has posted memory for.
@@ -49,8 +52,21 @@ impl LiveNode {
             node.add_nid(*nid).unwrap();
         }
         let eq = node.core().eq_alloc(EVENTS, None).unwrap();
-        let (operations, discovered) = (Vec::new(), Vec::new());
-        Self { node, eq, operations, waiting_for_answer: HashMap::new(), prepared: None, discovered }
+        let (operations, discovered, gateways) = (Vec::new(), Vec::new(), Vec::new());
+        Self {
+            node,
+            eq,
+            operations,
+            waiting_for_answer: HashMap::new(),
+            prepared: None,
+            discovered,
+            gateways,
+        }
+    }
+
+    /// When the capture has `gateway` discovered for the first time, it is because a route to `net` by it is added.
+    pub fn will_add_route(&mut self, net: NetId, gateway: Nid) {
+        self.gateways.push((gateway, net));
     }
 
     /// Waits until everything that was begun has ended well, and ends the node.
@@ -189,7 +205,14 @@ impl Application for LiveNode {
     }
 
     fn discover(&mut self, peer: Nid) {
-        self.node.core().discover(peer, false).unwrap();
+        match self.gateways.iter().position(|(gateway, _)| *gateway == peer) {
+            Some(at) => {
+                let (gateway, net) = self.gateways.swap_remove(at);
+                let route = Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
+                self.node.core().add_route(route).unwrap();
+            }
+            None => self.node.core().discover(peer, false).unwrap(),
+        }
         self.discovered.push(peer);
     }
 

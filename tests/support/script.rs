@@ -4,9 +4,10 @@
 use super::conversation::{self, Content, Item};
 use super::pcap;
 use super::streams::{self, Connection, EventKind, Side};
+use lnet_wire::nid::Address;
 use lnet_wire::ping_info::ping_buffer_len;
 use lnet_wire::{Body, Header, Nid, RESERVED_PORTAL, WireHandle};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
 /// A capture, cut to the connections of one node.
@@ -32,6 +33,8 @@ pub struct Dialogue {
 pub struct Line {
     /// Whether it is the node that says it.
     pub ours: bool,
+    /// Whether the node is not its source, but forwards it.
+    pub forwarded: bool,
     pub item: Item,
     pub bytes: Vec<u8>,
 }
@@ -80,12 +83,20 @@ pub fn script(file: &str, ours: &[IpAddr]) -> Script {
             continue;
         }
         let dialogue = dialogues.len();
-        let read = Dialogue::new(&connection, we_open);
+        let read = Dialogue::new(&connection, we_open, ours);
         timed.extend(read.steps(&connection).map(|(packet, action)| (packet, Step { dialogue, action })));
         dialogues.push(read);
     }
     timed.sort_by_key(|(packet, step)| (*packet, step.action));
     Script { ours: ours.to_vec(), dialogues, steps: timed.into_iter().map(|(_, step)| step).collect() }
+}
+
+/// The address in a NID of a TCP net.
+pub fn address_of(nid: Nid) -> IpAddr {
+    match nid.address() {
+        Address::Short(v4) => IpAddr::V4(v4.into()),
+        Address::Long(v6) => IpAddr::V6(v6.into()),
+    }
 }
 
 /// A kernel node calls from privileged ports.
@@ -143,6 +154,32 @@ impl Script {
         })
     }
 
+    /// The node's pushes that say what an earlier one to the same peer has said, and the ACKs to them.
+    pub fn repeated_pushes(&self) -> HashSet<Place> {
+        let said = self.steps.iter().filter_map(|step| match step.action {
+            Action::Say(line) => Some((step.dialogue, line)),
+            Action::Open | Action::Close { .. } => None,
+        });
+        let (mut pushed, mut repeated, mut handles) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for place in said {
+            let line = self.line(place.0, place.1);
+            let Some(header) = line.header() else { continue };
+            match header.body {
+                Body::Put { portal: RESERVED_PORTAL, ack, .. } if line.is_request_of_ours() => {
+                    if !pushed.insert((header.dest_nid, line.payload())) {
+                        repeated.insert(place);
+                        handles.extend(ack);
+                    }
+                }
+                Body::Ack { handle, .. } if handles.contains(&handle) => {
+                    repeated.insert(place);
+                }
+                _ => {}
+            }
+        }
+        repeated
+    }
+
     /// The payloads of the REPLYs that the node sends, by the handles of the GETs that they answer.
     pub fn our_replies(&self) -> HashMap<WireHandle, &[u8]> {
         let replies = self.lines().filter_map(|(_, line)| match line.header()?.body {
@@ -173,12 +210,15 @@ impl Dialogue {
         &self.lines
     }
 
-    fn new(connection: &Connection, we_open: bool) -> Self {
+    fn new(connection: &Connection, we_open: bool, addresses: &[IpAddr]) -> Self {
         let our_side = if we_open { Side::Opener } else { Side::Acceptor };
         let line = |item: Item| {
             let said = connection.stream(item.from).read(item.range.clone());
             assert!(said.is_captured(), "only complete captures can be played: {item:?}");
-            Line { ours: item.from == our_side, item, bytes: said.bytes }
+            let ours = item.from == our_side;
+            let source = item.source().map(address_of);
+            let forwarded = ours && source.is_some_and(|source| !addresses.contains(&source));
+            Line { ours, forwarded, item, bytes: said.bytes }
         };
         let lines = conversation::items(connection).into_iter().map(line).collect();
         Self { opener: connection.opener, acceptor: connection.acceptor, we_open, lines }
@@ -231,6 +271,6 @@ impl Line {
 
     /// Whether this is a PUT or GET of the node's.
     pub fn is_request_of_ours(&self) -> bool {
-        self.ours && self.portal().is_some()
+        self.ours && !self.forwarded && self.portal().is_some()
     }
 }

@@ -7,7 +7,9 @@ use lnet_dlc::import::{Source, import};
 use lnet_dlc::interfaces::HostInterface;
 use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
 use lnet_dlc::networks::{self, Network};
-use lnet_dlc::request::{AddLocalNi, AddRoute, BufferCounts, Discover, Discovered, LndTunables, LocalNi, NiTunables};
+use lnet_dlc::request::{
+    AddLocalNi, AddRoute, BufferCounts, Discover, Discovered, LndTunables, LocalNi, NiTunables,
+};
 use lnet_dlc::yaml::{Purpose, text_of};
 use lnet_dlc::{Backend, InterfaceSpec, Reply, Report, Request, ReturnCode};
 use lnet_log::{LogClass, write_line};

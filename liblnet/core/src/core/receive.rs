@@ -75,7 +75,8 @@ impl Upcalls for Core {
             return self.discard(message, "its source is set to fail");
         }
         if self.came_asymmetrically(header.src_nid.net(), from) {
-            return self.discard(message, "it came by a gateway that no route to the net of its source names");
+            return self
+                .discard(message, "it came by a gateway that no route to the net of its source names");
         }
         if self.exceeds_answer_limit(&message) {
             self.env.log(
@@ -236,9 +237,7 @@ impl Core {
     /// Whether a message from the net `source` came by a node over which nothing would be sent there, while such messages are
     /// to be dropped (`drop_asym_route`, 3.7).
     fn came_asymmetrically(&self, source: NetId, from: Nid) -> bool {
-        source != from.net()
-            && self.settings().drop_asym_route
-            && !self.topology.has_route_over(source, from)
+        source != from.net() && self.settings().drop_asym_route && !self.topology.has_route_over(source, from)
     }
 
     pub(super) fn discard(&self, message: Box<Message>, why: &str) -> RxAction {

@@ -244,7 +244,8 @@ impl Routes {
         let hops_make_sense = route.hops.is_none_or(|hops| (1..=255).contains(&hops));
         let loops = nets.ni(route.gateway).is_some()
             || route.gateway.is_loopback()
-            || route.net == NetId::LOOPBACK || route.gateway.net() == route.net;
+            || route.net == NetId::LOOPBACK
+            || route.gateway.net() == route.net;
         if loops || !hops_make_sense {
             return Err(Errno::Invalid);
         }

@@ -93,7 +93,10 @@ fn of_two_routes_whose_gateways_turn_out_to_be_one_peer_the_better_one_stays() {
         peers.attach(&ConfigLock::default().lock(), &peer, nine.parse().unwrap(), 8);
         let (left, gone) = routes.without_duplicates().unwrap();
         let stays = two.into_iter().find(|route| route.gateway.to_string() == stays);
-        assert_eq!(left.iter().copied().collect::<Vec<_>>(), stays.into_iter().chain(others).collect::<Vec<_>>());
+        assert_eq!(
+            left.iter().copied().collect::<Vec<_>>(),
+            stays.into_iter().chain(others).collect::<Vec<_>>()
+        );
         assert_eq!(gone, two.into_iter().filter(|route| Some(*route) != stays).collect::<Vec<_>>());
     }
 }
