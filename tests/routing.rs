@@ -154,6 +154,24 @@ fn a_router_of_several_nids_on_each_net_is_used_on_all_of_them() {
     shutdown(rails, &[router]);
 }
 
+/// Fails if the pushes that come by a router are ignored until the node has something to send to the client.
+#[test]
+fn a_server_learns_from_a_push_that_came_by_a_router_which_nids_are_one_clients() {
+    let site = Site::new(Discovery::On);
+    let router = site.router("tcp(127.0.76.8),tcp1(127.0.77.8)", "");
+    let near = site.node("tcp(127.0.76.1,127.0.76.2)", "tcp1 127.0.76.8@tcp");
+    let far = site.node("tcp1(127.0.77.1)", "tcp 127.0.77.8@tcp1");
+    wait_until_up(&[&near, &far]);
+    near.core().discover("127.0.77.1@tcp1".parse().unwrap(), false).unwrap();
+    wait_until("the server knows the client", || {
+        let client = far.core().peer("127.0.76.2@tcp".parse().unwrap());
+        client.is_some_and(|(peer, _)| peer.is_multi_rail() && peer.nids.len() == 2)
+    });
+    near.shutdown();
+    far.shutdown();
+    router.shutdown();
+}
+
 /// RT-4: fails if a node keeps two routes over what it has found out to be one gateway.
 #[test]
 fn routes_by_two_nids_of_one_router_become_one() {

@@ -116,6 +116,20 @@ impl Core {
         Ok(self.discovery.set_eq(eq))
     }
 
+    /// Makes a peer of a node whose push came by a gateway, as arriving messages make one of a neighbour (5.5): unless it is
+    /// known, this node learns from the push that its NIDs are one peer's.
+    fn admit_pusher(&self, source: Option<Nid>, sender: Option<Nid>) {
+        let (Some(source), Some(sender)) = (source, sender) else { return };
+        let by_gateway = || self.topology.peer(sender).is_some_and(|peer| self.topology.is_gateway(&peer));
+        let is_new = sender != source
+            && self.topology.peer_ni(source).is_none()
+            && self.topology.has_route_to(source.net())
+            && by_gateway();
+        if is_new && self.topology.peers().makes_room(self.env.config().max_peers, self.env.now()) {
+            self.peer_ni(source);
+        }
+    }
+
     fn handle_discovery_event(&self, event: &Event) {
         let id = event.md.user_ptr;
         match (event.kind, event.status) {
@@ -128,6 +142,7 @@ impl Core {
                     len: event.mlength,
                     status,
                 };
+                self.admit_pusher(push.source, push.sender);
                 self.discovery.handle_push(&self.env, &self.topology, push);
             }
             (EventKind::Send, Ok(())) | (EventKind::Get, _) => {}
