@@ -183,7 +183,7 @@ fn play(replay: &Replay) {
     let mut config = StartConfig { socklnd, ..StartConfig::default() };
     config.settings.discovery = DiscoveryMode::Off;
     (replay.set_up)(&mut config);
-    let player = Player::new(&script);
+    let player = Player::new(&script).without_repeated_pushes();
     let mut node = LiveNode::start(&nids, config);
     if let Some((net, gateway)) = replay.route {
         node.will_add_route(net.parse().unwrap(), gateway.parse().unwrap());

@@ -80,8 +80,14 @@ impl<'a> Player<'a> {
             heard_before_its_turn: HashSet::new(),
             started: Vec::new(),
             difference: Difference::default(),
-            left_out: script.repeated_pushes(),
+            left_out: HashSet::new(),
         }
+    }
+
+    /// The node need not repeat pushes that it has made, as the captured one did.
+    #[must_use]
+    pub fn without_repeated_pushes(self) -> Self {
+        Self { left_out: self.script.repeated_pushes(), ..self }
     }
 
     /// Plays the capture to its end. Panics where the node does not behave as the captured one did.

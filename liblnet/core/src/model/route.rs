@@ -231,8 +231,7 @@ impl Routes {
         self.list.iter().any(|active| its.contains(&active.route.gateway))
     }
 
-    /// The routes with `route` at the end, if it is valid on a node with these nets (RT-1): [`Errno::Invalid`] (also for a NID
-    /// of this node as the gateway),
+    /// The routes with `route` at the end, if it is valid on a node with these nets (RT-1): [`Errno::Invalid`],
     /// [`Errno::Exists`] (the net is local, or the gateway has a route to it), [`Errno::HostUnreachable`] (the
     /// gateway is on no local net). `gateway` makes the peer NI of the gateway.
     pub fn with(
@@ -242,10 +241,8 @@ impl Routes {
         gateway: impl FnOnce() -> Arc<PeerNi>,
     ) -> Result<Self, Errno> {
         let hops_make_sense = route.hops.is_none_or(|hops| (1..=255).contains(&hops));
-        let loops = nets.ni(route.gateway).is_some()
-            || route.gateway.is_loopback()
-            || route.net == NetId::LOOPBACK
-            || route.gateway.net() == route.net;
+        let loops =
+            route.gateway.is_loopback() || route.net == NetId::LOOPBACK || route.gateway.net() == route.net;
         if loops || !hops_make_sense {
             return Err(Errno::Invalid);
         }

@@ -34,8 +34,6 @@ fn routes_that_make_no_sense_are_refused() {
         (route("tcp", "10.0.0.2@tcp1"), Err(Errno::Exists)),
         (route("tcp1", "10.0.0.2@tcp9"), Err(Errno::HostUnreachable)),
         (route("tcp1", "0@lo"), Err(Errno::Invalid)),
-        // Its own NID.
-        (route("tcp1", "10.0.0.1@tcp"), Err(Errno::Invalid)),
         (route("lo", "10.0.0.2@tcp"), Err(Errno::Invalid)),
         (Route { hops: Some(0), ..route("tcp2", "10.0.0.2@tcp") }, Err(Errno::Invalid)),
         (Route { hops: Some(256), ..route("tcp2", "10.0.0.2@tcp") }, Err(Errno::Invalid)),
