@@ -107,6 +107,13 @@ impl World {
         self.settle(node);
     }
 
+    /// What a node that is down is to be when it starts again: another version of itself, or with other NIDs.
+    pub fn set_spec(&mut self, node: NodeId, spec: NodeSpec) {
+        if let Some(it) = self.nodes.get_mut(node.0 as usize).filter(|it| it.incarnation.is_none()) {
+            it.spec = spec;
+        }
+    }
+
     /// Ends a node without closing its connections. What it had sent still arrives.
     pub fn crash(&mut self, node: NodeId) {
         let Some(incarnation) = self.nodes.get_mut(node.0 as usize).and_then(|it| it.incarnation.take())

@@ -43,7 +43,9 @@ impl Network {
             self.lose(key.to.node, digest(), "nobody hears it");
             return None;
         }
-        if !down_rev::understands(&in_flight.header, self.faults.hidden_by(key.to.node)) {
+        let header = &in_flight.header;
+        let is_for_it = self.is_nid_of(header.dest_nid, key.to.node);
+        if is_for_it && !down_rev::understands(header, self.faults.hidden_by(key.to.node)) {
             self.lose(key.to.node, digest(), "the node is of an older version");
             return None;
         }

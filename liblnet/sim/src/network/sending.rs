@@ -9,7 +9,8 @@ impl Network {
         }
         let header = *message.header();
         let mut payload = (message.payload_len() > 0).then(|| payload_of(&message));
-        if let Some(payload) = &mut payload {
+        // What a router of an older version forwards is as its source wrote it.
+        if let Some(payload) = payload.as_mut().filter(|_| self.is_nid_of(header.src_nid, from.node)) {
             down_rev::send(&header, payload, self.faults.hidden_by(from.node));
         }
         let to = self.by_nid.get(&message.next_hop().nid).copied();
@@ -30,6 +31,10 @@ impl Network {
             }
             Some((_, false)) => self.send_into_the_dark(from, message, digest),
         }
+    }
+
+    pub(super) fn is_nid_of(&self, nid: Nid, node: NodeId) -> bool {
+        self.by_nid.get(&nid).is_some_and(|its| its.node == node)
     }
 
     pub(super) fn lane(&mut self, from: InterfaceId, to: InterfaceId) -> u8 {

@@ -1,6 +1,7 @@
 //! Nodes on different nets, and what becomes of their messages when the routers between them die.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod configurations;
 mod many;
 mod orders;
 mod routers;
