@@ -165,11 +165,11 @@ impl Script {
             let line = self.line(place.0, place.1);
             let Some(header) = line.header() else { continue };
             match header.body {
-                Body::Put { portal: RESERVED_PORTAL, ack, .. } if line.is_request_of_ours() => {
-                    if !pushed.insert((header.dest_nid, line.payload())) {
-                        repeated.insert(place);
-                        handles.extend(ack);
-                    }
+                Body::Put { portal: RESERVED_PORTAL, ack, .. }
+                    if line.is_request_of_ours() && !pushed.insert((header.dest_nid, line.payload())) =>
+                {
+                    repeated.insert(place);
+                    handles.extend(ack);
                 }
                 Body::Ack { handle, .. } if handles.contains(&handle) => {
                     repeated.insert(place);
