@@ -1,9 +1,12 @@
 //! A selection with the reasons why the other candidates lost.
 
+use super::candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate};
+use super::choose;
+use super::chosen_path::ChosenPath;
 use super::compare::{Criterion, Explained, explained};
+use super::direct::{held_peer_nis, local_nis, shared_nets};
+use super::path_request::{PathRequest, Paths};
 use super::routed::hops;
-use super::{ChosenPath, PathRequest, Paths, choose, held_peer_nis, local_nis, shared_nets};
-use super::{GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use crate::model::PeerNi;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::*;
 use crate::cpt::tests::four_nodes;
 use crate::cpt::{CptTable, Layout, Placement};
 use crate::environment::ConfigLock;
-use crate::model::{NiConfig, NiTunables, PeerState};
+use crate::model::{NiConfig, NiTunables, PeerState, Routes};
 use crate::topology::PeerTable;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

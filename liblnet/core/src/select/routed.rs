@@ -1,11 +1,74 @@
 //! The way to a net that this node is not on: the route, the gateway's NID, and the local NI (core-behaviour 2.6, 2.7).
 
-use super::candidates::GatewayCandidate;
+use super::candidates::{GatewayCandidate, NetCandidate, PathState};
+use super::chosen_path::ChosenPath;
 use super::compare::best;
-use super::{PathRequest, Paths, best_local_ni, best_peer_ni, path_state, shared_nets};
-use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState};
-use lnet_wire::{NetId, Nid};
+use super::direct::{best_local_ni, best_peer_ni, path_state, shared_nets};
+use super::path_request::{PathRequest, Paths};
+use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState};
+use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
+
+/// The path over a gateway to a peer with which this node has nets in common, of which `direct` is the best, if it is better
+/// than that: nothing gets through there, as far as is known, or a rule prefers the net behind the gateway. Other than
+/// that a common net comes first (PS-11).
+pub(super) fn better_route(
+    paths: Paths<'_>,
+    named: &Arc<PeerNi>,
+    direct: (&Net, &PeerNet),
+    path_request: PathRequest<'_>,
+) -> Option<ChosenPath> {
+    let nets = paths.nets;
+    let peer = &**named.peer_now();
+    let is_routed = |net: &PeerNet| nets.net(net.id).is_none() && paths.routes.lead_to(net.id);
+    if path_request.direct_only || !peer.nets.iter().any(is_routed) {
+        return None;
+    }
+    let its = |(_, (net, _)): &(NetCandidate, (&Net, _))| net.id() == direct.0.id();
+    let candidate = shared_nets(nets, peer, path_request).find(its).map(|(candidate, _)| candidate)?;
+    let routed = over_gateway(paths, named, None, path_request).ok()?;
+    let behind = peer.net(routed.destination().net())?;
+    let is_dead =
+        candidate.fatal || candidate.path_state >= PathState::Unresponsive || candidate.peer_health == 0;
+    let is_preferred = behind.usage.priority() < candidate.peer_priority.min(candidate.local_priority);
+    let works = !routed.is_dead() && behind.usable_health() > Some(0);
+    (works && (is_dead || is_preferred)).then_some(routed)
+}
+
+/// The path to a node that this one has no net in common with. Of a multi-rail peer the best NID is the destination, unless
+/// `source` is given: then the conversation is with the one that was named.
+pub(super) fn over_gateway(
+    paths: Paths<'_>,
+    named: &Arc<PeerNi>,
+    source: Option<&Arc<Ni>>,
+    path_request: PathRequest<'_>,
+) -> Result<ChosenPath, Errno> {
+    let peer = &**named.peer_now();
+    let hop_to = |net: NetId| best_hop(paths, net, peer, source, path_request);
+    if peer.is_multi_rail() && source.is_none() && !path_request.forwarded {
+        let routed = peer.nets.iter().filter_map(|peer_net| {
+            let hop = hop_to(peer_net.id)?;
+            Some((peer_net_candidate(peer_net)?, (peer_net, hop)))
+        });
+        let (_, (peer_net, hop)) = best(routed).ok_or(Errno::HostUnreachable)?;
+        let destination = best_peer_ni(peer_net, &hop.ni, path_request).ok_or(Errno::HostUnreachable)?;
+        return Ok(ChosenPath::over(paths.nets, hop, &destination, false));
+    }
+    let hop = hop_to(named.nid().net()).ok_or(Errno::HostUnreachable)?;
+    let may_stick = !path_request.reserved && !path_request.forwarded && !peer.is_multi_rail();
+    let sticks = may_stick && named.sticky().is_none();
+    Ok(ChosenPath::over(paths.nets, hop, named, sticks))
+}
+
+/// A net of the peer that this node is not on.
+fn peer_net_candidate(peer_net: &PeerNet) -> Option<NetCandidate> {
+    Some(NetCandidate {
+        peer_health: peer_net.usable_health()?,
+        peer_priority: peer_net.usage.priority(),
+        peer_last_use: peer_net.last_use(),
+        ..NetCandidate::default()
+    })
+}
 
 /// The next hop of a message to a net that this node is not on.
 #[derive(Clone, Debug)]
@@ -18,7 +81,7 @@ pub(super) struct Hop {
 }
 
 /// The best hop to `net` over a route that may be used, from `source` if it is given. `None` without one.
-pub(super) fn best_hop(
+fn best_hop(
     paths: Paths<'_>,
     net: NetId,
     destination: &Peer,

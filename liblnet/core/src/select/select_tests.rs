@@ -1,6 +1,8 @@
+use super::compare::best;
+use super::direct::{best_by_rank, held_peer_nis};
 use super::*;
 use crate::environment::ConfigLock;
-use crate::model::{LatestUse, NiTunables, PeerState};
+use crate::model::{LatestUse, NiTunables, PeerState, Preferred, Routes};
 use crate::topology::PeerTable;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -1,0 +1,135 @@
+//! A path that was selected, and the turns of its candidates (PS-31).
+
+use super::other_paths::is_avoided;
+use super::routed::Hop;
+use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Peer, PeerNi, Preferred, RouteState};
+use lnet_wire::Nid;
+use std::sync::Arc;
+
+/// The path of a message.
+#[derive(Clone, Debug)]
+pub struct ChosenPath {
+    /// The local NI.
+    pub ni: Arc<Ni>,
+    /// The peer NI that it is sent to: the destination, or a gateway; `None` over the loopback.
+    pub peer_ni: Option<Arc<PeerNi>>,
+    /// Of a path over a gateway.
+    routed: Option<Routed>,
+    /// [`latest_use_of_others`].
+    latest_use_of_others: u64,
+    /// Whether the peer NI of the destination is to be bound to the local NI.
+    sticks: bool,
+}
+
+/// The rest of a path behind its gateway.
+#[derive(Clone, Debug)]
+struct Routed {
+    route: Arc<ActiveRoute>,
+    /// Its state when it was selected.
+    state: RouteState,
+    destination: Arc<PeerNi>,
+}
+
+impl ChosenPath {
+    pub(super) fn loopback(ni: &Arc<Ni>) -> Self {
+        Self { ni: Arc::clone(ni), peer_ni: None, routed: None, latest_use_of_others: 0, sticks: false }
+    }
+
+    pub(super) fn direct(
+        nets: &Nets,
+        peer: &Peer,
+        ni: &Arc<Ni>,
+        peer_ni: &Arc<PeerNi>,
+        sticks: bool,
+    ) -> Self {
+        Self {
+            latest_use_of_others: latest_use_of_others(nets, peer, ni),
+            ni: Arc::clone(ni),
+            peer_ni: Some(Arc::clone(peer_ni)),
+            routed: None,
+            sticks,
+        }
+    }
+
+    pub(super) fn over(nets: &Nets, hop: Hop, destination: &Arc<PeerNi>, sticks: bool) -> Self {
+        let Hop { ni, peer_ni, route, route_state } = hop;
+        Self {
+            latest_use_of_others: latest_use_of_others(nets, &peer_ni.peer_now(), &ni),
+            ni,
+            peer_ni: Some(peer_ni),
+            routed: Some(Routed { route, state: route_state, destination: Arc::clone(destination) }),
+            sticks,
+        }
+    }
+
+    /// The NID for the header.
+    pub fn destination(&self) -> Nid {
+        self.destination_ni().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
+    }
+
+    /// The NID that the message is sent to: the destination, or a gateway.
+    pub fn next_hop(&self) -> Nid {
+        self.peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
+    }
+
+    /// The route that it takes; `None` for a path without a gateway.
+    pub fn route(&self) -> Option<&Arc<ActiveRoute>> {
+        self.routed.as_ref().map(|routed| &routed.route)
+    }
+
+    fn destination_ni(&self) -> Option<&Arc<PeerNi>> {
+        self.routed.as_ref().map(|routed| &routed.destination).or(self.peer_ni.as_ref())
+    }
+
+    /// Whether the path is selected only because there is no better one.
+    pub(crate) fn is_last_resort(&self) -> bool {
+        self.routed.as_ref().is_some_and(|routed| routed.state != RouteState::Up)
+            || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
+    }
+
+    /// Whether nothing gets through on the path, as far as is known.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.routed.as_ref().is_some_and(|routed| routed.state >= RouteState::NoAnswer)
+            || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
+    }
+
+    /// Commits the selection: its candidates come last among equals next time (PS-31), and a peer that is not
+    /// multi-rail is bound to the local NI (PS-30).
+    pub(crate) fn commit(&self) {
+        let Some(peer_ni) = &self.peer_ni else { return };
+        note_use(&self.ni, self.latest_use_of_others, &peer_ni.peer_now(), peer_ni);
+        if let Some(Routed { route, destination, .. }) = &self.routed {
+            route.note_use();
+            note_use_of_peer_ni(&destination.peer_now(), destination);
+        }
+        if let Some(destination) = self.destination_ni().filter(|_| self.sticks) {
+            destination.set_preferred(Preferred::Sticky(self.ni.nid()));
+        }
+    }
+}
+
+/// Stores the use of a path by a response: among equals the last used comes last, whoever selected it (PS-31).
+pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
+    let peer = &**peer_ni.peer_now();
+    note_use(ni, latest_use_of_others(nets, peer, ni), peer, peer_ni);
+}
+
+/// The latest use of the local NIs that are chosen in turn with this one: all on the nets of the peer.
+fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
+    let nis = peer.nets.iter().filter_map(|net| nets.net(net.id)).flat_map(Net::nis);
+    LastUse::latest_but(ni.last_use(), nis.map(|ni| ni.last_use()))
+}
+
+/// Stores the use of a local NI and a peer NI: among equals they come last next time.
+fn note_use(ni: &Ni, others: u64, peer: &Peer, peer_ni: &PeerNi) {
+    ni.last_use().note(others);
+    note_use_of_peer_ni(peer, peer_ni);
+}
+
+fn note_use_of_peer_ni(peer: &Peer, peer_ni: &PeerNi) {
+    // A peer NI that is the only one of its peer is compared with none: no message writes to memory that other threads read.
+    let is_compared = peer.nids.len() > 1 || peer_ni.last_use().get() == 0;
+    if let Some(net) = peer.net(peer_ni.nid().net()).filter(|_| is_compared) {
+        net.note_use(peer_ni.criteria(), &peer.latest_use);
+    }
+}

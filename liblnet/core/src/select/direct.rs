@@ -1,0 +1,186 @@
+//! The candidates for a path without a gateway: nets, local NIs and peer NIs, and the best of them.
+
+use super::candidates::{LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
+use super::compare::best;
+use super::path_request::PathRequest;
+use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi};
+use std::sync::{Arc, Weak};
+
+/// The best common net of this node and a peer. A single one is not compared.
+pub(super) fn best_net<'a>(
+    nets: &'a Nets,
+    peer: &'a Peer,
+    path_request: PathRequest<'a>,
+) -> Option<(&'a Net, &'a PeerNet)> {
+    let mut shared = peer.nets.iter().filter_map(|peer_net| Some((nets.net(peer_net.id)?, peer_net)));
+    let first = shared.next()?;
+    match shared.next() {
+        None => Some(first),
+        Some(_) => best(shared_nets(nets, peer, path_request)).map(|(_, nets)| nets),
+    }
+}
+
+/// The common nets of this node and a peer, in the order of the peer.
+pub(super) fn shared_nets<'a>(
+    nets: &'a Nets,
+    peer: &'a Peer,
+    path_request: PathRequest<'a>,
+) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
+    peer.nets.iter().filter_map(move |peer_net| {
+        let net = nets.net(peer_net.id)?;
+        let peer_health = peer_net.usable_health()?;
+        let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
+        let candidate = NetCandidate {
+            fatal: working().next().is_none(),
+            path_state: working()
+                .map(|ni| path_state_of(ni, &peer_net.nis, path_request))
+                .min()
+                .unwrap_or_default(),
+            peer_health,
+            peer_priority: peer_net.usage.priority(),
+            local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
+            local_priority: net.usage().priority(),
+            peer_last_use: peer_net.last_use(),
+            local_last_use: net.last_use(),
+        };
+        Some((candidate, (net, peer_net)))
+    })
+}
+
+/// The best local NI on a net to send to these peer NIs.
+pub(super) fn best_local_ni<'a>(
+    net: &'a Net,
+    peer_nis: &'a [Weak<PeerNi>],
+    path_request: PathRequest<'_>,
+) -> Option<&'a Arc<Ni>> {
+    match (net.nis(), path_request.numa) {
+        ([only], _) => Some(only),
+        (nis, None) => {
+            let path_state = |ni: &Ni| path_state_of(ni, peer_nis, path_request);
+            best(nis.iter().map(|ni| (local_ni(ni, 0, path_state(ni)), ni))).map(|(_, ni)| ni)
+        }
+        _ => best(local_nis(net, peer_nis, path_request)).map(|(_, ni)| ni),
+    }
+}
+
+/// The local NIs on a net, in the order of configuration.
+pub(super) fn local_nis<'a>(
+    net: &'a Net,
+    peer_nis: &'a [Weak<PeerNi>],
+    path_request: PathRequest<'_>,
+) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {
+    let distances = path_request.numa.and_then(|numa| numa.distances(net.nis()));
+    net.nis().iter().map(move |ni| {
+        let path_state = path_state_of(ni, peer_nis, path_request);
+        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), path_state), ni)
+    })
+}
+
+fn local_ni(ni: &Ni, distance: u32, path_state: PathState) -> LocalNiCandidate {
+    LocalNiCandidate {
+        fatal: ni.is_fatal(),
+        path_state,
+        health: ni.health(),
+        priority: ni.priority(),
+        distance,
+        credits: ni.credits().0,
+        last_use: ni.last_use().get(),
+    }
+}
+
+/// The state of the best path from this interface to these peer NIs.
+fn path_state_of(ni: &Ni, peer_nis: &[Weak<PeerNi>], path_request: PathRequest<'_>) -> PathState {
+    if !path_request.looks_at_pairs() {
+        return PathState::Usable;
+    }
+    let its = peer_nis.iter().filter_map(Weak::upgrade);
+    its.map(|peer_ni| path_state(ni, &peer_ni, path_request)).min().unwrap_or_default()
+}
+
+/// The state of a path.
+pub(super) fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_>) -> PathState {
+    if !path_request.looks_at_pairs() {
+        return PathState::Usable;
+    }
+    let path_nids = (ni.nid(), peer_ni.nid());
+    match path_request.failed {
+        Some(failed) if path_request.tries_unresponsive && failed.contains(&path_nids) => PathState::Failed,
+        _ if peer_ni.unresponsive().has(path_nids.0) => PathState::Unresponsive,
+        Some(failed) if failed.contains(&path_nids) => PathState::Unresponsive,
+        Some(_) if !peer_ni.was_heard_by(ni) => PathState::Unproven,
+        _ if peer_ni.is_suspect_from(ni) => PathState::Unproven,
+        _ => PathState::Usable,
+    }
+}
+
+/// The best peer NI of a peer on a net.
+pub(super) fn best_peer_ni(
+    peer_net: &PeerNet,
+    ni: &Ni,
+    path_request: PathRequest<'_>,
+) -> Option<Arc<PeerNi>> {
+    let by_rank = if path_request.looks_at_pairs() || path_request.compare_queued_bytes {
+        None
+    } else {
+        peer_net.least_recently_used().or_else(|| best_by_rank(peer_net))
+    };
+    let chosen = match by_rank {
+        Some(chosen) => chosen,
+        None => best(peer_nis(peer_net, ni, path_request))?.1,
+    };
+    // One that is just being removed is not chosen.
+    chosen.upgrade().or_else(|| best(held_peer_nis(peer_net, ni, path_request)).map(|(_, its)| its))
+}
+
+/// The peer NI that is best if nothing but `PeerNiCriteria::rank` counts: the first of equals. `None` if a selection
+/// rule prefers local NIDs of one of them.
+pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
+    let (mut best, mut chosen) = (0, None);
+    for (its, criteria) in peer_net.nis.iter().zip(&peer_net.criteria) {
+        if criteria.is_by_rule() {
+            return None;
+        }
+        let rank = criteria.rank();
+        if chosen.is_none() || rank > best {
+            (best, chosen) = (rank, Some(its));
+        }
+    }
+    chosen
+}
+
+/// [`peer_nis`], each of them held.
+pub(super) fn held_peer_nis(
+    peer_net: &PeerNet,
+    ni: &Ni,
+    path_request: PathRequest<'_>,
+) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
+    peer_nis(peer_net, ni, path_request).filter_map(|(candidate, its)| Some((candidate, its.upgrade()?)))
+}
+
+/// The peer NIs of a peer on a net, the primary one first. They are held only to look at what belongs to a pair with
+/// the local NI: with many of them that would cost more than all else.
+fn peer_nis<'a>(
+    peer_net: &'a PeerNet,
+    ni: &Ni,
+    path_request: PathRequest<'_>,
+) -> impl Iterator<Item = (PeerNiCandidate, &'a Weak<PeerNi>)> {
+    peer_net.nis.iter().zip(&peer_net.criteria).filter_map(move |(its, criteria)| {
+        let (path_state, preferred) = match path_request.looks_at_pairs() || criteria.is_by_rule() {
+            false => (PathState::Usable, false),
+            true => {
+                let peer_ni = its.upgrade()?;
+                (path_state(ni, &peer_ni, path_request), peer_ni.prefers(ni.nid()))
+            }
+        };
+        let candidate = PeerNiCandidate {
+            path_state,
+            health: criteria.usable_health(),
+            priority: criteria.priority(),
+            preferred,
+            queued_bytes: if path_request.compare_queued_bytes { criteria.tx().bytes() } else { 0 },
+            credits: criteria.tx().credits().0,
+            last_use: criteria.last_use().get(),
+        };
+        Some((candidate, its))
+    })
+}

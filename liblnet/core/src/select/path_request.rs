@@ -1,0 +1,52 @@
+//! What a selection looks at.
+
+use super::numa::Numa;
+use crate::model::{GatewayTerms, Nets, Routes};
+use lnet_wire::{NetId, Nid};
+
+/// What paths are made of: the local nets, and the routes to others.
+#[derive(Clone, Copy, Debug)]
+pub struct Paths<'a> {
+    /// The local nets.
+    pub nets: &'a Nets,
+    /// The routes.
+    pub routes: &'a Routes,
+}
+
+/// The properties of a message that its path depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct PathRequest<'a> {
+    /// The source NID that the caller asked for; `None` leaves it to selection.
+    pub source: Option<Nid>,
+    /// The NID that the caller named.
+    pub destination: Nid,
+    /// Whether the queued bytes of peers count before their credits (snd-035); the kernel does not compare them.
+    pub compare_queued_bytes: bool,
+    /// Whether it goes to the reserved portal. Such a request is sent from any interface, and does not bind a peer to
+    /// that interface (PS-30).
+    pub reserved: bool,
+    /// Whether any path is unresponsive.
+    pub any_unresponsive: bool,
+    /// The paths on which it has failed, local NID first; `None` if it was not sent before.
+    pub failed: Option<&'a [(Nid, Nid)]>,
+    /// Whether an unresponsive path is better than one on which it has failed.
+    pub tries_unresponsive: bool,
+    /// The NUMA distances of interfaces from the memory; `None` where all are equal.
+    pub numa: Option<&'a Numa<'a>>,
+    /// Whether it is from another node: its destination is not changed (2.2).
+    pub forwarded: bool,
+    /// When the gateway of a route may be used.
+    pub gateway_terms: GatewayTerms,
+    /// Whether it is sent by a gateway only if this node and the peer have no net in common: it may have been sent without one, and
+    /// only the peer itself could tell a copy from it.
+    pub direct_only: bool,
+    /// The net that a forwarded message came by: no gateway on it is used (RT-12).
+    pub came_by: Option<NetId>,
+}
+
+impl PathRequest<'_> {
+    /// Whether path states can differ.
+    pub(super) const fn looks_at_pairs(&self) -> bool {
+        self.any_unresponsive || self.failed.is_some()
+    }
+}
