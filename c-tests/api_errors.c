@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Every error of every function: the rows of c-abi 1, and the arguments of c-abi 5. */
 #include "check.h"
+#include <time.h>
 #include <lnet/lib-dlc.h>
 #include <libcfs/util/ioctl.h>
 #include <lnet/lnetctl.h>
@@ -341,7 +342,15 @@ static void commands(void)
 	LIBCFS_IOC_INIT(data);
 	CHECK_EQ(LNetCtl(0, &data), -EINVAL);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_PEER + 1, &data), -EINVAL);
-	CHECK_EQ(LNetCtl(IOC_LIBCFS_NOTIFY_ROUTER, &data), -EOPNOTSUPP);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_CLOSE_CONNECTION, &data), -EOPNOTSUPP);
+	/* A NID that is no peer's; a time that has not come. */
+	data.ioc_nid = LNET_NID_ANY;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_NOTIFY_ROUTER, &data), -EINVAL);
+	data.ioc_nid = libcfs_str2nid("10.0.0.1@tcp78");
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_NOTIFY_ROUTER, &data), 0);
+	data.ioc_u64[0] = (__u64)time(NULL) + 3600;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_NOTIFY_ROUTER, &data), -EINVAL);
+	data.ioc_u64[0] = 0;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NI, &data), 0);
 	CHECK_EQ(data.ioc_nid, loopback().nid);
 	data.ioc_count = 1000;

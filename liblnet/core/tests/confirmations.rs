@@ -286,7 +286,7 @@ fn a_gateway_returns_what_it_cannot_forward() {
     let rig = router();
     passes(&rig, on_net(7, 5), None);
     assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::NotDelivered)]);
-    rig.core.change_router(|router| router.switched(false)).unwrap();
+    rig.core.change_router(|router| router.switched(false).stopped()).unwrap();
     passes(&rig, far(5), None);
     assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::NotDelivered)]);
 }

@@ -5,10 +5,11 @@
 mod support;
 
 use lnet_core::lnd::{RxAction, Upcalls};
-use lnet_core::router::Forwarded;
+use lnet_core::router::{Forwarded, Router};
 use lnet_core::topology::Route;
 use lnet_core::{Cause, Errno, Message};
 use lnet_wire::{Body, Header, Nid, WireHandle};
+use std::time::Duration;
 use support::{BITS, FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
 
 /// The net that the node is on beside `tcp`.
@@ -134,7 +135,7 @@ fn what_cannot_be_forwarded_is_dropped() {
     rig.driver.finish();
     passes(&rig, &Header { dest_nid: on_net(7, 7), ..put(2, 5, 0) });
     assert_eq!((sent(&rig), rig.messages()), (vec![], 0));
-    rig.core.change_router(|router| router.switched(false)).unwrap();
+    rig.core.change_router(|router| router.switched(false).stopped()).unwrap();
     assert!(dropped(&put(2, 5, 0)), "switched off");
 }
 
@@ -163,12 +164,70 @@ fn messages_that_wait_for_a_buffer_are_dropped_when_routing_is_switched_off() {
     // One waits for its peer's share, one for a buffer.
     assert!(matches!(rig.arrives(&put(2, 5, 10)), RxAction::Defer));
     assert!(matches!(rig.arrives(&put(3, 5, 10)), RxAction::Defer));
-    rig.core.change_router(|router| router.switched(false)).unwrap();
+    rig.core.change_router(|router| router.switched(false).stopped()).unwrap();
     let resumed = rig.driver.resumed();
     assert!(matches!(resumed[..], [RxAction::Discard, RxAction::Discard]), "{resumed:?}");
     // What has a buffer is still sent.
     assert_eq!(rig.driver.finish(), 1);
     assert_eq!((credits(&rig), rig.messages()), ([0; 3], 0));
+}
+
+/// RT-43: fails if what peers send before they know that routing is off is lost.
+#[test]
+fn routing_that_is_switched_off_ends_when_peers_have_had_the_time_to_learn_it() {
+    let rig = router([8; 3], 8);
+    let pass_time = |seconds| {
+        rig.clock.advance(Duration::from_secs(seconds));
+        rig.core.run_monitor();
+    };
+    rig.core.change_router(|router| router.switched(false)).unwrap();
+    rig.core.run_monitor();
+    pass_time(100);
+    passes(&rig, &put(2, 5, 10));
+    rig.driver.finish();
+    pass_time(1);
+    pass_time(109);
+    passes(&rig, &put(2, 5, 10));
+    rig.driver.finish();
+    pass_time(1);
+    pass_time(110);
+    assert_eq!((rig.core.router(), credits(&rig)), (Router::Disabled, [0; 3]));
+    assert!(matches!(rig.arrives(&put(2, 5, 10)), RxAction::Discard));
+    rig.core.change_router(|router| router.switched(true).switched(false).switched(true)).unwrap();
+    pass_time(500);
+    passes(&rig, &put(2, 5, 10));
+    rig.driver.finish();
+    assert!(rig.core.router().is_on());
+}
+
+/// RT-32.
+#[test]
+fn a_router_reports_its_interfaces_on_a_net_from_which_nothing_arrives_as_down() {
+    let rig = router([8; 3], 8);
+    let up = || [0, 1].map(|ni: usize| rig.nis[ni].is_reported_up());
+    let pass_time = |seconds| {
+        rig.clock.advance(Duration::from_secs(seconds));
+        rig.core.run_monitor();
+        rig.core.run_discovery();
+    };
+    rig.core.run_monitor();
+    let before = rig.core.node_sequence();
+    pass_time(60);
+    passes(&rig, &put(2, 5, 10));
+    rig.driver.finish();
+    pass_time(1);
+    pass_time(50);
+    assert_eq!(up(), [true, false]);
+    assert!(rig.core.node_sequence() > before, "peers are pushed to");
+    rig.driver.ni(1).arrives(&Header { dest_nid: tcp(5), ..header_from(far(3), put_body(None), 10) });
+    rig.driver.finish();
+    pass_time(1);
+    assert_eq!(up(), [true; 2]);
+    pass_time(500);
+    assert_eq!(up(), [false; 2]);
+    rig.core.change_router(|router| router.switched(false)).unwrap();
+    pass_time(1);
+    assert_eq!(up(), [true; 2], "no router");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use lnet_core::{Cause, DiscoveryMode, Errno, EventKind};
 use lnet_wire::Nid;
 use std::time::Duration;
 use support::routes::{far, far_net, gateways_of, hops, rig, route};
-use support::{Rig, not_sent, tcp};
+use support::{FakeDriver, OnSend, Rig, not_sent, tcp};
 
 const FORWARDS: PeerState = PeerState::DISCOVERED.with(PeerState::ROUTER_ENABLED, true);
 
@@ -164,4 +164,36 @@ fn messages_for_a_node_that_is_not_yet_discovered_wait_for_a_route_too() {
     seconds(20);
     assert!(hops(&rig).contains(&(tcp(9), far(5))), "it is pinged, or sent the message");
     assert_eq!(rig.take_events(), []);
+}
+
+/// RT-33.
+#[test]
+fn an_operator_can_take_a_gateway_out_of_use_and_back() {
+    let rig = two_gateways();
+    rig.core.notify_peer_ni(tcp(77), false);
+    rig.core.set_peer_ni_health(Some(tcp(8)), 400);
+    rig.core.notify_peer_ni(tcp(8), true);
+    assert_eq!(up(&rig), [true, true], "with full health");
+    rig.core.notify_peer_ni(tcp(8), false);
+    assert_eq!(up(&rig), [false, true]);
+    assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);
+    rig.core.notify_peer_ni(tcp(8), true);
+    assert_eq!(up(&rig), [true, true]);
+}
+
+/// DI-30: fails if messages to a gateway itself wait while it is checked.
+#[test]
+fn messages_to_a_gateway_do_not_wait_for_its_check() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).with_discovery().build();
+    let known = FORWARDS.with(PeerState::NIDS_UPTODATE, true).with(PeerState::MULTI_RAIL, true);
+    // Why the gateway is not up to date, and whether messages to it wait.
+    let table =
+        [(PeerState::REDISCOVER, true), (PeerState::REDISCOVER.with(PeerState::RTR_DISCOVERY, true), false)];
+    for (gateway, (cause, expected)) in [tcp(8), tcp(9)].into_iter().zip(table) {
+        rig.core.add_route(route(far_net(), gateway)).unwrap();
+        set_state(&rig, gateway, known.with(cause, true));
+        rig.put(rig.bind(1), gateway);
+        assert_eq!(hops(&rig).is_empty(), expected, "{cause:?}");
+        rig.driver.finish();
+    }
 }

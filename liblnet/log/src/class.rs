@@ -100,6 +100,27 @@ log_classes! {
         meaning: "A route cannot be used any more, or can again: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes while any is up.",
         action: "`lnetctl peer show -v` and `lnetctl ping` of the gateway say what it answers; `lnetctl set routing 1` there has it forward.",
     }
+    RouteHops {
+        name: "route_hops",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A gateway has no interface on the net of its route, though the route has one hop or none was given. While `avoid_asym_router_failure` is on, a route of one hop is not used then.",
+        action: "Give the route the number of its hops: `lnetctl route add --hop`. If it is one, `lnetctl ping` of the gateway shows which interface is missing.",
+    }
+    RouterNet {
+        name: "router_net",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "This router has received nothing on one of its nets for `alive_router_check_interval` and `router_ping_timeout` seconds, and tells its peers that its interfaces there are down; or something has arrived there again.",
+        action: "Nodes that have routes over this router ask it once in `alive_router_check_interval`. If there are any on the net, look for what keeps them from it: `lnetctl ping` from there.",
+    }
+    RoutingStopped {
+        name: "routing_stopped",
+        level: Info,
+        limit: Unlimited,
+        meaning: "Routing was switched off, and peers have had the time to learn it: the node forwards nothing any more.",
+        action: "Nothing.",
+    }
     NetUnreachable {
         name: "net_unreachable",
         level: Error,

@@ -23,7 +23,7 @@ use lnet_node::PingRequest;
 use lnet_wire::{Features, Nid, Pid, ProcessId};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// `/dev/lnet` among the devices of `l_ioctl`.
 const LNET_DEV_ID: c_int = 0;
@@ -123,6 +123,7 @@ pub unsafe extern "C" fn _lnet_cpt_table() -> *mut cfs_cpt_table {
 enum Command {
     GetNi,
     FailNid,
+    NotifyRouter,
     Distance,
     Ping,
     PingPeer,
@@ -143,6 +144,7 @@ impl Command {
         Ok(match number {
             50 => Self::GetNi,
             51 => Self::FailNid,
+            55 => Self::NotifyRouter,
             58 => Self::Distance,
             61 => Self::Ping,
             62 => Self::PingPeer,
@@ -153,7 +155,7 @@ impl Command {
                 Some(command) => Self::Dlc(command),
                 None => {
                     return Err(match number {
-                        55 | 60 | 63 | 70..=112 => Errno::NotSupported,
+                        60 | 63 | 70..=112 => Errno::NotSupported,
                         _ => Errno::Invalid,
                     });
                 }
@@ -165,6 +167,7 @@ impl Command {
         match self {
             Self::GetNi => get_ni(argument.data()?),
             Self::FailNid => fail_nid(argument.data()?),
+            Self::NotifyRouter => notify_router(argument.data()?),
             Self::Distance => distance(argument.data()?),
             Self::Ping => ping(argument.data()?),
             Self::PingPeer => ping_peer(argument.at_least()?),
@@ -189,6 +192,19 @@ fn get_ni(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
 fn fail_nid(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     backend::core(|core| {
         core.fail_nid(Nid::from_u64(data.ioc_nid), data.ioc_count);
+        Ok(())
+    })
+}
+
+/// A peer NI is alive, if the flag is not 0, or down since the time, which is in seconds since 1970 and must not lie ahead.
+fn notify_router(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+    let nid = Nid::from_u64(data.ioc_nid).ok_or(Errno::Invalid)?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    if data.ioc_u64[0] > now.as_secs() {
+        return Err(Errno::Invalid);
+    }
+    backend::core(|core| {
+        core.notify_peer_ni(nid, data.ioc_flags != 0);
         Ok(())
     })
 }
@@ -305,6 +321,7 @@ mod tests {
     fn commands_are_identified_by_their_whole_number() {
         let cases = [
             (0xc008_6532, Ok(Command::GetNi)),
+            (0xc008_6537, Ok(Command::NotifyRouter)),
             (0xc008_653d, Ok(Command::Ping)),
             (0xc008_6540, Ok(Command::Fault)),
             (0xc008_654d, Ok(Command::Discover)),

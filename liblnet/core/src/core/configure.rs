@@ -9,7 +9,7 @@ use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::event::in_handler;
 use crate::model::{Peer, PeerNi, PeerState};
 use crate::policy::{Applied, Rule, Rules};
-use crate::router::{Forwarded, PoolState, Router};
+use crate::router::{Forwarded, PoolState};
 use crate::select;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
 use crate::topology::{ActiveRoute, Route, RouteState, Routes};
@@ -194,25 +194,6 @@ impl Core {
     /// The router buffers of a CPT: tiny, small, large. `None` for a CPT that does not exist.
     pub fn router_buffers(&self, cpt: usize) -> Option<[PoolState; 3]> {
         self.router_buffers.state(cpt)
-    }
-
-    /// The forwarding configuration.
-    pub fn router(&self) -> Router {
-        self.topology.router()
-    }
-
-    /// Changes the forwarding configuration.
-    pub fn change_router(&self, change: impl FnOnce(Router) -> Router) -> Result<(), Errno> {
-        let config = self.configuring()?;
-        let was_on = self.router().is_on();
-        self.topology.change_router(&config, change);
-        self.configure_buffers();
-        if was_on != self.router().is_on() {
-            // Peers learn that this node forwards, or does not any more.
-            self.rebuild_ping_target(&config);
-            self.discovery.schedule_push(&self.topology, false);
-        }
-        Ok(())
     }
 
     /// Removes what belongs to a net that the node has left.

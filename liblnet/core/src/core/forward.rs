@@ -27,8 +27,7 @@ impl Core {
             let previous = PreviousHop { ni: Arc::clone(ni), from: message.next_hop.nid, name };
             message.previous_hop = Some(Box::new(previous));
         }
-        let is_on = self.topology.router().is_on();
-        if is_on && !self.topology.leads_to(message.header.dest_nid.net()) {
+        if self.topology.router().forwards() && !self.topology.leads_to(message.header.dest_nid.net()) {
             return self.discard(message, "no route to the net of its destination");
         }
         let Some(from) = message.peer_ni.as_ref().map(|peer_ni| peer_ni.nid()) else {
@@ -109,7 +108,7 @@ impl Core {
     pub(super) fn configure_buffers(&self) {
         let router = self.topology.router();
         let waiting = self.router_buffers.configure(router);
-        match router.is_on() {
+        match router.forwards() {
             true => self.resume_waiting(waiting),
             false => self.drop_waiting(waiting, "routing was switched off while it waited for a buffer"),
         }

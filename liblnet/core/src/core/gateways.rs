@@ -6,10 +6,10 @@ use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::health::Cause;
 use crate::model::{ActiveRoute, PeerNi, PeerState, Route};
-use crate::router::{Gateway, GatewayActions, NetRoutes};
+use crate::router::{DueCheck, Gateway, GatewayActions, NetRoutes};
 use crate::stats::Outcome;
 use lnet_log::LogClass;
-use lnet_wire::Nid;
+use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,26 +24,43 @@ impl Core {
         if routes.refreshed(|nid| self.peer_ni(nid)).is_some() {
             let config = self.configuration.lock();
             self.topology.refresh_gateways(&config, |nid| self.peer_ni(nid));
+            drop(config);
+            self.discover_new_gateways();
             return Some(now);
         }
         let id = |route: &Arc<ActiveRoute>| route.gateway.peer_now().discovery.id();
         let gateway = |route: &Arc<ActiveRoute>| {
             let peer = route.gateway.peer_now();
-            Gateway { id: peer.discovery.id(), failed: peer.discovery.has_failed() }
+            let is_local = |net: &NetId| self.topology.with_nets(|nets| nets.net(*net).is_some());
+            let nets = peer.nets.iter().map(|net| net.id).filter(is_local).collect();
+            Gateway { id: peer.discovery.id(), failed: peer.discovery.has_failed(), nets }
         };
         let mut gateways: Vec<Gateway> = routes.active().iter().map(gateway).collect();
         gateways.sort_unstable_by_key(|gateway| gateway.id);
         gateways.dedup_by_key(|gateway| gateway.id);
         let interval = Duration::from_secs(self.settings().alive_router_check_interval.into());
         let (due, next) = self.gateway_checks.due(&gateways, now, interval);
-        for gateway in due {
+        for DueCheck { id: gateway, net } in due {
             if let Some(route) = routes.active().iter().find(|route| id(route) == gateway) {
                 let state = Arc::clone(&route.gateway.peer().discovery);
-                self.discovery.handle_input(&state, Input::Examine { force: true });
+                self.discovery.handle_input(&state, Input::Check { net });
             }
         }
         self.note_routes();
         next
+    }
+
+    /// Discovers the gateways that were removed as peers and are known anew.
+    fn discover_new_gateways(&self) {
+        if self.settings().alive_router_check_interval == 0 {
+            return;
+        }
+        for route in self.topology.routes().active() {
+            let state = Arc::clone(&route.gateway.peer().discovery);
+            if !state.flags().contains(PeerState::DISCOVERED) {
+                self.discovery.handle_input(&state, Input::Examine { force: false });
+            }
+        }
     }
 
     /// Gateways may have turned out to be one peer (RT-4).
@@ -81,6 +98,7 @@ impl Core {
                 let is_up = self.route_is_up(route);
                 up += usize::from(is_up);
                 any_came_up |= self.log_state(route, is_up) && is_up;
+                self.log_missing_net(route);
             }
             any_down |= up < to_net.len();
             nets.extend(to_net.first().map(|(net, _)| NetRoutes { net: *net, routes: to_net.len(), up }));
@@ -138,6 +156,19 @@ impl Core {
         };
         let received = |its: Arc<PeerNi>| (its.nid(), its.counters().read(Outcome::Received).messages());
         all.filter(is_busy).map(received).collect()
+    }
+
+    fn log_missing_net(&self, route: &ActiveRoute) {
+        if route.log_missing_net() {
+            let (net, gateway) = (route.route.net, route.route.gateway);
+            self.env.log(
+                LogClass::RouteHops,
+                format_args!("{net} {gateway}"),
+                format_args!(
+                    "route to {net} via {gateway}: the gateway has no NI on {net}, and no more hops are given"
+                ),
+            );
+        }
     }
 
     fn log_net(&self, NetRoutes { net, routes, up }: NetRoutes) {

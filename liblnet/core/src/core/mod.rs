@@ -19,6 +19,7 @@ mod ping_target;
 mod put_get;
 mod receive;
 mod resend;
+mod router;
 mod send;
 
 use crate::confirm::{Origins, Unconfirmed};
@@ -31,7 +32,7 @@ use crate::memory::EqHandle;
 use crate::model::message::MessagePool;
 use crate::model::{Distance, Nets, Ni, PeerNi, Preferred};
 use crate::objects::Objects;
-use crate::router::{GatewayChecks, GatewayWatch, RouterBuffers};
+use crate::router::{GatewayChecks, GatewayWatch, NetLiveness, RouterBuffers, Stopping};
 use crate::sending::Sending;
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
@@ -58,6 +59,8 @@ pub struct Core {
     pub(crate) router_buffers: RouterBuffers,
     pub(crate) gateway_checks: GatewayChecks,
     pub(crate) gateway_watch: GatewayWatch,
+    pub(crate) net_liveness: NetLiveness,
+    pub(crate) stopping: Stopping,
     pub(crate) unconfirmed: Unconfirmed,
     pub(crate) origins: Origins,
     /// The event queue of recovery pings.
@@ -87,6 +90,8 @@ impl Core {
             health: Health::default(),
             gateway_checks: GatewayChecks::default(),
             gateway_watch: GatewayWatch::default(),
+            net_liveness: NetLiveness::default(),
+            stopping: Stopping::default(),
             unconfirmed: Unconfirmed::default(),
             origins: Origins::default(),
             recovery_eq: OnceLock::new(),

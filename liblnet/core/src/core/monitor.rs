@@ -38,6 +38,8 @@ impl Core {
         self.carry_out(self.health.poll_recovery(&self.env, &self.topology, now));
         let recovery = self.health.next_recovery(&self.topology);
         let watch = self.watch_gateways(now);
+        let own_nets = self.poll_net_liveness(now);
+        let stopping = self.poll_stopping(now);
         let unconfirmed = self.poll_unconfirmed(now);
         let origins = self.poll_origins(now);
         let reachability = self.health.update_reachability(&self.env, &self.topology, now);
@@ -53,6 +55,8 @@ impl Core {
             recovery,
             gateways,
             watch,
+            own_nets,
+            stopping,
             unconfirmed,
             origins,
             reachability,

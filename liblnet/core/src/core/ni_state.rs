@@ -2,12 +2,14 @@
 //! out.
 
 use super::Core;
+use crate::discovery::{Failure, Step};
+use crate::environment::settings::MAX_HEALTH;
 use crate::health::{Cause, NiState};
 use crate::model::message::Message;
 use crate::model::{Ni, PeerNi};
 use crate::select;
 use lnet_log::LogClass;
-use lnet_wire::Nid;
+use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 /// With more peer NIs on its net an interface that has recovered is used without a ping to each.
@@ -88,6 +90,22 @@ impl Core {
         self.move_waiting_for_peers(its);
     }
 
+    /// Stores what an operator says of an interface of a peer: that it is alive, with full health, or down (RT-33). If the peer is
+    /// a gateway, that is what it answers as well, until it is asked the next time. An unknown NID changes nothing.
+    pub fn notify_peer_ni(&self, nid: Nid, alive: bool) {
+        let Some(peer_ni) = self.topology.peer_ni(nid) else { return };
+        self.set_reported_down(&peer_ni, !alive);
+        if alive {
+            self.set_peer_ni_health(Some(nid), MAX_HEALTH);
+        }
+        let peer = peer_ni.peer();
+        if self.topology.is_gateway(&peer) {
+            let failure = Failure { step: Step::Ping, nid, errno: Errno::HostUnreachable };
+            peer.discovery.with(|inner| inner.failure = (!alive).then_some(failure));
+            self.note_routes();
+        }
+    }
+
     /// A driver reports an unresponsive path. Returns whether all messages to the peer could take another path.
     pub(super) fn note_path_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         if self.health.path_is_unresponsive(&self.env, &self.topology, ni, peer_ni) {
@@ -102,13 +120,13 @@ impl Core {
         self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid()))
             || self.topology.has_substitute_gateways(peer_ni)
             // What is forwarded can be returned.
-            || self.topology.router().is_on()
+            || self.topology.router().forwards()
     }
 
     /// Makes the driver return the messages in flight on this path, if they can take another one, or can be returned to the
     /// node that they came from.
     fn abort_tx(&self, ni: &Ni, peer_ni: &PeerNi, cause: Cause) {
-        if (self.may_abandon(ni, peer_ni) || self.topology.router().is_on())
+        if (self.may_abandon(ni, peer_ni) || self.topology.router().forwards())
             && let Some(lnd) = ni.lnd()
         {
             lnd.abort_tx(Some(peer_ni.nid()), cause);

@@ -2,7 +2,7 @@
 
 use super::Step;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
-use lnet_wire::{Errno, Nid};
+use lnet_wire::{Errno, NetId, Nid};
 
 /// An event that concerns the discovery of a peer.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub(crate) enum Input {
     Wanted,
     /// The peer is to be pinged again; with `force` also pushed to again (DI-35).
     Examine { force: bool },
+    /// It is a gateway and is to be checked (RT-30): as [`Input::Examine`] with `force`, on the peer's net `net` if given.
+    Check { net: Option<NetId> },
     /// The REPLY to a ping arrived.
     Reply { received: Box<ReceivedPingInfo>, path: (Nid, Nid) },
     /// The REPLY to a ping could not be decoded.

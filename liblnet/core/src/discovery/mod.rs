@@ -198,7 +198,7 @@ impl Discovery {
     pub(crate) fn handle_input(&self, state: &Arc<DiscoveryState>, input: Input) {
         let local = self.local_state();
         let (queue, urgent) = state.with(|inner| {
-            let wanted = matches!(input, Input::Wanted | Input::Examine { .. });
+            let wanted = matches!(input, Input::Wanted | Input::Examine { .. } | Input::Check { .. });
             let acted = step::step(&mut inner.progress, input, &local);
             let queue = acted == StepAction::Queue && !inner.removed;
             // A peer in the normal queue moves to the urgent one.
@@ -221,6 +221,7 @@ impl Discovery {
         let local = self.local_state();
         let undiscovered = portal != RESERVED_PORTAL
             && !peer.discovery.is_up_to_date(&local)
+            && !peer.discovery.is_only_checked()
             && (local.discovers() || local.first_ping);
         undiscovered && (peer.is_multi_rail() || topology.leads_to(peer_ni.nid().net()))
     }

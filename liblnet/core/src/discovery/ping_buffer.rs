@@ -3,6 +3,7 @@
 use crate::environment::Environment;
 use crate::environment::settings::DiscoveryMode;
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
+use crate::model::Ni;
 use crate::topology::Topology;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use std::sync::Arc;
@@ -28,12 +29,7 @@ impl PingBuffer {
     fn new(env: &Environment, topology: &Topology, sequence: u32) -> Self {
         let entries = topology.with_nets(|nets| {
             let others = nets.nis().filter(|ni| !ni.nid().is_loopback());
-            others
-                .map(|ni| {
-                    let status = if ni.is_fatal() { NiStatus::Down } else { NiStatus::Up };
-                    PingEntry { nid: ni.nid(), status }
-                })
-                .collect()
+            others.map(|ni| PingEntry { nid: ni.nid(), status: status(ni) }).collect()
         });
         let features = (Features::NI_STATUS | Features::MULTI_RAIL)
             .with(Features::RTE_DISABLED, !topology.router().is_on())
@@ -66,6 +62,10 @@ impl PingBuffer {
             eq: None,
         }
     }
+}
+
+fn status(ni: &Ni) -> NiStatus {
+    if ni.is_reported_up() { NiStatus::Up } else { NiStatus::Down }
 }
 
 impl PingTarget {

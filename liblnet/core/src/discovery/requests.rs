@@ -5,6 +5,7 @@ use super::{Discovery, Input, Step};
 use crate::environment::Environment;
 use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, RecvBuffer};
 use crate::model::Peer;
+use crate::select;
 use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
@@ -14,13 +15,16 @@ use std::sync::Arc;
 
 /// Sending requests.
 impl Discovery {
-    /// The path of a ping, which is that of the last push if the ping verifies a push, and the size of its REPLY
-    /// buffer.
+    /// The path of a ping, which is that of the last push if the ping verifies a push, and on the net that is checked if it
+    /// checks one; and the size of its REPLY buffer.
     pub(super) fn ping_path(&self, topology: &Topology, peer: &Peer) -> (Option<(Nid, Nid)>, u32) {
-        let (len, push_path) =
-            peer.discovery.with(|inner| (inner.progress.reply_buffer_len(), inner.progress.push_path.take()));
+        let (len, push_path, net) = peer.discovery.with(|inner| {
+            let progress = &mut inner.progress;
+            (progress.reply_buffer_len(), progress.push_path.take(), progress.check_net.take())
+        });
+        let on_net = || topology.with_nets(|nets| select::best_path_on(nets, peer, net?));
         // The push may have come from a NID that is not known to be the peer's.
-        (path(topology, peer, push_path), len)
+        (path(topology, peer, push_path.or_else(on_net)), len)
     }
 
     /// The path of a push: that of the last REPLY to a ping, reversed, if there was one.

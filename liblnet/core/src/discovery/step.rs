@@ -51,6 +51,7 @@ pub(crate) const TABLE: [Row; 10] = [
             peer.clear(Flag::PING_FAILED.union(Flag::PUSH_FAILED).union(Flag::DISCOVERING));
             peer.clear(Flag::FORCE_PING.union(Flag::FORCE_PUSH));
             peer.set(Flag::REDISCOVER);
+            end_check(peer);
             peer.failed.take().map_or(StepAction::Repeat, |(step, errno)| StepAction::GiveUp(step, errno))
         },
     },
@@ -118,6 +119,7 @@ pub(crate) const TABLE: [Row; 10] = [
         act: |peer| {
             peer.set(Flag::DISCOVERED);
             peer.clear(Flag::DISCOVERING.union(Flag::REDISCOVER));
+            end_check(peer);
             StepAction::Finish
         },
     },
@@ -128,8 +130,14 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
     match input {
         Input::Look => look(peer, local),
         Input::Wanted => queue(peer),
+        Input::Check { .. } if peer.has(Flag::DISCOVERING) => StepAction::Nothing,
+        Input::Check { net } => {
+            peer.check_net = net;
+            peer.set(Flag::FORCE_PING.union(Flag::FORCE_PUSH).union(Flag::RTR_DISCOVERY));
+            queue(peer)
+        }
         Input::Examine { force } => {
-            peer.clear(Flag::NIDS_UPTODATE);
+            peer.clear(Flag::NIDS_UPTODATE.union(Flag::RTR_DISCOVERY));
             peer.set(if force { Flag::FORCE_PING.union(Flag::FORCE_PUSH) } else { Flag::default() });
             queue(peer)
         }
@@ -235,6 +243,15 @@ fn look(peer: &mut Progress, local: &LocalState) -> StepAction {
 fn queue(peer: &mut Progress) -> StepAction {
     peer.set(Flag::DISCOVERING);
     StepAction::Queue
+}
+
+/// The check of a gateway, if this was one, has ended (RT-31).
+fn end_check(peer: &mut Progress) {
+    if peer.has(Flag::RTR_DISCOVERY) {
+        peer.clear(Flag::RTR_DISCOVERY);
+        peer.set(Flag::RTR_DISCOVERED);
+    }
+    peer.check_net = None;
 }
 
 fn push_failed(peer: &mut Progress, errno: Errno, local: &LocalState) -> StepAction {

@@ -1,6 +1,7 @@
 //! The settings of a node (core-behaviour 11), and their valid values.
 
 use lnet_wire::Errno;
+use std::time::Duration;
 
 /// The maximum of health values and of the sensitivity to failures; a healthy interface has this value.
 pub const MAX_HEALTH: u32 = 1000;
@@ -29,6 +30,9 @@ pub struct Settings {
     pub avoid_asym_router_failure: bool,
     /// The seconds between two checks of a gateway; 0: it is not checked (`alive_router_check_interval`).
     pub alive_router_check_interval: u32,
+    /// The seconds after the interval of gateway checks for which a router waits for a message on each of its nets
+    /// (`router_ping_timeout`, RT-32).
+    pub router_ping_timeout: u32,
     /// How often a message is resent.
     pub retry_count: u32,
     /// The seconds for a message and its response; never 0.
@@ -71,6 +75,7 @@ impl Default for Settings {
             drop_asym_route: false,
             avoid_asym_router_failure: true,
             alive_router_check_interval: 60,
+            router_ping_timeout: 50,
             retry_count: 2,
             transaction_timeout: 50,
             health_sensitivity: 100,
@@ -84,6 +89,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The time in which each node has asked its gateways, and has been answered.
+    pub(crate) const fn gateway_check_period(&self) -> Duration {
+        let seconds = self.alive_router_check_interval.saturating_add(self.router_ping_timeout);
+        Duration::from_secs(seconds as u64)
+    }
+
     /// Too low values become the default, as in the kernel.
     pub fn set_max_interfaces(&mut self, value: i64) -> Result<(), Errno> {
         let enough = if value < MIN_INTERFACES { DEFAULT_MAX_INTERFACES.into() } else { value };

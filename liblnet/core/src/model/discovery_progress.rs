@@ -4,7 +4,7 @@ use super::discovery_result::Step;
 use super::peer_state::PeerState;
 use crate::environment::settings::DiscoveryMode;
 use lnet_wire::ping_info::{PingInfo, ping_buffer_len};
-use lnet_wire::{Errno, Nid};
+use lnet_wire::{Errno, NetId, Nid};
 
 /// The state of this node that the discovery of a peer depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub(crate) struct Progress {
     pub(crate) path: Option<(Nid, Nid)>,
     /// The local and the peer NID of a push that is to be verified by a ping.
     pub(crate) push_path: Option<(Nid, Nid)>,
+    /// The net of the peer that the next ping is for: a gateway is checked on each net in turn.
+    pub(crate) check_net: Option<NetId>,
     /// The last failure, if it has not been handled.
     pub(crate) failed: Option<(Step, Errno)>,
     /// The sequence number of a stale reply: if the next reply has the same, the peer has restarted.

@@ -79,6 +79,13 @@ impl DiscoveryState {
         is_up_to_date(self.flags(), self.node_sequence.load(Ordering::Acquire), local)
     }
 
+    /// Whether it is known, and only its check as a gateway is under way (DI-30).
+    pub(crate) fn is_only_checked(&self) -> bool {
+        let flags = self.flags();
+        flags.contains(PeerState::RTR_DISCOVERY.union(PeerState::DISCOVERED).union(PeerState::NIDS_UPTODATE))
+            && !flags.contains(PeerState::MARK_DELETION)
+    }
+
     /// Runs `change` under the lock. `change` must not make upcalls.
     pub(crate) fn with<R>(&self, change: impl FnOnce(&mut Inner) -> R) -> R {
         let inner = &mut *lock(&self.inner);

@@ -67,6 +67,8 @@ pub struct Ni {
     config: NiConfig,
     health: AtomicU32,
     fatal: AtomicBool,
+    /// Whether other nodes reach this one on its net, as far as a router can tell.
+    net_alive: AtomicBool,
     /// One bit of 64 that distinguishes it from the node's other interfaces.
     mark: AtomicU64,
     /// The prefix length of the machine's address; 0: unknown.
@@ -102,6 +104,7 @@ impl Ni {
             config,
             health: AtomicU32::new(MAX_HEALTH),
             fatal: AtomicBool::new(false),
+            net_alive: AtomicBool::new(true),
             mark: AtomicU64::new(0),
             prefix_len: AtomicU32::new(0),
             lnd: OnceLock::new(),
@@ -146,6 +149,15 @@ impl Ni {
     }
 
     /// See [`crate::Core::set_ni_fatal`].
+    /// Whether peers are told that it is up, and it is shown so: down also where nobody reaches a router (RT-32).
+    pub fn is_reported_up(&self) -> bool {
+        !self.is_fatal() && self.net_alive.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_net_alive(&self, alive: bool) {
+        self.net_alive.store(alive, Ordering::Relaxed);
+    }
+
     pub(crate) fn set_fatal(&self, fatal: bool) {
         self.fatal.store(fatal, Ordering::Relaxed);
     }

@@ -35,6 +35,10 @@ impl PeerState {
     pub const FORCE_PING: Self = Self(1 << 13);
     /// It must be pushed to in any case.
     pub const FORCE_PUSH: Self = Self(1 << 14);
+    /// It is a gateway, and whether it still answers and forwards is being checked: messages to it do not wait for that (DI-30).
+    pub const RTR_DISCOVERY: Self = Self(1 << 16);
+    /// It was checked as a gateway, with whatever result.
+    pub const RTR_DISCOVERED: Self = Self(1 << 17);
     /// It is to be removed and discovered again.
     pub const MARK_DELETION: Self = Self(1 << 18);
     /// Its primary NID is locked (OM-24).

@@ -58,9 +58,16 @@ pub struct ActiveRoute {
     latest_use: Arc<LatestUse>,
     /// Whether it was up when that was last logged.
     logged_up: AtomicBool,
+    /// Whether it was logged that the gateway is not on the net of the route.
+    logged_missing: AtomicBool,
 }
 
 impl ActiveRoute {
+    fn new(route: Route, gateway: Arc<PeerNi>, latest_use: Arc<LatestUse>) -> Self {
+        let (logged_up, logged_missing) = (AtomicBool::new(true), AtomicBool::new(false));
+        Self { route, gateway, last_use: LastUse::default(), latest_use, logged_up, logged_missing }
+    }
+
     /// The number of hops in a comparison: routes without one count as having one (RT-2).
     pub fn hops(&self) -> u32 {
         self.route.hops.unwrap_or(1)
@@ -112,6 +119,12 @@ impl ActiveRoute {
     /// Stores that it is logged as up or down; returns what was logged before. A new route counts as up.
     pub(crate) fn log_state(&self, up: bool) -> bool {
         self.logged_up.swap(up, Ordering::Relaxed)
+    }
+
+    /// Whether it is to be logged that the gateway is not on its net, though that is one hop away (RT-23): once as long as it is so.
+    pub(crate) fn log_missing_net(&self) -> bool {
+        let misses = self.misses_its_net();
+        !self.logged_missing.swap(misses, Ordering::Relaxed) && misses
     }
 
     /// Stores that it is used now.
@@ -189,13 +202,8 @@ impl Routes {
             return None;
         }
         let renew = |(active, gateway): (&Arc<ActiveRoute>, Arc<PeerNi>)| {
-            let renewed = ActiveRoute {
-                route: active.route,
-                gateway,
-                last_use: LastUse::default(),
-                latest_use: Arc::clone(&self.latest_use),
-                logged_up: AtomicBool::new(active.logged_up.load(Ordering::Relaxed)),
-            };
+            let renewed = ActiveRoute::new(active.route, gateway, Arc::clone(&self.latest_use));
+            renewed.log_state(active.logged_up.load(Ordering::Relaxed));
             Arc::new(renewed)
         };
         let list = self.list.iter().zip(now).map(renew).collect();
@@ -256,10 +264,7 @@ impl Routes {
         if nets.net(route.gateway.net()).is_none() {
             return Err(Errno::HostUnreachable);
         }
-        let latest_use = Arc::clone(&self.latest_use);
-        let last_use = LastUse::default();
-        let active =
-            ActiveRoute { route, gateway: gateway(), last_use, latest_use, logged_up: AtomicBool::new(true) };
+        let active = ActiveRoute::new(route, gateway(), Arc::clone(&self.latest_use));
         let list = self.list.iter().cloned().chain([Arc::new(active)]).collect();
         Ok(Self::new(list, Arc::clone(&self.latest_use)))
     }

@@ -114,7 +114,7 @@ impl RouterBuffers {
         let mut out = Vec::new();
         for (at, cpt) in self.0.iter().enumerate() {
             let cpt = &mut *lock(cpt);
-            cpt.on = router.is_on();
+            cpt.on = router.forwards();
             match cpt.on {
                 true => cpt.resize(at, counts, &mut out),
                 false => out.extend(cpt.empty()),

@@ -1,4 +1,5 @@
-//! When gateways are asked whether they forward (RT-30): each once in an interval, at once where that may have changed.
+//! When gateways are asked whether they forward (RT-30): each once in an interval on each net that it shares with this node, and at
+//! once where that may have changed.
 
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
@@ -14,12 +15,23 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 const LEAST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A gateway, as its checks depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gateway {
     /// The id of its discovery state.
     pub(crate) id: u64,
     /// Whether it did not answer the last time.
     pub(crate) failed: bool,
+    /// The nets that it shares with this node.
+    pub(crate) nets: Vec<NetId>,
+}
+
+/// A check that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DueCheck {
+    /// The id of the gateway's discovery state.
+    pub(crate) id: u64,
+    /// The net on which it is pinged; `None`: it shares only one.
+    pub(crate) net: Option<NetId>,
 }
 
 /// The checks of gateways.
@@ -37,6 +49,8 @@ pub(crate) struct GatewayChecks {
 struct Check {
     next: Time,
     last: Option<Time>,
+    /// How often it was checked: its nets take turns.
+    count: usize,
 }
 
 /// The routes to one net.
@@ -50,7 +64,12 @@ pub(crate) struct NetRoutes {
 impl GatewayChecks {
     /// The gateways of `all` that are to be checked now, and when the next one is. A new gateway has just been discovered, as
     /// its route was added. Without an interval none is checked.
-    pub(crate) fn due(&self, all: &[Gateway], now: Time, interval: Duration) -> (Vec<u64>, Option<Time>) {
+    pub(crate) fn due(
+        &self,
+        all: &[Gateway],
+        now: Time,
+        interval: Duration,
+    ) -> (Vec<DueCheck>, Option<Time>) {
         let next = &mut *lock(&self.next);
         next.retain(|id, _| all.iter().any(|gateway| gateway.id == *id));
         if interval.is_zero() {
@@ -58,14 +77,17 @@ impl GatewayChecks {
             return (Vec::new(), None);
         }
         let mut due = Vec::new();
-        for Gateway { id, failed } in all {
+        for Gateway { id, failed, nets } in all {
+            let turns = u32::try_from(nets.len()).unwrap_or(u32::MAX).max(1);
+            let interval = (interval / turns).max(LEAST_INTERVAL.min(interval));
             let pause = if *failed { interval.min(AFTER_FAILURE) } else { interval };
-            let check = next.entry(*id).or_insert(Check { next: now + pause, last: None });
+            let check = next.entry(*id).or_insert(Check { next: now + pause, last: None, count: 0 });
             // It may have failed since, or the interval have become shorter.
             check.next = check.next.min(now + pause);
             if check.next <= now {
-                *check = Check { next: now + pause, last: Some(now) };
-                due.push(*id);
+                let turn = check.count.checked_rem(nets.len()).filter(|_| nets.len() > 1);
+                due.push(DueCheck { id: *id, net: turn.and_then(|turn| nets.get(turn).copied()) });
+                *check = Check { next: now + pause, last: Some(now), count: check.count.wrapping_add(1) };
             }
         }
         (due, next.values().map(|check| check.next).min())
@@ -112,8 +134,10 @@ mod tests {
         let checks = GatewayChecks::default();
         let at = |seconds| Time(Duration::from_secs(seconds));
         let due = |ids: &[u64], now, interval| {
-            let gateways: Vec<_> = ids.iter().map(|id| Gateway { id: *id, failed: *id > 10 }).collect();
-            checks.due(&gateways, at(now), Duration::from_secs(interval))
+            let gateway = |id: &u64| Gateway { id: *id, failed: *id > 10, nets: Vec::new() };
+            let gateways: Vec<_> = ids.iter().map(gateway).collect();
+            let (due, next) = checks.due(&gateways, at(now), Duration::from_secs(interval));
+            (due.iter().map(|check| check.id).collect::<Vec<_>>(), next)
         };
         assert_eq!(due(&[], 0, 60), (vec![], None));
         assert_eq!(due(&[1], 0, 60), (vec![], Some(at(60))));
@@ -135,6 +159,25 @@ mod tests {
         // One that has failed.
         assert_eq!(due(&[11], 300, 60), (vec![], Some(at(305))));
         assert_eq!(due(&[11], 305, 2), (vec![11], Some(at(307))));
+    }
+
+    #[test]
+    fn the_nets_of_a_gateway_take_turns_so_that_each_is_checked_once_in_an_interval() {
+        let checks = GatewayChecks::default();
+        let nets: Vec<_> = (1..=3).map(|number| NetId::new(lnet_wire::NetType::TCP, number)).collect();
+        let due = |now, nets: &[NetId]| {
+            let gateway = Gateway { id: 1, failed: false, nets: nets.to_vec() };
+            let (due, next) = checks.due(&[gateway], Time(Duration::from_secs(now)), Duration::from_secs(60));
+            let net = due.first().map(|check| check.net.map(|net| net.number()));
+            (net, next.map(|next| next.0.as_secs()))
+        };
+        assert_eq!(due(0, &nets), (None, Some(20)));
+        let checked = [20, 40, 60, 80].map(|now| due(now, &nets).0);
+        assert_eq!(checked, [Some(Some(1)), Some(Some(2)), Some(Some(3)), Some(Some(1))]);
+        // It has lost two of them.
+        assert_eq!(due(81, &nets[..1]), (None, Some(100)));
+        assert_eq!(due(100, &nets[..1]), (Some(None), Some(160)));
+        assert_eq!(due(160, &[]), (Some(None), Some(220)));
     }
 
     #[test]

@@ -3,11 +3,15 @@
 mod buffers;
 mod gateway_checks;
 mod gateway_watch;
+mod net_liveness;
+mod stopping;
 
 pub(crate) use buffers::{Applicant, Applied, RouterBuffers, Waiting};
 pub use buffers::{Forwarded, PoolState};
-pub(crate) use gateway_checks::{Gateway, GatewayChecks, NetRoutes};
+pub(crate) use gateway_checks::{DueCheck, Gateway, GatewayChecks, NetRoutes};
 pub(crate) use gateway_watch::{GatewayActions, GatewayWatch};
+pub(crate) use net_liveness::NetLiveness;
+pub(crate) use stopping::Stopping;
 
 use std::num::NonZeroUsize;
 
@@ -37,23 +41,40 @@ pub enum Router {
     Disabled,
     /// Enabled, with these numbers of tiny, small and large buffers over all CPTs; 0 is the default number.
     Enabled([u32; 3]),
+    /// Being switched off, with the same buffers: it says that it does not forward, and does as long as peers may not know (RT-43).
+    Stopping([u32; 3]),
 }
 
 impl Router {
-    /// Switches forwarding on (no change if it is on) or off (which drops the numbers of buffers, RT-43).
+    /// Switches forwarding on (no change if it is on) or begins to switch it off (RT-43).
     #[must_use]
     pub const fn switched(self, on: bool) -> Self {
         match (self, on) {
             (Self::Enabled(counts), true) => Self::Enabled(counts),
             (_, true) => Self::Enabled([0; 3]),
+            (Self::Enabled(counts) | Self::Stopping(counts), false) => Self::Stopping(counts),
             (Self::Never, false) => Self::Never,
-            (_, false) => Self::Disabled,
+            (Self::Disabled, false) => Self::Disabled,
         }
     }
 
-    /// Whether the node forwards.
+    /// Ends the switching off, which drops the numbers of buffers.
+    #[must_use]
+    pub const fn stopped(self) -> Self {
+        match self {
+            Self::Stopping(_) => Self::Disabled,
+            other => other,
+        }
+    }
+
+    /// Whether the node says that it forwards.
     pub const fn is_on(self) -> bool {
         matches!(self, Self::Enabled(_))
+    }
+
+    /// Whether the node forwards what arrives.
+    pub const fn forwards(self) -> bool {
+        matches!(self, Self::Enabled(_) | Self::Stopping(_))
     }
 
     /// Changes the numbers of buffers; `None` keeps one. Without effect while forwarding is off.
@@ -72,7 +93,7 @@ impl Router {
         match self {
             Self::Never => None,
             Self::Disabled => Some([0; 3]),
-            Self::Enabled(totals) => {
+            Self::Enabled(totals) | Self::Stopping(totals) => {
                 Some(std::array::from_fn(|i| share(totals[i], BUFFER_SIZES[i].default_count)))
             }
         }
@@ -98,8 +119,16 @@ mod tests {
             fewer.with_buffers([Some(0), None, None]).buffers_per_cpt(cpts(1)),
             Some([2048, 16384, 128])
         );
-        assert_eq!(fewer.switched(false).buffers_per_cpt(cpts(1)), Some([0; 3]));
-        assert_eq!(fewer.switched(false).with_buffers([Some(9); 3]), Router::Disabled);
-        assert_eq!(fewer.switched(false).switched(true), on);
+        let stopping = fewer.switched(false);
+        assert_eq!(stopping.buffers_per_cpt(cpts(1)), fewer.buffers_per_cpt(cpts(1)));
+        assert_eq!(
+            (stopping.is_on(), stopping.forwards(), stopping.switched(false)),
+            (false, true, stopping)
+        );
+        assert_eq!(stopping.with_buffers([Some(9); 3]), stopping);
+        assert_eq!(stopping.switched(true), on);
+        let stopped = stopping.stopped();
+        assert_eq!((stopped.forwards(), stopped.buffers_per_cpt(cpts(1))), (false, Some([0; 3])));
+        assert_eq!((stopped.switched(true), on.stopped()), (on, on));
     }
 }

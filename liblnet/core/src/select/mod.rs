@@ -23,9 +23,9 @@ pub(crate) use other_paths::{for_each_path, has_other_path, is_avoided, is_only_
 pub use path_request::{PathRequest, Paths};
 pub(crate) use routed::{may_be_routed, route_state};
 
-use crate::model::{GatewayTerms, Nets, Ni, PeerNi};
+use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi};
 use direct::{best_local_ni, best_net, best_peer_ni};
-use lnet_wire::{Errno, Nid};
+use lnet_wire::{Errno, NetId, Nid};
 use routed::{better_route, over_gateway};
 use std::sync::Arc;
 
@@ -107,8 +107,22 @@ fn choose_to_named(
 
 /// The best local NI to reach exactly this peer NI.
 pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: bool) -> Option<Nid> {
-    let destination = peer_ni.nid();
-    let path_request = PathRequest {
+    let net = nets.net(peer_ni.nid().net())?;
+    let path_request = of_ping(peer_ni.nid(), any_unresponsive);
+    best_local_ni(net, &[Arc::downgrade(peer_ni)], path_request).map(|ni| ni.nid())
+}
+
+/// The best path to a peer on one of the nets that it has in common with this node: the local NID and the peer's.
+pub(crate) fn best_path_on(nets: &Nets, peer: &Peer, net: NetId) -> Option<(Nid, Nid)> {
+    let (net, peer_net) = (nets.net(net)?, peer.net(net)?);
+    let path_request = of_ping(peer.primary, true);
+    let ni = best_local_ni(net, &peer_net.nis, path_request)?;
+    let peer_ni = best_peer_ni(peer_net, ni, path_request)?;
+    Some((ni.nid(), peer_ni.nid()))
+}
+
+fn of_ping(destination: Nid, any_unresponsive: bool) -> PathRequest<'static> {
+    PathRequest {
         source: None,
         destination,
         compare_queued_bytes: false,
@@ -121,9 +135,7 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: 
         gateway_terms: GatewayTerms::default(),
         direct_only: false,
         came_by: None,
-    };
-    let net = nets.net(destination.net())?;
-    best_local_ni(net, &[Arc::downgrade(peer_ni)], path_request).map(|ni| ni.nid())
+    }
 }
 
 #[cfg(all(test, not(loom)))]

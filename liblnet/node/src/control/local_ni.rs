@@ -68,7 +68,7 @@ pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
     let ni = nets.nis().nth(index as usize).ok_or(Errno::NotFound)?;
     Ok(LocalNi {
         nid: ni.nid(),
-        status: if ni.is_fatal() { NiStatus::Down } else { NiStatus::Up },
+        status: if ni.is_reported_up() { NiStatus::Up } else { NiStatus::Down },
         interface: ni.config().interface.clone(),
         tunables: tunables(ni),
         lnd: LndTunables { conns_per_peer: ni.conns_per_peer() },

@@ -164,6 +164,12 @@ pub(super) const LNET: &[Tunable] = &[
         set: |config, text| put(&mut config.settings.alive_router_check_interval, text, Some),
     },
     Tunable {
+        variable: "LNET_ROUTER_PING_TIMEOUT",
+        help: "seconds, after the check interval, for which a router waits for a message on each of its nets before it \
+               reports its interfaces there as down (50)",
+        set: |config, text| put(&mut config.settings.router_ping_timeout, text, Some),
+    },
+    Tunable {
         variable: "LNET_AVOID_ASYM_ROUTER_FAILURE",
         help: "1: a gateway on the net of a route is used only while it has a working interface there (default); 0: in \
                any case",

@@ -1,6 +1,8 @@
 //! One or two routers, and what befalls them.
 
 use super::*;
+use lnet_core::policy::{Action, Rule};
+use lnet_core::stats::Outcome;
 
 #[test]
 fn operations_pass_a_router_both_ways() {
@@ -38,7 +40,7 @@ fn operations_pass_two_routers_one_behind_the_other() {
 /// What befalls a router, and how it ends.
 type Fault = (&'static str, fn(&mut World), fn(&mut World));
 
-const FAULTS: [Fault; 6] = [
+const FAULTS: [Fault; 7] = [
     ("a router dies", |world| world.crash(ROUTERS[0]), |world| world.start(ROUTERS[0])),
     ("a router stands still", |world| world.freeze(ROUTERS[0]), |world| world.thaw(ROUTERS[0])),
     (
@@ -60,6 +62,15 @@ const FAULTS: [Fault; 6] = [
         |world| {
             world.heal_interface(router(1, 0));
             world.set_link_state(ROUTERS[0], router(1, 0), true);
+        },
+    ),
+    (
+        "a router drops what it should forward",
+        |world| {
+            world.with_core(ROUTERS[0], |core| core.change_router(|router| router.switched(false).stopped()));
+        },
+        |world| {
+            world.with_core(ROUTERS[0], |core| core.change_router(|router| router.switched(true)));
         },
     ),
     (
@@ -178,5 +189,31 @@ fn routes_come_and_go_under_traffic() {
     }
     pass(&mut world, 30.0);
     all_succeeded(&mut world, &ops);
+    finish(world);
+}
+
+/// RT-30: fails if a gateway is only asked on the net that messages take, which a rule prefers.
+#[test]
+fn a_gateway_is_checked_on_each_net_that_it_shares_with_the_client() {
+    let config = WorldConfig { network: network(), trace: 10_000, check_every: 20, ..WorldConfig::default() };
+    let mut world = World::new("a gateway on two nets", config);
+    let gateway = [router(0, 0), router(1, 0), router(2, 0)];
+    world.add_node(spec(&gateway).router());
+    let on_both = spec(&[client(), nid(2, 1)]).with_routes(net(1), &gateway[..1]);
+    let client = world.add_node(on_both);
+    pass(&mut world, 5.0);
+    let (src, action) = (Some("tcp".parse().unwrap()), Action::Priority(0));
+    let prefer = Rule { src, dst: None, rte: None, action };
+    world.with_core(client, |core| core.add_rule(prefer, None).unwrap());
+    let received = |world: &World| {
+        let core = world.core(client).unwrap();
+        let peer_ni = core.peer_nis().into_iter().find(|its| its.nid() == gateway[2]).unwrap();
+        peer_ni.counters().read(Outcome::Received).messages()
+    };
+    let before = received(&world);
+    pass(&mut world, 50.0);
+    let count = received(&world) - before;
+    // The REPLY to a ping, and the ACK to a push.
+    assert!((18..=22).contains(&count), "{count} messages in ten intervals");
     finish(world);
 }
