@@ -48,12 +48,22 @@ struct Process {
 impl Process {
     /// `discovery`: whether its node asks others for their NIDs and tells its own.
     fn start(machines: &Machines, machine: usize, role: &str, discovery: bool) -> Self {
+        let discovery = if discovery { "1" } else { "0" };
+        Self::start_with(
+            machines,
+            machine,
+            role,
+            &[("LNET_NETWORKS", "tcp(eth0,eth1)"), ("LNET_DISCOVERY", discovery)],
+        )
+    }
+
+    fn start_with(machines: &Machines, machine: usize, role: &str, variables: &[(&str, &str)]) -> Self {
         let runtime_dir = tempfile::tempdir().unwrap();
         let mut child = machines.on(machine, || {
             Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "a_process_of_the_testbed", "--nocapture", "--test-threads=1"])
-                .envs([(ROLE, role), ("LNET_NETWORKS", "tcp(eth0,eth1)"), ("RUST_BACKTRACE", "1")])
-                .env("LNET_DISCOVERY", if discovery { "1" } else { "0" })
+                .envs([(ROLE, role), ("RUST_BACKTRACE", "1")])
+                .envs(variables.iter().copied())
                 .env("LNET_RUNTIME_DIR", runtime_dir.path())
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
@@ -205,6 +215,40 @@ fn the_failure_of_a_rail_fails_no_rpc() {
         assert_eq!((counts.failed, counts.lost), (0, 0), "{name}: {counts:?}");
         assert!(counts.succeeded >= 500, "{name}: {counts:?}");
     }
+}
+
+/// ptlrpc 10, test 1: requests, replies and bulk data of both directions pass routers, and one that dies costs none of them.
+#[test]
+fn the_death_of_a_router_fails_no_rpc() {
+    const ROUTERS: [usize; 2] = [2, 3];
+    let Some(machines) = Machines::or_skip(4, RAILS, WIRING, |_| None) else { return };
+    let routes = |net: &str, gateway_net: &str, card| -> String {
+        let over = |router| format!("{net} {}@{gateway_net}", WIRING.address(router, card));
+        ROUTERS.map(over).join("; ")
+    };
+    let router = |machine| {
+        let variables = [("LNET_NETWORKS", "tcp(eth0),tcp1(eth1)"), ("LNET_FORWARDING", "enabled")];
+        Process::start_with(&machines, machine, "router", &variables)
+    };
+    let mut routers = ROUTERS.map(router);
+    let near = routes("tcp1", "tcp", 0);
+    let far = routes("tcp", "tcp1", 1);
+    let server_variables = [("LNET_NETWORKS", "tcp1(eth1)"), ("LNET_ROUTES", &*far)];
+    let server = Process::start_with(&machines, SERVER, "server", &server_variables);
+    let role = format!("client {}@tcp1", WIRING.address(SERVER, 1));
+    let client_variables = [("LNET_NETWORKS", "tcp(eth0)"), ("LNET_ROUTES", &*near)];
+    let client = Process::start_with(&machines, CLIENT, &role, &client_variables);
+    std::thread::sleep(DETECTION_TIME / 2);
+    for (at, machine) in ROUTERS.into_iter().enumerate() {
+        routers[at].child.kill().unwrap();
+        routers[at].child.wait().unwrap();
+        std::thread::sleep(DETECTION_TIME);
+        routers[at] = router(machine);
+        std::thread::sleep(DETECTION_TIME);
+    }
+    let counts = Testbed { server, client, machines }.end();
+    assert_eq!((counts.failed, counts.lost, counts.connections), (0, 0, 1), "{counts:?}");
+    assert!(counts.succeeded >= 500, "{counts:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use lnet_dlc::request::{AddLocalNi, DelLocalNi, DelPeerNi, LndTunables, NiTunabl
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{NetId, Nid, Pid};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -322,20 +322,19 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
     }
 }
 
-/// PUTs by interface, where there were some since the last time.
+/// PUTs by card, where there were some since the last time.
 fn count(node: &Node, role: &Role, counts: &mut HashMap<usize, (u64, u64)>, reports: &mut Vec<Report>) {
     let nets = node.core().nets();
-    let nis = nets.nis().filter(|ni| !ni.nid().is_loopback());
-    for ni in nis {
-        let name = ni.config().interface.clone().unwrap_or_default();
-        let Some(card) =
-            role.interfaces.iter().map(|(_, card)| *card).find(|card| name == format!("eth{card}"))
-        else {
-            continue;
-        };
-        let (sent, received) =
-            (ni.counters().read(Outcome::Sent).put, ni.counters().read(Outcome::Received).put);
-        if counts.insert(card, (sent, received)) != Some((sent, received)) {
+    let cards: BTreeSet<usize> = role.interfaces.iter().map(|(_, card)| *card).collect();
+    for card in cards {
+        let name = format!("eth{card}");
+        let its = nets.nis().filter(|ni| ni.config().interface.as_ref() == Some(&name));
+        let now = its.fold((0, 0), |(sent, received), ni| {
+            let puts = |outcome| ni.counters().read(outcome).put;
+            (sent + puts(Outcome::Sent), received + puts(Outcome::Received))
+        });
+        if now != (0, 0) && counts.insert(card, now) != Some(now) {
+            let (sent, received) = now;
             reports.push(Report::now(What::Counted { card, sent, received }));
         }
     }

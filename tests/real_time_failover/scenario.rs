@@ -3,7 +3,7 @@
 use super::ledger::Totals;
 use super::load::Weight;
 use super::report::now;
-use super::site::{FAR, NEAR, RAIL, RAILS, ROUTERS, Site};
+use super::site::{FAR, NEAR, RAIL, RAILS, ROUTERS, SECOND_ROUTERS, Site};
 use super::testbed::{Conditions, Testbed};
 use rustix::process::Signal;
 use std::time::Duration;
@@ -88,6 +88,10 @@ const LONG_MESSAGES: Conditions = Conditions {
 
 /// Both ends are on nets of their own, and two routers between them.
 const ROUTED: Conditions = Conditions { site: Site::Routers, ..USUAL };
+
+/// The same with two routers in a row, and with one that has both rails.
+const TWO_HOPS: Conditions = Conditions { site: Site::TwoHops, ..USUAL };
+const RAILED_ROUTER: Conditions = Conditions { site: Site::RailedRouter, ..USUAL };
 
 /// The same with the timeout to wait for what ends only when no answer has come.
 const KERNEL_PEER_FOR_LONG: Conditions =
@@ -201,6 +205,55 @@ pub fn all() -> Vec<Scenario> {
             |testbed| testbed.forward(ROUTERS[0], false),
             |testbed| testbed.forward(ROUTERS[0], true),
         ),
+        router(
+            "first of two hops: router killed",
+            "two-hops-first",
+            "0.2 s",
+            1,
+            |testbed| testbed.kill(ROUTERS[0]),
+            |testbed| {
+                testbed.start(ROUTERS[0]);
+            },
+        )
+        .with(TWO_HOPS),
+        router(
+            "second of two hops: router killed",
+            "two-hops-second",
+            "0.2 s",
+            1,
+            |testbed| testbed.kill(SECOND_ROUTERS[0]),
+            |testbed| {
+                testbed.start(SECOND_ROUTERS[0]);
+            },
+        )
+        .with(TWO_HOPS),
+        router(
+            "second of two hops: stopped 5 s",
+            "two-hops-stopped",
+            "2 s",
+            5,
+            |testbed| testbed.signal(SECOND_ROUTERS[0], Signal::STOP),
+            |testbed| testbed.signal(SECOND_ROUTERS[0], Signal::CONT),
+        )
+        .with(TWO_HOPS),
+        router(
+            "one of a router's rails down",
+            "router-rail-down",
+            "0.2 s",
+            8,
+            |testbed| testbed.set_link(ROUTERS[0], RAIL, false),
+            |testbed| testbed.set_link(ROUTERS[0], RAIL, true),
+        )
+        .with(RAILED_ROUTER),
+        router(
+            "blackhole on a router's rail",
+            "router-rail-blackhole",
+            "2 s",
+            8,
+            |testbed| testbed.set_forwarding(ROUTERS[0], RAIL, false),
+            |testbed| testbed.set_forwarding(ROUTERS[0], RAIL, true),
+        )
+        .with(RAILED_ROUTER),
         rail(
             "link down on one side",
             "link-down",

@@ -9,6 +9,8 @@ pub const NEAR: usize = 0;
 pub const FAR: usize = 1;
 /// The machines between the two where they are on different nets.
 pub const ROUTERS: [usize; 2] = [2, 3];
+/// Where there are two routers in a row: those of the second hop, on the side of [`FAR`].
+pub const SECOND_ROUTERS: [usize; 2] = [4, 5];
 /// Rails, and cards of each machine.
 pub const RAILS: usize = 2;
 /// The rail that breaks.
@@ -23,6 +25,10 @@ pub enum Site {
     Rails,
     /// The near one on `tcp`, by its first card, the far one on `tcp1`, by its second, and two routers between them.
     Routers,
+    /// The near one on `tcp`, the far one on `tcp1`, by their first cards; two routers to `tcp2` and two from there.
+    TwoHops,
+    /// The near one on `tcp`, the far one on `tcp1`, and one router between them, each with all rails.
+    RailedRouter,
 }
 
 /// An interface: its net, and the number of its card.
@@ -31,36 +37,59 @@ pub type Interface = (&'static str, usize);
 impl Site {
     /// How many.
     pub const fn machines(self) -> usize {
+        2 + self.routers().len()
+    }
+
+    /// The machines that forward.
+    pub const fn routers(self) -> &'static [usize] {
         match self {
-            Self::Rails => 2,
-            Self::Routers => 4,
+            Self::Rails => &[],
+            Self::Routers => &ROUTERS,
+            Self::TwoHops => &[2, 3, 4, 5],
+            Self::RailedRouter => &[2],
         }
     }
 
     /// The interfaces of a machine's node.
     pub fn interfaces(self, machine: usize) -> Vec<Interface> {
+        let rails = |net: &'static str| (0..RAILS).map(move |card| (net, card));
         match (self, machine) {
-            (Self::Rails, _) => (0..RAILS).map(|card| ("tcp", card)).collect(),
-            (Self::Routers, NEAR) => vec![("tcp", 0)],
+            (Self::Rails, _) | (Self::RailedRouter, NEAR) => rails("tcp").collect(),
+            (Self::RailedRouter, FAR) => rails("tcp1").collect(),
+            (Self::RailedRouter, _) => rails("tcp").chain(rails("tcp1")).collect(),
+            (_, NEAR) => vec![("tcp", 0)],
             (Self::Routers, FAR) => vec![("tcp1", 1)],
             (Self::Routers, _) => vec![("tcp", 0), ("tcp1", 1)],
+            (Self::TwoHops, FAR) => vec![("tcp1", 0)],
+            (Self::TwoHops, router) if SECOND_ROUTERS.contains(&router) => vec![("tcp2", 1), ("tcp1", 0)],
+            (Self::TwoHops, _) => vec![("tcp", 0), ("tcp2", 1)],
         }
     }
 
     /// Its routes: to which net, and over which NID.
     pub fn routes(self, machine: usize) -> Vec<(&'static str, Nid)> {
-        let over =
-            |net, gateway_net, card| ROUTERS.map(|router| (net, nid(gateway_net, router, card))).to_vec();
+        let over = |net, routers: &[usize], gateway_net, card| -> Vec<_> {
+            routers.iter().map(|router| (net, nid(gateway_net, *router, card))).collect()
+        };
+        let routers = match self {
+            Self::RailedRouter => self.routers(),
+            _ => &ROUTERS,
+        };
         match (self, machine) {
-            (Self::Routers, NEAR) => over("tcp1", "tcp", 0),
-            (Self::Routers, FAR) => over("tcp", "tcp1", 1),
+            (Self::Rails, _) => Vec::new(),
+            (_, NEAR) => over("tcp1", routers, "tcp", 0),
+            (Self::Routers, FAR) => over("tcp", routers, "tcp1", 1),
+            (Self::RailedRouter, FAR) => over("tcp", routers, "tcp1", 0),
+            (Self::TwoHops, FAR) => over("tcp", &SECOND_ROUTERS, "tcp1", 0),
+            (Self::TwoHops, router) if ROUTERS.contains(&router) => over("tcp1", &SECOND_ROUTERS, "tcp2", 1),
+            (Self::TwoHops, _) => over("tcp", &ROUTERS, "tcp2", 1),
             _ => Vec::new(),
         }
     }
 
     /// Whether it is a router.
     pub fn forwards(self, machine: usize) -> bool {
-        self == Self::Routers && ROUTERS.contains(&machine)
+        self.routers().contains(&machine)
     }
 
     /// What a machine's node is called.
@@ -70,7 +99,10 @@ impl Site {
 
     /// The interfaces over which there is traffic as long as nothing is broken: machine and card.
     pub fn used(self) -> Vec<(usize, usize)> {
-        let machines: &[usize] = if self == Self::Rails { &[NEAR, FAR] } else { &ROUTERS };
+        let machines = match self {
+            Self::Rails => &[NEAR, FAR],
+            _ => self.routers(),
+        };
         machines.iter().flat_map(|machine| (0..RAILS).map(|card| (*machine, card))).collect()
     }
 
@@ -78,7 +110,7 @@ impl Site {
     pub fn broken(self) -> Vec<(usize, usize)> {
         match self {
             Self::Rails => vec![(NEAR, RAIL), (FAR, RAIL)],
-            Self::Routers => self.used(),
+            _ => self.used(),
         }
     }
 }

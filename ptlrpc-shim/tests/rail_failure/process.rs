@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The role of a process: `server`, or `client` and the server's NIDs.
+/// The role of a process: `server`, `router`, or `client` and the server's NIDs.
 pub(crate) const ROLE: &str = "RPC_ROLE";
 /// The prefix of each line that is an answer to the test.
 pub(crate) const MARK: &str = "@ ";
@@ -37,8 +37,15 @@ pub(crate) fn run(role: &str) {
     let node = Node::start().unwrap();
     match role.split_once(' ') {
         Some((_, server)) => client(node, server),
+        None if role == "router" => forward(),
         None => serve(&node),
     }
+}
+
+/// Its node forwards until the test closes the pipe.
+fn forward() {
+    answer("ready");
+    std::io::stdin().lock().lines().map_while(Result::ok).for_each(drop);
 }
 
 fn answer(what: &str) {
