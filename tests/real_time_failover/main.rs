@@ -46,6 +46,11 @@ fn no_operation_fails_while_one_router_works() {
 }
 
 #[test]
+fn no_operation_fails_while_one_way_through_two_hops_or_one_rail_of_a_router_works() {
+    run(&["two-hops-second", "router-rail-blackhole"]);
+}
+
+#[test]
 fn no_operation_with_a_kernel_peer_fails_in_an_outage_that_tcp_survives() {
     run(&["kernel-1.5s"]);
 }

@@ -239,7 +239,7 @@ pub fn all() -> Vec<Scenario> {
         router(
             "one of a router's rails down",
             "router-rail-down",
-            "0.2 s",
+            "1 s",
             8,
             |testbed| testbed.set_link(ROUTERS[0], RAIL, false),
             |testbed| testbed.set_link(ROUTERS[0], RAIL, true),

@@ -123,6 +123,29 @@ fn a_peer_whose_messages_stay_occupies_its_share_and_no_more() {
     assert_eq!(rig.driver.resumed().len(), 1);
 }
 
+/// PS-6.
+#[test]
+fn a_message_to_a_nid_that_is_down_goes_to_another_of_that_node_if_both_ends_are_multi_rail() {
+    for (sender, receiver, down, expected) in
+        [(true, true, true, 6), (true, true, false, 5), (false, true, true, 5), (true, false, true, 5)]
+    {
+        let rig = router([8; 3], 8);
+        rig.core.make_peer(tcp(2), sender, false).unwrap();
+        rig.core.make_peer(far(5), receiver, false).unwrap();
+        if receiver {
+            rig.core.add_peer_nid(far(5), far(6), true).unwrap();
+            // On the net that the message comes by.
+            rig.core.add_peer_nid(far(5), tcp(7), true).unwrap();
+        }
+        rig.core.notify_peer_ni(far(5), !down);
+        let header = put(2, 5, 100);
+        passes(&rig, &header);
+        let expected = far(expected);
+        assert_eq!(sent(&rig), [(expected, Header { dest_nid: expected, ..header })]);
+        rig.driver.finish();
+    }
+}
+
 #[test]
 fn what_cannot_be_forwarded_is_dropped() {
     let rig = router([8; 3], 8);

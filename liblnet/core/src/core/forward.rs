@@ -3,10 +3,10 @@
 use super::Core;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
-use crate::model::{CarriedOrigin, Ni, PreviousHop, Provenance, RouterBuffer};
+use crate::model::{CarriedOrigin, Ni, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{Applicant, Applied, Waiting};
 use crate::select::ChosenPath;
-use lnet_wire::Errno;
+use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 impl Core {
@@ -67,7 +67,7 @@ impl Core {
         }
     }
 
-    /// The path of a forwarded message: to exactly its destination, or to a gateway.
+    /// The path of a forwarded message: to exactly its destination, if that works, or to a gateway.
     pub(super) fn path_onwards(&self, message: &Message) -> Result<ChosenPath, Errno> {
         let nid = message.header.dest_nid;
         // Nobody can fill the table by sending to NIDs that do not exist.
@@ -77,11 +77,26 @@ impl Core {
         }
         let destination = self.peer_ni(nid);
         let chosen = self.choose_again_from(None, message, &destination)?;
+        if !chosen.is_dead() {
+            return Ok(chosen);
+        }
+        if let Some(other) = self.path_to_other_nid(message, &destination) {
+            return Ok(other);
+        }
         // The node before this one may know a gateway with a better path.
-        match message.previous_hop.is_some() && chosen.is_dead() {
+        match message.previous_hop.is_some() {
             true => Err(Errno::HostUnreachable),
             false => Ok(chosen),
         }
+    }
+
+    /// The path to another NID of the node that a message is for, if that and its sender are multi-rail (PS-6).
+    fn path_to_other_nid(&self, message: &Message, destination: &PeerNi) -> Option<ChosenPath> {
+        let is_multi_rail = |nid: Nid| self.topology.peer(nid).is_some_and(|peer| peer.is_multi_rail());
+        if !destination.peer_now().is_multi_rail() || !is_multi_rail(message.header.src_nid) {
+            return None;
+        }
+        self.choose_other_nid(message, destination)
     }
 
     /// A message that held this buffer has ended.

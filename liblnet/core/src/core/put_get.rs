@@ -257,20 +257,35 @@ impl Core {
         message: &Message,
         peer_ni: &Arc<PeerNi>,
     ) -> Result<ChosenPath, Errno> {
-        let reserved = message.leaves_by_any();
         let numa = self.numa(message.md.as_deref());
-        let path_request = self.path_request(source, peer_ni.nid(), numa.as_ref());
+        let path_request = self.path_request_again(source, message, peer_ni.nid(), numa.as_ref());
+        self.topology.with_paths(|paths| select::choose(paths, Some(peer_ni), path_request))
+    }
+
+    /// [`select::choose_other_nid`].
+    pub(super) fn choose_other_nid(&self, message: &Message, destination: &PeerNi) -> Option<ChosenPath> {
+        let numa = self.numa(message.md.as_deref());
+        let path_request = self.path_request_again(None, message, destination.nid(), numa.as_ref());
+        self.topology.with_nets(|nets| select::choose_other_nid(nets, destination, path_request))
+    }
+
+    fn path_request_again<'a>(
+        &self,
+        source: Option<Nid>,
+        message: &'a Message,
+        destination: Nid,
+        numa: Option<&'a Numa<'a>>,
+    ) -> PathRequest<'a> {
         let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);
-        let path_request = PathRequest {
-            reserved,
+        PathRequest {
+            reserved: message.leaves_by_any(),
             failed,
             tries_unresponsive: message.tries_unresponsive,
             forwarded: message.is_forwarded(),
             direct_only: message.may_be_with_peer(),
             came_by: message.came_by(),
-            ..path_request
-        };
-        self.topology.with_paths(|paths| select::choose(paths, Some(peer_ni), path_request))
+            ..self.path_request(source, destination, numa)
+        }
     }
 
     fn path_request<'a>(

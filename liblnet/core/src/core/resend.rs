@@ -146,8 +146,8 @@ impl Core {
     pub(crate) fn readdress(&self, message: &mut Message, chosen: ChosenPath) {
         chosen.commit();
         let destination = chosen.destination();
+        message.header.dest_nid = destination;
         if !message.is_forwarded() {
-            message.header.dest_nid = destination;
             message.header.src_nid = chosen.ni.nid();
         }
         message.next_hop = next_hop(&chosen, message.header.dest_pid);

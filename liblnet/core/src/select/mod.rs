@@ -24,7 +24,7 @@ pub use path_request::{PathRequest, Paths};
 pub(crate) use routed::{may_be_routed, route_state};
 
 use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi};
-use direct::{best_local_ni, best_net, best_peer_ni};
+use direct::{best_local_ni, best_net, best_peer_ni, shared_nets};
 use lnet_wire::{Errno, NetId, Nid};
 use routed::{better_route, over_gateway};
 use std::sync::Arc;
@@ -103,6 +103,23 @@ fn choose_to_named(
     let its = [Arc::downgrade(named)];
     let ni = best_local_ni(net, &its, path_request).ok_or(Errno::HostUnreachable)?;
     Ok(ChosenPath::direct(nets, peer, ni, named, !reserved))
+}
+
+/// The path of a forwarded message to another NID of the node that it is for, where nothing gets through to the one that its sender
+/// chose (PS-6); not on the net that it came by. `None`: nothing gets through to the others either, as far as is known.
+pub(crate) fn choose_other_nid(
+    nets: &Nets,
+    named: &PeerNi,
+    path_request: PathRequest<'_>,
+) -> Option<ChosenPath> {
+    let peer = &**named.peer_now();
+    let others =
+        shared_nets(nets, peer, path_request).filter(|(_, (net, _))| path_request.came_by != Some(net.id()));
+    let (_, (net, peer_net)) = best(others)?;
+    let ni = best_local_ni(net, &peer_net.nis, path_request)?;
+    let peer_ni = best_peer_ni(peer_net, ni, path_request)?;
+    let chosen = ChosenPath::direct(nets, peer, ni, &peer_ni, false);
+    (!chosen.is_dead()).then_some(chosen)
 }
 
 /// The best local NI to reach exactly this peer NI.
