@@ -7,8 +7,9 @@ mod support;
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::router::{Forwarded, Router};
 use lnet_core::topology::Route;
-use lnet_core::{Cause, Errno, Message};
+use lnet_core::{Cause, Confirmation, Errno, Message, MessageOrigin, Provenance};
 use lnet_wire::{Body, Header, Nid, WireHandle};
+use std::num::NonZeroU64;
 use std::time::Duration;
 use support::{BITS, FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
 
@@ -289,4 +290,38 @@ fn what_could_not_be_sent_to_one_gateway_is_forwarded_to_another() {
     assert_eq!(sent(&rig), [(far(9), header)]);
     rig.driver.finish();
     assert_eq!((credits(&rig), rig.messages()), ([8; 3], 0));
+}
+
+/// Fails if routers that wait for each other's buffers do so for ever.
+#[test]
+fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
+    let rig = router([1; 3], 8);
+    let behind = on_net(2, 5);
+    let route = Route { net: behind.net(), gateway: far(9), hops: None, priority: 0, health_sensitivity: 1 };
+    rig.core.add_route(route).unwrap();
+    rig.driver.finish();
+    let onwards = Header { dest_nid: behind, ..put(2, 5, 10) };
+    let name = MessageOrigin { node: NonZeroU64::MIN, id: NonZeroU64::MIN };
+    let hop = Some(name);
+    passes(&rig, &onwards);
+    let pass_time = || {
+        rig.clock.advance(Duration::from_secs(3));
+        rig.core.run_monitor();
+        rig.driver.resumed().len()
+    };
+    let arrives =
+        |header: &Header, hop| rig.arrives_as(header.src_nid, header, &Provenance { hop, carried: None });
+    assert!(matches!(arrives(&onwards, hop), RxAction::Defer));
+    assert!(matches!(arrives(&onwards, None), RxAction::Defer), "of one that is not told");
+    assert!(matches!(arrives(&put(2, 5, 10), hop), RxAction::Defer), "to its destination");
+    let resumed = [pass_time(), pass_time(), pass_time(), pass_time()];
+    assert_eq!(resumed.iter().sum::<usize>(), 1, "{resumed:?}");
+    assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), name, Confirmation::NotDelivered)]);
+    while rig.driver.finish() > 0 {
+        for action in rig.driver.resumed() {
+            if let RxAction::Deliver(message) = action {
+                rig.core.received(message, Ok(()));
+            }
+        }
+    }
 }

@@ -1,13 +1,19 @@
 //! Forwarding: messages for other nodes (core-behaviour 7.2).
 
 use super::Core;
+use crate::environment::time::Time;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
-use crate::model::{CarriedOrigin, Ni, PeerNi, PreviousHop, Provenance, RouterBuffer};
+use crate::model::{CarriedOrigin, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{Applicant, Applied, Waiting};
 use crate::select::ChosenPath;
-use lnet_wire::{Errno, Nid};
+use crate::sync::lock;
+use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// What waits for so long for a buffer to another router is returned: after this time, or at last after twice that.
+const MOST_WAIT: Duration = Duration::from_secs(3);
 
 impl Core {
     /// Receives a message for another node, as soon as there is a buffer for it (RT-10).
@@ -39,7 +45,8 @@ impl Core {
         } else {
             tunables.peer_credits
         };
-        let applicant = Applicant { message, cpt: ni.cpt_of(from) as usize, from, share };
+        let onward = self.onward(message.header.dest_nid.net());
+        let applicant = Applicant { message, cpt: ni.cpt_of(from) as usize, from, share, onward };
         match self.router_buffers.apply(applicant, hold) {
             Applied::Granted(message) => RxAction::Deliver(message),
             Applied::Waits => RxAction::Defer,
@@ -47,6 +54,30 @@ impl Core {
                 self.discard(message, "destination is another node, and this one is no router")
             }
         }
+    }
+
+    fn onward(&self, net: NetId) -> Onward {
+        match self.topology.with_nets(|nets| nets.net(net).is_some()) {
+            true => Onward::ToDestination,
+            false => Onward::ToRouter,
+        }
+    }
+
+    /// Returns messages that have waited long for a buffer to another router; returns when to call this again.
+    pub(super) fn poll_waiting(&self, now: Time) -> Option<Time> {
+        if !self.topology.router().forwards() || !self.topology.has_routes() {
+            return None;
+        }
+        let due = lock(&self.next_overdue).filter(|next| now < *next);
+        if due.is_some() {
+            return due;
+        }
+        let next = Some(now + MOST_WAIT);
+        *lock(&self.next_overdue) = next;
+        let (overdue, served) = self.router_buffers.take_overdue();
+        self.resume_waiting(served);
+        self.drop_waiting(overdue, "no buffer was free for long; routers may wait for each other's");
+        next
     }
 
     /// Sends a message on that has been received into its buffer, with the header as it came.
@@ -106,14 +137,14 @@ impl Core {
 
     /// The drivers receive messages that have got their buffers.
     pub(super) fn resume_waiting(&self, waiting: impl IntoIterator<Item = Waiting>) {
-        for Waiting { message, hold } in waiting {
+        for Waiting { message, hold, .. } in waiting {
             hold.resume(RxAction::Deliver(message));
         }
     }
 
     /// Messages that waited for a buffer are dropped.
     pub(super) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &str) {
-        for Waiting { message, hold } in waiting {
+        for Waiting { message, hold, .. } in waiting {
             self.count_drop(message, why);
             hold.resume(RxAction::Discard);
         }

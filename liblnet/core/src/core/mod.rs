@@ -25,6 +25,7 @@ mod send;
 use crate::confirm::{Origins, Unconfirmed};
 use crate::cpt::CptTable;
 use crate::discovery::{Discovery, PingTarget};
+use crate::environment::time::Time;
 use crate::environment::{ConfigLock, CoreConfig, Environment};
 use crate::fault::{FailRules, FaultRules};
 use crate::health::{Health, pause};
@@ -61,6 +62,8 @@ pub struct Core {
     pub(crate) gateway_watch: GatewayWatch,
     pub(crate) net_liveness: NetLiveness,
     pub(crate) stopping: Stopping,
+    /// When messages that wait for router buffers are looked at.
+    pub(crate) next_overdue: Mutex<Option<Time>>,
     pub(crate) unconfirmed: Unconfirmed,
     pub(crate) origins: Origins,
     /// The event queue of recovery pings.
@@ -92,6 +95,7 @@ impl Core {
             gateway_watch: GatewayWatch::default(),
             net_liveness: NetLiveness::default(),
             stopping: Stopping::default(),
+            next_overdue: Mutex::default(),
             unconfirmed: Unconfirmed::default(),
             origins: Origins::default(),
             recovery_eq: OnceLock::new(),

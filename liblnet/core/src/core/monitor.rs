@@ -40,6 +40,7 @@ impl Core {
         let watch = self.watch_gateways(now);
         let own_nets = self.poll_net_liveness(now);
         let stopping = self.poll_stopping(now);
+        let waiting = self.poll_waiting(now);
         let unconfirmed = self.poll_unconfirmed(now);
         let origins = self.poll_origins(now);
         let reachability = self.health.update_reachability(&self.env, &self.topology, now);
@@ -57,6 +58,7 @@ impl Core {
             watch,
             own_nets,
             stopping,
+            waiting,
             unconfirmed,
             origins,
             reachability,

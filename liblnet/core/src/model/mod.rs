@@ -54,5 +54,5 @@ pub(crate) use recovery_state::{RecoveryState, Turn, wait_before};
 pub use request::Target;
 pub(crate) use request::{Outgoing, SendRequest};
 pub use route::{ActiveRoute, GatewayTerms, Route, RouteState, Routes};
-pub(crate) use router_buffer::{BufferPlace, RouterBuffer};
+pub(crate) use router_buffer::{BufferPlace, Onward, RouterBuffer};
 pub use state::{NiState, PeerNiState};

@@ -13,8 +13,20 @@ pub(crate) struct RouterBuffer {
     /// The peer NI whose router credit it takes, while a message holds it.
     pub(crate) from: Option<Nid>,
     pub(crate) place: BufferPlace,
+    /// Where the message that holds it goes.
+    pub(crate) onward: Onward,
     /// The bytes of payload of a message that has been sent on.
     pub(crate) sent: Option<u32>,
+}
+
+/// Where a message goes from a router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Onward {
+    /// To its destination, which takes it in any case.
+    #[default]
+    ToDestination,
+    /// To another router, which may wait for buffers of this one.
+    ToRouter,
 }
 
 /// Which buffers it belongs to.
@@ -27,6 +39,13 @@ pub(crate) struct BufferPlace {
 
 impl RouterBuffer {
     pub(crate) fn new(memory: RecvBuffer, place: BufferPlace) -> Self {
-        Self { bytes: memory.memory(), _memory: memory, from: None, place, sent: None }
+        Self {
+            bytes: memory.memory(),
+            _memory: memory,
+            from: None,
+            place,
+            onward: Onward::default(),
+            sent: None,
+        }
     }
 }

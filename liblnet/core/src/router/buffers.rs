@@ -4,13 +4,16 @@
 //! many buffers (its router credits); beyond them its messages wait in order, and so do those for which there is no
 //! buffer. While a message waits its driver keeps it, and soon reads no more from its sender.
 //!
+//! A message to another router holds its buffer until that one has room for it, which may wait for this one: so some buffers are kept
+//! for messages that go to their destinations, and what waits for long to go to another router is returned.
+//!
 //! The number of buffers is a limit: their memory is allocated when it is first used, and then kept.
 
+use super::buffer_pool::Pool;
 use super::{BUFFER_SIZES, Router};
-use crate::memory::RecvBuffer;
 use crate::model::lnd::DeferredRx;
 use crate::model::message::Message;
-use crate::model::{BufferPlace, Ni, RouterBuffer};
+use crate::model::{BufferPlace, Ni, Onward, RouterBuffer};
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::collections::{HashMap, VecDeque};
@@ -19,7 +22,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Bytes of a page, as buffers are measured in.
-const PAGE: u32 = 4096;
+pub(super) const PAGE: u32 = 4096;
 
 /// The buffers of all CPTs. Any thread may call its methods; none of them makes upcalls.
 pub(crate) struct RouterBuffers(Box<[Mutex<CptBuffers>]>);
@@ -32,12 +35,16 @@ pub(crate) struct Applicant {
     /// The peer NI that it came from, which may hold `share` buffers.
     pub(crate) from: Nid,
     pub(crate) share: u32,
+    pub(crate) onward: Onward,
 }
 
 /// A message that waits in its driver.
 pub(crate) struct Waiting {
     pub(crate) message: Box<Message>,
     pub(crate) hold: Arc<dyn DeferredRx>,
+    pub(super) onward: Onward,
+    /// Whether it waited the last time that somebody looked for those that wait long.
+    pub(super) waits_long: bool,
 }
 
 /// What becomes of an [`Applicant`].
@@ -78,19 +85,6 @@ struct CptBuffers {
     forwarded: Forwarded,
     /// Peer NIs that hold a buffer, or wait for one.
     shares: HashMap<Nid, Share>,
-}
-
-#[derive(Default)]
-struct Pool {
-    /// The number of buffers that there are to be.
-    buffers: u32,
-    /// Those that are not in use and have their memory.
-    #[allow(clippy::vec_box, reason = "messages hold boxes, which are used again")]
-    free: Vec<Box<RouterBuffer>>,
-    used: u32,
-    min_credits: i32,
-    /// They hold a router credit.
-    waiting: VecDeque<(Nid, Waiting)>,
 }
 
 /// The router credits of a peer NI.
@@ -141,12 +135,23 @@ impl RouterBuffers {
     /// Removes the messages that wait and came by this interface, which is being shut down; and those that have got a buffer
     /// thereby.
     pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> (Vec<Waiting>, Vec<Waiting>) {
-        let came_by_it =
-            |waiting: &Waiting| waiting.message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
+        self.withdraw(|waiting| waiting.message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))
+    }
+
+    /// Removes the messages to other routers that have waited since the last call, and can be returned to where they came from;
+    /// and those that have got a buffer thereby. Where routers wait for each other's buffers only this ends it.
+    pub(crate) fn take_overdue(&self) -> (Vec<Waiting>, Vec<Waiting>) {
+        self.withdraw(|waiting| {
+            let may_return = waiting.onward == Onward::ToRouter && waiting.message.previous_hop.is_some();
+            std::mem::replace(&mut waiting.waits_long, true) && may_return
+        })
+    }
+
+    fn withdraw(&self, which: impl Fn(&mut Waiting) -> bool) -> (Vec<Waiting>, Vec<Waiting>) {
         let (mut removed, mut served) = (Vec::new(), Vec::new());
         for (at, cpt) in self.0.iter().enumerate() {
             let cpt = &mut *lock(cpt);
-            removed.extend(cpt.withdraw(came_by_it));
+            removed.extend(cpt.withdraw(&which));
             cpt.serve_shares(at, &mut served);
         }
         (removed, served)
@@ -178,7 +183,7 @@ impl CptBuffers {
         applicant: Applicant,
         hold: impl FnOnce() -> Arc<dyn DeferredRx>,
     ) -> Applied {
-        let Applicant { message, from, share: size, .. } = applicant;
+        let Applicant { message, from, share: size, onward, .. } = applicant;
         // Under the lock: nobody begins to wait after those that waited have been dropped.
         if !self.on {
             return Applied::Refused(message);
@@ -186,11 +191,11 @@ impl CptBuffers {
         let share = self.shares.entry(from).or_insert_with(|| Share::new(size));
         share.size = size;
         if share.taken >= share.size {
-            share.waiting.push_back(Waiting { message, hold: hold() });
+            share.waiting.push_back(Waiting { message, hold: hold(), onward, waits_long: false });
             return Applied::Waits;
         }
         share.taken += 1;
-        self.take_buffer(cpt, from, message, hold).map_or(Applied::Waits, Applied::Granted)
+        self.take_buffer(cpt, from, onward, message, hold).map_or(Applied::Waits, Applied::Granted)
     }
 
     /// For a message that has its router credit.
@@ -198,20 +203,20 @@ impl CptBuffers {
         &mut self,
         cpt: usize,
         from: Nid,
+        onward: Onward,
         mut message: Box<Message>,
         hold: impl FnOnce() -> Arc<dyn DeferredRx>,
     ) -> Option<Box<Message>> {
         let size = size_for(message.header().payload_length);
         let pool = &mut self.pools[size];
-        match pool.take(BufferPlace { cpt, size }) {
+        match pool.take(BufferPlace { cpt, size }, onward) {
             Some(mut buffer) => {
                 buffer.from = Some(from);
                 message.hold_buffer(buffer);
                 Some(message)
             }
             None => {
-                pool.waiting.push_back((from, Waiting { message, hold: hold() }));
-                pool.note_credits();
+                pool.wait(from, Waiting { message, hold: hold(), onward, waits_long: false });
                 None
             }
         }
@@ -233,8 +238,7 @@ impl CptBuffers {
 
     /// Gives an unused buffer to the first message that waits for one.
     fn serve(&mut self, cpt: usize, size: usize) -> Option<Waiting> {
-        let pool = self.pools.get_mut(size).filter(|pool| pool.has_unused())?;
-        let (from, waiting) = pool.waiting.pop_front()?;
+        let (from, waiting) = self.pools.get_mut(size)?.next_waiting()?;
         self.place(cpt, from, waiting)
     }
 
@@ -269,42 +273,28 @@ impl CptBuffers {
 
     /// Gives a message with a router credit its buffer, or has it wait on.
     fn place(&mut self, cpt: usize, from: Nid, waiting: Waiting) -> Option<Waiting> {
-        let Waiting { message, hold } = waiting;
-        let message = self.take_buffer(cpt, from, message, || Arc::clone(&hold))?;
-        Some(Waiting { message, hold })
+        let Waiting { message, hold, onward, .. } = waiting;
+        let message = self.take_buffer(cpt, from, onward, message, || Arc::clone(&hold))?;
+        Some(Waiting { message, hold, onward, waits_long: false })
     }
 
     fn resize(&mut self, cpt: usize, counts: [u32; 3], out: &mut Vec<Waiting>) {
         for (size, count) in counts.into_iter().enumerate() {
-            let pool = &mut self.pools[size];
-            let was_off = pool.buffers == 0 && pool.used == 0;
-            pool.buffers = count;
-            pool.trim();
-            if was_off {
-                pool.min_credits = pool.credits();
-            }
+            self.pools[size].resize(count);
             out.extend(iter::from_fn(|| self.serve(cpt, size)));
         }
     }
 
     /// Takes all buffers that are not in use, and the messages that wait.
     fn empty(&mut self) -> Vec<Waiting> {
-        for pool in &mut self.pools {
-            pool.buffers = 0;
-            pool.trim();
-            pool.min_credits = 0;
-        }
+        self.pools.iter_mut().for_each(Pool::empty);
         self.withdraw(|_| true)
     }
 
-    fn withdraw(&mut self, which: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
+    fn withdraw(&mut self, mut which: impl FnMut(&mut Waiting) -> bool) -> Vec<Waiting> {
         let mut out = Vec::new();
         for pool in &mut self.pools {
-            for (from, waiting) in std::mem::take(&mut pool.waiting) {
-                if !which(&waiting) {
-                    pool.waiting.push_back((from, waiting));
-                    continue;
-                }
+            for (from, waiting) in pool.withdraw(&mut which) {
                 out.push(waiting);
                 if let Some(share) = self.shares.get_mut(&from) {
                     share.taken -= 1;
@@ -312,8 +302,8 @@ impl CptBuffers {
             }
         }
         for share in self.shares.values_mut() {
-            for waiting in std::mem::take(&mut share.waiting) {
-                match which(&waiting) {
+            for mut waiting in std::mem::take(&mut share.waiting) {
+                match which(&mut waiting) {
                     true => out.push(waiting),
                     false => share.waiting.push_back(waiting),
                 }
@@ -321,47 +311,6 @@ impl CptBuffers {
         }
         self.shares.retain(|_, share| share.taken > 0 || !share.waiting.is_empty());
         out
-    }
-}
-
-impl Pool {
-    fn has_unused(&self) -> bool {
-        self.used < self.buffers
-    }
-
-    fn credits(&self) -> i32 {
-        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-        let unused = number(self.buffers.saturating_sub(self.used) as usize);
-        unused - number(self.waiting.len())
-    }
-
-    fn note_credits(&mut self) {
-        self.min_credits = self.min_credits.min(self.credits());
-    }
-
-    fn take(&mut self, place: BufferPlace) -> Option<Box<RouterBuffer>> {
-        if !self.has_unused() {
-            return None;
-        }
-        self.used += 1;
-        self.note_credits();
-        let bytes = BUFFER_SIZES[place.size].pages * PAGE;
-        Some(self.free.pop().unwrap_or_else(|| Box::new(RouterBuffer::new(RecvBuffer::new(bytes), place))))
-    }
-
-    fn put(&mut self, buffer: Box<RouterBuffer>) {
-        self.used -= 1;
-        self.free.push(buffer);
-        self.trim();
-    }
-
-    /// Frees memory of more buffers than there are to be.
-    fn trim(&mut self) {
-        self.free.truncate(self.buffers.saturating_sub(self.used) as usize);
-    }
-
-    fn state(&self) -> PoolState {
-        PoolState { buffers: self.buffers, credits: self.credits(), min_credits: self.min_credits }
     }
 }
 

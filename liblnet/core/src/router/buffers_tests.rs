@@ -44,6 +44,7 @@ enum Step {
     Arrives {
         from: u32,
         size: usize,
+        onward: Onward,
     },
     /// One of the messages that hold a buffer ends.
     Ends(prop::sample::Index),
@@ -51,8 +52,10 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let onward = prop::sample::select(vec![Onward::ToDestination, Onward::ToRouter]);
     prop_oneof![
-        6 => (1_u32..4, 0_usize..3).prop_map(|(from, size)| Step::Arrives { from, size }),
+        6 => (1_u32..4, 0_usize..3, onward)
+            .prop_map(|(from, size, onward)| Step::Arrives { from, size, onward }),
         6 => any::<prop::sample::Index>().prop_map(Step::Ends),
         1 => [1_u32..5, 1..5, 1..5].prop_map(Step::Resize),
     ]
@@ -64,6 +67,7 @@ struct Known {
     number: u32,
     from: u32,
     size: usize,
+    onward: Onward,
 }
 
 /// Who holds what, and who waits, in the order of arrival.
@@ -83,7 +87,10 @@ impl Model {
             assert!(holds <= SHARE as usize, "{self:?}");
         }
         for (size, pool) in buffers.state(0).unwrap().into_iter().enumerate() {
-            let used = self.holding.iter().filter(|its| its.size == size).count() as i32;
+            let of_size = self.holding.iter().filter(|its| its.size == size);
+            let used = of_size.clone().count() as i32;
+            let to_routers = of_size.filter(|its| its.onward == Onward::ToRouter).count() as i32;
+            let for_routers = (self.counts[size] - u32::from(self.counts[size] > 1)) as i32 - to_routers;
             let unused = (self.counts[size] as i32 - used).max(0);
             assert!(pool.credits <= unused && pool.buffers == self.counts[size], "{self:?}");
             // The first message of a peer that waits for such a buffer waits for a credit of its peer.
@@ -91,7 +98,10 @@ impl Model {
                 let mut of_its_peer = self.waiting.iter().filter(|other| other.from == its.from);
                 of_its_peer.all(|other| other.number >= its.number)
             };
-            for its in self.waiting.iter().filter(|its| its.size == size && unused > 0).filter(is_first) {
+            let has_buffer = |its: &&Known| {
+                its.size == size && unused > 0 && (its.onward == Onward::ToDestination || for_routers > 0)
+            };
+            for its in self.waiting.iter().filter(has_buffer).filter(is_first) {
                 let holds = self.holding.iter().filter(|other| other.from == its.from).count();
                 let taken = holds + self.waiting_in_pools(its.from);
                 assert!(taken >= SHARE as usize, "{its:?} waits in vain: {self:?}");
@@ -111,11 +121,10 @@ impl Model {
         let at = self.waiting.iter().position(|its| its.number == number).expect("somebody who waited");
         let its = self.waiting.remove(at);
         // Of one peer and size the first to come is the first to be served.
-        assert!(
-            !self.waiting.iter().any(|other| {
-                (other.from, other.size) == (its.from, its.size) && other.number < its.number
-            })
-        );
+        assert!(!self.waiting.iter().any(|other| {
+            (other.from, other.size, other.onward) == (its.from, its.size, its.onward)
+                && other.number < its.number
+        }));
         self.holding.push(its);
         its
     }
@@ -125,12 +134,33 @@ impl Model {
 #[test]
 fn without_routing_no_message_waits() {
     let buffers = RouterBuffers::new(NonZeroUsize::MIN);
-    let apply = || buffers.apply(Applicant { message: message(1, 0), cpt: 0, from: tcp(1), share: 1 }, hold);
+    let onward = Onward::ToDestination;
+    let applicant = || Applicant { message: message(1, 0), cpt: 0, from: tcp(1), share: 1, onward };
+    let apply = || buffers.apply(applicant(), hold);
     assert!(matches!(apply(), Applied::Refused(_)));
     buffers.configure(Router::Never.switched(true));
     assert!(matches!((apply(), apply()), (Applied::Granted(_), Applied::Waits)));
     assert_eq!(buffers.configure(Router::Disabled).len(), 1);
     assert!(matches!(apply(), Applied::Refused(_)));
+}
+
+/// Fails if routers that have given all their buffers to messages for each other wait for ever.
+#[test]
+fn messages_to_other_routers_leave_a_buffer_to_those_that_go_to_their_destinations() {
+    for (count, expected) in [(1, 1), (2, 1), (8, 7), (100, 88)] {
+        let buffers = RouterBuffers::new(NonZeroUsize::MIN);
+        buffers.configure(Router::Never.switched(true).with_buffers([Some(count); 3]));
+        let apply = |onward| {
+            let applicant = Applicant { message: message(1, 0), cpt: 0, from: tcp(1), share: 1000, onward };
+            match buffers.apply(applicant, hold) {
+                Applied::Granted(message) => Some(message),
+                _ => None,
+            }
+        };
+        let held: Vec<_> = std::iter::from_fn(|| apply(Onward::ToRouter)).collect();
+        assert_eq!(held.len(), expected, "of {count}");
+        assert_eq!(apply(Onward::ToDestination).is_some(), count > 1);
+    }
 }
 
 proptest! {
@@ -143,11 +173,12 @@ proptest! {
         prop_assert!(buffers.configure(on([Some(2); 3])).is_empty());
         for step in steps {
             let served = match step {
-                Step::Arrives { from, size } => {
+                Step::Arrives { from, size, onward } => {
                     model.next += 1;
-                    let known = Known { number: model.next, from, size };
+                    let known = Known { number: model.next, from, size, onward };
                     let applicant = Applicant {
                         message: message(known.number, LENGTHS[size]), cpt: 0, from: tcp(from), share: SHARE,
+                        onward,
                     };
                     match buffers.apply(applicant, hold) {
                         Applied::Granted(message) => {

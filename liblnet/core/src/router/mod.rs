@@ -1,5 +1,6 @@
 //! Forwarding: its switch and its buffers.
 
+mod buffer_pool;
 mod buffers;
 mod gateway_checks;
 mod gateway_watch;

@@ -1,102 +1,311 @@
-//! Many clients and servers, and routers that come and go, by seeds.
+//! Sites of many kinds, and what happens to their routers, by seeds.
 
 use super::*;
+use lnet_core::topology::Route;
 
-const CLIENTS: u32 = 100;
-const SERVERS: u32 = 20;
-const FOUR: u32 = 4;
-
-/// A world of this seed; how many operations there were.
-fn flaps(seed: u64, clients: u32, servers: u32, seconds: f64) -> usize {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let network = NetworkConfig {
-        connections: random.u8(1..=3),
-        breaks_one_in: if random.bool() { 0 } else { 200 },
-        ..network()
-    };
-    let config = WorldConfig { seed, network, trace: 2000, check_every: 500 };
-    let mut world = World::new("routers flap", config);
-    let gateways = |on: u16| -> Vec<Nid> { (0..FOUR).map(|number| router(on, number)).collect() };
-    let routers: Vec<NodeId> = (0..FOUR)
-        .map(|number| world.add_node(spec(&[router(0, number), router(1, number)]).router()))
-        .collect();
-    let clients: Vec<NodeId> = (0..clients)
-        .map(|number| world.add_node(spec(&[nid(0, 1000 + number)]).with_routes(net(1), &gateways(0))))
-        .collect();
-    let servers: Vec<(NodeId, Nid)> = (0..servers)
-        .map(|number| {
-            let its = nid(1, 1000 + number);
-            (world.add_node(spec(&[its]).with_routes(net(0), &gateways(1))), its)
-        })
-        .collect();
-    meet(&mut world);
-    let mut ops = Vec::new();
-    let end = world.now() + Duration::from_secs_f64(seconds);
-    let mut next_fault = world.now() + Duration::from_millis(500);
-    let mut broken: Vec<(Time, usize, u32)> = Vec::new();
-    while world.now() < end && world.is_sound() {
-        for _ in 0..4 {
-            let client = clients[random.usize(0..clients.len())];
-            let (_, server) = servers[random.usize(0..servers.len())];
-            ops.extend(world.start_op(client, server, ASKS[random.usize(0..3)]));
-        }
-        let now = world.now();
-        // One router always works, and has for a while.
-        if now >= next_fault && broken.len() < routers.len() - 1 {
-            let at = random.usize(0..routers.len());
-            if broken.iter().all(|(_, other, _)| *other != at) {
-                let kind = random.u32(0..3);
-                match kind {
-                    0 => world.crash(routers[at]),
-                    1 => world.freeze(routers[at]),
-                    _ => (0..2).for_each(|on| world.kill_interface(router(on, at as u32))),
-                }
-                broken.push((now + Duration::from_millis(random.u64(100..8000)), at, kind));
-            }
-            next_fault = now + Duration::from_millis(random.u64(200..3000));
-        }
-        let over: Vec<(Time, usize, u32)> = broken.extract_if(.., |(until, ..)| *until <= now).collect();
-        for (_, at, kind) in over {
-            mend(&mut world, &routers, at, kind);
-        }
-        pass(&mut world, 0.01);
-    }
-    for (_, at, kind) in broken {
-        mend(&mut world, &routers, at, kind);
-    }
-    pass(&mut world, 120.0);
-    if !world.is_sound() {
-        world.finish().unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
-    }
-    let failed: Vec<Op> = ops.iter().map(|id| world.op(*id).unwrap()).filter(|op| !op.succeeded()).collect();
-    assert!(failed.is_empty(), "seed {seed}: {} of {} fail, first {:?}", failed.len(), ops.len(), failed[0]);
-    assert_eq!(world.served(), ops.len() as u64, "seed {seed}: each arrives once");
-    world.finish().unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
-    ops.len()
+/// What a site is like.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    clients: u32,
+    servers: u32,
+    /// Routers in a row, and how many there are of each.
+    hops: u16,
+    width: u32,
+    /// Interfaces of the ends and of the routers on each net.
+    end_rails: u32,
+    router_rails: u32,
+    /// Router buffers of each size; 0: the default.
+    buffers: u32,
+    seconds: f64,
 }
 
-fn mend(world: &mut World, routers: &[NodeId], at: usize, kind: u32) {
-    match kind {
-        0 => world.start(routers[at]),
-        1 => world.thaw(routers[at]),
-        _ => (0..2).for_each(|on| world.heal_interface(router(on, at as u32))),
+/// The kinds of faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Dies,
+    StandsStill,
+    /// Nothing reaches it, and nothing comes from it.
+    IsCutOff,
+    /// The same for one of its interfaces.
+    LosesAnInterface,
+    /// Nothing reaches one of its interfaces, or comes from it.
+    IsDeaf,
+    IsDumb,
+    /// Routing is switched off as operators do.
+    StopsRouting,
+    /// Routing is off at once.
+    DropsAll,
+    /// An end deletes its route by it.
+    IsNoGateway,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind::Dies,
+    Kind::StandsStill,
+    Kind::IsCutOff,
+    Kind::LosesAnInterface,
+    Kind::IsDeaf,
+    Kind::IsDumb,
+    Kind::StopsRouting,
+    Kind::DropsAll,
+    Kind::IsNoGateway,
+];
+
+/// A fault under way.
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    kind: Kind,
+    until: Time,
+    /// The router: of which hop, and which of them.
+    at: (u16, u32),
+    /// The interface of it that is concerned.
+    nid: Nid,
+    /// The end that is.
+    end: (NodeId, u16),
+}
+
+struct Site {
+    plan: Plan,
+    world: World,
+    clients: Vec<(NodeId, Nid)>,
+    servers: Vec<(NodeId, Nid)>,
+    faults: Vec<Fault>,
+}
+
+fn router_nid(on: u16, (hop, number): (u16, u32), rail: u32) -> Nid {
+    nid(on, 100 + 100 * u32::from(hop) + 10 * number + rail)
+}
+
+impl Plan {
+    /// Small enough that a thousand of them take a minute.
+    fn small(random: &mut fastrand::Rng) -> Self {
+        let hops = if random.u32(0..3) == 0 { 2 } else { 1 };
+        Self {
+            clients: 3,
+            servers: 2,
+            hops,
+            width: if hops == 1 { random.u32(2..=4) } else { 2 },
+            end_rails: random.u32(1..=2),
+            router_rails: random.u32(1..=2),
+            buffers: if random.u32(0..3) == 0 { 4 } else { 0 },
+            seconds: 12.0,
+        }
     }
+
+    /// The net of the servers.
+    const fn far(self) -> u16 {
+        self.hops
+    }
+
+    /// The NIDs of a router: of a hop, on the net before it and on the net behind it.
+    fn nids_of_router(self, at: (u16, u32)) -> Vec<Nid> {
+        let on = |net: u16| (0..self.router_rails).map(move |rail| router_nid(net, at, rail));
+        on(at.0).chain(on(at.0 + 1)).collect()
+    }
+
+    fn node_of_router(self, (hop, number): (u16, u32)) -> NodeId {
+        NodeId(u32::from(hop) * self.width + number)
+    }
+
+    /// The routers of a hop as gateways on one of their nets.
+    fn gateways(self, hop: u16, on: u16) -> Vec<Nid> {
+        (0..self.width).map(|number| router_nid(on, (hop, number), 0)).collect()
+    }
+
+    fn router(self, at: (u16, u32)) -> NodeSpec {
+        let mut spec = spec(&self.nids_of_router(at));
+        if at.0 + 1 < self.hops {
+            spec = spec.with_routes(net(self.far()), &self.gateways(at.0 + 1, at.0 + 1));
+        }
+        if at.0 > 0 {
+            spec = spec.with_routes(net(0), &self.gateways(at.0 - 1, at.0));
+        }
+        NodeSpec { forwards: Some([self.buffers; 3]), ..spec }
+    }
+
+    /// A client (net 0) or a server.
+    fn end(self, on: u16, number: u32) -> NodeSpec {
+        let nids: Vec<Nid> = (0..self.end_rails).map(|rail| nid(on, 1000 + 10 * number + rail)).collect();
+        let (other, hop) = if on == 0 { (self.far(), 0) } else { (0, self.hops - 1) };
+        spec(&nids).with_routes(net(other), &self.gateways(hop, on))
+    }
+}
+
+impl Site {
+    fn new(plan: Plan, seed: u64, random: &mut fastrand::Rng) -> Self {
+        let network = NetworkConfig {
+            connections: random.u8(1..=3),
+            breaks_one_in: if random.bool() { 0 } else { 200 },
+            ..network()
+        };
+        let trace = if std::env::var_os("LNET_SIM_TRACE").is_some() { 1_000_000 } else { 2000 };
+        let config = WorldConfig { seed, network, trace, check_every: 500 };
+        let mut world = World::new("routers come and go", config);
+        for hop in 0..plan.hops {
+            for number in 0..plan.width {
+                let node = world.add_node(plan.router((hop, number)));
+                assert_eq!(node, plan.node_of_router((hop, number)));
+            }
+        }
+        let mut ends = |on: u16, count: u32| -> Vec<(NodeId, Nid)> {
+            let specs = (0..count).map(|number| plan.end(on, number));
+            specs.map(|spec| (world.add_node(spec.clone()), spec.nids[0])).collect()
+        };
+        let (clients, servers) = (ends(0, plan.clients), ends(plan.far(), plan.servers));
+        meet(&mut world);
+        Self { plan, world, clients, servers, faults: Vec::new() }
+    }
+
+    /// Another fault, if a router of its hop is left that works.
+    fn break_one(&mut self, random: &mut fastrand::Rng) {
+        let plan = self.plan;
+        let at = (random.u16(0..plan.hops), random.u32(0..plan.width));
+        let in_hop = self.faults.iter().filter(|fault| fault.at.0 == at.0);
+        if in_hop.clone().any(|fault| fault.at == at) || in_hop.count() as u32 + 1 >= plan.width {
+            return;
+        }
+        let nids = plan.nids_of_router(at);
+        let kind = KINDS[random.usize(0..KINDS.len())];
+        let ends = if random.bool() { &self.clients } else { &self.servers };
+        let (end, end_nid) = ends[random.usize(0..ends.len())];
+        let on = if end_nid.net() == net(0) { 0 } else { plan.far() };
+        let is_its_gateway = if on == 0 { at.0 == 0 } else { at.0 + 1 == plan.hops };
+        if kind == Kind::IsNoGateway && !is_its_gateway {
+            return;
+        }
+        let until = self.world.now() + Duration::from_millis(random.u64(100..8000));
+        let fault = Fault { kind, until, at, nid: nids[random.usize(0..nids.len())], end: (end, on) };
+        self.faults.push(fault);
+        self.set(fault, true);
+    }
+
+    /// Lets a fault begin or end.
+    fn set(&mut self, fault: Fault, begins: bool) {
+        let Fault { kind, at, nid, end: (end, on), .. } = fault;
+        let (plan, world) = (self.plan, &mut self.world);
+        let node = plan.node_of_router(at);
+        let route = |gateway| {
+            let other = if on == 0 { plan.far() } else { 0 };
+            Route { net: net(other), gateway, hops: None, priority: 0, health_sensitivity: 1 }
+        };
+        let switch = |world: &mut World, on: bool, at_once: bool| {
+            world.with_core(node, |core| {
+                core.change_router(|router| match (on, at_once) {
+                    (true, _) => router.switched(true).with_buffers([Some(plan.buffers); 3]),
+                    (false, true) => router.switched(false).stopped(),
+                    (false, false) => router.switched(false),
+                })
+            });
+        };
+        match (kind, begins) {
+            (Kind::Dies, true) => world.crash(node),
+            (Kind::Dies, false) => world.start(node),
+            (Kind::StandsStill, true) => world.freeze(node),
+            (Kind::StandsStill, false) => world.thaw(node),
+            (Kind::IsCutOff, true) => {
+                plan.nids_of_router(at).into_iter().for_each(|nid| world.kill_interface(nid));
+            }
+            (Kind::IsCutOff, false) => {
+                plan.nids_of_router(at).into_iter().for_each(|nid| world.heal_interface(nid));
+            }
+            (Kind::LosesAnInterface, true) => world.kill_interface(nid),
+            (Kind::IsDeaf, true) => world.block_rx(nid),
+            (Kind::IsDumb, true) => world.block_tx(nid),
+            (Kind::LosesAnInterface | Kind::IsDeaf | Kind::IsDumb, false) => world.heal_interface(nid),
+            (Kind::StopsRouting | Kind::DropsAll, false) => switch(world, true, false),
+            (Kind::StopsRouting, true) => switch(world, false, false),
+            (Kind::DropsAll, true) => switch(world, false, true),
+            (Kind::IsNoGateway, true) => {
+                let gateway = router_nid(on, at, 0);
+                world.with_core(end, |core| core.delete_routes(Some(route(gateway).net), Some(gateway)));
+            }
+            (Kind::IsNoGateway, false) => {
+                world.with_core(end, |core| core.add_route(route(router_nid(on, at, 0))));
+            }
+        }
+    }
+
+    /// Lets the faults end that have lasted long enough, or all of them.
+    fn mend(&mut self, all: bool) {
+        let now = self.world.now();
+        let over: Vec<Fault> = self.faults.extract_if(.., |fault| all || fault.until <= now).collect();
+        over.into_iter().for_each(|fault| self.set(fault, false));
+    }
+
+    /// A client asks a server, or the other way round.
+    fn ask(&mut self, random: &mut fastrand::Rng) -> Option<OpId> {
+        let client = self.clients[random.usize(0..self.clients.len())];
+        let server = self.servers[random.usize(0..self.servers.len())];
+        let ((from, _), (_, to)) = if random.u32(0..4) > 0 { (client, server) } else { (server, client) };
+        self.world.start_op(from, to, ASKS[random.usize(0..3)])
+    }
+}
+
+/// What happens in a site; how many operations there were.
+fn run(plan: Plan, seed: u64, mut random: fastrand::Rng) -> usize {
+    let mut site = Site::new(plan, seed, &mut random);
+    let mut ops = Vec::new();
+    let end = site.world.now() + Duration::from_secs_f64(plan.seconds);
+    let mut next_fault = site.world.now() + Duration::from_millis(500);
+    while site.world.now() < end && site.world.is_sound() {
+        for _ in 0..4 {
+            ops.extend(site.ask(&mut random));
+        }
+        if site.world.now() >= next_fault {
+            site.break_one(&mut random);
+            next_fault = site.world.now() + Duration::from_millis(random.u64(200..3000));
+        }
+        site.mend(false);
+        pass(&mut site.world, 0.01);
+    }
+    site.mend(true);
+    let mut world = site.world;
+    pass(&mut world, 120.0);
+    if !world.is_sound() {
+        world.finish().unwrap_or_else(|broken| panic!("seed {seed}, {plan:?}: {broken}"));
+    }
+    let failed: Vec<Op> = ops.iter().map(|id| world.op(*id).unwrap()).filter(|op| !op.succeeded()).collect();
+    if std::env::var_os("LNET_SIM_TRACE").is_some() {
+        world.trace().iter().for_each(|line| println!("{line}"));
+    }
+    assert!(
+        failed.is_empty(),
+        "seed {seed}, {plan:?}: {} of {} fail, first {:?}",
+        failed.len(),
+        ops.len(),
+        failed[0]
+    );
+    assert_eq!(world.served(), ops.len() as u64, "seed {seed}, {plan:?}: each arrives once");
+    world.finish().unwrap_or_else(|broken| panic!("seed {seed}, {plan:?}: {broken}"));
+    ops.len()
 }
 
 #[test]
 fn a_hundred_clients_and_twenty_servers_lose_nothing_while_four_routers_flap() {
-    let ops = flaps(1, CLIENTS, SERVERS, 3.0);
+    let plan = Plan {
+        clients: 100,
+        servers: 20,
+        hops: 1,
+        width: 4,
+        end_rails: 1,
+        router_rails: 1,
+        buffers: 0,
+        seconds: 3.0,
+    };
+    let ops = run(plan, 1, fastrand::Rng::with_seed(1));
     assert!(ops > 1000, "{ops}");
 }
 
 /// `LNET_SIM_SEED` has just that one made, `LNET_SIM_SEEDS` so many from there on.
 #[test]
-fn small_sites_lose_nothing_while_their_routers_flap_whatever_the_seed() {
+fn small_sites_lose_nothing_whatever_happens_to_their_routers_and_whatever_the_seed() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("LNET_SIM_SEED").unwrap_or(1);
     let usual = if number("LNET_SIM_SEED").is_some() { 1 } else { 20 };
     let count = number("LNET_SIM_SEEDS").unwrap_or(usual);
     for seed in first..first + count {
-        flaps(seed, 3, 2, 15.0);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let plan = Plan::small(&mut random);
+        run(plan, seed, random);
     }
 }

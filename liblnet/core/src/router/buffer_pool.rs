@@ -1,0 +1,152 @@
+//! The buffers of one size on one CPT of a router, and the messages that wait for one.
+
+use super::BUFFER_SIZES;
+use super::buffers::{PAGE, PoolState, Waiting};
+use crate::memory::RecvBuffer;
+use crate::model::{BufferPlace, Onward, RouterBuffer};
+use lnet_wire::Nid;
+use std::collections::VecDeque;
+
+/// One in so many buffers, at least one of several, is not for messages to other routers.
+const RESERVED_ONE_IN: u32 = 8;
+
+#[derive(Default)]
+pub(super) struct Pool {
+    /// The number of buffers that there are to be.
+    buffers: u32,
+    /// Those that are not in use and have their memory.
+    #[allow(clippy::vec_box, reason = "messages hold boxes, which are used again")]
+    free: Vec<Box<RouterBuffer>>,
+    used: u32,
+    /// Used by messages to other routers.
+    used_to_routers: u32,
+    min_credits: i32,
+    to_destinations: VecDeque<Queued>,
+    to_routers: VecDeque<Queued>,
+    /// How many messages have begun to wait.
+    queued: u64,
+}
+
+/// A message that waits, with a router credit of its peer NI.
+struct Queued {
+    number: u64,
+    from: Nid,
+    waiting: Waiting,
+}
+
+impl Pool {
+    /// A buffer for a message that goes there, if it may have one.
+    pub(super) fn take(&mut self, place: BufferPlace, onward: Onward) -> Option<Box<RouterBuffer>> {
+        if !self.has_unused(onward) {
+            return None;
+        }
+        self.used += 1;
+        self.used_to_routers += u32::from(onward == Onward::ToRouter);
+        self.note_credits();
+        let bytes = BUFFER_SIZES[place.size].pages * PAGE;
+        let new = || Box::new(RouterBuffer::new(RecvBuffer::new(bytes), place));
+        let mut buffer = self.free.pop().unwrap_or_else(new);
+        buffer.onward = onward;
+        Some(buffer)
+    }
+
+    pub(super) fn put(&mut self, buffer: Box<RouterBuffer>) {
+        self.used -= 1;
+        self.used_to_routers -= u32::from(buffer.onward == Onward::ToRouter);
+        self.free.push(buffer);
+        self.trim();
+    }
+
+    /// A message waits that [`Pool::take`] gave no buffer.
+    pub(super) fn wait(&mut self, from: Nid, waiting: Waiting) {
+        self.queued += 1;
+        let number = self.queued;
+        self.queue(waiting.onward).push_back(Queued { number, from, waiting });
+        self.note_credits();
+    }
+
+    /// Removes the message that has waited longest of those for which there is a buffer.
+    pub(super) fn next_waiting(&mut self) -> Option<(Nid, Waiting)> {
+        let first = |queue: &VecDeque<Queued>| queue.front().map(|queued| queued.number);
+        let to_destination = first(&self.to_destinations).filter(|_| self.has_unused(Onward::ToDestination));
+        let to_router = first(&self.to_routers).filter(|_| self.has_unused(Onward::ToRouter));
+        let onward = match (to_destination, to_router) {
+            (Some(one), Some(other)) if other < one => Onward::ToRouter,
+            (Some(_), _) => Onward::ToDestination,
+            (None, Some(_)) => Onward::ToRouter,
+            (None, None) => return None,
+        };
+        self.queue(onward).pop_front().map(|queued| (queued.from, queued.waiting))
+    }
+
+    /// Removes the messages that wait and that `which` names.
+    pub(super) fn withdraw(&mut self, which: &mut impl FnMut(&mut Waiting) -> bool) -> Vec<(Nid, Waiting)> {
+        let mut out = Vec::new();
+        for queue in [&mut self.to_destinations, &mut self.to_routers] {
+            for mut queued in std::mem::take(queue) {
+                match which(&mut queued.waiting) {
+                    true => out.push((queued.from, queued.waiting)),
+                    false => queue.push_back(queued),
+                }
+            }
+        }
+        out
+    }
+
+    pub(super) fn resize(&mut self, count: u32) {
+        let was_off = self.buffers == 0 && self.used == 0;
+        self.buffers = count;
+        self.trim();
+        if was_off {
+            self.min_credits = self.credits();
+        }
+    }
+
+    pub(super) fn empty(&mut self) {
+        self.buffers = 0;
+        self.trim();
+        self.min_credits = 0;
+    }
+
+    pub(super) fn state(&self) -> PoolState {
+        PoolState { buffers: self.buffers, credits: self.credits(), min_credits: self.min_credits }
+    }
+
+    const fn has_unused(&self, onward: Onward) -> bool {
+        let may_have = match onward {
+            Onward::ToDestination => true,
+            Onward::ToRouter => self.used_to_routers < self.buffers - self.reserved(),
+        };
+        may_have && self.used < self.buffers
+    }
+
+    const fn reserved(&self) -> u32 {
+        match self.buffers {
+            0 | 1 => 0,
+            2..RESERVED_ONE_IN => 1,
+            _ => self.buffers / RESERVED_ONE_IN,
+        }
+    }
+
+    fn credits(&self) -> i32 {
+        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        let unused = number(self.buffers.saturating_sub(self.used) as usize);
+        unused - number(self.to_destinations.len() + self.to_routers.len())
+    }
+
+    fn note_credits(&mut self) {
+        self.min_credits = self.min_credits.min(self.credits());
+    }
+
+    const fn queue(&mut self, onward: Onward) -> &mut VecDeque<Queued> {
+        match onward {
+            Onward::ToDestination => &mut self.to_destinations,
+            Onward::ToRouter => &mut self.to_routers,
+        }
+    }
+
+    /// Frees memory of more buffers than there are to be.
+    fn trim(&mut self) {
+        self.free.truncate(self.buffers.saturating_sub(self.used) as usize);
+    }
+}
