@@ -26,6 +26,13 @@ pub(crate) enum SimEvent {
     Wake(NodeId),
 }
 
+impl SimEvent {
+    /// Whether a driver is told something of messages that it has sent.
+    const fn is_notice(self) -> bool {
+        matches!(self, Self::Ack(_) | Self::Confirmation(_) | Self::ConnectionsEnded(..))
+    }
+}
+
 /// In the order of time; what is due at the same time in the order in which it was planned.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
@@ -55,6 +62,21 @@ impl EventQueue {
 
     pub(crate) fn take_next(&mut self) -> Option<(Time, SimEvent)> {
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.due))
+    }
+
+    /// What somebody chooses the order of, the earliest first, each with the number of its plan.
+    pub(crate) fn notices(&self) -> Vec<(u64, SimEvent)> {
+        let mut all: Vec<Entry> =
+            self.heap.iter().map(|Reverse(entry)| *entry).filter(|it| it.due.is_notice()).collect();
+        all.sort_unstable();
+        all.into_iter().map(|entry| (entry.number, entry.due)).collect()
+    }
+
+    /// Takes what was planned with this number.
+    pub(crate) fn take(&mut self, number: u64) -> Option<SimEvent> {
+        let due = self.heap.iter().find(|Reverse(entry)| entry.number == number)?.0.due;
+        self.heap.retain(|Reverse(entry)| entry.number != number);
+        Some(due)
     }
 
     pub(crate) fn peek(&self) -> Option<&SimEvent> {

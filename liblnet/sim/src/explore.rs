@@ -2,12 +2,12 @@
 //! many.
 //!
 //! A scenario is run again and again, each time from the beginning, with another choice of what happens next:
-//! which connection delivers its next message, or which actor takes its next step. Two things that happen on
+//! which connection delivers its next message, which delivery ACK or confirmation arrives, or which actor takes its next step. Two things that happen on
 //! different nodes come to the same in either order, so only one of the two orders is tried (sleep sets). Time
 //! stands still until nothing else can happen.
 
 use crate::link::LinkKey;
-use crate::network::{Completion, Order};
+use crate::network::{Completion, Notice, Order};
 use crate::trace::NodeId;
 use crate::violation::Violation;
 use crate::world::{World, WorldConfig};
@@ -68,6 +68,7 @@ pub struct Explored {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Deliver(LinkKey),
+    Tell(Notice),
     Act(usize, Option<NodeId>),
 }
 
@@ -75,6 +76,7 @@ impl Choice {
     const fn node(self) -> Option<NodeId> {
         match self {
             Self::Deliver(key) => Some(key.receiver()),
+            Self::Tell(notice) => Some(notice.receiver()),
             Self::Act(_, node) => node,
         }
     }
@@ -194,6 +196,7 @@ fn run(
         path.push(at);
         match enabled[at] {
             Choice::Deliver(key) => world.deliver(key),
+            Choice::Tell(notice) => world.tell(notice),
             Choice::Act(actor, _) => {
                 let act = &actors[actor].steps[done[actor]];
                 done[actor] += 1;
@@ -218,5 +221,6 @@ fn enabled(world: &World, actors: &[Actor], done: &[usize]) -> Vec<Choice> {
     let deliver = world.ready().into_iter().map(Choice::Deliver);
     let act = actors.iter().zip(done).enumerate();
     let act = act.filter(|(_, (actor, done))| **done < actor.steps.len());
-    deliver.chain(act.map(|(index, (actor, _))| Choice::Act(index, actor.node))).collect()
+    let tell = world.notices().into_iter().map(Choice::Tell);
+    deliver.chain(tell).chain(act.map(|(index, (actor, _))| Choice::Act(index, actor.node))).collect()
 }

@@ -43,7 +43,7 @@ pub use ledger::{Op, OpKind, OpSpec};
 pub use link::LinkKey;
 pub use load_stats::LoadStats;
 pub use match_bits::{MATCH_BITS, OpId, PORTAL};
-pub use network::{Completion, Delivery, NetworkConfig, Order};
+pub use network::{Completion, Delivery, NetworkConfig, Notice, Order};
 pub use node::{NodeSpec, nid};
 pub use trace::{NodeId, Trace, TraceEvent, TraceLine};
 pub use violation::Violation;

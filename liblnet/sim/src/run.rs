@@ -3,7 +3,7 @@
 use crate::driver::HeldRx;
 use crate::events::SimEvent;
 use crate::link::{InterfaceId, LinkKey};
-use crate::network::{Arrival, Confirmed, Finished, PathCheck, Waiting};
+use crate::network::{Arrival, Confirmed, Finished, Notice, PathCheck, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
@@ -30,8 +30,13 @@ impl World {
         let next = self.network.lock().events.take_next();
         let Some((at, due)) = next else { return false };
         self.clock.advance_to(at);
+        self.happen(due, at);
+        true
+    }
+
+    fn happen(&mut self, due: SimEvent, at: Time) {
         if self.network.lock().postpones(due) {
-            return true;
+            return;
         }
         match due {
             SimEvent::Arrival(key, token) => {
@@ -71,7 +76,6 @@ impl World {
             SimEvent::PathCheck(from, peer) => self.check_path(from, peer),
             SimEvent::Wake(node) => self.wake(node, at),
         }
-        true
     }
 
     /// Has what is under way from an interface to a peer NI looked after, as its driver does.
@@ -171,6 +175,22 @@ impl World {
             self.arrive(arrival);
         }
         self.settle(node);
+    }
+
+    /// The notices of which one may arrive next: of those from one node to another the first.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.network.lock().notices()
+    }
+
+    /// Lets a notice arrive.
+    pub fn tell(&mut self, notice: Notice) {
+        if self.violation.is_some() {
+            return;
+        }
+        let due = self.network.lock().events.take(notice.number);
+        if let Some(due) = due {
+            self.happen(due, self.now());
+        }
     }
 
     fn arrive(&mut self, arrival: Arrival) {

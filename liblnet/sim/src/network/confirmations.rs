@@ -16,6 +16,21 @@ pub(crate) struct InFlightConfirmation {
     pub(super) confirmation: Confirmation,
 }
 
+/// What a driver is told of messages that it has sent: a delivery ACK, a gateway's confirmation, or that connections have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notice {
+    pub(crate) number: u64,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+}
+
+impl Notice {
+    /// The node that it is for.
+    pub const fn receiver(&self) -> NodeId {
+        self.to
+    }
+}
+
 /// One that has arrived.
 pub(crate) struct Confirmed {
     pub(crate) upcalls: Arc<dyn Upcalls>,
@@ -51,6 +66,36 @@ impl Network {
         self.confirmations.insert(number, InFlightConfirmation { from, to, named, confirmation });
         let at = self.now() + self.latency_to(from, to);
         self.events.plan(at, |_| SimEvent::Confirmation(number));
+    }
+
+    /// The notices under way, the first from each node to each other.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        let mut notices: Vec<Notice> = Vec::new();
+        for (number, due) in self.events.notices() {
+            let Some((from, to)) = self.ends_of_notice(due) else { continue };
+            if notices.iter().all(|other| (other.from, other.to) != (from, to)) {
+                notices.push(Notice { number, from, to });
+            }
+        }
+        notices
+    }
+
+    /// `None` for one that comes too late.
+    fn ends_of_notice(&self, due: SimEvent) -> Option<(NodeId, NodeId)> {
+        match due {
+            SimEvent::Ack(number) => {
+                let unfinished = self.unfinished.get(&number)?;
+                Some((unfinished.key?.to.node, unfinished.from.node))
+            }
+            SimEvent::Confirmation(number) => {
+                let InFlightConfirmation { from, to, .. } = self.confirmations.get(&number)?;
+                Some((from.node, self.owner(*to)?))
+            }
+            SimEvent::ConnectionsEnded(place, peer) => {
+                Some((self.owner(peer).unwrap_or(place.node), place.node))
+            }
+            _ => None,
+        }
     }
 
     /// A confirmation arrives, if there is still a connection for it.

@@ -13,6 +13,7 @@ mod sending;
 mod unresponsive;
 
 pub(crate) use confirmations::Confirmed;
+pub use confirmations::Notice;
 pub(crate) use conn_error::ConnError;
 pub(crate) use unresponsive::PathCheck;
 

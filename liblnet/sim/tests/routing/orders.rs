@@ -1,13 +1,17 @@
-//! Every order in which messages can arrive, and a router can die between them. Delivery ACKs and confirmations arrive when nothing
-//! else can happen: that a router dies after it has acknowledged a message and before it has confirmed it is not among these orders.
+//! Every order in which messages, delivery ACKs and confirmations can arrive, and a router can die between them.
 
 use super::*;
 use lnet_core::DiscoveryMode;
 use lnet_sim::Order;
 use lnet_sim::explore::{Actor, Explored, Scenario, explore};
 
-/// Orders beyond these are sampled at random.
+/// Orders beyond these are sampled at random, as many again; `LNET_SIM_ORDERS` has another number.
 const MOST: usize = 3000;
+
+fn most() -> usize {
+    let given = std::env::var("LNET_SIM_ORDERS").ok().and_then(|text| text.parse().ok());
+    given.unwrap_or(MOST)
+}
 
 fn quiet(nids: &[Nid]) -> NodeSpec {
     let settings = Settings { alive_router_check_interval: 0, ..Settings::default() };
@@ -60,7 +64,7 @@ fn explore_ops(name: &'static str, asks: &'static [OpKind], dies: bool) -> Explo
                 });
             },
         },
-        MOST,
+        most(),
     )
     .unwrap_or_else(|broken| panic!("{broken}"))
 }
