@@ -8,6 +8,7 @@ use crate::wakeups::{MayWait, Wakeups, Woken};
 use rustix::event::epoll::EventFlags;
 use rustix::event::{Timespec, epoll};
 use slab::Slab;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
@@ -48,6 +49,16 @@ pub(crate) trait Pollable: Send + Sync + Sized {
     fn on_schedule(self: &Arc<Self>);
     /// Receives what is there; whether there was anything.
     fn poll(self: &Arc<Self>) -> bool;
+    /// Does `work`; what it sends leaves together at its end.
+    fn sending_together(work: impl FnOnce());
+}
+
+/// Things that are ready are done so many together.
+const TOGETHER: usize = 16;
+
+thread_local! {
+    /// The address of the scheduler whose own thread this is.
+    static OWN: Cell<usize> = const { Cell::new(0) };
 }
 
 /// See [`Pollable::Task`].
@@ -155,17 +166,30 @@ impl<C: Pollable> Scheduler<C> {
     /// Has `connection` looked at soon. From any thread.
     pub(crate) fn schedule(&self, connection: Arc<C>) {
         lock(&self.ready).push_back(Ready::Look(connection));
-        self.wakeups.wake_any();
+        self.wake_for_ready();
     }
 
     /// Has `task` carried out soon. From any thread.
     pub(crate) fn schedule_task(&self, task: C::Task) {
         lock(&self.ready).push_back(Ready::Task(task));
-        self.wakeups.wake_any();
+        self.wake_for_ready();
+    }
+
+    /// The scheduler's own thread looks at what is ready before it sleeps.
+    fn wake_for_ready(&self) {
+        match OWN.get() == self.address() {
+            true => self.wakeups.wake_app_poller(),
+            false => self.wakeups.wake_any(),
+        }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// The scheduler's own thread. Applications' threads wait in `app_scheduler`.
     pub(crate) fn run(&self, app_scheduler: &Self) {
+        OWN.set(self.address());
         let mut polled = 0;
         let mut acks_since = None;
         while !self.is_stopped() {
@@ -325,14 +349,19 @@ impl<C: Pollable> Scheduler<C> {
         self.finishes.store(false, Ordering::SeqCst);
         // Only as many as there are now: each may put itself in again.
         let scheduled = lock(&self.ready).len();
-        for _ in 0..scheduled {
-            let Some(ready) = lock(&self.ready).pop_front() else { break };
-            match ready {
-                Ready::Look(connection) => connection.on_schedule(),
-                Ready::Task(task) => task.run(),
-            }
+        for first in (0..scheduled).step_by(TOGETHER) {
+            C::sending_together(|| (first..scheduled.min(first + TOGETHER)).for_each(|_| self.do_one()));
         }
         scheduled > 0
+    }
+
+    fn do_one(&self) {
+        let ready = lock(&self.ready).pop_front();
+        match ready {
+            Some(Ready::Look(connection)) => connection.on_schedule(),
+            Some(Ready::Task(task)) => task.run(),
+            None => {}
+        }
     }
 
     fn find(&self, token: u64) -> Option<Arc<C>> {

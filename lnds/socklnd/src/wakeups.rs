@@ -78,6 +78,14 @@ impl<S: Signals> Wakeups<S> {
         self.signals.wake_any();
     }
 
+    /// The same, from the owner, which looks at it before it sleeps itself, and while there is no app poller.
+    pub(crate) fn wake_app_poller(&self) {
+        fence(Ordering::SeqCst);
+        if self.app_polls() {
+            self.signals.wake_any();
+        }
+    }
+
     /// The same, of work that the owner looks for before it sleeps, and that need not be done before it does.
     pub(crate) fn wake_any_if_owner_sleeps(&self) {
         fence(Ordering::SeqCst);
@@ -97,10 +105,7 @@ impl<S: Signals> Wakeups<S> {
     /// Something was done that an app poller may be waiting for.
     pub(crate) fn note_work(&self) {
         self.work.fetch_add(1, Ordering::Release);
-        fence(Ordering::SeqCst);
-        if self.app_polls() {
-            self.signals.wake_any();
-        }
+        self.wake_app_poller();
     }
 
     /// Whether there is an app poller. The owner stays out of the set as long as there is.

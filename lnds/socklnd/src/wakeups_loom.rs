@@ -171,3 +171,36 @@ fn loom_an_application_thread_that_sleeps_leaves_at_the_end_although_the_owner_h
         owner.join().unwrap();
     });
 }
+
+/// The owner stands back while the application's thread polls, which then has to do what the owner has put in before.
+#[test]
+fn loom_what_the_owner_puts_in_is_done_although_an_application_thread_sleeps() {
+    loom::model(|| {
+        let set = Set::new();
+        let wakeups: Shared = Arc::new(Wakeups::new(Arc::clone(&set)));
+        let ready = Arc::new(AtomicBool::new(false));
+        let app = {
+            let (wakeups, set, ready) = (Arc::clone(&wakeups), Arc::clone(&set), Arc::clone(&ready));
+            thread::spawn(move || {
+                wakeups.app_waits(&mut 0, |_| {
+                    // As in the scheduler: it sleeps only if nothing is ready, and does what is afterwards. The owner ends its sleep
+                    // where it has done that itself.
+                    if !ready.load(Ordering::Acquire) {
+                        set.sleep();
+                    }
+                    ready.swap(false, Ordering::AcqRel)
+                });
+            })
+        };
+        ready.store(true, Ordering::Release);
+        wakeups.wake_app_poller();
+        // The owner's next turn.
+        while wakeups.app_polls() {
+            thread::yield_now();
+        }
+        ready.swap(false, Ordering::AcqRel);
+        set.wake_any();
+        app.join().unwrap();
+        assert!(!ready.load(Ordering::Acquire));
+    });
+}

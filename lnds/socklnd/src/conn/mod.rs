@@ -14,6 +14,7 @@ mod transmit;
 mod unresponsive;
 pub(crate) mod watch;
 
+use crate::conn::cork::Cork;
 use crate::decide::cause::ConnError;
 use crate::decide::identity::Identity;
 use crate::decide::implementation_id::node_of;
@@ -370,6 +371,11 @@ impl scheduler::Pollable for Connection {
     fn on_schedule(self: &Arc<Self>) {
         self.on_writable();
         self.run_receive();
+    }
+
+    fn sending_together(work: impl FnOnce()) {
+        let _cork = Cork::new();
+        work();
     }
 
     fn is_closed(&self) -> bool {
