@@ -32,6 +32,8 @@ const IN_FLIGHT: usize = 12;
 /// The load is at least so many requests.
 const MIN_REQUESTS: u64 = 500;
 const BULK: usize = 300_000;
+/// So many more have completed when the client has answered `more`.
+const MORE: u64 = 500;
 
 pub(crate) fn run(role: &str) {
     let node = Node::start().unwrap();
@@ -161,6 +163,8 @@ fn client(node: Arc<Node>, server: &str) {
     answer("ready");
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
+    let completed = Arc::new(AtomicU64::new(0));
+    let reached = Arc::clone(&completed);
     std::thread::spawn(move || {
         for command in std::io::stdin().lock().lines().map_while(Result::ok) {
             match command.as_str() {
@@ -168,12 +172,19 @@ fn client(node: Arc<Node>, server: &str) {
                     operate(lnet_dlc::Request::AddFault(dropped_requests()));
                     answer("done");
                 }
+                "more" => {
+                    let enough = reached.load(Ordering::SeqCst) + MORE;
+                    while reached.load(Ordering::SeqCst) < enough {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    answer("done");
+                }
                 _ => break,
             }
         }
         over.store(true, Ordering::SeqCst);
     });
-    let counts = load(&import, &is_over);
+    let counts = load(&import, &is_over, &completed);
     let duplicated = counts.executed.iter().filter(|number| times_executed(&import, **number) > 1).count();
     let lost = counts.executed.iter().filter(|number| times_executed(&import, **number) < 1).count();
     let failed_and_duplicated =
@@ -209,7 +220,7 @@ fn request(opcode: Opcode, number: u64) -> Request {
     Request { buffers: vec![number.to_ne_bytes().to_vec()], reply_lengths: vec![8], ..Request::new(opcode) }
 }
 
-fn load(import: &Arc<Import>, is_over: &AtomicBool) -> LoadCounts {
+fn load(import: &Arc<Import>, is_over: &AtomicBool, completed: &AtomicU64) -> LoadCounts {
     let (mut set, mut in_flight, mut counts) = (RequestSet::new(), HashMap::new(), LoadCounts::default());
     let mut number = 0;
     loop {
@@ -238,6 +249,7 @@ fn load(import: &Arc<Import>, is_over: &AtomicBool) -> LoadCounts {
         while let Some((id, result)) = set.take_any() {
             let (number, opcode, bulk, since) = in_flight.remove(&id).unwrap();
             counts.longest = counts.longest.max(since.elapsed());
+            completed.fetch_add(1, Ordering::SeqCst);
             match result.and_then(|reply| reply.result()) {
                 Ok(()) if opcode == COUNT => {
                     counts.executed.push(number);

@@ -57,7 +57,7 @@ impl Core {
         let timeout = is_watched.then(|| settings.gateway_check_period());
         let nets = self.nets();
         let received = |ni: &Ni| ni.counters().read(Outcome::Received).messages();
-        let others = nets.iter().filter(|net| net.id() != NetId::LOOPBACK);
+        let others = nets.iter().filter(|net| is_watched && net.id() != NetId::LOOPBACK);
         let counted: Vec<_> =
             others.map(|net| (net.id(), net.nis().iter().map(|ni| received(ni)).sum())).collect();
         let (changed, next) = self.net_liveness.poll(&counted, now, timeout);

@@ -166,6 +166,7 @@ impl Network {
         let told: Vec<LinkKey> =
             self.orphaned.iter().filter(|key| self.is_open_from(key.to, key.from)).copied().collect();
         told.into_iter().for_each(|key| self.end_direction(key, ConnError::EndedByPeer, false));
+        self.tell_ends();
         let stalled: Vec<LinkKey> =
             self.links.iter().filter(|(_, link)| link.stalled).map(|(key, _)| *key).collect();
         for key in stalled {

@@ -133,15 +133,30 @@ impl Network {
         if !self.connected.remove(&key.connection()) {
             return;
         }
-        let now = self.now();
         for key in [key, key.back()] {
             if self.is_open_from(key.to, key.from)
                 || self.interface(key.to).is_none_or(|it| it.plugged.is_none())
             {
-                let Some(peer) = self.interface(key.to).map(|it| it.nid) else { continue };
-                self.events.plan(now, |_| SimEvent::ConnectionsEnded(key.from, peer));
+                self.tell_end(key);
+            } else {
+                self.untold_ends.push(key);
             }
         }
+    }
+
+    /// Ends that could not be reached when their connection ended learn it once they can: their TCP asks whether it lives.
+    pub(super) fn tell_ends(&mut self) {
+        let untold = std::mem::take(&mut self.untold_ends);
+        let (reached, untold): (Vec<_>, Vec<_>) =
+            untold.into_iter().partition(|key| self.is_open_from(key.to, key.from));
+        self.untold_ends = untold;
+        reached.into_iter().for_each(|key| self.tell_end(key));
+    }
+
+    fn tell_end(&mut self, key: LinkKey) {
+        let Some(peer) = self.interface(key.to).map(|it| it.nid) else { return };
+        let now = self.now();
+        self.events.plan(now, |_| SimEvent::ConnectionsEnded(key.from, peer));
     }
 
     /// The connections of nobody under way that these ends had.

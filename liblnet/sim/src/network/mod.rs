@@ -217,6 +217,8 @@ pub(crate) struct Network {
     connected: BTreeSet<LinkKey>,
     /// Connections that the receiver has ended; their senders cannot be notified.
     orphaned: BTreeSet<LinkKey>,
+    /// Connections that have ended, each by the direction whose sender does not know it.
+    untold_ends: Vec<LinkKey>,
     /// Interfaces and peers between which messages are under way, and since when nothing has been heard.
     path_checks: BTreeMap<(InterfaceId, Nid), Option<Time>>,
     /// What nodes that are frozen would have done.
@@ -252,6 +254,7 @@ impl Network {
             last_business: Time::START,
             connected: BTreeSet::new(),
             orphaned: BTreeSet::new(),
+            untold_ends: Vec::new(),
             path_checks: BTreeMap::new(),
             postponed: Vec::new(),
             attempted: HashSet::new(),
