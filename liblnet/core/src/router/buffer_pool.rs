@@ -1,14 +1,39 @@
 //! The buffers of one size on one CPT of a router, and the messages that wait for one.
 
 use super::BUFFER_SIZES;
-use super::buffers::{PAGE, PoolState, Waiting};
 use crate::memory::RecvBuffer;
+use crate::model::lnd::DeferredRx;
+use crate::model::message::Message;
 use crate::model::{BufferPlace, Onward, RouterBuffer};
 use lnet_wire::Nid;
 use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Bytes of a page, as buffers are measured in.
+pub(super) const PAGE: u32 = 4096;
 
 /// One in so many buffers, at least one of several, is not for messages to other routers.
 const RESERVED_ONE_IN: u32 = 8;
+
+/// A message that waits in its driver.
+pub(crate) struct Waiting {
+    pub(crate) message: Box<Message>,
+    pub(crate) hold: Arc<dyn DeferredRx>,
+    pub(super) onward: Onward,
+    /// Whether it waited the last time that somebody looked for those that wait long.
+    pub(super) waits_long: bool,
+}
+
+/// Buffers of one size on one CPT, as they are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolState {
+    /// The number of buffers.
+    pub buffers: u32,
+    /// Unused buffers; negative by the number of messages that wait.
+    pub credits: i32,
+    /// The fewest that there ever were.
+    pub min_credits: i32,
+}
 
 #[derive(Default)]
 pub(super) struct Pool {

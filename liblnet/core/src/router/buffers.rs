@@ -9,7 +9,7 @@
 //!
 //! The number of buffers is a limit: their memory is allocated when it is first used, and then kept.
 
-use super::buffer_pool::Pool;
+use super::buffer_pool::{PAGE, Pool, PoolState, Waiting};
 use super::{BUFFER_SIZES, Router};
 use crate::model::lnd::DeferredRx;
 use crate::model::message::Message;
@@ -20,9 +20,6 @@ use std::collections::{HashMap, VecDeque};
 use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-
-/// Bytes of a page, as buffers are measured in.
-pub(super) const PAGE: u32 = 4096;
 
 /// The buffers of all CPTs. Any thread may call its methods; none of them makes upcalls.
 pub(crate) struct RouterBuffers(Box<[Mutex<CptBuffers>]>);
@@ -38,15 +35,6 @@ pub(crate) struct Applicant {
     pub(crate) onward: Onward,
 }
 
-/// A message that waits in its driver.
-pub(crate) struct Waiting {
-    pub(crate) message: Box<Message>,
-    pub(crate) hold: Arc<dyn DeferredRx>,
-    pub(super) onward: Onward,
-    /// Whether it waited the last time that somebody looked for those that wait long.
-    pub(super) waits_long: bool,
-}
-
 /// What becomes of an [`Applicant`].
 pub(crate) enum Applied {
     /// It has a buffer.
@@ -55,17 +43,6 @@ pub(crate) enum Applied {
     Waits,
     /// There are no buffers: the node does not forward.
     Refused(Box<Message>),
-}
-
-/// Buffers of one size on one CPT, as they are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PoolState {
-    /// The number of buffers.
-    pub buffers: u32,
-    /// Unused buffers; negative by the number of messages that wait.
-    pub credits: i32,
-    /// The fewest that there ever were.
-    pub min_credits: i32,
 }
 
 /// Messages that have been sent on.

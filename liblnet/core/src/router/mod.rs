@@ -7,8 +7,10 @@ mod gateway_watch;
 mod net_liveness;
 mod stopping;
 
-pub(crate) use buffers::{Applicant, Applied, RouterBuffers, Waiting};
-pub use buffers::{Forwarded, PoolState};
+pub use buffer_pool::PoolState;
+pub(crate) use buffer_pool::Waiting;
+pub use buffers::Forwarded;
+pub(crate) use buffers::{Applicant, Applied, RouterBuffers};
 pub(crate) use gateway_checks::{DueCheck, Gateway, GatewayChecks, NetRoutes};
 pub(crate) use gateway_watch::{GatewayActions, GatewayWatch};
 pub(crate) use net_liveness::NetLiveness;

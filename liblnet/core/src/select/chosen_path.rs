@@ -1,7 +1,6 @@
 //! A path that was selected, and the turns of its candidates (PS-31).
 
 use super::other_paths::is_avoided;
-use super::routed::Hop;
 use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Peer, PeerNi, Preferred, RouteState};
 use lnet_wire::Nid;
 use std::sync::Arc;
@@ -19,6 +18,16 @@ pub struct ChosenPath {
     latest_use_of_others: u64,
     /// Whether the peer NI of the destination is to be bound to the local NI.
     sticks: bool,
+}
+
+/// The next hop of a message to a net that this node is not on.
+#[derive(Clone, Debug)]
+pub(super) struct Hop {
+    pub(super) ni: Arc<Ni>,
+    /// The gateway.
+    pub(super) peer_ni: Arc<PeerNi>,
+    pub(super) route: Arc<ActiveRoute>,
+    pub(super) route_state: RouteState,
 }
 
 /// The rest of a path behind its gateway.

@@ -1,7 +1,7 @@
 //! The way to a net that this node is not on: the route, the gateway's NID, and the local NI (core-behaviour 2.6, 2.7).
 
 use super::candidates::{GatewayCandidate, NetCandidate, PathState};
-use super::chosen_path::ChosenPath;
+use super::chosen_path::{ChosenPath, Hop};
 use super::compare::best;
 use super::direct::{best_local_ni, best_peer_ni, path_state, shared_nets};
 use super::path_request::{PathRequest, Paths};
@@ -68,16 +68,6 @@ fn peer_net_candidate(peer_net: &PeerNet) -> Option<NetCandidate> {
         peer_last_use: peer_net.last_use(),
         ..NetCandidate::default()
     })
-}
-
-/// The next hop of a message to a net that this node is not on.
-#[derive(Clone, Debug)]
-pub(super) struct Hop {
-    pub(super) ni: Arc<Ni>,
-    /// The gateway.
-    pub(super) peer_ni: Arc<PeerNi>,
-    pub(super) route: Arc<ActiveRoute>,
-    pub(super) route_state: RouteState,
 }
 
 /// The best hop to `net` over a route that may be used, from `source` if it is given. `None` without one.
