@@ -4,16 +4,19 @@ use super::Core;
 use crate::environment::time::Time;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
-use crate::model::{CarriedOrigin, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
+use crate::model::{CarriedOrigin, Ni, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{Applicant, Applied, Waiting};
 use crate::select::ChosenPath;
 use crate::sync::lock;
-use lnet_wire::{Errno, NetId, Nid};
+use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What waits for so long for a buffer to another router is returned: after this time, or at last after twice that.
 const MOST_WAIT: Duration = Duration::from_secs(3);
+
+/// Why a message for another node is dropped by one that does not forward.
+const NO_ROUTER: &str = "destination is another node, and this one is no router";
 
 impl Core {
     /// Receives a message for another node, as soon as there is a buffer for it (RT-10).
@@ -33,9 +36,12 @@ impl Core {
             let previous = PreviousHop { ni: Arc::clone(ni), from: message.next_hop.nid, name };
             message.previous_hop = Some(Box::new(previous));
         }
-        if self.topology.router().forwards() && !self.topology.leads_to(message.header.dest_nid.net()) {
-            return self.discard(message, "no route to the net of its destination");
+        if !self.topology.router().forwards() {
+            return self.discard(message, NO_ROUTER);
         }
+        let Some(onward) = self.topology.onward(message.header.dest_nid.net()) else {
+            return self.discard(message, "no route to the net of its destination");
+        };
         let Some(from) = message.peer_ni.as_ref().map(|peer_ni| peer_ni.nid()) else {
             return self.discard(message, "destination is another node, but it came over the loopback");
         };
@@ -45,21 +51,11 @@ impl Core {
         } else {
             tunables.peer_credits
         };
-        let onward = self.onward(message.header.dest_nid.net());
         let applicant = Applicant { message, cpt: ni.cpt_of(from) as usize, from, share, onward };
         match self.router_buffers.apply(applicant, hold) {
             Applied::Granted(message) => RxAction::Deliver(message),
             Applied::Waits => RxAction::Defer,
-            Applied::Refused(message) => {
-                self.discard(message, "destination is another node, and this one is no router")
-            }
-        }
-    }
-
-    fn onward(&self, net: NetId) -> Onward {
-        match self.topology.with_nets(|nets| nets.net(net).is_some()) {
-            true => Onward::ToDestination,
-            false => Onward::ToRouter,
+            Applied::Refused(message) => self.discard(message, NO_ROUTER),
         }
     }
 
@@ -102,11 +98,7 @@ impl Core {
     pub(super) fn path_onwards(&self, message: &Message) -> Result<ChosenPath, Errno> {
         let nid = message.header.dest_nid;
         // Nobody can fill the table by sending to NIDs that do not exist.
-        let has_room = || self.topology.peers().makes_room(self.env.config().max_peers, self.env.now());
-        if self.topology.peer_ni(nid).is_none() && !has_room() {
-            return Err(Errno::NoMemory);
-        }
-        let destination = self.peer_ni(nid);
+        let destination = self.peer_ni_if_room(nid).ok_or(Errno::NoMemory)?;
         let chosen = self.choose_again_from(None, message, &destination)?;
         if !chosen.is_dead() {
             return Ok(chosen);

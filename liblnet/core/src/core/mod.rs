@@ -170,16 +170,19 @@ impl Core {
         })
     }
 
+    /// The peer NI with this NID, which is added if it is unknown; `None` if it is, and the table is full.
+    pub(crate) fn peer_ni_if_room(&self, nid: Nid) -> Option<Arc<PeerNi>> {
+        let has_room = || self.topology.peers().makes_room(self.env.config().max_peers, self.env.now());
+        self.topology.peer_ni(nid).or_else(|| has_room().then(|| self.peer_ni(nid)))
+    }
+
     /// The peer NI that sent a message on `ni`. A new one is bound to that interface (OM-22). `None` if it is unknown
     /// and the table is full.
     pub(crate) fn sender(&self, nid: Nid, ni: &Ni) -> Option<Arc<PeerNi>> {
         if let Some(known) = self.topology.peer_ni(nid) {
             return Some(known);
         }
-        if !self.topology.peers().makes_room(self.env.config().max_peers, self.env.now()) {
-            return None;
-        }
-        let peer_ni = self.peer_ni(nid);
+        let peer_ni = self.peer_ni_if_room(nid)?;
         if !peer_ni.peer().is_multi_rail() && *peer_ni.preferred() == Preferred::Nothing {
             peer_ni.set_preferred(Preferred::Sticky(ni.nid()));
         }

@@ -128,11 +128,8 @@ impl Core {
         if let Some(known) = self.topology.peer_ni(nid) {
             return Ok(known);
         }
-        let has_room = || self.topology.peers().makes_room(self.env.config().max_peers, self.env.now());
-        match self.topology.leads_to(nid.net()) && has_room() {
-            true => Ok(self.peer_ni(nid)),
-            false => Err(Errno::HostUnreachable),
-        }
+        let peer_ni = if self.topology.leads_to(nid.net()) { self.peer_ni_if_room(nid) } else { None };
+        peer_ni.ok_or(Errno::HostUnreachable)
     }
 
     fn destination_again(&self, message: &Message) -> Nid {

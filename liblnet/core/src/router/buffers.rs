@@ -16,7 +16,8 @@ use crate::model::message::Message;
 use crate::model::{BufferPlace, Ni, Onward, RouterBuffer};
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
 use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -221,7 +222,8 @@ impl CptBuffers {
 
     /// Returns a router credit: the first message of that peer NI that waits gets it.
     fn release(&mut self, cpt: usize, from: Nid) -> Option<Waiting> {
-        let share = self.shares.get_mut(&from)?;
+        let Entry::Occupied(mut entry) = self.shares.entry(from) else { return None };
+        let share = entry.get_mut();
         share.taken -= 1;
         if share.taken < share.size
             && let Some(waiting) = share.waiting.pop_front()
@@ -230,7 +232,7 @@ impl CptBuffers {
             return self.place(cpt, from, waiting);
         }
         if share.taken == 0 && share.waiting.is_empty() {
-            self.shares.remove(&from);
+            entry.remove();
         }
         None
     }

@@ -13,8 +13,8 @@ pub use crate::model::{
 pub(crate) use peer_table::PeerTable;
 
 use crate::environment::ConfigGuard;
-use crate::model::DiscoveryState;
 use crate::model::message::Message;
+use crate::model::{DiscoveryState, Onward};
 use crate::policy::Rules;
 use crate::router::Router;
 use crate::select::{self, Paths};
@@ -72,7 +72,15 @@ impl Topology {
 
     /// Whether this node is on `net`, or has a route to it.
     pub(crate) fn leads_to(&self, net: NetId) -> bool {
-        self.with_nets(|nets| nets.net(net).is_some()) || self.has_route_to(net)
+        self.onward(net).is_some()
+    }
+
+    /// Where this node sends messages to `net`; `None` if it is not on it and has no route to it.
+    pub(crate) fn onward(&self, net: NetId) -> Option<Onward> {
+        match self.with_nets(|nets| nets.net(net).is_some()) {
+            true => Some(Onward::ToDestination),
+            false => self.has_route_to(net).then_some(Onward::ToRouter),
+        }
     }
 
     /// The distance of a NID (`LNetDist`): to a net that this node is not on by the route of the fewest hops.
