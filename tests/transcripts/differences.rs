@@ -234,10 +234,10 @@ pub const DIFFERENCES: &[Difference] = &[
         "there the loopback is a NID of this node as a peer",
     ),
     row(
-        NotYet("Routers"),
+        OtherMachine,
         &["§import: lnetctl peer show", "lnetctl ping --timeout 3 10.99.0.12@tcp"],
         &["out - Multi-Rail: True", "out + Multi-Rail: False", "out - - nid: 10.99.1.12@tcp..."],
-        "gateways are not discovered until something is sent to them",
+        "gateways are checked there, and not here, where most of them do not exist: see `scene`",
     ),
     row(
         NotYet("Multi-Rail"),
