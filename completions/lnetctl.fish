@@ -45,6 +45,7 @@ complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "ping" -d 'Ask other
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "discover" -d 'Discover other nodes: learn all their NIDs and tell them ours'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "service-id" -d 'Show the RDMA service of LNet'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "udsp" -d 'Selection rules: which interfaces are preferred for what'
+complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "selection" -d 'Selection rules by what they are about: nets, NIDs, pairs'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "setup-mrrouting" -d 'Run the system\'s helper that sets up routing tables for machines with several interfaces'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "cpt-of-nid" -d 'Show to which CPU partition a NID belongs'
 complete -c lnetctl -n "__fish_lnetctl_needs_command" -f -a "numa" -d 'Show the NUMA range'
@@ -371,13 +372,17 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and not __fish_see
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -s s -l src -d 'Interfaces of this node' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -s d -l dst -d 'Other nodes' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -s r -l rte -d 'Routers' -r
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -s p -l priority -d 'Smaller is preferred: from 0; negative is the least preferred. Without it, 0 for rules about one side; others make what they name preferred' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -s p -l priority -d 'From 0, the most preferred, to 255; -1 is the least preferred. Without it, 0' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -s m -l messages -d 'How many messages go in a row, before the next of equal priority has its turn' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -s i -l idx -d 'The place of the rule, from 0 [default: the last]' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from del" -s i -l idx -d 'Which; -1 is all [default: 0]' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from del" -s i -l idx -d 'Which; -1 is all' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from del" -s s -l src -d 'Interfaces of this node, as they were given' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from del" -s d -l dst -d 'Other nodes' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from del" -s r -l rte -d 'Routers' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from del" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from del" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
@@ -388,6 +393,34 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_su
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from show" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand udsp; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and not __fish_seen_subcommand_from net nid peer" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and not __fish_seen_subcommand_from net nid peer" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and not __fish_seen_subcommand_from net nid peer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and not __fish_seen_subcommand_from net nid peer" -f -a "net" -d 'Rules about nets of this node'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and not __fish_seen_subcommand_from net nid peer" -f -a "nid" -d 'Rules about NIDs, this node\'s and others\''
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and not __fish_seen_subcommand_from net nid peer" -f -a "peer" -d 'Rules about NIDs of this node for NIDs of others'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from net" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from net" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from net" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from net" -f -a "add" -d 'Add a rule'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from net" -f -a "del" -d 'Delete a rule'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from net" -f -a "show" -d 'Show rules'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from nid" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from nid" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from nid" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from nid" -f -a "add" -d 'Add a rule'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from nid" -f -a "del" -d 'Delete a rule'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from nid" -f -a "show" -d 'Show rules'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from peer" -l node -d 'Which node; needed only where several run on this machine' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from peer" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
+json\t'One value; {} for nothing, and errors too'"
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from peer" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from peer" -f -a "add" -d 'Add a rule'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from peer" -f -a "del" -d 'Delete a rule'
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand selection; and __fish_seen_subcommand_from peer" -f -a "show" -d 'Show rules'
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand setup-mrrouting" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand setup-mrrouting" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"

@@ -324,6 +324,30 @@ pub const DIFFERENCES: &[Difference] = &[
         "the tool frees memory twice",
     ),
     row(
+        OursSaysMore,
+        &["§udsp: lnetctl net show -v 4", "§udsp: lnetctl peer show -v 4"],
+        &["out + net rule: *", "out + nid rule: *", "out + Preferred source rules: *"],
+        "the rule behind each value",
+    ),
+    row(
+        KernelBug,
+        &["§udsp: lnetctl peer show -v 4"],
+        &["out + Preferred source NIDs:..."],
+        "the priority of a rule about a pair has no effect there",
+    ),
+    row(
+        KernelBug,
+        &["lnetctl udsp del --idx 77"],
+        &["exit 0 -> 254", "err + del:..."],
+        "a rule that is not there is deleted without an error",
+    ),
+    row(
+        KernelBug,
+        &["lnetctl udsp del"],
+        &["exit 0 -> 255", "out + (help)", "out + udsp del *"],
+        "without an index the first rule is deleted",
+    ),
+    row(
         OursTakesMore,
         &["lnetctl udsp del --all"],
         &["out - (help)", "out - udsp add *", "err - (message)"],

@@ -75,6 +75,11 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
         "the kernel's tool takes it for that, and this node shall have the same rules",
     ),
     (
+        After("lnetctl udsp del"),
+        &["lnetctl udsp del --idx 0"],
+        "the kernel's tool takes it for that, and this node shall have the same rules",
+    ),
+    (
         After("lnetctl udsp del --all"),
         &[
             "lnetctl udsp add --dst 10.99.0.12@tcp --priority 1",

@@ -5,7 +5,7 @@
 mod support;
 
 use lnet_core::policy::{Action, Rule};
-use lnet_core::topology::{PeerState, Preferred, Route};
+use lnet_core::topology::{PeerState, Route};
 use lnet_core::{Cause, Core, CoreConfig, CptTable, Errno, NiConfig, NiTunables};
 use lnet_wire::{Nid, Pid};
 use std::num::NonZeroUsize;
@@ -206,11 +206,8 @@ fn selection_rules_apply_to_interfaces_and_peers_added_before_and_after_them() {
     let early = multi_rail(8);
     let by = |destination: Nid| core.explain(None, destination).unwrap().chosen.ni.nid().to_string();
     assert_eq!(by(early), "10.0.0.1@tcp");
-    let rule = |src: &str, dst: Option<&str>, action| Rule {
-        src: Some(src.parse().unwrap()),
-        dst: dst.map(|dst| dst.parse().unwrap()),
-        rte: None,
-        action,
+    let rule = |src: &str, dst: Option<&str>, action| {
+        Rule::new(Some(src.parse().unwrap()), dst.map(|dst| dst.parse().unwrap()), None, action)
     };
     core.add_rule(rule("10.0.0.2@tcp", None, Action::Priority(0)), None).unwrap();
     let late = multi_rail(9);
@@ -225,8 +222,11 @@ fn selection_rules_apply_to_interfaces_and_peers_added_before_and_after_them() {
     let pair = rule("10.0.0.1@tcp", Some("10.0.0.[8-9]@tcp"), Action::PreferredList);
     core.add_peer_nid(early, nid("10.0.0.18@tcp"), true).unwrap();
     core.add_rule(pair, None).unwrap();
-    let preferred = |destination: Nid| core.peer(destination).unwrap().1[0].preferred();
-    assert_eq!(*preferred(early), Preferred::ByRule(vec![nid("10.0.0.1@tcp")]));
+    let preferred = |destination: Nid| {
+        let partners = core.peer(destination).unwrap().1[0].partners();
+        partners.map(|partners| partners.nids.iter().map(|partner| partner.nid).collect::<Vec<_>>())
+    };
+    assert_eq!(preferred(early), Some(vec![nid("10.0.0.1@tcp")]));
     core.delete_rule(None).unwrap();
-    assert_eq!(*preferred(early), Preferred::Nothing);
+    assert_eq!(preferred(early), None);
 }

@@ -163,7 +163,7 @@ fn a_peer_on_a_common_net_and_behind_a_gateway_is_reached_by_the_gateway_where_t
     core.set_peer_ni_health(None, 1000);
     assert_eq!(goes(), [(tcp(5), tcp(5))]);
     let dst = Some("tcp1".parse().unwrap());
-    core.add_rule(Rule { src: None, dst, rte: None, action: Action::Priority(0) }, None).unwrap();
+    core.add_rule(Rule::new(None, dst, None, Action::Priority(0)), None).unwrap();
     assert_eq!(goes(), [(tcp(9), far(5))]);
     rig.driver.ni(0).finish(Ok(()));
     assert_eq!(core.explain(None, tcp(5)).unwrap().chosen.next_hop(), tcp(9));

@@ -8,6 +8,7 @@ use lnet_core::Core;
 use lnet_core::policy::{Action, Rule};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use support::{FakeDriver, OnSend, nid};
 
@@ -34,20 +35,37 @@ impl Rig {
     /// As `lnetctl udsp add --src SRC --dst DST` does; an empty text is none. 0 is the highest priority.
     fn rule(&self, src: &str, dst: &str, action: Action, index: Option<usize>) {
         let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
-        self.core
-            .add_rule(Rule { src: selector(src), dst: selector(dst), rte: None, action }, index)
-            .unwrap();
+        self.core.add_rule(Rule::new(selector(src), selector(dst), None, action), index).unwrap();
+    }
+
+    /// [`Rig::rule`] that counts messages.
+    fn counting(&self, src: &str, dst: &str, priority: u32, messages: u32) {
+        let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
+        let rule = Rule::new(selector(src), selector(dst), None, Action::Priority(priority));
+        self.core.add_rule(Rule { messages: NonZeroU32::new(messages), ..rule }, None).unwrap();
     }
 
     /// The pairs that a number of PUTs go by.
     fn pairs(&self) -> BTreeSet<Pair> {
+        self.path_of_each(24).into_iter().collect()
+    }
+
+    /// The pairs that PUTs go by, one after the other.
+    fn path_of_each(&self, puts: usize) -> Vec<Pair> {
         let last = |nid: Nid| (nid.to_u64().unwrap() & 0xff) as u8;
         let md = self.node.bind(-1);
         self.node.driver.recorded();
-        (0..24).for_each(|_| self.node.put(md, self.peer));
+        (0..puts).for_each(|_| self.node.put(md, self.peer));
         self.core.md_unlink(md).unwrap();
         let headers = self.node.driver.recorded();
         headers.iter().map(|header| (last(header.src_nid), last(header.dest_nid))).collect()
+    }
+
+    fn set_health(&self, text: &str, health: u32) {
+        match self.core.nets().ni(nid(text)) {
+            Some(_) => self.core.set_ni_health(Some(nid(text)), health),
+            None => self.core.set_peer_ni_health(Some(nid(text)), health),
+        }
     }
 }
 
@@ -128,14 +146,10 @@ fn of_two_rules_for_one_nid_pair_the_first_applies() {
     let rig = rig(&THREE, &ITS_TWO);
     rig.rule("10.0.0.1@tcp", "10.0.0.11@tcp", Action::PreferredList, None);
     rig.rule("10.0.0.2@tcp", "10.0.0.[11-11]@tcp", Action::PreferredList, None);
-    let pairs = rig.pairs();
-    assert_eq!(from(&[1], &pairs), [11]);
-    assert!(from(&[2], &pairs).contains(&12));
+    assert_eq!(rig.pairs(), [(1, 11)].into());
     rig.core.delete_rule(Some(1)).unwrap();
     rig.rule("10.0.0.2@tcp", "10.0.0.[11-11]@tcp", Action::PreferredList, Some(0));
-    let pairs = rig.pairs();
-    assert!(from(&[1], &pairs).contains(&12));
-    assert_eq!(from(&[2], &pairs), [11]);
+    assert_eq!(rig.pairs(), [(2, 11)].into());
 }
 
 /// cfg-150: fails if of two rules for one interface not the first counts, or if a rule put in before it does not
@@ -174,4 +188,128 @@ fn all_selection_rules_apply_together() {
     assert_eq!(with([false, true, true]), [(2, 12), (3, 13)].into());
     assert_eq!(with([true, false, true]), [(1, 12), (2, 12)].into());
     assert_eq!(with([true, true, false]), [(2, 11), (2, 12)].into());
+}
+
+/// UD-42: fails if a lower priority is used as long as a higher one works, or not used when none does.
+#[test]
+fn the_next_priority_is_used_while_the_highest_is_ill() {
+    let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1"];
+    let its = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp1"];
+    type Case = ([(&'static str, &'static str); 2], &'static [&'static str], Pair, Pair);
+    let table: [Case; 5] = [
+        ([("tcp1", ""), ("tcp", "")], &["10.0.0.3@tcp1"], (3, 13), (1, 11)),
+        ([("", "tcp1"), ("", "tcp")], &["10.0.0.13@tcp1"], (3, 13), (1, 11)),
+        ([("tcp", ""), ("10.0.0.2@tcp", "")], &["10.0.0.2@tcp"], (2, 11), (1, 11)),
+        ([("tcp", ""), ("", "10.0.0.12@tcp")], &["10.0.0.12@tcp"], (1, 12), (1, 11)),
+        ([("tcp", ""), ("10.0.0.2@tcp", "10.0.0.12@tcp")], &["10.0.0.2@tcp"], (2, 12), (1, 12)),
+    ];
+    for (rules, ill, healthy_path, next_path) in table {
+        let rig = rig(&own, &its);
+        for (priority, (src, dst)) in (1..).zip(rules) {
+            rig.rule(src, dst, Action::Priority(priority), None);
+        }
+        assert!(rig.pairs().contains(&healthy_path), "{rules:?}: {:?}", rig.pairs());
+        ill.iter().for_each(|nid| rig.set_health(nid, 900));
+        let pairs = rig.pairs();
+        assert!(pairs.contains(&next_path) && !pairs.contains(&healthy_path), "{rules:?}: {pairs:?}");
+        ill.iter().for_each(|nid| rig.set_health(nid, 1000));
+        assert!(rig.pairs().contains(&healthy_path), "{rules:?} again: {:?}", rig.pairs());
+    }
+}
+
+/// Fails if the priority of a peer's net beats the health of the local NIs.
+#[test]
+fn health_of_either_end_comes_before_every_rule() {
+    let own = ["10.0.0.1@tcp", "10.0.0.2@tcp1"];
+    let its = ["10.0.0.11@tcp", "10.0.0.12@tcp1"];
+    for (src, dst) in [("tcp", ""), ("", "tcp")] {
+        for ill in ["10.0.0.1@tcp", "10.0.0.11@tcp"] {
+            let rig = rig(&own, &its);
+            rig.rule(src, dst, Action::Priority(0), None);
+            assert_eq!(rig.pairs(), [(1, 11)].into(), "{src} {dst}");
+            rig.set_health(ill, 999);
+            assert_eq!(rig.pairs(), [(2, 12)].into(), "{src} {dst} with {ill} ill");
+        }
+    }
+}
+
+/// cfg-125: fails if a mapping of lower priority is used as long as one of a higher priority works, or if equal ones do not take
+/// turns.
+#[test]
+fn mappings_are_used_in_the_order_of_their_priorities() {
+    let rig = rig(&THREE, &ITS_TWO[..1]);
+    rig.rule("10.0.0.1@tcp", "10.0.0.11@tcp", Action::Priority(2), None);
+    rig.rule("10.0.0.2@tcp", "10.0.0.*@tcp", Action::Priority(1), None);
+    assert_eq!(rig.pairs(), [(2, 11)].into());
+    rig.rule("10.0.0.3@tcp", "tcp", Action::Priority(1), None);
+    assert_eq!(rig.pairs(), [(2, 11), (3, 11)].into());
+    rig.set_health("10.0.0.2@tcp", 0);
+    rig.set_health("10.0.0.3@tcp", 0);
+    assert_eq!(rig.pairs(), [(1, 11)].into());
+    rig.set_health("10.0.0.3@tcp", 1000);
+    assert_eq!(rig.pairs(), [(3, 11)].into());
+    // cfg-155: no priority is the highest.
+    rig.rule("10.0.0.1@tcp", "10.*.*.11@tcp", Action::PreferredList, None);
+    rig.core.delete_rule(Some(0)).unwrap();
+    assert_eq!(rig.pairs(), [(1, 11)].into());
+}
+
+/// cfg-145: fails if the messages of the rules are not in the proportion of their numbers.
+#[test]
+fn rules_that_count_messages_divide_them() {
+    type Side = (&'static str, &'static str);
+    let own = ["10.0.0.1@tcp", "10.0.0.2@tcp1"];
+    let its = ["10.0.0.11@tcp", "10.0.0.12@tcp1"];
+    let one_net = ["10.0.0.1@tcp", "10.0.0.2@tcp"];
+    let table: [(&[&str], &[&str], [Side; 2]); 5] = [
+        (&own, &its, [("tcp", ""), ("tcp1", "")]),
+        (&own, &its, [("", "tcp"), ("", "tcp1")]),
+        (&one_net, &ITS_TWO[..1], [("10.0.0.1@tcp", ""), ("10.0.0.2@tcp", "")]),
+        (&one_net[..1], &ITS_TWO, [("", "10.0.0.11@tcp"), ("", "10.0.0.12@tcp")]),
+        (&one_net, &ITS_TWO[..1], [("10.0.0.1@tcp", "10.0.0.*@tcp"), ("10.0.0.2@tcp", "10.0.0.*@tcp")]),
+    ];
+    for (own, its, sides) in table {
+        let rig = rig(own, its);
+        for ((src, dst), messages) in sides.into_iter().zip([3, 2]) {
+            rig.counting(src, dst, 1, messages);
+        }
+        let paths = rig.path_of_each(20);
+        let first = paths[0];
+        let is_first: Vec<bool> = paths.iter().map(|path| *path == first).collect();
+        for turns in is_first.chunks(5) {
+            assert_eq!(turns, [true, true, true, false, false], "{sides:?}: {paths:?}");
+        }
+        // One that no rule counts has one message in its turn.
+        rig.core.delete_rule(Some(1)).unwrap();
+        rig.rule(sides[1].0, sides[1].1, Action::Priority(1), None);
+        let paths = rig.path_of_each(40);
+        let others = paths.iter().filter(|path| **path != first).count();
+        assert!((9..=11).contains(&others), "{sides:?}: {paths:?}");
+        rig.core.delete_rule(None).unwrap();
+        let paths = rig.path_of_each(40);
+        let others = paths.iter().filter(|path| **path != first).count();
+        assert!((19..=21).contains(&others), "{sides:?} without rules: {paths:?}");
+    }
+}
+
+/// PS-30, UD-14: fails if a message to a peer of one NID leaves by another interface than a rule says, if the interface changes
+/// without a need, or if the peer is not bound as before when the rule has gone.
+#[test]
+fn a_peer_that_is_not_multi_rail_is_sent_to_by_the_interface_of_its_rule() {
+    let driver = FakeDriver::new(OnSend::Complete).recording();
+    let node = support::Rig::builder(driver).nids(THREE.iter().map(|own| nid(own))).build();
+    let (core, peer) = (Arc::clone(&node.core), nid("10.0.0.11@tcp"));
+    let rig = Rig { node, core, peer };
+    let bound = rig.pairs();
+    assert_eq!(bound.len(), 1);
+    rig.rule("10.0.0.[2-3]@tcp", "10.0.0.11@tcp", Action::PreferredList, None);
+    let by_rule = rig.pairs();
+    assert!(by_rule.len() == 1 && bound.is_disjoint(&by_rule), "{by_rule:?}");
+    rig.set_health(&format!("10.0.0.{}@tcp", by_rule.first().unwrap().0), 500);
+    let next = rig.pairs();
+    assert!(next.len() == 1 && bound.is_disjoint(&next) && by_rule.is_disjoint(&next), "{next:?}");
+    rig.core.set_ni_health(None, 1000);
+    assert_eq!(rig.pairs(), by_rule);
+    rig.core.delete_rule(None).unwrap();
+    assert_eq!(rig.pairs(), bound);
 }

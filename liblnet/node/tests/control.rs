@@ -266,7 +266,7 @@ fn selection_rules_are_kept_in_order() {
     let add = |src: &str, priority, index| {
         let src = Some(src.parse().unwrap());
         let action = UdspAction::Priority(priority);
-        backend.tell(Request::AddUdsp(AddUdsp { src, dst: None, rte: None, action, index }))
+        backend.tell(Request::AddUdsp(AddUdsp { src, dst: None, rte: None, action, messages: None, index }))
     };
     assert_eq!(add("tcp", 0, None), Ok(()));
     assert_eq!(add("tcp1", 1, Some(0)), Ok(()));
@@ -329,7 +329,14 @@ fn all_clients_of_a_node_have_one_set_of_selection_rules() {
         [&*node, &Client::at(directory.clone(), None), &Client::at(directory.clone(), None)];
     let add = |client: &dyn Backend, src: &str| {
         let (src, action) = (Some(src.parse().unwrap()), UdspAction::Priority(0));
-        client.tell(Request::AddUdsp(AddUdsp { src, dst: None, rte: None, action, index: None }))
+        client.tell(Request::AddUdsp(AddUdsp {
+            src,
+            dst: None,
+            rte: None,
+            action,
+            messages: None,
+            index: None,
+        }))
     };
     for (client, src) in clients.into_iter().zip(["tcp", "tcp1", "tcp2"]) {
         assert_eq!(add(client, src), Ok(()));

@@ -5,7 +5,7 @@ mod live;
 
 use live::{Talker, free_port, nids, node};
 use lnet_core::DiscoveryMode;
-use lnet_dlc::ops::policy::RuleAction;
+use lnet_dlc::ops::policy::{RuleAction, RuleEffect, RuleText};
 use lnet_dlc::ops::{global, net, peer, policy, stats};
 use lnet_dlc::request::{SetHealth, SetHealthKind};
 use lnet_dlc::{Backend, Report, Request, ReturnCode, SeqNo};
@@ -43,7 +43,13 @@ fn whatever_was_configured_is_shown_as_yaml() {
     let add = peer::Modify::Add { multi_rail: true, lock_primary: false };
     let done = [
         peer::modify(backend, Some(primary), Some(nids_of_peer), add, SeqNo::NONE, &mut report),
-        policy::add(backend, Some("tcp"), None, None, RuleAction::Priority(3), -1, SeqNo::NONE, &mut report),
+        policy::add(
+            backend,
+            RuleText { src: Some("tcp"), ..RuleText::default() },
+            RuleEffect::of(RuleAction::Priority(3)),
+            SeqNo::NONE,
+            &mut report,
+        ),
         global::config(backend, global::Setting::NumaRange, 7, SeqNo::NONE, &mut report),
     ];
     assert_eq!(done, [ReturnCode::OK; 3], "{}", report.errors.to_yaml());

@@ -9,6 +9,7 @@ mod others;
 mod peer;
 mod ping;
 mod route;
+mod selection;
 mod set;
 mod stats;
 mod top;
@@ -23,6 +24,7 @@ pub use others::{CptOfNid, Debug, Global, Numa, PeerCredits};
 pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
+pub use selection::{Adding, Deleting, NetRules, NidRules, OfPairs, PeerRules, Selection, SomePairs};
 pub use set::{Mode, Routing, Set, Value};
 pub use stats::{Stats, StatsCommand, StatsRate, StatsShow};
 pub use top::{Sort, Top};
@@ -120,6 +122,9 @@ pub enum Command {
     /// Selection rules: which interfaces are preferred for what
     #[command(subcommand, alias = "policy")]
     Udsp(Udsp),
+    /// Selection rules by what they are about: nets, NIDs, pairs
+    #[command(subcommand, hide = true)]
+    Selection(Selection),
     /// Run the system's helper that sets up routing tables for machines with several interfaces
     ///
     /// Runs /usr/sbin/ksocklnd-config, or the program of that name that the environment variable

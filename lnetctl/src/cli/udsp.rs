@@ -1,7 +1,7 @@
 //! `lnetctl udsp`
 
 use super::number;
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 
 /// Selection rules.
 #[derive(Debug, Subcommand)]
@@ -13,6 +13,8 @@ pub enum Udsp {
     /// (10.0.0.[1-4]@tcp).
     Add(UdspAdd),
     /// Delete a rule; those behind it move up
+    ///
+    /// Either by its index, or by exactly what it is about; with both they must be of one rule.
     Del(UdspDel),
     /// Show rules in their order
     Show(UdspShow),
@@ -30,10 +32,12 @@ pub struct UdspAdd {
     /// Routers
     #[arg(short, long, value_name = "NIDS")]
     pub rte: Option<String>,
-    /// Smaller is preferred: from 0; negative is the least preferred. Without it, 0 for rules about one side;
-    /// others make what they name preferred
+    /// From 0, the most preferred, to 255; -1 is the least preferred. Without it, 0
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::whole)]
     pub priority: Option<i64>,
+    /// How many messages go in a row, before the next of equal priority has its turn
+    #[arg(short, long, value_name = "N", value_parser = number::whole)]
+    pub messages: Option<i64>,
     /// The place of the rule, from 0 [default: the last]
     #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub index: Option<i32>,
@@ -41,13 +45,23 @@ pub struct UdspAdd {
 
 /// What is deleted.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("which").required(true).multiple(true).args(["index", "all", "src", "dst", "rte"])))]
 pub struct UdspDel {
-    /// Which; -1 is all [default: 0]
+    /// Which; -1 is all
     #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub index: Option<i32>,
     /// All rules
-    #[arg(short, long, conflicts_with = "index")]
+    #[arg(short, long, conflicts_with_all = ["index", "src", "dst", "rte"])]
     pub all: bool,
+    /// Interfaces of this node, as they were given
+    #[arg(short, long, value_name = "NIDS")]
+    pub src: Option<String>,
+    /// Other nodes
+    #[arg(short, long, value_name = "NIDS")]
+    pub dst: Option<String>,
+    /// Routers
+    #[arg(short, long, value_name = "NIDS")]
+    pub rte: Option<String>,
 }
 
 /// What is shown.

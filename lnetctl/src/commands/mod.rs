@@ -8,6 +8,7 @@ mod others;
 mod peer;
 mod ping;
 mod route;
+mod selection;
 mod set;
 mod stats;
 mod top;
@@ -81,6 +82,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
         Command::Discover(command) => ping::discover(command, cx),
         Command::ServiceId => others::service_id(cx),
         Command::Udsp(command) => udsp::run(command, cx),
+        Command::Selection(command) => selection::run(command, cx),
         Command::SetupMrrouting => mrrouting::run(cx),
         Command::CptOfNid(command) => cpt_of_nid::run(command, cx),
         Command::Numa(command) => others::numa(command, cx),

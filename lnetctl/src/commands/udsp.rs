@@ -2,7 +2,7 @@
 
 use super::{Context, Outcome};
 use crate::cli::{Udsp, UdspAdd, UdspDel};
-use lnet_dlc::ops::policy::{self, RuleAction};
+use lnet_dlc::ops::policy::{self, RuleAction, RuleEffect, RuleText};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 
 pub(super) fn run(command: &Udsp, cx: &mut Context<'_>) -> Outcome {
@@ -17,29 +17,35 @@ pub(super) fn run(command: &Udsp, cx: &mut Context<'_>) -> Outcome {
 }
 
 fn add(command: &UdspAdd, cx: &mut Context<'_>) -> ReturnCode {
-    let action = match command.priority.map(u32::try_from) {
-        None => RuleAction::Suited,
-        Some(Ok(priority)) => RuleAction::Priority(priority),
-        Some(Err(_)) if command.priority < Some(0) => RuleAction::Priority(u32::MAX),
-        Some(Err(_)) => {
-            let text = "--priority is not within 0 to 4294967295";
-            return cx.report.end(Operation::Add, "udsp", SeqNo::NONE, ReturnCode::BAD_PARAM, text);
-        }
+    let action = match command.priority.map(|priority| self::priority(priority, cx)).transpose() {
+        Ok(action) => action.unwrap_or(RuleAction::Suited),
+        Err(rc) => return rc,
     };
-    let [src, dst, rte] = [&command.src, &command.dst, &command.rte].map(|text| text.as_deref().map(net_of));
-    let index = command.index.unwrap_or(-1);
-    policy::add(cx.node, src, dst, rte, action, index, SeqNo::NONE, &mut cx.report)
+    // What does not fit is out of range, too.
+    let messages = command.messages.map(|messages| u32::try_from(messages).unwrap_or(0));
+    let effect = RuleEffect { action, messages, index: command.index.unwrap_or(-1) };
+    policy::add(cx.node, text(&command.src, &command.dst, &command.rte), effect, SeqNo::NONE, &mut cx.report)
 }
 
-/// The design document's `*@tcp` is the net `tcp`.
-fn net_of(text: &str) -> &str {
-    text.strip_prefix("*@").unwrap_or(text)
+/// What a priority on the command line means; one that is out of range is reported.
+pub(super) fn priority(priority: i64, cx: &mut Context<'_>) -> Result<RuleAction, ReturnCode> {
+    policy::priority_of(priority)
+        .map(RuleAction::Priority)
+        .map_err(|text| cx.report.end(Operation::Add, "udsp", SeqNo::NONE, ReturnCode::BAD_PARAM, text))
+}
+
+fn text<'a>(src: &'a Option<String>, dst: &'a Option<String>, rte: &'a Option<String>) -> RuleText<'a> {
+    let [src, dst, rte] = [src, dst, rte].map(Option::as_deref);
+    RuleText { src, dst, rte }
 }
 
 fn del(command: &UdspDel, cx: &mut Context<'_>) -> ReturnCode {
-    let index = match (command.all, command.index.unwrap_or(0)) {
-        (true, _) | (_, -1) => None,
-        (false, index) => match u32::try_from(index) {
+    let rule = text(&command.src, &command.dst, &command.rte);
+    let is_named = rule.src.or(rule.dst).or(rule.rte).is_some();
+    let index = match (command.all, command.index) {
+        (true, _) | (_, None) => None,
+        (false, Some(-1)) if !is_named => None,
+        (false, Some(index)) => match u32::try_from(index) {
             Ok(index) => Some(index),
             Err(_) => {
                 let text = format!("--idx {index}: it takes an index from 0, or -1 for all");
@@ -47,5 +53,8 @@ fn del(command: &UdspDel, cx: &mut Context<'_>) -> ReturnCode {
             }
         },
     };
-    policy::del(cx.node, index, SeqNo::NONE, &mut cx.report)
+    match is_named {
+        true => policy::del_same(cx.node, rule, index, SeqNo::NONE, &mut cx.report),
+        false => policy::del(cx.node, index, SeqNo::NONE, &mut cx.report),
+    }
 }

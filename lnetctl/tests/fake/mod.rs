@@ -70,6 +70,7 @@ impl Backend for Up {
                     remote: unreachable(),
                     gateway: None,
                     passed_over: Vec::new(),
+                    rules: Vec::new(),
                     reachability: peer().reachability,
                     remark: Some(
                         "the path has been unresponsive for 24 s; there is no better one".to_owned(),

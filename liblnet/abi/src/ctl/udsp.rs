@@ -39,7 +39,7 @@ pub(super) fn add(node: &dyn Backend, data: &Bytes<'_>) -> Result<(), Errno> {
     }
     let [src, dst, rte] = unmarshal(&load(data.u64(24), len)?).ok_or(Errno::Invalid)?;
     let index = u32::try_from(data.i32(8)).ok();
-    node.tell(Request::AddUdsp(AddUdsp { src, dst, rte, action, index }))
+    node.tell(Request::AddUdsp(AddUdsp { src, dst, rte, action, messages: None, index }))
 }
 
 pub(super) fn delete(node: &dyn Backend, data: &Bytes<'_>) -> Result<(), Errno> {
@@ -73,11 +73,11 @@ pub(super) fn applied(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Er
     let nid = Nid::from_u64(data.u64(16)).ok_or(Errno::Invalid)?;
     let ask = |own| node.ask::<AppliedUdsp>(Request::GetAppliedUdsp(nid, own));
     let applied = ask(true).or_else(|_| ask(false))?;
-    data.put_u32(24, applied.nid_priority);
-    data.put_u32(28, applied.net_priority);
+    data.put_u32(24, applied.nid_priority());
+    data.put_u32(28, applied.net_priority());
     for (offset, nids) in [(32, &applied.preferred_nids), (1056, &applied.preferred_routers)] {
         for i in 0..MAX_SHOWN {
-            let nid = nids.get(i).map_or(0, |nid| nid_to_c(Some(*nid)));
+            let nid = nids.get(i).map_or(0, |partner| nid_to_c(Some(partner.nid)));
             data.put_u64(offset + 8 * i, nid);
         }
     }
@@ -194,6 +194,7 @@ mod tests {
             dst: selector(dst),
             rte: selector(rte),
             action: UdspAction::PreferredList,
+            messages: None,
         }
     }
 

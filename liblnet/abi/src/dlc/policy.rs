@@ -3,7 +3,7 @@
 use super::types::lnet_udsp_action;
 use super::{OnFailure, call, show, text};
 use crate::cyaml::node::cYAML;
-use lnet_dlc::ops::policy::{self, RuleAction};
+use lnet_dlc::ops::policy::{self, RuleAction, RuleEffect, RuleText};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -39,7 +39,9 @@ pub unsafe extern "C" fn _lustre_lnet_add_udsp(
                 }
             };
             let (src, dst, rte) = (text(src), text(dst), text(rte));
-            policy::add(node, src.as_deref(), dst.as_deref(), rte.as_deref(), rule, idx, seq_no, report)
+            let criteria = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
+            let effect = RuleEffect { index: idx, ..RuleEffect::of(rule) };
+            policy::add(node, criteria, effect, seq_no, report)
         })
     }
 }

@@ -82,7 +82,7 @@ impl Core {
                     state,
                     self.topology.first_peer_credits(primary),
                 );
-                self.topology.reapply_rules(&config);
+                self.apply_rules_to(&config, primary);
                 self.discovery.wake();
             }
         }
@@ -99,7 +99,7 @@ impl Core {
             peer_config::add(peer.as_deref(), primary, nid, multi_rail, owner.as_deref(), owner_is_gateway)?;
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
             self.topology.peers().attach(&config, &peer, nid, self.topology.first_peer_credits(nid));
-            self.topology.reapply_rules(&config);
+            self.apply_rules_to(&config, nid);
             self.discovery.wake();
         }
         Ok(())
@@ -118,6 +118,7 @@ impl Core {
             Deleting::Secondaries => self.topology.peers().detach(&config, &peer, |nid| nid != primary),
             Deleting::Nid(gone) => self.topology.peers().detach(&config, &peer, |nid| nid == gone),
         }
+        self.apply_rules_to(&config, primary);
         self.discovery.reverify_rejected(&self.topology);
         self.discovery.wake();
         Ok(())
@@ -218,8 +219,8 @@ impl Core {
     pub fn add_rule(&self, rule: Rule, index: Option<usize>) -> Result<(), Errno> {
         let config = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());
-        rules.add(rule, index)?;
-        self.topology.set_rules(&config, rules);
+        rules.add(rule.clone(), index)?;
+        self.topology.set_rules(&config, rules, &[&rule]);
         Ok(())
     }
 
@@ -227,9 +228,32 @@ impl Core {
     pub fn delete_rule(&self, index: Option<usize>) -> Result<(), Errno> {
         let config = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());
-        rules.delete(index);
-        self.topology.set_rules(&config, rules);
+        let gone = rules.delete(index)?;
+        self.topology.set_rules(&config, rules, &gone.iter().map(|rule| &**rule).collect::<Vec<_>>());
         Ok(())
+    }
+
+    /// Deletes the rule about the same as this one. [`Errno::NotFound`] if there is none, [`Errno::Invalid`] if it is not at the given
+    /// index.
+    pub fn delete_same_rule(&self, rule: &Rule, index: Option<usize>) -> Result<(), Errno> {
+        let config = self.configuring()?;
+        let mut rules = Rules::clone(&self.rules());
+        let at = rules.position(rule).ok_or(Errno::NotFound)?;
+        if index.is_some_and(|index| index != at) {
+            return Err(Errno::Invalid);
+        }
+        rules.delete(Some(at))?;
+        self.topology.set_rules(&config, rules, &[rule]);
+        Ok(())
+    }
+
+    /// A peer has got this NID.
+    pub(super) fn apply_rules_to(&self, config: &ConfigGuard<'_>, nid: Nid) {
+        let Some(peer) = self.topology.peer(nid) else { return };
+        self.topology.apply_rules_to_peer(&peer);
+        if self.topology.is_gateway(&peer) {
+            self.topology.apply_router_rules(config);
+        }
     }
 
     /// The effect of the rules on a local NI.

@@ -70,7 +70,6 @@ impl Core {
             }
             peer = self.consumers_nid(&config, peer, nid)?;
         }
-        self.topology.reapply_rules(&config);
         self.discovery.wake();
         Ok(())
     }
@@ -119,6 +118,7 @@ impl Core {
             None => {
                 let state = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).union(lock_it);
                 self.topology.peers().make(config, nid, state, self.topology.first_peer_credits(nid));
+                self.apply_rules_to(config, nid);
                 self.peer_ni(nid).peer()
             }
         }
@@ -139,6 +139,7 @@ impl Core {
             return Err(Errno::Exists);
         }
         self.topology.peers().attach(config, &peer, nid, self.topology.first_peer_credits(nid));
+        self.apply_rules_to(config, nid);
         Ok(self.topology.peer_ni(peer.primary).map_or(peer, |peer_ni| peer_ni.peer()))
     }
 }

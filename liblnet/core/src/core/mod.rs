@@ -31,7 +31,7 @@ use crate::fault::{FailRules, FaultRules};
 use crate::health::{Health, pause};
 use crate::memory::EqHandle;
 use crate::model::message::MessagePool;
-use crate::model::{Distance, Nets, Ni, PeerNi, Preferred};
+use crate::model::{Distance, Nets, Ni, PeerNi};
 use crate::objects::Objects;
 use crate::router::{GatewayChecks, GatewayWatch, NetLiveness, RouterBuffers, Stopping};
 use crate::sending::Sending;
@@ -163,9 +163,7 @@ impl Core {
             let peer_ni = self.topology.peers().get_or_add(nid, self.topology.first_peer_credits(nid));
             // Its net may have been added in the meantime.
             self.grant_credits(&peer_ni);
-            if self.topology.has_rules() {
-                self.topology.apply_rules_to(&peer_ni);
-            }
+            self.topology.apply_rules_to_peer(&peer_ni.peer_now());
             peer_ni
         })
     }
@@ -183,8 +181,8 @@ impl Core {
             return Some(known);
         }
         let peer_ni = self.peer_ni_if_room(nid)?;
-        if !peer_ni.peer().is_multi_rail() && *peer_ni.preferred() == Preferred::Nothing {
-            peer_ni.set_preferred(Preferred::Sticky(ni.nid()));
+        if !peer_ni.peer().is_multi_rail() && peer_ni.sticky().is_none() {
+            peer_ni.set_sticky(Some(ni.nid()));
         }
         if self.topology.is_own(nid) {
             peer_ni.note_use(true, true);

@@ -141,7 +141,7 @@ impl Core {
     }
 
     pub(crate) fn readdress(&self, message: &mut Message, chosen: ChosenPath) {
-        chosen.commit();
+        self.use_path(&chosen);
         let destination = chosen.destination();
         message.header.dest_nid = destination;
         if !message.is_forwarded() {

@@ -212,8 +212,8 @@ const fn log_class(before: Reachability, now: Reachability) -> LogClass {
 /// The paths to a peer NI that messages to it may take.
 fn facts(nets: &Nets, peer_ni: &PeerNi, multi_rail: bool) -> Vec<PathFacts> {
     let nis = nets.net(peer_ni.nid().net()).map_or(&[][..], |net| net.nis());
-    // As in selection: a peer that is not multi-rail is bound to the interface it responded to.
-    let sticky = peer_ni.sticky().filter(|_| !multi_rail);
+    // As in selection: a peer that is not multi-rail is bound to the interface it responded to, unless rules name others.
+    let sticky = peer_ni.sticky().filter(|_| !multi_rail && !peer_ni.criteria().has_partners());
     let sticks_to =
         sticky.and_then(|nid| nis.iter().find(|ni| ni.nid() == nid && peer_ni.was_ever_heard_by(ni)));
     let may_be_taken = |ni: &&Arc<Ni>| sticks_to.is_none_or(|its| its.nid() == ni.nid());

@@ -1,5 +1,6 @@
 //! The state of a net that changes while messages flow.
 
+use super::message_turn::MessageTurn;
 use super::priority::LOWEST_PRIORITY;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -7,12 +8,19 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[derive(Debug)]
 pub struct NetUsage {
     priority: AtomicU32,
-    by_rules: AtomicBool,
+    turn: MessageTurn,
+    nis_differ: AtomicBool,
+    has_partners: AtomicBool,
 }
 
 impl Default for NetUsage {
     fn default() -> Self {
-        Self { priority: AtomicU32::new(LOWEST_PRIORITY), by_rules: AtomicBool::new(false) }
+        Self {
+            priority: AtomicU32::new(LOWEST_PRIORITY),
+            turn: MessageTurn::default(),
+            nis_differ: AtomicBool::new(false),
+            has_partners: AtomicBool::new(false),
+        }
     }
 }
 
@@ -26,12 +34,26 @@ impl NetUsage {
         self.priority.store(priority, Ordering::Relaxed);
     }
 
-    /// Whether there are selection rules: the interfaces on it may have different priorities then.
-    pub(crate) fn is_by_rules(&self) -> bool {
-        self.by_rules.load(Ordering::Relaxed)
+    /// Its turn among the nets.
+    pub(crate) const fn turn(&self) -> &MessageTurn {
+        &self.turn
     }
 
-    pub(crate) fn set_by_rules(&self, by_rules: bool) {
-        self.by_rules.store(by_rules, Ordering::Relaxed);
+    /// Of a peer's net: whether selection rules make its peer NIs different.
+    pub(crate) fn nis_differ(&self) -> bool {
+        self.nis_differ.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_nis_differ(&self, differ: bool) {
+        self.nis_differ.store(differ, Ordering::Relaxed);
+    }
+
+    /// Of a peer's net: whether selection rules name partners of any peer NI on it.
+    pub(crate) fn has_partners(&self) -> bool {
+        self.has_partners.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_has_partners(&self, has_partners: bool) {
+        self.has_partners.store(has_partners, Ordering::Relaxed);
     }
 }

@@ -4,6 +4,7 @@ use super::failure_counts::CauseCounters;
 use super::last_use::LastUse;
 use super::lnd::LndNi;
 use super::message::Message;
+use super::message_turn::MessageTurn;
 use super::priority::LOWEST_PRIORITY;
 use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedNiPool, ni_credits_per_cpt};
@@ -78,6 +79,8 @@ pub struct Ni {
     tx: Box<[SharedNiPool<Box<Message>>]>,
     /// The priority by selection rules.
     priority: AtomicU32,
+    /// Its turn among the interfaces on its net.
+    turn: MessageTurn,
     /// Its last use among the interfaces of this node.
     last_use: LastUse,
     counters: Counters,
@@ -111,6 +114,7 @@ impl Ni {
             down: AtomicBool::new(false),
             tx,
             priority: AtomicU32::new(LOWEST_PRIORITY),
+            turn: MessageTurn::default(),
             last_use: LastUse::default(),
             counters: Counters::default(),
             failures: CauseCounters::default(),
@@ -238,6 +242,10 @@ impl Ni {
 
     pub(crate) fn set_priority(&self, priority: u32) {
         self.priority.store(priority, Ordering::Relaxed);
+    }
+
+    pub(crate) const fn turn(&self) -> &MessageTurn {
+        &self.turn
     }
 
     pub(crate) const fn last_use(&self) -> &LastUse {

@@ -83,7 +83,7 @@ impl PeerNet {
     /// Of many the least recently used one, if it is in full health and no message to it is in flight: the best one
     /// where paths and queued bytes do not count. `None` if all have to be compared.
     pub(crate) fn least_recently_used(&self) -> Option<&Weak<PeerNi>> {
-        let order = self.order.as_ref().filter(|_| !self.usage.is_by_rules())?;
+        let order = self.order.as_ref().filter(|_| !self.usage.nis_differ())?;
         let most_credits = Credits(order.most_credits.load(Ordering::Relaxed));
         let is_best = |position: usize| {
             let its = &self.criteria[position];

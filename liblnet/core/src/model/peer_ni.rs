@@ -5,6 +5,7 @@ use super::failure_counts::CauseCounters;
 use super::last_use::LastUse;
 use super::message::{Message, MessagePool};
 use super::ni::Ni;
+use super::partners::{Partners, Preference};
 use super::path_state::UnresponsiveFrom;
 use super::peer::Peer;
 use super::peer_ni_criteria::PeerNiCriteria;
@@ -13,22 +14,10 @@ use crate::credit::{Credits, SharedPool};
 use crate::environment::settings::MAX_HEALTH;
 use crate::environment::time::Time;
 use crate::stats::Counters;
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use lnet_wire::Nid;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-
-/// The preferred local NIDs of a peer NI.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Preferred {
-    /// None.
-    #[default]
-    Nothing,
-    /// The NID on which a peer that is not multi-rail was first met (PS-30, OM-22).
-    Sticky(Nid),
-    /// The NIDs that a selection rule names.
-    ByRule(Vec<Nid>),
-}
 
 /// [`PeerNiCriteria`] with the messages to it.
 pub(crate) type Criteria = PeerNiCriteria<Box<Message>>;
@@ -39,8 +28,10 @@ pub struct PeerNi {
     number: u64,
     pub(crate) peer: ArcSwap<Peer>,
     criteria: Arc<Criteria>,
-    /// The preferred local NIDs.
-    preferred: ArcSwap<Preferred>,
+    /// The local NID on which a peer that is not multi-rail was first met (PS-30, OM-22).
+    sticky: ArcSwapOption<Nid>,
+    /// The partners that selection rules name.
+    partners: ArcSwapOption<Partners>,
     spare: MessagePool,
     /// Pending responses to it.
     answers: AtomicU32,
@@ -69,7 +60,8 @@ impl PeerNi {
             number: peer.order.load(Ordering::Relaxed),
             peer: ArcSwap::new(peer),
             criteria,
-            preferred: ArcSwap::default(),
+            sticky: ArcSwapOption::empty(),
+            partners: ArcSwapOption::empty(),
             spare: MessagePool::default(),
             answers: AtomicU32::new(0),
             counters: Counters::default(),
@@ -303,33 +295,45 @@ impl PeerNi {
         &self.criteria
     }
 
-    /// The preferred local NIDs, and why.
-    pub fn preferred(&self) -> Arc<Preferred> {
-        self.preferred.load_full()
+    /// The partners that selection rules name; `None` if they name none.
+    pub fn partners(&self) -> Option<Arc<Partners>> {
+        self.partners.load_full()
     }
 
-    pub(crate) fn prefers(&self, own: Nid) -> bool {
-        if !self.criteria.is_by_rule() {
-            return false;
+    /// Sets them. Those that have not changed keep their turns.
+    pub(crate) fn set_partners(&self, partners: Partners) {
+        if self.partners.load().as_ref().map_or(partners.is_empty(), |now| **now == partners) {
+            return;
         }
-        match &**self.preferred.load() {
-            Preferred::ByRule(nids) => nids.contains(&own),
-            Preferred::Nothing | Preferred::Sticky(_) => false,
-        }
+        let partners = Some(partners).filter(|partners| !partners.is_empty());
+        self.criteria.has_partners.store(partners.is_some(), Ordering::Relaxed);
+        self.partners.store(partners.map(Arc::new));
     }
 
-    pub(crate) fn set_preferred(&self, preferred: Preferred) {
-        self.criteria.by_rule.store(matches!(preferred, Preferred::ByRule(_)), Ordering::Relaxed);
-        self.preferred.store(Arc::new(preferred));
+    /// How much rules prefer a message to it that leaves by `local`.
+    pub(crate) fn preference_of_local(&self, local: Nid) -> Preference {
+        self.preference(|partners| partners.preference_of_local(local))
+    }
+
+    /// How much rules prefer a message to it over this gateway, by the NID of its route.
+    pub(crate) fn preference_of_gateway(&self, gateway: Nid) -> Preference {
+        self.preference(|partners| partners.preference_of_gateway(gateway))
+    }
+
+    fn preference(&self, of: impl Fn(&Partners) -> Preference) -> Preference {
+        if !self.criteria.has_partners() {
+            return Preference::default();
+        }
+        self.partners.load().as_deref().map_or_else(Preference::default, of)
     }
 
     /// The local NID that it is bound to, if its peer is not multi-rail (PS-30).
     pub(crate) fn sticky(&self) -> Option<Nid> {
-        match &**self.preferred.load() {
-            Preferred::Sticky(nid) => Some(*nid),
-            Preferred::ByRule(nids) => nids.first().copied(),
-            Preferred::Nothing => None,
-        }
+        self.sticky.load().as_deref().copied()
+    }
+
+    pub(crate) fn set_sticky(&self, local: Option<Nid>) {
+        self.sticky.store(local.map(Arc::new));
     }
 
     /// Its message pool.

@@ -1,6 +1,7 @@
 //! What path selection compares of a peer NI.
 
 use super::last_use::LastUse;
+use super::message_turn::MessageTurn;
 use super::priority::LOWEST_PRIORITY;
 use crate::credit::SharedPool;
 use crate::environment::settings::MAX_HEALTH;
@@ -16,8 +17,10 @@ pub(crate) struct PeerNiCriteria<M> {
     pub(super) priority: AtomicU32,
     /// Whether its node reports it as down.
     pub(super) reported_down: AtomicBool,
-    /// Whether selection rules name preferred local NIDs: spares the look without rules.
-    pub(super) by_rule: AtomicBool,
+    /// Its turn among the peer NIs of its peer on its net.
+    pub(super) turn: MessageTurn,
+    /// Whether selection rules name partners: spares the look without rules.
+    pub(super) has_partners: AtomicBool,
     /// Its last use among the peer NIs of its peer.
     pub(super) last_use: LastUse,
     /// Its position among the peer NIs of its peer on its net.
@@ -31,7 +34,8 @@ impl<M> PeerNiCriteria<M> {
             health: AtomicU32::new(MAX_HEALTH),
             priority: AtomicU32::new(LOWEST_PRIORITY),
             reported_down: AtomicBool::new(false),
-            by_rule: AtomicBool::new(false),
+            turn: MessageTurn::default(),
+            has_partners: AtomicBool::new(false),
             last_use: LastUse::default(),
             position: AtomicUsize::new(0),
         }
@@ -52,9 +56,18 @@ impl<M> PeerNiCriteria<M> {
         self.priority.load(Ordering::Relaxed)
     }
 
-    /// Whether selection rules name preferred local NIDs.
-    pub(crate) fn is_by_rule(&self) -> bool {
-        self.by_rule.load(Ordering::Relaxed)
+    pub(crate) const fn turn(&self) -> &MessageTurn {
+        &self.turn
+    }
+
+    /// Whether selection rules name partners.
+    pub(crate) fn has_partners(&self) -> bool {
+        self.has_partners.load(Ordering::Relaxed)
+    }
+
+    /// Whether [`PeerNiCriteria::rank`] says all, without partners and turns.
+    pub(crate) fn is_ranked(&self) -> bool {
+        !self.has_partners() && !self.turn.is_counted()
     }
 
     /// Health, priority, credits and last use in one number: of two peer NIs that differ in nothing else the one with

@@ -1,74 +1,126 @@
 //! The effect of the rules on one NID (UD-40).
 
-use super::{Action, Rule, Rules};
+use super::{Action, Rule, Rules, Subject};
 use crate::model::LOWEST_PRIORITY;
 use lnet_wire::{Nid, Selector};
-
-/// The maximum number of NIDs in a list.
-const MAX_SHOWN: usize = 128;
+use std::num::NonZeroU32;
 
 /// The effect of the rules on one NID.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
+    /// What the NID is given.
+    pub nid: Option<Given>,
+    /// What its net is given.
+    pub net: Option<Given>,
+    /// The preferred local NIDs.
+    pub local_nids: Vec<PartnerByRule>,
+    /// The preferred gateways.
+    pub gateways: Vec<PartnerByRule>,
+}
+
+/// What a rule gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// The priority.
+    pub priority: u32,
+    /// The messages of a turn.
+    pub messages: Option<NonZeroU32>,
+    /// The index of the rule.
+    pub rule: usize,
+}
+
+/// A partner that a rule names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartnerByRule {
+    /// The partner.
+    pub nid: Nid,
+    /// Its place among the partners.
+    pub given: Given,
+}
+
+/// A gateway that rules may name: by any of its NIDs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewayNids {
+    /// The NID of its routes.
+    pub nid: Nid,
+    /// All its NIDs.
+    pub nids: Vec<Nid>,
+}
+
+impl Applied {
     /// The priority of the NID.
-    pub nid_priority: u32,
+    pub fn nid_priority(&self) -> u32 {
+        self.nid.map_or(LOWEST_PRIORITY, |given| given.priority)
+    }
+
     /// The priority of its net.
-    pub net_priority: u32,
-    /// The preferred local NIDs; at most 128.
-    pub preferred_nids: Vec<Nid>,
-    /// The preferred routers; at most 128.
-    pub preferred_routers: Vec<Nid>,
+    pub fn net_priority(&self) -> u32 {
+        self.net.map_or(LOWEST_PRIORITY, |given| given.priority)
+    }
 }
 
 impl Rules {
     /// The effect on a local NI.
     pub fn applied_to_ni(&self, nid: Nid) -> Applied {
-        let (nid_priority, net_priority) = self.priorities(nid, |rule| match (&rule.src, &rule.dst) {
-            (Some(src), None) => Some(src),
-            _ => None,
-        });
-        Applied { nid_priority, net_priority, preferred_nids: Vec::new(), preferred_routers: Vec::new() }
-    }
-
-    /// The effect on a peer NI, on a node with the local NIDs `own` and the `gateways`, given by their primary NIDs.
-    pub fn applied_to_peer_ni(&self, nid: Nid, own: &[Nid], gateways: &[Nid]) -> Applied {
-        let (nid_priority, net_priority) =
-            self.priorities(nid, |rule| match (&rule.src, &rule.dst, &rule.rte) {
-                (None, Some(dst), None) => Some(dst),
-                _ => None,
-            });
-        // Only the first list rule that matches counts (UD-11).
-        let list = |partner: fn(&Rule) -> Option<&Selector>, among: &[Nid]| {
-            let of_rule = self.iter().find_map(|rule| {
-                let concerns = rule.action == Action::PreferredList;
-                rule.dst.as_ref().filter(|dst| concerns && dst.matches_nid(nid)).and_then(|_| partner(rule))
-            });
-            of_rule.map_or_else(Vec::new, |selector| {
-                among.iter().copied().filter(|nid| selector.matches_nid(*nid)).take(MAX_SHOWN).collect()
-            })
-        };
         Applied {
-            nid_priority,
-            net_priority,
-            preferred_nids: list(|rule| rule.src.as_ref(), own),
-            preferred_routers: list(|rule| rule.rte.as_ref(), gateways),
+            nid: self.given(nid, Subject::LocalNi, |rule| rule.src.as_ref()),
+            net: self.given(nid, Subject::LocalNet, |rule| rule.src.as_ref()),
+            ..Applied::default()
         }
     }
 
-    /// The priorities of `nid` and its net by the rules about one side.
-    fn priorities(&self, nid: Nid, side: impl Fn(&Rule) -> Option<&Selector>) -> (u32, u32) {
-        let first = |of_nets: bool| {
-            let given = self.iter().find_map(|rule| match (side(rule), rule.action) {
-                (Some(selector), Action::Priority(priority))
-                    if selector.is_of_nets() == of_nets && selector.matches_nid(nid) =>
-                {
-                    Some(priority)
-                }
-                _ => None,
-            });
-            given.unwrap_or(LOWEST_PRIORITY)
+    /// The effect on a peer NI, on a node with the local NIDs `own` and the `gateways`.
+    pub fn applied_to_peer_ni(&self, nid: Nid, own: &[Nid], gateways: &[GatewayNids]) -> Applied {
+        let own = own.iter().map(|nid| (*nid, std::slice::from_ref(nid)));
+        let gateways = gateways.iter().map(|gateway| (gateway.nid, &gateway.nids[..]));
+        Applied {
+            nid: self.given(nid, Subject::PeerNi, |rule| rule.dst.as_ref()),
+            net: self.given(nid, Subject::PeerNet, |rule| rule.dst.as_ref()),
+            local_nids: self.partners(nid, Subject::Pair, |rule| rule.src.as_ref(), own),
+            gateways: self.partners(nid, Subject::Router, |rule| rule.rte.as_ref(), gateways),
+        }
+    }
+
+    /// What the first rule about it gives a NID, or its net.
+    fn given(&self, nid: Nid, subject: Subject, side: impl Fn(&Rule) -> Option<&Selector>) -> Option<Given> {
+        let matches = |rule: &Rule| {
+            rule.subject() == Some(subject) && side(rule).is_some_and(|selector| selector.matches_nid(nid))
         };
-        (first(false), first(true))
+        let (index, rule) = self.iter().enumerate().find(|(_, rule)| matches(rule))?;
+        Some(Given { priority: rule.priority(), messages: rule.messages, rule: index })
+    }
+
+    /// The partners of a peer NI `among` those that may be, each of which may have several NIDs.
+    fn partners<'a>(
+        &self,
+        nid: Nid,
+        subject: Subject,
+        side: impl Fn(&Rule) -> Option<&Selector>,
+        among: impl Iterator<Item = (Nid, &'a [Nid])> + Clone,
+    ) -> Vec<PartnerByRule> {
+        let mut out: Vec<PartnerByRule> = Vec::new();
+        let mut has_list = false;
+        for (index, rule) in self.iter().enumerate() {
+            let is_list = rule.action == Action::PreferredList && rule.messages.is_none();
+            if rule.subject() != Some(subject) || is_list && has_list {
+                continue;
+            }
+            let Some(selector) =
+                side(rule).filter(|_| rule.dst.as_ref().is_some_and(|dst| dst.matches_nid(nid)))
+            else {
+                continue;
+            };
+            let given = Given { priority: rule.priority(), messages: rule.messages, rule: index };
+            for (partner, nids) in among.clone() {
+                if nids.iter().any(|nid| selector.matches_nid(*nid)) {
+                    has_list |= is_list;
+                    if !out.iter().any(|known| known.nid == partner) {
+                        out.push(PartnerByRule { nid: partner, given });
+                    }
+                }
+            }
+        }
+        out
     }
 }
 
@@ -80,8 +132,7 @@ mod tests {
         let mut rules = Rules::default();
         for (src, dst, rte, action) in list {
             let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
-            let rule = Rule { src: selector(src), dst: selector(dst), rte: selector(rte), action: *action };
-            rules.add(rule, None).unwrap();
+            rules.add(Rule::new(selector(src), selector(dst), selector(rte), *action), None).unwrap();
         }
         rules
     }
@@ -101,10 +152,15 @@ mod tests {
         let table = [("10.0.0.2@tcp", 4, 6), ("10.0.0.9@tcp", 5, 6), ("10.0.0.2@tcp1", u32::MAX, u32::MAX)];
         for (own, nid_priority, net_priority) in table {
             let applied = rules.applied_to_ni(nid(own));
-            assert_eq!((applied.nid_priority, applied.net_priority), (nid_priority, net_priority), "{own}");
+            assert_eq!(
+                (applied.nid_priority(), applied.net_priority()),
+                (nid_priority, net_priority),
+                "{own}"
+            );
         }
         let peer = rules.applied_to_peer_ni(nid("10.0.0.2@tcp"), &[], &[]);
-        assert_eq!((peer.nid_priority, peer.net_priority), (u32::MAX, 7));
+        assert_eq!((peer.nid_priority(), peer.net_priority()), (u32::MAX, 7));
+        assert_eq!(peer.net.map(|given| given.rule), Some(3));
     }
 
     #[test]
@@ -115,11 +171,33 @@ mod tests {
             ("", "tcp", "10.0.0.7@tcp", Action::PreferredList),
         ]);
         let own = [nid("10.0.0.1@tcp"), nid("10.0.0.2@tcp"), nid("10.0.0.1@tcp1")];
-        let gateways = [nid("10.0.0.7@tcp"), nid("10.0.0.8@tcp")];
+        let gateway = |nids: &[&str]| GatewayNids {
+            nid: nid(nids[0]),
+            nids: nids.iter().map(|its| nid(its)).collect(),
+        };
+        let gateways = [gateway(&["10.0.0.8@tcp"]), gateway(&["10.0.0.6@tcp", "10.0.0.7@tcp"])];
+        let nids = |partners: &[PartnerByRule]| partners.iter().map(|its| its.nid).collect::<Vec<_>>();
         let nine = rules.applied_to_peer_ni(nid("10.0.0.9@tcp"), &own, &gateways);
-        assert_eq!(nine.preferred_nids, [own[0]]);
-        assert_eq!(nine.preferred_routers, [gateways[0]]);
+        assert_eq!(nids(&nine.local_nids), [own[0]], "the first list counts");
+        assert_eq!(nids(&nine.gateways), [gateways[1].nid]);
         let eight = rules.applied_to_peer_ni(nid("10.0.0.8@tcp"), &own, &gateways);
-        assert_eq!(eight.preferred_nids, own[..2]);
+        assert_eq!(nids(&eight.local_nids), own[..2]);
+        let without_first = rules.applied_to_peer_ni(nid("10.0.0.9@tcp"), &own[1..], &gateways);
+        assert_eq!(nids(&without_first.local_nids), [own[1]], "a list that names nobody does not count");
+    }
+
+    /// cfg-125, cfg-155.
+    #[test]
+    fn partners_have_the_priorities_of_their_rules_and_none_is_the_highest() {
+        let rules = rules(&[
+            ("10.0.0.3@tcp", "10.0.0.9@tcp", "", Action::Priority(7)),
+            ("10.0.0.[1-3]@tcp", "10.0.0.[9-9]@tcp", "", Action::Priority(2)),
+            ("10.0.0.4@tcp", "10.0.0.*@tcp", "", Action::PreferredList),
+        ]);
+        let own = [1, 2, 3, 4].map(|last| nid(&format!("10.0.0.{last}@tcp")));
+        let applied = rules.applied_to_peer_ni(nid("10.0.0.9@tcp"), &own, &[]);
+        let found: Vec<_> =
+            applied.local_nids.iter().map(|its| (its.nid, its.given.priority, its.given.rule)).collect();
+        assert_eq!(found, [(own[2], 7, 0), (own[0], 2, 1), (own[1], 2, 1), (own[3], 0, 2)]);
     }
 }

@@ -1,13 +1,21 @@
 //! The list of rules.
 
+use crate::model::LOWEST_PRIORITY;
 use lnet_wire::{Errno, Selector};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// The highest number that a rule may give as a priority; [`LOWEST_PRIORITY`] is allowed as well.
+pub const MAX_PRIORITY: u32 = 255;
 
 /// What a rule does to what it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Gives it a priority; smaller is preferred.
+    /// Gives it a priority from 0 to [`MAX_PRIORITY`], or [`LOWEST_PRIORITY`]; smaller is preferred.
+    /// A rule about a pair gives it to the partners.
     Priority(u32),
-    /// Makes the NIDs that match on one side the preferred partners of those that match on the other.
+    /// Makes the NIDs that match on one side the preferred partners of those that match on the other, with the highest priority.
+    /// Of several such rules for a peer NI the first that finds partners counts.
     PreferredList,
 }
 
@@ -22,16 +30,70 @@ pub struct Rule {
     pub rte: Option<Selector>,
     /// What it does.
     pub action: Action,
+    /// How many messages each of those that it matches gets in a row, before the next of equal priority has its turn (cfg-145);
+    /// `None`: other criteria decide.
+    pub messages: Option<NonZeroU32>,
+}
+
+/// What a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Local nets.
+    LocalNet,
+    /// Local NIs.
+    LocalNi,
+    /// Nets of peers.
+    PeerNet,
+    /// Peer NIs.
+    PeerNi,
+    /// Local NIs for messages to peer NIs.
+    Pair,
+    /// Gateways for messages to peer NIs.
+    Router,
 }
 
 impl Rule {
-    /// Whether src, dst and rte are a valid combination: one side, both, or a destination and its router
+    /// A rule that counts no messages.
+    pub const fn new(
+        src: Option<Selector>,
+        dst: Option<Selector>,
+        rte: Option<Selector>,
+        action: Action,
+    ) -> Self {
+        Self { src, dst, rte, action, messages: None }
+    }
+
+    /// What it is about; `None` for a combination without a meaning: it has one side, both, or a destination and its routers
     /// (core-behaviour 8.1).
+    pub fn subject(&self) -> Option<Subject> {
+        match (&self.src, &self.dst, &self.rte) {
+            (Some(src), None, None) if src.is_of_nets() => Some(Subject::LocalNet),
+            (Some(_), None, None) => Some(Subject::LocalNi),
+            (None, Some(dst), None) if dst.is_of_nets() => Some(Subject::PeerNet),
+            (None, Some(_), None) => Some(Subject::PeerNi),
+            (Some(_), Some(_), None) => Some(Subject::Pair),
+            (None, Some(_), Some(_)) => Some(Subject::Router),
+            _ => None,
+        }
+    }
+
+    /// Whether it names partners.
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self.subject(), Some(Subject::Pair | Subject::Router))
+    }
+
+    /// The priority that it gives.
+    pub const fn priority(&self) -> u32 {
+        match self.action {
+            Action::Priority(priority) => priority,
+            Action::PreferredList => 0,
+        }
+    }
+
     fn makes_sense(&self) -> bool {
-        matches!(
-            (&self.src, &self.dst, &self.rte),
-            (Some(_), _, None) | (None, Some(_), None) | (None, Some(_), Some(_))
-        )
+        let in_range = self.priority() <= MAX_PRIORITY || self.priority() == LOWEST_PRIORITY;
+        let has_partner = self.is_list() || self.action != Action::PreferredList;
+        self.subject().is_some() && in_range && has_partner
     }
 
     fn is_about_the_same(&self, other: &Self) -> bool {
@@ -39,51 +101,61 @@ impl Rule {
     }
 }
 
-/// The rules in order: the first that matches decides (UD-11).
+/// The rules in order: of those that match the first decides (UD-11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rules(Vec<Rule>);
+pub struct Rules(Vec<Arc<Rule>>);
 
 impl Rules {
     /// In order.
-    pub fn iter(&self) -> std::slice::Iter<'_, Rule> {
-        self.0.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.0.iter().map(|rule| &**rule)
     }
 
     /// The rule at `index`.
     pub fn get(&self, index: usize) -> Option<&Rule> {
-        self.0.get(index)
+        self.0.get(index).map(|rule| &**rule)
+    }
+
+    /// The index of the rule that is about the same.
+    pub fn position(&self, rule: &Rule) -> Option<usize> {
+        self.0.iter().position(|known| known.is_about_the_same(rule))
+    }
+
+    /// Whether any rule about this counts messages.
+    pub(crate) fn count_messages_of(&self, subject: Subject) -> bool {
+        self.iter().any(|rule| rule.messages.is_some() && rule.subject() == Some(subject))
     }
 
     /// Adds a rule before the one at `index`; at the end for `None` or an index beyond it (UD-30). [`Errno::Invalid`]
-    /// for an invalid combination. If a rule with the same selectors exists, [`Errno::Already`], unless both have
-    /// priorities that differ: then the priority of the existing rule is changed.
+    /// for an invalid combination or a priority out of range. If a rule with the same selectors exists, [`Errno::Already`], unless
+    /// both have priorities, and those or the messages differ: then the existing rule is changed.
     pub fn add(&mut self, rule: Rule, index: Option<usize>) -> Result<(), Errno> {
         if !rule.makes_sense() {
             return Err(Errno::Invalid);
         }
-        if let Some(known) = self.0.iter_mut().find(|known| known.is_about_the_same(&rule)) {
+        if let Some(at) = self.position(&rule) {
+            let known = &mut self.0[at];
+            let differ = (known.action, known.messages) != (rule.action, rule.messages);
             return match (known.action, rule.action) {
-                (Action::Priority(old), Action::Priority(new)) if old != new => {
-                    known.action = rule.action;
+                (Action::Priority(_), Action::Priority(_)) if differ => {
+                    *known = Arc::new(rule);
                     Ok(())
                 }
                 _ => Err(Errno::Already),
             };
         }
         let at = index.unwrap_or(usize::MAX).min(self.0.len());
-        self.0.insert(at, rule);
+        self.0.insert(at, Arc::new(rule));
         Ok(())
     }
 
-    /// Deletes the rule at `index`, or all rules; the following ones move up (UD-31). A missing rule is no error, as
-    /// in the kernel.
-    pub fn delete(&mut self, index: Option<usize>) {
+    /// Deletes the rule at `index`, or all rules, and returns them; the following ones move up (UD-31).
+    /// [`Errno::NotFound`] if there is no such rule; all may be none.
+    pub fn delete(&mut self, index: Option<usize>) -> Result<Vec<Arc<Rule>>, Errno> {
         match index {
-            None => self.0.clear(),
-            Some(index) if index < self.0.len() => {
-                self.0.remove(index);
-            }
-            Some(_) => {}
+            None => Ok(std::mem::take(&mut self.0)),
+            Some(index) if index < self.0.len() => Ok(vec![self.0.remove(index)]),
+            Some(_) => Err(Errno::NotFound),
         }
     }
 }
@@ -94,7 +166,7 @@ mod tests {
 
     pub(super) fn rule(src: &str, dst: &str, rte: &str, action: Action) -> Rule {
         let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
-        Rule { src: selector(src), dst: selector(dst), rte: selector(rte), action }
+        Rule::new(selector(src), selector(dst), selector(rte), action)
     }
 
     #[test]
@@ -107,11 +179,12 @@ mod tests {
         let sources =
             |rules: &Rules| rules.iter().map(|r| r.src.as_ref().map(Selector::to_string)).collect::<Vec<_>>();
         assert_eq!(sources(&rules), [Some("tcp1".into()), Some("tcp".into()), None]);
-        rules.delete(Some(1));
-        rules.delete(Some(7));
+        assert_eq!(rules.delete(Some(1)).map(|gone| gone.len()), Ok(1));
+        assert_eq!(rules.delete(Some(7)), Err(Errno::NotFound));
         assert_eq!(sources(&rules), [Some("tcp1".into()), None]);
-        rules.delete(None);
+        assert_eq!(rules.delete(None).map(|gone| gone.len()), Ok(2));
         assert_eq!(rules, Rules::default());
+        assert_eq!(rules.delete(None).map(|gone| gone.len()), Ok(0));
     }
 
     #[test]
@@ -119,9 +192,10 @@ mod tests {
         let mut rules = Rules::default();
         rules.add(rule("tcp", "", "", Action::Priority(0)), None).unwrap();
         assert_eq!(rules.add(rule("tcp", "", "", Action::Priority(0)), None), Err(Errno::Already));
-        assert_eq!(rules.add(rule("tcp", "", "", Action::PreferredList), None), Err(Errno::Already));
         assert_eq!(rules.add(rule("tcp", "", "", Action::Priority(5)), None), Ok(()));
-        assert_eq!(rules.iter().map(|rule| rule.action).collect::<Vec<_>>(), [Action::Priority(5)]);
+        let counted = Rule { messages: NonZeroU32::new(3), ..rule("tcp", "", "", Action::Priority(5)) };
+        assert_eq!(rules.add(counted.clone(), None), Ok(()));
+        assert_eq!(rules.iter().collect::<Vec<_>>(), [&counted]);
     }
 
     #[test]
@@ -138,8 +212,25 @@ mod tests {
             ([nid, nid, nid], false),
         ];
         for ([src, dst, rte], sense) in table {
-            let added = Rules::default().add(rule(src, dst, rte, Action::PreferredList), None);
+            let added = Rules::default().add(rule(src, dst, rte, Action::Priority(0)), None);
             assert_eq!(added.is_ok(), sense, "{src} {dst} {rte}");
+        }
+    }
+
+    #[test]
+    fn priorities_out_of_range_and_lists_without_a_partner_are_rejected() {
+        let nid = "10.0.0.1@tcp";
+        let table = [
+            ("", Action::Priority(255), true),
+            ("", Action::Priority(256), false),
+            ("", Action::Priority(LOWEST_PRIORITY), true),
+            ("", Action::PreferredList, false),
+            (nid, Action::PreferredList, true),
+            (nid, Action::Priority(256), false),
+        ];
+        for (dst, action, sense) in table {
+            let added = Rules::default().add(rule(nid, dst, "", action), None);
+            assert_eq!(added.is_ok(), sense, "{dst} {action:?}");
         }
     }
 }

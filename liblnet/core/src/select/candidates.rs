@@ -1,7 +1,7 @@
 //! The candidates of selection: local nets, local NIs and peer NIs, with their criteria in order.
 
 use super::compare::{Candidate, Criterion, first_difference};
-use crate::model::RouteState;
+use crate::model::{Preference, RouteState};
 
 /// The state of a path, the best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +40,10 @@ pub struct LocalNiCandidate {
     pub health: u32,
     /// Priority by selection rules; `u32::MAX` is the lowest.
     pub priority: u32,
+    /// The end of its last turn, where rules count messages.
+    pub turn_ended: u64,
+    /// How much rules prefer it for the destination.
+    pub preference: Preference,
     /// NUMA distance to the memory, not below `numa_range`.
     pub distance: u32,
     /// Send credits; negative by the number of messages that wait.
@@ -55,6 +59,9 @@ impl Candidate for LocalNiCandidate {
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.health.cmp(&best.health) => Criterion::Health,
             best.priority.cmp(&self.priority) => Criterion::Priority,
+            best.turn_ended.cmp(&self.turn_ended) => Criterion::MessageTurn,
+            best.preference.priority.cmp(&self.preference.priority) => Criterion::Preferred,
+            best.preference.turn_ended.cmp(&self.preference.turn_ended) => Criterion::MessageTurn,
             best.distance.cmp(&self.distance) => Criterion::Distance,
             self.credits.cmp(&best.credits) => Criterion::Credits,
             best.last_use.cmp(&self.last_use) => Criterion::RoundRobin,
@@ -71,8 +78,10 @@ pub struct PeerNiCandidate {
     pub health: u32,
     /// Priority by selection rules; `u32::MAX` is the lowest.
     pub priority: u32,
-    /// Whether a rule prefers it for the selected local NI.
-    pub preferred: bool,
+    /// The end of its last turn, where rules count messages.
+    pub turn_ended: u64,
+    /// How much rules prefer it for the selected local NI or gateway.
+    pub preference: Preference,
     /// Bytes queued for it or in flight; the same for all where they are not compared (snd-035).
     pub queued_bytes: u64,
     /// Send credits; negative by the number of messages that wait.
@@ -87,7 +96,8 @@ impl Candidate for PeerNiCandidate {
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.health.cmp(&best.health) => Criterion::Health,
             best.priority.cmp(&self.priority) => Criterion::Priority,
-            self.preferred.cmp(&best.preferred) => Criterion::Preferred,
+            best.turn_ended.cmp(&self.turn_ended) => Criterion::MessageTurn,
+            best.preference.priority.cmp(&self.preference.priority) => Criterion::Preferred,
             best.queued_bytes.cmp(&self.queued_bytes) => Criterion::QueuedBytes,
             self.credits.cmp(&best.credits) => Criterion::Credits,
             best.last_use.cmp(&self.last_use) => Criterion::RoundRobin,
@@ -95,7 +105,8 @@ impl Candidate for PeerNiCandidate {
     }
 }
 
-/// A net that both nodes are on (core-behaviour 2.3). Nets on which this node has no working NI come last (PS-15).
+/// A net that both nodes are on (core-behaviour 2.3). Nets on which this node has no working NI come last (PS-15), and the health
+/// of both ends comes before every rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NetCandidate {
     /// All local NIs on it have a fatal error.
@@ -104,12 +115,16 @@ pub struct NetCandidate {
     pub path_state: PathState,
     /// The best health of the peer NIs on it.
     pub peer_health: u32,
-    /// The priority of the peer's net by selection rules.
-    pub peer_priority: u32,
     /// The best health of the local NIs on it.
     pub local_health: u32,
+    /// The priority of the peer's net by selection rules.
+    pub peer_priority: u32,
     /// The priority of the local net by selection rules.
     pub local_priority: u32,
+    /// The end of the last turn of the peer's net, where rules count messages.
+    pub peer_turn_ended: u64,
+    /// The end of the last turn of the local net, where rules count messages.
+    pub local_turn_ended: u64,
     /// The last use of the peer's net.
     pub peer_last_use: u64,
     /// The last use of the local net.
@@ -122,9 +137,11 @@ impl Candidate for NetCandidate {
             best.fatal.cmp(&self.fatal) => Criterion::Fatal,
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.peer_health.cmp(&best.peer_health) => Criterion::Health,
-            best.peer_priority.cmp(&self.peer_priority) => Criterion::Priority,
             self.local_health.cmp(&best.local_health) => Criterion::LocalNetHealth,
+            best.peer_priority.cmp(&self.peer_priority) => Criterion::Priority,
             best.local_priority.cmp(&self.local_priority) => Criterion::LocalNetPriority,
+            best.peer_turn_ended.cmp(&self.peer_turn_ended) => Criterion::MessageTurn,
+            best.local_turn_ended.cmp(&self.local_turn_ended) => Criterion::MessageTurn,
             best.peer_last_use.cmp(&self.peer_last_use) => Criterion::RoundRobin,
             best.local_last_use.cmp(&self.local_last_use) => Criterion::LocalNetRoundRobin,
         }
@@ -140,6 +157,8 @@ pub struct GatewayCandidate {
     pub path_state: PathState,
     /// The health of its peer NI.
     pub health: u32,
+    /// How much rules prefer it for the destination.
+    pub preference: Preference,
     /// The priority of the route: lower is better.
     pub priority: u32,
     /// The number of hops of the route.
@@ -158,6 +177,8 @@ impl Candidate for GatewayCandidate {
             best.route_state.cmp(&self.route_state) => Criterion::RouteState,
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.health.cmp(&best.health) => Criterion::Health,
+            best.preference.priority.cmp(&self.preference.priority) => Criterion::Preferred,
+            best.preference.turn_ended.cmp(&self.preference.turn_ended) => Criterion::MessageTurn,
             best.priority.cmp(&self.priority) => Criterion::Priority,
             best.hops.cmp(&self.hops) => Criterion::Hops,
             best.queued_bytes.cmp(&self.queued_bytes) => Criterion::QueuedBytes,
@@ -194,6 +215,8 @@ mod tests {
             path_state: PathState::Usable,
             health: 900,
             priority: 5,
+            turn_ended: 3,
+            preference: Preference { priority: 1, turn_ended: 4 },
             distance: 20,
             credits: 10,
             last_use: 7,
@@ -241,6 +264,32 @@ mod tests {
                     LocalNiCandidate { priority: 6, distance: 10, credits: 256, last_use: 0, ..base },
                     Criterion::Priority,
                 ),
+                (
+                    LocalNiCandidate {
+                        turn_ended: 4,
+                        preference: Preference { priority: 0, turn_ended: 0 },
+                        distance: 10,
+                        ..base
+                    },
+                    Criterion::MessageTurn,
+                ),
+                (
+                    LocalNiCandidate {
+                        preference: Preference { priority: 2, turn_ended: 0 },
+                        distance: 10,
+                        ..base
+                    },
+                    Criterion::Preferred,
+                ),
+                (
+                    LocalNiCandidate {
+                        preference: Preference { priority: 1, turn_ended: 5 },
+                        distance: 10,
+                        credits: 256,
+                        ..base
+                    },
+                    Criterion::MessageTurn,
+                ),
                 (LocalNiCandidate { distance: 21, credits: 256, last_use: 0, ..base }, Criterion::Distance),
                 (LocalNiCandidate { credits: 9, last_use: 0, ..base }, Criterion::Credits),
                 (LocalNiCandidate { credits: -3, last_use: 0, ..base }, Criterion::Credits),
@@ -257,7 +306,8 @@ mod tests {
             path_state: PathState::Usable,
             health: 900,
             priority: 5,
-            preferred: true,
+            turn_ended: 3,
+            preference: Preference { priority: 1, turn_ended: 0 },
             queued_bytes: 100,
             credits: 4,
             last_use: 7,
@@ -292,8 +342,22 @@ mod tests {
                     Criterion::Priority,
                 ),
                 (
-                    PeerNiCandidate { preferred: false, queued_bytes: 0, credits: 8, last_use: 0, ..base },
+                    PeerNiCandidate {
+                        preference: Preference::default(),
+                        queued_bytes: 0,
+                        credits: 8,
+                        last_use: 0,
+                        ..base
+                    },
                     Criterion::Preferred,
+                ),
+                (
+                    PeerNiCandidate {
+                        turn_ended: 4,
+                        preference: Preference { priority: 0, turn_ended: 0 },
+                        ..base
+                    },
+                    Criterion::MessageTurn,
                 ),
                 (
                     PeerNiCandidate { queued_bytes: 101, credits: 8, last_use: 0, ..base },
@@ -314,6 +378,8 @@ mod tests {
             peer_priority: 5,
             local_health: 800,
             local_priority: 4,
+            peer_turn_ended: 3,
+            local_turn_ended: 3,
             peer_last_use: 7,
             local_last_use: 7,
         };
@@ -322,6 +388,8 @@ mod tests {
             peer_priority: 0,
             local_health: 1000,
             local_priority: 0,
+            peer_turn_ended: 0,
+            local_turn_ended: 0,
             peer_last_use: 0,
             local_last_use: 0,
             ..base
@@ -336,12 +404,17 @@ mod tests {
                     Criterion::Unresponsive,
                 ),
                 (NetCandidate { peer_health: 899, ..better_later }, Criterion::Health),
-                (NetCandidate { peer_health: 900, peer_priority: 6, ..better_later }, Criterion::Priority),
                 (
-                    NetCandidate { peer_health: 900, peer_priority: 5, local_health: 799, ..better_later },
+                    NetCandidate { peer_health: 900, local_health: 799, ..better_later },
                     Criterion::LocalNetHealth,
                 ),
+                (
+                    NetCandidate { peer_health: 900, local_health: 800, peer_priority: 6, ..better_later },
+                    Criterion::Priority,
+                ),
                 (NetCandidate { local_priority: 5, peer_last_use: 0, ..base }, Criterion::LocalNetPriority),
+                (NetCandidate { peer_turn_ended: 4, peer_last_use: 0, ..base }, Criterion::MessageTurn),
+                (NetCandidate { local_turn_ended: 4, peer_last_use: 0, ..base }, Criterion::MessageTurn),
                 (NetCandidate { peer_last_use: 8, local_last_use: 0, ..base }, Criterion::RoundRobin),
                 (NetCandidate { local_last_use: 8, ..base }, Criterion::LocalNetRoundRobin),
             ],

@@ -1,7 +1,7 @@
 //! A path that was selected, and the turns of its candidates (PS-31).
 
 use super::other_paths::is_avoided;
-use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Peer, PeerNi, Preferred, RouteState};
+use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Peer, PeerNi, RouteState, TurnClock};
 use lnet_wire::Nid;
 use std::sync::Arc;
 
@@ -112,7 +112,32 @@ impl ChosenPath {
             note_use_of_peer_ni(&destination.peer_now(), destination);
         }
         if let Some(destination) = self.destination_ni().filter(|_| self.sticks) {
-            destination.set_preferred(Preferred::Sticky(self.ni.nid()));
+            destination.set_sticky(Some(self.ni.nid()));
+        }
+    }
+}
+
+impl ChosenPath {
+    /// Counts a message in the turns of its candidates, where rules count messages (cfg-145).
+    pub(crate) fn note_turns(&self, nets: &Nets, clock: &TurnClock) {
+        let (Some(peer_ni), Some(destination)) = (&self.peer_ni, self.destination_ni()) else { return };
+        if let Some(net) = nets.net(self.ni.nid().net()) {
+            net.usage().turn().note_message(clock);
+        }
+        self.ni.turn().note_message(clock);
+        let note_peer_ni = |peer_ni: &PeerNi| {
+            peer_ni.criteria().turn().note_message(clock);
+            if let Some(net) = peer_ni.peer_now().net(peer_ni.nid().net()) {
+                net.usage.turn().note_message(clock);
+            }
+        };
+        note_peer_ni(peer_ni);
+        if self.routed.is_some() {
+            note_peer_ni(destination);
+        }
+        if let Some(partners) = destination.partners().filter(|partners| partners.counts_messages()) {
+            let gateway = self.route().map(|route| route.route.gateway);
+            partners.note_message(self.ni.nid(), gateway, clock);
         }
     }
 }

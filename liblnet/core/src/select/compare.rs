@@ -19,6 +19,8 @@ pub enum Criterion {
     Distance,
     /// A selection rule prefers the path.
     Preferred,
+    /// Selection rules give another a turn of several messages.
+    MessageTurn,
     /// The state of a route: one that is not up is used only if none is.
     RouteState,
     /// Hops of a route: fewer are better.
@@ -50,7 +52,8 @@ impl Criterion {
             Self::ReportedDown => "its node says that it is down",
             Self::Priority => "lower priority by selection rules",
             Self::Distance => "farther from the memory",
-            Self::Preferred => "not preferred by a selection rule",
+            Self::Preferred => "less preferred by selection rules",
+            Self::MessageTurn => "not its turn by selection rules",
             Self::RouteState => "its route is down",
             Self::Hops => "more hops",
             Self::QueuedBytes => "more bytes queued",

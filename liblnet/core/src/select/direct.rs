@@ -3,7 +3,10 @@
 use super::candidates::{LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
 use super::compare::best;
 use super::path_request::PathRequest;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi};
+use super::preferring::Preferring;
+use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, Preference};
+use lnet_wire::Nid;
+use std::cmp::Reverse;
 use std::sync::{Arc, Weak};
 
 /// The best common net of this node and a peer. A single one is not compared.
@@ -37,9 +40,11 @@ pub(super) fn shared_nets<'a>(
                 .min()
                 .unwrap_or_default(),
             peer_health,
-            peer_priority: peer_net.usage.priority(),
             local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
+            peer_priority: peer_net.usage.priority(),
             local_priority: net.usage().priority(),
+            peer_turn_ended: peer_net.usage.turn().ended(),
+            local_turn_ended: net.usage().turn().ended(),
             peer_last_use: peer_net.last_use(),
             local_last_use: net.last_use(),
         };
@@ -51,37 +56,58 @@ pub(super) fn shared_nets<'a>(
 pub(super) fn best_local_ni<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
+    preferring: Preferring<'_>,
     path_request: PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
     match (net.nis(), path_request.numa) {
         ([only], _) => Some(only),
         (nis, None) => {
             let path_state = |ni: &Ni| path_state_of(ni, peer_nis, path_request);
-            best(nis.iter().map(|ni| (local_ni(ni, 0, path_state(ni)), ni))).map(|(_, ni)| ni)
+            best(nis.iter().map(|ni| (local_ni(ni, 0, path_state(ni), preferring), ni))).map(|(_, ni)| ni)
         }
-        _ => best(local_nis(net, peer_nis, path_request)).map(|(_, ni)| ni),
+        _ => best(local_nis(net, peer_nis, preferring, path_request)).map(|(_, ni)| ni),
     }
+}
+
+/// The local NI to send from to a peer that is not multi-rail, and that rules name partners of: as long as nothing changes the same
+/// one, for that is how the peer knows this node.
+pub(super) fn partner_of<'a>(
+    net: &'a Net,
+    named: &PeerNi,
+    path_request: PathRequest<'_>,
+) -> Option<&'a Arc<Ni>> {
+    let preferring = Preferring::one(named);
+    let sticky = named.sticky();
+    let best_first = |ni: &&Arc<Ni>| {
+        let candidate = local_ni(ni, 0, path_state(ni, named, path_request), preferring);
+        let LocalNiCandidate { fatal, path_state, health, priority, preference, .. } = candidate;
+        (fatal, path_state, Reverse(health), priority, preference, sticky != Some(ni.nid()))
+    };
+    net.nis().iter().min_by_key(best_first)
 }
 
 /// The local NIs on a net, in the order of configuration.
 pub(super) fn local_nis<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
+    preferring: Preferring<'_>,
     path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {
     let distances = path_request.numa.and_then(|numa| numa.distances(net.nis()));
     net.nis().iter().map(move |ni| {
         let path_state = path_state_of(ni, peer_nis, path_request);
-        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), path_state), ni)
+        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), path_state, preferring), ni)
     })
 }
 
-fn local_ni(ni: &Ni, distance: u32, path_state: PathState) -> LocalNiCandidate {
+fn local_ni(ni: &Ni, distance: u32, path_state: PathState, preferring: Preferring<'_>) -> LocalNiCandidate {
     LocalNiCandidate {
         fatal: ni.is_fatal(),
         path_state,
         health: ni.health(),
         priority: ni.priority(),
+        turn_ended: ni.turn().ended(),
+        preference: preferring.local(ni.nid()),
         distance,
         credits: ni.credits().0,
         last_use: ni.last_use().get(),
@@ -113,10 +139,11 @@ pub(super) fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_
     }
 }
 
-/// The best peer NI of a peer on a net.
+/// The best peer NI of a peer on a net, to be sent to by `ni`, or over a gateway.
 pub(super) fn best_peer_ni(
     peer_net: &PeerNet,
     ni: &Ni,
+    gateway: Option<Nid>,
     path_request: PathRequest<'_>,
 ) -> Option<Arc<PeerNi>> {
     let by_rank = if path_request.looks_at_pairs() || path_request.compare_queued_bytes {
@@ -126,18 +153,18 @@ pub(super) fn best_peer_ni(
     };
     let chosen = match by_rank {
         Some(chosen) => chosen,
-        None => best(peer_nis(peer_net, ni, path_request))?.1,
+        None => best(peer_nis(peer_net, ni, gateway, path_request))?.1,
     };
     // One that is just being removed is not chosen.
-    chosen.upgrade().or_else(|| best(held_peer_nis(peer_net, ni, path_request)).map(|(_, its)| its))
+    chosen.upgrade().or_else(|| best(held_peer_nis(peer_net, ni, gateway, path_request)).map(|(_, its)| its))
 }
 
-/// The peer NI that is best if nothing but `PeerNiCriteria::rank` counts: the first of equals. `None` if a selection
-/// rule prefers local NIDs of one of them.
+/// The peer NI that is best if nothing but `PeerNiCriteria::rank` counts: the first of equals. `None` if selection
+/// rules name partners of one of them, or give it a turn.
 pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
     let (mut best, mut chosen) = (0, None);
     for (its, criteria) in peer_net.nis.iter().zip(&peer_net.criteria) {
-        if criteria.is_by_rule() {
+        if !criteria.is_ranked() {
             return None;
         }
         let rank = criteria.rank();
@@ -152,9 +179,11 @@ pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
 pub(super) fn held_peer_nis(
     peer_net: &PeerNet,
     ni: &Ni,
+    gateway: Option<Nid>,
     path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (PeerNiCandidate, Arc<PeerNi>)> {
-    peer_nis(peer_net, ni, path_request).filter_map(|(candidate, its)| Some((candidate, its.upgrade()?)))
+    peer_nis(peer_net, ni, gateway, path_request)
+        .filter_map(|(candidate, its)| Some((candidate, its.upgrade()?)))
 }
 
 /// The peer NIs of a peer on a net, the primary one first. They are held only to look at what belongs to a pair with
@@ -162,21 +191,26 @@ pub(super) fn held_peer_nis(
 fn peer_nis<'a>(
     peer_net: &'a PeerNet,
     ni: &Ni,
+    gateway: Option<Nid>,
     path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (PeerNiCandidate, &'a Weak<PeerNi>)> {
     peer_net.nis.iter().zip(&peer_net.criteria).filter_map(move |(its, criteria)| {
-        let (path_state, preferred) = match path_request.looks_at_pairs() || criteria.is_by_rule() {
-            false => (PathState::Usable, false),
+        let (path_state, preference) = match path_request.looks_at_pairs() || criteria.has_partners() {
+            false => (PathState::Usable, Preference::default()),
             true => {
                 let peer_ni = its.upgrade()?;
-                (path_state(ni, &peer_ni, path_request), peer_ni.prefers(ni.nid()))
+                let by_gateway = gateway.map(|gateway| peer_ni.preference_of_gateway(gateway));
+                let preferred = by_gateway.filter(|preference| *preference != Preference::default());
+                let preference = preferred.unwrap_or_else(|| peer_ni.preference_of_local(ni.nid()));
+                (path_state(ni, &peer_ni, path_request), preference)
             }
         };
         let candidate = PeerNiCandidate {
             path_state,
             health: criteria.usable_health(),
             priority: criteria.priority(),
-            preferred,
+            turn_ended: criteria.turn().ended(),
+            preference,
             queued_bytes: if path_request.compare_queued_bytes { criteria.tx().bytes() } else { 0 },
             credits: criteria.tx().credits().0,
             last_use: criteria.last_use().get(),

@@ -6,6 +6,7 @@ use super::chosen_path::ChosenPath;
 use super::compare::{Criterion, Explained, explained};
 use super::direct::{held_peer_nis, local_nis, shared_nets};
 use super::path_request::{PathRequest, Paths};
+use super::preferring::Preferring;
 use super::routed::hops;
 use crate::model::PeerNi;
 use lnet_wire::{Errno, NetId, Nid};
@@ -66,8 +67,12 @@ pub fn explain(
     if let Some(route) = explanation.chosen.route() {
         let source = path_request.source.and_then(|nid| nets.ni(nid));
         let behind = destination.map(|named| named.peer());
-        let candidates =
-            behind.iter().flat_map(|peer| hops(paths, route.route.net, peer, source, path_request));
+        let net = route.route.net;
+        let candidates = destination.iter().zip(&behind).flat_map(|(named, peer)| {
+            let any_nid = peer.is_multi_rail() && source.is_none();
+            let preferring = Preferring::behind_gateway(peer, net, named, any_nid);
+            hops(paths, net, peer, preferring, source, path_request)
+        });
         let candidates = candidates.collect();
         if let Some(Explained { others, chosen }) = explained(candidates) {
             explanation.gateway = chosen.0;
@@ -84,8 +89,10 @@ pub fn explain(
     let had_a_choice = peer.is_multi_rail() || peer_ni.sticky().is_none();
     let peer_net = peer.nets.iter().find(|net| peer.is_multi_rail() && net.id == peer_ni.nid().net());
     let its = peer_net.map_or(&[][..], |net| &net.nis);
-    if let Some(Explained { others, chosen }) =
-        net.filter(|_| had_a_choice).and_then(|net| explained(local_nis(net, its, path_request).collect()))
+    let preferring = peer_net.map_or_else(|| Preferring::one(&peer_ni), Preferring::best_of);
+    if let Some(Explained { others, chosen }) = net
+        .filter(|_| had_a_choice)
+        .and_then(|net| explained(local_nis(net, its, preferring, path_request).collect()))
     {
         explanation.local_ni = chosen.0;
         explanation.local_nis =
@@ -106,7 +113,7 @@ pub fn explain(
     }
     let own = Arc::clone(&explanation.chosen.ni);
     if let Some(Explained { others, chosen }) =
-        peer_net.and_then(|net| explained(held_peer_nis(net, &own, path_request).collect()))
+        peer_net.and_then(|net| explained(held_peer_nis(net, &own, None, path_request).collect()))
     {
         explanation.peer_ni = chosen.0;
         explanation.peer_nis = others

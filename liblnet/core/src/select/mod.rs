@@ -11,6 +11,7 @@ mod explain;
 mod numa;
 mod other_paths;
 mod path_request;
+mod preferring;
 mod routed;
 
 pub use candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
@@ -24,8 +25,9 @@ pub use path_request::{PathRequest, Paths};
 pub(crate) use routed::{may_be_routed, route_state};
 
 use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi};
-use direct::{best_local_ni, best_net, best_peer_ni, shared_nets};
+use direct::{best_local_ni, best_net, best_peer_ni, partner_of, shared_nets};
 use lnet_wire::{Errno, NetId, Nid};
+use preferring::Preferring;
 use routed::{better_route, over_gateway};
 use std::sync::Arc;
 
@@ -72,8 +74,9 @@ pub fn choose(
     {
         return Ok(routed);
     }
-    let ni = best_local_ni(net, &peer_net.nis, path_request).ok_or(Errno::HostUnreachable)?;
-    let peer_ni = best_peer_ni(peer_net, ni, path_request).ok_or(Errno::HostUnreachable)?;
+    let preferring = Preferring::best_of(peer_net);
+    let ni = best_local_ni(net, &peer_net.nis, preferring, path_request).ok_or(Errno::HostUnreachable)?;
+    let peer_ni = best_peer_ni(peer_net, ni, None, path_request).ok_or(Errno::HostUnreachable)?;
     Ok(chosen(ni, &peer_ni, false))
 }
 
@@ -95,13 +98,17 @@ fn choose_to_named(
         };
     };
     let peer = &**named.peer_now();
+    if !reserved && named.criteria().has_partners() {
+        let ni = partner_of(net, named, path_request).ok_or(Errno::HostUnreachable)?;
+        return Ok(ChosenPath::direct(nets, peer, ni, named, false));
+    }
     // A peer that has never responded on an interface does not know this node by that NID.
     let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
     if let Some(ni) = sticky.filter(may_stick).filter(|ni| ni.nid().net() == net.id()) {
         return Ok(ChosenPath::direct(nets, peer, ni, named, false));
     }
     let its = [Arc::downgrade(named)];
-    let ni = best_local_ni(net, &its, path_request).ok_or(Errno::HostUnreachable)?;
+    let ni = best_local_ni(net, &its, Preferring::one(named), path_request).ok_or(Errno::HostUnreachable)?;
     Ok(ChosenPath::direct(nets, peer, ni, named, !reserved))
 }
 
@@ -116,8 +123,8 @@ pub(crate) fn choose_other_nid(
     let others =
         shared_nets(nets, peer, path_request).filter(|(_, (net, _))| path_request.came_by != Some(net.id()));
     let (_, (net, peer_net)) = best(others)?;
-    let ni = best_local_ni(net, &peer_net.nis, path_request)?;
-    let peer_ni = best_peer_ni(peer_net, ni, path_request)?;
+    let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), path_request)?;
+    let peer_ni = best_peer_ni(peer_net, ni, None, path_request)?;
     let chosen = ChosenPath::direct(nets, peer, ni, &peer_ni, false);
     (!chosen.is_dead()).then_some(chosen)
 }
@@ -126,15 +133,16 @@ pub(crate) fn choose_other_nid(
 pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: bool) -> Option<Nid> {
     let net = nets.net(peer_ni.nid().net())?;
     let path_request = of_ping(peer_ni.nid(), any_unresponsive);
-    best_local_ni(net, &[Arc::downgrade(peer_ni)], path_request).map(|ni| ni.nid())
+    let its = [Arc::downgrade(peer_ni)];
+    best_local_ni(net, &its, Preferring::Nobody, path_request).map(|ni| ni.nid())
 }
 
 /// The best path to a peer on one of the nets that it has in common with this node: the local NID and the peer's.
 pub(crate) fn best_path_on(nets: &Nets, peer: &Peer, net: NetId) -> Option<(Nid, Nid)> {
     let (net, peer_net) = (nets.net(net)?, peer.net(net)?);
     let path_request = of_ping(peer.primary, true);
-    let ni = best_local_ni(net, &peer_net.nis, path_request)?;
-    let peer_ni = best_peer_ni(peer_net, ni, path_request)?;
+    let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), path_request)?;
+    let peer_ni = best_peer_ni(peer_net, ni, None, path_request)?;
     Some((ni.nid(), peer_ni.nid()))
 }
 

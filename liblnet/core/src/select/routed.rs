@@ -5,6 +5,7 @@ use super::chosen_path::{ChosenPath, Hop};
 use super::compare::best;
 use super::direct::{best_local_ni, best_peer_ni, path_state, shared_nets};
 use super::path_request::{PathRequest, Paths};
+use super::preferring::Preferring;
 use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
@@ -30,7 +31,10 @@ pub(super) fn better_route(
     let behind = peer.net(routed.destination().net())?;
     let is_dead =
         candidate.fatal || candidate.path_state >= PathState::Unresponsive || candidate.peer_health == 0;
-    let is_preferred = behind.usage.priority() < candidate.peer_priority.min(candidate.local_priority);
+    // Health comes before rules.
+    let is_as_healthy = behind.usable_health() >= Some(candidate.peer_health);
+    let is_preferred =
+        is_as_healthy && behind.usage.priority() < candidate.peer_priority.min(candidate.local_priority);
     let works = !routed.is_dead() && behind.usable_health() > Some(0);
     (works && (is_dead || is_preferred)).then_some(routed)
 }
@@ -44,14 +48,20 @@ pub(super) fn over_gateway(
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
     let peer = &**named.peer_now();
-    let hop_to = |net: NetId| best_hop(paths, net, peer, source, path_request);
-    if peer.is_multi_rail() && source.is_none() && !path_request.forwarded {
+    let any_nid = peer.is_multi_rail() && source.is_none() && !path_request.forwarded;
+    let hop_to = |net: NetId| {
+        let preferring = Preferring::behind_gateway(peer, net, named, any_nid);
+        best_hop(paths, net, peer, preferring, source, path_request)
+    };
+    if any_nid {
         let routed = peer.nets.iter().filter_map(|peer_net| {
             let hop = hop_to(peer_net.id)?;
             Some((peer_net_candidate(peer_net)?, (peer_net, hop)))
         });
         let (_, (peer_net, hop)) = best(routed).ok_or(Errno::HostUnreachable)?;
-        let destination = best_peer_ni(peer_net, &hop.ni, path_request).ok_or(Errno::HostUnreachable)?;
+        let gateway = Some(hop.route.route.gateway);
+        let destination =
+            best_peer_ni(peer_net, &hop.ni, gateway, path_request).ok_or(Errno::HostUnreachable)?;
         return Ok(ChosenPath::over(paths.nets, hop, &destination, false));
     }
     let hop = hop_to(named.nid().net()).ok_or(Errno::HostUnreachable)?;
@@ -65,6 +75,7 @@ fn peer_net_candidate(peer_net: &PeerNet) -> Option<NetCandidate> {
     Some(NetCandidate {
         peer_health: peer_net.usable_health()?,
         peer_priority: peer_net.usage.priority(),
+        peer_turn_ended: peer_net.usage.turn().ended(),
         peer_last_use: peer_net.last_use(),
         ..NetCandidate::default()
     })
@@ -75,10 +86,11 @@ fn best_hop(
     paths: Paths<'_>,
     net: NetId,
     destination: &Peer,
+    preferring: Preferring<'_>,
     source: Option<&Arc<Ni>>,
     path_request: PathRequest<'_>,
 ) -> Option<Hop> {
-    best(hops(paths, net, destination, source, path_request)).map(|(_, hop)| hop)
+    best(hops(paths, net, destination, preferring, source, path_request)).map(|(_, hop)| hop)
 }
 
 /// One hop for each route to `net` that may be used, in the order of the routes.
@@ -86,6 +98,7 @@ pub(super) fn hops<'a>(
     paths: Paths<'a>,
     net: NetId,
     destination: &Peer,
+    preferring: Preferring<'a>,
     source: Option<&'a Arc<Ni>>,
     path_request: PathRequest<'a>,
 ) -> impl Iterator<Item = (GatewayCandidate, Hop)> {
@@ -97,12 +110,13 @@ pub(super) fn hops<'a>(
         if route_state == RouteState::Excluded {
             return None;
         }
-        let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, source, path_request)?;
+        let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, preferring, source, path_request)?;
         let criteria = peer_ni.criteria();
         let candidate = GatewayCandidate {
             route_state,
             path_state: path_state(&ni, &peer_ni, path_request),
             health: criteria.usable_health(),
+            preference: preferring.gateway(route.route.gateway),
             priority: route.route.priority,
             hops: route.hops(),
             queued_bytes: criteria.tx().bytes(),
@@ -149,6 +163,7 @@ pub(crate) fn may_be_routed(paths: Paths<'_>, named: &PeerNi, source: Option<Nid
 fn best_path_to_gateway(
     nets: &Nets,
     route: &ActiveRoute,
+    preferring: Preferring<'_>,
     source: Option<&Arc<Ni>>,
     path_request: PathRequest<'_>,
 ) -> Option<(Arc<Ni>, Arc<PeerNi>)> {
@@ -161,7 +176,7 @@ fn best_path_to_gateway(
         let its = [Arc::downgrade(named)];
         let ni = match source {
             Some(ni) => ni,
-            None => best_local_ni(net, &its, path_request)?,
+            None => best_local_ni(net, &its, preferring.or(Preferring::one(named)), path_request)?,
         };
         return Some((Arc::clone(ni), Arc::clone(named)));
     }
@@ -169,8 +184,11 @@ fn best_path_to_gateway(
     let (_, (net, peer_net)) = best(shared)?;
     let ni = match source {
         Some(ni) => ni,
-        None => best_local_ni(net, &peer_net.nis, path_request)?,
+        None => {
+            let preferring = preferring.or(Preferring::best_of(peer_net));
+            best_local_ni(net, &peer_net.nis, preferring, path_request)?
+        }
     };
-    let peer_ni = best_peer_ni(peer_net, ni, path_request)?;
+    let peer_ni = best_peer_ni(peer_net, ni, None, path_request)?;
     Some((Arc::clone(ni), peer_ni))
 }

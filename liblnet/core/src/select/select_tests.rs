@@ -2,7 +2,7 @@ use super::compare::best;
 use super::direct::{best_by_rank, held_peer_nis};
 use super::*;
 use crate::environment::ConfigLock;
-use crate::model::{LatestUse, NiTunables, PeerState, Preferred, Routes};
+use crate::model::{LatestUse, NiTunables, PeerState, Routes};
 use crate::topology::PeerTable;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -293,7 +293,7 @@ fn every_message_counts_as_a_use_of_its_interface() {
         },
         &|| assert_eq!(order(&nets, &old[0], 1)[0].0, first),
     ];
-    old[0].set_preferred(Preferred::Sticky(first));
+    old[0].set_sticky(Some(first));
     for used in uses {
         for _ in 0..3 {
             used();
@@ -499,7 +499,7 @@ proptest! {
         let (table, peer_nis) =
             peer(&texts.iter().map(String::as_str).collect::<Vec<_>>(), PeerState::MULTI_RAIL);
         let net = || peer_nis[0].peer().nets[0].clone();
-        net().usage.set_by_rules(!equal_priorities);
+        net().usage.set_nis_differ(!equal_priorities);
         for (peer_ni, (health, down, priority, credits, messages)) in peer_nis.iter().zip(&its) {
             if !equal_health {
                 peer_ni.set_health(*health);
@@ -526,7 +526,7 @@ proptest! {
             }
             let net = net();
             let short = net.least_recently_used().or_else(|| best_by_rank(&net)).unwrap().upgrade().unwrap();
-            let (_, long) = best(held_peer_nis(&net, ni, path_request(None, &texts[0]))).unwrap();
+            let (_, long) = best(held_peer_nis(&net, ni, None, path_request(None, &texts[0]))).unwrap();
             prop_assert_eq!(short.nid(), long.nid());
             // In a round robin, or out of turn.
             let used = if i % 3 == 0 { &peer_nis[position.index(peer_nis.len())] } else { &short };

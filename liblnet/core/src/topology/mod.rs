@@ -7,20 +7,21 @@ mod route_tests;
 mod rules;
 
 pub use crate::model::{
-    ActiveRoute, Distance, GatewayTerms, Net, NetUsage, Nets, Ni, NiConfig, NiTunables, Peer, PeerNi,
-    PeerState, Preferred, Route, RouteState, Routes,
+    ActiveRoute, Distance, GatewayTerms, Net, NetUsage, Nets, Ni, NiConfig, NiTunables, Partner, Partners,
+    Peer, PeerNi, PeerState, Preference, Route, RouteState, Routes,
 };
 pub(crate) use peer_table::PeerTable;
 
 use crate::environment::ConfigGuard;
 use crate::model::message::Message;
-use crate::model::{DiscoveryState, Onward};
+use crate::model::{DiscoveryState, Onward, TurnClock};
 use crate::policy::Rules;
 use crate::router::Router;
 use crate::select::{self, Paths};
 use arc_swap::ArcSwap;
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The nets, peers, routes and rules of a node. What is read for each message is a value that is replaced as a whole;
 /// any thread may read.
@@ -30,6 +31,9 @@ pub(crate) struct Topology {
     routes: ArcSwap<Routes>,
     router: ArcSwap<Router>,
     rules: ArcSwap<Rules>,
+    /// Whether rules count messages.
+    counts_messages: AtomicBool,
+    turn_clock: TurnClock,
 }
 
 /// Local nets.
@@ -42,6 +46,8 @@ impl Topology {
             routes: ArcSwap::default(),
             router: ArcSwap::default(),
             rules: ArcSwap::default(),
+            counts_messages: AtomicBool::new(false),
+            turn_clock: TurnClock::default(),
         }
     }
 
@@ -253,12 +259,13 @@ impl Topology {
     /// Adds a route (RT-1): see [`Routes::with`].
     pub(crate) fn add_route(
         &self,
-        _: &ConfigGuard<'_>,
+        config: &ConfigGuard<'_>,
         route: Route,
         gateway: impl FnOnce() -> Arc<PeerNi>,
     ) -> Result<(), Errno> {
         let routes = self.routes.load().with(route, &self.nets.load(), gateway)?;
         self.routes.store(Arc::new(routes));
+        self.apply_router_rules(config);
         Ok(())
     }
 
@@ -268,9 +275,10 @@ impl Topology {
     }
 
     /// See [`Routes::refreshed`]. Under the configuration lock.
-    pub(crate) fn refresh_gateways(&self, _: &ConfigGuard<'_>, peer_ni: impl Fn(Nid) -> Arc<PeerNi>) {
+    pub(crate) fn refresh_gateways(&self, config: &ConfigGuard<'_>, peer_ni: impl Fn(Nid) -> Arc<PeerNi>) {
         if let Some(routes) = self.routes.load().refreshed(peer_ni) {
             self.routes.store(Arc::new(routes));
+            self.apply_router_rules(config);
         }
     }
 
@@ -284,12 +292,13 @@ impl Topology {
     /// Deletes routes: see [`Routes::without`].
     pub(crate) fn delete_routes(
         &self,
-        _: &ConfigGuard<'_>,
+        config: &ConfigGuard<'_>,
         net: Option<NetId>,
         is_gateway: impl Fn(Nid) -> bool,
     ) -> Result<(), Errno> {
         let routes = self.routes.load().without(net, is_gateway)?;
         self.routes.store(Arc::new(routes));
+        self.apply_router_rules(config);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use crate::model::{Block, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem};
 use crate::ops::global::Setting;
 use crate::ops::net::NetConfig;
 use crate::ops::peer::Modify;
+use crate::ops::policy::{RuleEffect, RuleText};
 use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, Request, Route, Tunable, Tunables};
@@ -35,9 +36,9 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
         }
         Block::Udsp(items) => each(items, |rule, seq_no| {
             let [src, dst, rte] = [&rule.src, &rule.dst, &rule.rte].map(text);
-            let (src, dst, rte) = (src.as_deref(), dst.as_deref(), rte.as_deref());
-            let index = as_c(rule.index);
-            ops::policy::add(backend, src, dst, rte, rule.action, index, seq_no, report)
+            let text = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
+            let effect = RuleEffect { action: rule.action, messages: rule.messages, index: as_c(rule.index) };
+            ops::policy::add(backend, text, effect, seq_no, report)
         }),
         Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => ReturnCode::OK,
     }

@@ -12,6 +12,7 @@ use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunable
 use crate::{InterfaceSpec, ReturnCode, Value, interfaces, ip2nets, networks};
 use lnet_wire::{Errno, NetId, Nid, Selector};
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 
 pub(super) fn check(
     backend: Option<&dyn Backend>,
@@ -292,6 +293,7 @@ impl Changes<'_> {
         }
         let action = match item.action {
             RuleAction::Priority(priority) => UdspAction::Priority(priority),
+            RuleAction::Suited if item.messages.is_some() => UdspAction::Priority(0),
             RuleAction::Suited if item.src.is_none() || item.dst.is_none() && item.rte.is_none() => {
                 match item.rte {
                     None => UdspAction::Priority(0),
@@ -303,11 +305,21 @@ impl Changes<'_> {
         if let UdspAction::Priority(priority) = action {
             said.push_str(&format!(" priority {priority}"));
         }
+        if let Some(messages) = item.messages {
+            said.push_str(&format!(" messages {messages}"));
+        }
         let same = |rule: &&Udsp| rule.src == item.src && rule.dst == item.dst && rule.rte == item.rte;
-        match self.present.rules.iter().find(same).map(|rule| rule.action) {
-            Some(now) if now == action => {}
-            Some(UdspAction::Priority(now)) if matches!(action, UdspAction::Priority(_)) => {
-                self.say("set", format!("{said} (now {now})"));
+        match self
+            .present
+            .rules
+            .iter()
+            .find(same)
+            .map(|rule| (rule.action, rule.messages.map(NonZeroU32::get)))
+        {
+            Some(now) if now == (action, item.messages) => {}
+            Some((UdspAction::Priority(now), messages)) if matches!(action, UdspAction::Priority(_)) => {
+                let messages = messages.map_or_else(String::new, |messages| format!(" messages {messages}"));
+                self.say("set", format!("{said} (now {now}{messages})"));
             }
             _ => self.say("add", said),
         }

@@ -9,6 +9,7 @@ use crate::ops::policy::RuleAction;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Tunable, Udsp, UdspAction};
 use crate::{ReturnCode, ops};
+use lnet_wire::Errno;
 
 pub(super) fn del(backend: &dyn Backend, block: &Block, report: &mut Report) -> ReturnCode {
     match block {
@@ -85,8 +86,10 @@ fn rule(backend: &dyn Backend, item: &UdspItem, seq_no: SeqNo, report: &mut Repo
     match backend.list::<Box<Udsp>>(Request::GetUdsp) {
         Ok(rules) => match rules.iter().map(|rule| &**rule).find(is_it) {
             Some(rule) => ops::policy::del(backend, Some(rule.index), seq_no, report),
-            // As with an index that is not there.
-            None => report.success(Operation::Add, "udsp", seq_no),
+            None => {
+                let text = "there is no such rule; see 'lnetctl udsp show'";
+                report.end(Operation::Del, "udsp", seq_no, Errno::NotFound.into(), text)
+            }
         },
         Err(errno) => {
             let text = format!("cannot list the selection rules: {}", errno.text());

@@ -2,8 +2,8 @@
 
 use crate::CptList;
 use crate::request::{
-    AddLocalNi, AddPeerNi, AppliedUdsp, Backend, CptBuffers, DelLocalNi, LocalHealth, LocalNi, NiStatus,
-    Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunable, Tunables, Udsp,
+    AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LocalHealth,
+    LocalNi, NiStatus, Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunable, Tunables, Udsp, UdspPartner,
 };
 use lnet_wire::{Errno, Nid};
 use std::cell::RefCell;
@@ -215,12 +215,16 @@ impl Backend for Memory {
             Request::GetPeerNi(nid) => {
                 state.owner(nid).map(|peer| Reply::Peer(Box::new(peer.clone()))).ok_or(Errno::NotFound)
             }
-            Request::GetAppliedUdsp(nid, _) => Ok(Reply::AppliedUdsp(AppliedUdsp {
-                nid_priority: 1,
-                net_priority: u32::MAX,
-                preferred_nids: vec![nid],
-                preferred_routers: vec![nid],
-            })),
+            Request::GetAppliedUdsp(nid, _) => {
+                let given = GivenByUdsp { priority: 1, messages: None, rule: 0 };
+                let partner = UdspPartner { nid, given };
+                Ok(Reply::AppliedUdsp(AppliedUdsp {
+                    nid: Some(given),
+                    net: None,
+                    preferred_nids: vec![partner],
+                    preferred_routers: vec![partner],
+                }))
+            }
             Request::GetLnetStats => Ok(Reply::Stats(Box::default())),
             Request::GetNumaRange => Ok(Reply::Number(state.numa_range)),
             Request::GetTunables => Ok(Reply::Tunables(state.tunables)),
@@ -278,7 +282,8 @@ impl Backend for Memory {
             Request::AddUdsp(it) => {
                 let end = state.rules.len();
                 let at = it.index.map_or(end, |index| (index as usize).min(end));
-                let rule = Udsp { index: 0, src: it.src, dst: it.dst, rte: it.rte, action: it.action };
+                let AddUdsp { src, dst, rte, action, messages, .. } = it;
+                let rule = Udsp { index: 0, src, dst, rte, action, messages };
                 state.rules.insert(at, rule);
                 (0..).zip(&mut state.rules).for_each(|(index, rule)| rule.index = index);
                 Ok(Reply::Done)

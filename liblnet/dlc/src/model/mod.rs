@@ -155,6 +155,8 @@ pub struct UdspItem {
     pub rte: Option<Selector>,
     /// What it does.
     pub action: RuleAction,
+    /// The messages of a turn, if they are counted.
+    pub messages: Option<u32>,
 }
 
 /// A ping to be made by `exec`.

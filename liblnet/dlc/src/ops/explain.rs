@@ -64,6 +64,14 @@ fn to_value(to: &str, explanation: &Explanation) -> Value {
     if let Some(gateway) = &explanation.gateway {
         value.push("gateway", gateway.to_string());
     }
+    let rules: Vec<Value> = explanation
+        .rules
+        .iter()
+        .map(|its| Value::map().with(&*its.about, its.gives.clone()).with("rule", its.index))
+        .collect();
+    if !rules.is_empty() {
+        value.push("selection rules", rules);
+    }
     if let Some(its) = &explanation.reachability {
         value.push("reachability", its.state.text());
         if its.state != Reachability::Unknown {
@@ -97,7 +105,7 @@ mod tests {
     use super::super::fake::Fake;
     use super::*;
     use crate::Request;
-    use crate::request::{PassedOver, PeerReachability, Reply};
+    use crate::request::{PassedOver, PeerReachability, Reply, RuleOfWay};
 
     fn nid(text: &str) -> Nid {
         text.parse().unwrap()
@@ -122,6 +130,11 @@ mod tests {
                 why(Passed::PeerNi(nid("10.0.0.8@tcp")), "fewer credits: 3, the chosen one has 8"),
                 why(Passed::Gateway(nid("10.0.0.7@tcp")), "more hops: 2, the chosen one has 1"),
             ],
+            rules: vec![RuleOfWay {
+                about: "local net".to_owned(),
+                index: 2,
+                gives: "priority 0".to_owned(),
+            }],
             reachability: None,
             remark: None,
         };
@@ -137,6 +150,9 @@ explain:
       local nid: 10.0.0.2@tcp
       peer nid: 10.0.0.9@tcp
       gateway: 10.0.0.9@tcp
+      selection rules:
+        - local net: priority 0
+          rule: 2
       passed over:
         - net: tcp1
           why: \"lower health: 900, the chosen one has 1000\"
@@ -159,6 +175,7 @@ explain:
             remote: nid("10.0.0.8@tcp"),
             gateway: None,
             passed_over: Vec::new(),
+            rules: Vec::new(),
             reachability: Some(PeerReachability {
                 state: Reachability::Unreachable,
                 seconds: 23,

@@ -2,10 +2,11 @@
 
 use super::error_text::{OpError, error_text};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{AddUdsp, Backend, Request, Udsp, UdspAction};
+use crate::request::{AddUdsp, Backend, DelSameUdsp, Request, Udsp, UdspAction};
 use crate::{ReturnCode, Value};
-use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, Selector, TextError};
+use std::fmt;
+use std::num::NonZeroU32;
 
 /// What a rule shall do, if its author says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,24 +19,62 @@ pub enum RuleAction {
     PreferredList,
 }
 
-/// Adds a rule (cfg-095, cfg-110 to cfg-160); `None` and `NA` are no criterion; a negative index appends.
-/// `lustre_lnet_add_udsp`.
+/// A rule as its author gives it; `None` and `NA` are no criterion.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RuleText<'a> {
+    /// Interfaces of this node.
+    pub src: Option<&'a str>,
+    /// Other nodes.
+    pub dst: Option<&'a str>,
+    /// Routers.
+    pub rte: Option<&'a str>,
+}
+
+/// What a rule to be added does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleEffect {
+    /// What it shall do.
+    pub action: RuleAction,
+    /// The messages of a turn, if they are counted.
+    pub messages: Option<u32>,
+    /// Its place; negative: at the end.
+    pub index: i32,
+}
+
+impl RuleEffect {
+    /// At the end, without counting messages.
+    pub const fn of(action: RuleAction) -> Self {
+        Self { action, messages: None, index: -1 }
+    }
+}
+
+/// The highest priority number of a rule.
+pub const MAX_PRIORITY: u32 = 255;
+
+/// The priority that a number means: -1 is the lowest, `u32::MAX`. Otherwise what is wrong with it.
+pub fn priority_of(number: i64) -> Result<u32, String> {
+    match number {
+        -1 => Ok(u32::MAX),
+        number => u32::try_from(number)
+            .ok()
+            .filter(|priority| *priority <= MAX_PRIORITY)
+            .ok_or_else(|| format!("priority {number} is not within 0 to {MAX_PRIORITY} (-1 is the lowest)")),
+    }
+}
+
+/// Adds a rule (cfg-095, cfg-110 to cfg-160). `lustre_lnet_add_udsp`.
 ///
 /// Rules are about an interface (`src`), about another node (`dst`), about both, or about the routers to
 /// another node (`dst`, `rte`); the library lets `rte` alone pass. [`ReturnCode::BAD_PARAM`] for any other
-/// combination, -22 for what cannot be read; what the node refuses is a positive errno, as in C.
-#[allow(clippy::too_many_arguments, reason = "the parameters of the C function")]
+/// combination, and for what is out of range; -22 for what cannot be read; what the node refuses is a positive errno, as in C.
 pub fn add(
     backend: &dyn Backend,
-    src: Option<&str>,
-    dst: Option<&str>,
-    rte: Option<&str>,
-    action: RuleAction,
-    index: i32,
+    rule: RuleText<'_>,
+    effect: RuleEffect,
     seq_no: SeqNo,
     report: &mut Report,
 ) -> ReturnCode {
-    let request = match request(src, dst, rte, action, index) {
+    let request = match request(rule, effect) {
         Ok(request) => request,
         Err((rc, text)) => return report.end(Operation::Add, UDSP, seq_no, rc, text),
     };
@@ -54,31 +93,81 @@ pub fn add(
     }
 }
 
-/// Deletes the rule at this index; `None`: all. An unknown index is no error. `lustre_lnet_del_udsp`.
+/// Deletes the rule at this index; `None`: all. `lustre_lnet_del_udsp`.
 pub fn del(backend: &dyn Backend, index: Option<u32>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
-    match backend.tell(Request::DelUdsp(index)) {
-        // `add` here as well: scripts know the tree so (dlc 1.5).
-        Ok(()) | Err(Errno::NotFound) => report.success(Operation::Add, UDSP, seq_no),
-        Err(errno) => {
-            let text = format!("cannot delete the rule: {}", error_text(errno));
-            report.end(Operation::Add, UDSP, seq_no, errno.into(), text)
+    let missing = || format!("there is no rule {}", index.unwrap_or_default());
+    deleted(backend.tell(Request::DelUdsp(index)), missing, seq_no, report)
+}
+
+/// Deletes the rule that is about exactly the same; with an index it must be there.
+pub fn del_same(
+    backend: &dyn Backend,
+    rule: RuleText<'_>,
+    index: Option<u32>,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
+    match rule.criteria() {
+        Ok([src, dst, rte]) => {
+            let request = Request::DelSameUdsp(Box::new(DelSameUdsp { src, dst, rte, index }));
+            deleted(backend.tell(request), || format!("there is no rule with {rule}"), seq_no, report)
         }
+        Err((rc, text)) => report.end(Operation::Del, UDSP, seq_no, rc, text),
     }
+}
+
+fn deleted(
+    ended: Result<(), Errno>,
+    missing: impl Fn() -> String,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
+    let text = match ended {
+        // `add` here as well: scripts know the tree so (dlc 1.5).
+        Ok(()) => return report.success(Operation::Add, UDSP, seq_no),
+        Err(Errno::NotFound) => format!("{}; see 'lnetctl udsp show'", missing()),
+        Err(Errno::Invalid) => {
+            "the rule with these criteria has another index; see 'lnetctl udsp show'".to_owned()
+        }
+        Err(errno) => format!("cannot delete the rule: {}", error_text(errno)),
+    };
+    let rc = ended.err().map_or(ReturnCode::OK, ReturnCode::from);
+    report.end(Operation::Del, UDSP, seq_no, rc, text)
 }
 
 /// Shows the rule at this index; negative: all (dlc 2.11; cfg-050). `lustre_lnet_show_udsp`.
 pub fn show(backend: &dyn Backend, index: i32, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
-    let rules = match u32::try_from(index) {
-        Err(_) => backend.list(Request::GetUdsp),
-        Ok(index) => match backend.ask(Request::GetUdsp(index)) {
-            Ok(rule) => Ok(vec![rule]),
-            Err(Errno::NotFound) => Ok(Vec::new()),
-            Err(errno) => Err(errno),
-        },
-    };
+    match u32::try_from(index) {
+        Err(_) => show_if(backend, |_| true, seq_no, report),
+        Ok(index) => {
+            let rules = match backend.ask(Request::GetUdsp(index)) {
+                Ok(rule) => Ok(vec![rule]),
+                Err(Errno::NotFound) => Ok(Vec::new()),
+                Err(errno) => Err(errno),
+            };
+            shown(rules, seq_no, report)
+        }
+    }
+}
+
+/// Shows the rules for which `is_meant` holds.
+pub fn show_if(
+    backend: &dyn Backend,
+    is_meant: impl Fn(&Udsp) -> bool,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
+    let rules = backend.list(Request::GetUdsp).map(|mut rules: Vec<Box<Udsp>>| {
+        rules.retain(|rule| is_meant(rule));
+        rules
+    });
+    shown(rules, seq_no, report)
+}
+
+fn shown(rules: Result<Vec<Box<Udsp>>, Errno>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match rules {
         Ok(rules) => {
-            let items: Vec<Value> = rules.into_iter().map(|rule: Box<Udsp>| to_value(&rule)).collect();
+            let items: Vec<Value> = rules.iter().map(|rule| to_value(rule)).collect();
             if !items.is_empty() {
                 report.show(UDSP, items);
             }
@@ -96,48 +185,56 @@ const UDSP: &str = "udsp";
 /// How the absence of a criterion is written.
 const ABSENT: &str = "NA";
 
-fn request(
-    src: Option<&str>,
-    dst: Option<&str>,
-    rte: Option<&str>,
-    action: RuleAction,
-    index: i32,
-) -> Result<AddUdsp, OpError> {
-    let [src, dst, rte] =
-        [src, dst, rte].map(|text| text.map(str::trim).filter(|text| !text.is_empty() && *text != ABSENT));
-    let one_sided = match (src, dst, rte) {
-        (Some(_), None, None) | (None, Some(_), None) | (None, None, Some(_)) => true,
-        (Some(_), Some(_), None) | (None, Some(_), Some(_)) => false,
-        (None, None, None) | (Some(_), _, Some(_)) => {
-            let text = "a rule has src, dst, src and dst, or dst and rte; no other combination";
-            return Err((ReturnCode::BAD_PARAM, text.to_owned()));
+impl<'a> RuleText<'a> {
+    /// Without those that are none.
+    fn given(self) -> [Option<&'a str>; 3] {
+        [self.src, self.dst, self.rte]
+            .map(|text| text.map(str::trim).filter(|text| !text.is_empty() && *text != ABSENT))
+    }
+
+    fn criteria(self) -> Result<[Option<Selector>; 3], OpError> {
+        let [src, dst, rte] = self.given();
+        Ok([criterion("src", src)?, criterion("dst", dst)?, criterion("rte", rte)?])
+    }
+}
+
+impl fmt::Display for RuleText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = ["src", "dst", "rte"].into_iter().zip(self.given());
+        let given: Vec<String> = named.filter_map(|(name, text)| Some(format!("{name} {}", text?))).collect();
+        f.write_str(&given.join(", "))
+    }
+}
+
+fn request(rule: RuleText<'_>, effect: RuleEffect) -> Result<AddUdsp, OpError> {
+    let bad = |text: String| Err((ReturnCode::BAD_PARAM, text));
+    let one_sided = match rule.given() {
+        [Some(_), None, None] | [None, Some(_), None] | [None, None, Some(_)] => true,
+        [Some(_), Some(_), None] | [None, Some(_), Some(_)] => false,
+        [None, None, None] | [Some(_), _, Some(_)] => {
+            return bad("a rule has src, dst, src and dst, or dst and rte; no other combination".to_owned());
         }
     };
-    let action = match action {
-        RuleAction::Suited if one_sided => UdspAction::Priority(0),
-        RuleAction::Suited => UdspAction::PreferredList,
+    let messages = match effect.messages.map(NonZeroU32::new) {
+        Some(None) => return bad("a turn has at least one message".to_owned()),
+        messages => messages.flatten(),
+    };
+    let action = match effect.action {
+        RuleAction::Suited if one_sided || messages.is_some() => UdspAction::Priority(0),
         RuleAction::PreferredList if one_sided => {
-            let text = "a rule with one criterion has nothing to prefer it for; give it a priority";
-            return Err((ReturnCode::BAD_PARAM, text.to_owned()));
+            return bad(
+                "a rule with one criterion has nothing to prefer it for; give it a priority".to_owned()
+            );
         }
-        RuleAction::PreferredList => UdspAction::PreferredList,
-        RuleAction::Priority(priority) => {
-            if !one_sided {
-                write_line!(
-                    LogClass::ConfigIgnored,
-                    "selection rule: priority without effect (the rule has two criteria); the rule is kept"
-                );
-            }
-            UdspAction::Priority(priority)
-        }
+        RuleAction::Suited | RuleAction::PreferredList => UdspAction::PreferredList,
+        RuleAction::Priority(u32::MAX) => UdspAction::Priority(u32::MAX),
+        RuleAction::Priority(priority) => match priority_of(priority.into()) {
+            Ok(priority) => UdspAction::Priority(priority),
+            Err(text) => return bad(text),
+        },
     };
-    Ok(AddUdsp {
-        src: criterion("src", src)?,
-        dst: criterion("dst", dst)?,
-        rte: criterion("rte", rte)?,
-        action,
-        index: u32::try_from(index).ok(),
-    })
+    let [src, dst, rte] = rule.criteria()?;
+    Ok(AddUdsp { src, dst, rte, action, messages, index: u32::try_from(effect.index).ok() })
 }
 
 fn criterion(name: &str, text: Option<&str>) -> Result<Option<Selector>, OpError> {
@@ -150,15 +247,26 @@ fn criterion(name: &str, text: Option<&str>) -> Result<Option<Selector>, OpError
 }
 
 fn to_value(rule: &Udsp) -> Value {
-    let criterion =
-        |it: &Option<Selector>| it.as_ref().map_or_else(|| ABSENT.to_owned(), Selector::to_string);
+    let criterion = |it: &Option<Selector>| match it.as_ref().map(Selector::to_string) {
+        None => Value::Text(ABSENT.to_owned()),
+        // YAML would take it for a list.
+        Some(text) if text.starts_with('[') => Value::Quoted(text),
+        Some(text) => Value::Text(text),
+    };
     let mut shown = Value::map()
         .with("idx", rule.index)
         .with("src", criterion(&rule.src))
         .with("dst", criterion(&rule.dst))
         .with("rte", criterion(&rule.rte));
+    let mut action = Value::map();
     if let UdspAction::Priority(priority) = rule.action {
-        shown.push("action", Value::map().with("priority", priority));
+        action.push("priority", priority);
+    }
+    if let Some(messages) = rule.messages {
+        action.push("messages", messages.get());
+    }
+    if !action.is_empty() {
+        shown.push("action", action);
     }
     shown
 }
@@ -185,6 +293,9 @@ mod tests {
             ((NIC, NET, Some("")), Suited, Ok(UdspAction::PreferredList)),
             ((NA, NET, NIC), Suited, Ok(UdspAction::PreferredList)),
             ((NIC, None, None), Priority(u32::MAX), Ok(UdspAction::Priority(u32::MAX))),
+            ((NIC, None, None), Priority(255), Ok(UdspAction::Priority(255))),
+            ((NIC, None, None), Priority(256), Err(-1)),
+            ((NIC, NET, None), Priority(300), Err(-1)),
             ((NIC, NET, None), Priority(1), Ok(UdspAction::Priority(1))),
             ((NIC, NET, None), PreferredList, Ok(UdspAction::PreferredList)),
             ((NIC, None, None), PreferredList, Err(-1)),
@@ -196,10 +307,22 @@ mod tests {
             ((NIC, Some("10.0.0.[1-@tcp"), None), Suited, Err(-22)),
         ];
         for ((src, dst, rte), action, expected) in table {
-            let found = request(src, dst, rte, action, -1);
+            let found = request(RuleText { src, dst, rte }, RuleEffect::of(action));
             let found = found.map(|request| request.action).map_err(|(rc, _)| rc.0);
             assert_eq!(found, expected, "{src:?} {dst:?} {rte:?} {action:?}");
         }
+    }
+
+    /// cfg-145: fails if a rule about a pair that counts messages is a mere list.
+    #[test]
+    fn a_rule_may_count_messages_but_not_none() {
+        let counted = |messages| {
+            let effect = RuleEffect { messages: Some(messages), ..RuleEffect::of(RuleAction::Suited) };
+            request(RuleText { src: NIC, dst: NET, rte: None }, effect)
+        };
+        let found = counted(3).unwrap();
+        assert_eq!((found.action, found.messages), (UdspAction::Priority(0), NonZeroU32::new(3)));
+        assert_eq!(counted(0).map_err(|(rc, _)| rc), Err(ReturnCode::BAD_PARAM));
     }
 
     #[test]
@@ -209,24 +332,28 @@ mod tests {
             dst: None,
             rte: None,
             action: UdspAction::Priority(0),
+            messages: None,
             index: Some(2),
         };
         let fake = Fake::new([(Request::AddUdsp(expected), Err(Errno::Already))]);
         let mut report = Report::new();
-        let rc = add(&fake, Some("tcp"), None, None, RuleAction::Suited, 2, SeqNo::NONE, &mut report);
+        let rule = RuleText { src: Some("tcp"), ..RuleText::default() };
+        let effect = RuleEffect { index: 2, ..RuleEffect::of(RuleAction::Suited) };
+        let rc = add(&fake, rule, effect, SeqNo::NONE, &mut report);
         assert_eq!(rc, ReturnCode(114));
         assert!(report.errors_to_yaml().starts_with("add:\n    - udsp:\n          errno: 114\n"));
     }
 
     #[test]
-    fn deleting_a_rule_that_is_not_there_is_success() {
+    fn deleting_a_rule_that_is_not_there_is_an_error() {
         let fake = Fake::new([
             (Request::DelUdsp(Some(77)), Err(Errno::NotFound)),
             (Request::DelUdsp(None), Ok(Reply::Done)),
             (Request::DelUdsp(None), Err(Errno::NetworkDown)),
         ]);
         let mut report = Report::new();
-        assert_eq!(del(&fake, Some(77), SeqNo::NONE, &mut report), ReturnCode::OK);
+        assert_eq!(del(&fake, Some(77), SeqNo::NONE, &mut report), ReturnCode(-2));
+        assert!(report.errors_to_yaml().contains("there is no rule 77"), "{}", report.errors_to_yaml());
         assert_eq!(del(&fake, None, SeqNo::NONE, &mut report), ReturnCode::OK);
         assert_eq!(del(&fake, None, SeqNo::NONE, &mut report), ReturnCode(-100));
     }
@@ -238,6 +365,7 @@ mod tests {
             dst: dst.parse().ok(),
             rte: None,
             action,
+            messages: None,
         })))
     }
 

@@ -3,6 +3,7 @@
 use crate::Value;
 use crate::request::{AppliedUdsp, Backend, Request};
 use lnet_wire::{Errno, Nid};
+use std::collections::BTreeSet;
 
 /// Level of verbosity from which it is shown.
 pub(super) const DETAIL: u32 = 4;
@@ -11,31 +12,35 @@ pub(super) const DETAIL: u32 = 4;
 pub(super) fn udsp_info(backend: &dyn Backend, nid: Nid, local: bool) -> Result<Value, Errno> {
     let applied = match backend.ask(Request::GetAppliedUdsp(nid, local)) {
         // It went since the list was made.
-        Err(Errno::NotFound) => NOTHING,
+        Err(Errno::NotFound) => AppliedUdsp::default(),
         applied => applied?,
     };
     let mut shown = Value::map()
-        .with("net priority", priority(applied.net_priority))
-        .with("nid priority", priority(applied.nid_priority));
-    for (key, nids) in [
+        .with("net priority", priority(applied.net_priority()))
+        .with("nid priority", priority(applied.nid_priority()));
+    for (key, given) in [("net", applied.net), ("nid", applied.nid)] {
+        if let Some(given) = given {
+            shown.push(format!("{key} rule"), given.rule);
+            if let Some(messages) = given.messages {
+                shown.push(format!("{key} messages"), messages.get());
+            }
+        }
+    }
+    for (key, partners) in [
         ("Preferred gateway NIDs", &applied.preferred_routers),
         ("Preferred source NIDs", &applied.preferred_nids),
     ] {
-        if !nids.is_empty() {
+        if !partners.is_empty() {
             let numbered =
-                nids.iter().enumerate().map(|(i, nid)| (format!("NID-{i}"), nid.to_string().into()));
+                partners.iter().enumerate().map(|(i, its)| (format!("NID-{i}"), its.nid.to_string().into()));
             shown.push(key, Value::Map(numbered.collect()));
+            let rules = partners.iter().map(|its| its.given.rule).collect::<BTreeSet<_>>();
+            let rules: Vec<String> = rules.iter().map(u32::to_string).collect();
+            shown.push(key.replace("NIDs", "rules"), Value::Quoted(rules.join(",")));
         }
     }
     Ok(shown)
 }
-
-const NOTHING: AppliedUdsp = AppliedUdsp {
-    nid_priority: u32::MAX,
-    net_priority: u32::MAX,
-    preferred_nids: Vec::new(),
-    preferred_routers: Vec::new(),
-};
 
 /// -1 for none.
 const fn priority(priority: u32) -> Value {

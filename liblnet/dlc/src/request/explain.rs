@@ -31,12 +31,26 @@ pub struct Explanation {
     pub gateway: Option<Nid>,
     /// Gateways, net by net, then this node's interfaces, then the peer's.
     pub passed_over: Vec<PassedOver>,
+    /// The selection rules that concern the way.
+    #[serde(default)]
+    pub rules: Vec<RuleOfWay>,
     /// The reachability of the peer, if the node reports it.
     #[serde(default)]
     pub reachability: Option<PeerReachability>,
     /// What is wrong with the chosen path, of which there is no better one.
     #[serde(default)]
     pub remark: Option<String>,
+}
+
+/// A selection rule that concerns the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleOfWay {
+    /// What it is about, such as `local net`.
+    pub about: String,
+    /// Its place.
+    pub index: u32,
+    /// What it gives, such as `priority 0`.
+    pub gives: String,
 }
 
 /// One candidate that lost.

@@ -14,7 +14,7 @@ mod route;
 mod stats;
 
 pub use discovery::{Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery};
-pub use explain::{Explain, Explanation, Passed, PassedOver};
+pub use explain::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
 pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
 pub use global::{Tunable, Tunables};
 pub use local_ni::{
@@ -25,7 +25,7 @@ pub use peer::{
     AddPeerNi, DelPeerNi, NetNotice, Peer, PeerHealth, PeerNi, PeerNiState, PeerReachability, Ping,
     PingAnswer, SetPeerState,
 };
-pub use policy::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
+pub use policy::{AddUdsp, AppliedUdsp, DelSameUdsp, GivenByUdsp, Udsp, UdspAction, UdspPartner};
 pub use route::{AddRoute, BufferCounts, BufferPool, CptBuffers, DelRoute, Route};
 pub use stats::{CommCount, ElementStats, Heat, LnetStats, MessageStats};
 
@@ -120,6 +120,8 @@ pub enum Request {
     AddUdsp(AddUdsp),
     /// (106) Delete the rule with this index; `None`: all.
     DelUdsp(Option<u32>),
+    /// The rule about exactly the same.
+    DelSameUdsp(Box<DelSameUdsp>),
     /// (107, 108) The rule at this index; [`Errno::NotFound`] past the end. [`Reply::Udsp`].
     GetUdsp(u32),
     /// (109) What the rules made of this NID: an interface (`true`) or a peer NI. [`Reply::AppliedUdsp`].

@@ -145,16 +145,22 @@ fn rules() -> impl Strategy<Value = Block> {
         ["tcp", "tcp1", "o2ib[1-3]", "tcp*", "10.0.0.[1-9/2]@tcp", "*.*.*.*@tcp", "[1,2].0.0.1@o2ib2"];
     let selector =
         move || proptest::sample::select(texts.to_vec()).prop_map(|text| text.parse::<Selector>().unwrap());
-    let action = || prop_oneof![Just(RuleAction::Suited), any::<u32>().prop_map(RuleAction::Priority)];
-    let shapes = (selector(), selector(), 0..4_u8, action(), of(0..9_u32));
-    let rule = shapes.prop_map(|(one, other, shape, action, index)| {
+    let action = || {
+        prop_oneof![
+            Just(RuleAction::Suited),
+            (0..256_u32).prop_map(RuleAction::Priority),
+            Just(RuleAction::Priority(u32::MAX))
+        ]
+    };
+    let shapes = (selector(), selector(), 0..4_u8, action(), of(1..9_u32), of(0..9_u32));
+    let rule = shapes.prop_map(|(one, other, shape, action, messages, index)| {
         let (src, dst, rte) = match shape {
             0 => (Some(one), None, None),
             1 => (None, Some(one), None),
             2 => (Some(one), Some(other), None),
             _ => (None, Some(one), Some(other)),
         };
-        UdspItem { index, src, dst, rte, action }
+        UdspItem { index, src, dst, rte, action, messages }
     });
     vec(item(rule), 1..4).prop_map(Block::Udsp)
 }

@@ -185,8 +185,16 @@ fn udsp(item: &UdspItem) -> Value {
     for (key, selector) in [("src", &item.src), ("dst", &item.dst), ("rte", &item.rte)] {
         value.push(key, selector.as_ref().map_or_else(|| "NA".into(), |it: &Selector| text(&it.to_string())));
     }
+    let mut action = Value::map();
     if let RuleAction::Priority(priority) = item.action {
-        value.push("action", Value::map().with("priority", priority));
+        action.push("priority", priority);
+    }
+    push(&mut action, "messages", item.messages);
+    match item.action {
+        // Beside the numbers there is no room for a word: what suits a rule about two sides is the list.
+        RuleAction::PreferredList if action.is_empty() => value.push("action", "preferred_list"),
+        _ if action.is_empty() => {}
+        _ => value.push("action", action),
     }
     value
 }

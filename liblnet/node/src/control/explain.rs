@@ -2,11 +2,13 @@
 
 use super::peer;
 use crate::node::Node;
-use lnet_core::Errno;
+use lnet_core::policy::{Given, PartnerByRule};
 use lnet_core::select::{
     ChosenPath, Criterion, GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate,
 };
-use lnet_dlc::request::{Explain, Explanation, Passed, PassedOver};
+use lnet_core::{Core, Errno};
+use lnet_dlc::request::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
+use lnet_wire::Nid;
 use std::fmt::Display;
 
 /// Uses the same selection code as sending.
@@ -39,9 +41,35 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
         remote: chosen.destination(),
         gateway: chosen.route().map(|_| chosen.next_hop()),
         passed_over: gateways.chain(nets).chain(local).chain(remote).collect(),
+        rules: rules(core, chosen),
         reachability: peer::reachability(node, ask.destination),
         remark: remark(node, chosen),
     })
+}
+
+/// The rules that concern a path.
+fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
+    let local = core.applied_to_ni(chosen.ni.nid());
+    let remote = core.applied_to_peer_ni(chosen.destination());
+    let gateway = chosen.route().map(|route| route.route.gateway);
+    let partner = |list: &[PartnerByRule], nid: Option<Nid>| {
+        list.iter().find(|partner| Some(partner.nid) == nid).map(|partner| partner.given)
+    };
+    let found = [
+        ("local net", local.net),
+        ("local nid", local.nid),
+        ("peer net", remote.net),
+        ("peer nid", remote.nid),
+        ("pair", partner(&remote.local_nids, Some(chosen.ni.nid()))),
+        ("gateway", partner(&remote.gateways, gateway)),
+    ];
+    let told = |(about, given): (&str, Option<Given>)| {
+        let Given { priority: its, messages, rule } = given?;
+        let turn = messages.map_or_else(String::new, |messages| format!(", {messages} messages in a turn"));
+        let gives = format!("priority {}{turn}", priority(its));
+        Some(RuleOfWay { about: about.to_owned(), index: u32::try_from(rule).unwrap_or(u32::MAX), gives })
+    };
+    found.into_iter().filter_map(told).collect()
 }
 
 /// What is wrong with a path that was selected because there is no better one.
@@ -75,6 +103,9 @@ fn why_local(why: Criterion, its: &LocalNiCandidate, best: &LocalNiCandidate) ->
     match why {
         Criterion::Health => told(why, its.health, best.health),
         Criterion::Priority => told(why, priority(its.priority), priority(best.priority)),
+        Criterion::Preferred => {
+            told(why, priority(its.preference.priority), priority(best.preference.priority))
+        }
         Criterion::Distance => told(why, its.distance, best.distance),
         Criterion::Credits => told(why, its.credits, best.credits),
         _ => why.text().to_owned(),
@@ -85,6 +116,9 @@ fn why_peer(why: Criterion, its: &PeerNiCandidate, best: &PeerNiCandidate) -> St
     match why {
         Criterion::Health => told(why, its.health, best.health),
         Criterion::Priority => told(why, priority(its.priority), priority(best.priority)),
+        Criterion::Preferred => {
+            told(why, priority(its.preference.priority), priority(best.preference.priority))
+        }
         Criterion::QueuedBytes => told(why, its.queued_bytes, best.queued_bytes),
         Criterion::Credits => told(why, its.credits, best.credits),
         _ => why.text().to_owned(),
@@ -96,6 +130,9 @@ fn why_gateway(why: Criterion, its: &GatewayCandidate, best: &GatewayCandidate) 
         Criterion::Health => told(why, its.health, best.health),
         Criterion::Priority => {
             format!("lower priority of its route: {}, the chosen one has {}", its.priority, best.priority)
+        }
+        Criterion::Preferred => {
+            told(why, priority(its.preference.priority), priority(best.preference.priority))
         }
         Criterion::Hops => told(why, its.hops, best.hops),
         Criterion::QueuedBytes => told(why, its.queued_bytes, best.queued_bytes),

@@ -96,6 +96,7 @@ impl Backend for Node {
             Request::DelUdsp(index) => {
                 core.delete_rule(index.map(|index| index as usize)).map(|()| Reply::Done)
             }
+            Request::DelSameUdsp(del) => policy::delete_same(core, *del).map(|()| Reply::Done),
             Request::GetUdsp(index) => policy::get(core, index).map(|rule| Reply::Udsp(Box::new(rule))),
             Request::GetAppliedUdsp(nid, own) => policy::applied(core, nid, own).map(Reply::AppliedUdsp),
             Request::SetConnsPerPeer(set) => {

@@ -1,8 +1,8 @@
 //! User-defined selection policy.
 
-use lnet_core::policy::{Action, Rule};
+use lnet_core::policy::{Action, Given, PartnerByRule, Rule};
 use lnet_core::{Core, Errno};
-use lnet_dlc::request::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
+use lnet_dlc::request::{AddUdsp, AppliedUdsp, DelSameUdsp, GivenByUdsp, Udsp, UdspAction, UdspPartner};
 use lnet_wire::Nid;
 
 pub(super) fn add(core: &Core, add: AddUdsp) -> Result<(), Errno> {
@@ -10,8 +10,13 @@ pub(super) fn add(core: &Core, add: AddUdsp) -> Result<(), Errno> {
         UdspAction::Priority(priority) => Action::Priority(priority),
         UdspAction::PreferredList => Action::PreferredList,
     };
-    let rule = Rule { src: add.src, dst: add.dst, rte: add.rte, action };
+    let rule = Rule { messages: add.messages, ..Rule::new(add.src, add.dst, add.rte, action) };
     core.add_rule(rule, add.index.map(|index| index as usize))
+}
+
+pub(super) fn delete_same(core: &Core, del: DelSameUdsp) -> Result<(), Errno> {
+    let rule = Rule::new(del.src, del.dst, del.rte, Action::Priority(0));
+    core.delete_same_rule(&rule, del.index.map(|index| index as usize))
 }
 
 pub(super) fn get(core: &Core, index: u32) -> Result<Udsp, Errno> {
@@ -21,7 +26,8 @@ pub(super) fn get(core: &Core, index: u32) -> Result<Udsp, Errno> {
         Action::Priority(priority) => UdspAction::Priority(priority),
         Action::PreferredList => UdspAction::PreferredList,
     };
-    Ok(Udsp { index, src: rule.src, dst: rule.dst, rte: rule.rte, action })
+    let Rule { src, dst, rte, messages, .. } = rule;
+    Ok(Udsp { index, src, dst, rte, action, messages })
 }
 
 /// The effect of the rules on a local NI (`own`) or a peer NI. [`Errno::NotFound`] for an unknown NID.
@@ -32,9 +38,22 @@ pub(super) fn applied(core: &Core, nid: Nid, own: bool) -> Result<AppliedUdsp, E
     }
     let applied = if own { core.applied_to_ni(nid) } else { core.applied_to_peer_ni(nid) };
     Ok(AppliedUdsp {
-        nid_priority: applied.nid_priority,
-        net_priority: applied.net_priority,
-        preferred_nids: applied.preferred_nids,
-        preferred_routers: applied.preferred_routers,
+        nid: applied.nid.map(told),
+        net: applied.net.map(told),
+        preferred_nids: partners(&applied.local_nids),
+        preferred_routers: partners(&applied.gateways),
     })
+}
+
+/// The most NIDs that are told of a list (UD-40).
+const MOST_PARTNERS: usize = 128;
+
+fn partners(list: &[PartnerByRule]) -> Vec<UdspPartner> {
+    let partner = |its: &PartnerByRule| UdspPartner { nid: its.nid, given: told(its.given) };
+    list.iter().take(MOST_PARTNERS).map(partner).collect()
+}
+
+fn told(given: Given) -> GivenByUdsp {
+    let rule = u32::try_from(given.rule).unwrap_or(u32::MAX);
+    GivenByUdsp { priority: given.priority, messages: given.messages, rule }
 }

@@ -203,7 +203,7 @@ fn a_gateway_is_checked_on_each_net_that_it_shares_with_the_client() {
     let client = world.add_node(on_both);
     pass(&mut world, 5.0);
     let (src, action) = (Some("tcp".parse().unwrap()), Action::Priority(0));
-    let prefer = Rule { src, dst: None, rte: None, action };
+    let prefer = Rule::new(src, None, None, action);
     world.with_core(client, |core| core.add_rule(prefer, None).unwrap());
     let received = |world: &World| {
         let core = world.core(client).unwrap();

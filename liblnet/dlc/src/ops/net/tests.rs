@@ -3,11 +3,13 @@ use super::*;
 use crate::interfaces::HostInterface;
 use crate::ip2nets::parse_string;
 use crate::ops::fake::Fake;
+use crate::request::GivenByUdsp;
 use crate::request::{
     AddLocalNi, AppliedUdsp, CommCount, ElementStats, Heat, LocalHealth, LocalNi, MessageStats, NiState,
     NiStatus, Reply, SetHealth,
 };
 use lnet_wire::Nid;
+use std::num::NonZeroU32;
 
 fn nid(text: &str) -> Nid {
     text.parse().unwrap()
@@ -269,12 +271,10 @@ fn shown(net: Option<&str>, detail: u32, backup: bool) -> String {
         .collect();
     script.push((Request::GetLocalNi(3), Err(Errno::NotFound)));
     for ni in nis.iter().filter(|ni| detail >= 4 && net.is_none_or(|net| ni.nid.net().to_string() == net)) {
-        let (net_priority, nid_priority) = if ni.nid.is_loopback() { (u32::MAX, u32::MAX) } else { (0, 3) };
-        let applied = AppliedUdsp {
-            nid_priority,
-            net_priority,
-            preferred_nids: Vec::new(),
-            preferred_routers: Vec::new(),
+        let given = |priority, rule| GivenByUdsp { priority, messages: NonZeroU32::new(rule), rule };
+        let applied = match ni.nid.is_loopback() {
+            true => AppliedUdsp::default(),
+            false => AppliedUdsp { net: Some(given(0, 0)), nid: Some(given(3, 2)), ..AppliedUdsp::default() },
         };
         script.push((Request::GetAppliedUdsp(ni.nid, true), Ok(Reply::AppliedUdsp(applied))));
     }
@@ -376,6 +376,9 @@ fn nets_are_shown_as_the_kernel_shows_them() {
         "{counts}          udsp info:
               net priority: 0
               nid priority: 3
+              net rule: 0
+              nid rule: 2
+              nid messages: 2
           sent_stats:
               put: 9
               get: 11
@@ -409,7 +412,7 @@ fn nets_are_shown_as_the_kernel_shows_them() {
 {cpt}"
     );
     assert_eq!(shown(Some("tcp"), 4, false), format!("net:\n{tcp}{}", both(&level_4)));
-    let udsp = "          udsp info:\n              net priority: 0\n              nid priority: 3\n";
+    let udsp = "          udsp info:\n              net priority: 0\n              nid priority: 3\n              net rule: 0\n              nid rule: 2\n              nid messages: 2\n";
     assert_eq!(shown(Some("tcp"), 2, false), format!("net:\n{tcp}{}", both(&level_4.replace(udsp, ""))));
     let level_5 = format!(
         "\
@@ -471,12 +474,7 @@ fn every_cause_has_its_name_and_an_unhealthy_interface_its_state() {
             (Request::GetLocalNi(1), Err(Errno::NotFound)),
         ];
         if detail >= 4 {
-            let none = AppliedUdsp {
-                nid_priority: 0,
-                net_priority: 0,
-                preferred_nids: vec![],
-                preferred_routers: vec![],
-            };
+            let none = AppliedUdsp::default();
             script.push((Request::GetAppliedUdsp(ni.nid, true), Ok(Reply::AppliedUdsp(none))));
         }
         let mut report = Report::new();

@@ -5,6 +5,7 @@ use crate::request::{
     AppliedUdsp, CommCount, Difference, DiscoveryFailure, DiscoveryStep, ElementStats, Heat, MessageStats,
     Peer, PeerDiscovery, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reply, SetHealth,
 };
+use crate::request::{GivenByUdsp, UdspPartner};
 use lnet_wire::Reachability;
 use std::cell::Cell;
 
@@ -169,11 +170,13 @@ fn shown(detail: u32, backup: bool) -> String {
     ];
     if detail >= 4 && !backup {
         for ni in peer().nis {
+            let given = |rule| GivenByUdsp { priority: 0, messages: None, rule };
+            let partner = |text, rule| UdspPartner { nid: nid(text), given: given(rule) };
             let none = AppliedUdsp {
-                nid_priority: u32::MAX,
-                net_priority: 0,
-                preferred_nids: vec![nid("10.99.0.11@tcp")],
-                preferred_routers: vec![nid("10.99.0.1@tcp")],
+                nid: None,
+                net: Some(given(4)),
+                preferred_nids: vec![partner("10.99.0.11@tcp", 7), partner("10.99.1.11@tcp", 2)],
+                preferred_routers: vec![partner("10.99.0.1@tcp", 5)],
             };
             script.push((Request::GetAppliedUdsp(ni.nid, false), Ok(Reply::AppliedUdsp(none))));
         }
@@ -187,8 +190,11 @@ fn shown(detail: u32, backup: bool) -> String {
 fn expected(detail: u32) -> String {
     const NI: &[(u32, &str)] = &[
         (4, "          udsp info:\n              net priority: 0\n              nid priority: -1\n"),
+        (4, "              net rule: 4\n"),
         (4, "              Preferred gateway NIDs:\n                  NID-0: 10.99.0.1@tcp\n"),
+        (4, "              Preferred gateway rules: \"5\"\n"),
         (4, "              Preferred source NIDs:\n                  NID-0: 10.99.0.11@tcp\n"),
+        (4, "                  NID-1: 10.99.1.11@tcp\n              Preferred source rules: \"2,7\"\n"),
         (0, "          state: NA\n"),
         (5, "          reported status: up\n"),
         (
@@ -285,12 +291,7 @@ fn every_cause_has_its_name_and_an_unhealthy_peer_ni_its_state_and_its_unrespons
     let shown = |detail| {
         let mut script = vec![(Request::GetPeerNi(peer.primary), Ok(Reply::Peer(Box::new(peer.clone()))))];
         if detail >= 4 {
-            let none = AppliedUdsp {
-                nid_priority: 0,
-                net_priority: 0,
-                preferred_nids: vec![],
-                preferred_routers: vec![],
-            };
+            let none = AppliedUdsp::default();
             script.push((Request::GetAppliedUdsp(peer.primary, false), Ok(Reply::AppliedUdsp(none))));
         }
         let mut report = Report::new();

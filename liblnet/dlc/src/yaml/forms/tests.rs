@@ -512,8 +512,18 @@ selection:
 ";
     let expected = "\
 udsp:
+    - src: 10.0.0.2@tcp
+      dst: 10.0.0.9@tcp
+      rte: NA
+      action:
+          priority: 2
     - src: o2ib[1,2]
       dst: NA
+      rte: NA
+      action:
+          priority: 1
+    - src: 10.0.0.1@tcp
+      dst: 10.0.0.9@tcp
       rte: NA
       action:
           priority: 1
@@ -529,12 +539,6 @@ udsp:
       rte: NA
       action:
           priority: 3
-    - src: 10.0.0.1@tcp
-      dst: 10.0.0.9@tcp
-      rte: NA
-    - src: 10.0.0.2@tcp
-      dst: 10.0.0.9@tcp
-      rte: NA
 ";
     all_come_to(Purpose::Add, &[draft], expected);
 }

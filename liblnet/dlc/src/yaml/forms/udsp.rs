@@ -5,8 +5,8 @@ use super::super::fields::{Fields, Reader};
 use super::super::scalars::{number, selector, seq_no, text};
 use super::super::tree::{Entry, Kind, Node};
 use super::{items, some};
-use crate::model::{Block, Item, UdspItem};
-use crate::ops::policy::RuleAction;
+use crate::model::{Block, Place, UdspItem};
+use crate::ops::policy::{RuleAction, priority_of};
 use crate::{ReturnCode, SeqNo};
 
 /// The block `udsp`.
@@ -22,7 +22,7 @@ fn rule(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     let src = selector(&mut fields, "src", reader);
     let dst = selector(&mut fields, "dst", reader);
     let rte = selector(&mut fields, "rte", reader);
-    let action = action(&mut fields, reader);
+    let Effect { action, messages } = effect(&mut fields, reader);
     let at = fields.at;
     fields.finish(reader);
     if reader.purpose == Purpose::Add && reader.problems.len() == problems {
@@ -32,10 +32,15 @@ fn rule(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
             (Some(_), _, Some(_)) => {
                 reader.wrong(at, format!("'src' and 'rte' do not go together in one rule; {remedy}"));
             }
+            (None, None, Some(_)) => reader.wrong(at, format!("'rte' alone is no rule; {remedy}")),
+            (Some(_), None, None) | (None, Some(_), None) if action == RuleAction::PreferredList => {
+                let text = "a rule with one criterion has nothing to prefer it for; give it a priority";
+                reader.wrong(at, text);
+            }
             _ => {}
         }
     }
-    vec![(UdspItem { index, src, dst, rte, action }, number)]
+    vec![(UdspItem { index, src, dst, rte, action, messages }, number)]
 }
 
 /// A rule's place; -1 and nothing are none.
@@ -44,75 +49,107 @@ fn index(fields: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Opt
     u32::try_from(value).ok()
 }
 
+/// From 0 to 255; -1 and 4294967295 are the lowest.
 fn priority(node: &Node, reader: &mut Reader) -> Option<u32> {
-    // -1 is how the lowest is shown where it is taken for a signed number.
     let value = number(node, "priority", -1..=u32::MAX.into(), ReturnCode::BAD_PARAM, reader)?;
-    Some(u32::try_from(value).unwrap_or(u32::MAX))
+    if value == i64::from(u32::MAX) {
+        return Some(u32::MAX);
+    }
+    priority_of(value).map_err(|text| reader.wrong(node.at, text)).ok()
 }
 
-/// `priority` in the item, under `action`, or in a list under `action`.
-fn action(fields: &mut Fields<'_>, reader: &mut Reader) -> RuleAction {
-    let mut found = fields.get("priority").and_then(|node| priority(node, reader));
+fn messages(node: &Node, reader: &mut Reader) -> Option<u32> {
+    let value = number(node, "messages", 1..=u32::MAX.into(), ReturnCode::BAD_PARAM, reader)?;
+    u32::try_from(value).ok()
+}
+
+/// What a rule does.
+struct Effect {
+    action: RuleAction,
+    messages: Option<u32>,
+}
+
+/// `priority` and `messages` in the item, under `action`, or in a list under `action`.
+fn effect(fields: &mut Fields<'_>, reader: &mut Reader) -> Effect {
+    let mut found = Found::default();
+    found.take(fields, reader);
     for node in fields.get("action").map_or(&[][..], Node::items) {
-        if matches!(&node.kind, Kind::Scalar(text) if matches!(text.as_str(), "NA" | "preferred_list" | "pref"))
-        {
-            continue;
+        match &node.kind {
+            Kind::Scalar(text) if text == "NA" => {}
+            Kind::Scalar(text) if matches!(text.as_str(), "preferred_list" | "pref") => found.list = true,
+            _ => {
+                let Some(mut fields) = Fields::of(node, "action", reader) else { continue };
+                found.take(&mut fields, reader);
+                fields.finish(reader);
+            }
         }
-        let Some(mut fields) = Fields::of(node, "action", reader) else { continue };
-        found = fields.get("priority").and_then(|node| priority(node, reader)).or(found);
-        fields.finish(reader);
     }
-    found.map_or(RuleAction::Suited, RuleAction::Priority)
+    let action = match (found.priority, found.list) {
+        (Some(_), true) => {
+            reader.wrong(fields.at, "a priority and a preferred list contradict each other; leave one out");
+            RuleAction::PreferredList
+        }
+        (Some(priority), false) => RuleAction::Priority(priority),
+        (None, true) => RuleAction::PreferredList,
+        (None, false) => RuleAction::Suited,
+    };
+    Effect { action, messages: found.messages }
 }
 
-/// The block `selection` of the design document. Its rules about pairs of NIDs all have a priority, which
-/// pairs have no longer: they are put in the order of it.
+#[derive(Default)]
+struct Found {
+    priority: Option<u32>,
+    messages: Option<u32>,
+    list: bool,
+}
+
+impl Found {
+    fn take(&mut self, fields: &mut Fields<'_>, reader: &mut Reader) {
+        let given = fields.get("priority").map(|node| (node.at, priority(node, reader)));
+        one(&mut self.priority, given, "priorities", reader);
+        let given = fields.get("messages").map(|node| (node.at, messages(node, reader)));
+        one(&mut self.messages, given, "numbers of messages", reader);
+    }
+}
+
+/// Keeps what is given; two that differ contradict each other.
+fn one(kept: &mut Option<u32>, given: Option<(Place, Option<u32>)>, what: &str, reader: &mut Reader) {
+    let Some((at, Some(value))) = given else { return };
+    if kept.is_some_and(|kept| kept != value) {
+        reader.wrong(at, format!("two {what} in one rule; leave one out"));
+    }
+    *kept = Some(value);
+}
+
+/// The block `selection` of the design document.
 pub(super) fn selection(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
-    let mut others = Vec::new();
-    let mut pairs = Vec::new();
-    for Item { it, at, seq_no } in items(entry, reader, drafted) {
-        match it {
-            (rule, None) => others.push(Item { it: rule, at, seq_no }),
-            (rule, Some(priority)) => pairs.push((priority, Item { it: rule, at, seq_no })),
-        }
-    }
-    pairs.sort_by_key(|(priority, _)| *priority);
-    others.extend(pairs.into_iter().map(|(_, item)| item));
-    some(others, Block::Udsp)
+    some(items(entry, reader, drafted), Block::Udsp)
 }
 
-/// The rules that one of the draft comes to; with a pair, its priority.
-type Drafted = (UdspItem, Option<u32>);
-
-fn drafted(node: &Node, reader: &mut Reader) -> Vec<(Drafted, SeqNo)> {
+/// The rules that one of the draft comes to.
+fn drafted(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     let Some(mut fields) = Fields::of(node, "a selection rule", reader) else { return Vec::new() };
     let item_number = seq_no(&mut fields, reader);
     let problems = reader.problems.len();
     let kind = fields.get("type").and_then(|node| text(node, "type", reader));
     let index = index(&mut fields, "id", reader).or_else(|| index(&mut fields, "idx", reader));
-    let action = action(&mut fields, reader);
+    let Effect { action, messages } = effect(&mut fields, reader);
     let net = selector(&mut fields, "net", reader);
     let nid = selector(&mut fields, "nid", reader);
     let local = selector(&mut fields, "local", reader);
     let remote = selector(&mut fields, "remote", reader);
     let at = fields.at;
     fields.finish(reader);
-    let rule = |src, dst, action| UdspItem { index, src, dst, rte: None, action };
+    let rule = |src, dst| UdspItem { index, src, dst, rte: None, action, messages };
     let rules = match (kind, net, nid, local, remote) {
-        (Some("net") | None, Some(net), None, None, None) => vec![(rule(Some(net), None, action), None)],
+        (Some("net") | None, Some(net), None, None, None) => vec![rule(Some(net), None)],
         // A NID may be this node's or another's.
         (Some("nid") | None, None, Some(nid), None, None) => {
-            vec![(rule(Some(nid.clone()), None, action), None), (rule(None, Some(nid), action), None)]
+            vec![rule(Some(nid.clone()), None), rule(None, Some(nid))]
         }
-        (Some("peer") | None, None, None, Some(local), Some(remote)) => {
-            let order = match action {
-                RuleAction::Priority(priority) => priority,
-                RuleAction::Suited | RuleAction::PreferredList => u32::MAX,
-            };
-            vec![(rule(Some(local), Some(remote), RuleAction::Suited), Some(order))]
-        }
+        (Some("peer") | None, None, None, Some(local), Some(remote)) => vec![rule(Some(local), Some(remote))],
         (_, None, None, None, None) if reader.purpose != Purpose::Add => {
-            vec![(rule(None, None, action), None)]
+            vec![rule(None, None)]
         }
         _ => {
             if reader.problems.len() == problems {
