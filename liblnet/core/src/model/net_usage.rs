@@ -11,6 +11,7 @@ pub struct NetUsage {
     turn: MessageTurn,
     nis_differ: AtomicBool,
     has_partners: AtomicBool,
+    count_messages_of_nis: AtomicBool,
 }
 
 impl Default for NetUsage {
@@ -20,6 +21,7 @@ impl Default for NetUsage {
             turn: MessageTurn::default(),
             nis_differ: AtomicBool::new(false),
             has_partners: AtomicBool::new(false),
+            count_messages_of_nis: AtomicBool::new(false),
         }
     }
 }
@@ -55,5 +57,14 @@ impl NetUsage {
 
     pub(crate) fn set_has_partners(&self, has_partners: bool) {
         self.has_partners.store(has_partners, Ordering::Relaxed);
+    }
+
+    /// Of a local net: whether selection rules count the messages of its NIs.
+    pub(crate) fn count_messages_of_nis(&self) -> bool {
+        self.count_messages_of_nis.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_count_messages_of_nis(&self, count: bool) {
+        self.count_messages_of_nis.store(count, Ordering::Relaxed);
     }
 }

@@ -59,14 +59,29 @@ pub(super) fn best_local_ni<'a>(
     preferring: Preferring<'_>,
     path_request: PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
-    match (net.nis(), path_request.numa) {
-        ([only], _) => Some(only),
-        (nis, None) => {
-            let path_state = |ni: &Ni| path_state_of(ni, peer_nis, path_request);
-            best(nis.iter().map(|ni| (local_ni(ni, 0, path_state(ni), preferring), ni))).map(|(_, ni)| ni)
-        }
-        _ => best(local_nis(net, peer_nis, preferring, path_request)).map(|(_, ni)| ni),
+    if let [only] = net.nis() {
+        return Some(only);
     }
+    let by_rank = path_request.numa.is_none()
+        && !path_request.looks_at_pairs()
+        && matches!(preferring, Preferring::Nobody)
+        && !net.usage().count_messages_of_nis();
+    match by_rank {
+        true => best_ni_by_rank(net.nis()),
+        false => best(local_nis(net, peer_nis, preferring, path_request)).map(|(_, ni)| ni),
+    }
+}
+
+/// The local NI that is best if nothing but [`Ni::rank`] counts: the first of equals.
+pub(super) fn best_ni_by_rank(nis: &[Arc<Ni>]) -> Option<&Arc<Ni>> {
+    let (mut best, mut chosen) = (0, None);
+    for ni in nis {
+        let rank = ni.rank();
+        if chosen.is_none() || rank > best {
+            (best, chosen) = (rank, Some(ni));
+        }
+    }
+    chosen
 }
 
 /// The local NI to send from to a peer that is not multi-rail, and that rules name partners of: as long as nothing changes the same

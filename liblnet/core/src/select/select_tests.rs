@@ -487,6 +487,37 @@ proptest! {
         }
     }
 
+    /// The short way to the best local NI chooses what the comparison criterion by criterion does.
+    #[test]
+    fn the_rank_of_local_nis_is_the_order_of_their_criteria(
+        own in prop::collection::vec((any::<bool>(), 0_u32..=1000, prop_oneof![Just(u32::MAX), 0_u32..3], 0_usize..4), 1..6),
+        equal_health in any::<bool>(),
+        uses in prop::collection::vec(any::<prop::sample::Index>(), 0..30),
+    ) {
+        let texts: Vec<String> = (1..=own.len()).map(|i| format!("10.0.0.{i}@tcp")).collect();
+        let nets = nets(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let (_table, peer_nis) = peer(&["10.0.0.99@tcp"], PeerState::MULTI_RAIL);
+        let net = nets.net(nid("10.0.0.1@tcp").net()).unwrap();
+        for (ni, (fatal, health, priority, messages)) in net.nis().iter().zip(&own) {
+            if !equal_health {
+                ni.set_fatal(*fatal);
+                ni.set_health(*health);
+            }
+            ni.set_priority(*priority);
+            for _ in 0..*messages {
+                let message = crate::model::MessagePool::default().take(header());
+                let _ = ni.tx(peer_nis[0].nid()).take(message);
+            }
+        }
+        for position in uses {
+            let request = path_request(None, "10.0.0.99@tcp");
+            let short = super::direct::best_ni_by_rank(net.nis()).unwrap();
+            let (_, long) = best(super::direct::local_nis(net, &[], Preferring::Nobody, request)).unwrap();
+            prop_assert_eq!(short.nid(), long.nid());
+            answered(&nets, &net.nis()[position.index(own.len())], &peer_nis[0]);
+        }
+    }
+
     /// PS-31: the short ways to the best peer NI choose what the comparison criterion by criterion does.
     #[test]
     fn the_rank_of_peer_nis_is_the_order_of_their_criteria(

@@ -87,6 +87,7 @@ impl Topology {
                 ni.turn().set(messages(applied.nid, count_nis));
                 net.usage().set_priority(applied.net_priority());
                 net.usage().turn().set(messages(applied.net, count_nets));
+                net.usage().set_count_messages_of_nis(count_nis);
             }
         });
     }
