@@ -420,9 +420,82 @@ static void policy(void)
 	CALL(lustre_lnet_show_udsp(-1, NONE, &shown, &err), 0);
 	CHECK(cYAML_is_sequence(shown->cy_child));
 	cYAML_free_tree(shown);
+	CALL(lustre_lnet_del_udsp(7, NONE, &err), -ENOENT);
+	CALL(lustre_lnet_del_same_udsp(c("tcp1"), NULL, NULL, -1, NONE, &err), -ENOENT);
+	CALL(lustre_lnet_del_same_udsp(c("tcp"), c("10.0.0.*@tcp"), NULL, 1, NONE, &err), -EINVAL);
+	CALL(lustre_lnet_del_same_udsp(c("tcp"), c("10.0.0.*@tcp"), NULL, 0, NONE, &err), 0);
+	action.udsp_priority = 256;
+	CALL(lustre_lnet_add_udsp(c("tcp9"), NULL, NULL, c("priority"), &action, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_lnet_del_udsp(0, NONE, &err), 0);
 	CALL(lustre_lnet_del_udsp((unsigned int)-1, NONE, &err), 0);
 	SHOW(lustre_lnet_show_udsp(-1, NONE, &shown, &err), "");
+	CHECK_EQ(lustre_lnet_udsp_str_to_action(c("priority")), EN_LNET_UDSP_ACTION_PRIORITY);
+	CHECK_EQ(lustre_lnet_udsp_str_to_action(c("pref")), EN_LNET_UDSP_ACTION_PREFERRED_LIST);
+	CHECK_EQ(lustre_lnet_udsp_str_to_action(c("bogus")), EN_LNET_UDSP_ACTION_NONE);
+	CHECK_EQ(lustre_lnet_udsp_str_to_action(NULL), EN_LNET_UDSP_ACTION_NONE);
+}
+
+/** One expression on a ring. */
+static void put(struct list_head *ring, const char *text)
+{
+	struct cfs_expr_list *expression;
+
+	CHECK_EQ(cfs_expr_list_parse(c(text), (int)strlen(text), 0, 65535, &expression), 0);
+	list_add_tail(&expression->el_link, ring);
+}
+
+static void no_descriptor(struct lnet_ud_nid_descr *descriptor)
+{
+	descriptor->ud_net_id.udn_net_type = 0;
+	INIT_LIST_HEAD(&descriptor->ud_net_id.udn_net_num_range);
+	INIT_LIST_HEAD(&descriptor->ud_addr_range);
+}
+
+static void free_rule(struct lnet_udsp *rule)
+{
+	struct lnet_ud_nid_descr *descriptors[] = { &rule->udsp_src, &rule->udsp_dst, &rule->udsp_rte };
+
+	for (int i = 0; i < 3; i++) {
+		cfs_expr_list_free_list(&descriptors[i]->ud_net_id.udn_net_num_range);
+		cfs_expr_list_free_list(&descriptors[i]->ud_addr_range);
+	}
+}
+
+/** A selection rule in one piece of memory, and back. */
+static void marshalled_policy(void)
+{
+	struct lnet_udsp rule, back;
+	char memory[512], again[512];
+	__u32 size = sizeof(memory), size_again = sizeof(again);
+	const char *octets[] = { "10", "1", "[1-4]", "5" };
+
+	memset(&rule, 0, sizeof(rule));
+	CHECK_EQ(lnet_get_udsp_size(&rule), 32 + 3 * 16);
+	no_descriptor(&rule.udsp_src);
+	no_descriptor(&rule.udsp_dst);
+	no_descriptor(&rule.udsp_rte);
+	rule.udsp_idx = 4;
+	rule.udsp_action_type = EN_LNET_UDSP_ACTION_PRIORITY;
+	rule.udsp_action.udsp_priority = 9;
+	rule.udsp_src.ud_net_id.udn_net_type = 2;
+	put(&rule.udsp_src.ud_net_id.udn_net_num_range, "2");
+	for (int i = 0; i < 4; i++)
+		put(&rule.udsp_src.ud_addr_range, octets[i]);
+	CHECK_EQ(lnet_get_udsp_size(&rule), 156);
+	CHECK_EQ(lnet_get_udsp_size(NULL), -EINVAL);
+	CHECK_EQ(lnet_udsp_marshal(&rule, &size, memory), 0);
+	CHECK_EQ(size, 156);
+	size--;
+	CHECK_EQ(lnet_udsp_marshal(&rule, &size, again), -ENOSPC);
+	CHECK_EQ(lnet_udsp_demarshal(memory, 155, &back), -EINVAL);
+	CHECK_EQ(lnet_udsp_demarshal(memory, 156, &back), 0);
+	CHECK_EQ(back.udsp_idx, 4);
+	CHECK_EQ(back.udsp_action_type, EN_LNET_UDSP_ACTION_PRIORITY);
+	CHECK_EQ(back.udsp_action.udsp_priority, 9);
+	CHECK_EQ(lnet_udsp_marshal(&back, &size_again, again), 0);
+	CHECK(size_again == 156 && memcmp(memory, again, 156) == 0);
+	free_rule(&rule);
+	free_rule(&back);
 }
 
 static const char *file_with(const char *text)
@@ -565,6 +638,19 @@ static void names_of_the_design_documents(void)
 	rule.lsd_pattern2 = c("10.0.9.*@tcp");
 	CALL(lustre_lnet_add_selection(&rule, NONE, &err), 0);
 	CALL(lustre_lnet_del_udsp((unsigned int)-1, NONE, &err), 0);
+	CALL(lustre_lnet_config_net_selection_rule(c("tcp"), 3, NONE, &err), 0);
+	CALL(lustre_lnet_config_nid_selection_rule(c("10.0.0.1@tcp"), 4, NONE, &err), 0);
+	CALL(lustre_lnet_config_peer_selection_rule(c("tcp"), c("10.0.0.9@tcp"), 5, NONE, &err), 0);
+	CALL(lustre_lnet_config_net_selection_rule(NULL, 3, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
+	CALL(lustre_lnet_config_net_selection_rule(c("tcp1"), 300, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
+	CALL(lustre_lnet_peer_selection_rule(NONE, &shown, &err), 0);
+	cYAML_free_tree(shown);
+	CALL(lustre_lnet_del_net_selection_rule(NULL, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
+	CALL(lustre_lnet_del_net_selection_rule(c("tcp"), 1, NONE, &err), -EINVAL);
+	CALL(lustre_lnet_del_net_selection_rule(c("tcp"), 0, NONE, &err), 0);
+	CALL(lustre_lnet_del_nid_selection_rule(c("10.0.0.1@tcp"), -1, NONE, &err), 0);
+	CALL(lustre_lnet_del_peer_selection_rule(NULL, NULL, 0, NONE, &err), 0);
+	CALL(lustre_lnet_del_nid_selection_rule(c("10.0.0.1@tcp"), -1, NONE, &err), -ENOENT);
 	CALL(lustre_lnet_set_dynamic_discover(2, NONE, &err), 0);
 	CHECK_EQ(discovery(), 2);
 	CALL(lustre_lnet_set_dynamic_discover(0, NONE, &err), 0);
@@ -664,6 +750,7 @@ int main(int argc, char **argv)
 	routes();
 	settings();
 	policy();
+	marshalled_policy();
 	files();
 	names_of_the_design_documents();
 	several_threads();

@@ -429,8 +429,33 @@ int lustre_lnet_add_udsp(char *src, char *dst, char *rte, char *type,
 /** Deletes the selection rule at the place idx; all, if it is (unsigned int)-1. */
 int lustre_lnet_del_udsp(unsigned int idx, int seq_no, struct cYAML **err_rc);
 
+/**
+ * Deletes the selection rule that has exactly these criteria, each as for lustre_lnet_add_udsp; with an idx that is not negative
+ * it must be at that place. Not in other implementations.
+ */
+int lustre_lnet_del_same_udsp(char *src, char *dst, char *rte, int idx, int seq_no,
+		struct cYAML **err_rc);
+
 /** Shows the selection rule at the place idx, all if it is negative, under udsp. */
 int lustre_lnet_show_udsp(int idx, int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** What a selection rule with this action does: `priority`, or `pref` for a list. The beginning of the word counts. */
+enum lnet_udsp_action_type lustre_lnet_udsp_str_to_action(char *action);
+
+/** Bytes that lnet_udsp_marshal needs for a selection rule; -EINVAL for one that is none. */
+int lnet_get_udsp_size(struct lnet_udsp *udsp);
+
+/**
+ * Stores a selection rule in one piece in the *bulk_size bytes of bulk, and in *bulk_size how many they are. Returns 0; -ENOSPC for
+ * too few, -EINVAL for what is no rule.
+ */
+int lnet_udsp_marshal(struct lnet_udsp *udsp, __u32 *bulk_size, void *bulk);
+
+/**
+ * Makes *udsp the selection rule that lnet_udsp_marshal has stored in the bulk_size bytes of bulk. It is on no list. The caller frees its
+ * ranges, each with cfs_expr_list_free_list. Returns 0; -EINVAL for other bytes, -ENOMEM; the rule has no ranges then.
+ */
+int lnet_udsp_demarshal(void *bulk, __u32 bulk_size, struct lnet_udsp *udsp);
 
 /* Files of configuration; f is a name, NULL for standard input. */
 

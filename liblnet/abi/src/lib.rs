@@ -45,3 +45,4 @@ mod backend;
 mod entry;
 mod event;
 mod list;
+mod udsp_bytes;

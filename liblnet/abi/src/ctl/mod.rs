@@ -6,7 +6,7 @@
 mod argument;
 mod dlc;
 mod fault;
-mod udsp;
+pub(crate) mod udsp;
 
 use self::argument::Argument;
 use crate::backend;

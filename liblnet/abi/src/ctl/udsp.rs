@@ -1,27 +1,21 @@
 //! Selection rules as `LNetCtl` has them: `struct lnet_ioctl_udsp` and, behind its pointer, the marshalled
-//! descriptors (core-behaviour 8.5).
+//! descriptors.
 
 use super::argument::{Bytes, load, store};
 use crate::ni::nid_to_c;
+use crate::udsp_bytes::{marshal, unmarshal};
 use lnet_core::Errno;
 use lnet_dlc::request::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
 use lnet_dlc::{Backend, Request};
-use lnet_wire::expression::Range;
-use lnet_wire::nid_range::AddressRange;
-use lnet_wire::{Expression, IpRange, NetType, Nid, Selector};
-use std::num::NonZeroU32;
+use lnet_wire::Nid;
 
 /// `struct lnet_ioctl_udsp`
-pub(super) const UDSP: usize = 32;
+pub(crate) const UDSP: usize = 32;
 /// `struct lnet_ioctl_construct_udsp_info`
 pub(super) const APPLIED_UDSP: usize = 2080;
-/// What one descriptor has before its ranges.
-const DESCRIPTOR: usize = 16;
-const RANGE: usize = 12;
 /// Three descriptors of four expressions with a few ranges each need far less.
 const LONGEST: usize = 64 * 1024;
 const MAX_SHOWN: usize = 128;
-const TAGS: [&[u8; 4]; 3] = [b"SRC\0", b"DST\0", b"RTE\0"];
 
 /// `iou_action_type`
 const PRIORITY: u32 = 1;
@@ -48,14 +42,14 @@ pub(super) fn delete(node: &dyn Backend, data: &Bytes<'_>) -> Result<(), Errno> 
 
 /// Stores how many bytes [`get`] needs.
 pub(super) fn size(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
-    let marshalled = marshal(&*rule(node, data)?);
+    let marshalled = marshal(&rule(node, data)?.criteria());
     data.put_u32(16, marshalled.len() as u32);
     Ok(())
 }
 
 pub(super) fn get(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     let rule = rule(node, data)?;
-    let marshalled = marshal(&rule);
+    let marshalled = marshal(&rule.criteria());
     if data.u32(16) as usize != marshalled.len() {
         return Err(Errno::NoSpace);
     }
@@ -86,144 +80,4 @@ pub(super) fn applied(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Er
 
 fn rule(node: &dyn Backend, data: &Bytes<'_>) -> Result<Box<Udsp>, Errno> {
     node.ask(Request::GetUdsp(u32::try_from(data.i32(8)).map_err(|_| Errno::NotFound)?))
-}
-
-fn marshal(rule: &Udsp) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (tag, selector) in TAGS.iter().zip([&rule.src, &rule.dst, &rule.rte]) {
-        bytes.extend_from_slice(*tag);
-        let Some(selector) = selector else {
-            bytes.extend_from_slice(&[0; DESCRIPTOR - 4]);
-            continue;
-        };
-        let addresses: &[Expression] = match selector.addresses() {
-            None | Some(AddressRange::Long(_)) => &[],
-            Some(AddressRange::Ip(range)) => range.octets(),
-            Some(AddressRange::Number(expression)) => std::slice::from_ref(expression),
-        };
-        let nets = selector.numbers().map_or(&[][..], Expression::ranges);
-        for number in [addresses.len() as u32, selector.kind().0.into(), nets.len() as u32] {
-            bytes.extend_from_slice(&number.to_ne_bytes());
-        }
-        push_ranges(&mut bytes, nets);
-        for expression in addresses {
-            bytes.extend_from_slice(&(expression.ranges().len() as u32).to_ne_bytes());
-            push_ranges(&mut bytes, expression.ranges());
-        }
-    }
-    bytes
-}
-
-fn push_ranges(bytes: &mut Vec<u8>, ranges: &[Range]) {
-    for range in ranges {
-        for number in [range.lo, range.hi, range.stride.get()] {
-            bytes.extend_from_slice(&number.to_ne_bytes());
-        }
-    }
-}
-
-/// The three descriptors; `None` for bytes that are none.
-fn unmarshal(bytes: &[u8]) -> Option<[Option<Selector>; 3]> {
-    let mut reader = Reader(bytes);
-    let mut selectors = [None, None, None];
-    for (tag, selector) in TAGS.iter().zip(&mut selectors) {
-        if reader.number()? != u32::from_ne_bytes(**tag) {
-            return None;
-        }
-        *selector = reader.selector()?;
-    }
-    reader.0.is_empty().then_some(selectors)
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn number(&mut self) -> Option<u32> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u32::from_ne_bytes(*first))
-    }
-
-    /// `None`: not a descriptor; `Some(None)`: one that is absent.
-    fn selector(&mut self) -> Option<Option<Selector>> {
-        let (addresses, kind, nets) = (self.number()?, self.number()?, self.number()?);
-        if kind == 0 {
-            return Some(None);
-        }
-        let kind = NetType(u16::try_from(kind).ok()?);
-        let numbers = self.expression(nets)?;
-        let numbers = (nets > 0).then_some(numbers);
-        let mut expressions = Vec::new();
-        // No address has more parts than an IPv4 address.
-        for _ in 0..Some(addresses).filter(|count| *count <= 4)? {
-            let ranges = self.number()?;
-            expressions.push(self.expression(ranges)?);
-        }
-        let addresses = match <[Expression; 4]>::try_from(expressions) {
-            Ok(octets) => Some(AddressRange::Ip(IpRange::from_octets(octets))),
-            Err(fewer) => match fewer.into_iter().next() {
-                None => None,
-                Some(_) if addresses > 1 => return None,
-                Some(number) => Some(AddressRange::Number(number)),
-            },
-        };
-        Some(Some(Selector::new(kind, numbers, addresses)))
-    }
-
-    fn expression(&mut self, ranges: u32) -> Option<Expression> {
-        if ranges as usize > self.0.len() / RANGE {
-            return None;
-        }
-        let range = |_| {
-            let (lo, hi) = (self.number()?, self.number()?);
-            Some(Range { lo, hi, stride: NonZeroU32::new(self.number()?)? })
-        };
-        Some(Expression::from_ranges((0..ranges).map(range).collect::<Option<_>>()?))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rule(src: &str, dst: &str, rte: &str) -> Udsp {
-        let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
-        Udsp {
-            index: 0,
-            src: selector(src),
-            dst: selector(dst),
-            rte: selector(rte),
-            action: UdspAction::PreferredList,
-            messages: None,
-        }
-    }
-
-    #[test]
-    fn marshalled_rules_round_trip() {
-        for (src, dst, rte, len) in [
-            ("tcp", "", "", 48),
-            ("tcp1", "", "", 60),
-            ("10.1.[1-4].5@tcp2", "", "", 92 + 32),
-            ("10.99.0.1@tcp", "10.99.*.*@tcp[1,3-9/2]", "", 80 + 80 + 24 + 16),
-            ("", "7@gni", "10.0.0.1@tcp", 16 + 32 + 80),
-        ] {
-            let rule = rule(src, dst, rte);
-            let bytes = marshal(&rule);
-            assert_eq!(bytes.len(), len, "{src} {dst} {rte}");
-            assert_eq!(unmarshal(&bytes), Some([rule.src, rule.dst, rule.rte]));
-        }
-    }
-
-    #[test]
-    fn truncated_descriptors_are_rejected_and_corrupted_ones_do_not_panic() {
-        let bytes = marshal(&rule("10.1.[1-4].5@tcp2", "tcp1", "10.0.0.1@tcp"));
-        for len in 0..bytes.len() {
-            assert_eq!(unmarshal(&bytes[..len]), None, "{len}");
-        }
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 0xff;
-            let _ = unmarshal(&damaged);
-        }
-    }
 }

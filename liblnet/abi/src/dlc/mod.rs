@@ -16,6 +16,7 @@ pub mod route;
 pub mod routing;
 pub mod stats;
 pub mod types;
+pub mod udsp_marshal;
 pub mod yaml;
 
 use crate::backend;

@@ -1,8 +1,9 @@
 //! User-defined selection policy.
 
-use super::types::lnet_udsp_action;
+use super::types::{lnet_udsp_action, lnet_udsp_action_type};
 use super::{OnFailure, call, show, text};
 use crate::cyaml::node::cYAML;
+use crate::entry::helper;
 use lnet_dlc::ops::policy::{self, RuleAction, RuleEffect, RuleText};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_char, c_int, c_uint};
@@ -56,6 +57,38 @@ pub unsafe extern "C" fn _lustre_lnet_del_udsp(idx: c_uint, seq_no: c_int, err_r
             policy::del(node, index, SeqNo::from_c(seq_no), report)
         })
     }
+}
+
+/// Deletes the selection rule that has exactly these criteria, each as for lustre_lnet_add_udsp; with an idx that is not negative
+/// it must be at that place. Not in other implementations.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_del_same_udsp(
+    src: *mut c_char,
+    dst: *mut c_char,
+    rte: *mut c_char,
+    idx: c_int,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract NULL or strings; the tree as always.
+    unsafe {
+        call("lustre_lnet_del_same_udsp", err_rc, |node, report| {
+            let (src, dst, rte) = (text(src), text(dst), text(rte));
+            let criteria = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
+            policy::del_same(node, criteria, u32::try_from(idx).ok(), SeqNo::from_c(seq_no), report)
+        })
+    }
+}
+
+/// What a selection rule with this action does: `priority`, or `pref` for a list. The beginning of the word counts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_udsp_str_to_action(action: *mut c_char) -> lnet_udsp_action_type {
+    // SAFETY: by contract NULL or a string.
+    helper(lnet_udsp_action_type::EN_LNET_UDSP_ACTION_NONE, || match unsafe { text(action) }.as_deref() {
+        Some(word) if word.starts_with("priority") => lnet_udsp_action_type::EN_LNET_UDSP_ACTION_PRIORITY,
+        Some(word) if word.starts_with("pref") => lnet_udsp_action_type::EN_LNET_UDSP_ACTION_PREFERRED_LIST,
+        _ => lnet_udsp_action_type::EN_LNET_UDSP_ACTION_NONE,
+    })
 }
 
 /// Shows the selection rule at the place idx, all if it is negative, under udsp.

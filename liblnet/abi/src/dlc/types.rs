@@ -32,12 +32,54 @@ pub struct lnet_dlc_intf_descr {
     pub cpt_expr: *mut cfs_expr_list,
 }
 
+/// The Rust view of C's enumeration of that name, whose template has the documentation.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names, reason = "the names of C")]
+pub enum lnet_udsp_action_type {
+    /// None.
+    EN_LNET_UDSP_ACTION_NONE = 0,
+    /// A priority.
+    EN_LNET_UDSP_ACTION_PRIORITY = 1,
+    /// A preferred list.
+    EN_LNET_UDSP_ACTION_PREFERRED_LIST = 2,
+}
+
 /// What a selection rule does.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union lnet_udsp_action {
     /// The priority: smaller is preferred, -1 is the lowest.
     pub udsp_priority: c_int,
+}
+
+/// The Rust view of C's structure of that name, whose template has the documentation.
+#[repr(C)]
+#[derive(Debug)]
+pub struct lnet_ud_net_descr {
+    pub(crate) udn_net_type: __u32,
+    pub(crate) udn_net_num_range: list_head,
+}
+
+/// See [`lnet_ud_net_descr`].
+#[repr(C)]
+#[derive(Debug)]
+pub struct lnet_ud_nid_descr {
+    pub(crate) ud_net_id: lnet_ud_net_descr,
+    pub(crate) ud_addr_range: list_head,
+}
+
+/// See [`lnet_ud_net_descr`].
+#[repr(C)]
+#[derive(Debug)]
+pub struct lnet_udsp {
+    pub(crate) udsp_on_list: list_head,
+    pub(crate) udsp_idx: __u32,
+    pub(crate) udsp_src: lnet_ud_nid_descr,
+    pub(crate) udsp_dst: lnet_ud_nid_descr,
+    pub(crate) udsp_rte: lnet_ud_nid_descr,
+    pub(crate) udsp_action_type: __u32,
+    pub(crate) udsp_priority: __u32,
 }
 
 /// The Rust view of C's structure of that name, whose template has the documentation.
@@ -103,6 +145,8 @@ const _: () = {
     assert!(size_of::<lnet_dlc_network_descr>() == 40);
     assert!(size_of::<lnet_dlc_intf_descr>() == 40);
     assert!(size_of::<lnet_udsp_action>() == 4);
+    assert!(size_of::<lnet_udsp>() == 152);
+    assert!(std::mem::offset_of!(lnet_udsp, udsp_rte) == 104);
     assert!(size_of::<lnet_lnd_tunables>() == 32);
     assert!(size_of::<lnet_ioctl_config_lnd_tunables>() == 52);
     assert!(std::mem::offset_of!(lnet_ioctl_config_lnd_tunables, lt_tun) == 20);

@@ -63,6 +63,13 @@ pub struct Udsp {
     pub messages: Option<NonZeroU32>,
 }
 
+impl Udsp {
+    /// src, dst and rte.
+    pub fn criteria(&self) -> [Option<Selector>; 3] {
+        [self.src.clone(), self.dst.clone(), self.rte.clone()]
+    }
+}
+
 /// What the rules made of a NID.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedUdsp {
