@@ -560,7 +560,7 @@ fn rules_of_all_kinds_apply_in_their_order_and_are_deleted_under_load_one_at_a_t
 
 // ---- beyond the table ----
 
-/// cfg-145: weights of 3:1.
+/// cfg-145: fails if weights of 3:1 do not divide the PUTs so.
 #[test]
 fn rules_that_count_messages_divide_the_traffic() {
     let Some(site) = Site::direct_or_skip() else { return };

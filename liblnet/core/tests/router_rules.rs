@@ -109,7 +109,7 @@ fn a_gateway_may_be_named_by_any_of_its_nids() {
     assert_eq!(used(&rig, far(5)), gateways(&[8, 88]));
 }
 
-/// cfg-145.
+/// cfg-145: fails if the messages are not divided as the rules say.
 #[test]
 fn router_rules_that_count_messages_divide_them() {
     let rig = three_routers();

@@ -186,7 +186,8 @@ mod tests {
         assert_eq!(nids(&without_first.local_nids), [own[1]], "a list that names nobody does not count");
     }
 
-    /// cfg-125, cfg-155.
+    /// cfg-125: fails if a partner has another priority than that of its rule.
+    /// cfg-155: fails if a rule without a priority gives another one than the highest.
     #[test]
     fn partners_have_the_priorities_of_their_rules_and_none_is_the_highest() {
         let rules = rules(&[

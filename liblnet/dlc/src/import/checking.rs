@@ -184,7 +184,7 @@ impl Changes<'_> {
             }
             self.gateways.insert(gateway);
             let is_it = |now: &&Route| now.net == net && now.gateway == gateway;
-            match self.present.routes.iter().find(is_it).copied() {
+            match self.present.routes.iter().find(is_it).cloned() {
                 None => self.say("add", format!("route {net} by {gateway}")),
                 Some(now) => {
                     let other = item.hops.is_some_and(|hops| now.hops != Some(hops))

@@ -257,6 +257,7 @@ impl Backend for Memory {
                     priority: it.priority,
                     health_sensitivity: it.health_sensitivity,
                     alive: true,
+                    rules: Vec::new(),
                     single_hop: true,
                 });
                 Ok(Reply::Done)

@@ -369,6 +369,42 @@ mod tests {
         })))
     }
 
+    /// Fails if what is shown is no YAML, or comes to other rules.
+    #[test]
+    fn what_is_shown_imports_to_the_same_rules() {
+        let texts = ["*.*.*.*@tcp", "[1,2].0.0.1@o2ib2", "tcp*", "10.0.*.[1-9/2]@tcp[1-3]", "tcp"];
+        let rules: Vec<Udsp> = (0..)
+            .zip(texts)
+            .map(|(index, text)| Udsp {
+                index,
+                src: text.parse().ok(),
+                dst: if index % 2 == 0 { None } else { texts[0].parse().ok() },
+                rte: None,
+                action: UdspAction::Priority(index),
+                messages: NonZeroU32::new(index),
+            })
+            .collect();
+        let mut script: Vec<_> = rules
+            .iter()
+            .map(|rule| (Request::GetUdsp(rule.index), Ok(Reply::Udsp(Box::new(rule.clone())))))
+            .collect();
+        script.push((Request::GetUdsp(5), Err(Errno::NotFound)));
+        let mut report = Report::new();
+        assert_eq!(show(&Fake::new(script), -1, SeqNo::NONE, &mut report), ReturnCode::OK);
+        let read = crate::yaml::read(&report.shown.to_yaml(), crate::yaml::Purpose::Add).unwrap();
+        let crate::model::Block::Udsp(items) = &read.blocks[0] else { panic!("{read:?}") };
+        let found: Vec<_> = items.iter().map(|item| &item.it).collect();
+        assert_eq!(found.len(), rules.len());
+        for (item, rule) in found.iter().zip(&rules) {
+            let action = match rule.action {
+                UdspAction::Priority(priority) => RuleAction::Priority(priority),
+                UdspAction::PreferredList => RuleAction::PreferredList,
+            };
+            assert_eq!((&item.src, &item.dst, item.action), (&rule.src, &rule.dst, action));
+            assert_eq!(item.messages, rule.messages.map(NonZeroU32::get));
+        }
+    }
+
     #[test]
     fn rules_are_shown_with_na_for_missing_fields() {
         let first = || rule(0, "tcp0", "", UdspAction::Priority(u32::MAX));

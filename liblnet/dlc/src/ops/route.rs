@@ -203,6 +203,10 @@ fn to_value(route: &Route, verbose: bool, backup: bool) -> Value {
         if !backup {
             shown.push("state", if route.alive { "up" } else { "down" });
             shown.push("type", if route.single_hop { "single-hop" } else { "multi-hop" });
+            if !route.rules.is_empty() {
+                let rules: Vec<String> = route.rules.iter().map(u32::to_string).collect();
+                shown.push("preferred by rules", Value::Quoted(rules.join(",")));
+            }
         }
     }
     shown
@@ -285,6 +289,7 @@ mod tests {
             priority,
             health_sensitivity: 1,
             alive,
+            rules: if alive { vec![0, 2] } else { Vec::new() },
             single_hop: alive,
         };
         Fake::new([
@@ -302,8 +307,10 @@ mod tests {
         let kept = |hop, priority| {
             format!("      hop: {hop}\n      priority: {priority}\n      health_sensitivity: 1\n")
         };
-        let (up, down) =
-            ("      state: up\n      type: single-hop\n", "      state: down\n      type: multi-hop\n");
+        let (up, down) = (
+            "      state: up\n      type: single-hop\n      preferred by rules: \"0,2\"\n",
+            "      state: down\n      type: multi-hop\n",
+        );
         let (one, two) = (kept(-1, 0), kept(2, 3));
         let table = [
             (all, 0, false, format!("{first}{second}")),

@@ -28,7 +28,7 @@ pub struct DelRoute {
 }
 
 /// A route as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
     /// To which net.
     pub net: NetId,
@@ -44,6 +44,9 @@ pub struct Route {
     pub alive: bool,
     /// Whether the gateway is on the net itself.
     pub single_hop: bool,
+    /// The places of the selection rules that prefer the gateway for some destination on the net.
+    #[serde(default)]
+    pub rules: Vec<u32>,
 }
 
 /// How many router buffers there shall be, over all CPTs: 0 for the default, `None` for as many as now.

@@ -27,6 +27,21 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
     let peer = Some("peer");
     let table: &[(&str, &[Expected])] = &[
         ("bogus:\n  - x: 1\n", &[(1, 1, None, BAD, "no block 'bogus'")]),
+        (
+            "udsp:\n  - src: tcp\n    action:\n      priority: 256\n",
+            &[(4, 17, Some("udsp"), BAD, "priority 256 is not within 0 to 255")],
+        ),
+        ("udsp:\n  - {src: tcp, messages: 0}\n", &[(2, 26, Some("udsp"), BAD, "messages")]),
+        (
+            "udsp:\n  - {src: tcp, priority: 1, action: {priority: 2}}\n",
+            &[(2, 48, Some("udsp"), BAD, "two priorities in one rule")],
+        ),
+        (
+            "udsp:\n  - {src: tcp, dst: tcp, priority: 1, action: preferred_list}\n",
+            &[(2, 5, Some("udsp"), BAD, "contradict each other")],
+        ),
+        ("udsp:\n  - {src: tcp, action: pref}\n", &[(2, 5, Some("udsp"), BAD, "nothing to prefer it for")]),
+        ("udsp:\n  - {rte: 10.0.0.1@tcp}\n", &[(2, 5, Some("udsp"), BAD, "'rte' alone is no rule")]),
         ("rout:\n  - x: 1\n", &[(1, 1, None, BAD, "did you mean 'route'?")]),
         ("net: tcp\n", &[(1, 6, net, BAD, "must be a mapping")]),
         ("net:\n    - net: tcp\n   x: 1\n", &[(3, 5, None, BAD, "indentation")]),

@@ -1,5 +1,6 @@
 //! Routes and forwarding.
 
+use lnet_core::policy::{Rule, Subject};
 use lnet_core::router::{BUFFER_SIZES, PoolState};
 use lnet_core::topology::Route;
 use lnet_core::{Core, Errno};
@@ -29,7 +30,20 @@ pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
         health_sensitivity: route.health_sensitivity,
         alive: core.route_is_up(active),
         single_hop: active.is_single_hop(),
+        rules: preferring_rules(core, &route),
     })
+}
+
+/// The rules that prefer the gateway for destinations on the net of the route.
+fn preferring_rules(core: &Core, route: &Route) -> Vec<u32> {
+    let nids = core.peer(route.gateway).map_or_else(|| vec![route.gateway], |(peer, _)| peer.nids.clone());
+    let prefers = |rule: &Rule| {
+        let dst = rule.dst.as_ref().filter(|_| rule.subject() == Some(Subject::Router));
+        dst.is_some_and(|dst| dst.matches_net(route.net))
+            && rule.rte.as_ref().is_some_and(|rte| nids.iter().any(|nid| rte.matches_nid(*nid)))
+    };
+    let rules = core.rules();
+    (0..).zip(rules.iter()).filter(|(_, rule)| prefers(rule)).map(|(index, _)| index).collect()
 }
 
 pub(super) fn switch(core: &Core, on: bool) -> Result<(), Errno> {
