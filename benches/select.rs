@@ -5,11 +5,14 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lnet_core::cpt::{Hardware, Layout, NumaNode, Pattern};
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+use lnet_core::policy::{Action, Rule};
 use lnet_core::{Core, CoreConfig, CptTable, Errno, Message, Ni, NiConfig, NiTunables, Placement};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// A driver that sends nothing.
 struct Idle;
@@ -152,5 +155,81 @@ fn memory(_: &mut Criterion) {
     core.shutdown();
 }
 
-criterion_group!(benches, memory, choice, many_peers);
+/// Rules about other nodes, of all kinds in turn; none is about 11.0.0.0.
+fn rule(number: u32) -> Rule {
+    let (high, low) = (number >> 8 & 255, number & 255);
+    let text = |side: String| Some(side.parse().unwrap());
+    let action = Action::Priority(number % 256);
+    match number % 4 {
+        0 => Rule::new(None, text(format!("12.{high}.[{low}-255].*@tcp")), None, action),
+        1 => Rule::new(text(format!("10.0.0.[1-{low}]@tcp7")), None, None, action),
+        2 => Rule::new(text("10.0.0.[1-2]@tcp".into()), text(format!("12.{high}.{low}.*@tcp")), None, action),
+        _ => Rule::new(None, text(format!("12.{high}.{low}.*@tcp1")), text("10.0.0.9@tcp".into()), action),
+    }
+}
+
+fn with_rules(core: &Core, rules: u32) {
+    (0..rules).for_each(|number| core.add_rule(rule(number), None).unwrap());
+}
+
+/// UD-10: a send does not look at the rules.
+fn selection_rules(c: &mut Criterion) {
+    let mut group = c.benchmark_group("choosing a path, 4 x 4, with so many selection rules");
+    for rules in [0, 1000] {
+        for about in ["others", "this peer"] {
+            let core = node(4);
+            peer(&core, 0x0b00_0001, 4);
+            with_rules(&core, rules);
+            if rules > 0 && about == "this peer" {
+                let dst = Some("11.0.0.[1-2]@tcp".parse().unwrap());
+                core.add_rule(Rule::new(None, dst, None, Action::Priority(1)), None).unwrap();
+            }
+            group.bench_function(BenchmarkId::new(about, rules), |b| {
+                b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap());
+            });
+            core.shutdown();
+        }
+    }
+    group.finish();
+}
+
+/// Printed, not a benchmark of criterion's: 1 000 rules, one by one, on 10 000 peer NIs, and what a send waits meanwhile at most.
+fn adding_rules(_: &mut Criterion) {
+    let core = node(4);
+    (0..10_000).for_each(|i| peer(&core, 0x0c00_0000 + i * 16, 1));
+    let done = AtomicBool::new(false);
+    let (took, longest, sends) = std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let (mut longest, mut sends) = (Duration::ZERO, 0_u64);
+            while !done.load(Ordering::Relaxed) {
+                let start = Instant::now();
+                core.choose(None, black_box(nid(0x0c00_0000))).unwrap();
+                longest = longest.max(start.elapsed());
+                sends += 1;
+            }
+            (longest, sends)
+        });
+        let start = Instant::now();
+        with_rules(&core, 1000);
+        let took = start.elapsed();
+        done.store(true, Ordering::Relaxed);
+        let (longest, sends) = sender.join().unwrap();
+        (took, longest, sends)
+    });
+    println!(
+        "1 000 rules, one by one, on 10 000 peer NIs: {took:.2?}; of {sends} choices meanwhile the longest: {longest:.2?}"
+    );
+    let start = Instant::now();
+    core.delete_rule(None).unwrap();
+    println!("all of them deleted at once: {:.2?}", start.elapsed());
+    let everywhere =
+        |priority| Rule::new(None, Some("12.*.*.*@tcp".parse().unwrap()), None, Action::Priority(priority));
+    with_rules(&core, 999);
+    let start = Instant::now();
+    core.add_rule(everywhere(1), Some(0)).unwrap();
+    println!("one rule about all of them, before 999 others: {:.2?}", start.elapsed());
+    core.shutdown();
+}
+
+criterion_group!(benches, memory, adding_rules, choice, selection_rules, many_peers);
 criterion_main!(benches);
