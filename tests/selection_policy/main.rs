@@ -2,272 +2,16 @@
 //! PUTs counted on each interface.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod examples;
+mod site;
+#[path = "../support/mod.rs"]
 mod support;
 
 use lnet_core::topology::Route;
-use lnet_dlc::ops::policy::{self, RuleAction, RuleEffect, RuleText};
-use lnet_dlc::{Report, ReturnCode, SeqNo, ops};
-use lnet_node::Node;
-use lnet_wire::{NetId, Nid};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use support::machines::{Machines, Wiring};
-use support::rails::{Discovery, Rails, Transfer, nids, node_with, wait_until};
-
-/// PUTs in one measurement.
-const PUTS: u64 = 120;
-/// Those of them that may have been under way when a rule was changed.
-const UNDER_WAY: u64 = 16;
-
-/// A client, a server, and what is between them.
-struct Site {
-    _machines: Machines,
-    rails: Rails,
-    routers: Vec<Arc<Node>>,
-}
-
-/// PUTs by the last number of an address and its net, such as `3@tcp1`.
-type Counts = BTreeMap<String, u64>;
-
-#[derive(Debug, Default)]
-struct Traffic {
-    /// By the interface of the client that they left by.
-    left_by: Counts,
-    /// By the interface of the server that they came to.
-    came_to: Counts,
-    /// By the router that they took, in its place.
-    routed_by: Vec<u64>,
-}
-
-impl Site {
-    /// Both nodes have `1@tcp`, `2@tcp`, `3@tcp1` and `4@tcp1`.
-    fn direct_or_skip() -> Option<Self> {
-        let machines = Machines::or_skip(2, 4, Wiring::SwitchPerCard, |_| None)?;
-        let networks = "tcp(eth0,eth1),tcp1(eth2,eth3)";
-        let [near, far] = [0, 1].map(|machine| machines.on(machine, || start(networks, "", false)));
-        Some(Self::new(machines, near, far, Vec::new()))
-    }
-
-    /// The client has `1@tcp`, the server `2@tcp1` and `3@tcp2`; two routers are on all three nets.
-    fn routed_or_skip() -> Option<Self> {
-        let machines = Machines::or_skip(4, 3, Wiring::SwitchPerCard, |_| None)?;
-        let all = "tcp(eth0),tcp1(eth1),tcp2(eth2)";
-        let routers = [1, 2].map(|machine| machines.on(machine, || start(all, "", true)));
-        let by_both = "10.78.0.[12-13]@tcp";
-        let there = format!("tcp1 {by_both}; tcp2 {by_both}");
-        let back = "tcp 10.78.1.[12-13]@tcp1";
-        let near = machines.on(0, || start("tcp(eth0)", &there, false));
-        let far = machines.on(3, || start("tcp1(eth1),tcp2(eth2)", back, false));
-        let site = Self::new(machines, near, far, routers.into());
-        wait_until("all routes are up", || {
-            let nodes = [&site.rails.near, &site.rails.far];
-            nodes.iter().all(|node| {
-                let routes = node.core().routes();
-                routes.active().iter().all(|route| node.core().route_is_up(route))
-            })
-        });
-        Some(site)
-    }
-
-    fn new(machines: Machines, near: Arc<Node>, far: Arc<Node>, routers: Vec<Arc<Node>>) -> Self {
-        wait_until("all cards work", || {
-            [&near, &far]
-                .into_iter()
-                .chain(&routers)
-                .all(|node| node.core().nets().nis().all(|ni| !ni.is_fatal()))
-        });
-        for (node, other) in [(&near, &far), (&far, &near)] {
-            let its = nids(other);
-            node.core().make_peer(its[0], true, false).unwrap();
-            its[1..].iter().for_each(|nid| node.core().add_peer_nid(its[0], *nid, true).unwrap());
-        }
-        Self { _machines: machines, rails: Rails::between(near, far), routers }
-    }
-
-    fn client(&self) -> &Arc<Node> {
-        &self.rails.near
-    }
-
-    /// `lnetctl udsp add` on the client: `src`, `dst`, `rte`; empty is none.
-    fn add(&self, [src, dst, rte]: [&str; 3], priority: Option<u32>) {
-        let effect = RuleEffect::of(priority.map_or(RuleAction::Suited, RuleAction::Priority));
-        self.add_with([src, dst, rte], effect);
-    }
-
-    fn add_with(&self, [src, dst, rte]: [&str; 3], effect: RuleEffect) {
-        let text = |text| Some(text).filter(|text: &&str| !text.is_empty());
-        let rule = RuleText { src: text(src), dst: text(dst), rte: text(rte) };
-        let mut report = Report::new();
-        let rc = policy::add(&**self.client(), rule, effect, SeqNo::NONE, &mut report);
-        assert_eq!(rc, ReturnCode::OK, "{}", report.errors_to_yaml());
-    }
-
-    /// `lnetctl udsp del` on the client.
-    fn delete(&self, index: u32) {
-        let rc = policy::del(&**self.client(), Some(index), SeqNo::NONE, &mut Report::new());
-        assert_eq!(rc, ReturnCode::OK);
-    }
-
-    fn rules(&self) -> usize {
-        self.client().core().rules().iter().count()
-    }
-
-    /// `lnetctl net show -v 4` and `lnetctl peer show -v 4` on the client.
-    fn shown(&self) -> String {
-        let mut report = Report::new();
-        let rc = ops::net::show(&**self.client(), None, 4, SeqNo::NONE, &mut report, false);
-        let also = ops::peer::show(&**self.client(), None, 4, SeqNo::NONE, &mut report, false);
-        assert_eq!((rc, also), (ReturnCode::OK, ReturnCode::OK));
-        report.shown.to_yaml()
-    }
-
-    /// The NID of an interface of the client or the server, such as `1@tcp`.
-    fn nid(&self, node: &Node, name: &str) -> Nid {
-        *nids(node).iter().find(|nid| self.name(**nid) == name).unwrap_or_else(|| panic!("no {name}"))
-    }
-
-    fn own(&self, name: &str) -> String {
-        self.nid(&self.rails.near, name).to_string()
-    }
-
-    fn its(&self, name: &str) -> String {
-        self.nid(&self.rails.far, name).to_string()
-    }
-
-    /// The number of the card and the net.
-    fn name(&self, nid: Nid) -> String {
-        let text = nid.to_string();
-        let card: u32 = text.split('.').nth(2).unwrap().parse().unwrap();
-        format!("{}@{}", card + 1, nid.net())
-    }
-
-    fn set_health(&self, nid: &str, health: u32) {
-        let (core, nid) = (self.client().core(), Some(nid.parse::<Nid>().unwrap()));
-        match core.nets().ni(nid.unwrap()) {
-            Some(_) => core.set_ni_health(nid, health),
-            None => core.set_peer_ni_health(nid, health),
-        }
-    }
-
-    fn send(&self, puts: u64) {
-        self.rails.transfer(Transfer::Put, puts as usize, 4096, 8);
-    }
-
-    /// Sends and counts.
-    fn traffic(&self) -> Traffic {
-        let before = self.counted();
-        self.send(PUTS);
-        self.counted().since(&before)
-    }
-
-    fn counted(&self) -> Traffic {
-        let puts = |node: &Node, of: fn(&lnet_core::stats::NodeCounters) -> u64| {
-            let nets = node.core().nets();
-            let named = nets.nis().filter(|ni| !ni.nid().is_loopback());
-            named.map(|ni| (self.name(ni.nid()), of(&ni.counters().read_all()))).collect()
-        };
-        Traffic {
-            left_by: puts(&self.rails.near, |counters| counters.sent.put),
-            came_to: puts(&self.rails.far, |counters| counters.received.put),
-            routed_by: self.routers.iter().map(|router| router.core().forwarded().messages).collect(),
-        }
-    }
-
-    /// Fails unless all PUTs leave by these interfaces, and each of them carries its share.
-    #[track_caller]
-    fn assert_leaves_by(&self, names: &[&str]) {
-        assert_all(&self.traffic().left_by, names, 0);
-    }
-
-    #[track_caller]
-    fn assert_comes_to(&self, names: &[&str]) {
-        assert_all(&self.traffic().came_to, names, 0);
-    }
-
-    /// Fails unless all PUTs take this router, or each carries its share.
-    #[track_caller]
-    fn assert_routed_by(&self, router: Option<usize>) {
-        let counts = self.traffic().routed_by;
-        match router {
-            Some(router) => {
-                assert!(counts[router] >= PUTS && counts[1 - router] <= PUTS + UNDER_WAY, "{counts:?}")
-            }
-            None => assert!(counts.iter().all(|count| *count >= PUTS / 3), "{counts:?}"),
-        }
-    }
-
-    /// While PUTs are sent all the time, does something.
-    fn under_load(&self, work: impl FnOnce()) {
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let load = scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    self.send(64);
-                }
-            });
-            work();
-            stop.store(true, Ordering::Relaxed);
-            load.join().unwrap();
-        });
-    }
-
-    /// Under load: of the PUTs from now on all but those under way leave by these interfaces and come to those.
-    #[track_caller]
-    fn assert_flows(&self, left_by: &[&str], came_to: &[&str]) {
-        let before = self.counted();
-        wait_until("PUTs are sent", || {
-            self.counted().since(&before).came_to.values().sum::<u64>() > 20 * UNDER_WAY
-        });
-        let traffic = self.counted().since(&before);
-        assert_all(&traffic.left_by, left_by, UNDER_WAY);
-        assert_all(&traffic.came_to, came_to, UNDER_WAY);
-    }
-
-    fn shutdown(self) {
-        self.rails.shutdown();
-        self.routers.iter().for_each(|router| router.shutdown());
-    }
-}
-
-impl Traffic {
-    fn since(self, before: &Self) -> Self {
-        let less = |now: Counts, before: &Counts| {
-            now.into_iter()
-                .map(|(name, count)| (name.clone(), count - before.get(&name).unwrap_or(&0)))
-                .collect()
-        };
-        Self {
-            left_by: less(self.left_by, &before.left_by),
-            came_to: less(self.came_to, &before.came_to),
-            routed_by: self
-                .routed_by
-                .iter()
-                .zip(&before.routed_by)
-                .map(|(now, before)| now - before)
-                .collect(),
-        }
-    }
-}
-
-/// All but so many go by these, and each of these has at least a third of its share.
-#[track_caller]
-fn assert_all(counts: &Counts, names: &[&str], others: u64) {
-    let all: u64 = counts.values().sum();
-    let there = |name: &&str| counts.get(*name).copied().unwrap_or_default();
-    let by_names: u64 = names.iter().map(there).sum();
-    assert!(all > 0 && all - by_names <= others, "{counts:?} instead of {names:?}");
-    let share = all / names.len() as u64 / 3;
-    assert!(
-        names.iter().all(|name| there(name) >= share),
-        "{counts:?}: one of {names:?} has less than its share"
-    );
-}
-
-fn start(networks: &str, routes: &str, forwards: bool) -> Arc<Node> {
-    let forwarding = [("LNET_FORWARDING", "enabled")];
-    node_with(networks, routes, "988", Discovery::Off, if forwards { &forwarding } else { &[] })
-}
+use lnet_dlc::ops::policy::{RuleAction, RuleEffect};
+use lnet_wire::NetId;
+use site::{PUTS, Site, assert_all};
+use support::rails::{nids, wait_until};
 
 const ALL: [&str; 4] = ["1@tcp", "2@tcp", "3@tcp1", "4@tcp1"];
 const TCP: [&str; 2] = ["1@tcp", "2@tcp"];
@@ -360,6 +104,27 @@ fn traffic_is_routed_to_another_net_while_the_remote_net_of_the_highest_priority
     site.shutdown();
 }
 
+#[test]
+fn traffic_is_routed_to_another_net_after_the_only_router_to_the_preferred_one_has_died() {
+    let Some(site) = Site::routed_or_skip() else { return };
+    let core = site.client().core();
+    let gateways: Vec<_> = site.routers.iter().map(|router| nids(router)[0]).collect();
+    for (net, other) in [("tcp1", gateways[0]), ("tcp2", gateways[1])] {
+        core.delete_routes(Some(net.parse().unwrap()), Some(other)).unwrap();
+    }
+    site.add(["", "tcp2", ""], Some(0));
+    site.assert_comes_to(&["3@tcp2"]);
+    site.routers[0].shutdown();
+    // What is under way as it dies goes by the other, too.
+    site.send(PUTS);
+    wait_until("the route is down", || {
+        let routes = core.routes();
+        routes.active().iter().any(|route| !core.route_is_up(route))
+    });
+    site.assert_comes_to(&["2@tcp1"]);
+    site.shutdown();
+}
+
 // ---- NID rules ----
 
 #[test]
@@ -445,6 +210,45 @@ fn a_pair_rule_that_matches_no_local_nid_does_nothing() {
     site.shutdown();
 }
 
+#[test]
+fn pair_rules_of_several_nids_on_either_side_send_by_those_and_to_those_only() {
+    let Some(site) = Site::direct_or_skip() else { return };
+    site.add(["tcp", "", ""], Some(0));
+    let [own, its] = [[site.own("1@tcp"), site.own("2@tcp")], [site.its("1@tcp"), site.its("2@tcp")]];
+    let table: [(&str, &str, &[&str], &[&str]); 4] = [
+        ("10.78.[0-1].11@tcp", &its[0], &TCP, &["1@tcp"]),
+        (&own[1], "10.78.[0-1].12@tcp", &["2@tcp"], &TCP),
+        ("10.78.[0-1].11@tcp", "10.78.[0-1].12@tcp", &TCP, &TCP),
+        (&own[0], &its[1], &["1@tcp"], &["2@tcp"]),
+    ];
+    for (src, dst, left_by, came_to) in table {
+        site.add([src, dst, ""], None);
+        let traffic = site.traffic();
+        assert_all(&traffic.left_by, left_by, 0);
+        assert_all(&traffic.came_to, came_to, 0);
+        site.delete(1);
+    }
+    site.assert_leaves_by(&TCP);
+    site.shutdown();
+}
+
+#[test]
+fn traffic_leaves_a_preferred_pair_for_the_healthiest_nids_and_returns() {
+    let Some(site) = Site::direct_or_skip() else { return };
+    site.add(["tcp", "", ""], Some(0));
+    site.add([&site.own("2@tcp"), &site.its("1@tcp"), ""], Some(0));
+    site.set_health(&site.own("2@tcp"), 900);
+    site.assert_leaves_by(&["1@tcp"]);
+    site.set_health(&site.own("2@tcp"), 1000);
+    site.set_health(&site.its("1@tcp"), 900);
+    site.assert_comes_to(&["2@tcp"]);
+    site.set_health(&site.its("1@tcp"), 1000);
+    let traffic = site.traffic();
+    assert_all(&traffic.left_by, &["2@tcp"], 0);
+    assert_all(&traffic.came_to, &["1@tcp"], 0);
+    site.shutdown();
+}
+
 // ---- router rules ----
 
 #[test]
@@ -502,7 +306,7 @@ fn rules_wait_for_nets_nids_and_routes_and_stay_when_those_go() {
     core.add_route(second_route.unwrap()).unwrap();
     site.assert_routed_by(Some(1));
     site.assert_comes_to(&["2@tcp1"]);
-    let added = site._machines.on(0, || site.client().add_ni("tcp5".parse().unwrap(), Some("eth2")).unwrap());
+    let added = site.machines.on(0, || site.client().add_ni("tcp5".parse().unwrap(), Some("eth2")).unwrap());
     core.make_peer("10.99.0.9@tcp5".parse().unwrap(), true, false).unwrap();
     let shown = site.shown();
     assert!(shown.contains("net rule: 2\n") && shown.contains("Preferred source rules: \"3\"\n"), "{shown}");
@@ -555,6 +359,48 @@ fn rules_of_all_kinds_apply_in_their_order_and_are_deleted_under_load_one_at_a_t
         site.delete(0);
         site.assert_flows(&ALL, &ALL);
     });
+    site.shutdown();
+}
+
+#[test]
+fn rules_of_remote_nets_and_routers_change_the_traffic_under_load_as_they_come_and_go() {
+    let Some(site) = Site::routed_or_skip() else { return };
+    let (both, client) = (["2@tcp1", "3@tcp2"], ["1@tcp"]);
+    let second = nids(&site.routers[1])[0].to_string();
+    site.under_load(|| {
+        site.assert_flows(&client, &both);
+        site.assert_flows_by(None);
+        site.add(["", "tcp2", ""], Some(0));
+        site.assert_flows(&client, &both[1..]);
+        site.add(["", "tcp[1-2]", &second], None);
+        site.assert_flows_by(Some(1));
+        site.add(["", "tcp1", ""], Some(0));
+        site.assert_flows(&client, &both);
+        site.delete(0);
+        site.assert_flows(&client, &both[..1]);
+        site.delete(0);
+        site.assert_flows_by(None);
+        site.delete(0);
+        site.assert_flows(&client, &both);
+    });
+    site.shutdown();
+}
+
+#[test]
+fn traffic_goes_over_a_nid_that_a_waiting_rule_prefers_as_long_as_the_node_has_it() {
+    let Some(site) = Site::direct_or_skip() else { return };
+    let nid = site.nid(site.client(), "2@tcp");
+    site.client().remove_ni(nid).unwrap();
+    site.add(["tcp", "", ""], Some(0));
+    site.add([&nid.to_string(), "", ""], Some(0));
+    site.assert_leaves_by(&["1@tcp"]);
+    let add = || site.client().add_ni("tcp".parse().unwrap(), Some("eth1")).unwrap();
+    assert_eq!(site.machines.on(0, add), nid);
+    wait_until("the card works", || !site.client().core().nets().ni(nid).unwrap().is_fatal());
+    site.assert_leaves_by(&["2@tcp"]);
+    site.client().remove_ni(nid).unwrap();
+    site.assert_leaves_by(&["1@tcp"]);
+    assert_eq!(site.rules(), 2);
     site.shutdown();
 }
 
