@@ -38,6 +38,7 @@ mod raw_tcp;
 mod report;
 mod results;
 mod rounds;
+mod router_report;
 mod routing;
 mod scenario;
 mod statistics;

@@ -7,6 +7,7 @@ use crate::many_peers::{self, Line};
 use crate::memory::Memory;
 use crate::options::Options;
 use crate::results::{Entry, Measured, Results, Row};
+use crate::router_report;
 use crate::scenario::Bytes;
 use crate::statistics::Summary;
 use std::fmt::Write;
@@ -86,7 +87,7 @@ pub(crate) fn markdown(findings: &Findings<'_>, options: &Options) -> String {
 
 /// The part about routers.
 pub(crate) fn routing(results: &Results, options: &Options) -> String {
-    comparison(results, Reference::Router, options)
+    comparison(results, Reference::Router, options) + &router_report::aims(&results.rows)
 }
 
 /// The facts, and the table.

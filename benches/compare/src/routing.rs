@@ -14,7 +14,7 @@ use std::time::Duration;
 /// How long samples that others disturbed may be taken again: this part takes less than four minutes.
 const REPEAT_LIMIT: Duration = Duration::from_secs(45);
 
-const RELAYS: [Relayed; 3] = [
+pub(crate) const RELAYS: [Relayed; 3] = [
     Relayed {
         name: "relay, ends that poll",
         copying: Copying::Buffer,
