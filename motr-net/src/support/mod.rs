@@ -1,0 +1,1 @@
+//! The small types of Motr that programs in C touch.
