@@ -6,4 +6,5 @@
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod contract;
 pub mod support;
