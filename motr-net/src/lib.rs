@@ -2,9 +2,19 @@
 //!
 //! | module | holds | uses |
 //! |---|---|---|
-//! | [`support`] | the small types of Motr that programs touch: mutex, channel, lists, bufvec, bitmap, time | |
+//! | `contract`, [`errno`], `sync` | preconditions, error numbers, locks | |
+//! | [`support`] | the small types of Motr that programs touch: mutex, channel, lists, bufvec, bitmap, time | those |
+//! | [`net`], [`families`] | the network layer for any transport: domains, transfer machines, end points, buffers, pools | `support` |
+//! | [`backend`] | the seam behind which LNet stands | `errno` |
+//! | [`lnet`] | the transport | `net`, `backend` |
+//! | [`init`] | start and end of a program | `lnet` |
 
-#![deny(unsafe_op_in_unsafe_fn)]
-
+pub mod backend;
 mod contract;
+pub mod errno;
+pub mod families;
+pub mod init;
+pub mod lnet;
+pub mod net;
 pub mod support;
+mod sync;

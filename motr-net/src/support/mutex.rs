@@ -58,6 +58,11 @@ impl m0_mutex {
         unsafe { libc::pthread_mutex_unlock(self.lock.get()) };
     }
 
+    /// Makes it the calling thread's: the one that has it waits for this one, or has done so, and leaves it alone until then.
+    pub(crate) fn take_over(&self) {
+        self.owner.store(this_thread(), Relaxed);
+    }
+
     /// Whether the calling thread has it.
     pub fn is_locked(&self) -> bool {
         self.owner.load(Relaxed) == this_thread()
