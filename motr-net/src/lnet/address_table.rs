@@ -2,35 +2,69 @@
 
 use super::address::{Address, StartAddress, Tmid};
 use crate::errno::Errno;
-use std::collections::HashSet;
+use lnet_wire::Nid;
+use std::collections::HashMap;
 
 /// Addresses in use.
 #[derive(Debug, Default)]
-pub struct AddressTable(HashSet<Address>);
+pub struct AddressTable(HashMap<Place, Tmids>);
+
+/// What transfer machines with different TMIDs may share: NID, PID, portal.
+type Place = (Nid, u32, u32);
+
+/// A set of TMIDs.
+#[derive(Debug)]
+struct Tmids([u64; WORDS]);
+
+const WORDS: usize = (Tmid::MAX.number() as usize + 1) / u64::BITS as usize;
 
 impl AddressTable {
     /// Takes an address; without a TMID the highest that is free.
     ///
     /// Errors: `EADDRINUSE`; `EADDRNOTAVAIL`: all TMIDs are in use.
     pub fn claim(&mut self, wanted: StartAddress) -> Result<Address, Errno> {
-        let address = match wanted.tmid {
-            Some(tmid) => {
-                Some(wanted.with(tmid)).filter(|it| !self.0.contains(it)).ok_or(Errno::ADDRESS_IN_USE)
-            }
-            None => (0..=Tmid::MAX.number())
-                .rev()
-                .filter_map(Tmid::new)
-                .map(|tmid| wanted.with(tmid))
-                .find(|address| !self.0.contains(address))
-                .ok_or(Errno::NO_ADDRESS_LEFT),
-        }?;
-        self.0.insert(address);
-        Ok(address)
+        let place = (wanted.nid, wanted.pid, wanted.portal);
+        let used = self.0.entry(place).or_insert(Tmids([0; WORDS]));
+        let tmid = match wanted.tmid {
+            Some(tmid) if used.has(tmid) => return Err(Errno::ADDRESS_IN_USE),
+            Some(tmid) => tmid,
+            None => used.highest_free().ok_or(Errno::NO_ADDRESS_LEFT)?,
+        };
+        used.set(tmid, true);
+        Ok(wanted.with(tmid))
     }
 
     /// Gives an address back.
     pub fn release(&mut self, address: &Address) {
-        self.0.remove(address);
+        let place = (address.nid, address.pid, address.portal);
+        if let Some(used) = self.0.get_mut(&place) {
+            used.set(address.tmid, false);
+            if used.0.iter().all(|word| *word == 0) {
+                self.0.remove(&place);
+            }
+        }
+    }
+}
+
+impl Tmids {
+    fn has(&self, tmid: Tmid) -> bool {
+        let (word, bit) = Self::at(tmid);
+        self.0[word] & bit != 0
+    }
+
+    fn set(&mut self, tmid: Tmid, is_used: bool) {
+        let (word, bit) = Self::at(tmid);
+        self.0[word] = if is_used { self.0[word] | bit } else { self.0[word] & !bit };
+    }
+
+    fn highest_free(&self) -> Option<Tmid> {
+        let (at, word) = self.0.iter().enumerate().rfind(|(_, word)| **word != u64::MAX)?;
+        Tmid::new(at as u32 * u64::BITS + (u64::BITS - 1 - word.leading_ones()))
+    }
+
+    fn at(tmid: Tmid) -> (usize, u64) {
+        let (word, bit) = (tmid.number() / u64::BITS, tmid.number() % u64::BITS);
+        (word as usize, 1 << bit)
     }
 }
 

@@ -1,4 +1,5 @@
 //! Domains over LNet, the limits of their buffers, and registered buffers.
+#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
 
 use super::buffer_descriptor;
 use super::fragments::{MAX_BUFFER, MAX_FRAGMENTS, MAX_SEGMENT, fragments};

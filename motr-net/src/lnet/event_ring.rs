@@ -25,12 +25,14 @@ struct Inner<E> {
     reserved: usize,
 }
 
-impl<E> EventRing<E> {
+impl<E> Default for EventRing<E> {
     /// An empty ring.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { inner: Mutex::new(Inner { events: VecDeque::new(), reserved: 0 }), count: AtomicUsize::new(0) }
     }
+}
 
+impl<E> EventRing<E> {
     /// Makes room for the events of an operation. `ENOMEM`: there is none.
     pub fn reserve(&self, events: usize) -> Result<(), Errno> {
         let mut inner = lock(&self.inner);
@@ -84,7 +86,7 @@ mod tests {
 
     #[test]
     fn events_come_out_in_order() {
-        let ring = EventRing::new();
+        let ring = EventRing::default();
         assert!(ring.is_empty() && ring.pop().is_none());
         (0..5).for_each(|n| ring.push(n));
         assert!(!ring.is_empty());
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_program_that_wants_very_many_messages_in_a_buffer_does_not_get_the_memory_at_once() {
-        let ring = EventRing::<u64>::new();
+        let ring = EventRing::<u64>::default();
         ring.reserve(usize::MAX).unwrap();
         assert!(ring.capacity() < 4 * MAX_RESERVED);
         ring.release(usize::MAX);
@@ -104,7 +106,7 @@ mod tests {
         /// Operations come and go; each has at most as many events as it has reserved.
         #[test]
         fn no_event_ever_lacks_room(steps in prop::collection::vec((0_usize..6, 1_usize..9), 1..80)) {
-            let ring = EventRing::new();
+            let ring = EventRing::default();
             let mut running: Vec<usize> = vec![];
             for (step, amount) in steps {
                 if step < 3 {
@@ -139,7 +141,7 @@ mod loom_tests {
     #[test]
     fn no_event_is_lost_or_seen_twice_whatever_the_order_of_threads() {
         loom::model(|| {
-            let ring = Arc::new(EventRing::new());
+            let ring = Arc::new(EventRing::default());
             ring.reserve(2).unwrap();
             let producers: Vec<_> = [1, 2]
                 .into_iter()
@@ -161,7 +163,7 @@ mod loom_tests {
     #[test]
     fn an_event_that_is_pending_can_be_delivered() {
         loom::model(|| {
-            let ring = Arc::new(EventRing::new());
+            let ring = Arc::new(EventRing::default());
             ring.reserve(1).unwrap();
             let producer = {
                 let ring = Arc::clone(&ring);

@@ -91,7 +91,7 @@ pub(super) struct LnetBuffer {
 impl Machine {
     pub(super) fn new() -> Self {
         Self {
-            shared: Arc::new(Shared { ring: EventRing::new(), waker: Waker::default() }),
+            shared: Arc::new(Shared { ring: EventRing::default(), waker: Waker::default() }),
             start: None,
             running: None,
             processors: None,

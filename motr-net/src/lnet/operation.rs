@@ -94,75 +94,80 @@ unsafe fn start(
         return Err(Errno::INVALID);
     }
     let to_send = buf.nb_length as usize;
-    // SAFETY: by contract, for each of them.
-    match queue {
-        Queue::MsgRecv => unsafe {
-            let descriptor = Descriptor {
-                max_size: Some(u32::try_from(buf.nb_min_receive_size).map_err(|_| Errno::INVALID)?),
-                ..plain(&lnet.fragments, buf.nb_max_receive_msgs)
-            };
-            let bits = match_bits::of_messages(own.tmid);
-            lnet_queue.attach(own.portal, bits, Access::Put, &descriptor, operation)
-        },
-        Queue::MsgSend => {
-            // SAFETY: by contract an end point of the same machine.
-            let to = unsafe { address_of(buf.nb_ep) };
-            let target = Target {
-                process: ProcessId { nid: to.nid.to_u64().ok_or(Errno::INVALID)?, pid: to.pid },
-                portal: to.portal,
-                match_bits: match_bits::of_messages(to.tmid),
-            };
-            // The receiver takes the NID that a message comes from for the sender's address.
-            let from = Some(own_nid);
-            with_prefix(&mut lnet.fragments, to_send, |fragments| unsafe {
-                lnet_queue.put(from, target, header_data, &plain(fragments, 1), operation)
-            })
-        }
-        Queue::PassiveBulkRecv | Queue::PassiveBulkSend => {
-            let id = running.next_id;
-            running.next_id = id.next();
-            let (passive, size) = match queue {
-                Queue::PassiveBulkRecv => (Passive::Receives, lnet.total),
-                _ => (Passive::Sends, buf.nb_length),
-            };
-            let described = BufferDescriptor {
-                match_bits: match_bits::of_buffer(own.tmid, id),
-                nid: own_nid,
-                pid: own.pid,
-                portal: own.portal,
-                tmid: own.tmid,
-                passive,
-                size,
-            };
-            buf.nb_desc = allocate(&described.to_bytes())?;
-            let access = if passive == Passive::Receives { Access::Put } else { Access::Get };
-            with_prefix(&mut lnet.fragments, size as usize, |fragments| unsafe {
-                lnet_queue.attach(own.portal, described.match_bits, access, &plain(fragments, 1), operation)
-            })
-        }
-        Queue::ActiveBulkRecv | Queue::ActiveBulkSend => {
-            // SAFETY: by contract the descriptor has so many bytes.
-            let bytes =
-                unsafe { std::slice::from_raw_parts(buf.nb_desc.nbd_data, buf.nb_desc.nbd_len as usize) };
-            let (passive, here) = match queue {
-                Queue::ActiveBulkRecv => (Passive::Sends, lnet.total),
-                _ => (Passive::Receives, buf.nb_length),
-            };
-            let there = BufferDescriptor::read(bytes, passive, here)?;
-            let target = Target {
-                process: ProcessId { nid: there.nid, pid: there.pid },
-                portal: there.portal,
-                match_bits: there.match_bits,
-            };
-            // Whoever knows the match bits may use the buffer, so bulk data may take any way.
-            if passive == Passive::Receives {
-                with_prefix(&mut lnet.fragments, to_send, |fragments| unsafe {
-                    lnet_queue.put(None, target, header_data, &plain(fragments, 1), operation)
+    // SAFETY: by contract: the memory stays, `nb_ep` is of the same machine, `nb_desc` has as many bytes as it says.
+    unsafe {
+        match queue {
+            Queue::MsgRecv => {
+                let descriptor = Descriptor {
+                    max_size: Some(u32::try_from(buf.nb_min_receive_size).map_err(|_| Errno::INVALID)?),
+                    ..plain(&lnet.fragments, buf.nb_max_receive_msgs)
+                };
+                let bits = match_bits::of_messages(own.tmid);
+                lnet_queue.attach(own.portal, bits, Access::Put, &descriptor, operation)
+            }
+            Queue::MsgSend => {
+                let to = address_of(buf.nb_ep);
+                let target = Target {
+                    process: ProcessId { nid: to.nid.to_u64().ok_or(Errno::INVALID)?, pid: to.pid },
+                    portal: to.portal,
+                    match_bits: match_bits::of_messages(to.tmid),
+                };
+                // The receiver takes the NID that a message comes from for the sender's address.
+                let from = Some(own_nid);
+                with_prefix(&mut lnet.fragments, to_send, |fragments| {
+                    lnet_queue.put(from, target, header_data, &plain(fragments, 1), operation)
                 })
-            } else {
-                with_prefix(&mut lnet.fragments, there.size as usize, |fragments| unsafe {
-                    lnet_queue.get(None, target, &plain(fragments, 2), operation)
+            }
+            Queue::PassiveBulkRecv | Queue::PassiveBulkSend => {
+                let id = running.next_id;
+                running.next_id = id.next();
+                let (passive, size) = match queue {
+                    Queue::PassiveBulkRecv => (Passive::Receives, lnet.total),
+                    _ => (Passive::Sends, buf.nb_length),
+                };
+                let described = BufferDescriptor {
+                    match_bits: match_bits::of_buffer(own.tmid, id),
+                    nid: own_nid,
+                    pid: own.pid,
+                    portal: own.portal,
+                    tmid: own.tmid,
+                    passive,
+                    size,
+                };
+                buf.nb_desc = allocate(&described.to_bytes())?;
+                let access = if passive == Passive::Receives { Access::Put } else { Access::Get };
+                with_prefix(&mut lnet.fragments, size as usize, |fragments| {
+                    lnet_queue.attach(
+                        own.portal,
+                        described.match_bits,
+                        access,
+                        &plain(fragments, 1),
+                        operation,
+                    )
                 })
+            }
+            Queue::ActiveBulkRecv | Queue::ActiveBulkSend => {
+                let bytes = std::slice::from_raw_parts(buf.nb_desc.nbd_data, buf.nb_desc.nbd_len as usize);
+                let (passive, here) = match queue {
+                    Queue::ActiveBulkRecv => (Passive::Sends, lnet.total),
+                    _ => (Passive::Receives, buf.nb_length),
+                };
+                let there = BufferDescriptor::read(bytes, passive, here)?;
+                let target = Target {
+                    process: ProcessId { nid: there.nid, pid: there.pid },
+                    portal: there.portal,
+                    match_bits: there.match_bits,
+                };
+                // Whoever knows the match bits may use the buffer, so bulk data may take any way.
+                if passive == Passive::Receives {
+                    with_prefix(&mut lnet.fragments, to_send, |fragments| {
+                        lnet_queue.put(None, target, header_data, &plain(fragments, 1), operation)
+                    })
+                } else {
+                    with_prefix(&mut lnet.fragments, there.size as usize, |fragments| {
+                        lnet_queue.get(None, target, &plain(fragments, 2), operation)
+                    })
+                }
             }
         }
     }

@@ -128,7 +128,7 @@ unsafe fn allocate_buffer(pool: *mut m0_net_buffer_pool) -> Option<*mut m0_net_b
 /// The pool is initialised.
 unsafe fn is_packed(pool: *const m0_net_buffer_pool) -> bool {
     // SAFETY: by contract.
-    unsafe { (*pool).nbp_seg_size % (1 << (*pool).nbp_align) == 0 }
+    unsafe { (*pool).nbp_seg_size.is_multiple_of(1 << (*pool).nbp_align) }
 }
 
 /// # Safety
@@ -308,11 +308,8 @@ pub unsafe extern "C" fn m0_net_buffer_pool_invariant(pool: *const m0_net_buffer
 /// The pool is initialised.
 unsafe fn require_locked(name: &str, pool: *mut m0_net_buffer_pool) {
     // SAFETY: by contract.
-    require!(
-        name,
-        unsafe { (*pool).nbp_mutex.is_locked() },
-        "this thread does not have the lock of the pool"
-    );
+    let is_locked = unsafe { (*pool).nbp_mutex.is_locked() };
+    require!(name, is_locked, "this thread does not have the lock of the pool");
 }
 
 /// # Safety
