@@ -54,7 +54,7 @@ struct m0_net_buffer_pool {
 	struct m0_tl nbp_lru;
 };
 
-/* Free buffers of one colour. */
+/* The free buffers of a pool (nbp_lru). Those of a colour are of the family m0_net_tm. */
 M0_TL_FAMILY_DECLARE(m0_net_pool, struct m0_net_buffer);
 
 /**

@@ -18,6 +18,7 @@
 #include <lib/atomic.h>
 #include <lib/bitmap.h>
 #include <lib/chan.h>
+#include <lib/errno.h>
 #include <lib/list.h>
 #include <lib/mutex.h>
 #include <lib/refs.h>
@@ -103,7 +104,7 @@ struct m0_net_xprt **m0_net_all_xprt_get(void);
 int m0_net_xprt_nr(void);
 /** Whether it is registered. */
 bool m0_net_check_xprt(const struct m0_net_xprt *xprt);
-/** Writes their names into the log. */
+/** Writes their names to standard error. */
 void m0_net_print_xprt(void);
 
 /* ---- domains ---- */

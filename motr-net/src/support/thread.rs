@@ -52,8 +52,9 @@ thread_local! {
 extern "C" fn run(thread: *mut c_void) -> *mut c_void {
     let thread = thread.cast::<m0_thread>();
     STARTED.set(thread);
-    // SAFETY: it lives until it is joined.
+    // SAFETY: it lives until it is joined; the starter waits, and does not look at it before.
     unsafe {
+        (*thread).t_handle = libc::pthread_self();
         let (init, func, arg) = ((*thread).t_init, (*thread).t_func, (*thread).t_arg);
         let code = init.map_or(0, |init| init(arg));
         (*thread).t_initrc = code;
@@ -96,7 +97,6 @@ pub unsafe extern "C" fn m0_thread_create(
         let mut handle: libc::pthread_t = 0;
         let mut code = -libc::pthread_create(&raw mut handle, ptr::null(), run, thread.cast());
         if code == 0 {
-            (*thread).t_handle = handle;
             libc::pthread_setname_np(handle, (&raw const (*thread).t_namebuf).cast());
             (*thread).t_wait.down_until(TIME_NEVER);
             code = (*thread).t_initrc;
