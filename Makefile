@@ -23,6 +23,7 @@ RELEASE := $(CARGO_TARGET_DIR)/release
 C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
 LIBRARY := $(RELEASE)/liblnet.so.1
 PTLRPC := $(RELEASE)/libptlrpc.so.1
+M0NET := $(RELEASE)/libm0net.so.1
 LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 BUILT := $(RELEASE)/.built
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -44,24 +45,27 @@ help:
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
 	@echo "make generated-files  makes docs/logs.md, lnetctl's manual pages (docs/man) and completions/ anew"
-	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
+	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
 
-build: $(LIBRARY) $(PTLRPC) $(LNETCONFIG)
+build: $(LIBRARY) $(PTLRPC) $(M0NET) $(LNETCONFIG)
 	@mv $(BUILT).begun $(BUILT)
 
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
 $(LIBRARY): FORCE
 	@scripts/setup build
 	@mkdir -p $(RELEASE) && touch $(BUILT).begun
-	cargo build --release --package lnet --package lnetctl --package lnetd --package ptlrpc
+	cargo build --release --package lnet --package lnetctl --package lnetd --package ptlrpc --package m0net
 	@ln -sf liblnet.so $@
 
-# Built beside it. What it calls of LNet it finds in liblnet.so.1, which programs link too.
+# Built beside it. What they call of LNet they find in liblnet.so.1, which programs link too.
 $(PTLRPC): $(LIBRARY)
 	@ln -sf libptlrpc.so $@
+
+$(M0NET): $(LIBRARY)
+	@ln -sf libm0net.so $@
 
 # Programs that were linked to liblnetconfig need a library of that name; what they call is in liblnet.
 $(LNETCONFIG): scripts/liblnetconfig.c $(LIBRARY)
@@ -73,6 +77,10 @@ FORCE:
 $(C_PROGRAMS)/kv_%: examples/kv_%.c examples/kv.h $(PTLRPC)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Iinclude $< -o $@ -L$(RELEASE) -lptlrpc -llnet -Wl,-rpath,$(RELEASE)
+
+$(C_PROGRAMS)/m0_ping: $(wildcard examples/m0_ping*.c examples/m0_ping*.h) $(M0NET)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Imotr-net/include -Iinclude $(filter %.c,$^) -o $@ -L$(RELEASE) -lm0net -llnet -lpthread -Wl,-rpath,$(RELEASE)
 
 $(C_PROGRAMS)/%: examples/%.c $(LIBRARY)
 	@mkdir -p $(@D)

@@ -3,9 +3,10 @@
 use crate::lnet::transport::{m0_net_lnet_fini, m0_net_lnet_init};
 use crate::sync::{Mutex, lock};
 use std::ffi::{c_int, c_void};
+use std::sync::LazyLock;
 
 /// `m0_init` less `m0_fini`.
-static CALLS: Mutex<usize> = Mutex::new(0);
+static CALLS: LazyLock<Mutex<usize>> = LazyLock::new(Mutex::default);
 
 /// The instance is not looked at.
 #[unsafe(no_mangle)]

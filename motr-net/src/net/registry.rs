@@ -5,6 +5,7 @@ use crate::contract::require;
 use crate::sync::{Mutex, lock};
 use std::ffi::{CStr, c_int};
 use std::ptr;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// How many there can be.
@@ -15,7 +16,7 @@ static TRANSPORTS: [AtomicPtr<m0_net_xprt>; SLOTS + 1] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS + 1];
 static DEFAULT: AtomicPtr<m0_net_xprt> = AtomicPtr::new(ptr::null_mut());
 /// Held while the others are changed.
-static CHANGE: Mutex<()> = Mutex::new(());
+static CHANGE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
 
 fn all() -> impl Iterator<Item = *mut m0_net_xprt> {
     TRANSPORTS.iter().map(|slot| slot.load(Ordering::Acquire)).take_while(|it| !it.is_null())
