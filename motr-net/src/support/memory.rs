@@ -45,7 +45,7 @@ mod tests {
     fn memory_is_zeros_at_the_multiple_asked_for() {
         for (size, shift) in [(1, 0), (100, 3), (4096, 12), (5000, 12), (0, 6), (64, 20)] {
             let memory = m0_alloc_aligned(size, shift);
-            assert!(!memory.is_null() && memory.addr() % (1 << shift) == 0, "{size} {shift}");
+            assert!(!memory.is_null() && memory.addr().is_multiple_of(1 << shift), "{size} {shift}");
             // SAFETY: as many bytes were allocated.
             unsafe {
                 assert!(std::slice::from_raw_parts(memory.cast::<u8>(), size).iter().all(|byte| *byte == 0));

@@ -39,14 +39,16 @@ pub struct m0_thread {
     pub t_namebuf: [c_char; NAME_LENGTH],
 }
 
+const fn not_started() -> m0_thread {
+    // SAFETY: zeros are a thread that was not started.
+    unsafe { std::mem::zeroed() }
+}
+
 thread_local! {
     /// The calling thread, if the library started it.
     static STARTED: Cell<*mut m0_thread> = const { Cell::new(ptr::null_mut()) };
     /// The calling thread otherwise.
-    static ADOPTED: UnsafeCell<m0_thread> = const {
-        // SAFETY: zeros are a thread that was not started.
-        UnsafeCell::new(unsafe { std::mem::zeroed() })
-    };
+    static ADOPTED: UnsafeCell<m0_thread> = const { UnsafeCell::new(not_started()) };
 }
 
 extern "C" fn run(thread: *mut c_void) -> *mut c_void {
