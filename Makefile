@@ -96,12 +96,14 @@ $(C_PROGRAMS)/lib%.so: benches/compare/c/%.c
 
 # ---- what people run ----
 
-demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong $(C_PROGRAMS)/failover $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client
+demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong $(C_PROGRAMS)/failover $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(C_PROGRAMS)/m0_ping
 	@scripts/demo $(C_PROGRAMS)/demo $(RELEASE)/lnetctl
 	@echo
 	@scripts/demo-failover $(C_PROGRAMS)/failover $(RELEASE)/lnetctl
 	@echo
 	@scripts/demo-rpc $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(RELEASE)/lnetctl
+	@echo
+	@scripts/demo-motr $(C_PROGRAMS)/m0_ping $(RELEASE)/lnetctl
 
 test:
 	@scripts/setup test
@@ -146,9 +148,10 @@ soak-routing:
 		cargo test --release --package lnet-sim --test routing --quiet -- --nocapture many::small
 
 # Needs root or user namespaces.
-soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client
+soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(C_PROGRAMS)/m0_ping
 	@scripts/setup test
 	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
+		SOAK_MOTR="$(C_PROGRAMS)/m0_ping" \
 		cargo test --package lnet --test real_time_failover --quiet -- --ignored --exact --nocapture soak
 
 # Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.
