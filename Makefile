@@ -41,6 +41,7 @@ help:
 	@echo "make lint       formats, lints, licences, drift of generated files"
 	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md and its picture"
 	@echo "make bench-quick  the rows of the side-by-side that tell most, in under three minutes, printed and not written anywhere (COMPARE_FLAGS='--congestion reno': with another TCP congestion control)"
+	@echo "make bench-motr  Motr's network layer beside bare LNet"
 	@echo "make message-costs  counts instructions, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
@@ -85,6 +86,10 @@ $(C_PROGRAMS)/m0_ping: $(wildcard examples/m0_ping*.c examples/m0_ping*.h) $(M0N
 $(C_PROGRAMS)/%: examples/%.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Iinclude $< -o $@ -L$(RELEASE) -llnet -Wl,-rpath,$(RELEASE)
+
+$(C_PROGRAMS)/m0net_perf: benches/compare/c/m0net_perf.c $(M0NET)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Imotr-net/include -Iinclude $< -o $@ -L$(RELEASE) -lm0net -llnet -Wl,-rpath,$(RELEASE)
 
 $(C_PROGRAMS)/%: benches/compare/c/%.c $(LIBRARY)
 	@mkdir -p $(@D)
@@ -168,6 +173,10 @@ valgrind:
 
 bench-quick: compare-programs
 	$(COMPARE) --quick $(COMPARE_FLAGS)
+
+.PHONY: bench-motr
+bench-motr: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/m0net_perf
+	@scripts/bench-motr $^
 
 .PHONY: compare-programs
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
