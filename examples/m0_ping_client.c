@@ -324,7 +324,7 @@ static bool print_queues(const struct client *clients, unsigned int count)
 			sum.nqs_total_bytes += clients[i].stats[queue].nqs_total_bytes;
 		}
 		if (sum.nqs_num_adds > 0)
-			printf("%-15s  %8llu added  %8llu succeeded  %4llu failed  %12llu bytes\n", queue_names[queue],
+			printf("%-15s  %8llu added  %8llu succeeded  %4llu failed or cancelled  %12llu bytes\n", queue_names[queue],
 			       (unsigned long long)sum.nqs_num_adds, (unsigned long long)sum.nqs_num_s_events,
 			       (unsigned long long)sum.nqs_num_f_events, (unsigned long long)sum.nqs_total_bytes);
 		if (queue != M0_NET_QT_MSG_RECV && sum.nqs_num_adds != sum.nqs_num_s_events + sum.nqs_num_f_events)
