@@ -33,7 +33,7 @@ macro_rules! under_tools {
 
 under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback
     m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
-    m0net_scenarios);
+    m0net_scenarios m0net_interfaces);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
@@ -189,6 +189,11 @@ fn motr_receive_queues_are_filled_from_pools() {
 #[test]
 fn the_scenarios_of_the_motr_design_document_work() {
     run("m0net_scenarios", &[], &[]);
+}
+
+#[test]
+fn motr_messages_name_the_interface_of_their_sender() {
+    run("m0net_interfaces", &[], &[]);
 }
 
 /// dbg-080: fails if a function of liblnetconfig is called by no C program: nobody knows whether it asks the

@@ -125,7 +125,7 @@ fn from_c(event: &sys::lnet_event) -> LnetEvent {
         unlinked: event.unlinked != 0,
         len: event.mlength,
         offset: event.offset,
-        initiator: ProcessId { nid: event.initiator.nid, pid: event.initiator.pid },
+        source: ProcessId { nid: event.source.nid, pid: event.source.pid },
         header_data: event.hdr_data,
     }
 }

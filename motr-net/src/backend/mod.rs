@@ -88,8 +88,8 @@ pub struct LnetEvent {
     pub len: u32,
     /// Where in the memory they are.
     pub offset: u32,
-    /// Who sent it, by its primary NID.
-    pub initiator: ProcessId,
+    /// Who sent it, by the NID that the message came from, which need not be the primary one of a multi-rail node.
+    pub source: ProcessId,
     /// The header data of a PUT.
     pub header_data: u64,
 }

@@ -2,15 +2,15 @@
 
 use super::address::{Address, StartAddress, Tmid};
 use crate::errno::Errno;
-use lnet_wire::Nid;
 use std::collections::HashMap;
 
 /// Addresses in use.
 #[derive(Debug, Default)]
 pub struct AddressTable(HashMap<Place, Tmids>);
 
-/// What transfer machines with different TMIDs may share: NID, PID, portal.
-type Place = (Nid, u32, u32);
+/// What transfer machines with different TMIDs may share: PID, portal. Match bits do not tell NIDs apart: a message to one of two machines
+/// with one portal and TMID, on two NIDs of the node, could arrive at the other.
+type Place = (u32, u32);
 
 /// A set of TMIDs.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl AddressTable {
     ///
     /// Errors: `EADDRINUSE`; `EADDRNOTAVAIL`: all TMIDs are in use.
     pub fn claim(&mut self, wanted: StartAddress) -> Result<Address, Errno> {
-        let place = (wanted.nid, wanted.pid, wanted.portal);
+        let place = (wanted.pid, wanted.portal);
         let used = self.0.entry(place).or_insert(Tmids([0; WORDS]));
         let tmid = match wanted.tmid {
             Some(tmid) if used.has(tmid) => return Err(Errno::ADDRESS_IN_USE),
@@ -36,7 +36,7 @@ impl AddressTable {
 
     /// Gives an address back.
     pub fn release(&mut self, address: &Address) {
-        let place = (address.nid, address.pid, address.portal);
+        let place = (address.pid, address.portal);
         if let Some(used) = self.0.get_mut(&place) {
             used.set(address.tmid, false);
             if used.0.iter().all(|word| *word == 0) {
@@ -88,7 +88,7 @@ mod tests {
         table.release(&"10.0.0.1@tcp:12345:30:4094".parse().unwrap());
         assert_eq!(claim(&mut table, dynamic), Ok(4094));
         assert_eq!(claim(&mut table, "10.0.0.1@tcp:12345:31:*"), Ok(4095), "another portal");
-        assert_eq!(claim(&mut table, "10.0.0.2@tcp:12345:30:*"), Ok(4095), "another NID");
+        assert_eq!(claim(&mut table, "10.0.0.2@tcp:12345:30:*"), Ok(4092), "another NID");
     }
 
     #[test]
@@ -97,6 +97,7 @@ mod tests {
         let fixed = "10.0.0.1@tcp0:12345:30:7";
         assert_eq!(claim(&mut table, fixed), Ok(7));
         assert_eq!(claim(&mut table, "10.0.0.1@tcp:12345:30:7"), Err(Errno::ADDRESS_IN_USE));
+        assert_eq!(claim(&mut table, "10.0.0.2@tcp:12345:30:7"), Err(Errno::ADDRESS_IN_USE), "another NID");
         table.release(&fixed.parse().unwrap());
         assert_eq!(claim(&mut table, fixed), Ok(7));
     }

@@ -60,8 +60,8 @@ mod tests {
     const IO: c_int = -libc::EIO;
 
     fn event(kind: Kind, status: c_int, unlinked: bool) -> LnetEvent {
-        let initiator = ProcessId { nid: 1, pid: 2 };
-        LnetEvent { kind, status, unlinked, len: 100, offset: 40, initiator, header_data: 0 }
+        let source = ProcessId { nid: 1, pid: 2 };
+        LnetEvent { kind, status, unlinked, len: 100, offset: 40, source, header_data: 0 }
     }
 
     fn told(status: c_int, len: u32, offset: u32, last: bool) -> Option<Completion> {

@@ -34,7 +34,7 @@ impl Operation for BufferOperation {
                 buffer: self.buffer,
                 time: m0_time_now(),
                 completion,
-                sender: (event.initiator, event.header_data),
+                sender: (event.source, event.header_data),
             });
         }
     }
