@@ -1,3 +1,0 @@
-//! End point addresses, by the C functions.
-
-use m0net as _;
