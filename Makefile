@@ -23,6 +23,7 @@ RELEASE := $(CARGO_TARGET_DIR)/release
 C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
 LIBRARY := $(RELEASE)/liblnet.so.1
 PTLRPC := $(RELEASE)/libptlrpc.so.1
+M0NET := $(RELEASE)/libm0net.so.1
 LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 BUILT := $(RELEASE)/.built
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -40,28 +41,32 @@ help:
 	@echo "make lint       formats, lints, licences, drift of generated files"
 	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md and its picture"
 	@echo "make bench-quick  the rows of the side-by-side that tell most, in under three minutes, printed and not written anywhere (COMPARE_FLAGS='--congestion reno': with another TCP congestion control)"
+	@echo "make bench-motr  Motr's network layer beside bare LNet"
 	@echo "make message-costs  counts instructions, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
 	@echo "make generated-files  makes docs/logs.md, lnetctl's manual pages (docs/man) and completions/ anew"
-	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
+	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
 
-build: $(LIBRARY) $(PTLRPC) $(LNETCONFIG)
+build: $(LIBRARY) $(PTLRPC) $(M0NET) $(LNETCONFIG)
 	@mv $(BUILT).begun $(BUILT)
 
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
 $(LIBRARY): FORCE
 	@scripts/setup build
 	@mkdir -p $(RELEASE) && touch $(BUILT).begun
-	cargo build --release --package lnet --package lnetctl --package lnetd --package ptlrpc
+	cargo build --release --package lnet --package lnetctl --package lnetd --package ptlrpc --package m0net
 	@ln -sf liblnet.so $@
 
-# Built beside it. What it calls of LNet it finds in liblnet.so.1, which programs link too.
+# Built beside it. What they call of LNet they find in liblnet.so.1, which programs link too.
 $(PTLRPC): $(LIBRARY)
 	@ln -sf libptlrpc.so $@
+
+$(M0NET): $(LIBRARY)
+	@ln -sf libm0net.so $@
 
 # Programs that were linked to liblnetconfig need a library of that name; what they call is in liblnet.
 $(LNETCONFIG): scripts/liblnetconfig.c $(LIBRARY)
@@ -74,9 +79,17 @@ $(C_PROGRAMS)/kv_%: examples/kv_%.c examples/kv.h $(PTLRPC)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Iinclude $< -o $@ -L$(RELEASE) -lptlrpc -llnet -Wl,-rpath,$(RELEASE)
 
+$(C_PROGRAMS)/m0_ping: $(wildcard examples/m0_ping*.c examples/m0_ping*.h) $(M0NET)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Imotr-net/include -Iinclude $(filter %.c,$^) -o $@ -L$(RELEASE) -lm0net -llnet -lpthread -Wl,-rpath,$(RELEASE)
+
 $(C_PROGRAMS)/%: examples/%.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -Iinclude $< -o $@ -L$(RELEASE) -llnet -Wl,-rpath,$(RELEASE)
+
+$(C_PROGRAMS)/m0net_perf: benches/compare/c/m0net_perf.c $(M0NET)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Imotr-net/include -Iinclude $< -o $@ -L$(RELEASE) -lm0net -llnet -Wl,-rpath,$(RELEASE)
 
 $(C_PROGRAMS)/%: benches/compare/c/%.c $(LIBRARY)
 	@mkdir -p $(@D)
@@ -88,12 +101,14 @@ $(C_PROGRAMS)/lib%.so: benches/compare/c/%.c
 
 # ---- what people run ----
 
-demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong $(C_PROGRAMS)/failover $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client
+demo: $(C_PROGRAMS)/demo $(C_PROGRAMS)/ping_pong $(C_PROGRAMS)/failover $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(C_PROGRAMS)/m0_ping
 	@scripts/demo $(C_PROGRAMS)/demo $(RELEASE)/lnetctl
 	@echo
 	@scripts/demo-failover $(C_PROGRAMS)/failover $(RELEASE)/lnetctl
 	@echo
 	@scripts/demo-rpc $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(RELEASE)/lnetctl
+	@echo
+	@scripts/demo-motr $(C_PROGRAMS)/m0_ping $(RELEASE)/lnetctl
 
 test:
 	@scripts/setup test
@@ -138,9 +153,10 @@ soak-routing:
 		cargo test --release --package lnet-sim --test routing --quiet -- --nocapture many::small
 
 # Needs root or user namespaces.
-soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client
+soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(C_PROGRAMS)/m0_ping
 	@scripts/setup test
 	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
+		SOAK_MOTR="$(C_PROGRAMS)/m0_ping" \
 		cargo test --package lnet --test real_time_failover --quiet -- --ignored --exact --nocapture soak
 
 # Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.
@@ -157,6 +173,10 @@ valgrind:
 
 bench-quick: compare-programs
 	$(COMPARE) --quick $(COMPARE_FLAGS)
+
+.PHONY: bench-motr
+bench-motr: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/m0net_perf
+	@scripts/bench-motr $^
 
 .PHONY: compare-programs
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so

@@ -31,7 +31,9 @@ macro_rules! under_tools {
     };
 }
 
-under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback);
+under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback
+    m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
+    m0net_scenarios m0net_interfaces);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
@@ -142,6 +144,56 @@ fn the_command_parser_runs_arguments_and_lines_and_lists_commands() {
 #[test]
 fn a_ptlrpc_client_and_service_work_as_their_header_documents() {
     run("ptlrpc_loopback", &[], &[]);
+}
+
+#[test]
+fn the_support_types_and_macros_of_motr_work_as_their_headers_document() {
+    run("m0net_support", &[], &[]);
+}
+
+#[test]
+fn motr_domains_show_limits_interfaces_and_transports() {
+    run("m0net_domains", &[], &[]);
+}
+
+#[test]
+fn a_motr_transfer_machine_starts_once_and_stops_in_every_state() {
+    run("m0net_tm", &[], &[]);
+}
+
+#[test]
+fn motr_messages_fill_buffers_one_behind_the_other() {
+    run("m0net_messages", &[], &[]);
+}
+
+#[test]
+fn motr_bulk_data_is_transferred_both_ways_by_descriptors() {
+    run("m0net_bulk", &[], &[]);
+}
+
+#[test]
+fn motr_events_are_delivered_when_the_program_asks_and_operations_time_out() {
+    run("m0net_delivery", &[], &[]);
+}
+
+#[test]
+fn a_transport_of_the_programs_own_is_called_with_the_right_locks() {
+    run("m0net_fake_transport", &[], &[]);
+}
+
+#[test]
+fn motr_receive_queues_are_filled_from_pools() {
+    run("m0net_pools", &[], &[]);
+}
+
+#[test]
+fn the_scenarios_of_the_motr_design_document_work() {
+    run("m0net_scenarios", &[], &[]);
+}
+
+#[test]
+fn motr_messages_name_the_interface_of_their_sender() {
+    run("m0net_interfaces", &[], &[]);
 }
 
 /// dbg-080: fails if a function of liblnetconfig is called by no C program: nobody knows whether it asks the
@@ -263,12 +315,15 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
         .args(flags)
         .arg("-I")
         .arg(root().join("include"))
+        .arg("-I")
+        .arg(root().join("motr-net/include"))
         .arg(root().join("c-tests").join(format!("{program}.c")))
         .arg("-o")
         .arg(&binary)
         .arg("-L")
         .arg(&out)
         .args(program.starts_with("ptlrpc").then_some("-lptlrpc"))
+        .args(program.starts_with("m0net").then_some("-lm0net"))
         .arg("-llnet")
         .arg(format!("-Wl,-rpath,{}", out.display()))
         .output();
@@ -298,7 +353,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
 fn out_dir(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-programs").join(name);
     fs::create_dir_all(&dir).unwrap();
-    for library in ["liblnet.so", "libptlrpc.so"] {
+    for library in ["liblnet.so", "libptlrpc.so", "libm0net.so"] {
         for link in [library.to_owned(), format!("{library}.1")] {
             let link = dir.join(link);
             let _ = fs::remove_file(&link);

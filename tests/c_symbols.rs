@@ -47,6 +47,42 @@ fn libptlrpc_exports_exactly_what_its_header_declares() {
     assert_eq!(symbols, declared);
 }
 
+#[test]
+fn libm0net_exports_exactly_what_its_headers_declare() {
+    let headers = BTreeSet::from([
+        "lib/cond.h",
+        "lib/getopts.h",
+        "lib/memory.h",
+        "lib/processor.h",
+        "lib/refs.h",
+        "lib/thread.h",
+        "motr/init.h",
+        "net/buffer_pool.h",
+        "net/lnet.h",
+        "net/net_internal.h",
+    ]);
+    let Some((symbols, declared)) =
+        symbols_of("libm0net.so").zip(declared_below("motr-net/include", &headers))
+    else {
+        return;
+    };
+    // gcc tells functions only.
+    let objects = [
+        "M0_TIME_IMMEDIATELY",
+        "M0_TIME_NEVER",
+        "m0_lnet_xprt",
+        "m0_nep_tl",
+        "m0_net_lnet_xprt",
+        "m0_net_mutex",
+        "m0_net_pool_tl",
+        "m0_net_tm_tl",
+    ];
+    let functions = declared.into_iter().map(|(_, name)| name);
+    let declared: BTreeSet<String> = functions.chain(objects.map(str::to_owned)).collect();
+    assert!(declared.len() > 150, "{declared:?}");
+    assert_eq!(symbols, declared);
+}
+
 /// What a library beside this program exports, with versions; `None` where nobody can tell.
 fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
     let library = std::env::current_exe().unwrap().with_file_name(library);
@@ -64,7 +100,12 @@ fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
 
 /// Headers, and what they and those that they include declare; `None` where nobody can tell.
 fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    declared_below("include", headers)
+}
+
+/// The same for headers in a directory of the repository.
+fn declared_below(directory: &str, headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let out = tempfile::tempdir().unwrap();
     let (source, declared) = (out.path().join("declared.c"), out.path().join("declared.txt"));
     let text: String = headers.iter().map(|header| format!("#include <{header}>\n")).collect();

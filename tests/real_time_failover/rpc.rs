@@ -1,8 +1,9 @@
-//! The examples' key-value service and a client of it (`kv_server`, `kv_client`), each a node of its own beside the ones
-//! under load, by the same rails: whatever happens to these, no RPC fails, no value is wrong, and no PUT is done twice.
+//! The examples' key-value service and a client of it (`kv_server`, `kv_client`), and the two sides of `m0_ping`, each a node of its
+//! own beside the ones under load, by the same rails: whatever happens to these, no RPC and no transfer fails, no value is wrong, and
+//! no PUT is done twice.
 
 use super::site::{FAR, NEAR};
-use super::testbed::{RPC_PORT, Testbed};
+use super::testbed::{MOTR_PORT, RPC_PORT, Testbed};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
 use std::path::PathBuf;
@@ -11,13 +12,19 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Says where the two programs lie: the server, a space, the client. Without it there are no RPCs.
+/// Says where the key-value programs lie: the server, a space, the client. Without it there are no RPCs.
 pub const PROGRAMS: &str = "SOAK_RPC";
+/// Says where `m0_ping` lies. Without it there is none.
+pub const MOTR_PROGRAM: &str = "SOAK_MOTR";
 
-/// An RPC that waits when the load ends is sent again until it is answered, and the client then disconnects.
+/// What waits when the load ends is sent again until it is answered, and the client then disconnects.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 pub struct Rpcs {
+    pairs: Vec<Pair>,
+}
+
+struct Pair {
     server: Program,
     client: Program,
 }
@@ -25,7 +32,7 @@ pub struct Rpcs {
 /// What they came to.
 #[derive(Default)]
 pub struct Outcome {
-    /// The client's last line, and the server's two.
+    /// The clients' last lines, and what the servers said at the end.
     pub said: Option<String>,
     /// `None`: all is well.
     pub fault: Option<String>,
@@ -37,19 +44,38 @@ struct Program {
 }
 
 impl Rpcs {
-    /// Starts both, if there are any.
+    /// Starts those that there are, if any.
     pub fn start(testbed: &Testbed) -> Option<Self> {
-        let programs = std::env::var(PROGRAMS).ok()?;
-        let (server, client) = programs.split_once(' ').expect("two programs");
-        let server = Program::start(testbed, FAR, server, &[]);
-        let nids = testbed.nids(FAR).join(",");
-        // Until it is told to end.
-        let client = Program::start(testbed, NEAR, client, &[&nids, "load", "-s", "1e9"]);
-        Some(Self { server, client })
+        let nids = testbed.nids(FAR);
+        let (all, first) = (nids.join(","), &nids[0]);
+        let mut pairs = Vec::new();
+        if let Ok(programs) = std::env::var(PROGRAMS) {
+            let (server, client) = programs.split_once(' ').expect("two programs");
+            let server = Program::start(testbed, FAR, RPC_PORT, server, &[]);
+            // Until it is told to end.
+            let client = Program::start(testbed, NEAR, RPC_PORT, client, &[&all, "load", "-s", "1e9"]);
+            pairs.push(Pair { server, client });
+        }
+        if let Ok(program) = std::env::var(MOTR_PROGRAM) {
+            let server = Program::start(testbed, FAR, MOTR_PORT, &program, &["server"]);
+            let arguments = ["client", first, "-s", "1e9", "-k", "4", "-d", "65536"];
+            let client = Program::start(testbed, NEAR, MOTR_PORT, &program, &arguments);
+            pairs.push(Pair { server, client });
+        }
+        (!pairs.is_empty()).then_some(Self { pairs })
     }
 
-    /// Ends both, when all rails are whole.
+    /// Ends them, when all rails are whole.
     pub fn end(self) -> Outcome {
+        let (said, faults): (Vec<String>, Vec<Option<String>>) =
+            self.pairs.into_iter().map(Pair::end).unzip();
+        let faults: Vec<String> = faults.into_iter().flatten().collect();
+        Outcome { said: Some(said.join("\n")), fault: (!faults.is_empty()).then(|| faults.join("\n")) }
+    }
+}
+
+impl Pair {
+    fn end(self) -> (String, Option<String>) {
         let (client, is_well) = self.client.end();
         let (server, has_ended) = self.server.end();
         let last = client.lines().last().unwrap_or_default();
@@ -57,21 +83,21 @@ impl Rpcs {
         said.extend(server.lines().skip(1));
         let is_well = is_well && has_ended && last.ends_with(" 0 failed, 0 wrong");
         let fault = (!is_well).then(|| format!("RPCs: {client}\n{server}"));
-        Outcome { said: Some(said.join("\n")), fault }
+        (said.join("\n"), fault)
     }
 }
 
 impl Program {
-    fn start(testbed: &Testbed, machine: usize, program: &str, arguments: &[&str]) -> Self {
+    fn start(testbed: &Testbed, machine: usize, port: u16, program: &str, arguments: &[&str]) -> Self {
         let program = PathBuf::from(program);
         let name = program.file_name().unwrap().to_str().unwrap().to_owned();
-        let log = testbed.new_log(&format!("{name}.log"));
+        let log = testbed.new_log(&format!("{name}-{machine}.log"));
         let mut child = testbed.on(machine, || {
             Command::new(&program)
                 .args(arguments)
                 .env("LNET_NETWORKS", "tcp(eth0,eth1)")
                 .env("LNET_ACCEPT", "all")
-                .env("LNET_ACCEPT_PORT", RPC_PORT.to_string())
+                .env("LNET_ACCEPT_PORT", port.to_string())
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .stderr(log)

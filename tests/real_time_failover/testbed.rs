@@ -19,8 +19,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Where the nodes of [`super::rpc`] listen.
+/// Where the nodes of [`super::rpc`] listen, those of the key-value service and those of `m0_ping`.
 pub const RPC_PORT: u16 = 989;
+pub const MOTR_PORT: u16 = 990;
 /// Far beyond what any step takes; only a hang gets there.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
@@ -285,7 +286,7 @@ impl Testbed {
     /// Resets every connection of the machine's nodes; the other side hears of it from the network.
     pub fn reset_connections(&self, machine: usize) {
         self.log(&format!("reset connections of {machine}"));
-        for port in [":988", &format!(":{RPC_PORT}")] {
+        for port in [":988", &format!(":{RPC_PORT}"), &format!(":{MOTR_PORT}")] {
             self.machines.on(machine, || run("ss", &["-tnK", "sport", "=", port, "or", "dport", "=", port]));
         }
     }

@@ -1,0 +1,21 @@
+//! Lets tests and benchmarks use the LNet that is in this workspace, linked into them.
+//!
+//! `libm0net.so` finds the functions of LNet in `liblnet.so`. There the linker defines their names (see the build script
+//! of `lnet`), so a Rust program that contains both libraries needs the same linker arguments.
+
+#[path = "../liblnet/abi/exported.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod exported;
+
+use std::path::Path;
+
+fn main() {
+    println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libm0net.so.1");
+    for export in exported::EXPORTED.iter().filter(|export| export.name.starts_with("LNet")) {
+        let name = export.name;
+        for of in ["tests", "benches"].into_iter().filter(|of| Path::new(of).is_dir()) {
+            println!("cargo::rustc-link-arg-{of}=-Wl,--defsym={name}=_{name}");
+        }
+    }
+}

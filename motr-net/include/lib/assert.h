@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Conditions that hold in a correct program. One that does not ends the process with a message that names it. */
+#ifndef M0_LIB_ASSERT_H
+#define M0_LIB_ASSERT_H
+
+#include <lib/types.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Says what is wrong and where, and aborts. */
+__attribute__((noreturn)) static inline void m0_condition_failed(const char *condition, const char *function,
+								 const char *file, int line)
+{
+	fprintf(stderr, "m0net: %s:%d: %s: %s\n", file, line, function, condition);
+	abort();
+}
+
+#define M0_ASSERT(cond) ((cond) ? (void)0 : m0_condition_failed(#cond " does not hold", __func__, __FILE__, __LINE__))
+/** The same, with what helps to understand it, as printf takes it. */
+#define M0_ASSERT_INFO(cond, ...)                                         \
+	do {                                                              \
+		if (!(cond)) {                                            \
+			fprintf(stderr, __VA_ARGS__);                     \
+			fputc('\n', stderr);                              \
+			m0_condition_failed(#cond " does not hold", __func__, __FILE__, __LINE__); \
+		}                                                         \
+	} while (0)
+/** What a function demands of its caller. */
+#define M0_PRE(cond) M0_ASSERT(cond)
+/** What a function has brought about. */
+#define M0_POST(cond) M0_ASSERT(cond)
+#define M0_INVARIANT_EX(cond) M0_ASSERT(cond)
+/** Where the program never comes. Takes what printf takes. */
+#define M0_IMPOSSIBLE(...)                                                              \
+	do {                                                                            \
+		fprintf(stderr, __VA_ARGS__);                                           \
+		fputc('\n', stderr);                                                    \
+		m0_condition_failed("impossible", __func__, __FILE__, __LINE__);        \
+	} while (0)
+
+/** A condition of constants, checked by the compiler where statements or declarations stand. */
+#define M0_BASSERT(cond) _Static_assert(cond, #cond)
+/** The same where only a statement may stand. */
+#define M0_CASSERT(cond)                           \
+	do {                                       \
+		_Static_assert(cond, #cond);       \
+	} while (0)
+
+#endif

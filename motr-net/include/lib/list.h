@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Rings of links that lie in what is listed. The head is a link itself, and points to itself when the list is empty. Nothing
+ * is locked, and no memory is allocated. Zeros are an empty list, and a link that is in no list. */
+#ifndef M0_LIB_LIST_H
+#define M0_LIB_LIST_H
+
+#include <lib/misc.h>
+#include <lib/types.h>
+
+struct m0_list_link {
+	struct m0_list_link *ll_next;
+	struct m0_list_link *ll_prev;
+};
+
+struct m0_list {
+	struct m0_list_link *l_head;
+	struct m0_list_link *l_tail;
+};
+
+void m0_list_init(struct m0_list *head);
+/** The list must be empty. */
+void m0_list_fini(struct m0_list *head);
+bool m0_list_is_empty(const struct m0_list *head);
+void m0_list_link_init(struct m0_list_link *link);
+/** The link must be in no list. */
+void m0_list_link_fini(struct m0_list_link *link);
+bool m0_list_link_is_in(const struct m0_list_link *link);
+/** Puts a link first. */
+void m0_list_add(struct m0_list *head, struct m0_list_link *link);
+/** Puts a link last. */
+void m0_list_add_tail(struct m0_list *head, struct m0_list_link *link);
+void m0_list_add_after(struct m0_list_link *anchor, struct m0_list_link *link);
+void m0_list_add_before(struct m0_list_link *anchor, struct m0_list_link *link);
+/** Takes a link out of its list; one that is in none stays so. */
+void m0_list_del(struct m0_list_link *link);
+/** Whether the link is in this list: looks at all of it. */
+bool m0_list_contains(const struct m0_list *list, const struct m0_list_link *link);
+size_t m0_list_length(const struct m0_list *list);
+/** NULL: the list is empty. */
+struct m0_list_link *m0_list_first(const struct m0_list *head);
+struct m0_list_link *m0_list_last(const struct m0_list *head);
+
+/** What the link lies in. */
+#define m0_list_entry(link, type, member) container_of(link, type, member)
+
+/** For each link. None may be taken out meanwhile. */
+#define m0_list_for_each(head, pos) \
+	for ((pos) = m0_list_first(head); (pos) != NULL && (pos) != (const void *)(head); (pos) = (pos)->ll_next)
+
+/** For each entry; the current one may be taken out meanwhile. */
+#define m0_list_for_each_entry(head, pos, type, member)                                        \
+	for (struct m0_list_link *m0_link_ = m0_list_first(head), *m0_next_ = NULL;            \
+	     m0_link_ != NULL && m0_link_ != (const void *)(head) &&                           \
+	     ((pos) = m0_list_entry(m0_link_, type, member), m0_next_ = m0_link_->ll_next, true); \
+	     m0_link_ = m0_next_)
+#define m0_list_for_each_entry_safe(head, pos, temp, type, member)                          \
+	for ((pos) = m0_list_first(head) == NULL ? NULL :                                   \
+						   m0_list_entry(m0_list_first(head), type, member); \
+	     (pos) != NULL && &(pos)->member != (const void *)(head) &&                     \
+	     ((temp) = m0_list_entry((pos)->member.ll_next, type, member), true);           \
+	     (pos) = (temp))
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Memory. What is allocated is filled with zeros. Any thread may free it. */
+#ifndef M0_LIB_MEMORY_H
+#define M0_LIB_MEMORY_H
+
+#include <lib/types.h>
+
+/** `size` bytes; NULL: there is not so much. */
+void *m0_alloc(size_t size);
+/** Gives back what m0_alloc gave. NULL is allowed. */
+void m0_free(void *data);
+
+/** `size` bytes at a multiple of 2^shift; NULL: there is not so much, or no such multiple. */
+void *m0_alloc_aligned(size_t size, unsigned int shift);
+/** Gives back what m0_alloc_aligned gave, with the same size and shift. NULL is allowed. */
+void m0_free_aligned(void *data, size_t size, unsigned int shift);
+
+/* `count` objects of `size` bytes. */
+static inline void *m0_alloc_array(size_t count, size_t size)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : m0_alloc(bytes);
+}
+
+/** Allocates what `ptr` points to; the value is the pointer. */
+#define M0_ALLOC_PTR(ptr) ((ptr) = m0_alloc(sizeof(*(ptr))))
+/** Allocates an array of `nr`; the value is the pointer. */
+#define M0_ALLOC_ARR(array, nr) ((array) = m0_alloc_array((nr), sizeof((array)[0])))
+/** Frees what `*pptr` points to, and makes it NULL. */
+#define m0_free0(pptr)              \
+	do {                        \
+		m0_free(*(pptr));   \
+		*(pptr) = NULL;     \
+	} while (0)
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The processors of this machine, as bitmaps. */
+#ifndef M0_LIB_PROCESSOR_H
+#define M0_LIB_PROCESSOR_H
+
+#include <lib/bitmap.h>
+
+/** A number above that of every processor that is online. */
+size_t m0_processor_nr_max(void);
+/** Sets the bits of the processors that this process may use, and clears the others. `map` has m0_processor_nr_max() bits or
+ * more; what does not fit is left out. */
+void m0_processors_online(struct m0_bitmap *map);
+
+#endif

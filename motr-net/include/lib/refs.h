@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A count of references. When it falls to 0 what it lies in is released. */
+#ifndef M0_LIB_REFS_H
+#define M0_LIB_REFS_H
+
+#include <lib/atomic.h>
+
+struct m0_ref {
+	struct m0_atomic64 ref_cnt;
+	void (*release)(struct m0_ref *ref);
+};
+
+void m0_ref_init(struct m0_ref *ref, int init_num, void (*release)(struct m0_ref *ref));
+void m0_ref_get(struct m0_ref *ref);
+/** Calls `release` if it was the last one. */
+void m0_ref_put(struct m0_ref *ref);
+int64_t m0_ref_read(const struct m0_ref *ref);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads. Those that the library did not make may call everything too. */
+#ifndef M0_LIB_THREAD_H
+#define M0_LIB_THREAD_H
+
+#include <lib/bitmap.h>
+#include <lib/semaphore.h>
+#include <lib/types.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum m0_thread_state { TS_PARKED = 0, TS_RUNNING };
+
+/** Bytes of a thread's name, with the NUL that ends it; what is longer is cut off. */
+enum { M0_THREAD_NAME_LEN = 16 };
+
+/** Set it to zeros before each m0_thread_init. */
+struct m0_thread {
+	enum m0_thread_state t_state;
+	/** What the first function has returned. */
+	int t_initrc;
+	pthread_t t_handle;
+	int (*t_init)(void *);
+	void (*t_func)(void *);
+	void *t_arg;
+	struct m0_semaphore t_wait;
+	char t_namebuf[M0_THREAD_NAME_LEN];
+};
+
+/** What m0_thread_init calls when it has the name. */
+int m0_thread_create(struct m0_thread *thread, int (*init)(void *), void (*func)(void *), void *arg, const char *name);
+
+/**
+ * Starts a thread, which calls `init` (unless NULL) and, if that returns 0, `func`, both with `arg`. The name is made as printf
+ * does. Returns when `init` has.
+ *
+ * Returns 0. Errors: what `init` returned; -EAGAIN (no thread). There is no thread then.
+ */
+__attribute__((format(printf, 5, 6))) static inline int m0_thread_init(struct m0_thread *thread, int (*init)(void *),
+								       void (*func)(void *), void *arg,
+								       const char *namefmt, ...)
+{
+	char name[128];
+	va_list arguments;
+
+	va_start(arguments, namefmt);
+	vsnprintf(name, sizeof(name), namefmt, arguments);
+	va_end(arguments);
+	return m0_thread_create(thread, init, func, arg, name);
+}
+
+/** The same for functions whose argument is of another type than void *. */
+#define M0_THREAD_INIT(thread, TYPE, init, func, arg, namefmt, ...)                               \
+	({                                                                                        \
+		int (*m0_init_)(TYPE) = (init);                                                   \
+		void (*m0_func_)(TYPE) = (func);                                                  \
+		TYPE m0_arg_ = (arg);                                                             \
+		_Static_assert(sizeof(m0_arg_) <= sizeof(void *), "the argument is no larger than a pointer"); \
+		m0_thread_init((thread), (int (*)(void *))(void (*)(void))m0_init_,               \
+			       (void (*)(void *))(void (*)(void))m0_func_,                        \
+			       (void *)(uintptr_t)m0_arg_, (namefmt), ##__VA_ARGS__);             \
+	})
+
+/** Waits until the thread has ended. Returns 0. Not by the thread itself. */
+int m0_thread_join(struct m0_thread *thread);
+/** The thread was joined, or never started. */
+void m0_thread_fini(struct m0_thread *thread);
+/** The calling thread, never NULL. */
+struct m0_thread *m0_thread_self(void);
+/** Has the thread run on these processors only. Returns 0. Errors: -EINVAL (none of them is online), -ESRCH. */
+int m0_thread_confine(struct m0_thread *thread, const struct m0_bitmap *processors);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Numbers of bytes and indices, and the words that mark functions. */
+#ifndef M0_LIB_TYPES_H
+#define M0_LIB_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** A number of bytes. */
+typedef uint64_t m0_bcount_t;
+/** A place in something. */
+typedef uint64_t m0_bindex_t;
+
+/* Marks in Motr's own sources. They change nothing here: every function is what C makes of it. */
+#ifndef M0_INTERNAL
+#define M0_INTERNAL
+#endif
+#ifndef M0_EXTERN
+#define M0_EXTERN extern
+#endif
+#ifndef M0_EXPORTED
+#define M0_EXPORTED(name) _Static_assert(1, #name)
+#endif
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The beginning and the end of a program. */
+#ifndef M0_MOTR_INIT_H
+#define M0_MOTR_INIT_H
+
+struct m0;
+
+/** To be called first. `instance`: NULL, or what the program likes: it is not looked at. The LNet transport is registered, and the
+ * default. Calls are counted. Returns 0 or a negative errno. */
+int m0_init(struct m0 *instance);
+/** To be called last, once for each m0_init. */
+void m0_fini(void);
+
+#endif

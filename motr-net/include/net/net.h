@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Motr's network layer: domains, transfer machines, end points, buffers. Link with -lm0net -llnet.
+ *
+ * A domain is a program's use of a transport. A transfer machine (TM) has an address, sends and receives in its domain. An end
+ * point is an address of another TM (or of itself), for one TM. A buffer is memory that is registered with a domain; an operation
+ * is a buffer added to one of the six queues of a TM, and ends with a call of the buffer's callback for that queue.
+ *
+ * Structures are the program's: it sets them to zeros, and only looks at what the functions here fill in. Results are 0 or a
+ * negative errno; errno is never set. What a function demands of its caller is checked where that is cheap: if it does not hold
+ * the result is -EINVAL where there is one, otherwise the process ends with a message.
+ *
+ * Threads: any thread may call any function. Callbacks run with no lock held, on the TM's own thread, or on the one that calls
+ * m0_net_buffer_event_deliver_all. They may call everything but m0_net_tm_fini of their TM, m0_net_domain_fini and
+ * m0_net_buffer_deregister. Locks are taken in this order: pool, domain, TM. */
+#ifndef M0_NET_NET_H
+#define M0_NET_NET_H
+
+#include <lib/atomic.h>
+#include <lib/bitmap.h>
+#include <lib/chan.h>
+#include <lib/errno.h>
+#include <lib/list.h>
+#include <lib/mutex.h>
+#include <lib/refs.h>
+#include <lib/time.h>
+#include <lib/tlist.h>
+#include <lib/types.h>
+#include <lib/vec.h>
+#include <sm/sm.h>
+
+struct m0_net_xprt;
+struct m0_net_xprt_ops;
+struct m0_net_domain;
+struct m0_net_transfer_mc;
+struct m0_net_tm_event;
+struct m0_net_tm_callbacks;
+struct m0_net_end_point;
+struct m0_net_buffer;
+struct m0_net_buffer_event;
+struct m0_net_buffer_callbacks;
+struct m0_net_buffer_pool;
+struct m0_net_qstats;
+
+enum {
+	/** Receive buffers that a TM with a pool keeps queued unless the program says more. */
+	M0_NET_TM_RECV_QUEUE_DEF_LEN = 2,
+};
+
+/* ---- transports ---- */
+
+struct m0_net_xprt {
+	const char *nx_name;
+	/** By this the library knows a transport. */
+	const struct m0_net_xprt_ops *nx_ops;
+};
+
+/** What a transport does. The mutex named is held in each call. */
+struct m0_net_xprt_ops {
+	/* m0_net_mutex */
+	int (*xo_dom_init)(const struct m0_net_xprt *xprt, struct m0_net_domain *dom);
+	void (*xo_dom_fini)(struct m0_net_domain *dom);
+	/* nd_mutex */
+	int (*xo_tm_init)(struct m0_net_transfer_mc *tm);
+	/** May be NULL. ntm_mutex, as those below. */
+	int (*xo_tm_confine)(struct m0_net_transfer_mc *tm, const struct m0_bitmap *processors);
+	/** Begins to start; the event comes later, from another thread. */
+	int (*xo_tm_start)(struct m0_net_transfer_mc *tm, const char *addr);
+	int (*xo_tm_stop)(struct m0_net_transfer_mc *tm, bool cancel);
+	/* nd_mutex */
+	void (*xo_tm_fini)(struct m0_net_transfer_mc *tm);
+	/* ntm_mutex */
+	int (*xo_end_point_create)(struct m0_net_end_point **epp, struct m0_net_transfer_mc *tm, const char *addr);
+	/* nd_mutex */
+	int (*xo_buf_register)(struct m0_net_buffer *nb);
+	void (*xo_buf_deregister)(struct m0_net_buffer *nb);
+	/* ntm_mutex */
+	int (*xo_buf_add)(struct m0_net_buffer *nb);
+	void (*xo_buf_del)(struct m0_net_buffer *nb);
+	/** May be NULL. */
+	int (*xo_bev_deliver_sync)(struct m0_net_transfer_mc *tm);
+	void (*xo_bev_deliver_all)(struct m0_net_transfer_mc *tm);
+	bool (*xo_bev_pending)(struct m0_net_transfer_mc *tm);
+	void (*xo_bev_notify)(struct m0_net_transfer_mc *tm, struct m0_chan *chan);
+	/* Limits: powers of two, but for the size of descriptors. */
+	m0_bcount_t (*xo_get_max_buffer_size)(const struct m0_net_domain *dom);
+	m0_bcount_t (*xo_get_max_buffer_segment_size)(const struct m0_net_domain *dom);
+	int32_t (*xo_get_max_buffer_segments)(const struct m0_net_domain *dom);
+	m0_bcount_t (*xo_get_max_buffer_desc_size)(const struct m0_net_domain *dom);
+	/* What an RPC layer above may use. */
+	m0_bcount_t (*xo_rpc_max_seg_size)(struct m0_net_domain *dom);
+	uint32_t (*xo_rpc_max_segs_nr)(struct m0_net_domain *dom);
+	m0_bcount_t (*xo_rpc_max_msg_size)(struct m0_net_domain *dom, m0_bcount_t rpc_size);
+	uint32_t (*xo_rpc_max_recv_msgs)(struct m0_net_domain *dom, m0_bcount_t rpc_size);
+};
+
+/** The registered transports: four at most. m0_init registers the LNet transport and makes it the default. */
+void m0_net_xprt_register(const struct m0_net_xprt *xprt);
+void m0_net_xprt_deregister(const struct m0_net_xprt *xprt);
+void m0_net_xprt_default_set(const struct m0_net_xprt *xprt);
+/** NULL: there is none. */
+struct m0_net_xprt *m0_net_xprt_default_get(void);
+/** m0_net_xprt_nr() of them; the array is the library's. */
+struct m0_net_xprt **m0_net_all_xprt_get(void);
+int m0_net_xprt_nr(void);
+/** Whether it is registered. */
+bool m0_net_check_xprt(const struct m0_net_xprt *xprt);
+/** Writes their names to standard error. */
+void m0_net_print_xprt(void);
+
+/* ---- domains ---- */
+
+struct m0_net_domain {
+	/** Guards the lists. */
+	struct m0_mutex nd_mutex;
+	struct m0_list nd_registered_bufs;
+	struct m0_list nd_tms;
+	/** The transport's. */
+	void *nd_xprt_private;
+	/** NULL: not initialised. */
+	const struct m0_net_xprt *nd_xprt;
+	/** The program's. */
+	struct m0_tlink nd_app_linkage;
+	uint32_t nd_get_max_buffer_segments;
+	m0_bcount_t nd_get_max_buffer_segment_size;
+	m0_bcount_t nd_get_max_buffer_size;
+	m0_bcount_t nd_get_max_buffer_desc_size;
+	uint64_t nd_magix;
+};
+
+/**
+ * Begins to use a transport. A process may have several domains.
+ *
+ * Returns 0. Errors, after which `dom` may be used again: those of the transport. The LNet transport starts this process's LNet node
+ * (LNET_NETWORKS and the like configure it) and returns what LNetNIInit does; -ENOMEM.
+ */
+int m0_net_domain_init(struct m0_net_domain *dom, const struct m0_net_xprt *xprt);
+/** Ends that. There must be no TM and no registered buffer. */
+void m0_net_domain_fini(struct m0_net_domain *dom);
+/** The most bytes of a buffer and of one of its pieces, the most pieces, and the bytes of a descriptor. LNet: 1 MiB, 4096, 256,
+ * 48. */
+m0_bcount_t m0_net_domain_get_max_buffer_size(struct m0_net_domain *dom);
+m0_bcount_t m0_net_domain_get_max_buffer_segment_size(struct m0_net_domain *dom);
+int32_t m0_net_domain_get_max_buffer_segments(struct m0_net_domain *dom);
+m0_bcount_t m0_net_domain_get_max_buffer_desc_size(struct m0_net_domain *dom);
+
+/* ---- end points ---- */
+
+struct m0_net_end_point {
+	uint64_t nep_magix;
+	struct m0_ref nep_ref;
+	struct m0_net_transfer_mc *nep_tm;
+	struct m0_tlink nep_tm_linkage;
+	/** The address in the form that the transport gives it. */
+	const char *nep_addr;
+	void *nep_xprt_pvt;
+};
+
+/* The end points of a TM. */
+M0_TL_FAMILY_DECLARE(m0_nep, struct m0_net_end_point);
+
+/**
+ * The end point of an address, with one more reference, which the caller gives back. The TM is started; nobody need be at the
+ * address.
+ *
+ * Returns 0. Errors: -EINVAL (no address, `*` for the TMID, or the TM is not started), -ENOMEM.
+ */
+int m0_net_end_point_create(struct m0_net_end_point **epp, struct m0_net_transfer_mc *tm, const char *addr);
+/** One more reference. */
+void m0_net_end_point_get(struct m0_net_end_point *ep);
+/** One fewer; the last one frees it. Takes the TM's lock. */
+void m0_net_end_point_put(struct m0_net_end_point *ep);
+/** Whether that is an address in its strictest form, with the PID 12345 and a TMID. */
+bool m0_net_endpoint_is_valid(const char *endpoint);
+
+/* ---- queues ---- */
+
+enum m0_net_queue_type {
+	/** For messages that come. */
+	M0_NET_QT_MSG_RECV = 0,
+	/** Messages to send. */
+	M0_NET_QT_MSG_SEND,
+	/** Bulk data: the passive side describes its buffer (nb_desc), the active side transfers. A passive receive is served by an
+	 * active send, a passive send by an active receive. */
+	M0_NET_QT_PASSIVE_BULK_RECV,
+	M0_NET_QT_PASSIVE_BULK_SEND,
+	M0_NET_QT_ACTIVE_BULK_RECV,
+	M0_NET_QT_ACTIVE_BULK_SEND,
+	M0_NET_QT_NR
+};
+
+struct m0_net_qstats {
+	/** Buffers added. */
+	uint64_t nqs_num_adds;
+	/** Calls of m0_net_buffer_del that found the buffer queued, and buffers that an abort deleted. */
+	uint64_t nqs_num_dels;
+	/** Events of success and of failure; receive buffers that were lacking when the pool was empty are failures too. */
+	uint64_t nqs_num_s_events;
+	uint64_t nqs_num_f_events;
+	/** How long buffers have been queued, all together. */
+	m0_time_t nqs_time_in_queue;
+	/** Bytes transferred, and the most of one event. */
+	uint64_t nqs_total_bytes;
+	uint64_t nqs_max_bytes;
+};
+
+/* ---- transfer machines ---- */
+
+enum m0_net_tm_state {
+	M0_NET_TM_UNDEFINED = 0,
+	M0_NET_TM_INITIALIZED,
+	M0_NET_TM_STARTING,
+	M0_NET_TM_STARTED,
+	M0_NET_TM_STOPPING,
+	M0_NET_TM_STOPPED,
+	M0_NET_TM_FAILED
+};
+
+enum m0_net_tm_ev_type {
+	M0_NET_TEV_ERROR = 0,
+	M0_NET_TEV_STATE_CHANGE,
+	M0_NET_TEV_DIAGNOSTIC,
+	M0_NET_TEV_NR
+};
+
+struct m0_net_tm_event {
+	enum m0_net_tm_ev_type nte_type;
+	struct m0_net_transfer_mc *nte_tm;
+	m0_time_t nte_time;
+	/** 0 or a negative errno. */
+	int32_t nte_status;
+	/** For M0_NET_TEV_STATE_CHANGE. */
+	enum m0_net_tm_state nte_next_state;
+	/** With M0_NET_TM_STARTED: the TM's own. */
+	struct m0_net_end_point *nte_ep;
+	void *nte_payload;
+};
+
+struct m0_net_tm_callbacks {
+	void (*ntc_event_cb)(const struct m0_net_tm_event *ev);
+};
+
+struct m0_net_transfer_mc {
+	/** The program sets it before m0_net_tm_init. */
+	const struct m0_net_tm_callbacks *ntm_callbacks;
+	enum m0_net_tm_state ntm_state;
+	struct m0_sm_group ntm_group;
+	/** Callbacks that are running. */
+	uint32_t ntm_callback_counter;
+	struct m0_net_domain *ntm_dom;
+	struct m0_tl ntm_end_points;
+	/** Its own address, from STARTED on. */
+	struct m0_net_end_point *ntm_ep;
+	/** Broadcast after callbacks: once for each event of the TM, once for each batch of buffer events. */
+	struct m0_chan ntm_chan;
+	/** The buffers of each queue. */
+	struct m0_tl ntm_q[M0_NET_QT_NR];
+	struct m0_net_qstats ntm_qstats[M0_NET_QT_NR];
+	struct m0_list_link ntm_dom_linkage;
+	void *ntm_xprt_private;
+	/** Whether the TM's thread delivers buffer events. */
+	bool ntm_bev_auto_deliver;
+	struct m0_net_buffer_pool *ntm_recv_pool;
+	const struct m0_net_buffer_callbacks *ntm_recv_pool_callbacks;
+	uint32_t ntm_recv_queue_min_length;
+	/** Receive buffers that the pool did not have. */
+	struct m0_atomic64 ntm_recv_queue_deficit;
+	uint32_t ntm_pool_colour;
+	m0_bcount_t ntm_recv_queue_min_recv_size;
+	uint32_t ntm_recv_queue_max_recv_msgs;
+};
+
+/** The lock of a TM. */
+#define ntm_mutex ntm_group.s_lock
+
+/* The buffers of a queue. */
+M0_TL_FAMILY_DECLARE(m0_net_tm, struct m0_net_buffer);
+
+/** Makes a TM of one that is UNDEFINED, and has ntm_callbacks. Returns 0 or a negative errno. */
+int m0_net_tm_init(struct m0_net_transfer_mc *tm, struct m0_net_domain *dom);
+/** Ends a TM that is INITIALIZED, STOPPED or FAILED, with no buffer queued and no end point but its own in use. Waits for callbacks
+ * that are running; so not from one of them. */
+void m0_net_tm_fini(struct m0_net_transfer_mc *tm);
+
+/** Has the TM's thread, and with it the callbacks, run on these processors only. Before the start; the last call counts. Returns 0.
+ * Errors: -ENOSYS (the transport cannot), -EINVAL, -ENOMEM. */
+int m0_net_tm_confine(struct m0_net_transfer_mc *tm, const struct m0_bitmap *processors);
+
+/**
+ * Starts an INITIALIZED TM at an address. Does not wait: if it returns 0 exactly one event follows, STARTED or FAILED, from another
+ * thread. Otherwise the TM is FAILED, and no event follows.
+ *
+ * Returns 0. Errors: -EINVAL (no address), -ENOMEM, -EAGAIN (no thread). Events of failure: -EINVAL (a portal that is not in 1..63),
+ * -ENOENT (an address that is not of this node), -EADDRINUSE, -EADDRNOTAVAIL (no TMID is free).
+ */
+int m0_net_tm_start(struct m0_net_transfer_mc *tm, const char *addr);
+
+/** Stops a TM that is INITIALIZED, STARTING or STARTED. STOPPED follows from another thread when no buffer is queued any more; with
+ * `abort` all are cancelled. Returns 0 or a negative errno. */
+int m0_net_tm_stop(struct m0_net_transfer_mc *tm, bool abort);
+
+/** Stores the statistics of a queue, or of all six (M0_NET_QT_NR) in an array, and sets them to zeros if `reset`. With `reset` `qs`
+ * may be NULL. Returns 0. */
+int m0_net_tm_stats_get(struct m0_net_transfer_mc *tm, enum m0_net_queue_type qtype, struct m0_net_qstats *qs,
+			bool reset);
+
+/** Has the TM take its receive buffers from a pool of its domain: INITIALIZED only. At least `min_recv_queue_len` are kept queued;
+ * 2 or less means 2. Returns 0. Errors: -EINVAL. */
+int m0_net_tm_pool_attach(struct m0_net_transfer_mc *tm, struct m0_net_buffer_pool *bufpool,
+			  const struct m0_net_buffer_callbacks *callbacks, m0_bcount_t min_recv_size,
+			  uint32_t max_recv_msgs, uint32_t min_recv_queue_len);
+/** Changes that number; 2 or less changes nothing. */
+void m0_net_tm_pool_length_set(struct m0_net_transfer_mc *tm, uint32_t len);
+/** The colour of buffers that the TM prefers. */
+void m0_net_tm_colour_set(struct m0_net_transfer_mc *tm, uint32_t colour);
+uint32_t m0_net_tm_colour_get(struct m0_net_transfer_mc *tm);
+
+/** For transports, without the TM's lock: delivers an event of a TM. */
+void m0_net_tm_event_post(const struct m0_net_tm_event *ev);
+
+/* ---- buffers ---- */
+
+/** Describes a passive buffer to whoever is to be active: opaque bytes. */
+struct m0_net_buf_desc {
+	uint32_t nbd_len;
+	uint8_t *nbd_data;
+};
+
+struct m0_net_buf_desc_data {
+	struct m0_net_buf_desc bdd_desc;
+	uint64_t bdd_used;
+};
+
+/** Copies a descriptor that is not empty. Returns 0 or -ENOMEM. */
+int m0_net_desc_copy(const struct m0_net_buf_desc *from_desc, struct m0_net_buf_desc *to_desc);
+/** Frees its memory and empties it. */
+void m0_net_desc_free(struct m0_net_buf_desc *desc);
+
+enum m0_net_buf_flags {
+	M0_NET_BUF_REGISTERED = 1 << 0,
+	M0_NET_BUF_QUEUED = 1 << 1,
+	/** The transport uses it at the moment. */
+	M0_NET_BUF_IN_USE = 1 << 2,
+	M0_NET_BUF_CANCELLED = 1 << 3,
+	M0_NET_BUF_TIMED_OUT = 1 << 4,
+	/** The transport's, for an event after which the buffer stays queued. */
+	M0_NET_BUF_RETAIN = 1 << 5,
+};
+
+struct m0_net_buffer_event {
+	struct m0_net_buffer *nbe_buffer;
+	m0_time_t nbe_time;
+	/** 0 or a negative errno: -ECANCELED, -ETIMEDOUT, what LNet says. */
+	int32_t nbe_status;
+	/** Bytes that have come, and where in the buffer. */
+	m0_bcount_t nbe_length;
+	m0_bcount_t nbe_offset;
+	/** Who sent the message; valid during the callback unless it takes a reference. */
+	struct m0_net_end_point *nbe_ep;
+};
+
+typedef void (*m0_net_buffer_cb_proc_t)(const struct m0_net_buffer_event *ev);
+
+struct m0_net_buffer_callbacks {
+	m0_net_buffer_cb_proc_t nbc_cb[M0_NET_QT_NR];
+};
+
+struct m0_net_buffer {
+	/** Its memory: the program's. */
+	struct m0_bufvec nb_buffer;
+	/** Bytes to send; not changed by what is received. */
+	m0_bcount_t nb_length;
+	/** Where they begin: 0 with LNet. */
+	m0_bcount_t nb_offset;
+	struct m0_net_domain *nb_dom;
+	struct m0_net_transfer_mc *nb_tm;
+	enum m0_net_queue_type nb_qtype;
+	const struct m0_net_buffer_callbacks *nb_callbacks;
+	/** When the operation fails with -ETIMEDOUT. M0_TIME_NEVER after registering and after each operation. */
+	m0_time_t nb_timeout;
+	m0_time_t nb_add_time;
+	/** Passive: set by m0_net_buffer_add, which does not free what was there. Active: that of the passive side. */
+	struct m0_net_buf_desc nb_desc;
+	/** Where to send; NULL when receiving messages. */
+	struct m0_net_end_point *nb_ep;
+	struct m0_tlink nb_tm_linkage;
+	struct m0_tlink nb_lru;
+	/** The program's. */
+	struct m0_tlink nb_extern_linkage;
+	uint64_t nb_magic;
+	struct m0_list_link nb_dom_linkage;
+	void *nb_xprt_private;
+	void *nb_app_private;
+	/** Of enum m0_net_buf_flags. */
+	uint64_t nb_flags;
+	/** Receiving messages: it is used as long as so much room is left, and no longer message is taken; above 0. */
+	m0_bcount_t nb_min_receive_size;
+	/** Receiving messages: how many are taken at most; above 0. */
+	uint32_t nb_max_receive_msgs;
+	/** The pool that it comes from. */
+	struct m0_net_buffer_pool *nb_pool;
+	/** Messages received since it was added. */
+	uint32_t nb_msgs_received;
+};
+
+/**
+ * Registers a buffer, whose nb_buffer is filled in and everything else zeros.
+ *
+ * Returns 0. Errors: -EINVAL (pieces that are empty or NULL); -EFBIG (too many bytes, pieces, bytes in a piece, or pages); -EBADR
+ * (pieces that leave gaps in pages); -ENOMEM.
+ */
+int m0_net_buffer_register(struct m0_net_buffer *buf, struct m0_net_domain *dom);
+/** Ends that. It must not be queued. Not in a callback. */
+void m0_net_buffer_deregister(struct m0_net_buffer *buf, struct m0_net_domain *dom);
+
+/**
+ * Begins the operation nb_qtype. The callback may run before this returns.
+ *
+ * Returns 0. Errors, after which nothing is queued and nothing follows: -ETIME (nb_timeout is over); -EINVAL (a bad descriptor); -EPERM
+ * (a descriptor of the other direction); -EFBIG (it does not fit); -ENOMEM; what LNet says.
+ */
+int m0_net_buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm);
+/** Asks that an operation end. Its callback gets -ECANCELED, or what it has come to before. False: the buffer was not queued. */
+bool m0_net_buffer_del(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm);
+
+/** For transports, without the TM's lock: delivers an event of a buffer. */
+void m0_net_buffer_event_post(const struct m0_net_buffer_event *ev);
+
+/* ---- delivery by the program ---- */
+
+/** Has buffer events wait until m0_net_buffer_event_deliver_all: INITIALIZED only, not to be taken back. Returns 0. Errors: -ENOSYS (the
+ * transport cannot). The other three are for such a TM that is started. */
+int m0_net_buffer_event_deliver_synchronously(struct m0_net_transfer_mc *tm);
+/** Whether there are events. Does not wait. */
+bool m0_net_buffer_event_pending(struct m0_net_transfer_mc *tm);
+/** Delivers all events there are, on this thread. */
+void m0_net_buffer_event_deliver_all(struct m0_net_transfer_mc *tm);
+/** Signals `chan` once, on another thread, when there are events, perhaps at once. A later call takes the place of one that has not
+ * signalled yet. */
+void m0_net_buffer_event_notify(struct m0_net_transfer_mc *tm, struct m0_chan *chan);
+
+#endif

@@ -1,0 +1,317 @@
+//! LNet in this process, by its C API alone.
+
+use super::sys;
+use super::{
+    Access, Backend, Descriptor, EventQueue, Fragment, Handle, Kind, LnetEvent, Operation, ProcessId, Target,
+};
+use crate::errno::Errno;
+use std::ffi::{c_int, c_long, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The PID that messages are delivered to (`M0_NET_LNET_PID`).
+pub const PID: u32 = 12345;
+
+/// A reference on LNet, which is up as long as there is one, whoever has it.
+#[derive(Debug)]
+pub struct Liblnet(());
+
+impl Liblnet {
+    /// Starts LNet, or takes a reference on it if it is up.
+    pub fn start() -> Result<Arc<Self>, Errno> {
+        // SAFETY: takes a number.
+        Errno::check(unsafe { sys::LNetNIInit(PID) })?;
+        Ok(Arc::new(Self(())))
+    }
+}
+
+impl Drop for Liblnet {
+    fn drop(&mut self) {
+        // SAFETY: one for the `LNetNIInit` of `start`; the queues that were opened are gone.
+        unsafe { sys::LNetNIFini() };
+    }
+}
+
+impl Backend for Liblnet {
+    fn local_processes(&self) -> Vec<ProcessId> {
+        let process = |index| {
+            let mut id = sys::lnet_process_id { nid: 0, pid: 0 };
+            // SAFETY: a number, and where to write an id.
+            let rc = unsafe { sys::LNetGetId(index, &raw mut id) };
+            (rc == 0).then_some(ProcessId { nid: id.nid, pid: id.pid })
+        };
+        (0..).map_while(process).collect()
+    }
+
+    fn open(&self) -> Result<Box<dyn EventQueue>, Errno> {
+        let mut eq = sys::lnet_handle_eq { cookie: sys::COOKIE_NONE };
+        // The handler gets every event. The one that the queue keeps ends a wait.
+        // SAFETY: `handle_event` is there for ever, and the descriptors of this queue are those of `Queue`.
+        Errno::check(unsafe { sys::LNetEQAlloc(1, Some(handle_event), &raw mut eq) })?;
+        let handled = Arc::new(AtomicU64::new(0));
+        let waker = Box::new(Context { handled: Arc::clone(&handled), operation: None });
+        Ok(Box::new(Queue { eq, handled, taken: AtomicU64::new(0), waker: Box::into_raw(waker) }))
+    }
+}
+
+/// The event queue of a transfer machine.
+#[derive(Debug)]
+struct Queue {
+    eq: sys::lnet_handle_eq,
+    /// The number of events that `handle_event` is done with.
+    handled: Arc<AtomicU64>,
+    /// The number of the last event that ended a wait.
+    taken: AtomicU64,
+    /// The context of the descriptors of `wake`; this queue's own.
+    waker: *mut Context,
+}
+
+// SAFETY: `waker` is only handed to LNet, and read by `handle_event`, which takes a context without an operation as constant.
+unsafe impl Send for Queue {}
+// SAFETY: the same.
+unsafe impl Sync for Queue {}
+
+/// What a descriptor has as its `user_ptr`.
+struct Context {
+    handled: Arc<AtomicU64>,
+    /// `None`: the context is not the descriptor's own.
+    operation: Option<Active>,
+}
+
+struct Active {
+    operation: Box<dyn Operation>,
+    /// Its operation could not be started: the last event is not to be reported.
+    failed: bool,
+}
+
+unsafe extern "C" fn handle_event(event: *mut sys::lnet_event) {
+    // SAFETY: LNet lends it for as long as this runs.
+    let event = unsafe { &*event };
+    let context: *mut Context = event.md.user_ptr.cast();
+    // SAFETY: it is there until the last event of the descriptor.
+    let handled = Arc::clone(unsafe { &(*context).handled });
+    // SAFETY: the same.
+    let is_own = unsafe { (*context).operation.is_some() };
+    if is_own {
+        // SAFETY: the events of a descriptor come one after the other, and nobody else uses its context.
+        if let Some(active) = unsafe { &mut (*context).operation }
+            && !active.failed
+        {
+            active.operation.on_event(&from_c(event));
+        }
+        if event.unlinked != 0 {
+            // SAFETY: a box that `Queue` gave away, and this is the last event.
+            drop(unsafe { Box::from_raw(context) });
+        }
+    }
+    handled.fetch_add(1, Ordering::Release);
+}
+
+fn from_c(event: &sys::lnet_event) -> LnetEvent {
+    use sys::lnet_event_kind as C;
+    LnetEvent {
+        kind: match event.r#type {
+            C::LNET_EVENT_GET => Kind::Get,
+            C::LNET_EVENT_PUT => Kind::Put,
+            C::LNET_EVENT_REPLY => Kind::Reply,
+            C::LNET_EVENT_ACK => Kind::Ack,
+            C::LNET_EVENT_SEND => Kind::Send,
+            C::LNET_EVENT_UNLINK => Kind::Unlink,
+        },
+        status: event.status,
+        unlinked: event.unlinked != 0,
+        len: event.mlength,
+        offset: event.offset,
+        source: ProcessId { nid: event.source.nid, pid: event.source.pid },
+        header_data: event.hdr_data,
+    }
+}
+
+impl Queue {
+    /// Makes a descriptor by `make`, which owns the operation until its last event. `None` as a context: of an operation.
+    fn descriptor(
+        &self,
+        descriptor: &Descriptor<'_>,
+        access: Option<Access>,
+        context: *mut Context,
+    ) -> sys::lnet_md {
+        let access = match access {
+            Some(Access::Put) => sys::LNET_MD_OP_PUT,
+            Some(Access::Get) => sys::LNET_MD_OP_GET,
+            None => 0,
+        };
+        let max_size = if descriptor.max_size.is_some() { sys::LNET_MD_MAX_SIZE } else { 0 };
+        let fragments: &[Fragment] = descriptor.fragments;
+        sys::lnet_md {
+            start: fragments.as_ptr().cast_mut().cast(),
+            length: fragments.len().try_into().unwrap_or(u32::MAX),
+            threshold: descriptor.threshold.try_into().unwrap_or(c_int::MAX),
+            max_size: descriptor.max_size.unwrap_or(0).try_into().unwrap_or(c_int::MAX),
+            options: access | max_size | sys::LNET_MD_IOVEC,
+            user_ptr: context.cast::<c_void>(),
+            eq_handle: self.eq,
+            bulk_handle: sys::lnet_handle_md { cookie: sys::COOKIE_NONE },
+        }
+    }
+
+    fn context(&self, operation: Box<dyn Operation>) -> *mut Context {
+        let operation = Some(Active { operation, failed: false });
+        Box::into_raw(Box::new(Context { handled: Arc::clone(&self.handled), operation }))
+    }
+
+    /// Binds a descriptor and starts its operation.
+    fn start(
+        &self,
+        descriptor: &Descriptor<'_>,
+        operation: Box<dyn Operation>,
+        start: impl FnOnce(sys::lnet_handle_md) -> c_int,
+    ) -> Result<Handle, Errno> {
+        let context = self.context(operation);
+        let md = self.descriptor(descriptor, None, context);
+        let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
+        // SAFETY: the fragments are there during the call; the memory as the caller promised, and the context until the last event.
+        let bound = Errno::check(unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, &raw mut handle) });
+        if let Err(errno) = bound {
+            // SAFETY: the box of above; there is no descriptor that has it.
+            drop(unsafe { Box::from_raw(context) });
+            return Err(errno);
+        }
+        match Errno::check(start(handle)) {
+            Ok(_) => Ok(Handle(handle.cookie)),
+            Err(errno) => {
+                // SAFETY: nothing was started, so no event comes before the one of the call below.
+                if let Some(active) = unsafe { &mut (*context).operation } {
+                    active.failed = true;
+                }
+                // SAFETY: a number.
+                unsafe { sys::LNetMDUnlink(handle) };
+                Err(errno)
+            }
+        }
+    }
+}
+
+impl EventQueue for Queue {
+    unsafe fn attach(
+        &self,
+        portal: u32,
+        match_bits: u64,
+        access: Access,
+        descriptor: &Descriptor<'_>,
+        operation: Box<dyn Operation>,
+    ) -> Result<Handle, Errno> {
+        let anyone = sys::lnet_process_id { nid: sys::LNET_NID_ANY, pid: sys::LNET_PID_ANY };
+        let mut me = sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
+        // SAFETY: numbers, and where to write a handle.
+        Errno::check(unsafe {
+            let (unlink, position) = (sys::LNET_UNLINK, sys::LNET_INS_AFTER);
+            sys::LNetMEAttach(portal, anyone, match_bits, 0, unlink, position, &raw mut me)
+        })?;
+        let context = self.context(operation);
+        let md = self.descriptor(descriptor, Some(access), context);
+        let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
+        // SAFETY: the fragments are there during the call; the memory as the caller promised, and the context until the last event.
+        let attached = Errno::check(unsafe { sys::LNetMDAttach(me, md, sys::LNET_UNLINK, &raw mut handle) });
+        match attached {
+            Ok(_) => Ok(Handle(handle.cookie)),
+            Err(errno) => {
+                // SAFETY: a number.
+                unsafe { sys::LNetMEUnlink(me) };
+                // SAFETY: the box of above; there is no descriptor that has it.
+                drop(unsafe { Box::from_raw(context) });
+                Err(errno)
+            }
+        }
+    }
+
+    unsafe fn put(
+        &self,
+        from: Option<u64>,
+        to: Target,
+        header_data: u64,
+        descriptor: &Descriptor<'_>,
+        operation: Box<dyn Operation>,
+    ) -> Result<Handle, Errno> {
+        let (from, target) = (from.unwrap_or(sys::LNET_NID_ANY), process_to_c(to.process));
+        self.start(descriptor, operation, |md| {
+            let ack = sys::LNET_NOACK_REQ;
+            // SAFETY: numbers.
+            unsafe { sys::LNetPut(from, md, ack, target, to.portal, to.match_bits, 0, header_data) }
+        })
+    }
+
+    unsafe fn get(
+        &self,
+        from: Option<u64>,
+        to: Target,
+        descriptor: &Descriptor<'_>,
+        operation: Box<dyn Operation>,
+    ) -> Result<Handle, Errno> {
+        let (from, target) = (from.unwrap_or(sys::LNET_NID_ANY), process_to_c(to.process));
+        self.start(descriptor, operation, |md| {
+            // SAFETY: numbers.
+            unsafe { sys::LNetGet(from, md, target, to.portal, to.match_bits, 0) }
+        })
+    }
+
+    fn unlink(&self, handle: Handle) {
+        // SAFETY: a number; one that names nothing is refused.
+        unsafe { sys::LNetMDUnlink(sys::lnet_handle_md { cookie: handle.0 }) };
+    }
+
+    fn wait(&self, timeout: Duration) {
+        // LNet keeps an event before it calls the handler. While fewer events are handled than the number of the last one that was
+        // taken out, the handler of one of them is running. If as many are handled, one that is not has others behind it,
+        // and one of those is still in the queue.
+        while self.handled.load(Ordering::Acquire) < self.taken.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let (mut eq, mut which) = (self.eq, 0);
+        let mut event = MaybeUninit::<sys::lnet_event>::uninit();
+        // Rounded up, so that a short wait is not a busy one.
+        let milliseconds = timeout.as_nanos().div_ceil(1_000_000);
+        let milliseconds = c_long::try_from(milliseconds).unwrap_or(c_long::MAX);
+        // SAFETY: one queue, of this one's; the event is written to memory for one.
+        let got =
+            unsafe { sys::LNetEQPoll(&raw mut eq, 1, milliseconds, event.as_mut_ptr(), &raw mut which) };
+        if got == 1 || got == -libc::EOVERFLOW {
+            // SAFETY: these two say that an event was written.
+            let number = unsafe { ptr::addr_of!((*event.as_ptr()).sequence).read() };
+            self.taken.fetch_max(number, Ordering::Relaxed);
+            while self.handled.load(Ordering::Acquire) < self.taken.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+        } else if got < 0 {
+            // LNet does not let this thread wait.
+            std::thread::sleep(timeout.min(Duration::from_millis(10)));
+        }
+    }
+
+    fn wake(&self) {
+        let nothing = Descriptor { fragments: &[], threshold: 1, max_size: None };
+        let md = sys::lnet_md { start: ptr::null_mut(), ..self.descriptor(&nothing, None, self.waker) };
+        let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
+        // SAFETY: a descriptor without memory; its context lives as long as this queue.
+        if unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, &raw mut handle) } == 0 {
+            // The event of this ends the wait.
+            // SAFETY: a number.
+            unsafe { sys::LNetMDUnlink(handle) };
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: a number; no descriptor is left, and this waits for the end of the last event's handler.
+        unsafe { sys::LNetEQFree(self.eq) };
+        // SAFETY: the box of `open`, which no descriptor has any more.
+        drop(unsafe { Box::from_raw(self.waker) });
+    }
+}
+
+fn process_to_c(id: ProcessId) -> sys::lnet_process_id {
+    sys::lnet_process_id { nid: id.nid, pid: id.pid }
+}

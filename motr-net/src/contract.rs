@@ -1,0 +1,22 @@
+//! Preconditions of the C functions (motr-net 1.7): what violates one ends the process, with a message that names it.
+//!
+//! An error number is returned where the function documents one. For the rest to go on would be unsound.
+
+/// Ends the process with a message unless the condition holds: `require!("m0_net_buffer_add", a == b, "the buffer ...")`.
+macro_rules! require {
+    ($function:expr, $condition:expr, $($message:tt)+) => {
+        if !$condition {
+            $crate::contract::violated($function, stringify!($condition), format_args!($($message)+));
+        }
+    };
+}
+pub(crate) use require;
+
+/// Ends the process: `function` was called against its contract.
+#[cold]
+pub(crate) fn violated(function: &str, condition: &str, message: std::fmt::Arguments<'_>) -> ! {
+    use std::io::Write;
+    // The process ends whether this can be written or not.
+    let _ = writeln!(std::io::stderr(), "m0net: {function}: precondition violated: {message} ({condition})");
+    std::process::abort()
+}

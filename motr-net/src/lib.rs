@@ -1,0 +1,20 @@
+//! Motr's network layer with its LNet transport, for programs in C, on the LNet C API alone.
+//!
+//! | module | holds | uses |
+//! |---|---|---|
+//! | `contract`, [`errno`], `sync` | preconditions, error numbers, locks | |
+//! | [`support`] | the small types of Motr that programs touch: mutex, channel, lists, bufvec, bitmap, time | those |
+//! | [`net`], [`families`] | the network layer for any transport: domains, transfer machines, end points, buffers, pools | `support` |
+//! | [`backend`] | the seam behind which LNet stands | `errno` |
+//! | [`lnet`] | the transport | `net`, `backend` |
+//! | [`init`] | start and end of a program | `lnet` |
+
+pub mod backend;
+mod contract;
+pub mod errno;
+pub mod families;
+pub mod init;
+pub mod lnet;
+pub mod net;
+pub mod support;
+mod sync;

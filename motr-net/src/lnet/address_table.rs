@@ -1,0 +1,114 @@
+//! The addresses that transfer machines have (motr-net 3.2): unique in this process.
+
+use super::address::{Address, StartAddress, Tmid};
+use crate::errno::Errno;
+use std::collections::HashMap;
+
+/// Addresses in use.
+#[derive(Debug, Default)]
+pub struct AddressTable(HashMap<Place, Tmids>);
+
+/// What transfer machines with different TMIDs may share: PID, portal. Match bits do not tell NIDs apart: a message to one of two machines
+/// with one portal and TMID, on two NIDs of the node, could arrive at the other.
+type Place = (u32, u32);
+
+/// A set of TMIDs.
+#[derive(Debug)]
+struct Tmids([u64; WORDS]);
+
+const WORDS: usize = (Tmid::MAX.number() as usize + 1) / u64::BITS as usize;
+
+impl AddressTable {
+    /// Takes an address; without a TMID the highest that is free.
+    ///
+    /// Errors: `EADDRINUSE`; `EADDRNOTAVAIL`: all TMIDs are in use.
+    pub fn claim(&mut self, wanted: StartAddress) -> Result<Address, Errno> {
+        let place = (wanted.pid, wanted.portal);
+        let used = self.0.entry(place).or_insert(Tmids([0; WORDS]));
+        let tmid = match wanted.tmid {
+            Some(tmid) if used.has(tmid) => return Err(Errno::ADDRESS_IN_USE),
+            Some(tmid) => tmid,
+            None => used.highest_free().ok_or(Errno::NO_ADDRESS_LEFT)?,
+        };
+        used.set(tmid, true);
+        Ok(wanted.with(tmid))
+    }
+
+    /// Gives an address back.
+    pub fn release(&mut self, address: &Address) {
+        let place = (address.pid, address.portal);
+        if let Some(used) = self.0.get_mut(&place) {
+            used.set(address.tmid, false);
+            if used.0.iter().all(|word| *word == 0) {
+                self.0.remove(&place);
+            }
+        }
+    }
+}
+
+impl Tmids {
+    fn has(&self, tmid: Tmid) -> bool {
+        let (word, bit) = Self::at(tmid);
+        self.0[word] & bit != 0
+    }
+
+    fn set(&mut self, tmid: Tmid, is_used: bool) {
+        let (word, bit) = Self::at(tmid);
+        self.0[word] = if is_used { self.0[word] | bit } else { self.0[word] & !bit };
+    }
+
+    fn highest_free(&self) -> Option<Tmid> {
+        let (at, word) = self.0.iter().enumerate().rfind(|(_, word)| **word != u64::MAX)?;
+        Tmid::new(at as u32 * u64::BITS + (u64::BITS - 1 - word.leading_ones()))
+    }
+
+    fn at(tmid: Tmid) -> (usize, u64) {
+        let (word, bit) = (tmid.number() / u64::BITS, tmid.number() % u64::BITS);
+        (word as usize, 1 << bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(text: &str) -> StartAddress {
+        text.parse().unwrap()
+    }
+
+    fn claim(table: &mut AddressTable, text: &str) -> Result<u32, Errno> {
+        table.claim(start(text)).map(|address| address.tmid.number())
+    }
+
+    #[test]
+    fn dynamic_identifiers_go_from_high_to_low_and_gaps_are_used_again() {
+        let mut table = AddressTable::default();
+        let dynamic = "10.0.0.1@tcp:12345:30:*";
+        assert_eq!([(); 3].map(|()| claim(&mut table, dynamic)), [Ok(4095), Ok(4094), Ok(4093)]);
+        table.release(&"10.0.0.1@tcp:12345:30:4094".parse().unwrap());
+        assert_eq!(claim(&mut table, dynamic), Ok(4094));
+        assert_eq!(claim(&mut table, "10.0.0.1@tcp:12345:31:*"), Ok(4095), "another portal");
+        assert_eq!(claim(&mut table, "10.0.0.2@tcp:12345:30:*"), Ok(4092), "another NID");
+    }
+
+    #[test]
+    fn an_address_has_one_transfer_machine() {
+        let mut table = AddressTable::default();
+        let fixed = "10.0.0.1@tcp0:12345:30:7";
+        assert_eq!(claim(&mut table, fixed), Ok(7));
+        assert_eq!(claim(&mut table, "10.0.0.1@tcp:12345:30:7"), Err(Errno::ADDRESS_IN_USE));
+        assert_eq!(claim(&mut table, "10.0.0.2@tcp:12345:30:7"), Err(Errno::ADDRESS_IN_USE), "another NID");
+        table.release(&fixed.parse().unwrap());
+        assert_eq!(claim(&mut table, fixed), Ok(7));
+    }
+
+    #[test]
+    fn all_identifiers_can_be_in_use() {
+        let mut table = AddressTable::default();
+        let dynamic = "10.0.0.1@tcp:12345:30:*";
+        for expected in (0..=4095).rev() {
+            assert_eq!(claim(&mut table, dynamic), Ok(expected));
+        }
+        assert_eq!(claim(&mut table, dynamic), Err(Errno::NO_ADDRESS_LEFT));
+    }
+}

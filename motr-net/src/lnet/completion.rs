@@ -1,0 +1,121 @@
+//! What an event of LNet means for the buffer that it belongs to (motr-net 3.6).
+
+use crate::backend::{Kind, LnetEvent};
+use crate::errno::Errno;
+use crate::net::queue::Queue;
+use std::ffi::c_int;
+
+/// What the program is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// 0, or a negative error number.
+    pub status: c_int,
+    /// Bytes received, or fetched; 0 for what was sent.
+    pub len: u32,
+    /// Where they are, in a receive buffer.
+    pub offset: u32,
+    /// The buffer leaves its queue.
+    pub last: bool,
+}
+
+/// The REPLY that came before the SEND of its GET.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyReply {
+    status: c_int,
+    len: u32,
+}
+
+/// What `event` means for a buffer in `queue`. `None`: the program is told nothing. `early` is the buffer's memory between the two events
+/// of a GET.
+pub fn completion(queue: Queue, event: LnetEvent, early: &mut Option<EarlyReply>) -> Option<Completion> {
+    let LnetEvent { kind, status, unlinked, len, offset, .. } = event;
+    let len = if queue.receives() { len } else { 0 };
+    let last = |status, len| Some(Completion { status, len, offset: 0, last: true });
+    match (queue, kind) {
+        (_, Kind::Ack) => None,
+        (_, Kind::Unlink) if status != 0 => last(status, 0),
+        (_, Kind::Unlink) => last(Errno::CANCELED.to_c(), 0),
+        (Queue::MsgRecv, Kind::Put) => Some(Completion { status, len, offset, last: unlinked }),
+        (Queue::ActiveBulkRecv, Kind::Send) if !unlinked => None,
+        (Queue::ActiveBulkRecv, Kind::Reply) if !unlinked => {
+            *early = Some(EarlyReply { status, len });
+            None
+        }
+        (Queue::ActiveBulkRecv, Kind::Send) => match early.take() {
+            _ if status != 0 => last(status, 0),
+            Some(reply) => last(reply.status, reply.len),
+            None => last(Errno::CANCELED.to_c(), 0),
+        },
+        // A descriptor for one operation has no event that is not its last.
+        _ => unlinked.then_some(Completion { status, len, offset: 0, last: true }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::ProcessId;
+
+    const CANCELED: c_int = -libc::ECANCELED;
+    const IO: c_int = -libc::EIO;
+
+    fn event(kind: Kind, status: c_int, unlinked: bool) -> LnetEvent {
+        let source = ProcessId { nid: 1, pid: 2 };
+        LnetEvent { kind, status, unlinked, len: 100, offset: 40, source, header_data: 0 }
+    }
+
+    fn told(status: c_int, len: u32, offset: u32, last: bool) -> Option<Completion> {
+        Some(Completion { status, len, offset, last })
+    }
+
+    #[test]
+    fn one_event_decides_for_all_queues_but_active_receive() {
+        use Queue::*;
+        for (queue, kind, status, unlinked, expected) in [
+            (MsgRecv, Kind::Put, 0, false, told(0, 100, 40, false)),
+            (MsgRecv, Kind::Put, 0, true, told(0, 100, 40, true)),
+            (MsgRecv, Kind::Put, IO, true, told(IO, 100, 40, true)),
+            (MsgRecv, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (MsgSend, Kind::Send, 0, true, told(0, 0, 0, true)),
+            (MsgSend, Kind::Send, IO, true, told(IO, 0, 0, true)),
+            (MsgSend, Kind::Ack, 0, false, None),
+            (MsgSend, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (PassiveBulkRecv, Kind::Put, 0, true, told(0, 100, 0, true)),
+            (PassiveBulkRecv, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (PassiveBulkSend, Kind::Get, 0, true, told(0, 0, 0, true)),
+            (ActiveBulkSend, Kind::Send, 0, true, told(0, 0, 0, true)),
+            (ActiveBulkRecv, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
+            (ActiveBulkRecv, Kind::Unlink, IO, true, told(IO, 0, 0, true)),
+            // What no descriptor of ours gives is not taken for the end of an operation.
+            (PassiveBulkRecv, Kind::Put, 0, false, None),
+            (MsgSend, Kind::Send, 0, false, None),
+        ] {
+            let got = completion(queue, event(kind, status, unlinked), &mut None);
+            assert_eq!(got, expected, "{queue:?} {kind:?} {status} {unlinked}");
+        }
+    }
+
+    #[test]
+    fn a_get_completes_once_whichever_of_its_two_events_comes_first() {
+        use Kind::{Reply, Send, Unlink};
+        for (events, expected) in [
+            (vec![(Send, 0, false), (Reply, 0, true)], told(0, 100, 0, true)),
+            (vec![(Reply, 0, false), (Send, 0, true)], told(0, 100, 0, true)),
+            (vec![(Send, 0, false), (Reply, IO, true)], told(IO, 100, 0, true)),
+            (vec![(Reply, IO, false), (Send, 0, true)], told(IO, 100, 0, true)),
+            (vec![(Reply, 0, false), (Send, IO, true)], told(IO, 0, 0, true)),
+            (vec![(Send, 0, true)], told(CANCELED, 0, 0, true)),
+            (vec![(Send, IO, true)], told(IO, 0, 0, true)),
+            (vec![(Send, 0, false), (Unlink, 0, true)], told(CANCELED, 0, 0, true)),
+        ] {
+            let mut early = None;
+            let told: Vec<_> = events
+                .iter()
+                .filter_map(|(kind, status, unlinked)| {
+                    completion(Queue::ActiveBulkRecv, event(*kind, *status, *unlinked), &mut early)
+                })
+                .collect();
+            assert_eq!(told, [expected.unwrap()], "{events:?}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The events of a transfer machine, between LNet's threads and whoever delivers them (motr-net 7.2).
+//!
+//! An operation reserves room for all of its events before it begins, and gives it back when the last of them has been taken out. So
+//! there is always room, and putting an event in allocates nothing.
+
+use crate::errno::Errno;
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+use std::collections::VecDeque;
+
+/// More events of one operation than these are not reserved ahead: the ring grows when they come.
+const MAX_RESERVED: usize = 4096;
+
+/// Events in the order in which they came.
+#[derive(Debug)]
+pub struct EventRing<E> {
+    inner: Mutex<Inner<E>>,
+    /// The number of events, for those who only want to know whether there are any.
+    count: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Inner<E> {
+    events: VecDeque<E>,
+    /// What the operations in progress may still need.
+    reserved: usize,
+}
+
+impl<E> Default for EventRing<E> {
+    /// An empty ring.
+    fn default() -> Self {
+        Self { inner: Mutex::new(Inner { events: VecDeque::new(), reserved: 0 }), count: AtomicUsize::new(0) }
+    }
+}
+
+impl<E> EventRing<E> {
+    /// Makes room for the events of an operation. `ENOMEM`: there is none.
+    pub fn reserve(&self, events: usize) -> Result<(), Errno> {
+        let mut inner = lock(&self.inner);
+        let reserved = inner.reserved + events.min(MAX_RESERVED);
+        let missing = reserved.saturating_sub(inner.events.len());
+        inner.events.try_reserve(missing).map_err(|_| Errno::NO_MEMORY)?;
+        inner.reserved = reserved;
+        Ok(())
+    }
+
+    /// Gives the room of an operation back: it has ended, or did not begin.
+    pub fn release(&self, events: usize) {
+        let mut inner = lock(&self.inner);
+        inner.reserved = inner.reserved.saturating_sub(events.min(MAX_RESERVED));
+    }
+
+    /// Puts an event in. For LNet's threads: never waits for long.
+    pub fn push(&self, event: E) {
+        let mut inner = lock(&self.inner);
+        inner.events.push_back(event);
+        self.count.store(inner.events.len(), Ordering::Release);
+    }
+
+    /// Takes the oldest event out.
+    pub fn pop(&self) -> Option<E> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut inner = lock(&self.inner);
+        let event = inner.events.pop_front();
+        self.count.store(inner.events.len(), Ordering::Release);
+        event
+    }
+
+    /// Whether there is none now.
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// For tests: how many events fit without allocating.
+    #[cfg(test)]
+    fn capacity(&self) -> usize {
+        lock(&self.inner).events.capacity()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn events_come_out_in_order() {
+        let ring = EventRing::default();
+        assert!(ring.is_empty() && ring.pop().is_none());
+        (0..5).for_each(|n| ring.push(n));
+        assert!(!ring.is_empty());
+        assert_eq!(std::iter::from_fn(|| ring.pop()).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert!(ring.is_empty());
+    }
+
+    #[test]
+    fn a_program_that_wants_very_many_messages_in_a_buffer_does_not_get_the_memory_at_once() {
+        let ring = EventRing::<u64>::default();
+        ring.reserve(usize::MAX).unwrap();
+        assert!(ring.capacity() < 4 * MAX_RESERVED);
+        ring.release(usize::MAX);
+    }
+
+    proptest! {
+        /// Operations come and go; each has at most as many events as it has reserved.
+        #[test]
+        fn no_event_ever_lacks_room(steps in prop::collection::vec((0_usize..6, 1_usize..9), 1..80)) {
+            let ring = EventRing::default();
+            let mut running: Vec<usize> = vec![];
+            for (step, amount) in steps {
+                if step < 3 {
+                    ring.reserve(amount).unwrap();
+                    running.push(amount);
+                } else if let Some(need) = running.pop() {
+                    let before = ring.capacity();
+                    (0..need).for_each(|n| ring.push(n));
+                    prop_assert_eq!(ring.capacity(), before);
+                    if step == 3 {
+                        // Not taken out yet: its room stays reserved.
+                        running.insert(0, 0);
+                        let _ = ring.pop();
+                        ring.reserve(1).unwrap();
+                    } else {
+                        while ring.pop().is_some() {}
+                        ring.release(need);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// Two threads of LNet put events in while another one takes them out.
+    #[test]
+    fn no_event_is_lost_or_seen_twice_whatever_the_order_of_threads() {
+        loom::model(|| {
+            let ring = Arc::new(EventRing::default());
+            ring.reserve(2).unwrap();
+            let producers: Vec<_> = [1, 2]
+                .into_iter()
+                .map(|event| {
+                    let ring = Arc::clone(&ring);
+                    thread::spawn(move || ring.push(event))
+                })
+                .collect();
+            let mut taken: Vec<_> = std::iter::from_fn(|| ring.pop()).collect();
+            producers.into_iter().for_each(|producer| producer.join().unwrap());
+            taken.extend(std::iter::from_fn(|| ring.pop()));
+            taken.sort_unstable();
+            assert_eq!(taken, [1, 2]);
+            assert!(ring.is_empty());
+        });
+    }
+
+    /// `is_empty` is asked without the lock: what is seen to be there can be taken out.
+    #[test]
+    fn an_event_that_is_pending_can_be_delivered() {
+        loom::model(|| {
+            let ring = Arc::new(EventRing::default());
+            ring.reserve(1).unwrap();
+            let producer = {
+                let ring = Arc::clone(&ring);
+                thread::spawn(move || ring.push(7))
+            };
+            if !ring.is_empty() {
+                assert_eq!(ring.pop(), Some(7));
+            }
+            producer.join().unwrap();
+        });
+    }
+}

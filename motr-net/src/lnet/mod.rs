@@ -1,0 +1,34 @@
+//! The transport over LNet (motr-net 3).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `address`, `match_bits`, `buffer_descriptor` | what is on the wire, and addresses as text: pure |
+//! | `completion` | what an event of LNet means for a buffer: pure |
+//! | `fragments` | which vectors LNet can transfer: pure |
+//! | `address_table` | which addresses are in use |
+//! | `event_ring` | events between LNet's threads and whoever delivers them |
+//! | `machine` | the state of a transfer machine |
+//! | `waker` | what its thread waits for |
+//! | `end_point` | end points |
+//! | `operation` | operations in LNet: what adding a buffer does |
+//! | `delivery` | delivering events |
+//! | `timeouts` | operations whose deadline has passed |
+//! | `event_thread` | the thread of a transfer machine |
+//! | `domain`, `transport` | domains; the table of functions, and functions for this transport alone |
+
+pub mod address;
+pub mod address_table;
+pub mod buffer_descriptor;
+pub mod completion;
+mod delivery;
+pub mod domain;
+mod end_point;
+pub mod event_ring;
+mod event_thread;
+pub mod fragments;
+mod machine;
+pub mod match_bits;
+mod operation;
+mod timeouts;
+pub mod transport;
+mod waker;

@@ -1,0 +1,160 @@
+//! The transport as a table of functions, and the functions for it alone (motr-net 1.1).
+//!
+//! **Contract of the transport's functions.** The network layer ([`crate::net`]) calls them with the locks that motr-net 1.2 lists, with objects
+//! that are initialised and of this transport.
+#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+
+use super::address::{StartAddress, compare_nids};
+use super::delivery::{bev_deliver_all, bev_notify, bev_pending};
+use super::domain::{
+    buf_deregister, buf_register, dom_fini, dom_init, max_buffer_desc_size, max_buffer_segment_size,
+    max_buffer_segments, max_buffer_size, rpc_max_msg_size, rpc_max_recv_msgs, rpc_max_seg_size,
+    rpc_max_segs_nr,
+};
+use super::end_point::{end_point_create, parse};
+use super::event_thread::spawn;
+use super::machine::{Machine, Stopping, machine};
+use super::operation::{buf_add, buf_del};
+use crate::errno::Errno;
+use crate::net::buffer::cancel;
+use crate::net::queue::Queue;
+use crate::net::registry::{
+    m0_net_xprt_default_get, m0_net_xprt_default_set, m0_net_xprt_deregister, m0_net_xprt_register,
+};
+use crate::net::types::{m0_net_domain, m0_net_transfer_mc, m0_net_xprt, m0_net_xprt_ops};
+use crate::support::{m0_bitmap, m0_time_from_now};
+use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
+use std::ptr;
+
+/// A stop without abort cancels operations without a deadline after so many seconds.
+const STOP_GRACE_SECONDS: u64 = 10;
+/// After a stop the program has so many nanoseconds to fetch events itself.
+const STOP_DELIVERY_NANOSECONDS: c_long = 100_000_000;
+
+static OPS: m0_net_xprt_ops = m0_net_xprt_ops {
+    xo_dom_init: Some(dom_init),
+    xo_dom_fini: Some(dom_fini),
+    xo_tm_init: Some(tm_init),
+    xo_tm_confine: Some(tm_confine),
+    xo_tm_start: Some(tm_start),
+    xo_tm_stop: Some(tm_stop),
+    xo_tm_fini: Some(tm_fini),
+    xo_end_point_create: Some(end_point_create),
+    xo_buf_register: Some(buf_register),
+    xo_buf_deregister: Some(buf_deregister),
+    xo_buf_add: Some(buf_add),
+    xo_buf_del: Some(buf_del),
+    xo_bev_deliver_sync: Some(bev_deliver_sync),
+    xo_bev_deliver_all: Some(bev_deliver_all),
+    xo_bev_pending: Some(bev_pending),
+    xo_bev_notify: Some(bev_notify),
+    xo_get_max_buffer_size: Some(max_buffer_size),
+    xo_get_max_buffer_segment_size: Some(max_buffer_segment_size),
+    xo_get_max_buffer_segments: Some(max_buffer_segments),
+    xo_get_max_buffer_desc_size: Some(max_buffer_desc_size),
+    xo_rpc_max_seg_size: Some(rpc_max_seg_size),
+    xo_rpc_max_segs_nr: Some(rpc_max_segs_nr),
+    xo_rpc_max_msg_size: Some(rpc_max_msg_size),
+    xo_rpc_max_recv_msgs: Some(rpc_max_recv_msgs),
+};
+
+#[allow(non_upper_case_globals, reason = "C's name")]
+#[unsafe(no_mangle)]
+pub static m0_net_lnet_xprt: m0_net_xprt = m0_net_xprt { nx_name: c"lnet".as_ptr(), nx_ops: &raw const OPS };
+
+#[allow(non_upper_case_globals, reason = "C's name")]
+#[unsafe(no_mangle)]
+pub static m0_lnet_xprt: m0_net_xprt = m0_net_xprt { nx_name: c"lnet".as_ptr(), nx_ops: &raw const OPS };
+
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_net_lnet_init() -> c_int {
+    m0_net_xprt_register(&raw const m0_net_lnet_xprt);
+    if m0_net_xprt_default_get().is_null() {
+        m0_net_xprt_default_set(&raw const m0_net_lnet_xprt);
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_net_lnet_fini() {
+    m0_net_xprt_deregister(&raw const m0_net_lnet_xprt);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_net_lnet_ep_addr_net_cmp(addr1: *const c_char, addr2: *const c_char) -> c_int {
+    if addr1.is_null() || addr2.is_null() {
+        return -1;
+    }
+    // SAFETY: the contract of the C functions (`crate::net`): strings.
+    unsafe { compare_nids(CStr::from_ptr(addr1).to_bytes(), CStr::from_ptr(addr2).to_bytes()) }
+}
+
+/// The library logs nothing that depends on it.
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_net_lnet_dom_set_debug(_: *mut m0_net_domain, _: c_uint) {}
+
+/// The library logs nothing that depends on it.
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_net_lnet_tm_set_debug(_: *mut m0_net_transfer_mc, _: c_uint) {}
+
+unsafe extern "C" fn tm_init(tm: *mut m0_net_transfer_mc) -> c_int {
+    // SAFETY: the contract of the transport's functions.
+    unsafe { (*tm).ntm_xprt_private = Box::into_raw(Box::new(Machine::new())).cast() };
+    0
+}
+
+/// Nobody else uses the machine any more, but its thread, which is about to end.
+unsafe extern "C" fn tm_fini(tm: *mut m0_net_transfer_mc) {
+    // SAFETY: the contract of the transport's functions: the box of `tm_init`.
+    unsafe {
+        if let Some(thread) = machine(tm).thread.take() {
+            let _ = thread.join();
+        }
+        drop(Box::from_raw((*tm).ntm_xprt_private.cast::<Machine>()));
+        (*tm).ntm_xprt_private = ptr::null_mut();
+    }
+}
+
+unsafe extern "C" fn tm_confine(tm: *mut m0_net_transfer_mc, processors: *const m0_bitmap) -> c_int {
+    // SAFETY: the contract of the transport's functions.
+    unsafe { machine(tm).processors = Some((*processors).words().to_vec()) };
+    0
+}
+
+unsafe extern "C" fn tm_start(tm: *mut m0_net_transfer_mc, addr: *const c_char) -> c_int {
+    // SAFETY: the contract of the transport's functions.
+    unsafe {
+        let started = parse(addr).and_then(|address: StartAddress| {
+            machine(tm).start = Some(address);
+            spawn(tm)
+        });
+        Errno::to_c_result(started)
+    }
+}
+
+/// Receive buffers have nothing to wait for, so they are cancelled by any stop; without `cancel` the rest has some time.
+unsafe extern "C" fn tm_stop(tm: *mut m0_net_transfer_mc, cancels_all: bool) -> c_int {
+    // SAFETY: the contract of the transport's functions.
+    unsafe {
+        let machine = machine(tm);
+        machine.stopping = Some(Stopping {
+            cancel_at: m0_time_from_now(STOP_GRACE_SECONDS, 0),
+            deliver_at: m0_time_from_now(0, STOP_DELIVERY_NANOSECONDS),
+        });
+        if machine.thread.is_none()
+            && let Err(errno) = spawn(tm)
+        {
+            machine.stopping = None;
+            return errno.to_c();
+        }
+        let queues: &[Queue] = if cancels_all { &Queue::ALL } else { &[Queue::MsgRecv] };
+        cancel(tm, queues, |_| true);
+        machine.wake();
+        0
+    }
+}
+
+/// The machine's thread does without delivering from the start.
+unsafe extern "C" fn bev_deliver_sync(_: *mut m0_net_transfer_mc) -> c_int {
+    0
+}

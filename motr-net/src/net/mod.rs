@@ -1,0 +1,50 @@
+//! The network layer for any transport (motr-net 1, 2, 5, 6): what programs in C call.
+//!
+//! The headers in `motr-net/include/net` document each function. The transport is a table of functions, which may be a program's own.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `types` | the structures, as C sees them |
+//! | `queue` | the six queues |
+//! | `registry` | the transports that a program can choose from |
+//! | `domain` | domains |
+//! | `transfer_mc` | transfer machines: from init to fini |
+//! | `tm_event` | the events of transfer machines |
+//! | `end_point` | end points |
+//! | `buffer` | registering buffers, adding them to queues, taking them out |
+//! | `buffer_event` | the events of buffers |
+//! | `callback` | the count of callbacks that are running |
+//! | `delivery` | events that the program fetches |
+//! | `statistics` | what is counted for each queue |
+//! | `descriptor` | descriptors of passive buffers, as bytes |
+//! | `pool` | buffer pools |
+//! | `provision` | filling receive queues from pools |
+//! | `provision_thread` | the thread of a domain that does it when a pool is no longer empty |
+//! | `end_point_text` | the strict form of an address |
+//! | `guard` | locks of these structures |
+//!
+//! **Contract of the C functions.** Pointers are NULL where the header permits it, or valid for the call and of the right type; objects are
+//! initialised, or zeros before their init; what is passed stays in its place until its fini, deregister or last event; callbacks and
+//! the functions of a transport keep what the headers demand of them. What is cheap to check is checked: `EINVAL` where there is an
+//! error number, else the process ends with a message ([`crate::contract`]).
+#![allow(non_camel_case_types)]
+#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+
+pub mod buffer;
+pub mod buffer_event;
+pub(crate) mod callback;
+pub mod delivery;
+pub mod descriptor;
+pub mod domain;
+pub mod end_point;
+pub mod end_point_text;
+pub(crate) mod guard;
+pub mod pool;
+pub mod provision;
+mod provision_thread;
+pub mod queue;
+pub mod registry;
+mod statistics;
+pub mod tm_event;
+pub mod transfer_mc;
+pub mod types;

@@ -1,0 +1,167 @@
+//! The thread of a domain that fills receive queues when a pool is no longer empty, so that neither the callback of the pool nor the thread
+//! that puts a buffer back touches transfer machines (motr-net 5.2).
+//!
+//! Whoever puts the buffer back has the lock of the pool and waits, so that the queues are filled when it goes on; meanwhile the lock counts
+//! as the thread's.
+
+use super::types::{m0_net_buffer_pool, m0_net_domain};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+use std::thread::{self, JoinHandle};
+
+/// What is to be done for a pool whose lock the caller has.
+#[derive(Clone, Copy)]
+pub(super) struct Job {
+    pub(super) pool: *mut m0_net_buffer_pool,
+    /// Whether there is anything to do.
+    pub(super) is_needed: unsafe fn(*mut m0_net_buffer_pool) -> bool,
+    pub(super) run: unsafe fn(*mut m0_net_buffer_pool),
+}
+
+// SAFETY: the pool stays while a thread waits for the job with its lock.
+unsafe impl Send for Job {}
+
+thread_local! {
+    /// How many callbacks of pools are running, one in the other.
+    static PUTTING: Cell<u32> = const { Cell::new(0) };
+    /// What they have asked for.
+    static PENDING: Cell<Option<Job>> = const { Cell::new(None) };
+    /// Whether this is such a thread.
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the callback of a pool, then what it has requested.
+///
+/// # Safety
+/// This thread has the lock of the pool.
+pub(super) unsafe fn while_putting(callback: impl FnOnce()) {
+    PUTTING.set(PUTTING.get() + 1);
+    callback();
+    PUTTING.set(PUTTING.get() - 1);
+    if PUTTING.get() == 0
+        && let Some(job) = PENDING.take()
+    {
+        // SAFETY: by contract.
+        unsafe { hand_over(job) };
+    }
+}
+
+/// Has a job done: after the callback that is running, or at once.
+///
+/// # Safety
+/// This thread has the lock of the pool.
+pub(super) unsafe fn request(job: Job) {
+    if PUTTING.get() > 0 {
+        PENDING.set(Some(job));
+    } else {
+        // SAFETY: by contract.
+        unsafe { hand_over(job) };
+    }
+}
+
+/// Ends the thread of a domain that has no pool in use any more.
+pub(super) fn end(dom: *mut m0_net_domain) {
+    let worker = lock(&WORKERS).remove(&(dom as usize));
+    if let Some(worker) = worker {
+        lock(&worker.shared.state).ends = true;
+        worker.shared.changed.notify_all();
+        if let Some(thread) = lock(&worker.thread).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The threads, by domain.
+static WORKERS: LazyLock<Mutex<HashMap<usize, Arc<Worker>>>> = LazyLock::new(Mutex::default);
+
+struct Worker {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Held by the one that waits for its job.
+    caller: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    job: Option<Job>,
+    is_done: bool,
+    ends: bool,
+}
+
+/// # Safety
+/// This thread has the lock of the job's pool.
+unsafe fn hand_over(job: Job) {
+    // SAFETY: by contract.
+    let dom = unsafe {
+        if !(job.is_needed)(job.pool) {
+            return;
+        }
+        (*job.pool).nbp_ndom
+    };
+    let worker = if IS_WORKER.get() { None } else { worker_of(dom) };
+    let Some(worker) = worker else {
+        // SAFETY: by contract.
+        unsafe { (job.run)(job.pool) };
+        return;
+    };
+    let _caller = lock(&worker.caller);
+    let mut state = lock(&worker.shared.state);
+    state.job = Some(job);
+    state.is_done = false;
+    worker.shared.changed.notify_all();
+    while !state.is_done {
+        state = wait(&worker.shared.changed, state);
+    }
+    drop(state);
+    // SAFETY: by contract; the worker is done with it.
+    unsafe { (*job.pool).nbp_mutex.take_over() };
+}
+
+/// `None`: no thread can be made.
+fn worker_of(dom: *mut m0_net_domain) -> Option<Arc<Worker>> {
+    let mut workers = lock(&WORKERS);
+    if let Some(worker) = workers.get(&(dom as usize)) {
+        return Some(Arc::clone(worker));
+    }
+    let shared = Arc::<Shared>::default();
+    let of_thread = Arc::clone(&shared);
+    let thread =
+        thread::Builder::new().name("m0_net_provision".into()).spawn(move || work(&of_thread)).ok()?;
+    let worker = Arc::new(Worker { shared, thread: Mutex::new(Some(thread)), caller: Mutex::default() });
+    workers.insert(dom as usize, Arc::clone(&worker));
+    Some(worker)
+}
+
+fn work(shared: &Shared) {
+    IS_WORKER.set(true);
+    let mut state = lock(&shared.state);
+    loop {
+        if let Some(job) = state.job.take() {
+            drop(state);
+            // SAFETY: the thread that waits for the job has the lock, and leaves it to this one until it is done.
+            unsafe {
+                (*job.pool).nbp_mutex.take_over();
+                (job.run)(job.pool);
+            }
+            state = lock(&shared.state);
+            state.is_done = true;
+            shared.changed.notify_all();
+        } else if state.ends {
+            return;
+        } else {
+            state = wait(&shared.changed, state);
+        }
+    }
+}
+
+fn wait<'a>(condvar: &Condvar, guard: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,306 @@
+//! The structures of the network layer, as programs in C allocate them and look into them (motr-net 1.2).
+//!
+//! All of them are valid when they are zeros. Names, types and order of the fields are C's.
+#![allow(non_camel_case_types)]
+
+use crate::support::{
+    m0_atomic64, m0_bitmap, m0_bufvec, m0_chan, m0_list, m0_list_link, m0_mutex, m0_ref, m0_time_t, m0_tl,
+    m0_tlink,
+};
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// Bytes.
+pub type m0_bcount_t = u64;
+
+/// `M0_NET_QT_NR`
+pub const QUEUES: usize = super::queue::Queue::COUNT;
+/// `M0_BUFFER_ANY_COLOUR`
+pub const ANY_COLOUR: u32 = u32::MAX;
+/// `M0_NET_TM_RECV_QUEUE_DEF_LEN`
+pub const DEFAULT_RECV_QUEUE_LEN: u32 = 2;
+
+/// A transport.
+#[repr(C)]
+#[derive(Debug)]
+pub struct m0_net_xprt {
+    /// Its name.
+    pub nx_name: *const c_char,
+    /// What it does.
+    pub nx_ops: *const m0_net_xprt_ops,
+}
+
+// SAFETY: transports are constants, which nothing writes.
+unsafe impl Sync for m0_net_xprt {}
+
+type Domain = *mut m0_net_domain;
+type Tm = *mut m0_net_transfer_mc;
+type Buffer = *mut m0_net_buffer;
+
+/// The functions of a transport. A transport may be a program's own; the optional ones may be NULL.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_xprt_ops {
+    pub xo_dom_init: Option<unsafe extern "C" fn(*const m0_net_xprt, Domain) -> c_int>,
+    pub xo_dom_fini: Option<unsafe extern "C" fn(Domain)>,
+    pub xo_tm_init: Option<unsafe extern "C" fn(Tm) -> c_int>,
+    pub xo_tm_confine: Option<unsafe extern "C" fn(Tm, *const m0_bitmap) -> c_int>,
+    pub xo_tm_start: Option<unsafe extern "C" fn(Tm, *const c_char) -> c_int>,
+    pub xo_tm_stop: Option<unsafe extern "C" fn(Tm, bool) -> c_int>,
+    pub xo_tm_fini: Option<unsafe extern "C" fn(Tm)>,
+    pub xo_end_point_create:
+        Option<unsafe extern "C" fn(*mut *mut m0_net_end_point, Tm, *const c_char) -> c_int>,
+    pub xo_buf_register: Option<unsafe extern "C" fn(Buffer) -> c_int>,
+    pub xo_buf_deregister: Option<unsafe extern "C" fn(Buffer)>,
+    pub xo_buf_add: Option<unsafe extern "C" fn(Buffer) -> c_int>,
+    pub xo_buf_del: Option<unsafe extern "C" fn(Buffer)>,
+    pub xo_bev_deliver_sync: Option<unsafe extern "C" fn(Tm) -> c_int>,
+    pub xo_bev_deliver_all: Option<unsafe extern "C" fn(Tm)>,
+    pub xo_bev_pending: Option<unsafe extern "C" fn(Tm) -> bool>,
+    pub xo_bev_notify: Option<unsafe extern "C" fn(Tm, *mut m0_chan)>,
+    pub xo_get_max_buffer_size: Option<unsafe extern "C" fn(*const m0_net_domain) -> m0_bcount_t>,
+    pub xo_get_max_buffer_segment_size: Option<unsafe extern "C" fn(*const m0_net_domain) -> m0_bcount_t>,
+    pub xo_get_max_buffer_segments: Option<unsafe extern "C" fn(*const m0_net_domain) -> i32>,
+    pub xo_get_max_buffer_desc_size: Option<unsafe extern "C" fn(*const m0_net_domain) -> m0_bcount_t>,
+    pub xo_rpc_max_seg_size: Option<unsafe extern "C" fn(Domain) -> m0_bcount_t>,
+    pub xo_rpc_max_segs_nr: Option<unsafe extern "C" fn(Domain) -> u32>,
+    pub xo_rpc_max_msg_size: Option<unsafe extern "C" fn(Domain, m0_bcount_t) -> m0_bcount_t>,
+    pub xo_rpc_max_recv_msgs: Option<unsafe extern "C" fn(Domain, m0_bcount_t) -> u32>,
+}
+
+/// A domain: a transport in use, with what belongs together.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_domain {
+    pub nd_mutex: m0_mutex,
+    pub nd_registered_bufs: m0_list,
+    pub nd_tms: m0_list,
+    pub nd_xprt_private: *mut c_void,
+    pub nd_xprt: *const m0_net_xprt,
+    pub nd_app_linkage: m0_tlink,
+    pub nd_get_max_buffer_segments: u32,
+    pub nd_get_max_buffer_segment_size: m0_bcount_t,
+    pub nd_get_max_buffer_size: m0_bcount_t,
+    pub nd_get_max_buffer_desc_size: m0_bcount_t,
+    pub nd_magix: u64,
+}
+
+/// The address of a transfer machine, for another one that sends to it.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_end_point {
+    pub nep_magix: u64,
+    pub nep_ref: m0_ref,
+    pub nep_tm: *mut m0_net_transfer_mc,
+    pub nep_tm_linkage: m0_tlink,
+    pub nep_addr: *const c_char,
+    pub nep_xprt_pvt: *mut c_void,
+}
+
+/// `struct m0_sm_group`: a lock.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "sm/sm.h documents it")]
+pub struct m0_sm_group {
+    pub s_lock: m0_mutex,
+}
+
+/// A transfer machine: an address, and the buffers that are queued there.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_transfer_mc {
+    pub ntm_callbacks: *const m0_net_tm_callbacks,
+    /// One of [`tm_state`].
+    pub ntm_state: c_uint,
+    pub ntm_group: m0_sm_group,
+    pub ntm_callback_counter: u32,
+    pub ntm_dom: *mut m0_net_domain,
+    pub ntm_end_points: m0_tl,
+    pub ntm_ep: *mut m0_net_end_point,
+    pub ntm_chan: m0_chan,
+    pub ntm_q: [m0_tl; QUEUES],
+    pub ntm_qstats: [m0_net_qstats; QUEUES],
+    pub ntm_dom_linkage: m0_list_link,
+    pub ntm_xprt_private: *mut c_void,
+    pub ntm_bev_auto_deliver: bool,
+    pub ntm_recv_pool: *mut m0_net_buffer_pool,
+    pub ntm_recv_pool_callbacks: *const m0_net_buffer_callbacks,
+    pub ntm_recv_queue_min_length: u32,
+    pub ntm_recv_queue_deficit: m0_atomic64,
+    pub ntm_pool_colour: u32,
+    pub ntm_recv_queue_min_recv_size: m0_bcount_t,
+    pub ntm_recv_queue_max_recv_msgs: u32,
+}
+
+/// `enum m0_net_tm_state`
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub mod tm_state {
+    use std::ffi::c_uint;
+    pub const UNDEFINED: c_uint = 0;
+    pub const INITIALIZED: c_uint = 1;
+    pub const STARTING: c_uint = 2;
+    pub const STARTED: c_uint = 3;
+    pub const STOPPING: c_uint = 4;
+    pub const STOPPED: c_uint = 5;
+    pub const FAILED: c_uint = 6;
+}
+
+/// `enum m0_net_tm_ev_type`
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub mod tm_event_type {
+    use std::ffi::c_uint;
+    pub const ERROR: c_uint = 0;
+    pub const STATE_CHANGE: c_uint = 1;
+    pub const DIAGNOSTIC: c_uint = 2;
+}
+
+/// `enum m0_net_buf_flags`
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub mod buf_flags {
+    pub const REGISTERED: u64 = 1;
+    pub const QUEUED: u64 = 2;
+    pub const IN_USE: u64 = 4;
+    pub const CANCELLED: u64 = 8;
+    pub const TIMED_OUT: u64 = 16;
+    pub const RETAIN: u64 = 32;
+}
+
+/// What a transfer machine calls.
+#[repr(C)]
+#[derive(Debug)]
+pub struct m0_net_tm_callbacks {
+    /// For each event of the machine itself.
+    pub ntc_event_cb: Option<unsafe extern "C" fn(*const m0_net_tm_event)>,
+}
+
+/// An event of a transfer machine.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_tm_event {
+    /// One of [`tm_event_type`].
+    pub nte_type: c_uint,
+    pub nte_tm: *mut m0_net_transfer_mc,
+    pub nte_time: m0_time_t,
+    pub nte_status: i32,
+    pub nte_next_state: c_uint,
+    pub nte_ep: *mut m0_net_end_point,
+    pub nte_payload: *mut c_void,
+}
+
+/// The descriptor of a passive buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_buf_desc {
+    pub nbd_len: u32,
+    pub nbd_data: *mut u8,
+}
+
+/// A descriptor, and how many bytes of its buffer are used.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_buf_desc_data {
+    pub bdd_desc: m0_net_buf_desc,
+    pub bdd_used: u64,
+}
+
+/// Memory, and what is to be done with it.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_buffer {
+    pub nb_buffer: m0_bufvec,
+    pub nb_length: m0_bcount_t,
+    pub nb_offset: m0_bcount_t,
+    pub nb_dom: *mut m0_net_domain,
+    pub nb_tm: *mut m0_net_transfer_mc,
+    /// The number of a [`super::queue::Queue`].
+    pub nb_qtype: c_uint,
+    pub nb_callbacks: *const m0_net_buffer_callbacks,
+    pub nb_timeout: m0_time_t,
+    pub nb_add_time: m0_time_t,
+    pub nb_desc: m0_net_buf_desc,
+    pub nb_ep: *mut m0_net_end_point,
+    pub nb_tm_linkage: m0_tlink,
+    pub nb_lru: m0_tlink,
+    pub nb_extern_linkage: m0_tlink,
+    pub nb_magic: u64,
+    pub nb_dom_linkage: m0_list_link,
+    pub nb_xprt_private: *mut c_void,
+    pub nb_app_private: *mut c_void,
+    /// Some of [`buf_flags`].
+    pub nb_flags: u64,
+    pub nb_min_receive_size: m0_bcount_t,
+    pub nb_max_receive_msgs: u32,
+    pub nb_pool: *mut m0_net_buffer_pool,
+    pub nb_msgs_received: u32,
+}
+
+/// An event of a buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_buffer_event {
+    pub nbe_buffer: *mut m0_net_buffer,
+    pub nbe_time: m0_time_t,
+    pub nbe_status: i32,
+    pub nbe_length: m0_bcount_t,
+    pub nbe_offset: m0_bcount_t,
+    pub nbe_ep: *mut m0_net_end_point,
+}
+
+/// What a buffer calls, for each queue.
+#[repr(C)]
+#[derive(Debug)]
+pub struct m0_net_buffer_callbacks {
+    /// By the numbers of the queues.
+    pub nbc_cb: [Option<unsafe extern "C" fn(*const m0_net_buffer_event)>; QUEUES],
+}
+
+/// What happened in a queue.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "net/net.h documents them")]
+pub struct m0_net_qstats {
+    pub nqs_num_adds: u64,
+    pub nqs_num_dels: u64,
+    pub nqs_num_s_events: u64,
+    pub nqs_num_f_events: u64,
+    pub nqs_time_in_queue: m0_time_t,
+    pub nqs_total_bytes: u64,
+    pub nqs_max_bytes: u64,
+}
+
+/// What a pool calls.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/buffer_pool.h documents them")]
+pub struct m0_net_buffer_pool_ops {
+    pub nbpo_not_empty: Option<unsafe extern "C" fn(*mut m0_net_buffer_pool)>,
+    pub nbpo_below_threshold: Option<unsafe extern "C" fn(*mut m0_net_buffer_pool)>,
+}
+
+/// Registered buffers that nobody uses.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "net/buffer_pool.h documents them")]
+pub struct m0_net_buffer_pool {
+    pub nbp_free: u32,
+    pub nbp_threshold: u32,
+    pub nbp_seg_nr: u32,
+    pub nbp_buf_nr: u32,
+    pub nbp_seg_size: m0_bcount_t,
+    pub nbp_mutex: m0_mutex,
+    pub nbp_ndom: *mut m0_net_domain,
+    pub nbp_ops: *const m0_net_buffer_pool_ops,
+    pub nbp_colours_nr: u32,
+    pub nbp_colours: *mut m0_tl,
+    pub nbp_align: c_uint,
+    pub nbp_dont_dump: bool,
+    pub nbp_lru: m0_tl,
+}

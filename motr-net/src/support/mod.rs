@@ -1,0 +1,58 @@
+//! The small types of Motr that programs in C touch (motr-net 8): structures that the program allocates, and functions over them.
+//!
+//! The headers in `motr-net/include/lib` document what each does, and what its caller guarantees. All structures are valid when
+//! they are zeros. Nothing here knows of networks.
+//!
+//! | file | holds | header |
+//! |---|---|---|
+//! | `list` | rings of links | `lib/list.h` |
+//! | `tlist` | lists of objects of one type, and the macro that makes a family of functions | `lib/tlist.h` |
+//! | `mutex` | a lock that knows its owner | `lib/mutex.h` |
+//! | `semaphore` | a count to wait for | `lib/semaphore.h` |
+//! | `chan` | channels and clinks: where threads wait | `lib/chan.h` |
+//! | `cond` | condition variables | `lib/cond.h` |
+//! | `thread` | threads, and the processors they run on | `lib/thread.h`, `lib/processor.h` |
+//! | `time` | the clock | `lib/time.h` |
+//! | `bitmap` | sets of numbers | `lib/bitmap.h` |
+//! | `vec` | memory in pieces: sizes, allocation | `lib/vec.h` |
+//! | `cursor` | places in it, copies | `lib/vec.h` |
+//! | `memory` | allocation | `lib/memory.h` |
+//! | `atomic`, `refs` | numbers that several threads change, counts of references | `lib/atomic.h`, `lib/refs.h` |
+//! | `getopts` | options of a command line | `lib/getopts.h` |
+//!
+//! **Contract of the C functions.** Pointers are valid for the call and of the right type, objects are initialised (or zeros, where
+//! the header permits it), and what the header says about locks is true.
+#![allow(non_camel_case_types)]
+#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+
+mod atomic;
+mod bitmap;
+mod chan;
+mod cond;
+mod cursor;
+mod getopts;
+mod list;
+mod memory;
+mod mutex;
+mod refs;
+mod semaphore;
+mod thread;
+mod time;
+pub(crate) mod tlist;
+mod vec;
+
+pub use atomic::*;
+pub use bitmap::*;
+pub use chan::*;
+pub use cond::*;
+pub use cursor::*;
+pub use getopts::*;
+pub use list::*;
+pub use memory::*;
+pub use mutex::*;
+pub use refs::*;
+pub use semaphore::*;
+pub use thread::*;
+pub use time::*;
+pub use tlist::*;
+pub use vec::*;
