@@ -11,8 +11,8 @@ use crate::message::body::Body;
 use crate::message::checksum::early_reply_is_intact;
 use crate::message::header::BODY_ONLY_LEN;
 use crate::message::{BulkBits, Message};
-use crate::sync::lock;
 use crate::wakeup::Waker;
+use lnet_api::sync::lock;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 

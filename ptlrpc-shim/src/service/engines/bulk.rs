@@ -7,7 +7,7 @@ use crate::errno::Errno;
 use crate::lnet::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Nid, ProcessId, Region, RegionSlice};
 use crate::message::BulkBits;
 use crate::message::header::MAX_MESSAGE_LEN;
-use crate::sync::{lock, wait_until};
+use lnet_api::sync::{lock, wait_until};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex};

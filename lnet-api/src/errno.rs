@@ -83,7 +83,7 @@ impl Errno {
     }
 
     /// What a C function returned, if it is no error.
-    pub(crate) fn check(code: c_int) -> Result<c_int, Self> {
+    pub fn check(code: c_int) -> Result<c_int, Self> {
         Self::from_c(code).map_or(Ok(code), Err)
     }
 }

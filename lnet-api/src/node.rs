@@ -1,10 +1,10 @@
 //! The LNet node of this process: descriptors, messages, and what it knows of peers.
 
-use super::event::{handle, in_handler};
-use super::live_mds::LiveMds;
-use super::md::{EventHandler, Md, MdContext, MdSpec};
-use super::{Nid, ProcessId, sys};
 use crate::errno::Errno;
+use crate::event::{handle, in_handler};
+use crate::live_mds::LiveMds;
+use crate::md::{EventHandler, Md, MdContext, MdSpec};
+use crate::{Nid, ProcessId, sys};
 use std::convert::Infallible;
 use std::ffi::{c_long, c_uint};
 use std::mem::MaybeUninit;
@@ -65,7 +65,7 @@ impl Node {
     }
 
     /// The same; `end_signal` is dropped when this node has ended, which may be on another thread.
-    pub(crate) fn start_with_end_signal(end_signal: Option<Sender<Infallible>>) -> Result<Arc<Self>, Errno> {
+    pub fn start_with_end_signal(end_signal: Option<Sender<Infallible>>) -> Result<Arc<Self>, Errno> {
         // SAFETY: takes a number.
         Errno::check(unsafe { sys::LNetNIInit(sys::LNET_PID_LUSTRE) })?;
         let mut eq = sys::lnet_handle_eq { cookie: sys::COOKIE_NONE };
@@ -116,7 +116,7 @@ impl Node {
     ) -> Result<Md, Errno> {
         let any = sys::lnet_process_id { nid: sys::LNET_NID_ANY, pid: sys::LNET_PID_ANY };
         let from = criteria.from.map_or(Some(any), ProcessId::to_c).ok_or(Errno::INVALID)?;
-        let mut me = super::sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
+        let mut me = sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
         // SAFETY: numbers, and where to write a handle.
         Errno::check(unsafe {
             sys::LNetMEAttach(

@@ -97,7 +97,7 @@ impl Region {
     }
 
     /// Their address, for LNet.
-    pub(super) const fn address(&self) -> *mut u8 {
+    pub(crate) const fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 }

@@ -1,6 +1,6 @@
 //! Memory descriptors (MDs): what LNet may do with a region, and who handles its events.
 
-use super::{Event, Region, sys};
+use crate::{Event, Region, sys};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub trait EventHandler: Send + Sync {
 
 /// The handle of a descriptor, which may have had its last event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Md(pub(super) sys::lnet_handle_md);
+pub struct Md(pub(crate) sys::lnet_handle_md);
 
 /// What a descriptor is made of.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl MdSpec {
     }
 
     /// The same in C. `None`: more memory than the C API can describe.
-    pub(super) fn to_c(&self, eq: sys::lnet_handle_eq, user_ptr: *mut MdContext) -> Option<sys::lnet_md> {
+    pub(crate) fn to_c(&self, eq: sys::lnet_handle_eq, user_ptr: *mut MdContext) -> Option<sys::lnet_md> {
         let end = self.range.end.min(self.region.len());
         let start = self.range.start.min(end);
         let bits = [
@@ -82,9 +82,9 @@ impl MdSpec {
 }
 
 /// What a descriptor owns until its last event: its `user_ptr`.
-pub(super) struct MdContext {
-    pub(super) handler: Arc<dyn EventHandler>,
+pub(crate) struct MdContext {
+    pub(crate) handler: Arc<dyn EventHandler>,
     /// LNet may touch it until then.
-    pub(super) _region: Arc<Region>,
-    pub(super) _live: super::live_mds::LiveMd,
+    pub(crate) _region: Arc<Region>,
+    pub(crate) _live: crate::live_mds::LiveMd,
 }

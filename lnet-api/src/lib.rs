@@ -1,4 +1,16 @@
-//! LNet, through its C API alone. No other folder calls it.
+//! LNet for programs in Rust, through its C API alone: the one place of PtlRPC and of LNet selftest that calls it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`errno`], [`clock`], [`sync`] | error numbers, time, locks |
+//! | `node` | the node of this process: descriptors, messages, what it knows of peers |
+//! | `md`, `event`, `live_mds` | descriptors and their events |
+//! | `region` | memory that is shared with LNet |
+//! | `sys` | the C functions |
+
+pub mod clock;
+pub mod errno;
+pub mod sync;
 
 mod event;
 mod live_mds;
@@ -12,7 +24,7 @@ pub use lnet_wire::{Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};
 pub use region::{Loan, Region, RegionOwner, RegionSlice};
-pub(crate) use sys::{lnet_nid_t, lnet_process_id};
+pub use sys::{lnet_nid_t, lnet_process_id};
 
 /// A process on an LNet node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,8 +46,8 @@ impl ProcessId {
         Some(Self { nid: Nid::from_u64(id.nid)?, pid: Pid(id.pid) })
     }
 
-    /// `None`: a NID that the C API cannot express.
-    pub(crate) fn to_c(self) -> Option<sys::lnet_process_id> {
+    /// The same in C. `None`: a NID that the C API cannot express.
+    pub fn to_c(self) -> Option<sys::lnet_process_id> {
         Some(sys::lnet_process_id { nid: self.nid.to_u64()?, pid: self.pid.0 })
     }
 }

@@ -7,16 +7,18 @@ use std::time::{Duration, Instant};
 /// The shortest timeout that is handed to the system: 0 would not release the lock.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(1);
 
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Takes the lock.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+/// Waits until it is notified, or for no reason.
+pub fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits until `until` at most, or without end. May return earlier: the caller checks its condition and the time.
-pub(crate) fn wait_until<'a, T>(
+pub fn wait_until<'a, T>(
     clock: &dyn Clock,
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,

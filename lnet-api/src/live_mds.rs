@@ -5,23 +5,23 @@ use std::sync::{Arc, Condvar, Mutex};
 
 /// The number of such descriptors.
 #[derive(Debug, Default)]
-pub(super) struct LiveMds {
+pub(crate) struct LiveMds {
     count: Mutex<usize>,
     none_left: Condvar,
 }
 
 /// One of the descriptors, counted until this is dropped.
 #[derive(Debug)]
-pub(super) struct LiveMd(Arc<LiveMds>);
+pub(crate) struct LiveMd(Arc<LiveMds>);
 
 impl LiveMds {
-    pub(super) fn add(self: &Arc<Self>) -> LiveMd {
+    pub(crate) fn add(self: &Arc<Self>) -> LiveMd {
         *lock(&self.count) += 1;
         LiveMd(Arc::clone(self))
     }
 
     /// Waits until there is none.
-    pub(super) fn wait_until_none(&self) {
+    pub(crate) fn wait_until_none(&self) {
         let mut count = lock(&self.count);
         while *count > 0 {
             count = wait(&self.none_left, count);

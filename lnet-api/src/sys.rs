@@ -1,8 +1,8 @@
-//! The C API, as far as it is used here. Only [`super`] calls it.
+//! The C API, as far as it is used here. Only this crate calls it.
 #![allow(unreachable_pub, dead_code, non_camel_case_types, missing_docs)]
 
 /// The C types: one description for the library that serves them and for this one.
-#[path = "../../../liblnet/abi/src/types.rs"]
+#[path = "../../liblnet/abi/src/types.rs"]
 mod types;
 
 pub use types::{

@@ -1,7 +1,7 @@
 //! Events of descriptors.
 
-use super::{ProcessId, md::MdContext, sys};
 use crate::errno::Errno;
+use crate::{ProcessId, md::MdContext, sys};
 use std::cell::Cell;
 
 /// What an event reports.
@@ -53,15 +53,15 @@ thread_local! {
 }
 
 /// Whether this thread is in an event handler, where LNet must not be called.
-pub(super) fn in_handler() -> bool {
+pub(crate) fn in_handler() -> bool {
     IN_HANDLER.get()
 }
 
 /// The event handler of the queue that all descriptors share.
 ///
 /// # Safety
-/// `event` is one of LNet's, of a descriptor whose `user_ptr` is a [`MdContext`] that [`super::Node`] made.
-pub(super) unsafe extern "C" fn handle(event: *mut sys::lnet_event) {
+/// `event` is one of LNet's, of a descriptor whose `user_ptr` is a [`MdContext`] that [`crate::Node`] made.
+pub(crate) unsafe extern "C" fn handle(event: *mut sys::lnet_event) {
     // SAFETY: LNet lends it for as long as this runs.
     let event = unsafe { &*event };
     let context: *mut MdContext = event.md.user_ptr.cast();

@@ -1,0 +1,9 @@
+//! LNet selftest (LST): nodes that run tests of the network, and consoles that drive them, on the LNet C API alone.
+//!
+//! The wire is that of the kernel's module lnet_selftest: nodes and consoles of either kind work with each other.
+//!
+//! | module | holds | uses |
+//! |---|---|---|
+//! | [`wire`] | constants and messages: pure | |
+
+pub mod wire;

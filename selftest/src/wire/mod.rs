@@ -1,0 +1,1 @@
+//! Constants and messages of LNet selftest. Pure: nothing here reads or writes anything but its arguments.
