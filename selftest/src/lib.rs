@@ -5,5 +5,7 @@
 //! | module | holds | uses |
 //! |---|---|---|
 //! | [`wire`] | constants and messages: pure | |
+//! | [`console`] | sessions, groups, batches and tests as a console has them: pure | |
 
+pub mod console;
 pub mod wire;

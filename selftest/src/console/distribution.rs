@@ -89,7 +89,11 @@ mod tests {
         ];
         for (distribution, sources, destinations, concurrency, load) in table {
             let distribution: Distribution = distribution.parse().unwrap();
-            assert_eq!(distribution.server_load(sources, destinations, concurrency), load, "{distribution:?}");
+            assert_eq!(
+                distribution.server_load(sources, destinations, concurrency),
+                load,
+                "{distribution:?}"
+            );
         }
     }
 

@@ -1,25 +1,27 @@
 //! A console: who is in a session, which tests they run, what came of it (lnet-selftest 12).
 //!
 //! [`Console`] is state: it is told of commands, replies and time, and says which RPCs to send and what to answer.
-//! What it knows nothing of (sockets, LNet, the clock) is [`host`]'s. From below: [`name`], [`distribution`],
+//! What it knows nothing of (sockets, LNet, the clock) is `host`'s. From below: [`name`], [`distribution`],
 //! [`test_spec`] and [`call`] are what commands are made of; [`rates`] is what is made of replies; `nodes`, `groups`
 //! and `batches` are what a session has; `transaction` is RPCs to several nodes at once.
 
 mod batches;
 pub mod call;
-mod core;
 pub mod distribution;
 mod groups;
 pub mod name;
 mod nodes;
 pub mod rates;
-mod rpc;
+pub mod refusal;
+pub mod rpc;
+mod state;
 pub mod test_spec;
 mod transaction;
 
 pub use call::{Answer, Call, Command, Counters};
-pub use core::{Action, CommandId, Console};
 pub use distribution::Distribution;
 pub use name::Name;
-pub use rpc::{RpcId, RpcRequest};
+pub use refusal::Refusal;
+pub use rpc::{RpcBody, RpcId, RpcReply, RpcRequest};
+pub use state::{Action, CommandId, Console, JoinReply};
 pub use test_spec::{Brw, Check, Direction, TestSpec};

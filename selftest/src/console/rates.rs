@@ -80,13 +80,8 @@ mod tests {
     #[test]
     fn rates_are_of_the_nodes_own_time_and_counters_wrap() {
         let before = Counters { running_ms: 1000, sent: u32::MAX - 9, received: 5, ..Counters::default() };
-        let after = Counters {
-            running_ms: 3000,
-            sent: 90,
-            received: 25,
-            sent_bytes: 4 << 20,
-            ..Counters::default()
-        };
+        let after =
+            Counters { running_ms: 3000, sent: 90, received: 25, sent_bytes: 4 << 20, ..Counters::default() };
         let expected =
             Rates { received: 10.0, sent: 50.0, received_bytes: 0.0, sent_bytes: f64::from(2 << 20) };
         assert_eq!(Rates::between(&before, &after), Some(expected));

@@ -66,7 +66,9 @@ pub enum UnsafeBrw {
     #[error("offset {0}: it takes a multiple of 8 below 4096")]
     Offset(u32),
     /// Both together.
-    #[error("offset {offset} with size {size}: the end is beyond the last of the 4096-byte pages that the size needs")]
+    #[error(
+        "offset {offset} with size {size}: the end is beyond the last of the 4096-byte pages that the size needs"
+    )]
     End {
         /// The offset.
         offset: u32,
