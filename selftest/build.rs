@@ -15,8 +15,6 @@ fn main() {
         .filter(|export| export.name.starts_with("LNet") || export.users.contains('s'))
     {
         let name = export.name;
-        for of in ["tests", "benches"] {
-            println!("cargo::rustc-link-arg-{of}=-Wl,--defsym={name}=_{name}");
-        }
+        println!("cargo::rustc-link-arg-tests=-Wl,--defsym={name}=_{name}");
     }
 }
