@@ -42,6 +42,10 @@ known! {
     INVALID = EINVAL;
     /// Protocol violation.
     PROTOCOL = EPROTO;
+    /// It was cancelled.
+    CANCELED = ECANCELED;
+    /// A message, or data, is not what it must be.
+    BAD_MESSAGE = EBADMSG;
     /// The reply is too long.
     OVERFLOW = EOVERFLOW;
     /// The operation is not supported.

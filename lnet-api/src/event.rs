@@ -67,7 +67,11 @@ pub(crate) unsafe extern "C" fn handle(event: *mut sys::lnet_event) {
     let context: *mut MdContext = event.md.user_ptr.cast();
     let converted = Event::from_c(event);
     IN_HANDLER.set(true);
-    // SAFETY: it is there until the last event, and the events of a descriptor come one after the other.
+    if converted.unlinked {
+        // SAFETY: it is there until the last event, and the events of a descriptor come one after the other: nobody else is here.
+        drop(unsafe { (*context).region.take() });
+    }
+    // SAFETY: the same.
     unsafe { &*context }.handler.on_event(&converted);
     if converted.unlinked {
         // SAFETY: a box that `Node` gave away, and this is the last event.

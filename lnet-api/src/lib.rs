@@ -24,6 +24,8 @@ pub use lnet_wire::{Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};
 pub use region::{Loan, Region, RegionOwner, RegionSlice};
+/// What a node has moved.
+pub use sys::lnet_counters as Counters;
 pub use sys::{lnet_nid_t, lnet_process_id};
 
 /// A process on an LNet node.

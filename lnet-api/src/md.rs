@@ -18,7 +18,8 @@ pub struct Md(pub(crate) sys::lnet_handle_md);
 /// What a descriptor is made of.
 #[derive(Clone, Debug)]
 pub struct MdSpec {
-    /// The memory.
+    /// The memory. The descriptor drops its share in it before the last event is handled: the handler, or whom it wakes, may have it
+    /// alone then.
     pub region: Arc<Region>,
     /// Which bytes of it.
     pub range: Range<usize>,
@@ -85,6 +86,6 @@ impl MdSpec {
 pub(crate) struct MdContext {
     pub(crate) handler: Arc<dyn EventHandler>,
     /// LNet may touch it until then.
-    pub(crate) _region: Arc<Region>,
+    pub(crate) region: Option<Arc<Region>>,
     pub(crate) _live: crate::live_mds::LiveMd,
 }

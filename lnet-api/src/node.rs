@@ -4,7 +4,7 @@ use crate::errno::Errno;
 use crate::event::{handle, in_handler};
 use crate::live_mds::LiveMds;
 use crate::md::{EventHandler, Md, MdContext, MdSpec};
-use crate::{Nid, ProcessId, sys};
+use crate::{Counters, Nid, ProcessId, sys};
 use std::convert::Infallible;
 use std::ffi::{c_long, c_uint};
 use std::mem::MaybeUninit;
@@ -152,7 +152,8 @@ impl Node {
         handler: Arc<dyn EventHandler>,
         make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> i32,
     ) -> Result<Md, Errno> {
-        let context = MdContext { handler, _region: Arc::clone(&spec.region), _live: self.live_mds.add() };
+        let context =
+            MdContext { handler, region: Some(Arc::clone(&spec.region)), _live: self.live_mds.add() };
         let context = Box::into_raw(Box::new(context));
         let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
         let made = match spec.to_c(self.eq, context) {
@@ -259,6 +260,16 @@ impl Node {
             (rc == 0).then(|| Nid::from_u64(id.nid)).flatten()
         };
         (0..).map_while(nid_of).collect()
+    }
+
+    /// What the node has sent and received so far.
+    pub fn counters(&self) -> Counters {
+        let mut counters = MaybeUninit::<Counters>::zeroed();
+        // SAFETY: memory for the counters, which are integers: zeros are some.
+        unsafe {
+            sys::lnet_counters_get(counters.as_mut_ptr());
+            counters.assume_init()
+        }
     }
 
     /// Makes a portal lazy: messages without a match wait there (PR-32). Or ends that.

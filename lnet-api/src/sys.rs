@@ -6,8 +6,8 @@
 mod types;
 
 pub use types::{
-    lnet_event, lnet_event_kind, lnet_handle_eq, lnet_handle_md, lnet_handle_me, lnet_ioctl_ping_data,
-    lnet_md, lnet_nid_t, lnet_pid_t, lnet_process_id,
+    lnet_counters, lnet_event, lnet_event_kind, lnet_handle_eq, lnet_handle_md, lnet_handle_me,
+    lnet_ioctl_ping_data, lnet_md, lnet_nid_t, lnet_pid_t, lnet_process_id,
 };
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
@@ -88,6 +88,7 @@ unsafe extern "C" {
     ) -> c_int;
     pub fn LNetSetLazyPortal(portal: c_int) -> c_int;
     pub fn LNetClearLazyPortal(portal: c_int) -> c_int;
+    pub fn lnet_counters_get(counters: *mut lnet_counters);
     pub fn LNetCtl(command: c_uint, argument: *mut c_void) -> c_int;
 }
 
