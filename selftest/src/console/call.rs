@@ -77,7 +77,7 @@ pub enum Command {
     },
     /// Asks nodes for their counters.
     Stat {
-        /// Which: not [`Target::Batch`].
+        /// Which.
         target: Target,
         /// Seconds; at least 3 and at most 30 count.
         timeout: u32,
@@ -305,7 +305,7 @@ pub enum Operation {
 }
 
 /// What came of one RPC.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeResult {
     /// Who was asked.
     pub id: ProcessId,
@@ -318,7 +318,7 @@ pub struct NodeResult {
 }
 
 /// Whether an RPC was answered, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RpcResult {
     /// It was not: the positive number of an error.
@@ -335,17 +335,17 @@ pub enum RpcResult {
 }
 
 /// What a reply has beside its status.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
     /// Nothing.
     Nothing,
-    /// The name of its session; bytes behind the first NUL are NUL.
+    /// The session that it has.
     Session {
-        /// Seconds.
+        /// After so many seconds without a request it ends.
         timeout: u32,
-        /// The name.
-        name: [u8; 32],
+        /// Its name.
+        name: String,
     },
     /// How many clients of a batch, or how many units of a test, still run.
     Running(u32),

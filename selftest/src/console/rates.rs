@@ -3,7 +3,7 @@
 use super::Counters;
 use serde::Serialize;
 
-/// Counts of LNet messages and of payload bytes in a second.
+/// Counts of LNet messages, of RPCs and of bytes in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Rates {
     /// Messages received.
@@ -14,6 +14,14 @@ pub struct Rates {
     pub received_bytes: f64,
     /// Payload bytes sent.
     pub sent_bytes: f64,
+    /// Requests of selftest received.
+    pub rpcs_received: f64,
+    /// Requests of selftest sent.
+    pub rpcs_sent: f64,
+    /// Bytes of bulk fetched as a server.
+    pub bulk_got: f64,
+    /// Bytes of bulk put as a server.
+    pub bulk_put: f64,
 }
 
 /// Of the nodes of a group.
@@ -43,6 +51,10 @@ impl Rates {
             sent: count(before.sent, after.sent),
             received_bytes: bytes(before.received_bytes, after.received_bytes),
             sent_bytes: bytes(before.sent_bytes, after.sent_bytes),
+            rpcs_received: count(before.rpcs_received, after.rpcs_received),
+            rpcs_sent: count(before.rpcs_sent, after.rpcs_sent),
+            bulk_got: bytes(before.bulk_get, after.bulk_get),
+            bulk_put: bytes(before.bulk_put, after.bulk_put),
         })
     }
 }
@@ -83,7 +95,7 @@ mod tests {
         let after =
             Counters { running_ms: 3000, sent: 90, received: 25, sent_bytes: 4 << 20, ..Counters::default() };
         let expected =
-            Rates { received: 10.0, sent: 50.0, received_bytes: 0.0, sent_bytes: f64::from(2 << 20) };
+            Rates { received: 10.0, sent: 50.0, sent_bytes: f64::from(2 << 20), ..Rates::default() };
         assert_eq!(Rates::between(&before, &after), Some(expected));
         assert_eq!(Rates::between(&after, &after), None);
         assert_eq!(Rates::between(&after, &before), None);

@@ -98,7 +98,7 @@ pub enum RpcBody {
 pub const MAX_DESTINATIONS: usize = 341;
 
 /// What a reply says.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RpcReply {
     /// The features in the header.
     pub features: u32,

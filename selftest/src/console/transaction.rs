@@ -146,7 +146,7 @@ impl Transaction {
     pub(super) fn outcome(&self, nodes: &Nodes, features: u32) -> Outcome {
         let row = |(id, result): &(ProcessId, Option<(RpcResult, bool)>)| {
             let unanswered = (RpcResult::Failed(libc::EINTR), false);
-            let (reply, accepted) = result.unwrap_or(unanswered);
+            let (reply, accepted) = result.clone().unwrap_or(unanswered);
             NodeResult { id: *id, state: nodes.state(*id), reply, accepted }
         };
         Outcome { operation: self.operation, nodes: self.rows.iter().map(row).collect(), features }

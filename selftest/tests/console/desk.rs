@@ -182,11 +182,7 @@ impl FakeNode {
 
     fn serve(&mut self, now: Duration, request: &RpcRequest) -> Result<(u32, Said), i32> {
         let timeout = self.timeout;
-        let named = |name: &str| {
-            let mut bytes = [0; 32];
-            bytes[..name.len()].copy_from_slice(name.as_bytes());
-            Said::Session { timeout, name: bytes }
-        };
+        let named = |name: &str| Said::Session { timeout, name: name.to_owned() };
         match &request.body {
             RpcBody::MakeSession { force, name } => match &self.session {
                 Some(member) if member.number == request.session => return Ok((0, named(""))),

@@ -19,6 +19,13 @@ pub struct JoinReply {
     pub name: Option<Name>,
 }
 
+impl JoinReply {
+    /// Without a session, and why.
+    pub(crate) fn refused(status: i32) -> Self {
+        Self { status, session: SessionNumber::NONE, timeout: 0, name: None }
+    }
+}
+
 impl Console {
     /// A node wants to be in a group, and in this session or, if it names none, in whatever there is.
     pub fn handle_join(
@@ -29,9 +36,9 @@ impl Console {
         group: &Name,
         features: u32,
     ) -> JoinReply {
-        let refused = |status, session| JoinReply { status, session, timeout: 0, name: None };
+        let refused = |status, session| JoinReply { session, ..JoinReply::refused(status) };
         let Some(session) = self.session.as_mut().filter(|session| !session.is_ending) else {
-            return refused(libc::ESRCH, SessionNumber::NONE);
+            return JoinReply::refused(libc::ESRCH);
         };
         let number = session.number;
         if features != session.features {
