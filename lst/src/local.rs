@@ -10,8 +10,6 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What sockets of consoles end with, behind the name of their node.
-const SUFFIX: &str = ".lst";
 /// The node of a console that `lst` starts, unless LNET_NODE or `--node` names it.
 const OWN_NODE: &str = "lst";
 
@@ -25,7 +23,7 @@ pub struct LocalConsoles {
 
 /// The socket of the console of a node.
 pub fn socket_of(directory: &RuntimeDir, node: &NodeName) -> PathBuf {
-    directory.path().join(format!("{node}{SUFFIX}"))
+    directory.path().join(format!("{node}{}", socket::SUFFIX))
 }
 
 impl LocalConsoles {
@@ -51,7 +49,7 @@ impl LocalConsoles {
             other => other.map_err(failed)?,
         };
         let paths = entries.flatten().map(|entry| entry.path());
-        let is_one = |path: &PathBuf| path.to_str().is_some_and(|path| path.ends_with(SUFFIX));
+        let is_one = |path: &PathBuf| path.to_str().is_some_and(|path| path.ends_with(socket::SUFFIX));
         let mut sockets: Vec<PathBuf> = paths.filter(is_one).collect();
         sockets.sort();
         Ok(sockets)

@@ -19,7 +19,10 @@ use std::time::{Duration, Instant};
 
 /// The word that begins it, which help does not tell of.
 pub const WORD: &str = "console";
-const READY: &str = "ready";
+/// It stays without a session, until it is killed.
+pub const STAY: &str = "--stay";
+/// What it says when it can be called.
+pub const READY: &str = "ready";
 /// A console without a session ends so much later: the command that started it is about to make one.
 const UNUSED: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
@@ -62,10 +65,10 @@ pub fn start(directory: &RuntimeDir, node: &NodeName) -> Result<(), String> {
     }
 }
 
-/// The console itself; returns with the session's end.
-pub fn run() -> u8 {
+/// The console itself; returns with the session's end, unless it stays.
+pub fn run(stays: bool) -> u8 {
     lnet_log::install("LNet", log::LevelFilter::Warn);
-    match serve() {
+    match serve(stays) {
         Ok(()) => 0,
         Err(text) => {
             println!("{text}");
@@ -74,7 +77,7 @@ pub fn run() -> u8 {
     }
 }
 
-fn serve() -> Result<(), String> {
+fn serve(stays: bool) -> Result<(), String> {
     let directory = RuntimeDir::from_env();
     let name = NodeName::from_env().map_err(|error| error.to_string())?;
     let path = socket_of(&directory, &name);
@@ -89,6 +92,9 @@ fn serve() -> Result<(), String> {
     io::stdout().flush().map_err(failed)?;
     // Nobody reads there any more.
     detach().map_err(failed)?;
+    while stays {
+        thread::park();
+    }
     until_unused(&host);
     drop(socket);
     node.set_console(None);

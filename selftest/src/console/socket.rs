@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
+/// What the name of a console's socket ends with, behind that of its node.
+pub const SUFFIX: &str = ".lst";
+
 /// The most bytes of a command.
 const MAX_CALL: u64 = 16 << 20;
 /// The most bytes of an answer.
