@@ -43,8 +43,8 @@ help:
 	@echo "make message-costs  counts instructions, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
-	@echo "make generated-files  makes docs/logs.md, lnetctl's manual pages (docs/man) and completions/ anew"
-	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
+	@echo "make generated-files  makes docs/logs.md, the manual pages of lnetctl and lst (docs/man) and completions/ anew"
+	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, lnetctl, lnetd, lst and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
@@ -56,7 +56,7 @@ build: $(LIBRARY) $(PTLRPC) $(LNETCONFIG)
 $(LIBRARY): FORCE
 	@scripts/setup build
 	@mkdir -p $(RELEASE) && touch $(BUILT).begun
-	cargo build --release --package lnet --package lnetctl --package lnetd --package ptlrpc
+	cargo build --release --package lnet --package lnetctl --package lnetd --package lst --package ptlrpc
 	@ln -sf liblnet.so $@
 
 # Built beside it. What it calls of LNet it finds in liblnet.so.1, which programs link too.
@@ -177,11 +177,15 @@ headers:
 generated-files:
 	@scripts/setup build
 	cargo run --quiet --package log-lines -- docs/logs.md
-	cargo build --package lnetctl
+	cargo build --package lnetctl --package lst
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate man docs/man
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions bash > completions/lnetctl.bash
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions zsh > completions/_lnetctl
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions fish > completions/lnetctl.fish
+	$(CARGO_TARGET_DIR)/debug/lst generate man docs/man
+	$(CARGO_TARGET_DIR)/debug/lst generate completions bash > completions/lst.bash
+	$(CARGO_TARGET_DIR)/debug/lst generate completions zsh > completions/_lst
+	$(CARGO_TARGET_DIR)/debug/lst generate completions fish > completions/lst.fish
 
 clean:
 	cargo clean

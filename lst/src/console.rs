@@ -6,10 +6,7 @@ use std::time::Duration;
 
 /// The consoles of this machine, and its time.
 pub trait Consoles {
-    /// Sees to it that there is a console, which may then be given a session.
-    fn begin(&mut self) -> Result<(), CallError>;
-
-    /// Gives a command, and waits for the answer.
+    /// Gives a command, and waits for the answer. That for a new session begins a console where there is none.
     fn call(&mut self, call: &Call) -> Result<Answer, CallError>;
 
     /// Lets time pass.

@@ -92,19 +92,25 @@ fn is_dead(error: &io::Error) -> bool {
 }
 
 impl Consoles for LocalConsoles {
-    fn begin(&mut self) -> Result<(), CallError> {
-        match self.find(0)? {
-            Some(_) => Ok(()),
-            None => resident::start(&self.directory, &self.name()?).map_err(CallError::NoConsole),
-        }
-    }
-
     fn call(&mut self, call: &Call) -> Result<Answer, CallError> {
-        let path = self.find(call.key)?.ok_or(Refusal::NoSession)?;
-        match socket::call(&path, call) {
-            Ok(answer) => Ok(answer?),
-            Err(error) => {
-                Err(CallError::NoConsole(format!("the console has ended ({}: {error})", path.display())))
+        let begins = matches!(call.command, Command::NewSession(_));
+        loop {
+            let path = match self.find(call.key)? {
+                Some(path) => path,
+                None if begins => {
+                    resident::start(&self.directory, &self.name()?).map_err(CallError::NoConsole)?;
+                    continue;
+                }
+                None => return Err(Refusal::NoSession.into()),
+            };
+            match socket::call(&path, call) {
+                Ok(answer) => return Ok(answer?),
+                // That of a session which has just ended.
+                Err(error) if begins && is_dead(&error) => {}
+                Err(error) => {
+                    let text = format!("the console has ended ({}: {error})", path.display());
+                    return Err(CallError::NoConsole(text));
+                }
             }
         }
     }

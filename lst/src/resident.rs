@@ -99,7 +99,12 @@ fn serve(stays: bool) -> Result<(), String> {
     drop(socket);
     node.set_console(None);
     host.close();
-    drop(node);
+    // Whoever gives the last command its answer has the host for a moment.
+    let began = Instant::now();
+    while Arc::strong_count(&host) > 1 && began.elapsed() < LOCK_TIMEOUT {
+        thread::sleep(LOOK);
+    }
+    drop((host, node));
     Ok(())
 }
 
@@ -108,9 +113,8 @@ fn until_unused(host: &ConsoleHost) {
     let began = Instant::now();
     let mut had_one = false;
     loop {
-        let in_use = host.is_in_use();
-        had_one |= in_use;
-        if !in_use && (had_one || began.elapsed() >= UNUSED) {
+        had_one |= host.has_session();
+        if (had_one || began.elapsed() >= UNUSED) && host.close_if_unused() {
             return;
         }
         thread::sleep(LOOK);

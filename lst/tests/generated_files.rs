@@ -11,7 +11,10 @@ const HOW: &str = "`make generated-files` makes them anew";
 #[test]
 fn the_manual_page_is_fresh() {
     let there = fs::read_to_string("../docs/man/lst.8").unwrap_or_default();
-    assert!(there == String::from_utf8_lossy(&generate::manual_page().unwrap()), "docs/man/lst.8 is stale; {HOW}");
+    assert!(
+        there == String::from_utf8_lossy(&generate::manual_page().unwrap()),
+        "docs/man/lst.8 is stale; {HOW}"
+    );
 }
 
 #[test]

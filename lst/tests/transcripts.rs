@@ -28,10 +28,6 @@ const NODES: [&str; 4] = ["10.99.0.11@tcp", "10.99.0.12@tcp", "10.99.0.13@tcp", 
 struct InMemory(Rc<RefCell<Desk>>);
 
 impl Consoles for InMemory {
-    fn begin(&mut self) -> Result<(), CallError> {
-        Ok(())
-    }
-
     fn call(&mut self, call: &Call) -> Result<Answer, CallError> {
         let Call { key, command } = call.clone();
         self.0.borrow_mut().call(key, command).map_err(|refusal: Refusal| refusal.into())

@@ -24,7 +24,6 @@ pub(super) fn new(it: &cli::NewSession, cx: &mut Context<'_>) -> Result {
 
 /// Makes the session in the console that there is, or in a new one.
 pub(super) fn begin(cx: &mut Context<'_>, key: u32, new: NewSession) -> Result<SessionInfo> {
-    cx.consoles.begin()?;
     match cx.consoles.call(&Call { key, command: Command::NewSession(new) })? {
         Answer::Session(info) => Ok(info),
         other => Err(unexpected(&other)),

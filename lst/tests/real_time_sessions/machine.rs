@@ -88,6 +88,9 @@ impl Site {
     pub fn must(&self, host: u8, line: &str) -> String {
         let said = self.lst(host, line);
         assert_eq!(said.code, 0, "{line}: {said:?}");
+        if line.starts_with("show_error") {
+            assert_eq!(said.err, "", "{line}");
+        }
         said.out
     }
 

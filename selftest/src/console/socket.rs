@@ -35,10 +35,10 @@ impl ConsoleSocket {
         }
         let listener = UnixListener::bind(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-        let host = Arc::clone(host);
+        let host = Arc::downgrade(host);
         thread::Builder::new().name("lnet_st_lst".to_owned()).spawn(move || {
             for stream in listener.incoming().flatten() {
-                let host = Arc::clone(&host);
+                let Some(host) = host.upgrade() else { return };
                 let serve = move || {
                     // A client that has gone is no fault of ours.
                     let _ = serve(stream, &host);
@@ -69,8 +69,8 @@ fn serve(stream: UnixStream, host: &Arc<ConsoleHost>) -> io::Result<()> {
         let _ = (&watched).read(&mut [0]);
         watcher.interrupt(id);
     })?;
-    let answer = pending.answer.recv().unwrap_or(Err(Refusal::ShuttingDown));
-    let sent = write(&stream, &answer);
+    // A console that has ended says nothing, like one that is not there.
+    let sent = pending.answer.recv().map_or(Ok(()), |answer| write(&stream, &answer));
     stream.shutdown(std::net::Shutdown::Both)?;
     sent
 }

@@ -100,10 +100,18 @@ impl ConsoleHost {
         self.carry_out(actions);
     }
 
-    /// Whether there is a session, or RPCs of one that has ended.
-    pub fn is_in_use(&self) -> bool {
-        let state = lock(&self.state);
-        state.console.has_session() || !state.rpcs.is_empty()
+    /// Whether there is a session.
+    pub fn has_session(&self) -> bool {
+        lock(&self.state).console.has_session()
+    }
+
+    /// Takes no more commands, if it is not in use; whether that is so.
+    pub fn close_if_unused(&self) -> bool {
+        let mut state = lock(&self.state);
+        if !state.console.has_session() && state.rpcs.is_empty() && state.waiting.is_empty() {
+            state.is_closed = true;
+        }
+        state.is_closed
     }
 
     /// Ends it. Nodes are not told: their sessions end when they have heard nothing for long.
