@@ -90,7 +90,8 @@ impl RpcEngine {
         Ok(())
     }
 
-    /// Sends a request. `done` is called once, when the RPC has ended, on a thread of the engine's, where it must not block.
+    /// Sends a request. `done` is called once, when the RPC has ended, on a thread of the engine's, where it must not block; at once,
+    /// with `ESHUTDOWN`, after [`RpcEngine::stop`].
     pub fn call(&self, call: Call, done: impl FnOnce(Outcome) + Send + 'static) -> CallHandle {
         OutgoingRpc::start(&self.shared, &self.outgoing, call, Box::new(done))
     }
@@ -132,7 +133,7 @@ impl RpcEngine {
     }
 
     /// Ends all RPCs: those of this node with `ESHUTDOWN`, others' without a reply. Waits until LNet has given all memory back.
-    /// Not on a thread of the engine's. What is called afterwards ends at once.
+    /// Not on a thread of the engine's.
     pub fn stop(&self) {
         self.shared.close();
         for rpc in self.outgoing.all() {

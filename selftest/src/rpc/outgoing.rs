@@ -75,7 +75,7 @@ struct Inner {
 }
 
 impl OutgoingRpc {
-    /// Sends a request. `done` is called once, on one of the engine's threads.
+    /// Sends a request. `done` is called once, on one of the engine's threads; at once if the engine is closed.
     pub(super) fn start(
         shared: &Arc<Shared>,
         registry: &Arc<Registry<Self>>,
@@ -106,10 +106,15 @@ impl OutgoingRpc {
         });
         registry.add(key, Arc::clone(&rpc));
         // After it was added: whoever closes the engine aborts what has been added, or this sees that it is closed.
-        let refusal = match shared.is_closed() {
-            true => Some(Errno::SHUTDOWN),
-            false => (has_bulk != call.bulk.is_some()).then_some(Errno::INVALID),
-        };
+        if shared.is_closed() {
+            let done = lock(&rpc.inner).done.take();
+            if let Some(done) = done {
+                done(Err(Errno::SHUTDOWN));
+            }
+            registry.remove(key);
+            return CallHandle(Weak::new());
+        }
+        let refusal = (has_bulk != call.bulk.is_some()).then_some(Errno::INVALID);
         rpc.post(call, refusal);
         CallHandle(Arc::downgrade(&rpc))
     }
@@ -260,7 +265,10 @@ impl Task for OutgoingRpc {
         };
         drop(inner);
         match step {
-            Step::UnlinkAll => mds.into_iter().flatten().for_each(|md| self.shared.node.unlink(md)),
+            Step::UnlinkAll => {
+                mds.into_iter().flatten().for_each(|md| self.shared.node.unlink(md));
+                self.change(OutgoingState::unlinked);
+            }
             Step::UnlinkBulk => {
                 mds[Piece::Bulk as usize].into_iter().for_each(|md| self.shared.node.unlink(md))
             }

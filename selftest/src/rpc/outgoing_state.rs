@@ -20,7 +20,7 @@ pub(crate) enum Step {
     UnlinkAll,
     /// That of bulk data is to be unlinked.
     UnlinkBulk,
-    /// The RPC has ended: all descriptors have had their last event.
+    /// The RPC has ended: all descriptors have had their last event, but for the request's of one that is aborted.
     Complete(Result<(), Errno>),
 }
 
@@ -37,6 +37,8 @@ pub(crate) struct OutgoingState {
     /// The reply says that the server has refused, or failed.
     is_refused: bool,
     has_unlinked_bulk: bool,
+    unlinks_all: bool,
+    /// That has been done.
     has_unlinked_all: bool,
 }
 
@@ -61,6 +63,7 @@ impl OutgoingState {
             failure: None,
             is_refused: false,
             has_unlinked_bulk: false,
+            unlinks_all: false,
             has_unlinked_all: false,
         }
     }
@@ -97,6 +100,12 @@ impl OutgoingState {
         self.next()
     }
 
+    /// [`Step::UnlinkAll`] has been done.
+    pub(crate) fn unlinked(&mut self) -> Option<Step> {
+        self.has_unlinked_all = true;
+        self.next()
+    }
+
     const fn waiting(&mut self, piece: Piece) -> &mut bool {
         match piece {
             Piece::Request => &mut self.waits_for_request,
@@ -109,12 +118,14 @@ impl OutgoingState {
         if self.phase != Phase::Posted {
             return None;
         }
-        if !(self.waits_for_request || self.waits_for_reply || self.waits_for_bulk) {
+        // A request to this node itself that waits in a lazy portal ends no earlier than it leaves that. Nobody uses its memory again.
+        let waits_for_request = self.waits_for_request && !self.has_unlinked_all;
+        if !(waits_for_request || self.waits_for_reply || self.waits_for_bulk) {
             self.phase = Phase::Complete;
             return Some(Step::Complete(self.failure.map_or(Ok(()), Err)));
         }
         if self.failure.is_some() {
-            let is_new = !std::mem::replace(&mut self.has_unlinked_all, true);
+            let is_new = !std::mem::replace(&mut self.unlinks_all, true);
             return is_new.then_some(Step::UnlinkAll);
         }
         let unlinks_bulk = self.is_refused && self.waits_for_bulk && !self.has_unlinked_bulk;
@@ -137,7 +148,11 @@ mod tests {
         Bulk,
         Fails(Piece, Errno),
         Abort(Errno),
+        Unlinked,
     }
+
+    /// What it is about, whether there is bulk data, and inputs with what follows from each.
+    type Row<'a> = (&'a str, bool, &'a [(Input, Option<Step>)]);
 
     impl OutgoingState {
         fn is_complete(&self) -> bool {
@@ -154,6 +169,7 @@ mod tests {
             Input::Bulk => state.ended(Piece::Bulk, Ok(())),
             Input::Fails(piece, errno) => state.ended(piece, Err(errno)),
             Input::Abort(errno) => state.abort(errno),
+            Input::Unlinked => state.unlinked(),
         }
     }
 
@@ -167,7 +183,7 @@ mod tests {
         const UNLINKED: Errno = Errno::INTERRUPTED;
         let failed = |errno| Some(Step::Complete(Err(errno)));
         let all = Some(Step::UnlinkAll);
-        let rows: &[(&str, bool, &[(Input, Option<Step>)])] = &[
+        let rows: &[Row] = &[
             ("no bulk", false, &[(I::Posted, None), (I::Sent, None), (I::Replied, ENDED)]),
             (
                 "the reply before the request was sent",
@@ -243,6 +259,17 @@ mod tests {
                 "time is up, and the reply comes in the last moment",
                 false,
                 &[(I::Posted, None), (I::Sent, None), (I::Abort(TIME), all), (I::Replied, failed(TIME))],
+            ),
+            (
+                "aborted while the request waits in a lazy portal of the same node",
+                false,
+                &[
+                    (I::Posted, None),
+                    (I::Abort(TIME), all),
+                    (I::Fails(P::Reply, UNLINKED), None),
+                    (I::Unlinked, failed(TIME)),
+                    (I::Sent, None),
+                ],
             ),
             (
                 "aborted after the end",
