@@ -131,12 +131,15 @@ impl Transfer {
         serving.transfers.add(key, Arc::clone(&this));
         // A GET is two operations: the request and the reply.
         let spec = MdSpec { range: 0..length, ..MdSpec::active(region, if is_get { 2 } else { 1 }) };
-        this.post(&spec, bits);
+        this.post(spec, bits);
     }
 
-    fn post(self: &Arc<Self>, spec: &MdSpec, bits: u64) {
+    fn post(self: &Arc<Self>, spec: MdSpec, bits: u64) {
         let node = &self.serving.shared.node;
-        let Ok(md) = node.bind(spec, Arc::new(TransferEvents(Arc::clone(self)))) else {
+        let bound = node.bind(&spec, Arc::new(TransferEvents(Arc::clone(self))));
+        // The transfer may be over before this returns, and its memory is then the handler's alone.
+        drop(spec);
+        let Ok(md) = bound else {
             self.fail(Errno::NO_MEMORY);
             self.queue();
             return;
