@@ -38,7 +38,7 @@ help:
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
 	@echo "make lint       formats, lints, licences, drift of generated files"
-	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md and its picture"
+	@echo "make bench      criterion, LNet beside raw TCP, libfabric and UCX, and the grid of LNet selftest beside iperf3: docs/performance.md and its pictures"
 	@echo "make bench-quick  the rows of the side-by-side that tell most, in under three minutes, printed and not written anywhere (COMPARE_FLAGS='--congestion reno': with another TCP congestion control)"
 	@echo "make message-costs  counts instructions, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
@@ -107,7 +107,7 @@ lint:
 	@scripts/setup lint
 	scripts/lint
 
-COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf \
+COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf --lst $(RELEASE)/lst \
 	--count-allocations $(C_PROGRAMS)/libcount_allocations.so
 
 bench: compare-programs
@@ -161,7 +161,7 @@ bench-quick: compare-programs
 .PHONY: compare-programs
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup bench
-	cargo build --release --package compare
+	cargo build --release --package compare --package lst
 
 .PHONY: message-costs
 message-costs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so

@@ -18,6 +18,7 @@ use std::path::Path;
 pub(crate) enum Section {
     Measured,
     Routing,
+    Selftest,
 }
 
 impl Section {
@@ -25,6 +26,7 @@ impl Section {
         match self {
             Self::Measured => "measured",
             Self::Routing => "routing",
+            Self::Selftest => "selftest",
         }
     }
 
