@@ -56,7 +56,7 @@ impl MdSpec {
         }
     }
 
-    /// The same in C. `None`: more memory than the C API can describe.
+    /// The same in C; the region is the caller's to keep. `None`: more memory than the C API can describe.
     pub(crate) fn to_c(&self, eq: sys::lnet_handle_eq, user_ptr: *mut MdContext) -> Option<sys::lnet_md> {
         let end = self.range.end.min(self.region.len());
         let start = self.range.start.min(end);

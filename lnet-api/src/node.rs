@@ -130,7 +130,7 @@ impl Node {
             )
         })?;
         // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
-        let attached = self.post(&spec, handler, |md, handle| unsafe {
+        let attached = self.post(spec, handler, |md, handle| unsafe {
             sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle)
         });
         if attached.is_err() {
@@ -141,14 +141,14 @@ impl Node {
     }
 
     /// Makes a descriptor to send from, or to fetch into.
-    pub fn bind(&self, spec: &MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
+    pub fn bind(&self, spec: MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
         // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
         self.post(spec, handler, |md, handle| unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, handle) })
     }
 
     fn post(
         &self,
-        spec: &MdSpec,
+        spec: MdSpec,
         handler: Arc<dyn EventHandler>,
         make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> i32,
     ) -> Result<Md, Errno> {
@@ -157,7 +157,11 @@ impl Node {
         let context = Box::into_raw(Box::new(context));
         let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
         let made = match spec.to_c(self.eq, context) {
-            Some(md) => Errno::check(make(md, &raw mut handle)),
+            Some(md) => {
+                // SAFETY: the box of above, which nobody else has yet. The region is given away: the last event may come at once.
+                unsafe { (*context).region = Some(spec.region) };
+                Errno::check(make(md, &raw mut handle))
+            }
             None => Err(Errno::INVALID),
         };
         match made {

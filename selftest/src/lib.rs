@@ -5,7 +5,13 @@
 //! | module | holds | uses |
 //! |---|---|---|
 //! | [`wire`] | constants and messages: pure | |
+//! | [`rpc`] | RPCs on LNet | `wire` |
+//! | `load` | what tests do: brw and ping | `rpc` |
+//! | [`framework`] | a test node: sessions, batches, tests | `load` |
 //! | [`console`] | sessions, groups, batches and tests as a console has them: pure | |
 
 pub mod console;
+pub mod framework;
+mod load;
+pub mod rpc;
 pub mod wire;

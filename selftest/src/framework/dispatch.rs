@@ -146,7 +146,8 @@ impl Dispatch {
     }
 
     fn add_test(&self, test: &IncomingTest, order: ByteOrder, engine: &Arc<RpcEngine>) -> Response {
-        if let Err(status) = lock(&self.sessions).admit(test.session, test.batch) {
+        let admission = lock(&self.sessions).admit(test.session, test.batch);
+        if let Err(status) = admission {
             return self.test_reply(status);
         }
         match test.instance {
@@ -219,10 +220,8 @@ impl Dispatch {
             }
         });
         let part = Part::Client(client as Arc<dyn ClientPart>);
-        match lock(&self.sessions).add(test.session, test.batch, part) {
-            Status::OK => Ok(()),
-            status => Err(status),
-        }
+        let status = lock(&self.sessions).add(test.session, test.batch, part);
+        if status.is_ok() { Ok(()) } else { Err(status) }
     }
 
     fn test_reply(&self, status: Status) -> Response {

@@ -51,7 +51,7 @@ impl Serving {
     fn reply(self: &Arc<Self>, to: Incoming, message: &Message) {
         let node = &self.shared.node;
         let spec = MdSpec::active(Arc::new(Region::copy_of(message)), 1);
-        let Ok(md) = node.bind(&spec, Arc::clone(self) as Arc<dyn EventHandler>) else {
+        let Ok(md) = node.bind(spec, Arc::clone(self) as Arc<dyn EventHandler>) else {
             self.shared.counters.dropped();
             return;
         };
@@ -114,7 +114,10 @@ struct Inner {
 impl Transfer {
     fn start(serving: &Arc<Serving>, incoming: Incoming, transfer: BulkTransfer, then: BulkDone) {
         let (is_get, bits, region, length) = match transfer {
-            BulkTransfer::Get { bits, region } => (true, bits, Arc::clone(&region), region.len()),
+            BulkTransfer::Get { bits, region } => {
+                let length = region.len();
+                (true, bits, region, length)
+            }
             BulkTransfer::Put { bits, region, length } => (false, bits, region, length),
         };
         let key = serving.transfers.take_key();
@@ -136,10 +139,7 @@ impl Transfer {
 
     fn post(self: &Arc<Self>, spec: MdSpec, bits: u64) {
         let node = &self.serving.shared.node;
-        let bound = node.bind(&spec, Arc::new(TransferEvents(Arc::clone(self))));
-        // The transfer may be over before this returns, and its memory is then the handler's alone.
-        drop(spec);
-        let Ok(md) = bound else {
+        let Ok(md) = node.bind(spec, Arc::new(TransferEvents(Arc::clone(self)))) else {
             self.fail(Errno::NO_MEMORY);
             self.queue();
             return;

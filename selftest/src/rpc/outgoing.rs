@@ -150,7 +150,7 @@ impl OutgoingRpc {
         let message = call.request.write(call.features, reply_bits, bulk_bits);
         let node = &self.shared.node;
         let spec = MdSpec::active(Arc::new(Region::copy_of(&message)), 1);
-        let md = self.make(Piece::Request, &mut failure, |handler| node.bind(&spec, handler));
+        let md = self.make(Piece::Request, &mut failure, |handler| node.bind(spec, handler));
         if let Some(md) = md {
             let service = call.request.service();
             let sent = node.put(None, md, Ack::No, call.to, service.portal(), service.match_bits(), 0, 0);

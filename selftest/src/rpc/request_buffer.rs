@@ -72,7 +72,7 @@ impl RequestBuffers {
     fn post_new(self: &Arc<Self>, service: Service) {
         let key = self.posted.take_key();
         let region = Arc::new(Region::zeroed(MESSAGE_LEN));
-        let inner = Mutex::new(Inner { region, md: None, arrival: None });
+        let inner = Mutex::new(Inner { region, posts: 0, md: None, arrival: None });
         let buffer = Arc::new(RequestBuffer { buffers: Arc::clone(self), key, service, inner });
         self.posted.add(key, Arc::clone(&buffer));
         buffer.post();
@@ -88,6 +88,8 @@ struct RequestBuffer {
 
 struct Inner {
     region: Arc<Region>,
+    /// How often it was posted.
+    posts: u64,
     md: Option<Md>,
     /// A request that has not been read.
     arrival: Option<Arrival>,
@@ -107,13 +109,21 @@ impl RequestBuffer {
         if serving.shared.is_closed() {
             return self.end();
         }
-        let region = Arc::clone(&lock(&self.inner).region);
+        let mut inner = lock(&self.inner);
+        inner.posts += 1;
+        let (region, number) = (Arc::clone(&inner.region), inner.posts);
+        drop(inner);
         let spec = MdSpec { puts: true, ..MdSpec::active(region, 1) };
         let criteria = MatchCriteria { from: None, bits: self.service.match_bits(), ignore: 0 };
         let events = Arc::new(BufferEvents(Arc::clone(self)));
         match serving.shared.node.attach(self.service.portal(), criteria, spec, events) {
             Ok(md) => {
-                lock(&self.inner).md = Some(md);
+                let mut inner = lock(&self.inner);
+                // A request may have arrived meanwhile, and the buffer have been posted again.
+                if inner.posts == number {
+                    inner.md = Some(md);
+                }
+                drop(inner);
                 // Whoever closes the engine has unlinked what was there.
                 if serving.shared.is_closed() {
                     serving.shared.node.unlink(md);

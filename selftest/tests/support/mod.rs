@@ -159,7 +159,7 @@ impl Scene {
     pub fn send_raw(&self, service: Service, bytes: &[u8], reply_bits: u64) -> Waiting {
         let waiting = Waiting::attach(&self.lnet, reply_bits, true, MESSAGE_LEN);
         let spec = MdSpec::active(Arc::new(Region::copy_of(bytes)), 1);
-        let md = self.lnet.bind(&spec, events().0).unwrap();
+        let md = self.lnet.bind(spec, events().0).unwrap();
         let (portal, bits) = (service.portal(), service.match_bits());
         self.lnet.put(None, md, Ack::No, itself(), portal, bits, 0, 0).unwrap();
         waiting

@@ -206,7 +206,7 @@ impl Progress {
             let handler = MdEvents { progress: Arc::clone(self), bits, len, _descriptor: descriptor };
             let spec = MdSpec { range, ..MdSpec::active(Arc::clone(region), 2) };
             lock(&self.state).live += 1;
-            let md = match env.node.bind(&spec, Arc::new(handler)) {
+            let md = match env.node.bind(spec, Arc::new(handler)) {
                 Ok(md) => md,
                 Err(errno) => {
                     self.on_unlinked(bits, Err(errno));
