@@ -7,10 +7,12 @@
 //! | `sessions` | the session of a node, and what consoles ask of it: pure decisions | `session` |
 //! | `client` | a test as a client: its RPC loops | `part` |
 //! | `join` | the question that is for a console | |
+//! | `config` | the configuration, also from the environment | |
 //! | `dispatch` | who answers which request | those |
 //! | `node` | the node put together | all |
 
 mod client;
+mod config;
 mod dispatch;
 mod join;
 mod node;
@@ -18,5 +20,6 @@ mod part;
 mod session;
 mod sessions;
 
+pub use config::{BadVariable, NodeConfig};
 pub use join::JoinHandler;
-pub use node::{NodeConfig, NodeStatus, TestNode};
+pub use node::{NodeStatus, TestNode};

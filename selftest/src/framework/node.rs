@@ -1,30 +1,15 @@
 //! A test node.
 
+use super::config::NodeConfig;
 use super::dispatch::Dispatch;
 use super::join::JoinHandler;
 use super::sessions::Sessions;
-use crate::rpc::{RpcConfig, RpcEngine};
+use crate::rpc::RpcEngine;
 use crate::wire::{Name, RpcCounters, SessionId};
 use lnet_api::Node;
 use lnet_api::clock::{Clock, SystemClock};
 use lnet_api::errno::Errno;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How a test node works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeConfig {
-    /// After which time without requests to the framework a session ends; `None`: never.
-    pub session_timeout: Option<Duration>,
-    /// Its RPCs.
-    pub rpc: RpcConfig,
-}
-
-impl Default for NodeConfig {
-    fn default() -> Self {
-        Self { session_timeout: Some(Duration::from_secs(100)), rpc: RpcConfig::default() }
-    }
-}
 
 /// A test node on the LNet of this process. One at a time in a process. Dropping it stops it; not on a thread of its own.
 pub struct TestNode {

@@ -9,8 +9,10 @@ pub struct RpcConfig {
     pub timeout: Option<Duration>,
     /// Request buffers of each service of the framework.
     pub framework_buffers: u32,
-    /// The most request buffers that the load of one test reserves.
-    pub max_test_buffers: u32,
+    /// The most request buffers that the load of one brw test reserves.
+    pub max_brw_buffers: u32,
+    /// The same of ping.
+    pub max_ping_buffers: u32,
     /// Threads for all but the framework; `None`: as many as the machine has processors.
     pub workers: Option<usize>,
 }
@@ -20,7 +22,8 @@ impl Default for RpcConfig {
         Self {
             timeout: Some(Duration::from_secs(64)),
             framework_buffers: 256,
-            max_test_buffers: 2048,
+            max_brw_buffers: 2048,
+            max_ping_buffers: 2048,
             workers: None,
         }
     }

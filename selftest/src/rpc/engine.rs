@@ -163,8 +163,6 @@ impl RpcEngine {
 fn expire(shared: &Shared, outgoing: &Registry<OutgoingRpc>) {
     let now = shared.clock.now();
     for rpc in outgoing.filter(|rpc| rpc.deadline.is_some_and(|deadline| deadline <= now)) {
-        if rpc.expire() {
-            shared.counters.expired();
-        }
+        rpc.expire();
     }
 }

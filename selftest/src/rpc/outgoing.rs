@@ -123,12 +123,14 @@ impl OutgoingRpc {
         self.change(|state| state.abort(reason));
     }
 
-    /// Its time is up. Returns whether that is what ends it.
-    pub(super) fn expire(self: &Arc<Self>) -> bool {
+    /// Its time is up.
+    pub(super) fn expire(self: &Arc<Self>) {
         let mut inner = lock(&self.inner);
         let step = inner.state.abort(Errno::TIMED_OUT);
+        if step.is_some() {
+            self.shared.counters.expired();
+        }
         self.follow(&mut inner, step);
-        step.is_some()
     }
 
     /// The reply's and the bulk data's descriptors are there before the request goes out.

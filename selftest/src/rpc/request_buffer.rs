@@ -36,7 +36,9 @@ impl RequestBuffers {
     /// Posts buffers for a load of this many RPCs of a test at a time; `None`: no end of them. Returns how many were reserved, for
     /// [`RequestBuffers::release`].
     pub(super) fn reserve(self: &Arc<Self>, service: Service, load: Option<u32>) -> u32 {
-        let reserved = reservation(load, self.serving.shared.config.max_test_buffers);
+        let config = &self.serving.shared.config;
+        let most = if service == Service::Brw { config.max_brw_buffers } else { config.max_ping_buffers };
+        let reserved = reservation(load, most);
         let new = self.counts(service).map_or(0, |counts| lock(counts).reserve(reserved));
         (0..new).for_each(|_| self.post_new(service));
         reserved
