@@ -117,9 +117,9 @@ bench: compare-programs
 
 # One or some of them: FAILOVER=cable,reset
 .PHONY: failover
-failover:
+failover: build
 	@scripts/setup test
-	cargo test --package lnet --test real_time_failover --quiet -- --ignored --nocapture all_scenarios
+	SELFTEST_LOAD=$(RELEASE)/lst cargo test --package lnet --test real_time_failover --quiet -- --ignored --nocapture all_scenarios
 
 # Another seed every day, so that no two days try the same.
 SOAK_MINUTES ?= 10
@@ -140,7 +140,7 @@ soak-routing:
 # Needs root or user namespaces.
 soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client
 	@scripts/setup test
-	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
+	SELFTEST_LOAD=$(RELEASE)/lst SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
 		cargo test --package lnet --test real_time_failover --quiet -- --ignored --exact --nocapture soak
 
 # Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.

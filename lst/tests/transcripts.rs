@@ -1,7 +1,7 @@
 //! Commands and what comes of them, as text: `tests/transcripts/*.txt`. Each file is one console with the nodes
 //! 10.99.0.11@tcp to 10.99.0.14@tcp, in memory. UPDATE_TRANSCRIPTS=1 writes them anew.
 //!
-//! A line `! MOOD NID` changes a node: fine, silent, unreachable, refusing, busy, left (without session), errors. `! key N`
+//! A line `! MOOD NID` changes a node: fine, unresponsive, unreachable, refusing, busy, left (without session), errors. `! key N`
 //! is LST_SESSION, which is 42 at first; `! features N` is LST_FEATURES.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
@@ -106,7 +106,7 @@ impl Player {
         let node = desk.node(of);
         match what {
             "fine" => node.is = Mood::Fine,
-            "silent" => node.is = Mood::Silent,
+            "unresponsive" => node.is = Mood::Unresponsive,
             "unreachable" => node.is = Mood::Failing(libc::EHOSTUNREACH),
             "refusing" => node.is = Mood::Refusing(libc::EINVAL.unsigned_abs()),
             "old" => node.features = 0,

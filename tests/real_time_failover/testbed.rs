@@ -21,6 +21,8 @@ use tempfile::TempDir;
 
 /// Where the nodes of [`super::rpc`] listen.
 pub const RPC_PORT: u16 = 989;
+/// And those of [`super::selftest`].
+pub const SELFTEST_PORT: u16 = 990;
 /// Far beyond what any step takes; only a hang gets there.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
@@ -272,6 +274,11 @@ impl Testbed {
         self.machines.on(machine, work)
     }
 
+    /// Which machines there are.
+    pub fn site(&self) -> Site {
+        self.conditions.site
+    }
+
     /// What a node on that machine is called, by each of its cards.
     pub fn nids(&self, machine: usize) -> Vec<String> {
         self.conditions.site.nids(machine).iter().map(ToString::to_string).collect()
@@ -285,7 +292,7 @@ impl Testbed {
     /// Resets every connection of the machine's nodes; the other side hears of it from the network.
     pub fn reset_connections(&self, machine: usize) {
         self.log(&format!("reset connections of {machine}"));
-        for port in [":988", &format!(":{RPC_PORT}")] {
+        for port in [":988", &format!(":{RPC_PORT}"), &format!(":{SELFTEST_PORT}")] {
             self.machines.on(machine, || run("ss", &["-tnK", "sport", "=", port, "or", "dport", "=", port]));
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn add(it: &cli::AddBatch, cx: &mut Context<'_>) -> Result {
 pub(super) fn run(it: &cli::Run, cx: &mut Context<'_>) -> Result {
     let batch = name(&it.batch)?;
     let outcome = cx.transact(Command::RunBatch { batch: batch.clone(), timeout: it.timeout })?;
-    let exit = cx.complain(&outcome)?;
+    let exit = cx.report(&outcome)?;
     if exit != Exit::Success {
         return Ok(exit);
     }
@@ -39,7 +39,7 @@ pub(super) fn run(it: &cli::Run, cx: &mut Context<'_>) -> Result {
 pub(super) fn stop(it: &cli::Stop, cx: &mut Context<'_>) -> Result {
     let batch = name(&it.batch)?;
     let outcome = cx.transact(Command::StopBatch { batch: batch.clone(), force: it.force })?;
-    let exit = cx.complain(&outcome)?;
+    let exit = cx.report(&outcome)?;
     if exit != Exit::Success {
         return Ok(exit);
     }

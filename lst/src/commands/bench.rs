@@ -90,7 +90,7 @@ fn measure(
     for (group, nids) in [(&from, clients), (&to, servers)] {
         cx.call(Command::AddGroup { group: group.clone() })?;
         let outcome = cx.transact(Command::AddNodes { group: group.clone(), nids: nids.to_vec() })?;
-        if cx.complain(&outcome)? != Exit::Success {
+        if cx.report(&outcome)? != Exit::Success {
             return Ok(Exit::of(&outcome));
         }
     }
@@ -111,7 +111,7 @@ fn measure(
     };
     for command in [Command::AddTest(add), Command::RunBatch { batch: batch.clone(), timeout: 0 }] {
         let outcome = cx.transact(command)?;
-        if cx.complain(&outcome)? != Exit::Success {
+        if cx.report(&outcome)? != Exit::Success {
             return Ok(Exit::of(&outcome));
         }
     }
@@ -124,7 +124,7 @@ fn measure(
     }
     let after = counters(cx, &to)?;
     let ends = cx.transact(Command::StopBatch { batch: batch.clone(), force: false })?;
-    cx.complain(&ends)?;
+    cx.report(&ends)?;
     let rows = || {
         before
             .nodes
@@ -156,7 +156,7 @@ fn measure(
         say(cx, it, &measured)?;
     }
     batch::until_quiet(cx, &batch, false)?;
-    let is_well = cx.complain(&after)?;
+    let is_well = cx.report(&after)?;
     Ok(if errors == 0 { is_well } else { Exit::NodeRefused })
 }
 

@@ -27,7 +27,7 @@ pub(super) fn add(it: &cli::AddGroup, cx: &mut Context<'_>) -> Result {
             }
         };
         let outcome = cx.transact(Command::AddNodes { group: group.clone(), nids })?;
-        match cx.complain(&outcome)? {
+        match cx.report(&outcome)? {
             Exit::Success => {
                 is_kept = true;
                 cx.say(&format!("{text} are added to session"))?;
@@ -59,7 +59,7 @@ fn warn_of_features(cx: &mut Context<'_>, outcome: &Outcome) -> Result<()> {
 
 pub(super) fn delete(it: &cli::DelGroup, cx: &mut Context<'_>) -> Result {
     let outcome = cx.transact(Command::DeleteGroup { group: name(&it.group)? })?;
-    let exit = cx.complain(&outcome)?;
+    let exit = cx.report(&outcome)?;
     if exit == Exit::Success {
         cx.say("Group is deleted")?;
     }
@@ -77,7 +77,7 @@ pub(super) fn update(it: &cli::UpdateGroup, cx: &mut Context<'_>) -> Result {
         None => Command::RefreshGroup { group },
     };
     let outcome = cx.transact(command)?;
-    cx.complain(&outcome)
+    cx.report(&outcome)
 }
 
 fn states(word: &str) -> Result<Vec<NodeState>> {

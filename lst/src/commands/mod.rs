@@ -139,8 +139,8 @@ impl Context<'_> {
     }
 
     /// Tells of the nodes that failed, one a line.
-    fn complain(&mut self, outcome: &Outcome) -> Result<Exit> {
-        for line in output::complaints(outcome) {
+    fn report(&mut self, outcome: &Outcome) -> Result<Exit> {
+        for line in output::failures(outcome) {
             writeln!(self.err, "{line}")?;
         }
         Ok(Exit::of(outcome))

@@ -26,7 +26,7 @@ pub(super) fn ping(it: &cli::Ping, cx: &mut Context<'_>) -> Result {
     for node in &outcome.nodes {
         cx.say(&line(node))?;
     }
-    cx.complain(&outcome)
+    cx.report(&outcome)
 }
 
 fn line(node: &NodeResult) -> String {

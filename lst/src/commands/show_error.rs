@@ -31,7 +31,7 @@ pub(super) fn show_error(it: &cli::ShowError, cx: &mut Context<'_>) -> Result {
                 writeln!(cx.err, "{}: {}", node.id, line(counters, !it.session))?;
             }
         }
-        exit = match cx.complain(&outcome)? {
+        exit = match cx.report(&outcome)? {
             Exit::Success => exit,
             failed => failed,
         };

@@ -71,7 +71,7 @@ fn table(watch: &Watch, area: Rect, buffer: &mut Buffer) {
         let rpcs = |row: &Row| {
             row.rates.map(|it| if row.role == Role::Client { it.rpcs_sent } else { it.rpcs_received })
         };
-        let errors = row.errors.map_or_else(|| "silent".to_owned(), |errors| errors.to_string());
+        let errors = row.errors.map_or_else(|| "?".to_owned(), |errors| errors.to_string());
         ratatui::widgets::Row::new([
             Cell::from(row.id.to_string()),
             Cell::from(role),

@@ -18,7 +18,7 @@ pub fn node_lines(nodes: &[NodeInfo]) -> impl Iterator<Item = String> {
 }
 
 /// What went wrong, one line for each node.
-pub fn complaints(outcome: &Outcome) -> Vec<String> {
+pub fn failures(outcome: &Outcome) -> Vec<String> {
     let operation = word(outcome.operation);
     let line = |node: &lnet_selftest::console::call::NodeResult| match node.reply {
         RpcResult::Failed(errno) => {

@@ -97,8 +97,8 @@ impl Nodes {
     pub(super) fn due_for_ping(&self, now: Duration) -> Vec<ProcessId> {
         let is_due = |node: &Node| {
             let half = Duration::from_secs(node.timeout.into()) / 2;
-            let silent = now.saturating_sub(node.heard.unwrap_or_default());
-            node.state == NodeState::Active && !node.is_pinged && node.timeout != 0 && silent >= half
+            let unheard = now.saturating_sub(node.heard.unwrap_or_default());
+            node.state == NodeState::Active && !node.is_pinged && node.timeout != 0 && unheard >= half
         };
         let mut due = self.ids();
         due.retain(|id| self.records.get(id).is_some_and(is_due));

@@ -204,7 +204,7 @@ fn a_client_that_dies_leaves_the_batch_running_until_all_have_answered() {
     let mut desk = with_groups();
     add(&mut desk, test("cli", "srv")).unwrap();
     run(&mut desk).unwrap();
-    desk.node(ONE).is = Mood::Silent;
+    desk.node(ONE).is = Mood::Unresponsive;
     assert_eq!(results(&outcome(stop(&mut desk))), [-libc::ETIMEDOUT]);
     assert!(shown(&mut desk).running);
 }

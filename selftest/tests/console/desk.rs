@@ -42,7 +42,7 @@ pub struct FakeNode {
 pub enum Mood {
     Fine,
     /// Never.
-    Silent,
+    Unresponsive,
     /// RPCs to it fail with this error.
     Failing(i32),
     /// It says no to everything but questions about the session.
@@ -145,7 +145,7 @@ impl Desk {
     fn deliver(&mut self, request: &RpcRequest) -> Option<Result<RpcReply, i32>> {
         let Some(node) = self.nodes.get_mut(&request.to.nid) else { return Some(Err(libc::EHOSTUNREACH)) };
         match node.is {
-            Mood::Silent => None,
+            Mood::Unresponsive => None,
             Mood::Failing(errno) => Some(Err(errno)),
             Mood::Fine | Mood::Refusing(_) => Some(Ok(node.answer(self.now, request))),
         }

@@ -20,7 +20,7 @@ fn nodes_that_are_added_get_the_session_and_those_that_have_it_are_not_asked_aga
 fn nodes_that_refuse_or_do_not_answer_are_in_the_group_with_their_state() {
     let mut desk = with_session(&[ONE, TWO, THREE]);
     desk.node(TWO).occupy("other");
-    desk.node(THREE).is = Mood::Silent;
+    desk.node(THREE).is = Mood::Unresponsive;
     let added = add_group(&mut desk, "a", &[ONE, TWO, THREE, "10.99.0.14@tcp"]);
     assert_eq!(results(&added), [0, libc::EBUSY, -libc::ETIMEDOUT, -libc::EHOSTUNREACH]);
     assert_eq!((added.failed_rpcs(), added.refusals()), (2, 1));
@@ -103,7 +103,7 @@ fn a_node_that_leaves_gives_the_session_up_unless_it_is_in_another_group() {
 fn two_commands_do_not_change_the_same_group_at_once_and_questions_may_be_asked() {
     let mut desk = with_session(&[ONE, TWO]);
     add_group(&mut desk, "a", &[ONE]);
-    desk.node(TWO).is = Mood::Silent;
+    desk.node(TWO).is = Mood::Unresponsive;
     let nids = vec![TWO.parse().unwrap()];
     let adding = desk.begin(KEY, Command::AddNodes { group: name("a"), nids: nids.clone() });
     for command in [

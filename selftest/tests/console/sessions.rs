@@ -49,7 +49,7 @@ fn ending_asks_active_nodes_only_and_does_not_mind_errors() {
     let mut desk = with_session(&[ONE, TWO, THREE]);
     desk.node(TWO).occupy("other");
     add_group(&mut desk, "all", &[ONE, TWO, THREE]);
-    desk.node(THREE).is = Mood::Silent;
+    desk.node(THREE).is = Mood::Unresponsive;
     desk.sent.clear();
     assert_eq!(desk.call(KEY, Command::EndSession), Ok(Answer::Done));
     let asked: Vec<_> = desk.sent.iter().map(|it| (it.to.nid.to_string(), it.body.clone())).collect();
@@ -63,7 +63,7 @@ fn ending_asks_active_nodes_only_and_does_not_mind_errors() {
 fn commands_that_wait_end_when_the_session_ends() {
     let mut desk = with_session(&[ONE, TWO]);
     add_group(&mut desk, "all", &[ONE, TWO]);
-    desk.node(TWO).is = Mood::Silent;
+    desk.node(TWO).is = Mood::Unresponsive;
     let waiting = desk.begin(KEY, ping_session(30));
     let ending = desk.begin(KEY, Command::EndSession);
     assert_eq!(desk.call(KEY, Command::ListGroups), Err(Refusal::ShuttingDown));
@@ -74,7 +74,7 @@ fn commands_that_wait_end_when_the_session_ends() {
 }
 
 #[test]
-fn a_node_that_is_silent_for_half_of_its_timeout_is_pinged_and_so_keeps_its_session() {
+fn a_node_that_is_unresponsive_for_half_of_its_timeout_is_pinged_and_so_keeps_its_session() {
     let mut desk = with_session(&[ONE]);
     add_group(&mut desk, "all", &[ONE]);
     desk.sent.clear();
@@ -94,7 +94,7 @@ fn a_node_that_does_not_answer_the_pinger_stays_active() {
     let mut desk = with_session(&[ONE]);
     add_group(&mut desk, "all", &[ONE]);
     desk.sent.clear();
-    desk.node(ONE).is = Mood::Silent;
+    desk.node(ONE).is = Mood::Unresponsive;
     desk.pass(200 * SECOND);
     assert_eq!(desk.sent.len(), 1);
     assert_eq!(nodes(&mut desk, "all"), [NodeState::Active]);
@@ -117,7 +117,7 @@ fn a_session_without_commands_ends_and_nodes_are_told() {
 fn a_short_wait_that_passes_tells_nothing_of_the_node_and_a_long_one_says_that_it_is_down() {
     let mut desk = with_session(&[ONE, TWO]);
     add_group(&mut desk, "all", &[ONE, TWO]);
-    desk.node(TWO).is = Mood::Silent;
+    desk.node(TWO).is = Mood::Unresponsive;
     let begun = desk.now;
     let asked = outcome(desk.call(KEY, ping_session(1)));
     assert_eq!(desk.now - begun, 3 * SECOND);
@@ -149,7 +149,7 @@ fn a_ping_tells_the_session_of_every_node_and_learns_its_state() {
 fn an_interrupted_command_gives_its_rpcs_up() {
     let mut desk = with_session(&[ONE]);
     add_group(&mut desk, "all", &[ONE]);
-    desk.node(ONE).is = Mood::Silent;
+    desk.node(ONE).is = Mood::Unresponsive;
     let asked = desk.begin(KEY, ping_session(30));
     desk.interrupt(asked);
     assert_eq!(desk.aborted.len(), 1);
