@@ -112,6 +112,11 @@ impl RpcEngine {
         self.serving.abort_tests();
     }
 
+    /// The match bits of the reply to the next request; those of its bulk data follow. Only for replaying what was captured.
+    pub fn set_next_match_bits(&self, bits: u64) {
+        self.shared.match_bits.set_next(bits);
+    }
+
     /// The counters.
     pub fn counters(&self) -> RpcCounters {
         self.shared.counters.now()

@@ -21,6 +21,11 @@ impl MatchBits {
         Self(AtomicU64::new(seconds << 48 | (random as u64) << RANDOM_SHIFT))
     }
 
+    /// The next ones.
+    pub(crate) fn set_next(&self, bits: u64) {
+        self.0.store(bits, Ordering::Relaxed);
+    }
+
     /// The bits for a reply, and for bulk data those that follow, which are 0 without any.
     pub(crate) fn take(&self, has_bulk: bool) -> (u64, u64) {
         let reply = self.0.fetch_add(1 + u64::from(has_bulk), Ordering::Relaxed);
