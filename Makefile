@@ -23,6 +23,7 @@ RELEASE := $(CARGO_TARGET_DIR)/release
 C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
 LIBRARY := $(RELEASE)/liblnet.so.1
 PTLRPC := $(RELEASE)/libptlrpc.so.1
+SELFTEST := $(RELEASE)/liblnet_selftest.so.1
 LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 BUILT := $(RELEASE)/.built
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -49,19 +50,22 @@ help:
 
 # ---- the library and C programs against it ----
 
-build: $(LIBRARY) $(PTLRPC) $(LNETCONFIG)
+build: $(LIBRARY) $(PTLRPC) $(SELFTEST) $(LNETCONFIG)
 	@mv $(BUILT).begun $(BUILT)
 
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
 $(LIBRARY): FORCE
 	@scripts/setup build
 	@mkdir -p $(RELEASE) && touch $(BUILT).begun
-	cargo build --release --package lnet --package lnetctl --package lnetd --package lst --package ptlrpc
+	cargo build --release --package lnet --package lnetctl --package lnetd --package lst --package ptlrpc --package lnet-selftest
 	@ln -sf liblnet.so $@
 
 # Built beside it. What it calls of LNet it finds in liblnet.so.1, which programs link too.
 $(PTLRPC): $(LIBRARY)
 	@ln -sf libptlrpc.so $@
+
+$(SELFTEST): $(LIBRARY)
+	@ln -sf liblnet_selftest.so $@
 
 # Programs that were linked to liblnetconfig need a library of that name; what they call is in liblnet.
 $(LNETCONFIG): scripts/liblnetconfig.c $(LIBRARY)

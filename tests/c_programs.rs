@@ -31,7 +31,7 @@ macro_rules! under_tools {
     };
 }
 
-under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback);
+under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback selftest_node);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
@@ -142,6 +142,11 @@ fn the_command_parser_runs_arguments_and_lines_and_lists_commands() {
 #[test]
 fn a_ptlrpc_client_and_service_work_as_their_header_documents() {
     run("ptlrpc_loopback", &[], &[]);
+}
+
+#[test]
+fn a_program_in_c_takes_part_in_lnet_selftest_as_its_header_documents() {
+    run("selftest_node", &[], &[]);
 }
 
 /// dbg-080: fails if a function of liblnetconfig is called by no C program: nobody knows whether it asks the
@@ -269,6 +274,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
         .arg("-L")
         .arg(&out)
         .args(program.starts_with("ptlrpc").then_some("-lptlrpc"))
+        .args(program.starts_with("selftest").then_some("-llnet_selftest"))
         .arg("-llnet")
         .arg(format!("-Wl,-rpath,{}", out.display()))
         .output();
@@ -298,7 +304,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
 fn out_dir(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-programs").join(name);
     fs::create_dir_all(&dir).unwrap();
-    for library in ["liblnet.so", "libptlrpc.so"] {
+    for library in ["liblnet.so", "libptlrpc.so", "liblnet_selftest.so"] {
         for link in [library.to_owned(), format!("{library}.1")] {
             let link = dir.join(link);
             let _ = fs::remove_file(&link);

@@ -17,7 +17,15 @@ impl Place {
         let place = Self(tempfile::tempdir().unwrap());
         let release = place.path().join("target/release");
         fs::create_dir_all(&release).unwrap();
-        for name in ["liblnet.so", "libptlrpc.so", "liblnetconfig.so.4", "lnetctl", "lnetd", "lst"] {
+        for name in [
+            "liblnet.so",
+            "libptlrpc.so",
+            "liblnet_selftest.so",
+            "liblnetconfig.so.4",
+            "lnetctl",
+            "lnetd",
+            "lst",
+        ] {
             fs::write(release.join(name), format!("ours: {name}, LNET_RUNTIME_DIR")).unwrap();
         }
         let stamp = fs::File::create(release.join(".built")).unwrap();

@@ -9,7 +9,9 @@
 //! | `load` | what tests do: brw and ping | `rpc` |
 //! | [`framework`] | a test node: sessions, batches, tests | `load` |
 //! | [`console`] | sessions, groups, batches and tests as a console has them: pure | |
+//! | `c` | a test node for programs in C: `include/lnet/selftest.h` | `framework` |
 
+mod c;
 pub mod console;
 pub mod framework;
 mod load;
