@@ -1,4 +1,4 @@
-//! Whole messages, byte for byte, as in lnet-selftest 16.
+//! Whole messages, byte for byte, as in selftest 16.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 // The linker arguments for LNet's symbols apply to all tests.

@@ -1,4 +1,4 @@
-//! Sessions and batches of a node, as consoles see them (lnet-selftest 5).
+//! Sessions and batches of a node, as consoles see them (selftest 5).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lnet as _;

@@ -1,4 +1,4 @@
-//! Tests as they run on a node that is client and server (lnet-selftest 6, 7, 8).
+//! Tests as they run on a node that is client and server (selftest 6, 7, 8).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lnet as _;

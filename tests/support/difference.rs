@@ -168,7 +168,7 @@ fn router_sequence(line: &Line) -> Option<Range<usize>> {
 /// Replies of LNet selftest, and its bulk data.
 const PORTAL_OF_SELFTEST: u32 = 52;
 
-/// A field in a STAT reply of LNet selftest (lnet-selftest 9).
+/// A field in a STAT reply of LNet selftest (selftest 9).
 fn stat_reply(line: &Line, field: Range<usize>) -> Option<Range<usize>> {
     let Body::Put { portal: PORTAL_OF_SELFTEST, .. } = line.header()?.body else { return None };
     let payload = line.payload();

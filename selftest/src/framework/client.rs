@@ -1,4 +1,4 @@
-//! A test as a client: closed loops, each with one RPC in flight (lnet-selftest 6).
+//! A test as a client: closed loops, each with one RPC in flight (selftest 6).
 
 use super::part::{ClientPart, ErrorCounts};
 use crate::load::brw_client::{BrwClient, BrwMemory};

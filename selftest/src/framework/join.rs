@@ -1,4 +1,4 @@
-//! The question that is for a console (lnet-selftest 5.7).
+//! The question that is for a console (selftest 5.7).
 
 use crate::wire::{Features, JoinReply, JoinRequest, Name, Status};
 use lnet_api::ProcessId;

@@ -1,4 +1,4 @@
-//! A test node: its session, the batches in it, and their tests (lnet-selftest 5, 6, 9, 10).
+//! A test node: its session, the batches in it, and their tests (selftest 5, 6, 9, 10).
 //!
 //! | file | holds | uses |
 //! |---|---|---|

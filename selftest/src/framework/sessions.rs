@@ -1,4 +1,4 @@
-//! The session of a node, and what consoles ask of it (lnet-selftest 5). Decisions: what is to be done outside comes back as
+//! The session of a node, and what consoles ask of it (selftest 5). Decisions: what is to be done outside comes back as
 //! [`Effects`].
 
 use super::part::{ClientPart, ErrorCounts, Part};
@@ -62,7 +62,7 @@ impl Sessions {
         self.timeout.map_or(0, |timeout| u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX))
     }
 
-    /// A request to the framework has come, or was handled: whatever came of it, the session goes on (lnet-selftest 5.1).
+    /// A request to the framework has come, or was handled: whatever came of it, the session goes on (selftest 5.1).
     pub(crate) fn prolong(&mut self, now: Instant) {
         if let Some(session) = &mut self.current {
             session.deadline = self.timeout.map(|timeout| now + timeout);
@@ -116,7 +116,7 @@ impl Sessions {
         effects
     }
 
-    /// MAKE_SESSION (lnet-selftest 5.2), after the features were found to be known.
+    /// MAKE_SESSION (selftest 5.2), after the features were found to be known.
     pub(crate) fn make(
         &mut self,
         request: &MakeSession,
@@ -157,7 +157,7 @@ impl Sessions {
         (reply(self, Status::OK, Name::EMPTY), effects)
     }
 
-    /// REMOVE_SESSION (lnet-selftest 5.3).
+    /// REMOVE_SESSION (selftest 5.3).
     pub(crate) fn remove(&mut self, id: Option<SessionId>) -> (SessionReply, Effects) {
         let mut effects = Effects::default();
         let status = match (id, &mut self.current) {
@@ -175,7 +175,7 @@ impl Sessions {
         (SessionReply { status, session: self.id() }, effects)
     }
 
-    /// DEBUG (lnet-selftest 5.4): of whichever session there is.
+    /// DEBUG (selftest 5.4): of whichever session there is.
     pub(crate) fn debug(&self) -> DebugReply {
         match &self.current {
             Some(session) => DebugReply {
@@ -195,7 +195,7 @@ impl Sessions {
         }
     }
 
-    /// BATCH (lnet-selftest 5.5). `None`: there is no reply.
+    /// BATCH (selftest 5.5). `None`: there is no reply.
     pub(crate) fn batch(&self, request: &IncomingBatch) -> Option<(BatchReply, Effects)> {
         let reply = |status, active| BatchReply { status, session: self.id(), active };
         let mut effects = Effects::default();
@@ -232,7 +232,7 @@ impl Sessions {
         Some((reply(status, active), effects))
     }
 
-    /// Whether a test may be added to a batch (lnet-selftest 5.6).
+    /// Whether a test may be added to a batch (selftest 5.6).
     pub(crate) fn admit(&self, id: SessionId, batch: BatchId) -> Result<Admission, Status> {
         let session = self.of(Some(id)).ok_or(Status::NOT_FOUND)?;
         if session.batch(batch).is_some_and(super::session::Batch::is_active) {
@@ -252,7 +252,7 @@ impl Sessions {
         Status::OK
     }
 
-    /// STAT (lnet-selftest 9): the counters of the session.
+    /// STAT (selftest 9): the counters of the session.
     pub(crate) fn stat(&self, id: Option<SessionId>, now: Instant) -> Result<FrameworkCounters, Status> {
         id.ok_or(Status::INVALID)?;
         let session = self.of(id).ok_or(Status::NO_SESSION)?;

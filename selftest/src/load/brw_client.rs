@@ -1,4 +1,4 @@
-//! A client of brw (lnet-selftest 8.3).
+//! A client of brw (selftest 8.3).
 
 use super::pattern;
 use crate::rpc::Bulk;

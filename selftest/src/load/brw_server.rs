@@ -1,4 +1,4 @@
-//! The server of brw (lnet-selftest 8.1).
+//! The server of brw (selftest 8.1).
 
 use super::pattern;
 use crate::rpc::{BulkTransfer, Response};

@@ -1,4 +1,4 @@
-//! What tests do: brw moves bulk data (lnet-selftest 8), ping makes round trips (lnet-selftest 7).
+//! What tests do: brw moves bulk data (selftest 8), ping makes round trips (selftest 7).
 //!
 //! | file | holds |
 //! |---|---|

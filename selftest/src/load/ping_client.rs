@@ -1,4 +1,4 @@
-//! A client of ping (lnet-selftest 7).
+//! A client of ping (selftest 7).
 
 use crate::wire::{IncomingReply, PingRequest, Reply, Request};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The server of ping (lnet-selftest 7).
+//! The server of ping (selftest 7).
 
 use crate::rpc::Response;
 use crate::wire::{Features, IncomingRequest, PingReply, PingRequest, Reply, Status};

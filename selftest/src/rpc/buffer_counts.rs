@@ -1,4 +1,4 @@
-//! How many request buffers a service of tests has posted (lnet-selftest 4.4). Pure.
+//! How many request buffers a service of tests has posted (selftest 4.4). Pure.
 
 /// The fewest that a reservation adds, and beyond what the load says.
 const LEAST: u32 = 256;

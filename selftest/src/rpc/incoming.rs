@@ -1,4 +1,4 @@
-//! Incoming RPCs from the request on: bulk data, and the reply (lnet-selftest 4.3).
+//! Incoming RPCs from the request on: bulk data, and the reply (selftest 4.3).
 
 use super::handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
 use super::shared::{Lane, Registry, Shared};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 /// Gives match bits that no other RPC has, not of an earlier start either: the low 16 bits of the time in seconds at the top, as
-/// in the kernel (lnet-selftest 2.2), then 28 that are random, so that nobody can guess the next.
+/// in the kernel (selftest 2.2), then 28 that are random, so that nobody can guess the next.
 #[derive(Debug)]
 pub(crate) struct MatchBits(AtomicU64);
 

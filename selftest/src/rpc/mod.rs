@@ -1,4 +1,4 @@
-//! RPCs of LNet selftest (lnet-selftest 4): requests out, requests in, and bulk data beside them.
+//! RPCs of LNet selftest (selftest 4): requests out, requests in, and bulk data beside them.
 //!
 //! | file | holds | uses |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! An outgoing RPC as a state machine (lnet-selftest 4.2): what has happened, and what is to be done. Pure.
+//! An outgoing RPC as a state machine (selftest 4.2): what has happened, and what is to be done. Pure.
 
 use lnet_api::errno::Errno;
 

@@ -1,4 +1,4 @@
-//! BATCH (lnet-selftest 3.2).
+//! BATCH (selftest 3.2).
 
 use super::fields::{Fields, Writer};
 use super::session_id::SessionId;

@@ -1,4 +1,4 @@
-//! Requests of brw, the bulk test, and what they agree on (lnet-selftest 8).
+//! Requests of brw, the bulk test, and what they agree on (selftest 8).
 
 use super::constants::{MAX_BULK, PAGE};
 use super::features::Features;
@@ -69,7 +69,7 @@ impl Rw {
 }
 
 impl Check {
-    /// Nothing to check is 1, not 0 (lnet-selftest 18, 4).
+    /// Nothing to check is 1, not 0 (selftest 18, 4).
     pub(super) const fn number(self) -> u16 {
         match self {
             Self::None => 1,
@@ -124,7 +124,7 @@ impl IncomingBrw {
 }
 
 impl BrwRequest {
-    /// The checks of lnet-selftest 8.1, in their order; more than kernel servers check, that the length is a multiple of 8.
+    /// The checks of selftest 8.1, in their order; more than kernel servers check, that the length is a multiple of 8.
     fn read(fields: Fields<'_>, features: Features) -> Result<Self, BrwRefusal> {
         let rw = Rw::from_number(fields.u32(40)).ok_or(BrwRefusal::Invalid)?;
         let check = Check::from_number(fields.u32(48)).ok_or(BrwRefusal::Invalid)?;

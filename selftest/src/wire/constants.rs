@@ -1,4 +1,4 @@
-//! Numbers of the protocol (lnet-selftest 1).
+//! Numbers of the protocol (selftest 1).
 
 /// Bytes of every message.
 pub const MESSAGE_LEN: usize = 160;
@@ -12,7 +12,7 @@ pub const PORTAL_TESTS: u32 = 50;
 pub const PORTAL_FRAMEWORK: u32 = 51;
 /// Replies and bulk data.
 pub const PORTAL_REPLIES: u32 = 52;
-/// Bytes of a page: brw counts and fills in these, whatever the machine's pages are (lnet-selftest 8.2).
+/// Bytes of a page: brw counts and fills in these, whatever the machine's pages are (selftest 8.2).
 pub const PAGE: u32 = 4096;
 /// The most bytes of bulk data.
 pub const MAX_BULK: u32 = 1 << 20;
@@ -20,7 +20,7 @@ pub const MAX_BULK: u32 = 1 << 20;
 pub const MAX_CONCURRENCY: u32 = 1024;
 /// The most destinations that a message may name.
 pub const MAX_DESTINATIONS: u32 = 256 * DESTINATIONS_PER_PAGE;
-/// The most destinations of a list that all nodes read in the same way (lnet-selftest 5.6).
+/// The most destinations of a list that all nodes read in the same way (selftest 5.6).
 pub const SAFE_DESTINATIONS: u32 = DESTINATIONS_PER_PAGE;
 /// Destinations in a page of their list.
 pub const DESTINATIONS_PER_PAGE: u32 = 341;

@@ -1,4 +1,4 @@
-//! The list of the nodes that a test goes to, which a node fetches from the console (lnet-selftest 5.6).
+//! The list of the nodes that a test goes to, which a node fetches from the console (selftest 5.6).
 
 use super::constants::{
     DESTINATION_LEN, DESTINATIONS_PER_PAGE, LST_PID, MAX_DESTINATIONS, PAGE, SAFE_DESTINATIONS,

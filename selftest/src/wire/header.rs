@@ -1,4 +1,4 @@
-//! The header of messages, and the whole message as bytes (lnet-selftest 3.1).
+//! The header of messages, and the whole message as bytes (selftest 3.1).
 
 use super::constants::{MAGIC, MESSAGE_LEN, VERSION};
 use super::features::Features;

@@ -1,7 +1,7 @@
 //! Messages of LNet selftest, and the numbers in them. Pure: nothing here reads or writes anything but its arguments.
 //!
-//! A message is always 160 bytes (lnet-selftest 3). It is read in either byte order and written in little-endian order. What a
-//! value of [`Request`] can say, a kernel node can take: what makes one panic (lnet-selftest 18, 14) cannot be said.
+//! A message is always 160 bytes (selftest 3). It is read in either byte order and written in little-endian order. What a
+//! value of [`Request`] can say, a kernel node can take: what makes one panic (selftest 18, 14) cannot be said.
 //! [`IncomingRequest`] is what others said, which may be wrong in the ways that have an answer of their own.
 //!
 //! | file | holds |

@@ -1,4 +1,4 @@
-//! PING, the test of round trips (lnet-selftest 7).
+//! PING, the test of round trips (selftest 7).
 
 use super::constants::PING_MAGIC;
 use super::fields::{Fields, Writer};

@@ -54,7 +54,7 @@ pub struct BadReply;
 
 impl IncomingReply {
     /// Reads the reply of a service. Of what does not belong to the case at hand only the caller knows that it means nothing:
-    /// nodes may leave there what was in the reply before (lnet-selftest 17).
+    /// nodes may leave there what was in the reply before (selftest 17).
     pub fn parse(service: Service, bytes: &[u8]) -> Result<Self, BadReply> {
         let message: &Message = bytes.try_into().map_err(|_| BadReply)?;
         let header = Header::parse(message).filter(|it| it.kind == service.reply_type()).ok_or(BadReply)?;

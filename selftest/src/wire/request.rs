@@ -125,7 +125,7 @@ pub enum ReceivedBody {
     Ping(PingRequest),
 }
 
-/// A request gets no reply, and its sender waits until its time is up (lnet-selftest 4.3).
+/// A request gets no reply, and its sender waits until its time is up (selftest 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswerable {
     /// It has not 160 bytes.

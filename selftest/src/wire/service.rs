@@ -65,7 +65,7 @@ impl Service {
         if self.is_framework() { PORTAL_FRAMEWORK } else { PORTAL_TESTS }
     }
 
-    /// The type in the header of requests (lnet-selftest 1).
+    /// The type in the header of requests (selftest 1).
     pub const fn request_type(self) -> u32 {
         match self {
             Self::MakeSession => 0,

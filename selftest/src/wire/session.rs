@@ -1,4 +1,4 @@
-//! MKSN, RMSN, DEBUG and JOIN (lnet-selftest 3.2).
+//! MKSN, RMSN, DEBUG and JOIN (selftest 3.2).
 
 use super::fields::{Fields, Writer};
 use super::name::Name;

@@ -1,4 +1,4 @@
-//! STAT: the counters of a node (lnet-selftest 9).
+//! STAT: the counters of a node (selftest 9).
 
 use super::fields::{Fields, Writer};
 use super::session_id::SessionId;
@@ -41,7 +41,7 @@ pub struct FrameworkCounters {
     pub ping_errors: u32,
 }
 
-/// Counters of RPCs (lnet-selftest 4.1).
+/// Counters of RPCs (selftest 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RpcCounters {
     /// Events of LNet with an error.

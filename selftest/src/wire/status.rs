@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// 0, or a Linux error number above 0 (lnet-selftest 11). A reply may have any.
+/// 0, or a Linux error number above 0 (selftest 11). A reply may have any.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Status(pub u32);
 

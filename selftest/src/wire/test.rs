@@ -1,4 +1,4 @@
-//! TEST: a test is added to a batch (lnet-selftest 3.2, 5.6).
+//! TEST: a test is added to a batch (selftest 3.2, 5.6).
 
 use super::batch::BatchId;
 use super::brw::{BulkLength, Check, Rw};
@@ -79,7 +79,7 @@ pub struct BrwParameters {
     offset: u32,
 }
 
-/// Why parameters cannot be sent to a node: it might panic (lnet-selftest 8.3).
+/// Why parameters cannot be sent to a node: it might panic (selftest 8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsafeParameters {
     /// The size.
@@ -126,7 +126,7 @@ impl BrwParameters {
         self.offset
     }
 
-    /// What a client's node accepts from a console (lnet-selftest 8.3): only its place in a page counts of the offset.
+    /// What a client's node accepts from a console (selftest 8.3): only its place in a page counts of the offset.
     fn read(fields: Fields<'_>, features: Features) -> Result<Self, InvalidTest> {
         let (rw, check, length, offset) = match features.has_bulk_len() {
             true => (fields.u16(82).into(), fields.u16(84).into(), fields.u32(86), fields.u32(90)),
@@ -273,7 +273,7 @@ pub struct IncomingTest {
 }
 
 impl IncomingTest {
-    /// The checks of lnet-selftest 5.6 that depend on nothing but the message.
+    /// The checks of selftest 5.6 that depend on nothing but the message.
     pub(super) fn read(fields: Fields<'_>, features: Features) -> Result<Self, InvalidTest> {
         let number = std::num::NonZeroI32::new(fields.i32(68)).ok_or(InvalidTest)?;
         let concurrency = Concurrency::new(fields.u32(72)).ok_or(InvalidTest)?;
