@@ -24,6 +24,7 @@ C_PROGRAMS := $(CARGO_TARGET_DIR)/c-programs
 LIBRARY := $(RELEASE)/liblnet.so.1
 PTLRPC := $(RELEASE)/libptlrpc.so.1
 M0NET := $(RELEASE)/libm0net.so.1
+SELFTEST := $(RELEASE)/liblnet_selftest.so.1
 LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 BUILT := $(RELEASE)/.built
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
@@ -39,26 +40,26 @@ help:
 	@echo "make valgrind   the C programs, and the Rust tests of whatever ends early, under valgrind"
 	@echo "make failover   rails that die under load, beside what the kernel does; needs root or user namespaces"
 	@echo "make lint       formats, lints, licences, drift of generated files"
-	@echo "make bench      criterion, and LNet beside raw TCP, libfabric and UCX: docs/performance.md and its picture"
+	@echo "make bench      criterion, LNet beside raw TCP, libfabric and UCX, and the grid of LNet selftest beside iperf3: docs/performance.md and its pictures"
 	@echo "make bench-quick  the rows of the side-by-side that tell most, in under three minutes, printed and not written anywhere (COMPARE_FLAGS='--congestion reno': with another TCP congestion control)"
 	@echo "make bench-motr  Motr's network layer beside bare LNet"
 	@echo "make message-costs  counts instructions, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
-	@echo "make generated-files  makes docs/logs.md, lnetctl's manual pages (docs/man) and completions/ anew"
-	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
+	@echo "make generated-files  makes docs/logs.md, the manual pages of lnetctl and lst (docs/man) and completions/ anew"
+	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd, lst and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 
 # ---- the library and C programs against it ----
 
-build: $(LIBRARY) $(PTLRPC) $(M0NET) $(LNETCONFIG)
+build: $(LIBRARY) $(PTLRPC) $(M0NET) $(SELFTEST) $(LNETCONFIG)
 	@mv $(BUILT).begun $(BUILT)
 
 # Cargo knows what has changed, make does not: hence FORCE. The link is what the library calls itself.
 $(LIBRARY): FORCE
 	@scripts/setup build
 	@mkdir -p $(RELEASE) && touch $(BUILT).begun
-	cargo build --release --package lnet --package lnetctl --package lnetd --package ptlrpc --package m0net
+	cargo build --release --package lnet --package lnetctl --package lnetd --package lst --package ptlrpc --package m0net --package lnet-selftest
 	@ln -sf liblnet.so $@
 
 # Built beside it. What they call of LNet they find in liblnet.so.1, which programs link too.
@@ -67,6 +68,9 @@ $(PTLRPC): $(LIBRARY)
 
 $(M0NET): $(LIBRARY)
 	@ln -sf libm0net.so $@
+
+$(SELFTEST): $(LIBRARY)
+	@ln -sf liblnet_selftest.so $@
 
 # Programs that were linked to liblnetconfig need a library of that name; what they call is in liblnet.
 $(LNETCONFIG): scripts/liblnetconfig.c $(LIBRARY)
@@ -122,7 +126,7 @@ lint:
 	@scripts/setup lint
 	scripts/lint
 
-COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf \
+COMPARE = $(RELEASE)/compare --lnet-perf $(C_PROGRAMS)/lnet_perf --lst $(RELEASE)/lst \
 	--count-allocations $(C_PROGRAMS)/libcount_allocations.so
 
 bench: compare-programs
@@ -132,9 +136,9 @@ bench: compare-programs
 
 # One or some of them: FAILOVER=cable,reset
 .PHONY: failover
-failover:
+failover: build
 	@scripts/setup test
-	cargo test --package lnet --test real_time_failover --quiet -- --ignored --nocapture all_scenarios
+	SELFTEST_LOAD=$(RELEASE)/lst cargo test --package lnet --test real_time_failover --quiet -- --ignored --nocapture all_scenarios
 
 # Another seed every day, so that no two days try the same.
 SOAK_MINUTES ?= 10
@@ -155,7 +159,7 @@ soak-routing:
 # Needs root or user namespaces.
 soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(C_PROGRAMS)/m0_ping
 	@scripts/setup test
-	SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
+	SELFTEST_LOAD=$(RELEASE)/lst SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) SOAK_RPC="$(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client" \
 		SOAK_MOTR="$(C_PROGRAMS)/m0_ping" \
 		cargo test --package lnet --test real_time_failover --quiet -- --ignored --exact --nocapture soak
 
@@ -181,7 +185,7 @@ bench-motr: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/m0net_perf
 .PHONY: compare-programs
 compare-programs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	@scripts/setup bench
-	cargo build --release --package compare
+	cargo build --release --package compare --package lst
 
 .PHONY: message-costs
 message-costs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
@@ -197,11 +201,15 @@ headers:
 generated-files:
 	@scripts/setup build
 	cargo run --quiet --package log-lines -- docs/logs.md
-	cargo build --package lnetctl
+	cargo build --package lnetctl --package lst
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate man docs/man
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions bash > completions/lnetctl.bash
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions zsh > completions/_lnetctl
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions fish > completions/lnetctl.fish
+	$(CARGO_TARGET_DIR)/debug/lst generate man docs/man
+	$(CARGO_TARGET_DIR)/debug/lst generate completions bash > completions/lst.bash
+	$(CARGO_TARGET_DIR)/debug/lst generate completions zsh > completions/_lst
+	$(CARGO_TARGET_DIR)/debug/lst generate completions fish > completions/lst.fish
 
 clean:
 	cargo clean

@@ -33,7 +33,7 @@ macro_rules! under_tools {
 
 under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback
     m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
-    m0net_scenarios m0net_interfaces);
+    m0net_scenarios m0net_interfaces selftest_node);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
@@ -196,6 +196,11 @@ fn motr_messages_name_the_interface_of_their_sender() {
     run("m0net_interfaces", &[], &[]);
 }
 
+#[test]
+fn a_program_in_c_takes_part_in_lnet_selftest_as_its_header_documents() {
+    run("selftest_node", &[], &[]);
+}
+
 /// dbg-080: fails if a function of liblnetconfig is called by no C program: nobody knows whether it asks the
 /// node.
 #[test]
@@ -324,6 +329,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
         .arg(&out)
         .args(program.starts_with("ptlrpc").then_some("-lptlrpc"))
         .args(program.starts_with("m0net").then_some("-lm0net"))
+        .args(program.starts_with("selftest").then_some("-llnet_selftest"))
         .arg("-llnet")
         .arg(format!("-Wl,-rpath,{}", out.display()))
         .output();
@@ -353,7 +359,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
 fn out_dir(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-programs").join(name);
     fs::create_dir_all(&dir).unwrap();
-    for library in ["liblnet.so", "libptlrpc.so", "libm0net.so"] {
+    for library in ["liblnet.so", "libptlrpc.so", "libm0net.so", "liblnet_selftest.so"] {
         for link in [library.to_owned(), format!("{library}.1")] {
             let link = dir.join(link);
             let _ = fs::remove_file(&link);

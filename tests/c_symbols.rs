@@ -83,6 +83,17 @@ fn libm0net_exports_exactly_what_its_headers_declare() {
     assert_eq!(symbols, declared);
 }
 
+#[test]
+fn liblnet_selftest_exports_exactly_what_its_header_declares() {
+    let header = "lnet/selftest.h";
+    let found = symbols_of("liblnet_selftest.so").zip(declared_in(&BTreeSet::from([header])));
+    let Some((symbols, declared)) = found else { return };
+    let declared: BTreeSet<String> =
+        declared.into_iter().filter(|(file, _)| file == header).map(|(_, name)| name).collect();
+    assert_eq!(declared.len(), 2, "{declared:?}");
+    assert_eq!(symbols, declared);
+}
+
 /// What a library beside this program exports, with versions; `None` where nobody can tell.
 fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
     let library = std::env::current_exe().unwrap().with_file_name(library);

@@ -17,7 +17,16 @@ impl Place {
         let place = Self(tempfile::tempdir().unwrap());
         let release = place.path().join("target/release");
         fs::create_dir_all(&release).unwrap();
-        for name in ["liblnet.so", "libptlrpc.so", "libm0net.so", "liblnetconfig.so.4", "lnetctl", "lnetd"] {
+        for name in [
+            "liblnet.so",
+            "libptlrpc.so",
+            "libm0net.so",
+            "liblnet_selftest.so",
+            "liblnetconfig.so.4",
+            "lnetctl",
+            "lnetd",
+            "lst",
+        ] {
             fs::write(release.join(name), format!("ours: {name}, LNET_RUNTIME_DIR")).unwrap();
         }
         let stamp = fs::File::create(release.join(".built")).unwrap();
@@ -76,8 +85,11 @@ fn built_files_are_installed_without_a_rebuild() {
         "lib/liblnetconfig.so.4",
         "sbin/lnetctl",
         "sbin/lnetd",
+        "sbin/lst",
         "include/lnet/api.h",
         "share/man/man8/lnetctl.8",
+        "share/man/man8/lst.8",
+        "share/bash-completion/completions/lst",
         "lib/systemd/system/lnetd.service",
     ] {
         assert!(place.file("usr/local").join(name).exists(), "no {name}\n{}", text(&output));
@@ -118,6 +130,7 @@ fn lustres_own_tools_stay_first_unless_asked_otherwise() {
         let there = |name: &str| place.file("usr/local").join(name).exists();
         let row = format!("{theirs:?}\n{}", text(&output));
         assert_eq!((there("sbin/lnetctl"), there("sbin/lnetctl.liblnet")), (!tools, tools), "{row}");
+        assert_eq!((there("sbin/lst"), there("sbin/lst.liblnet")), (!tools, tools), "{row}");
         assert_eq!(
             (there("lib/liblnetconfig.so.4"), there("lib/liblnetconfig.so")),
             (!tools, !tools),

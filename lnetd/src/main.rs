@@ -4,6 +4,7 @@
 
 mod options;
 mod run;
+mod selftest;
 mod source;
 
 use clap::Parser;

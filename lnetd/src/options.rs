@@ -13,7 +13,9 @@ use std::path::PathBuf;
 ///
 /// Other variables: LNET_RUNTIME_DIR, the directory of the control socket; LNET_STATUS_MODE, an octal mode:
 /// makes a second socket for whom it lets in to see, and not change, the configuration; LNET_DEBUG, as
-/// --log-level; and the tunables of drivers.
+/// --log-level; the tunables of drivers; and those of LNet selftest, which have the names of the kernel module's parameters:
+/// LNET_SELFTEST_SESSION_TIMEOUT and LNET_SELFTEST_RPC_TIMEOUT, in seconds, and LNET_SELFTEST_BRW_SRV_WORKITEMS and
+/// LNET_SELFTEST_PING_SRV_WORKITEMS.
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Options {
@@ -44,6 +46,10 @@ pub(crate) struct Options {
     /// Say what is wrong with the configuration file and end
     #[arg(long, conflicts_with_all = ["loopback_only", "from_environment"])]
     pub(crate) check: bool,
+
+    /// Take part in the tests of LNet selftest, as consoles (lst) ask for: any that reaches the node, so on trusted nets only
+    #[arg(long)]
+    pub(crate) selftest: bool,
 
     /// Leave the terminal's session and working directory
     #[arg(long)]

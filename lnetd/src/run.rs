@@ -1,8 +1,10 @@
 //! The daemon: start, serve, stop.
 
 use crate::options::Options;
+use crate::selftest::Selftest;
 use crate::source::Nets;
 use listenfd::ListenFd;
+use lnet_dlc::request::NodeInfo;
 use lnet_dlc::{Backend, Reply, Request};
 use lnet_node::{ControlConfig, ControlServer, Node};
 use lnet_wire::{Errno, Pid};
@@ -14,7 +16,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 /// Why the daemon did not start: the error number, and the text for its parent.
@@ -48,7 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let file = nets.read().map_err(|errno| {
         Failure::new(errno, "the configuration file cannot be used; `lnetd --check` says why")
     })?;
-    let daemon = Arc::new(Daemon { node: OnceLock::new(), events: sender });
+    let daemon = Arc::new(Daemon { node: OnceLock::new(), selftest: Mutex::new(None), events: sender });
     // First of all, as it detects another node of this name. Clients wait until the node is up.
     let server = listen(options, Arc::clone(&daemon))?;
     let node = match start_node(options, &nets) {
@@ -58,6 +60,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             return Err(failure);
         }
     };
+    match options.selftest.then(|| Selftest::start(&node)).transpose() {
+        Ok(selftest) => *daemon.selftest() = selftest,
+        Err(errno) => {
+            node.shutdown();
+            server.close();
+            return Err(Failure::new(errno, format!("cannot start LNet selftest: {}", errno.text())));
+        }
+    }
     let complete = file.is_none_or(|file| file.apply(&*node));
     // With the option it is meant.
     if !options.loopback_only {
@@ -78,6 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 
     let answer = wait_for_end(&events);
     notify(&[NotifyState::Stopping, NotifyState::Status("going down")]);
+    drop(daemon.selftest().take());
     node.shutdown();
     server.close();
     // From here on a new daemon finds name and ports free: so far the client that ended this one waited.
@@ -164,14 +175,28 @@ fn watch_signals(events: Sender<Event>) -> io::Result<()> {
 struct Daemon {
     /// Set when the node is up.
     node: OnceLock<Arc<Node>>,
+    selftest: Mutex<Option<Selftest>>,
     events: Sender<Event>,
+}
+
+impl Daemon {
+    fn selftest(&self) -> MutexGuard<'_, Option<Selftest>> {
+        self.selftest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Backend for Daemon {
     fn call(&self, request: Request) -> Result<Reply, Errno> {
         let node = self.node.wait();
         if request != Request::Unconfigure {
-            return node.call(request);
+            let reply = node.call(request)?;
+            return Ok(match reply {
+                Reply::Node(info) => {
+                    let selftest = self.selftest().as_ref().map(Selftest::status);
+                    Reply::Node(NodeInfo { selftest, ..info })
+                }
+                reply => reply,
+            });
         }
         let (answer, down) = channel();
         let _ = self.events.send(Event::Unconfigure { _answer: answer });

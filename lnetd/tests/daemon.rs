@@ -330,3 +330,28 @@ fn a_detached_daemon_keeps_nothing_open_that_its_starter_had_open() {
     assert_eq!(place.client(None).call(Request::Unconfigure), Ok(Reply::Done));
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn with_the_option_a_daemon_takes_part_in_tests_and_says_so() {
+    let place = Place::new();
+    let (child, notify) = place.start(&["--loopback-only", "--selftest"], |_| {});
+    assert!(notify.contains("READY=1"), "{notify}");
+    assert_eq!(node(&place.client(None)).selftest.as_deref(), Some("no session"));
+    signal(&child, Signal::TERM);
+    let output = ends(child);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("LNet selftest: this node takes part in tests"));
+
+    let (child, _) = place.start(&["--loopback-only"], |_| {});
+    assert_eq!(node(&place.client(None)).selftest, None);
+    signal(&child, Signal::TERM);
+    ends(child);
+
+    let (child, notify) = place.start(&["--loopback-only", "--selftest"], |command| {
+        command.env("LNET_SELFTEST_RPC_TIMEOUT", "soon");
+    });
+    assert!(notify.contains("ERRNO=22"), "{notify}");
+    let output = ends(child);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("LNET_SELFTEST_RPC_TIMEOUT=soon"), "{text}");
+}

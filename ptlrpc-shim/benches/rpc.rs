@@ -219,7 +219,7 @@ impl Fixture {
         while start.elapsed() < self.time {
             let at = take();
             let handler = Arc::new(InFlight { at, free: Arc::clone(&free) });
-            start_one(self.node.bind(&MdSpec::active(Arc::clone(&regions[at]), 2), handler).unwrap());
+            start_one(self.node.bind(MdSpec::active(Arc::clone(&regions[at]), 2), handler).unwrap());
             done += 1;
         }
         while free.lock().unwrap().len() < at_once {

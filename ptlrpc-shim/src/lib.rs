@@ -6,8 +6,8 @@
 //!
 //! | module | holds | uses |
 //! |---|---|---|
-//! | [`errno`], [`clock`], `sync`, `wakeup` | error numbers, time, locks, waking threads | |
-//! | [`lnet`] | the calls into LNet, and memory that is shared with it | those |
+//! | [`lnet`], with [`errno`], [`clock`] | the calls into LNet, and memory that is shared with it: the crate `lnet-api` | |
+//! | `wakeup` | waking threads | those |
 //! | [`message`] | the wire format: pure | those |
 //! | `timeouts`, `recent_max` | adaptive timeouts: pure | those |
 //! | `import` | targets as state and decisions: connecting, failing, reconnecting | `message`, `timeouts` |
@@ -16,17 +16,16 @@
 //! | [`service`] | the server side: requests that arrive, and who serves them | `message`, `lnet` |
 //! | `c` | all of it for programs in C: `include/ptlrpc/ptlrpc.h` | `client`, `service` |
 
+pub use lnet_api as lnet;
+pub use lnet_api::{clock, errno};
+
 mod c;
 pub mod client;
-pub mod clock;
-pub mod errno;
 mod import;
-pub mod lnet;
 mod log;
 pub mod message;
 mod recent_max;
 pub mod request;
 pub mod service;
-mod sync;
 mod timeouts;
 mod wakeup;

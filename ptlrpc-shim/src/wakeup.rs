@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::lnet::Node;
-use crate::sync::{lock, wait_until};
+use lnet_api::sync::{lock, wait_until};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 

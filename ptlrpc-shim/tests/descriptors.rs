@@ -21,7 +21,7 @@ fn a_put_arrives_and_memory_is_released_after_the_last_event() {
     let (handler, sent) = forward_events();
     let data = Arc::new(Region::copy_of(b"eight by"));
     for _ in 0..2 {
-        let md = node.bind(&MdSpec::active(Arc::clone(&data), 1), Arc::clone(&handler)).unwrap();
+        let md = node.bind(MdSpec::active(Arc::clone(&data), 1), Arc::clone(&handler)).unwrap();
         node.put(None, md, Ack::No, local_process(), 7, 5, 0, 9).unwrap();
         let event = sent.recv().unwrap();
         assert_eq!((event.kind, event.status, event.unlinked), (EventKind::Send, Ok(()), true));

@@ -23,7 +23,7 @@ fn a_delayed_put_does_not_write_to_an_unlinked_descriptor() {
     let (handler, arrived) = forward_events();
     let target = attach_buffer(&node, &buffer, 8, handler);
     let (handler, sent) = forward_events();
-    let md = node.bind(&MdSpec::active(Arc::new(Region::copy_of(b"eight by")), 1), handler).unwrap();
+    let md = node.bind(MdSpec::active(Arc::new(Region::copy_of(b"eight by")), 1), handler).unwrap();
     let delay = DelayRule::by_seconds(1, 7);
     node.put(None, md, Ack::No, local_process(), 7, 5, 0, 9).unwrap();
     assert!(sent.try_recv().is_err(), "it is delayed");

@@ -19,6 +19,7 @@ mod process;
 mod report;
 mod rpc;
 mod scenario;
+mod selftest;
 mod site;
 mod soak;
 mod table;

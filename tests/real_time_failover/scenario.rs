@@ -3,6 +3,7 @@
 use super::ledger::Totals;
 use super::load::Weight;
 use super::report::now;
+use super::selftest::Selftest;
 use super::site::{FAR, NEAR, RAIL, RAILS, ROUTERS, SECOND_ROUTERS, Site};
 use super::testbed::{Conditions, Testbed};
 use rustix::process::Signal;
@@ -397,6 +398,9 @@ impl Scenario {
         let mut testbed = Testbed::or_skip(self.key, self.conditions)?;
         let mut faults = Vec::new();
         let began = now();
+        // Where nothing may fail.
+        let is_strict = matches!(self.loss, Loss::Rail | Loss::Nothing) && !self.conditions.kernel_peer;
+        let selftest = if is_strict { Selftest::start(&testbed) } else { None };
         testbed.go();
         testbed.pass(WARM_UP);
         let incarnations = [NEAR, FAR].map(|machine| testbed.incarnation(machine));
@@ -442,6 +446,11 @@ impl Scenario {
             _ => self.stall_of(&testbed, &incarnations, broken, end),
         };
         testbed.calm();
+        match selftest.map(|selftest| selftest.end(&testbed)) {
+            Some(Ok(checked)) => println!("{}: {checked}", self.key),
+            Some(Err(fault)) => faults.push(fault),
+            None => {}
+        }
         testbed.end();
         let totals = testbed.ledger.settled().clone();
         let failures = testbed.ledger.take_failures();

@@ -5,6 +5,7 @@ use super::load::Weight;
 use super::process::Order;
 use super::report::now;
 use super::rpc::{self, Rpcs};
+use super::selftest::Selftest;
 use super::site::{FAR, NEAR, RAILS, Site};
 use super::testbed::{Conditions, Testbed};
 use rustix::process::Signal;
@@ -80,6 +81,7 @@ impl Wound {
 struct Soak {
     testbed: Testbed,
     rpcs: Option<Rpcs>,
+    selftest: Option<Selftest>,
     random: fastrand::Rng,
     /// Times in which operations may fail.
     excuses: Vec<(Duration, Duration)>,
@@ -94,7 +96,8 @@ pub fn run(seed: u64, time: Duration) -> Option<Outcome> {
     let random = fastrand::Rng::with_seed(seed);
     let (excuses, faults, done) = (Vec::new(), Vec::new(), BTreeMap::new());
     let rpcs = Rpcs::start(&testbed);
-    let mut soak = Soak { testbed, rpcs, random, excuses, unexcused: 0, faults, done };
+    let selftest = Selftest::start(&testbed);
+    let mut soak = Soak { testbed, rpcs, selftest, random, excuses, unexcused: 0, faults, done };
     soak.testbed.go();
     soak.testbed.pass(Duration::from_secs(1));
     let (end, mut said) = (Instant::now() + time, Instant::now());
@@ -268,6 +271,12 @@ impl Soak {
         self.testbed.end();
         let rpc::Outcome { said, fault } = self.rpcs.take().map(Rpcs::end).unwrap_or_default();
         self.faults.extend(fault);
+        let mut said: Vec<String> = said.into_iter().collect();
+        match self.selftest.take().map(|selftest| selftest.end(&self.testbed)) {
+            Some(Ok(checked)) => said.push(checked),
+            Some(Err(fault)) => self.faults.push(fault),
+            None => {}
+        }
         self.judge_failures();
         let Self { testbed, mut faults, unexcused, done, .. } = self;
         let totals = testbed.ledger.settled().clone();
@@ -279,6 +288,7 @@ impl Soak {
             faults.extend_from_slice(testbed.ledger.errors());
             faults.push(testbed.logs());
         }
-        Outcome { totals, unexcused, done, rpcs: said, faults }
+        let rpcs = (!said.is_empty()).then(|| said.join("\n"));
+        Outcome { totals, unexcused, done, rpcs, faults }
     }
 }

@@ -22,6 +22,8 @@ use tempfile::TempDir;
 /// Where the nodes of [`super::rpc`] listen, those of the key-value service and those of `m0_ping`.
 pub const RPC_PORT: u16 = 989;
 pub const MOTR_PORT: u16 = 990;
+/// And those of [`super::selftest`].
+pub const SELFTEST_PORT: u16 = 991;
 /// Far beyond what any step takes; only a hang gets there.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
@@ -273,6 +275,11 @@ impl Testbed {
         self.machines.on(machine, work)
     }
 
+    /// Which machines there are.
+    pub fn site(&self) -> Site {
+        self.conditions.site
+    }
+
     /// What a node on that machine is called, by each of its cards.
     pub fn nids(&self, machine: usize) -> Vec<String> {
         self.conditions.site.nids(machine).iter().map(ToString::to_string).collect()
@@ -286,7 +293,7 @@ impl Testbed {
     /// Resets every connection of the machine's nodes; the other side hears of it from the network.
     pub fn reset_connections(&self, machine: usize) {
         self.log(&format!("reset connections of {machine}"));
-        for port in [":988", &format!(":{RPC_PORT}"), &format!(":{MOTR_PORT}")] {
+        for port in [":988", &format!(":{RPC_PORT}"), &format!(":{MOTR_PORT}"), &format!(":{SELFTEST_PORT}")] {
             self.machines.on(machine, || run("ss", &["-tnK", "sport", "=", port, "or", "dport", "=", port]));
         }
     }

@@ -20,7 +20,7 @@ pub struct Exception {
 }
 
 /// All that may differ. What is said, and everything not named here, is the same to the bit.
-pub const EXCEPTIONS: [Exception; 8] = [
+pub const EXCEPTIONS: [Exception; 12] = [
     Exception {
         name: "incarnation",
         why: "the time at which the interface was started",
@@ -52,6 +52,25 @@ pub const EXCEPTIONS: [Exception; 8] = [
         place: router_sequence,
         bits: 0x07,
     },
+    Exception {
+        name: "age of a session",
+        why: "the milliseconds since an LNet selftest session was made",
+        place: |line| stat_reply(line, 44..48),
+        bits: 0xff,
+    },
+    Exception {
+        name: "messages of the moment",
+        why: "how many messages there are at once depends on how soon those that were sent are confirmed",
+        place: |line| stat_reply(line, 100..108),
+        bits: 0xff,
+    },
+    Exception {
+        name: "messages sent",
+        why: "the message before the counters' own may not have been confirmed, and counted",
+        place: |line| stat_reply(line, 112..113),
+        bits: 0xff,
+    },
+    Exception { name: "bytes sent", why: "the same", place: |line| stat_reply(line, 128..130), bits: 0xff },
     Exception {
         name: "repeated push",
         why: "where the push of a peer comes in before the ACK of the own push, the kernel pushes the same once more; ours waits for \
@@ -144,6 +163,17 @@ fn router_sequence(line: &Line) -> Option<Range<usize>> {
     let features = Features(word(4).filter(|_| word(0) == Some(PING_MAGIC))?);
     let at = line.bytes.len() - payload.len() + 24;
     (!line.forwarded && !features.contains(Features::RTE_DISABLED)).then_some(at..at + 1)
+}
+
+/// Replies of LNet selftest, and its bulk data.
+const PORTAL_OF_SELFTEST: u32 = 52;
+
+/// A field in a STAT reply of LNet selftest (selftest 9).
+fn stat_reply(line: &Line, field: Range<usize>) -> Option<Range<usize>> {
+    let Body::Put { portal: PORTAL_OF_SELFTEST, .. } = line.header()?.body else { return None };
+    let payload = line.payload();
+    let at = line.bytes.len() - payload.len();
+    (payload.len() == 160 && payload[8..12] == [7, 0, 0, 0]).then_some(at + field.start..at + field.end)
 }
 
 /// Where the cookie of a message is that asks for a delivery ACK.

@@ -64,6 +64,11 @@ impl LiveNode {
         }
     }
 
+    /// The node.
+    pub fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
     /// When the capture has `gateway` discovered for the first time, it is because a route to `net` by it is added.
     pub fn will_add_route(&mut self, net: NetId, gateway: Nid) {
         self.gateways.push((gateway, net));

@@ -8,7 +8,11 @@ use std::path::{Path, PathBuf};
 
 /// Where the captures are.
 pub fn capture_path(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures").join(file)
+    // The tests of crates replay captures, too.
+    let of = |root: &Path| root.join("tests/data/captures");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found = root.ancestors().map(of).find(|directory| directory.is_dir());
+    found.unwrap_or_else(|| of(root)).join(file)
 }
 
 /// One TCP segment, as far as it was captured.

@@ -6,10 +6,11 @@
 //!
 //! ```text
 //! compare [--quick] [--routing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]
-//!         [--only TEXT]... [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
+//!         [--only TEXT]... [--lst FILE] [--selftest] [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
 //! ```
 //!
-//! `--routing` measures only what goes through a router, which a short run leaves out otherwise. What other programs
+//! `--routing` measures only what goes through a router, and `--selftest` only the grid of LNet selftest with the console
+//! that `--lst` names; a short run leaves both out otherwise. What other programs
 //! disturbed is measured again, for `--repeat-limit` seconds in all. `--only` measures the lines with
 //! one of these texts in them, as `PUT 8 B, 64 in flight: raw TCP`, prints them, and ends. `--congestion` runs all of it
 //! in a new network namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a
@@ -41,6 +42,7 @@ mod rounds;
 mod router_report;
 mod routing;
 mod scenario;
+mod selftest;
 mod statistics;
 mod ucx;
 
@@ -78,6 +80,9 @@ fn compare(options: &Options) -> Result<(), Error> {
     if options.routing {
         return routing(options);
     }
+    if options.selftest {
+        return selftest(options);
+    }
     let mut entrants = contestants::all(options.lnet_perf.as_deref());
     let table = if options.quick { scenario::quick_table() } else { scenario::table() };
     let results = rounds::run(&mut entrants, &table, |name, scenario| options.want(name, scenario), options);
@@ -103,7 +108,16 @@ fn compare(options: &Options) -> Result<(), Error> {
         report::replace_section(path, Section::Measured, &report)?;
         picture::write(&path.with_extension("svg"), &[&results, &between])?;
     }
-    if options.quick { Ok(()) } else { routing(options) }
+    if options.quick {
+        return Ok(());
+    }
+    routing(options)?;
+    selftest(options)
+}
+
+/// The grid of LNet selftest, if its console is there.
+fn selftest(options: &Options) -> Result<(), Error> {
+    options.lst.as_deref().map_or(Ok(()), |program| selftest::run(program, options))
 }
 
 /// The part about routers.

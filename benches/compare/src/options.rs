@@ -35,6 +35,10 @@ pub(crate) struct Options {
     pub(crate) congestion: Option<String>,
     /// The C program that measures LNet; without it there is no LNet in the comparison.
     pub(crate) lnet_perf: Option<PathBuf>,
+    /// The console of LNet selftest; without it there is no grid.
+    pub(crate) lst: Option<PathBuf>,
+    /// Only the grid of LNet selftest.
+    pub(crate) selftest: bool,
     /// The library that counts allocations when it is preloaded.
     pub(crate) count_allocations: Option<PathBuf>,
     /// Connections that the memory measurement opens.
@@ -62,6 +66,8 @@ impl Default for Options {
             repeat_limit: Duration::from_secs(600),
             congestion: None,
             lnet_perf: None,
+            lst: None,
+            selftest: false,
             count_allocations: None,
             connections: 200,
             write: None,
@@ -100,6 +106,8 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Comma
             CONGESTION => options.congestion = Some(value()?),
             "--connections" => options.connections = number(&argument, &value()?)?,
             "--lnet-perf" => options.lnet_perf = Some(value()?.into()),
+            "--lst" => options.lst = Some(value()?.into()),
+            "--selftest" => options.selftest = true,
             "--count-allocations" => options.count_allocations = Some(value()?.into()),
             "--write" => options.write = Some(value()?.into()),
             _ => return Err(format!("unknown argument {argument}; see the top of main.rs")),

@@ -6,6 +6,7 @@ mod svg;
 use crate::error::{Error, context};
 use crate::results::Results;
 use crate::scenario::{Operation, Scenario, rate};
+use crate::selftest::{self, Cell, Measured, Test};
 use crate::{libfabric, lnet, raw_tcp, ucx};
 use std::fs;
 use std::path::Path;
@@ -49,6 +50,46 @@ pub(crate) fn shows(name: &str, scenario: Scenario) -> bool {
 
 pub(crate) fn write(path: &Path, results: &[&Results]) -> Result<(), Error> {
     fs::write(path, draw(results)).map_err(context(&path.display().to_string()))
+}
+
+/// What selftest transfers, over the size of transfers, for each concurrency and for one stream of iperf3.
+pub(crate) fn write_selftest(path: &Path, measured: &[Measured]) -> Result<(), Error> {
+    let is_write = |cell: Cell| match cell.test {
+        Test::Write { size } => Some(size),
+        _ => None,
+    };
+    let is_read = |cell: Cell| match cell.test {
+        Test::Read { size } => Some(size),
+        _ => None,
+    };
+    let unit = "MiB/s, more is better";
+    let panels = [
+        Panel { title: "brw write", unit, curves: selftest_curves(measured, is_write) },
+        Panel { title: "brw read", unit, curves: selftest_curves(measured, is_read) },
+    ];
+    fs::write(path, svg::draw(panels, &selftest::SIZES)).map_err(context(&path.display().to_string()))
+}
+
+fn selftest_curves(measured: &[Measured], size_of: impl Fn(Cell) -> Option<usize>) -> Vec<Curve> {
+    let rows = |concurrency| measured.iter().filter(move |row| row.cell.concurrency == concurrency);
+    let ours = selftest::CONCURRENCIES.into_iter().enumerate().map(|(style, concurrency)| {
+        let point = |row: &Measured| Some((size_of(row.cell)?, row.ours.as_ref().ok()?.median / MIB));
+        Curve {
+            name: format!("selftest, {concurrency} at once"),
+            style,
+            points: rows(concurrency).filter_map(point).collect(),
+        }
+    });
+    let iperf3 = |row: &Measured| {
+        let median = row.iperf3.as_ref()?.as_ref().ok()?.median;
+        Some((size_of(row.cell)?, median / MIB))
+    };
+    let theirs = Curve {
+        name: "iperf3, one stream".to_owned(),
+        style: selftest::CONCURRENCIES.len(),
+        points: rows(1).filter_map(iperf3).collect(),
+    };
+    ours.chain([theirs]).filter(|curve| !curve.points.is_empty()).collect()
 }
 
 fn draw(results: &[&Results]) -> String {

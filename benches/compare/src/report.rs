@@ -19,6 +19,7 @@ use std::path::Path;
 pub(crate) enum Section {
     Measured,
     Routing,
+    Selftest,
 }
 
 impl Section {
@@ -26,6 +27,7 @@ impl Section {
         match self {
             Self::Measured => "measured",
             Self::Routing => "routing",
+            Self::Selftest => "selftest",
         }
     }
 

@@ -27,10 +27,36 @@ static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
 });
 
 struct Users {
-    /// How many `LNetNIInit` are in force.
+    /// How many `LNetNIInit` are in force, and one for [`adopt`].
     count: u32,
     /// Where the node is configured from outside.
     control: Option<ControlServer>,
+}
+
+/// Makes a node that this process runs itself the one behind the C API, for libraries on that API that are in the same program: a
+/// `LNetNIInit` then takes a reference on it, and its owner keeps configuring it, and ends it, after the [`Adopted`] is dropped.
+/// [`Errno::Busy`]: the C API has a node, or this is an event handler.
+pub fn adopt(node: &Arc<Node>) -> Result<Adopted, Errno> {
+    let mut users = users()?;
+    if users.count > 0 {
+        return Err(Errno::Busy);
+    }
+    WATCH_FORKS.call_once(watch_forks);
+    NODE.store(Some(Arc::clone(node)));
+    users.count = 1;
+    Ok(Adopted(()))
+}
+
+/// The C API has an adopted node. After this is dropped calls of that API return `-ENETDOWN`; the node goes on.
+#[derive(Debug)]
+pub struct Adopted(());
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+        NODE.store(None);
+        users.count = 0;
+    }
 }
 
 /// Takes a reference; the first one starts the node with `pid`. Without a pid the node must be up.

@@ -46,3 +46,5 @@ mod entry;
 mod event;
 mod list;
 mod udsp_bytes;
+
+pub use backend::{Adopted, adopt};

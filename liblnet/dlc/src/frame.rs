@@ -233,7 +233,7 @@ mod tests {
             assert_eq!(decode_request(&body).unwrap(), request);
             assert!(read(&mut reader, MAX_REQUEST).unwrap().is_none(), "nothing is behind it");
         }
-        let node = NodeInfo { version: "1".into(), name: "a".into(), process: 7 };
+        let node = NodeInfo { version: "1".into(), name: "a".into(), process: 7, selftest: None };
         for result in [Ok(Reply::Done), Ok(Reply::Node(node)), Err(Errno::Exists)] {
             let mut reader = Drop(io::Cursor::new(encode_reply(&result)));
             let body = read(&mut reader, MAX_REPLY).unwrap().unwrap();

@@ -30,9 +30,12 @@ const MANY: usize = 100_000;
 impl Backend for Fake {
     fn call(&self, request: Request) -> Result<Reply, Errno> {
         match request {
-            Request::GetNode => {
-                Ok(Reply::Node(NodeInfo { version: "1".into(), name: "fake".into(), process: 1 }))
-            }
+            Request::GetNode => Ok(Reply::Node(NodeInfo {
+                version: "1".into(),
+                name: "fake".into(),
+                process: 1,
+                selftest: None,
+            })),
             Request::GetPeerList => Ok(Reply::Nids(vec![Nid::LOOPBACK; MANY])),
             Request::GetLnetStats => panic!("on purpose"),
             Request::ConfigRouter(_) => {

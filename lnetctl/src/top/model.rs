@@ -124,7 +124,10 @@ impl Watch {
         let mut peers: Vec<Row> = order.into_iter().map(|peer| self.peer(peer)).collect();
         set_shares(&mut peers);
         View {
-            node: sample.node.name.clone(),
+            node: match &sample.node.selftest {
+                Some(selftest) => format!("{} [selftest: {selftest}]", sample.node.name),
+                None => sample.node.name.clone(),
+            },
             watching,
             paused: self.paused,
             totals: [

@@ -43,9 +43,12 @@ impl Backend for Up {
             self.0.borrow_mut().push(request.clone());
         }
         match request {
-            Request::GetNode => {
-                Some(Reply::Node(NodeInfo { version: "0".into(), name: "fake".into(), process: 1 }))
-            }
+            Request::GetNode => Some(Reply::Node(NodeInfo {
+                version: "0".into(),
+                name: "fake".into(),
+                process: 1,
+                selftest: None,
+            })),
             Request::GetLocalNi(index) => {
                 nis().into_iter().nth(index as usize).map(Box::new).map(Reply::LocalNi)
             }

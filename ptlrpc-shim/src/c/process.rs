@@ -4,7 +4,7 @@ use super::entry::{borrow, entry, ms, store, store_process, text};
 use crate::client::{Adaptive, Client, Timeouts};
 use crate::errno::Errno;
 use crate::lnet::{Nid, Node, lnet_nid_t, lnet_process_id};
-use crate::sync::lock;
+use lnet_api::sync::lock;
 use std::convert::Infallible;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering};

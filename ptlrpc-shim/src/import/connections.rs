@@ -2,7 +2,7 @@
 
 use crate::errno::Errno;
 use crate::lnet::{Distance, Nid, Node, ProcessId};
-use crate::sync::lock;
+use lnet_api::sync::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 

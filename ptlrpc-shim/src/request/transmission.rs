@@ -11,8 +11,8 @@ use crate::message::body::Body;
 use crate::message::checksum::early_reply_is_intact;
 use crate::message::header::BODY_ONLY_LEN;
 use crate::message::{BulkBits, Message};
-use crate::sync::lock;
 use crate::wakeup::Waker;
+use lnet_api::sync::lock;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -94,7 +94,7 @@ impl Transmission {
         let bulk_md = bulk_mds.first().copied();
         let md_spec = MdSpec { bulk_md, ..MdSpec::active(Arc::new(spec.message), 1) };
         let handler = Arc::new(RequestEvents(Arc::clone(&shared)));
-        let sent = node.bind(&md_spec, handler).and_then(|md| {
+        let sent = node.bind(md_spec, handler).and_then(|md| {
             node.put(None, md, Ack::No, spec.peer, spec.request_portal, spec.xid, 0, 0)
                 .map(|()| md)
                 .inspect_err(|_| node.unlink(md))

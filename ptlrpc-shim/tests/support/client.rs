@@ -129,7 +129,7 @@ impl Client {
     /// Sends bytes to the service, and waits for nothing.
     pub fn put(&self, xid: u64, bytes: &[u8]) {
         let spec = MdSpec::active(Arc::new(Region::copy_of(bytes)), 1);
-        let md = self.node.bind(&spec, forward_events().0).unwrap();
+        let md = self.node.bind(spec, forward_events().0).unwrap();
         self.node.put(self.from, md, Ack::No, self.server, Portals::OST.request.0, xid, 0, 0).unwrap();
     }
 

@@ -213,7 +213,7 @@ impl Server {
     pub fn send(&self, received: &Received, bytes: &[u8], offset: u32) {
         let (sender, events) = channel();
         let spec = MdSpec::active(Arc::new(Region::copy_of(bytes)), 1);
-        let md = self.node.bind(&spec, Arc::new(Forward(Mutex::new(sender)))).unwrap();
+        let md = self.node.bind(spec, Arc::new(Forward(Mutex::new(sender)))).unwrap();
         let portal = Portals::OST.reply.0;
         self.node
             .put(Some(received.target.nid), md, Ack::No, received.source, portal, received.xid.0, offset, 0)
@@ -261,7 +261,7 @@ impl Server {
         let (_, md, events) = self.start_bulk(to, portal, bits, Some(data), data.len());
         // A message that is sent later arrives later, so the bulk data was dropped.
         let marker = MdSpec::active(Arc::new(Region::copy_of(b"marker")), 1);
-        let marker = self.node.bind(&marker, Arc::new(Forward(Mutex::new(channel().0)))).unwrap();
+        let marker = self.node.bind(marker, Arc::new(Forward(Mutex::new(channel().0)))).unwrap();
         let from = Some(to.target.nid);
         self.node.put(from, marker, Ack::No, to.target, Portals::OST.request.0, 0, 0, 0).unwrap();
         while self.next().xid != Xid(0) {}
@@ -288,7 +288,7 @@ impl Server {
         let (sender, events) = channel();
         let region = Arc::new(put.map_or_else(|| Region::zeroed(len), Region::copy_of));
         let spec = MdSpec::active(Arc::clone(&region), 2);
-        let md = self.node.bind(&spec, Arc::new(Forward(Mutex::new(sender)))).unwrap();
+        let md = self.node.bind(spec, Arc::new(Forward(Mutex::new(sender)))).unwrap();
         let (from, peer) = (Some(to.target.nid), to.source);
         match put {
             Some(_) => self.node.put(from, md, Ack::Wanted, peer, portal, bits, 0, 0).unwrap(),

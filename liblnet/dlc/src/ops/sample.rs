@@ -220,7 +220,7 @@ mod tests {
             }
         };
         Sample {
-            node: NodeInfo { version: "0".into(), name: "n".into(), process },
+            node: NodeInfo { version: "0".into(), name: "n".into(), process, selftest: None },
             stats,
             nis: Vec::new(),
             peers: peers.iter().map(peer).collect(),

@@ -167,6 +167,9 @@ pub struct NodeInfo {
     pub name: String,
     /// Its process.
     pub process: u32,
+    /// What LNet selftest does on it, in words; `None`: it does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selftest: Option<String>,
 }
 
 /// How far a NID is.

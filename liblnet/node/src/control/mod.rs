@@ -29,6 +29,7 @@ impl Backend for Node {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 name: self.name().to_string(),
                 process: std::process::id(),
+                selftest: None,
             })),
             Request::GetNi(index) => core.ni_by_index(index).map(Reply::Id).ok_or(Errno::NotFound),
             Request::FailNid(nid, count) => {

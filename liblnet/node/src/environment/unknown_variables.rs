@@ -9,8 +9,8 @@ const PREFIXES: [&str; 2] = ["LNET_", "SOCKLND_"];
 /// Variables that are read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control
 /// socket.
 const READ_ELSEWHERE: [&str; 4] = ["LNET_DEBUG", "LNET_NODE", "LNET_RUNTIME_DIR", "LNET_STATUS_MODE"];
-/// Variables of this project's tests.
-const FOR_TESTS: [&str; 3] = ["LNET_SIM_", "LNET_TEST_", "LNET_WRITE_"];
+/// Variables of LNet selftest, which checks them, and of this project's tests.
+const OTHERS: [&str; 4] = ["LNET_SELFTEST_", "LNET_SIM_", "LNET_TEST_", "LNET_WRITE_"];
 
 /// Logs variables that look like the library's and are unknown. To be called once at the start of a node that is
 /// configured from the environment.
@@ -29,7 +29,7 @@ fn unknown(names: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
     };
     let is_unknown = |name: &String| {
         PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-            && !FOR_TESTS.iter().any(|prefix| name.starts_with(prefix))
+            && !OTHERS.iter().any(|prefix| name.starts_with(prefix))
             && known().all(|its| its != name)
     };
     let mut names: Vec<String> = names.into_iter().filter(is_unknown).collect();

@@ -15,7 +15,7 @@ use crate::service::rules::early_reply::whole_seconds;
 use crate::service::service_request::ServiceRequest;
 use crate::service::targets::Export;
 use crate::service::targets::tables::{Connected, NotConnected};
-use crate::sync::lock;
+use lnet_api::sync::lock;
 use lnet_log::LogClass;
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::service::counters::{Counters, Counts, Dropped};
 use crate::service::engines::environment::Environment;
 use crate::service::handler::Handler;
 use crate::service::targets::Targets;
-use crate::sync::lock;
+use lnet_api::sync::lock;
 use lnet_log::{LogClass, write_line};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -7,7 +7,7 @@ use crate::errno::Errno;
 use crate::lnet::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Nid, ProcessId, Region, RegionSlice};
 use crate::message::BulkBits;
 use crate::message::header::MAX_MESSAGE_LEN;
-use crate::sync::{lock, wait_until};
+use lnet_api::sync::{lock, wait_until};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex};
@@ -206,7 +206,7 @@ impl Progress {
             let handler = MdEvents { progress: Arc::clone(self), bits, len, _descriptor: descriptor };
             let spec = MdSpec { range, ..MdSpec::active(Arc::clone(region), 2) };
             lock(&self.state).live += 1;
-            let md = match env.node.bind(&spec, Arc::new(handler)) {
+            let md = match env.node.bind(spec, Arc::new(handler)) {
                 Ok(md) => md,
                 Err(errno) => {
                     self.on_unlinked(bits, Err(errno));

@@ -3,7 +3,7 @@
 
 use crate::lnet::{Event, EventKind, Md};
 use crate::message::body::ExportCookie;
-use crate::sync::lock;
+use lnet_api::sync::lock;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 

@@ -7,7 +7,7 @@ use crate::service::config::Adaptive;
 use crate::service::rules::admission::RequestHead;
 use crate::service::rules::duplicates::RequestKey;
 use crate::service::rules::early_reply::{ClientTimeout, due, extended};
-use crate::sync::{lock, wait};
+use lnet_api::sync::{lock, wait};
 use std::sync::{Condvar, Mutex};
 use std::time::Instant;
 

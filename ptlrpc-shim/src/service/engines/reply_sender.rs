@@ -80,7 +80,7 @@ fn put(
         _descriptor: descriptor,
     });
     let spec = MdSpec::active(message.region, threshold);
-    let md = match env.node.bind(&spec, Arc::clone(&handler) as Arc<dyn EventHandler>) {
+    let md = match env.node.bind(spec, Arc::clone(&handler) as Arc<dyn EventHandler>) {
         Ok(md) => md,
         Err(errno) => return handler.on_failed(errno),
     };

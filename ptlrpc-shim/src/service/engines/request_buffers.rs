@@ -13,7 +13,7 @@ use crate::lnet::{
 };
 use crate::message::Xid;
 use crate::service::counters::{Counters, Dropped};
-use crate::sync::lock;
+use lnet_api::sync::lock;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 

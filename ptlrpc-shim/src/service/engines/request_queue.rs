@@ -1,7 +1,7 @@
 //! The queues of a service: requests that have arrived, and requests that are to be served (PR-53, PR-71).
 
 use crate::lnet::Node;
-use crate::sync::{lock, wait};
+use lnet_api::sync::{lock, wait};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
 

@@ -2,7 +2,7 @@
 
 use super::incoming_request::RequestId;
 use crate::clock::Clock;
-use crate::sync::{lock, wait_until};
+use lnet_api::sync::{lock, wait_until};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Condvar, Mutex};
 use std::time::Instant;

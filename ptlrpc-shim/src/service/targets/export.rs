@@ -7,7 +7,7 @@ use crate::message::{ConnectData, Name};
 use crate::service::engines::incoming_request::IncomingRequest;
 use crate::service::rules::connect::ClientSide;
 use crate::service::rules::duplicates::{DuplicateCheck, Duplicates, RequestKey};
-use crate::sync::lock;
+use lnet_api::sync::lock;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 

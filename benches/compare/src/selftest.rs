@@ -1,0 +1,106 @@
+//! The grid of LNet selftest: sizes, concurrencies, write, read and ping, by `lst bench` between two nodes, each beside
+//! iperf3 with as many streams and writes of the same size.
+
+mod iperf3;
+mod lst;
+mod table;
+
+use crate::error::Error;
+use crate::options::Options;
+use crate::picture;
+use crate::report::{self, Section};
+use crate::statistics::Summary;
+use std::path::Path;
+
+const KIB: usize = 1 << 10;
+pub(crate) const SIZES: [usize; 4] = [4 * KIB, 64 * KIB, 256 * KIB, 1 << 20];
+pub(crate) const CONCURRENCIES: [u32; 4] = [1, 2, 4, 8];
+/// One round takes about two minutes.
+const MOST_ROUNDS: usize = 3;
+
+/// What is done over and over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Test {
+    Write { size: usize },
+    Read { size: usize },
+    Ping,
+}
+
+/// One place of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) test: Test,
+    pub(crate) concurrency: u32,
+}
+
+/// What one run came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// Bytes in a second.
+    pub(crate) bytes: f64,
+    /// RPCs in a second.
+    pub(crate) rpcs: f64,
+}
+
+/// What a cell came to, in bytes a second (in RPCs for pings).
+pub(crate) struct Measured {
+    pub(crate) cell: Cell,
+    pub(crate) ours: Result<Summary, Error>,
+    /// RPCs in a second.
+    pub(crate) rpcs: Option<f64>,
+    /// `None`: there is nothing like it.
+    pub(crate) iperf3: Option<Result<Summary, Error>>,
+}
+
+/// Measures all, prints it, and puts it into the document with a picture beside it.
+pub(crate) fn run(program: &Path, options: &Options) -> Result<(), Error> {
+    let measured = measure(program, options)?;
+    let text = table::markdown(&measured, options);
+    println!("{text}");
+    if let Some(path) = &options.write {
+        report::replace_section(path, Section::Selftest, &text)?;
+        picture::write_selftest(&path.with_file_name("selftest.svg"), &measured)?;
+    }
+    Ok(())
+}
+
+fn measure(program: &Path, options: &Options) -> Result<Vec<Measured>, Error> {
+    let site = lst::Site::start(program)?;
+    let server = iperf3::Server::start();
+    let rounds = options.rounds.clamp(1, MOST_ROUNDS);
+    let mut samples: Vec<(Vec<Result<Sample, Error>>, Vec<Result<f64, Error>>)> = Vec::new();
+    samples.resize_with(cells().len(), Default::default);
+    for _ in 0..rounds {
+        for (cell, (ours, theirs)) in cells().into_iter().zip(&mut samples) {
+            ours.push(site.bench(cell, options.duration));
+            if cell.test != Test::Ping {
+                theirs.push(server.as_ref().map_err(Clone::clone).and_then(|it| it.measure(cell)));
+            }
+        }
+    }
+    let measured = cells().into_iter().zip(samples).map(|(cell, (ours, theirs))| {
+        let rpcs: Vec<f64> = ours.iter().flatten().map(|sample| sample.rpcs).collect();
+        let value = |sample: Sample| if cell.test == Test::Ping { sample.rpcs } else { sample.bytes };
+        Measured {
+            cell,
+            ours: summary(ours.into_iter().map(|sample| sample.map(value))),
+            rpcs: Summary::of(&rpcs).map(|summary| summary.median),
+            iperf3: (cell.test != Test::Ping).then(|| summary(theirs.into_iter())),
+        }
+    });
+    Ok(measured.collect())
+}
+
+/// Of all rounds, or why one of them failed.
+fn summary(samples: impl Iterator<Item = Result<f64, Error>>) -> Result<Summary, Error> {
+    let samples = samples.collect::<Result<Vec<_>, _>>()?;
+    Summary::of(&samples).ok_or_else(|| "no sample".to_owned())
+}
+
+/// All places.
+fn cells() -> Vec<Cell> {
+    let writes = SIZES.map(|size| Test::Write { size });
+    let reads = SIZES.map(|size| Test::Read { size });
+    let tests = writes.into_iter().chain(reads).chain([Test::Ping]);
+    tests.flat_map(|test| CONCURRENCIES.map(|concurrency| Cell { test, concurrency })).collect()
+}

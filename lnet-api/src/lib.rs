@@ -1,0 +1,61 @@
+//! LNet for programs in Rust, through its C API alone: the one place of PtlRPC and of LNet selftest that calls it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`errno`], [`clock`], [`sync`] | error numbers, time, locks |
+//! | `node` | the node of this process: descriptors, messages, what it knows of peers |
+//! | `md`, `event`, `live_mds` | descriptors and their events |
+//! | `region` | memory that is shared with LNet |
+//! | `sys` | the C functions |
+
+pub mod clock;
+pub mod errno;
+pub mod sync;
+
+mod event;
+mod live_mds;
+mod md;
+mod node;
+mod region;
+mod sys;
+
+pub use event::{Event, EventKind};
+pub use lnet_wire::{Nid, Pid};
+pub use md::{EventHandler, Md, MdSpec};
+pub use node::{Ack, Distance, MatchCriteria, Node};
+pub use region::{Loan, Region, RegionOwner, RegionSlice};
+/// What a node has moved.
+pub use sys::lnet_counters as Counters;
+pub use sys::{lnet_nid_t, lnet_process_id};
+
+/// A process on an LNet node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessId {
+    /// The NID of the node.
+    pub nid: Nid,
+    /// The PID.
+    pub pid: Pid,
+}
+
+impl ProcessId {
+    /// Lustre's process on that node.
+    pub const fn lustre(nid: Nid) -> Self {
+        Self { nid, pid: Pid::LUSTRE }
+    }
+
+    /// `None`: not the NID of a node.
+    fn from_c(id: sys::lnet_process_id) -> Option<Self> {
+        Some(Self { nid: Nid::from_u64(id.nid)?, pid: Pid(id.pid) })
+    }
+
+    /// The same in C. `None`: a NID that the C API cannot express.
+    pub fn to_c(self) -> Option<sys::lnet_process_id> {
+        Some(sys::lnet_process_id { nid: self.nid.to_u64()?, pid: self.pid.0 })
+    }
+}
+
+impl std::fmt::Display for ProcessId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.pid.0, self.nid)
+    }
+}

@@ -1,0 +1,91 @@
+//! Memory descriptors (MDs): what LNet may do with a region, and who handles its events.
+
+use crate::{Event, Region, sys};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Handles the events of a descriptor.
+pub trait EventHandler: Send + Sync {
+    /// Called on LNet's threads, one event of a descriptor at a time; the event with [`Event::unlinked`] is the last. Must not
+    /// block, nor call LNet (PR-56).
+    fn on_event(&self, event: &Event);
+}
+
+/// The handle of a descriptor, which may have had its last event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Md(pub(crate) sys::lnet_handle_md);
+
+/// What a descriptor is made of.
+#[derive(Clone, Debug)]
+pub struct MdSpec {
+    /// The memory. The descriptor drops its share in it before the last event is handled: the handler, or whom it wakes, may have it
+    /// alone then.
+    pub region: Arc<Region>,
+    /// Which bytes of it.
+    pub range: Range<usize>,
+    /// After how many operations it is unlinked; `None`: after none, but see [`MdSpec::max_size`].
+    pub threshold: Option<u16>,
+    /// Accepts PUTs.
+    pub puts: bool,
+    /// Accepts GETs.
+    pub gets: bool,
+    /// The sender chooses the offset. Otherwise messages are stored one behind the other.
+    pub manage_remote: bool,
+    /// Messages that are too long are truncated.
+    pub truncate: bool,
+    /// The longest message; the descriptor is unlinked when less space is left.
+    pub max_size: Option<u32>,
+    /// The MD of the bulk data that the message belongs to: LNet prefers an NI near its memory.
+    pub bulk_md: Option<Md>,
+}
+
+impl MdSpec {
+    /// All of a region, to send it or to fetch into it.
+    pub fn active(region: Arc<Region>, threshold: u16) -> Self {
+        let range = 0..region.len();
+        Self {
+            region,
+            range,
+            threshold: Some(threshold),
+            puts: false,
+            gets: false,
+            manage_remote: false,
+            truncate: false,
+            max_size: None,
+            bulk_md: None,
+        }
+    }
+
+    /// The same in C; the region is the caller's to keep. `None`: more memory than the C API can describe.
+    pub(crate) fn to_c(&self, eq: sys::lnet_handle_eq, user_ptr: *mut MdContext) -> Option<sys::lnet_md> {
+        let end = self.range.end.min(self.region.len());
+        let start = self.range.start.min(end);
+        let bits = [
+            (self.puts, sys::LNET_MD_OP_PUT),
+            (self.gets, sys::LNET_MD_OP_GET),
+            (self.manage_remote, sys::LNET_MD_MANAGE_REMOTE),
+            (self.truncate, sys::LNET_MD_TRUNCATE),
+            (self.max_size.is_some(), sys::LNET_MD_MAX_SIZE),
+            (self.bulk_md.is_some(), sys::LNET_MD_BULK_HANDLE),
+        ];
+        let none = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
+        Some(sys::lnet_md {
+            start: self.region.address().wrapping_add(start).cast(),
+            length: (end - start).try_into().ok()?,
+            threshold: self.threshold.map_or(sys::LNET_MD_THRESH_INF, i32::from),
+            max_size: self.max_size.unwrap_or(0).try_into().ok()?,
+            options: bits.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, bit)| all | bit),
+            user_ptr: user_ptr.cast(),
+            eq_handle: eq,
+            bulk_handle: self.bulk_md.map_or(none, |md| md.0),
+        })
+    }
+}
+
+/// What a descriptor owns until its last event: its `user_ptr`.
+pub(crate) struct MdContext {
+    pub(crate) handler: Arc<dyn EventHandler>,
+    /// LNet may touch it until then.
+    pub(crate) region: Option<Arc<Region>>,
+    pub(crate) _live: crate::live_mds::LiveMd,
+}

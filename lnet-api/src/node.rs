@@ -1,0 +1,315 @@
+//! The LNet node of this process: descriptors, messages, and what it knows of peers.
+
+use crate::errno::Errno;
+use crate::event::{handle, in_handler};
+use crate::live_mds::LiveMds;
+use crate::md::{EventHandler, Md, MdContext, MdSpec};
+use crate::{Counters, Nid, ProcessId, sys};
+use std::convert::Infallible;
+use std::ffi::{c_long, c_uint};
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+
+/// Which messages match an entry.
+#[derive(Clone, Copy, Debug)]
+pub struct MatchCriteria {
+    /// The sender, by its primary NID; `None`: any (PR-34).
+    pub from: Option<ProcessId>,
+    /// Match bits.
+    pub bits: u64,
+    /// The bits that are ignored.
+    pub ignore: u64,
+}
+
+/// Whether the target of a PUT sends an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ack {
+    /// It does.
+    Wanted,
+    /// It does not.
+    No,
+}
+
+/// [`Node::progress`] polls LNet for this time, and returns after this number of polls in a row without an event.
+const POLL_MS: c_long = 1;
+const MAX_IDLE_POLLS: u32 = 3;
+
+/// How far a NID is (PR-42).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Distance {
+    /// 0: this node; 1: on a local net; more: the number of gateways plus one.
+    pub hops: u32,
+    /// Among equal distances, lower is better.
+    pub order: u32,
+    /// The nearest local NI.
+    pub local_nid: Nid,
+}
+
+/// A reference on LNet, which is up as long as there is one.
+#[derive(Debug)]
+pub struct Node {
+    eq: sys::lnet_handle_eq,
+    /// A thread is in [`Node::progress`].
+    in_progress: AtomicBool,
+    live_mds: Arc<LiveMds>,
+    /// Dropped when this node has ended.
+    end_signal: Option<Sender<Infallible>>,
+}
+
+impl Node {
+    /// Starts LNet, or takes a reference on it if it is up. Not from an event handler.
+    pub fn start() -> Result<Arc<Self>, Errno> {
+        Self::start_with_end_signal(None)
+    }
+
+    /// The same; `end_signal` is dropped when this node has ended, which may be on another thread.
+    pub fn start_with_end_signal(end_signal: Option<Sender<Infallible>>) -> Result<Arc<Self>, Errno> {
+        // SAFETY: takes a number.
+        Errno::check(unsafe { sys::LNetNIInit(sys::LNET_PID_LUSTRE) })?;
+        let mut eq = sys::lnet_handle_eq { cookie: sys::COOKIE_NONE };
+        // The handler gets every event. The one that the queue stores ends a poll of `progress`.
+        // SAFETY: `handle` is there for ever, and every descriptor of this queue is made by `post`.
+        match Errno::check(unsafe { sys::LNetEQAlloc(1, Some(handle), &raw mut eq) }) {
+            Ok(_) => Ok(Arc::new(Self {
+                eq,
+                in_progress: AtomicBool::new(false),
+                live_mds: Arc::default(),
+                end_signal,
+            })),
+            Err(errno) => {
+                // SAFETY: one for the `LNetNIInit` above.
+                unsafe { sys::LNetNIFini() };
+                Err(errno)
+            }
+        }
+    }
+
+    /// Makes progress in LNet on the calling thread, in place of LNet's own, until `done` returns true or nothing happens for some
+    /// milliseconds: what comes soon is processed without waking a thread. One thread at a time; others return at once.
+    ///
+    /// Event handlers run inside, so this must not be called from one.
+    pub fn progress(&self, done: impl Fn() -> bool) {
+        if self.in_progress.swap(true, Ordering::Acquire) {
+            return;
+        }
+        let (mut eq, mut which) = (self.eq, 0);
+        let mut event = MaybeUninit::uninit();
+        let mut idle_polls = 0;
+        while idle_polls < MAX_IDLE_POLLS && !done() {
+            // SAFETY: one queue, of this node's; the event is written to memory for one, and not read.
+            let got = unsafe { sys::LNetEQPoll(&raw mut eq, 1, POLL_MS, event.as_mut_ptr(), &raw mut which) };
+            let has_event = got == 1 || Errno::check(got) == Err(Errno::OVERFLOW);
+            idle_polls += u32::from(!has_event);
+        }
+        self.in_progress.store(false, Ordering::Release);
+    }
+
+    /// Attaches a descriptor at a portal, behind the existing ones. The match entry is unlinked with it.
+    pub fn attach(
+        &self,
+        portal: u32,
+        criteria: MatchCriteria,
+        spec: MdSpec,
+        handler: Arc<dyn EventHandler>,
+    ) -> Result<Md, Errno> {
+        let any = sys::lnet_process_id { nid: sys::LNET_NID_ANY, pid: sys::LNET_PID_ANY };
+        let from = criteria.from.map_or(Some(any), ProcessId::to_c).ok_or(Errno::INVALID)?;
+        let mut me = sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
+        // SAFETY: numbers, and where to write a handle.
+        Errno::check(unsafe {
+            sys::LNetMEAttach(
+                portal as c_uint,
+                from,
+                criteria.bits,
+                criteria.ignore,
+                sys::LNET_UNLINK,
+                sys::LNET_INS_AFTER,
+                &raw mut me,
+            )
+        })?;
+        // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
+        let attached = self.post(spec, handler, |md, handle| unsafe {
+            sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle)
+        });
+        if attached.is_err() {
+            // SAFETY: a number.
+            unsafe { sys::LNetMEUnlink(me) };
+        }
+        attached
+    }
+
+    /// Makes a descriptor to send from, or to fetch into.
+    pub fn bind(&self, spec: MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
+        // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
+        self.post(spec, handler, |md, handle| unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, handle) })
+    }
+
+    fn post(
+        &self,
+        spec: MdSpec,
+        handler: Arc<dyn EventHandler>,
+        make: impl FnOnce(sys::lnet_md, *mut sys::lnet_handle_md) -> i32,
+    ) -> Result<Md, Errno> {
+        let context =
+            MdContext { handler, region: Some(Arc::clone(&spec.region)), _live: self.live_mds.add() };
+        let context = Box::into_raw(Box::new(context));
+        let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
+        let made = match spec.to_c(self.eq, context) {
+            Some(md) => {
+                // SAFETY: the box of above, which nobody else has yet. The region is given away: the last event may come at once.
+                unsafe { (*context).region = Some(spec.region) };
+                Errno::check(make(md, &raw mut handle))
+            }
+            None => Err(Errno::INVALID),
+        };
+        match made {
+            Ok(_) => Ok(Md(handle)),
+            Err(errno) => {
+                // SAFETY: the box of above; there is no descriptor that uses it.
+                drop(unsafe { Box::from_raw(context) });
+                Err(errno)
+            }
+        }
+    }
+
+    /// Unlinks a descriptor. Its last event comes before this returns, or when its operations in progress have ended. Has no
+    /// effect after the last event.
+    pub fn unlink(&self, md: Md) {
+        // SAFETY: a number.
+        unsafe { sys::LNetMDUnlink(md.0) };
+    }
+
+    /// Sends a descriptor's memory. `from`: the NI to send from; `None`: LNet selects one. After an error there is no event.
+    #[allow(clippy::too_many_arguments, reason = "those of LNetPut")]
+    pub fn put(
+        &self,
+        from: Option<Nid>,
+        md: Md,
+        ack: Ack,
+        to: ProcessId,
+        portal: u32,
+        match_bits: u64,
+        offset: u32,
+        hdr_data: u64,
+    ) -> Result<(), Errno> {
+        let to = to.to_c().ok_or(Errno::INVALID)?;
+        let ack = if ack == Ack::Wanted { sys::LNET_ACK_REQ } else { sys::LNET_NOACK_REQ };
+        let from = self_nid(from)?;
+        // SAFETY: numbers.
+        Errno::check(unsafe { sys::LNetPut(from, md.0, ack, to, portal, match_bits, offset, hdr_data) })
+            .map(drop)
+    }
+
+    /// Fetches into a descriptor's memory.
+    pub fn get(
+        &self,
+        from: Option<Nid>,
+        md: Md,
+        to: ProcessId,
+        portal: u32,
+        match_bits: u64,
+        offset: u32,
+    ) -> Result<(), Errno> {
+        let to = to.to_c().ok_or(Errno::INVALID)?;
+        let from = self_nid(from)?;
+        // SAFETY: numbers.
+        Errno::check(unsafe { sys::LNetGet(from, md.0, to, portal, match_bits, offset) }).map(drop)
+    }
+
+    /// The primary NID of a peer. May discover the peer, which takes twice a transaction timeout at most.
+    pub fn primary_nid(&self, nid: Nid) -> Nid {
+        let Some(raw) = nid.to_u64() else { return nid };
+        // SAFETY: a number.
+        Nid::from_u64(unsafe { sys::LNetPrimaryNID(raw) }).unwrap_or(nid)
+    }
+
+    /// The distance to a NID.
+    pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
+        let raw = nid.to_u64().ok_or(Errno::INVALID)?;
+        let (mut source, mut order) = (0, 0);
+        // SAFETY: a number, and where to write two.
+        let distance = Errno::check(unsafe { sys::LNetDist(raw, &raw mut source, &raw mut order) })?;
+        let local_nid = Nid::from_u64(source).ok_or(Errno::INVALID)?;
+        Ok(Distance { hops: distance.unsigned_abs(), order, local_nid })
+    }
+
+    /// Declares NIDs to be one peer, the first its primary NID (PR-43).
+    pub fn add_peer(&self, nids: &[Nid]) -> Result<(), Errno> {
+        let mut raw =
+            nids.iter().map(|nid| nid.to_u64()).collect::<Option<Vec<_>>>().ok_or(Errno::INVALID)?;
+        let count = raw.len().try_into().map_err(|_| Errno::INVALID)?;
+        // SAFETY: that many numbers, which LNet only reads.
+        Errno::check(unsafe { sys::LNetAddPeer(raw.as_mut_ptr(), count) }).map(drop)
+    }
+
+    /// Discovers a peer again; its primary NID.
+    pub fn rediscover(&self, peer: ProcessId) -> Result<Nid, Errno> {
+        const VERSION: u32 = 0x0001_000b;
+        let mut nids = [sys::lnet_process_id { nid: 0, pid: 0 }; 16];
+        let ping_id = peer.to_c().ok_or(Errno::INVALID)?;
+        let mut ping = sys::lnet_ioctl_ping_data::whose(ping_id, VERSION, &mut nids);
+        // SAFETY: the argument of this command, with memory for as many NIDs as it says.
+        Errno::check(unsafe { sys::LNetCtl(sys::IOC_LIBCFS_DISCOVER, (&raw mut ping).cast()) })?;
+        Nid::from_u64(ping.ping_id.nid).ok_or(Errno::INVALID)
+    }
+
+    /// The NIDs of this node, `0@lo` first.
+    pub fn local_nids(&self) -> Vec<Nid> {
+        let nid_of = |index| {
+            let mut id = sys::lnet_process_id { nid: 0, pid: 0 };
+            // SAFETY: a number, and where to write an id.
+            let rc = unsafe { sys::LNetGetId(index, &raw mut id) };
+            (rc == 0).then(|| Nid::from_u64(id.nid)).flatten()
+        };
+        (0..).map_while(nid_of).collect()
+    }
+
+    /// What the node has sent and received so far.
+    pub fn counters(&self) -> Counters {
+        let mut counters = MaybeUninit::<Counters>::zeroed();
+        // SAFETY: memory for the counters, which are integers: zeros are some.
+        unsafe {
+            sys::lnet_counters_get(counters.as_mut_ptr());
+            counters.assume_init()
+        }
+    }
+
+    /// Makes a portal lazy: messages without a match wait there (PR-32). Or ends that.
+    pub fn set_lazy(&self, portal: u32, lazy: bool) -> Result<(), Errno> {
+        let portal = portal.try_into().map_err(|_| Errno::INVALID)?;
+        // SAFETY: a number.
+        let rc = unsafe {
+            match lazy {
+                true => sys::LNetSetLazyPortal(portal),
+                false => sys::LNetClearLazyPortal(portal),
+            }
+        };
+        Errno::check(rc).map(drop)
+    }
+}
+
+fn self_nid(from: Option<Nid>) -> Result<u64, Errno> {
+    from.map_or(Some(sys::LNET_NID_ANY), Nid::to_u64).ok_or(Errno::INVALID)
+}
+
+impl Drop for Node {
+    /// Waits for the last events of all descriptors, which their owners have unlinked.
+    fn drop(&mut self) {
+        let (eq, live_mds, end_signal) = (self.eq, Arc::clone(&self.live_mds), self.end_signal.take());
+        let end = move || {
+            live_mds.wait_until_none();
+            // SAFETY: a number; no descriptor is left on the queue.
+            unsafe { sys::LNetEQFree(eq) };
+            // SAFETY: one for the `LNetNIInit` of `start`.
+            unsafe { sys::LNetNIFini() };
+            drop(end_signal);
+        };
+        match in_handler() {
+            false => end(),
+            // LNet must not be called here, and the event that is being handled has not ended.
+            true => drop(std::thread::spawn(end)),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Links the C API into `lnetd`: LNet selftest, which is written against it, finds the daemon's own node there.
+//!
+//! The linker defines the names of the C API (see the build script of `lnet`).
+
+#[path = "../liblnet/abi/exported.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod exported;
+
+fn main() {
+    println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
+    let called = |export: &&exported::Export| export.name.starts_with("LNet") || export.users.contains('s');
+    for export in exported::EXPORTED.iter().filter(called) {
+        let name = export.name;
+        println!("cargo::rustc-link-arg-bins=-Wl,--defsym={name}=_{name}");
+    }
+}

@@ -1,0 +1,40 @@
+//! LNet selftest on the daemon's node.
+
+use lnet::Adopted;
+use lnet_node::Node;
+use lnet_selftest::framework::{NodeConfig, TestNode};
+use lnet_wire::Errno;
+use std::sync::Arc;
+
+/// A test node on the daemon's node. Fields are dropped in this order: the C API must be there as long as the test node is.
+pub(crate) struct Selftest {
+    test_node: TestNode,
+    _c_api: Adopted,
+}
+
+impl Selftest {
+    /// Starts it, with what the environment says.
+    pub(crate) fn start(node: &Arc<Node>) -> Result<Self, Errno> {
+        let config = NodeConfig::from_lookup(|name| std::env::var(name).ok()).map_err(|error| {
+            log::error!("{error}");
+            Errno::Invalid
+        })?;
+        let c_api = lnet::adopt(node)?;
+        let test_node = TestNode::start(&config).map_err(|errno| {
+            log::error!("LNet selftest: {errno}");
+            Errno::from_c(errno.to_c())
+        })?;
+        log::info!("LNet selftest: this node takes part in tests");
+        Ok(Self { test_node, _c_api: c_api })
+    }
+
+    /// What it does, in words.
+    pub(crate) fn status(&self) -> String {
+        let status = self.test_node.status();
+        match (status.session, status.active_batches) {
+            (None, _) => "no session".to_owned(),
+            (Some((id, name)), 0) => format!("session {name} {id}"),
+            (Some((id, name)), batches) => format!("session {name} {id}, batches that run: {batches}"),
+        }
+    }
+}

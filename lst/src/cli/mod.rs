@@ -1,0 +1,125 @@
+//! The command line: what there is to say. One file for each group of commands.
+
+mod batch;
+mod bench;
+mod globals;
+mod group;
+mod number;
+mod ping;
+mod session;
+mod stat;
+mod test;
+
+pub use batch::{AddBatch, ListBatch, Query, Run, Stop};
+pub use bench::Bench;
+pub use globals::{Format, Globals, GlobalsError};
+pub use group::{AddGroup, DelGroup, ListGroup, UpdateGroup};
+pub use ping::Ping;
+pub use session::NewSession;
+pub use stat::{ShowError, Stat};
+pub use test::{AddTest, test_spec};
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Tests the network between LNet nodes: the console of LNet selftest.
+///
+/// A session holds nodes of this library and of the kernel (with its module lnet_selftest), in groups. Tests go from one
+/// group to another, and start and end together as a batch. All commands of a session need its key in LST_SESSION: any
+/// number but 0, such as `export LST_SESSION=$$`. Between two commands a console in the background keeps the session; it
+/// is a node of its own, made from LNET_NETWORKS and its like, or lives in a running `lnetd --selftest`.
+///
+/// Without a command it reads commands, one a line: from the terminal with a prompt, or from standard input.
+///
+/// Options may be shortened as long as they are unambiguous (--timeo for --timeout).
+#[derive(Debug, Parser)]
+#[command(
+    name = "lst",
+    version,
+    infer_long_args = true,
+    args_override_self = true,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_help = EXIT_STATUS
+)]
+pub struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    /// Print the names of all commands
+    #[arg(long)]
+    list_commands: bool,
+    #[command(subcommand)]
+    /// What to do.
+    pub command: Command,
+}
+
+pub(crate) const EXIT_STATUS: &str = "\
+Exit status: 0 when everything went well; 255 for something on the command line that cannot be read, or that the \
+console refuses; 254 when some node did not answer; 253 when all answered and some said no.";
+
+/// What there is to do.
+#[derive(Debug, Subcommand)]
+#[command(rename_all = "snake_case")]
+pub enum Command {
+    /// Make a session
+    NewSession(NewSession),
+    /// Take the session from all nodes, and end it
+    EndSession,
+    /// Show the session, with its key
+    ShowSession,
+    /// Ask nodes which session they have
+    Ping(Ping),
+    /// Make a group of nodes
+    AddGroup(AddGroup),
+    /// Delete a group
+    DelGroup(DelGroup),
+    /// Give nodes of a group the session again, or take nodes out of it
+    UpdateGroup(UpdateGroup),
+    /// Show groups, or the nodes of some
+    ListGroup(ListGroup),
+    /// Show how many messages nodes exchange, and how many bytes
+    Stat(Stat),
+    /// Show the nodes that had errors
+    ShowError(ShowError),
+    /// Make a batch of tests
+    AddBatch(AddBatch),
+    /// Start the tests of a batch
+    Run(Run),
+    /// End the tests of a batch
+    Stop(Stop),
+    /// Show batches, or the tests and nodes of one
+    ListBatch(ListBatch),
+    /// Show whether a batch runs
+    Query(Query),
+    /// Put a test into a batch
+    AddTest(AddTest),
+    /// Measure a node: session, groups, test, result, and all is undone
+    ///
+    /// Needs no session and no LST_SESSION. The node that is measured has to run selftest: `lnetd --selftest`, or the
+    /// kernel with its module lnet_selftest. Interrupting it ends its session, too.
+    Bench(Bench),
+    /// Summarise the commands, or one of them
+    Help {
+        /// A command
+        command: Option<String>,
+    },
+    /// End the interactive shell
+    Exit,
+    /// End the interactive shell
+    Quit,
+}
+
+/// The names of the commands.
+pub fn names() -> Vec<String> {
+    let command = Cli::command();
+    command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_has_no_contradictions() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,24 @@
+//! `lst add_test`
+
+use super::{Context, Exit, Failure, Result, name};
+use crate::cli;
+use lnet_selftest::console::Command;
+use lnet_selftest::console::call;
+
+pub(super) fn add_test(it: &cli::AddTest, cx: &mut Context<'_>) -> Result {
+    let test = call::AddTest {
+        batch: name(&it.batch)?,
+        from: name(&it.from)?,
+        to: name(&it.to)?,
+        concurrency: it.concurrency,
+        repeat: it.repeat,
+        distribution: it.distribute.parse().map_err(Failure::Usage)?,
+        test: cli::test_spec(&it.test).map_err(Failure::Usage)?,
+    };
+    let outcome = cx.transact(Command::AddTest(test))?;
+    let exit = cx.report(&outcome)?;
+    if exit == Exit::Success {
+        cx.say("Test was added successfully")?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,199 @@
+//! `lst bench`: session, groups, test, result, and all is undone.
+
+use super::{Context, Exit, Failure, Result, batch, nids, session};
+use crate::cli;
+use crate::live;
+use lnet_selftest::console::call::{AddTest, Call, Counters, NewSession, Outcome, Target};
+use lnet_selftest::console::rates::Rates;
+use lnet_selftest::console::{Command, Direction, Distribution, Name, TestSpec};
+use lnet_wire::Nid;
+use serde::Serialize;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const IDLE_TIMEOUT: u32 = 300;
+/// Seconds that nodes have to tell their counters.
+const TIMEOUT: u32 = 10;
+/// Before anything is measured, connections are made.
+const WARM_UP: Duration = Duration::from_millis(500);
+/// How soon an interruption is noticed.
+const STEP: Duration = Duration::from_millis(100);
+const MIB: f64 = 1_048_576.0;
+
+/// What was measured.
+#[derive(Debug, Serialize)]
+struct Measured {
+    test: TestSpec,
+    concurrency: u32,
+    clients: usize,
+    servers: usize,
+    seconds: f64,
+    /// Bytes of bulk in a second; nothing for pings.
+    bytes_per_second: f64,
+    rpcs_per_second: f64,
+    /// Of tests, on all nodes.
+    errors: u64,
+}
+
+pub(super) fn bench(it: &cli::Bench, cx: &mut Context<'_>) -> Result {
+    let words = if it.test.is_empty() {
+        vec!["brw".into(), "write".into(), "size=1m".into()]
+    } else {
+        it.test.clone()
+    };
+    let test = cli::test_spec(&words).map_err(Failure::Usage)?;
+    let servers = nids::expand(&it.nids).map_err(Failure::Usage)?;
+    let clients = it.from.as_deref().map(nids::expand).transpose().map_err(Failure::Usage)?;
+    // A second one on this machine has another.
+    let key = std::process::id().max(1).to_string();
+    let mut cx = Context {
+        consoles: &mut *cx.consoles,
+        key: Some(&key),
+        features: cx.features,
+        format: cx.format,
+        out: &mut *cx.out,
+        err: &mut *cx.err,
+        is_terminal: cx.is_terminal,
+    };
+    let name: Name = super::name("bench")?;
+    let features = session::features(&cx)?;
+    let new = NewSession { name, idle_timeout: IDLE_TIMEOUT, force: it.force, features };
+    let number = cx.session_key()?;
+    let info = session::begin(&mut cx, number, new)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    let clients = match (clients, info.id.nid) {
+        (Some(clients), _) => clients,
+        (None, own) => own.into_iter().collect(),
+    };
+    let measured = measure(it, test, &clients, &servers, &interrupted, &mut cx);
+    // Whatever has happened, nodes are free afterwards.
+    let ended = cx.consoles.call(&Call { key: number, command: Command::EndSession });
+    let exit = measured?;
+    ended?;
+    Ok(exit)
+}
+
+fn measure(
+    it: &cli::Bench,
+    test: TestSpec,
+    clients: &[Nid],
+    servers: &[Nid],
+    interrupted: &AtomicBool,
+    cx: &mut Context<'_>,
+) -> Result {
+    let (from, to, batch) = (super::name("clients")?, super::name("servers")?, Name::default_batch());
+    for (group, nids) in [(&from, clients), (&to, servers)] {
+        cx.call(Command::AddGroup { group: group.clone() })?;
+        let outcome = cx.transact(Command::AddNodes { group: group.clone(), nids: nids.to_vec() })?;
+        if cx.report(&outcome)? != Exit::Success {
+            return Ok(Exit::of(&outcome));
+        }
+    }
+    let all = NonZeroU32::new(u32::try_from(servers.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
+    let distribution = match &it.distribute {
+        Some(text) => text.parse().map_err(Failure::Usage)?,
+        None => Distribution { sources: NonZeroU32::MIN, span: all },
+    };
+    let (concurrency, repeat) = (it.concurrency, -1);
+    let add = AddTest {
+        batch: batch.clone(),
+        from: from.clone(),
+        to: to.clone(),
+        concurrency,
+        repeat,
+        distribution,
+        test,
+    };
+    for command in [Command::AddTest(add), Command::RunBatch { batch: batch.clone(), timeout: 0 }] {
+        let outcome = cx.transact(command)?;
+        if cx.report(&outcome)? != Exit::Success {
+            return Ok(Exit::of(&outcome));
+        }
+    }
+    pause(cx, WARM_UP, interrupted);
+    let before = counters(cx, &to)?;
+    if it.live {
+        live::watch(cx, &batch, Duration::from_secs(1), Some(it.time))?;
+    } else {
+        pause(cx, it.time, interrupted);
+    }
+    let after = counters(cx, &to)?;
+    let ends = cx.transact(Command::StopBatch { batch: batch.clone(), force: false })?;
+    cx.report(&ends)?;
+    let rows = || {
+        before
+            .nodes
+            .iter()
+            .zip(&after.nodes)
+            .filter_map(|(one, other)| Some((one.counters()?, other.counters()?)))
+    };
+    let rates: Vec<Rates> = rows().filter_map(|(before, after)| Rates::between(before, after)).collect();
+    let passed =
+        rows().map(|(before, after)| after.running_ms.wrapping_sub(before.running_ms)).max().unwrap_or(0);
+    let is_read = matches!(test, TestSpec::Brw(brw) if brw.direction == Direction::Read);
+    let of_clients = counters(cx, &from)?;
+    let errors = [&of_clients, &after].into_iter().flat_map(|outcome| &outcome.nodes);
+    let errors: u64 = errors.filter_map(|node| node.counters()).map(error_count).sum();
+    let measured = Measured {
+        test,
+        concurrency: it.concurrency,
+        clients: clients.len(),
+        servers: servers.len(),
+        seconds: f64::from(passed) / 1000.0,
+        bytes_per_second: rates
+            .iter()
+            .map(|rates| if is_read { rates.bulk_put } else { rates.bulk_got })
+            .sum(),
+        rpcs_per_second: rates.iter().map(|rates| rates.rpcs_received).sum(),
+        errors,
+    };
+    if !cx.json(&measured)? {
+        say(cx, it, &measured)?;
+    }
+    batch::until_quiet(cx, &batch, false)?;
+    let is_well = cx.report(&after)?;
+    Ok(if errors == 0 { is_well } else { Exit::NodeRefused })
+}
+
+fn say(cx: &mut Context<'_>, it: &cli::Bench, measured: &Measured) -> Result<()> {
+    let Measured { test, concurrency, clients, servers, seconds, .. } = measured;
+    let test = match test {
+        TestSpec::Ping => "ping".to_owned(),
+        TestSpec::Brw(brw) => {
+            let direction = if brw.direction == Direction::Read { "read" } else { "write" };
+            format!("brw {direction} of {} bytes", brw.size())
+        }
+    };
+    cx.say(&format!(
+        "{test}, {clients} to {servers} nodes ({}), {concurrency} at once, {seconds:.1} s",
+        it.nids
+    ))?;
+    if matches!(measured.test, TestSpec::Brw(_)) {
+        cx.say(&format!("bandwidth  {:.2} MiB/s", measured.bytes_per_second / MIB))?;
+    }
+    cx.say(&format!("RPCs       {:.0} in a second", measured.rpcs_per_second))?;
+    cx.say(&format!("errors     {}", measured.errors))
+}
+
+fn counters(cx: &mut Context<'_>, group: &Name) -> Result<Outcome> {
+    cx.transact(Command::Stat { target: Target::Group(group.clone()), timeout: TIMEOUT })
+}
+
+fn error_count(counters: &Counters) -> u64 {
+    let Counters { brw_errors, ping_errors, .. } = counters;
+    u64::from(*brw_errors) + u64::from(*ping_errors)
+}
+
+/// Waits unless the user has had enough.
+fn pause(cx: &mut Context<'_>, time: Duration, interrupted: &AtomicBool) {
+    let until = cx.now() + time;
+    while cx.now() < until && !interrupted.load(Ordering::Relaxed) {
+        let left = until.saturating_sub(cx.now());
+        cx.wait(left.min(STEP));
+    }
+}

@@ -1,0 +1,195 @@
+//! What commands do: what is said on the line becomes calls to the console, and what it answers becomes text.
+
+mod add_test;
+mod batch;
+pub mod bench;
+mod group;
+mod nids;
+mod ping;
+mod query;
+mod session;
+mod show_error;
+pub mod stat;
+
+use crate::cli::{self, Format};
+use crate::console::{CallError, Consoles};
+use crate::output;
+use lnet_selftest::console::call::{Call, Outcome, Target};
+use lnet_selftest::console::{Answer, Command, Name, Refusal};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// How a command ended, as its exit status says it (lnet-selftest 13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Well.
+    Success,
+    /// It was not carried out: what is on the line cannot be read, or the console refuses it.
+    Refused,
+    /// Some node did not answer.
+    RpcFailed,
+    /// All answered, and some said no.
+    NodeRefused,
+}
+
+/// Why a command goes no further.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// What is on the line cannot be read.
+    #[error("{0}")]
+    Usage(String),
+    /// The console does not do it, or there is none.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The output is closed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// What a command works with.
+pub struct Context<'a> {
+    /// The consoles of this machine.
+    pub consoles: &'a mut dyn Consoles,
+    /// The key of the session, as LST_SESSION has it.
+    pub key: Option<&'a str>,
+    /// The features that a new session proposes, as LST_FEATURES has them.
+    pub features: Option<&'a str>,
+    /// How what is shown is written.
+    pub format: Format,
+    /// Standard output.
+    pub out: &'a mut dyn Write,
+    /// Standard error.
+    pub err: &'a mut dyn Write,
+    /// Whether standard output is a terminal that shows live views.
+    pub is_terminal: bool,
+}
+
+/// What a command comes to.
+pub type Result<T = Exit> = std::result::Result<T, Failure>;
+
+/// Carries a command out.
+pub fn run(command: &cli::Command, cx: &mut Context<'_>) -> Result {
+    match command {
+        cli::Command::NewSession(it) => session::new(it, cx),
+        cli::Command::EndSession => session::end(cx),
+        cli::Command::ShowSession => session::show(cx),
+        cli::Command::Ping(it) => ping::ping(it, cx),
+        cli::Command::AddGroup(it) => group::add(it, cx),
+        cli::Command::DelGroup(it) => group::delete(it, cx),
+        cli::Command::UpdateGroup(it) => group::update(it, cx),
+        cli::Command::ListGroup(it) => group::list(it, cx),
+        cli::Command::Stat(it) => stat::stat(it, cx),
+        cli::Command::ShowError(it) => show_error::show_error(it, cx),
+        cli::Command::AddBatch(it) => batch::add(it, cx),
+        cli::Command::Run(it) => batch::run(it, cx),
+        cli::Command::Stop(it) => batch::stop(it, cx),
+        cli::Command::ListBatch(it) => batch::list(it, cx),
+        cli::Command::Query(it) => query::query(it, cx),
+        cli::Command::AddTest(it) => add_test::add_test(it, cx),
+        cli::Command::Bench(it) => bench::bench(it, cx),
+        cli::Command::Help { .. } | cli::Command::Exit | cli::Command::Quit => Ok(Exit::Success),
+    }
+}
+
+impl Exit {
+    /// As a number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Refused => 255,
+            Self::RpcFailed => 254,
+            Self::NodeRefused => 253,
+        }
+    }
+
+    /// What came of a transaction.
+    pub fn of(outcome: &Outcome) -> Self {
+        match (outcome.failed_rpcs(), outcome.refusals()) {
+            (0, 0) => Self::Success,
+            (0, _) => Self::NodeRefused,
+            _ => Self::RpcFailed,
+        }
+    }
+}
+
+impl Context<'_> {
+    /// The key that LST_SESSION has.
+    fn session_key(&self) -> Result<u32> {
+        let text = self.key.ok_or_else(|| {
+            Failure::Usage(
+                "LST_SESSION is not set; it is the session's key, such as export LST_SESSION=$$".to_owned(),
+            )
+        })?;
+        let key = text.trim().parse().ok().filter(|key| *key != 0);
+        key.ok_or_else(|| Failure::Usage(format!("LST_SESSION={text}: it takes a number above 0")))
+    }
+
+    fn call(&mut self, command: Command) -> Result<Answer> {
+        let key = self.session_key()?;
+        Ok(self.consoles.call(&Call { key, command })?)
+    }
+
+    /// A call whose answer is a transaction's.
+    pub(crate) fn transact(&mut self, command: Command) -> Result<Outcome> {
+        match self.call(command)? {
+            Answer::Outcome(outcome) => Ok(outcome),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Tells of the nodes that failed, one a line.
+    fn report(&mut self, outcome: &Outcome) -> Result<Exit> {
+        for line in output::failures(outcome) {
+            writeln!(self.err, "{line}")?;
+        }
+        Ok(Exit::of(outcome))
+    }
+
+    /// The JSON of it, if that is wanted.
+    fn json(&mut self, value: &impl Serialize) -> Result<bool> {
+        if self.format == Format::Json {
+            let text = serde_json::to_string(value).map_err(io::Error::other)?;
+            writeln!(self.out, "{text}")?;
+        }
+        Ok(self.format == Format::Json)
+    }
+
+    fn say(&mut self, line: &str) -> Result<()> {
+        if self.format == Format::Text {
+            writeln!(self.out, "{line}")?;
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn wait(&mut self, time: Duration) {
+        self.consoles.wait(time);
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.consoles.now()
+    }
+
+    /// A group of that name, or NIDs.
+    fn target(&mut self, text: &str) -> Result<Target> {
+        if let Ok(group) = text.parse::<Name>() {
+            match self.call(Command::ShowGroup { group: group.clone() }) {
+                Ok(_) => return Ok(Target::Group(group)),
+                Err(Failure::Call(CallError::Refused(Refusal::NotFound(..)))) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        let nids = nids::expand(text)
+            .map_err(|_| Failure::Usage(format!("'{text}' is neither a group of the session nor NIDs")))?;
+        Ok(Target::Nodes(nids))
+    }
+}
+
+fn name(text: &str) -> Result<Name> {
+    text.parse().map_err(|error: lnet_selftest::console::name::NotAName| Failure::Usage(error.to_string()))
+}
+
+fn unexpected(answer: &Answer) -> Failure {
+    Failure::Usage(format!("the console is of another version: {answer:?}"))
+}

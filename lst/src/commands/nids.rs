@@ -1,0 +1,54 @@
+//! NIDs in brackets: `192.0.2.[1-5,9,10-20/2]@tcp`.
+
+use lnet_wire::{Nid, NidList};
+
+/// More nodes than this are a slip of the finger.
+const MOST: usize = 65_536;
+
+/// All of them, in ascending order. Only NIDs of four bytes are known to selftest.
+pub(super) fn expand(text: &str) -> Result<Vec<Nid>, String> {
+    let list: NidList = text.parse().map_err(|error| format!("'{text}': {error}"))?;
+    let nids = list.nids(MOST).map_err(|error| format!("'{text}': {error}"))?;
+    match nids.iter().find(|nid| nid.to_u64().is_none()) {
+        Some(nid) => Err(format!("{nid}: selftest has no room for NIDs of more than four bytes")),
+        None if nids.is_empty() => Err(format!("'{text}': no NID")),
+        None => Ok(nids),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_stand_for_numbers_in_ascending_order() {
+        let table = [
+            ("10.0.0.1@tcp", "10.0.0.1@tcp"),
+            ("192.168.1.[1-3]@tcp", "192.168.1.1@tcp 192.168.1.2@tcp 192.168.1.3@tcp"),
+            (
+                "192.168.1.[9,10-14/2]@tcp1",
+                "192.168.1.9@tcp1 192.168.1.10@tcp1 192.168.1.12@tcp1 192.168.1.14@tcp1",
+            ),
+            ("10.[1-2].0.[3-4]@o2ib", "10.1.0.3@o2ib 10.1.0.4@o2ib 10.2.0.3@o2ib 10.2.0.4@o2ib"),
+        ];
+        for (text, expected) in table {
+            let nids: Vec<String> = expand(text).unwrap().iter().map(ToString::to_string).collect();
+            assert_eq!(nids.join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_nids_is_refused() {
+        for text in [
+            "",
+            "x",
+            "10.0.0.[3-1]@tcp",
+            "10.0.0.[1-9/0]@tcp",
+            "*@tcp",
+            "[0-255].[0-255].[0-255].1@tcp",
+            "fe80::1@tcp",
+        ] {
+            assert!(expand(text).is_err(), "{text}");
+        }
+    }
+}

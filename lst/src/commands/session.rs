@@ -1,0 +1,72 @@
+//! `lst new_session`, `end_session`, `show_session`
+
+use super::{Context, Exit, Failure, Result, name, unexpected};
+use crate::cli;
+use lnet_selftest::console::call::{Call, NewSession, SessionInfo};
+use lnet_selftest::console::rpc::KNOWN_FEATURES;
+use lnet_selftest::console::{Answer, Command, Name};
+
+pub(super) fn new(it: &cli::NewSession, cx: &mut Context<'_>) -> Result {
+    let key = cx.session_key()?;
+    let name = match &it.name {
+        Some(text) => name(text)?,
+        None => default_name(),
+    };
+    let new = NewSession { name, idle_timeout: it.timeout, force: it.force, features: features(cx)? };
+    let info = begin(cx, key, new)?;
+    if !cx.json(&info)? {
+        let SessionInfo { name, features, idle_timeout, force, .. } = info;
+        let force = if force { "Yes" } else { "No" };
+        cx.say(&format!("SESSION: {name} FEATURES: {features:x} TIMEOUT: {idle_timeout} FORCE: {force}"))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Makes the session in the console that there is, or in a new one.
+pub(super) fn begin(cx: &mut Context<'_>, key: u32, new: NewSession) -> Result<SessionInfo> {
+    match cx.consoles.call(&Call { key, command: Command::NewSession(new) })? {
+        Answer::Session(info) => Ok(info),
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(super) fn end(cx: &mut Context<'_>) -> Result {
+    cx.call(Command::EndSession)?;
+    cx.say("session is ended")?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn show(cx: &mut Context<'_>) -> Result {
+    // It tells the key, so it needs none.
+    let key = cx.session_key().unwrap_or(0);
+    let info = match cx.consoles.call(&Call { key, command: Command::ShowSession })? {
+        Answer::Session(info) => info,
+        other => return Err(unexpected(&other)),
+    };
+    if !cx.json(&info)? {
+        let SessionInfo { name, id, key, features, nodes, .. } = info;
+        let nid = id.nid.map_or_else(|| "LNET_NID_ANY".to_owned(), |nid| nid.to_string());
+        cx.say(&format!("{name} ID: {}@{nid}, KEY: {key} FEATURES: {features:x} NODES: {nodes}", id.stamp))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// What LST_FEATURES proposes.
+pub(super) fn features(cx: &Context<'_>) -> Result<u32> {
+    let Some(text) = cx.features else { return Ok(KNOWN_FEATURES) };
+    let digits = text.trim().trim_start_matches("0x").trim_start_matches("0X");
+    let features = u32::from_str_radix(digits, 16).ok().filter(|it| it & !KNOWN_FEATURES == 0);
+    features.ok_or_else(|| Failure::Usage(format!("LST_FEATURES={text}: it takes 0 or {KNOWN_FEATURES:x}")))
+}
+
+/// `USER@HOST`, as much of it as fits.
+pub(super) fn default_name() -> Name {
+    let user =
+        std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "user".to_owned());
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut text = format!("{user}@{host}");
+    while text.len() > Name::MAX {
+        text.pop();
+    }
+    text.parse().unwrap_or_else(|_| Name::default_batch())
+}

@@ -1,0 +1,28 @@
+//! Where commands go to: the consoles of this machine.
+
+use lnet_selftest::console::call::Call;
+use lnet_selftest::console::{Answer, Refusal};
+use std::time::Duration;
+
+/// The consoles of this machine, and its time.
+pub trait Consoles {
+    /// Gives a command, and waits for the answer. That for a new session begins a console where there is none.
+    fn call(&mut self, call: &Call) -> Result<Answer, CallError>;
+
+    /// Lets time pass.
+    fn wait(&mut self, time: Duration);
+
+    /// The time since some moment.
+    fn now(&self) -> Duration;
+}
+
+/// Why a command has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The console does not carry it out.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// There is no console, or it does not answer.
+    #[error("{0}")]
+    NoConsole(String),
+}

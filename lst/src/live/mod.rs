@@ -1,0 +1,78 @@
+//! The live view of a batch: bandwidths, RPCs, errors of its nodes, as they change.
+//!
+//! [`model`]: from what nodes say to what is shown. [`draw`]: from that to cells on a screen. Here: the terminal, the
+//! time and the console.
+
+pub mod draw;
+pub mod model;
+
+use crate::commands::{Context, Result};
+use lnet_selftest::console::Name;
+use model::{Watch, look};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use std::time::Duration;
+
+/// Without a terminal, lines are as long.
+const WIDTH: u16 = 100;
+
+/// Shows a batch until it has ended, the time is over, or q is pressed. Where there is no terminal, writes a table every
+/// time. [`true`]: the user ended it.
+pub fn watch(cx: &mut Context<'_>, batch: &Name, interval: Duration, time: Option<Duration>) -> Result<bool> {
+    let began = cx.now();
+    let mut watch = Watch::new(batch.clone());
+    watch.add(look(cx, batch)?, Duration::ZERO);
+    let is_terminal = cx.is_terminal;
+    let mut terminal = if is_terminal { Some(ratatui::try_init()?) } else { None };
+    let restored = terminal.is_some().then_some(Restored);
+    loop {
+        if let Some(terminal) = &mut terminal {
+            terminal.draw(|frame| draw::screen(&watch, frame.area(), frame.buffer_mut()))?;
+            if quits(interval)? {
+                return Ok(true);
+            }
+        } else {
+            cx.wait(interval);
+        }
+        let passed = cx.now().saturating_sub(began);
+        watch.add(look(cx, batch)?, passed);
+        if !is_terminal {
+            write!(cx.out, "{}", draw::as_text(&watch, WIDTH))?;
+            cx.out.flush()?;
+        }
+        if !watch.is_running() || time.is_some_and(|time| passed >= time) {
+            break;
+        }
+    }
+    drop(restored);
+    Ok(false)
+}
+
+/// Waits, and looks for the key that ends it. In raw mode Ctrl-C is a key like others.
+fn quits(time: Duration) -> Result<bool> {
+    let until = std::time::Instant::now() + time;
+    loop {
+        let left = until.saturating_duration_since(std::time::Instant::now());
+        if !event::poll(left)? {
+            return Ok(false);
+        }
+        if let Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+        {
+            let control = key.modifiers.contains(KeyModifiers::CONTROL);
+            match key.code {
+                KeyCode::Char('q') | KeyCode::Esc => return Ok(true),
+                KeyCode::Char('c' | 'd') if control => return Ok(true),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Gives the terminal back, however this ends.
+struct Restored;
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}

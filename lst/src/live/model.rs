@@ -1,0 +1,142 @@
+//! From what nodes say to what is shown.
+
+use crate::commands::stat::{Looks, Sample};
+use crate::commands::{Context, Result};
+use lnet_selftest::console::call::{Outcome, RpcResult, Said, Target};
+use lnet_selftest::console::rates::Rates;
+use lnet_selftest::console::{Command, Name};
+use lnet_wire::ProcessId;
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+/// Seconds that nodes have, at least.
+const TIMEOUT: u32 = 3;
+/// Looks that a spark line has.
+const HISTORY: usize = 60;
+
+/// One look at a batch.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// What its clients say of what runs.
+    pub query: Outcome,
+    /// Counters of its clients.
+    pub clients: Outcome,
+    /// Counters of its servers.
+    pub servers: Outcome,
+}
+
+/// Asks the nodes of a batch.
+pub fn look(cx: &mut Context<'_>, batch: &Name) -> Result<Look> {
+    let target = |server| Target::Batch { batch: batch.clone(), server };
+    Ok(Look {
+        query: cx.transact(Command::QueryBatch { batch: batch.clone(), test: 0, timeout: TIMEOUT })?,
+        clients: cx.transact(Command::Stat { target: target(false), timeout: TIMEOUT })?,
+        servers: cx.transact(Command::Stat { target: target(true), timeout: TIMEOUT })?,
+    })
+}
+
+/// A batch over time.
+#[derive(Debug)]
+pub struct Watch {
+    /// Its name.
+    pub batch: Name,
+    /// How long it has been watched.
+    pub passed: Duration,
+    /// Clients, then servers.
+    pub rows: Vec<Row>,
+    running: usize,
+    unknown: usize,
+    clients: Looks,
+    servers: Looks,
+    history: HashMap<(ProcessId, Role), VecDeque<f64>>,
+}
+
+/// What a node does in a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// It sends RPCs.
+    Client,
+    /// It answers them.
+    Server,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Who.
+    pub id: ProcessId,
+    /// What it does.
+    pub role: Role,
+    /// `None`: it did not answer, or not twice.
+    pub rates: Option<Rates>,
+    /// Errors of tests in this session, and of RPCs since it began; `None`: it did not answer.
+    pub errors: Option<u64>,
+    /// Its traffic at each look, the last one last.
+    pub history: Vec<f64>,
+}
+
+impl Watch {
+    /// Before the first look.
+    pub fn new(batch: Name) -> Self {
+        let (clients, servers) = (Looks::default(), Looks::default());
+        let (rows, history) = (Vec::new(), HashMap::new());
+        Self { batch, passed: Duration::ZERO, rows, running: 0, unknown: 0, clients, servers, history }
+    }
+
+    /// Another look.
+    pub fn add(&mut self, look: Look, passed: Duration) {
+        self.passed = passed;
+        let reply = |running: bool| {
+            move |reply: &RpcResult| match reply {
+                RpcResult::Answered { said: Said::Running(active), .. } => running && *active != 0,
+                RpcResult::Answered { .. } => false,
+                RpcResult::Failed(_) => !running,
+            }
+        };
+        let count =
+            |is: &dyn Fn(&RpcResult) -> bool| look.query.nodes.iter().filter(|it| is(&it.reply)).count();
+        (self.running, self.unknown) = (count(&reply(true)), count(&reply(false)));
+        let clients = self.clients.add(&look.clients);
+        let servers = self.servers.add(&look.servers);
+        self.rows.clear();
+        self.add_rows(&look.clients, &clients, Role::Client);
+        self.add_rows(&look.servers, &servers, Role::Server);
+    }
+
+    fn add_rows(&mut self, outcome: &Outcome, sample: &Sample, role: Role) {
+        let rates: HashMap<ProcessId, Rates> = sample.nodes.iter().copied().collect();
+        for node in &outcome.nodes {
+            let rates = rates.get(&node.id).copied();
+            let history = self.history.entry((node.id, role)).or_default();
+            // Bytes, or what stands for them where there are none.
+            let traffic = rates.map_or(0.0, |it| it.sent_bytes + it.received_bytes);
+            history.push_back(traffic);
+            if history.len() > HISTORY {
+                history.pop_front();
+            }
+            let errors = node.counters().map(|it| {
+                [it.brw_errors, it.ping_errors, it.rpc_errors, it.rpcs_dropped, it.rpcs_expired]
+                    .into_iter()
+                    .map(u64::from)
+                    .sum()
+            });
+            let history = history.iter().copied().collect();
+            self.rows.push(Row { id: node.id, role, rates, errors, history });
+        }
+    }
+
+    /// Whether a client runs something, or may.
+    pub fn is_running(&self) -> bool {
+        self.running + self.unknown != 0
+    }
+
+    /// How many clients run something, and how many did not answer.
+    pub fn clients(&self) -> (usize, usize) {
+        (self.running, self.unknown)
+    }
+
+    /// The sum of a rate over the nodes of a role.
+    pub fn sum(&self, role: Role, of: impl Fn(&Rates) -> f64) -> f64 {
+        self.rows.iter().filter(|row| row.role == role).filter_map(|row| row.rates.as_ref()).map(of).sum()
+    }
+}

@@ -1,0 +1,144 @@
+//! The console in the background: a process that is an LNet node, runs selftest, and keeps a session between two commands.
+//!
+//! `lst new_session` starts it as `lst console`, and waits until it says that it is ready. It ends with its session.
+
+use crate::local::socket_of;
+use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
+use lnet_selftest::console::host::ConsoleHost;
+use lnet_selftest::console::socket::ConsoleSocket;
+use lnet_selftest::framework::{NodeConfig, TestNode};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The word that begins it, which help does not tell of.
+pub const WORD: &str = "console";
+/// It stays without a session, until it is killed.
+pub const STAY: &str = "--stay";
+/// What it says when it can be called.
+pub const READY: &str = "ready";
+/// A console without a session ends so much later: the command that started it is about to make one.
+const UNUSED: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+/// The last one has so long to give its addresses back.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
+/// Without any of these a node would be on the loopback only; a kernel node is on tcp.
+const NETS: [&str; 3] = ["LNET_NETWORKS", "LNET_IP2NETS", "LNET_CONFIG"];
+
+/// Starts a console, and waits until it can be called. The error is a text for the user.
+pub fn start(directory: &RuntimeDir, node: &NodeName) -> Result<(), String> {
+    let log = directory.log(node);
+    let failed = |error: io::Error| format!("cannot start a console: {error}");
+    directory.make().map_err(|error| format!("{}: {error}", directory.path().display()))?;
+    let program = std::env::current_exe().map_err(failed)?;
+    let stderr = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+    let mut command = Command::new(program);
+    command.arg(WORD).env("LNET_NODE", node.as_str()).env("LNET_RUNTIME_DIR", directory.path());
+    if NETS.iter().all(|name| std::env::var_os(name).is_none_or(|value| value.is_empty())) {
+        command.env("LNET_NETWORKS", "tcp");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
+    // Signals of the terminal, such as that of Ctrl-C, are not for it.
+    command.process_group(0);
+    let mut child = command.spawn().map_err(failed)?;
+    let mut said = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        // What it does not say is told below.
+        let _ = BufReader::new(stdout).read_line(&mut said);
+    }
+    match said.trim_end() {
+        READY => Ok(()),
+        said => {
+            let _ = child.wait();
+            let said = if said.is_empty() { "it has ended" } else { said };
+            let lines = std::fs::read_to_string(&log).unwrap_or_default();
+            let last =
+                lines.lines().last().map(|line| format!("; its last words: {line}")).unwrap_or_default();
+            Err(format!("cannot start a console: {said}{last}"))
+        }
+    }
+}
+
+/// The console itself; returns with the session's end, unless it stays.
+pub fn run(stays: bool) -> u8 {
+    lnet_log::install("LNet", log::LevelFilter::Warn);
+    match serve(stays) {
+        Ok(()) => 0,
+        Err(text) => {
+            println!("{text}");
+            255
+        }
+    }
+}
+
+fn serve(stays: bool) -> Result<(), String> {
+    let directory = RuntimeDir::from_env();
+    let name = NodeName::from_env().map_err(|error| error.to_string())?;
+    let path = socket_of(&directory, &name);
+    let _lock = lock(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let config = NodeConfig::default();
+    let node = TestNode::start(&config).map_err(|errno| format!("the LNet node does not start: {errno}"))?;
+    let failed = |error: io::Error| error.to_string();
+    let host = ConsoleHost::start(Arc::clone(node.engine())).map_err(failed)?;
+    let socket = ConsoleSocket::listen(&path, &host).map_err(failed)?;
+    node.set_console(Some(Arc::clone(&host) as Arc<_>));
+    println!("{READY}");
+    io::stdout().flush().map_err(failed)?;
+    // Nobody reads there any more.
+    detach().map_err(failed)?;
+    while stays {
+        thread::park();
+    }
+    until_unused(&host);
+    drop(socket);
+    node.set_console(None);
+    host.close();
+    // Whoever gives the last command its answer has the host for a moment.
+    let began = Instant::now();
+    while Arc::strong_count(&host) > 1 && began.elapsed() < LOCK_TIMEOUT {
+        thread::sleep(LOOK);
+    }
+    drop((host, node));
+    Ok(())
+}
+
+/// Waits until there is no session, and none has come for a while at the beginning.
+fn until_unused(host: &ConsoleHost) {
+    let began = Instant::now();
+    let mut had_one = false;
+    loop {
+        had_one |= host.has_session();
+        if (had_one || began.elapsed() >= UNUSED) && host.close_if_unused() {
+            return;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// One console of a name at a time: the next one waits until the last has given its addresses back.
+fn lock(path: &std::path::Path) -> io::Result<File> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(PathBuf::from(name))?;
+    let began = Instant::now();
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(error) if began.elapsed() >= LOCK_TIMEOUT => return Err(error.into()),
+            Err(_) => thread::sleep(LOOK),
+        }
+    }
+}
+
+/// Standard output leads to nobody from now on.
+fn detach() -> io::Result<()> {
+    let null = OpenOptions::new().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(())
+}

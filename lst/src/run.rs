@@ -1,0 +1,127 @@
+//! One line of the command line: from its words to what it exits with.
+
+use crate::cli::{self, Cli, Command, Format, Globals};
+use crate::commands::{self, Context, Exit, Failure};
+use crate::console::Consoles;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
+use std::io::{self, Write};
+
+/// What lines have in common.
+pub struct Surroundings<'a> {
+    /// Makes what commands go to, from the name behind `--node`.
+    pub consoles: &'a dyn Fn(Option<String>) -> Box<dyn Consoles>,
+    /// LST_SESSION.
+    pub key: Option<String>,
+    /// LST_FEATURES.
+    pub features: Option<String>,
+    /// What holds unless a line says otherwise.
+    pub globals: Globals,
+    /// Whether standard output is a terminal.
+    pub is_terminal: bool,
+}
+
+/// How a line ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this.
+    Done(Exit),
+    /// The shell is to end: `exit`, `quit`.
+    Shell,
+}
+
+/// Carries out one line.
+pub fn line(
+    words: &[String],
+    surroundings: &Surroundings<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<End> {
+    let (said, words) = match Globals::take(words) {
+        Ok(taken) => taken,
+        Err(error) => return refuse("lst", &error.to_string(), err),
+    };
+    let line = std::iter::once("lst").chain(words.iter().map(String::as_str));
+    let mut definition = Cli::command();
+    definition.build();
+    match words.first().map(String::as_str) {
+        Some("--list-commands") => {
+            return cli::names().iter().try_for_each(|name| writeln!(out, "{name}")).map(|()| SUCCESS);
+        }
+        None => {
+            write!(err, "{}", definition.render_help())?;
+            return Ok(End::Done(Exit::Refused));
+        }
+        _ => {}
+    }
+    let command =
+        match definition.clone().try_get_matches_from(line).and_then(|it| Cli::from_arg_matches(&it)) {
+            Ok(cli) => cli.command,
+            Err(error) => return not_parsed(&error, &words, out, err),
+        };
+    match &command {
+        Command::Exit | Command::Quit => Ok(End::Shell),
+        Command::Help { command } => help(&mut definition, command.as_deref(), out, err),
+        command => {
+            let node = said.node.or_else(|| surroundings.globals.node.clone());
+            let format = said.format.or(surroundings.globals.format).unwrap_or(Format::Text);
+            let mut consoles = (surroundings.consoles)(node);
+            let mut cx = Context {
+                consoles: &mut *consoles,
+                key: surroundings.key.as_deref(),
+                features: surroundings.features.as_deref(),
+                format,
+                out: &mut *out,
+                err: &mut *err,
+                is_terminal: surroundings.is_terminal,
+            };
+            match commands::run(command, &mut cx) {
+                Ok(exit) => Ok(End::Done(exit)),
+                Err(Failure::Io(error)) => Err(error),
+                Err(failure) => {
+                    refuse(words.first().map_or("lst", String::as_str), &failure.to_string(), err)
+                }
+            }
+        }
+    }
+}
+
+const SUCCESS: End = End::Done(Exit::Success);
+
+fn refuse(command: &str, text: &str, err: &mut dyn Write) -> io::Result<End> {
+    writeln!(err, "{command}: {text}")?;
+    Ok(End::Done(Exit::Refused))
+}
+
+/// What clap has to say: help, the version, or a refusal.
+fn not_parsed(
+    error: &clap::Error,
+    words: &[String],
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<End> {
+    if matches!(error.kind(), ErrorKind::DisplayVersion | ErrorKind::DisplayHelp) {
+        write!(out, "{error}")?;
+        return Ok(SUCCESS);
+    }
+    let text = error.to_string();
+    let text = text.trim_start_matches("error: ").trim_end();
+    refuse(words.first().map_or("lst", String::as_str), text, err)
+}
+
+fn help(
+    definition: &mut clap::Command,
+    word: Option<&str>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<End> {
+    let Some(word) = word else {
+        write!(out, "{}", definition.render_help())?;
+        return Ok(SUCCESS);
+    };
+    match definition.find_subcommand(word) {
+        Some(command) => write!(out, "{}", command.clone().render_help())?,
+        None => return refuse("help", &format!("'{word}' is not a command"), err),
+    }
+    Ok(SUCCESS)
+}

@@ -1,0 +1,59 @@
+//! Many lines: from a terminal, or from standard input. Words are split at blanks; there is no quoting.
+
+use crate::commands::Exit;
+use crate::run::{self, End, Surroundings};
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+use std::io::{self, BufRead, Write};
+
+const PROMPT: &str = "lst > ";
+
+/// Reads commands with a prompt until `exit`, `quit` or the end of the input.
+pub fn interactive(surroundings: &Surroundings<'_>) -> io::Result<Exit> {
+    let mut editor = DefaultEditor::new().map_err(io::Error::other)?;
+    loop {
+        match editor.readline(PROMPT) {
+            Ok(text) => {
+                // A terminal without history is one all the same.
+                let _ = editor.add_history_entry(&text);
+                if one(&text, surroundings, &mut io::stdout(), &mut io::stderr())? == End::Shell {
+                    return Ok(Exit::Success);
+                }
+            }
+            Err(ReadlineError::Interrupted) => {}
+            Err(ReadlineError::Eof) => return Ok(Exit::Success),
+            Err(error) => return Err(io::Error::other(error)),
+        }
+    }
+}
+
+/// Carries out commands, one a line; exits with what the last one exits with.
+pub fn piped(
+    input: impl BufRead,
+    surroundings: &Surroundings<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<Exit> {
+    let mut last = Exit::Success;
+    for text in input.lines() {
+        match one(&text?, surroundings, out, err)? {
+            End::Shell => break,
+            End::Done(exit) => last = exit,
+        }
+    }
+    Ok(last)
+}
+
+fn one(
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<End> {
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    match words.first() {
+        None => Ok(End::Done(Exit::Success)),
+        Some(first) if first.starts_with('#') => Ok(End::Done(Exit::Success)),
+        Some(_) => run::line(&words, surroundings, out, err),
+    }
+}

@@ -1,0 +1,151 @@
+//! Commands and what comes of them, as text: `tests/transcripts/*.txt`. Each file is one console with the nodes
+//! 10.99.0.11@tcp to 10.99.0.14@tcp, in memory. UPDATE_TRANSCRIPTS=1 writes them anew.
+//!
+//! A line `! MOOD NID` changes a node: fine, unresponsive, unreachable, refusing, busy, left (without session), errors. `! key N`
+//! is LST_SESSION, which is 42 at first; `! features N` is LST_FEATURES.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
+
+#[path = "../../selftest/tests/console/desk.rs"]
+mod desk;
+
+use desk::{Desk, Mood};
+use lnet_selftest::console::call::Call;
+use lnet_selftest::console::{Answer, Counters, Refusal};
+use lst::cli::Globals;
+use lst::console::{CallError, Consoles};
+use lst::run::{self, End, Surroundings};
+use lst::shell;
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+const NODES: [&str; 4] = ["10.99.0.11@tcp", "10.99.0.12@tcp", "10.99.0.13@tcp", "10.99.0.14@tcp"];
+
+/// The console of a transcript; without one until a session is made.
+struct InMemory(Rc<RefCell<Desk>>);
+
+impl Consoles for InMemory {
+    fn call(&mut self, call: &Call) -> Result<Answer, CallError> {
+        let Call { key, command } = call.clone();
+        self.0.borrow_mut().call(key, command).map_err(|refusal: Refusal| refusal.into())
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.0.borrow_mut().pass(time);
+    }
+
+    fn now(&self) -> Duration {
+        self.0.borrow().now
+    }
+}
+
+struct Player {
+    desk: Rc<RefCell<Desk>>,
+    key: Option<String>,
+    features: Option<String>,
+}
+
+#[test]
+fn every_command_prints_what_its_transcript_has() {
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir("tests/transcripts").unwrap() {
+        let path = entry.unwrap().path();
+        let expected = fs::read_to_string(&path).unwrap();
+        let actual = play(&expected);
+        if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
+            fs::write(&path, actual).unwrap();
+        } else if actual != expected {
+            wrong.push(difference(&path, &expected, &actual));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\nUPDATE_TRANSCRIPTS=1 writes them anew", wrong.concat());
+}
+
+fn difference(path: &Path, expected: &str, actual: &str) -> String {
+    let at = expected.lines().zip(actual.lines()).take_while(|(one, other)| one == other).count();
+    let line = |text: &str| text.lines().nth(at).unwrap_or("(end)").to_owned();
+    format!("{}:{}\n  expected {}\n  actual   {}\n", path.display(), at + 1, line(expected), line(actual))
+}
+
+/// Keeps comments and commands, and writes what comes of each.
+fn play(transcript: &str) -> String {
+    let desk = Rc::new(RefCell::new(Desk::new(&NODES)));
+    let mut player = Player { desk, key: Some("42".to_owned()), features: None };
+    let mut text = String::new();
+    for line in transcript.lines() {
+        if line.starts_with("## ") {
+            writeln!(text, "{line}\n").unwrap();
+        } else if let Some(change) = line.strip_prefix("! ") {
+            player.change(change);
+            writeln!(text, "{line}\n").unwrap();
+        } else if let Some(command) = line.strip_prefix("$ lst") {
+            writeln!(text, "{line}").unwrap();
+            text.push_str(&player.carry_out(command));
+            text.push('\n');
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+impl Player {
+    fn change(&mut self, change: &str) {
+        let (what, of) = change.split_once(' ').unwrap_or((change, ""));
+        let given = (!of.is_empty()).then(|| of.to_owned());
+        match what {
+            "key" => return self.key = given,
+            "features" => return self.features = given,
+            "pass" => return self.desk.borrow_mut().pass(Duration::from_secs(of.parse().unwrap())),
+            _ => {}
+        }
+        let mut desk = self.desk.borrow_mut();
+        let node = desk.node(of);
+        match what {
+            "fine" => node.is = Mood::Fine,
+            "unresponsive" => node.is = Mood::Unresponsive,
+            "unreachable" => node.is = Mood::Failing(libc::EHOSTUNREACH),
+            "refusing" => node.is = Mood::Refusing(libc::EINVAL.unsigned_abs()),
+            "old" => node.features = 0,
+            "busy" => node.occupy("other"),
+            "left" => node.session = None,
+            "errors" => node.errors = Counters { brw_errors: 3, rpcs_expired: 2, ..Counters::default() },
+            other => panic!("{other}"),
+        }
+    }
+
+    /// Words between blanks; `< FILE` is standard input.
+    fn carry_out(&self, command: &str) -> String {
+        let consoles = |_| -> Box<dyn Consoles> { Box::new(InMemory(Rc::clone(&self.desk))) };
+        let surroundings = Surroundings {
+            consoles: &consoles,
+            key: self.key.clone(),
+            features: self.features.clone(),
+            globals: Globals::default(),
+            is_terminal: false,
+        };
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = match command.split_once(" < ") {
+            Some((_, file)) => {
+                let script = fs::read(file).unwrap();
+                shell::piped(script.as_slice(), &surroundings, &mut out, &mut err).unwrap()
+            }
+            None => {
+                let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+                match run::line(&words, &surroundings, &mut out, &mut err).unwrap() {
+                    End::Done(exit) => exit,
+                    End::Shell => panic!("the shell's"),
+                }
+            }
+        };
+        let mut text = String::from_utf8(out).unwrap();
+        if !err.is_empty() {
+            write!(text, "--- stderr:\n{}", String::from_utf8(err).unwrap()).unwrap();
+        }
+        writeln!(text, "--- exit: {}", exit.code()).unwrap();
+        text
+    }
+}

@@ -1,0 +1,72 @@
+//! The C API: `include/lnet/selftest.h` documents it.
+
+use crate::framework::{NodeConfig, TestNode};
+use lnet_api::Node;
+use lnet_api::clock::SystemClock;
+use lnet_api::errno::Errno;
+use lnet_api::sync::lock;
+use std::convert::Infallible;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How long `lnet_selftest_stop` waits for the reference on LNet to be given back, after all else has ended.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
+
+struct Instance {
+    node: TestNode,
+    references: usize,
+    /// Disconnected when the reference on LNet was given back.
+    ended: Receiver<Infallible>,
+}
+
+/// Runs a call: neither an error nor a panic, which is a bug in this library, gets out as such.
+fn entry(body: impl FnOnce() -> Result<(), Errno>) -> c_int {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => result.map_or_else(Errno::to_c, |()| 0),
+        Err(_) => Errno::IO.to_c(),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn lnet_selftest_start() -> c_int {
+    entry(|| {
+        lnet_log::install("LNet", log::LevelFilter::Warn);
+        let mut instance = lock(&INSTANCE);
+        if let Some(instance) = instance.as_mut() {
+            instance.references += 1;
+            return Ok(());
+        }
+        let config = NodeConfig::from_lookup(|name| std::env::var(name).ok()).map_err(|error| {
+            log::error!("{error}");
+            Errno::INVALID
+        })?;
+        let (end_signal, ended) = channel();
+        let lnet = Node::start_with_end_signal(Some(end_signal))?;
+        let node = TestNode::start_on(lnet, Arc::new(SystemClock), &config)?;
+        *instance = Some(Instance { node, references: 1, ended });
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn lnet_selftest_stop() -> c_int {
+    entry(|| {
+        let last = {
+            let mut instance = lock(&INSTANCE);
+            let shared = instance.as_mut().ok_or(Errno::NETWORK_DOWN)?;
+            shared.references -= 1;
+            if shared.references == 0 { instance.take() } else { None }
+        };
+        if let Some(Instance { node, ended, .. }) = last {
+            drop(node);
+            // An event of the last message may still be being handled.
+            let _ = ended.recv_timeout(END_TIMEOUT);
+        }
+        Ok(())
+    })
+}

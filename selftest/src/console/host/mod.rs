@@ -1,0 +1,242 @@
+//! A console that lives: its RPCs on the engine of this process, its time, and those who wait for answers.
+
+mod convert;
+
+use super::call::{Answer, Call};
+use super::refusal::Refusal;
+use super::rpc::{RpcId, RpcRequest};
+use super::{Action, CommandId, Console};
+use crate::framework::JoinHandler;
+use crate::rpc::{CallHandle, RpcEngine};
+use crate::wire::{Features, JoinReply, JoinRequest};
+use lnet_api::ProcessId;
+use lnet_api::errno::Errno;
+use lnet_api::sync::{lock, wait};
+use lnet_wire::Nid;
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// A console on an engine.
+pub struct ConsoleHost {
+    engine: Arc<RpcEngine>,
+    state: Mutex<State>,
+    /// Time is to be looked at anew, or the session has ended.
+    changed: Condvar,
+    timer: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct State {
+    console: Console,
+    rpcs: HashMap<RpcId, Progress>,
+    waiting: HashMap<CommandId, Sender<Result<Answer, Refusal>>>,
+    last: u64,
+    is_closed: bool,
+}
+
+/// How far an RPC is.
+enum Progress {
+    /// It is being sent.
+    Posting,
+    /// It is under way.
+    Sent(CallHandle),
+    /// It was given up before it was sent.
+    GivenUp,
+}
+
+/// A command that was given.
+pub struct Pending {
+    /// Which, for [`ConsoleHost::interrupt`].
+    pub id: CommandId,
+    /// Its answer. It is closed without one if the host is.
+    pub answer: Receiver<Result<Answer, Refusal>>,
+}
+
+impl ConsoleHost {
+    /// Starts it, without a session.
+    pub fn start(engine: Arc<RpcEngine>) -> io::Result<Arc<Self>> {
+        let state = State {
+            console: Console::default(),
+            rpcs: HashMap::new(),
+            waiting: HashMap::new(),
+            last: 0,
+            is_closed: false,
+        };
+        let (state, changed, timer) = (Mutex::new(state), Condvar::new(), Mutex::new(None));
+        let host = Arc::new(Self { engine, state, changed, timer });
+        let runner = Arc::clone(&host);
+        let thread = thread::Builder::new().name("lnet_st_console".to_owned());
+        *lock(&host.timer) = Some(thread.spawn(move || runner.run())?);
+        Ok(host)
+    }
+
+    /// Gives the console a command.
+    pub fn call(self: &Arc<Self>, call: Call) -> Pending {
+        let (sender, answer) = channel();
+        let own = self.own_nid();
+        let mut state = lock(&self.state);
+        state.last += 1;
+        let id = CommandId(state.last);
+        if !state.is_closed {
+            state.waiting.insert(id, sender);
+            state.console.set_own_nid(own);
+            let actions = state.console.handle_command(now(), id, call);
+            drop(state);
+            self.carry_out(actions);
+        }
+        Pending { id, answer }
+    }
+
+    /// Nobody waits for the answer of a command any more.
+    pub fn interrupt(self: &Arc<Self>, id: CommandId) {
+        let mut state = lock(&self.state);
+        state.waiting.remove(&id);
+        let actions = state.console.handle_interruption(now(), id);
+        drop(state);
+        self.carry_out(actions);
+    }
+
+    /// Whether there is a session.
+    pub fn has_session(&self) -> bool {
+        lock(&self.state).console.has_session()
+    }
+
+    /// Takes no more commands, if it is not in use; whether that is so.
+    pub fn close_if_unused(&self) -> bool {
+        let mut state = lock(&self.state);
+        if !state.console.has_session() && state.rpcs.is_empty() && state.waiting.is_empty() {
+            state.is_closed = true;
+        }
+        state.is_closed
+    }
+
+    /// Ends it. Nodes are not told: their sessions end when they have heard nothing for long.
+    pub fn close(&self) {
+        let mut state = lock(&self.state);
+        state.is_closed = true;
+        state.waiting.clear();
+        let rpcs: Vec<_> = state.rpcs.drain().map(|(_, progress)| progress).collect();
+        drop(state);
+        self.changed.notify_all();
+        for progress in rpcs {
+            if let Progress::Sent(handle) = progress {
+                handle.abort(Errno::SHUTDOWN);
+            }
+        }
+        let timer = lock(&self.timer).take();
+        if let Some(timer) = timer {
+            // A thread that panicked has said so.
+            let _ = timer.join();
+        }
+    }
+
+    /// The first one that is not the loopback's and that messages have room for.
+    fn own_nid(&self) -> Option<Nid> {
+        let nids = self.engine.local_nids();
+        nids.into_iter().find(|nid| !nid.is_loopback() && nid.to_u64().is_some())
+    }
+
+    /// The thread of time.
+    fn run(self: Arc<Self>) {
+        let mut state = lock(&self.state);
+        while !state.is_closed {
+            match state.console.next_time() {
+                None => state = wait(&self.changed, state),
+                Some(next) if next > now() => {
+                    let left = next.saturating_sub(now());
+                    let woken = self.changed.wait_timeout(state, left);
+                    state = woken.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+                }
+                Some(_) => {
+                    let actions = state.console.handle_time(now());
+                    drop(state);
+                    self.carry_out(actions);
+                    state = lock(&self.state);
+                }
+            }
+        }
+    }
+
+    fn carry_out(self: &Arc<Self>, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Post(id, request) => self.post(id, &request),
+                Action::Abort(id) => self.abort(id),
+                Action::Answer(id, answer) => {
+                    let waiting = lock(&self.state).waiting.remove(&id);
+                    if let Some(waiting) = waiting {
+                        // Whoever waited may have gone.
+                        let _ = waiting.send(*answer);
+                    }
+                }
+                Action::Ended => {}
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    fn post(self: &Arc<Self>, id: RpcId, request: &RpcRequest) {
+        let Some(call) = convert::call(request) else {
+            return self.replied(id, Err(libc::EINVAL));
+        };
+        lock(&self.state).rpcs.insert(id, Progress::Posting);
+        let host = Arc::downgrade(self);
+        let handle = self.engine.call(call, move |outcome| {
+            let Some(host) = host.upgrade() else { return };
+            lock(&host.state).rpcs.remove(&id);
+            host.replied(id, outcome.map(convert::reply).map_err(|errno| -errno.to_c()));
+        });
+        let mut state = lock(&self.state);
+        match state.rpcs.get_mut(&id) {
+            Some(progress @ Progress::Posting) => *progress = Progress::Sent(handle),
+            Some(Progress::GivenUp) => {
+                drop(state);
+                handle.abort(Errno::INTERRUPTED);
+            }
+            // It has ended, or the host has.
+            Some(Progress::Sent(_)) | None => {}
+        }
+    }
+
+    fn abort(&self, id: RpcId) {
+        let mut state = lock(&self.state);
+        let Some(progress) = state.rpcs.get_mut(&id) else { return };
+        if let Progress::Sent(handle) = std::mem::replace(progress, Progress::GivenUp) {
+            drop(state);
+            handle.abort(Errno::INTERRUPTED);
+        }
+    }
+
+    fn replied(self: &Arc<Self>, id: RpcId, result: Result<super::RpcReply, i32>) {
+        let mut state = lock(&self.state);
+        if state.is_closed {
+            return;
+        }
+        let actions = state.console.handle_reply(now(), id, result);
+        drop(state);
+        self.carry_out(actions);
+    }
+}
+
+impl JoinHandler for ConsoleHost {
+    fn join(&self, request: &JoinRequest, features: Features, from: ProcessId) -> (JoinReply, Features) {
+        let from = lnet_wire::ProcessId { nid: from.nid, pid: from.pid };
+        let wanted = convert::number(request.session);
+        let joined = match request.group.text().parse() {
+            Ok(group) => lock(&self.state).console.handle_join(now(), from, wanted, &group, features.0),
+            Err(_) => super::JoinReply::refused(libc::EINVAL),
+        };
+        self.changed.notify_all();
+        (convert::join_reply(&joined), features)
+    }
+}
+
+/// The time since the machine started: sessions of consoles that came one after the other differ by it.
+fn now() -> Duration {
+    let time = clock_gettime(ClockId::Boottime);
+    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
+}

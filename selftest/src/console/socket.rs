@@ -1,0 +1,97 @@
+//! How `lst` reaches a console: a Unix socket, one JSON value a line in each direction, one command a connection. Who closes
+//! the connection before the answer has come interrupts the command.
+
+use super::call::{Answer, Call};
+use super::host::ConsoleHost;
+use super::refusal::Refusal;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+/// What the name of a console's socket ends with, behind that of its node.
+pub const SUFFIX: &str = ".lst";
+
+/// The most bytes of a command.
+const MAX_CALL: u64 = 16 << 20;
+/// The most bytes of an answer.
+const MAX_ANSWER: u64 = 256 << 20;
+
+/// A socket with a console behind it, for as long as this lives.
+pub struct ConsoleSocket {
+    path: PathBuf,
+}
+
+impl ConsoleSocket {
+    /// Listens at a path, which only this user may connect to; what a process that has died left there is replaced. Its threads
+    /// end with the process.
+    pub fn listen(path: &Path, host: &Arc<ConsoleHost>) -> io::Result<Self> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(path)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        let host = Arc::downgrade(host);
+        thread::Builder::new().name("lnet_st_lst".to_owned()).spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let Some(host) = host.upgrade() else { return };
+                let serve = move || {
+                    // A client that has gone is no fault of ours.
+                    let _ = serve(stream, &host);
+                };
+                let thread = thread::Builder::new().name("lnet_st_lst".to_owned());
+                if let Err(error) = thread.spawn(serve) {
+                    log::warn!(target: "lnet::selftest", "no thread for a command of lst: {error}");
+                }
+            }
+        })?;
+        Ok(Self { path: path.to_owned() })
+    }
+}
+
+impl Drop for ConsoleSocket {
+    fn drop(&mut self) {
+        // It may be gone with its directory.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn serve(stream: UnixStream, host: &Arc<ConsoleHost>) -> io::Result<()> {
+    let call: Call = read(&stream, MAX_CALL)?;
+    let pending = host.call(call);
+    let (id, watcher, watched) = (pending.id, Arc::clone(host), stream.try_clone()?);
+    thread::Builder::new().name("lnet_st_lst".to_owned()).spawn(move || {
+        // Nothing more is to come but the end.
+        let _ = (&watched).read(&mut [0]);
+        watcher.interrupt(id);
+    })?;
+    // A console that has ended says nothing, like one that is not there.
+    let sent = pending.answer.recv().map_or(Ok(()), |answer| write(&stream, &answer));
+    stream.shutdown(std::net::Shutdown::Both)?;
+    sent
+}
+
+/// Gives the console at a path a command, and waits for its answer.
+pub fn call(path: &Path, call: &Call) -> io::Result<Result<Answer, Refusal>> {
+    let stream = UnixStream::connect(path)?;
+    write(&stream, call)?;
+    read(&stream, MAX_ANSWER)
+}
+
+fn read<T: serde::de::DeserializeOwned>(stream: &UnixStream, limit: u64) -> io::Result<T> {
+    let mut line = String::new();
+    if BufReader::new(stream).take(limit).read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    serde_json::from_str(&line).map_err(io::Error::other)
+}
+
+fn write(mut stream: &UnixStream, value: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value).map_err(io::Error::other)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}

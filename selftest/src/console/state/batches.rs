@@ -1,0 +1,129 @@
+//! Batches are started, ended and asked for.
+
+use super::{CommandId, Console, Session, WAIT};
+use crate::console::call::{Answer, BatchInfo, Operation, Outcome, RpcResult, Said, TestInfo};
+use crate::console::name::Name;
+use crate::console::refusal::{Object, Refusal};
+use crate::console::rpc::RpcBody;
+use crate::console::transaction::{Purpose, Transaction};
+use std::time::Duration;
+
+impl Console {
+    pub(super) fn run_batch(
+        &mut self,
+        now: Duration,
+        id: CommandId,
+        name: Name,
+        timeout: u32,
+    ) -> Result<Option<Answer>, Refusal> {
+        let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
+        session.batch_is_free(&name)?;
+        let batch = session.batches.get(&name)?;
+        let (clients, number) = (batch.clients(), batch.number);
+        if clients.is_empty() {
+            return Err(Refusal::Invalid(format!("batch `{name}` has no test")));
+        }
+        session.all_active(&clients)?;
+        let transaction = Transaction::new(Operation::Run, Purpose::Run(name), now, WAIT);
+        let request = RpcBody::RunBatch { batch: number, timeout };
+        self.post(now, id, transaction, clients.into_iter().map(|node| (node, request.clone())));
+        Ok(None)
+    }
+
+    pub(super) fn stop_batch(
+        &mut self,
+        now: Duration,
+        id: CommandId,
+        name: Name,
+        force: bool,
+    ) -> Result<Option<Answer>, Refusal> {
+        let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
+        session.batch_is_free(&name)?;
+        let batch = session.batches.get(&name)?;
+        let (clients, number) = (session.active(&batch.clients()), batch.number);
+        let transaction = Transaction::new(Operation::Stop, Purpose::Stop(name), now, WAIT);
+        let request = RpcBody::StopBatch { batch: number, force };
+        self.post(now, id, transaction, clients.into_iter().map(|node| (node, request.clone())));
+        Ok(None)
+    }
+
+    /// Nodes are asked for a test by the number that they know it by, which differs from the console's where they are
+    /// not in all tests, or have two parts of one.
+    pub(super) fn query_batch(
+        &mut self,
+        now: Duration,
+        id: CommandId,
+        name: Name,
+        test: u32,
+        timeout: u32,
+    ) -> Result<Option<Answer>, Refusal> {
+        let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
+        let batch = session.batches.get(&name)?;
+        let query = |test| RpcBody::QueryBatch { batch: batch.number, test };
+        let (purpose, requests) = match test {
+            0 => {
+                let requests = batch.clients().into_iter().map(|node| (node, query(0))).collect();
+                (Purpose::QueryAll(name.clone()), requests)
+            }
+            number => {
+                let found = (number as usize).checked_sub(1).and_then(|at| batch.tests.get(at));
+                let found = found.ok_or_else(|| Refusal::NotFound(Object::Test, number.to_string()))?;
+                let known =
+                    found.from.iter().filter_map(|node| Some((*node, batch.number_on(*node, number)?)));
+                (Purpose::Ask, known.map(|(node, number)| (node, query(number))).collect::<Vec<_>>())
+            }
+        };
+        let timeout = Duration::from_secs(timeout.into());
+        self.post(now, id, Transaction::new(Operation::Query, purpose, now, timeout), requests);
+        Ok(None)
+    }
+}
+
+impl Session {
+    pub(super) fn show_batch(&self, name: &Name) -> Result<Answer, Refusal> {
+        let batch = self.batches.get(name)?;
+        let tests = batch.tests.iter().map(|test| TestInfo {
+            test: test.test,
+            repeat: test.repeat,
+            concurrency: test.concurrency,
+            clients: self.nodes.infos(&test.from),
+            servers: self.nodes.infos(&test.to),
+        });
+        Ok(Answer::Batch(BatchInfo {
+            running: batch.running,
+            tests: tests.collect(),
+            clients: self.nodes.infos(&batch.clients()),
+            servers: self.nodes.infos(&batch.servers()),
+        }))
+    }
+
+    /// It runs if any of its clients does.
+    pub(super) fn has_run(&mut self, name: &Name, outcome: &Outcome) {
+        let runs = outcome.nodes.iter().any(|node| node.accepted);
+        if let (true, Ok(batch)) = (runs, self.batches.get_mut(name)) {
+            batch.running = true;
+        }
+    }
+
+    pub(super) fn has_stopped(&mut self, name: &Name, outcome: &Outcome) {
+        if let (true, Ok(batch)) = (outcome.is_well(), self.batches.get_mut(name)) {
+            batch.running = false;
+        }
+    }
+
+    /// A batch that has come to its own end is noticed here.
+    pub(super) fn was_queried(&mut self, name: &Name, outcome: &Outcome) {
+        let runs = |reply: &RpcResult| matches!(reply, RpcResult::Answered { said: Said::Running(active), .. } if *active != 0);
+        let ended = outcome.failed_rpcs() == 0 && !outcome.nodes.iter().any(|node| runs(&node.reply));
+        if let (true, Ok(batch)) = (ended, self.batches.get_mut(name)) {
+            batch.running = false;
+        }
+    }
+
+    fn batch_is_free(&self, name: &Name) -> Result<(), Refusal> {
+        match self.transactions.values().any(|transaction| transaction.changes_batch(name)) {
+            true => Err(Refusal::Changing(Object::Batch, name.to_string())),
+            false => Ok(()),
+        }
+    }
+}

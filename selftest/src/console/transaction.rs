@@ -1,0 +1,172 @@
+//! A transaction: RPCs to several nodes at once, and one wait for all of them (lnet-selftest 12.1).
+
+use super::call::{AddTest, NewSession, NodeResult, Operation, Outcome, RpcResult};
+use super::name::Name;
+use super::nodes::Nodes;
+use super::rpc::{KNOWN_FEATURES, RpcId, RpcReply};
+use lnet_wire::ProcessId;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A wait is at least so long.
+const SHORTEST: Duration = Duration::from_secs(3);
+/// From this on a node that does not answer counts as down.
+const TELLING: Duration = Duration::from_secs(6);
+
+/// Why a transaction ends before its replies have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Abort {
+    /// It has waited long enough.
+    TimedOut,
+    /// Whoever asked for it is gone.
+    Interrupted,
+    /// The session ends.
+    Shutdown,
+}
+
+#[derive(Debug)]
+pub(super) struct Transaction {
+    pub(super) operation: Operation,
+    pub(super) purpose: Purpose,
+    started: Duration,
+    pub(super) deadline: Duration,
+    timeout: Duration,
+    rows: Vec<(ProcessId, Option<(RpcResult, bool)>)>,
+    pending: BTreeMap<RpcId, usize>,
+    /// Those of the first node that took the session.
+    pub(super) features: Option<u32>,
+}
+
+/// What is to be done when it has ended.
+#[derive(Clone, Debug)]
+pub(super) enum Purpose {
+    /// Nothing.
+    Ask,
+    /// A group's nodes get the session.
+    GiveSession(Name),
+    /// These nodes leave a group.
+    Remove(Name, Vec<ProcessId>),
+    /// A group is deleted.
+    Delete(Name),
+    /// The session ends, and another one may begin.
+    End(Option<(u32, NewSession)>),
+    /// The servers of a test have it; now the clients.
+    AddServers(Box<AddTest>),
+    /// The test is complete.
+    AddClients(Box<AddTest>),
+    /// A batch has been started.
+    Run(Name),
+    /// A batch is told to end.
+    Stop(Name),
+    /// All of a batch was asked for.
+    QueryAll(Name),
+}
+
+impl Transaction {
+    pub(super) fn new(operation: Operation, purpose: Purpose, now: Duration, timeout: Duration) -> Self {
+        let deadline = now.saturating_add(timeout.max(SHORTEST));
+        let (rows, pending) = (Vec::new(), BTreeMap::new());
+        Self { operation, purpose, started: now, deadline, timeout, rows, pending, features: None }
+    }
+
+    pub(super) fn add(&mut self, rpc: RpcId, node: ProcessId) {
+        self.pending.insert(rpc, self.rows.len());
+        self.rows.push((node, None));
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Whom an RPC went to, if it is one of this transaction that is not over.
+    pub(super) fn node_of(&self, rpc: RpcId) -> Option<ProcessId> {
+        self.pending.get(&rpc).and_then(|at| self.rows.get(*at)).map(|(node, _)| *node)
+    }
+
+    /// A reply, or why there is none. `fixed`: the features of the session, if they are settled.
+    pub(super) fn record(&mut self, rpc: RpcId, result: Result<RpcReply, i32>, fixed: Option<u32>) {
+        let entry = match result {
+            Err(errno) => (RpcResult::Failed(errno), false),
+            Ok(mut reply) => {
+                if self.operation == Operation::MakeSession && reply.status == 0 {
+                    reply.status = self.features_fit(reply.features, fixed);
+                }
+                let RpcReply { status, session, said, .. } = reply;
+                (RpcResult::Answered { status, session, said }, self.accepts(status))
+            }
+        };
+        if let Some((_, row)) = self.pending.remove(&rpc).and_then(|at| self.rows.get_mut(at)) {
+            *row = Some(entry);
+        }
+    }
+
+    /// The status that a node's features come to: the first one settles them for the others (lnet-selftest 10).
+    fn features_fit(&mut self, features: u32, fixed: Option<u32>) -> u32 {
+        let expected = fixed.or(self.features).unwrap_or(features);
+        if features & !KNOWN_FEATURES != 0 || features != expected {
+            return libc::EPROTO.unsigned_abs();
+        }
+        self.features = Some(features);
+        0
+    }
+
+    /// Whether a status is what was wanted (lnet-selftest 12.3).
+    fn accepts(&self, status: u32) -> bool {
+        let is = |errno: i32| status == errno.unsigned_abs();
+        match self.operation {
+            Operation::Debug => true,
+            Operation::RemoveSession => status == 0 || is(libc::ESRCH),
+            Operation::Stop => status == 0 || is(libc::EPERM),
+            _ => status == 0,
+        }
+    }
+
+    /// Gives up what is pending, which is returned. Nodes that had long enough are down.
+    pub(super) fn abort(&mut self, reason: Abort, nodes: &mut Nodes) -> Vec<RpcId> {
+        let telling = reason == Abort::TimedOut && self.timeout >= TELLING;
+        let errno = match reason {
+            Abort::TimedOut if telling => libc::ETIMEDOUT,
+            // A short wait that has passed is told as an interruption.
+            Abort::TimedOut | Abort::Interrupted => libc::EINTR,
+            Abort::Shutdown => libc::ESHUTDOWN,
+        };
+        let pending = std::mem::take(&mut self.pending);
+        for at in pending.values() {
+            if let Some((node, row)) = self.rows.get_mut(*at) {
+                *row = Some((RpcResult::Failed(errno), false));
+                if telling {
+                    nodes.did_not_answer(*node, self.started);
+                }
+            }
+        }
+        pending.into_keys().collect()
+    }
+
+    /// What came of it.
+    pub(super) fn outcome(&self, nodes: &Nodes, features: u32) -> Outcome {
+        let row = |(id, result): &(ProcessId, Option<(RpcResult, bool)>)| {
+            let unanswered = (RpcResult::Failed(libc::EINTR), false);
+            let (reply, accepted) = result.clone().unwrap_or(unanswered);
+            NodeResult { id: *id, state: nodes.state(*id), reply, accepted }
+        };
+        Outcome { operation: self.operation, nodes: self.rows.iter().map(row).collect(), features }
+    }
+
+    /// Whether it changes this group.
+    pub(super) fn changes_group(&self, name: &Name) -> bool {
+        match &self.purpose {
+            Purpose::GiveSession(group) | Purpose::Remove(group, _) | Purpose::Delete(group) => group == name,
+            Purpose::AddServers(test) | Purpose::AddClients(test) => test.from == *name || test.to == *name,
+            _ => false,
+        }
+    }
+
+    /// Whether it changes this batch.
+    pub(super) fn changes_batch(&self, name: &Name) -> bool {
+        match &self.purpose {
+            Purpose::Run(batch) | Purpose::Stop(batch) => batch == name,
+            Purpose::AddServers(test) | Purpose::AddClients(test) => test.batch == *name,
+            _ => false,
+        }
+    }
+}

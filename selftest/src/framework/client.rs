@@ -1,0 +1,193 @@
+//! A test as a client: closed loops, each with one RPC in flight (selftest 6).
+
+use super::part::{ClientPart, ErrorCounts};
+use crate::load::brw_client::{BrwClient, BrwMemory};
+use crate::load::ping_client::{self, PingSequence};
+use crate::rpc::{Call, CallHandle, Outcome, RpcEngine};
+use crate::wire::{Features, Loop, Request, Service};
+use lnet_api::ProcessId;
+use lnet_api::errno::Errno;
+use lnet_api::sync::lock;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, Weak};
+
+/// What a client does.
+pub(crate) enum Load {
+    Brw(BrwClient),
+    Ping(PingSequence),
+}
+
+/// What a test is made of.
+pub(crate) struct ClientSpec {
+    pub(crate) load: Load,
+    pub(crate) features: Features,
+    /// One for each of its loops.
+    pub(crate) destinations: Vec<ProcessId>,
+    pub(crate) times: Loop,
+    pub(crate) stop_on_error: bool,
+}
+
+/// A test that runs on this node as a client, or may run.
+pub(crate) struct ClientTest {
+    spec: ClientSpec,
+    engine: Weak<RpcEngine>,
+    errors: Arc<ErrorCounts>,
+    /// Loops that have not ended.
+    active: AtomicU32,
+    stop: Mutex<Stop>,
+    slots: Vec<Mutex<Slot>>,
+    when_idle: Box<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    No,
+    /// No RPC is begun.
+    Wait,
+    /// Those in flight are aborted.
+    Abort,
+}
+
+/// The RPC of one loop.
+#[derive(Default)]
+struct Slot {
+    /// How many it has begun.
+    number: u64,
+    call: Option<CallHandle>,
+}
+
+/// One loop.
+struct RpcLoop {
+    test: Arc<ClientTest>,
+    index: usize,
+    /// How many RPCs it has begun.
+    number: u64,
+    left: Option<u32>,
+    memory: BrwMemory,
+}
+
+impl ClientTest {
+    /// `when_idle` is called when the last loop has ended, on a thread of the engine's.
+    pub(crate) fn new(
+        spec: ClientSpec,
+        engine: &Arc<RpcEngine>,
+        errors: Arc<ErrorCounts>,
+        when_idle: impl Fn() + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            slots: spec.destinations.iter().map(|_| Mutex::default()).collect(),
+            spec,
+            engine: Arc::downgrade(engine),
+            errors,
+            active: AtomicU32::new(0),
+            stop: Mutex::new(Stop::No),
+            when_idle: Box::new(when_idle),
+        })
+    }
+
+    fn service(&self) -> Service {
+        match self.spec.load {
+            Load::Brw(_) => Service::Brw,
+            Load::Ping(_) => Service::Ping,
+        }
+    }
+
+    fn stop_state(&self) -> Stop {
+        *lock(&self.stop)
+    }
+
+    fn loop_ended(&self) {
+        if self.active.fetch_sub(1, SeqCst) == 1 {
+            (self.when_idle)();
+        }
+    }
+}
+
+impl ClientPart for ClientTest {
+    fn start(self: Arc<Self>) {
+        let count = self.slots.len() as u32;
+        if self.active.compare_exchange(0, count, SeqCst, SeqCst).is_err() {
+            return;
+        }
+        *lock(&self.stop) = Stop::No;
+        for (index, slot) in self.slots.iter().enumerate() {
+            *lock(slot) = Slot::default();
+            let left = match self.spec.times {
+                Loop::Endless => None,
+                Loop::Times(times) => Some(times.get()),
+            };
+            let test = Arc::clone(&self);
+            RpcLoop { test, index, number: 0, left, memory: BrwMemory::default() }.next();
+        }
+    }
+
+    fn stop(&self, force: bool) {
+        if self.active_loops() == 0 {
+            return;
+        }
+        let mut stop = lock(&self.stop);
+        *stop = if force || *stop == Stop::Abort { Stop::Abort } else { Stop::Wait };
+        drop(stop);
+        if force {
+            for slot in &self.slots {
+                let call = lock(slot).call.clone();
+                if let Some(call) = call {
+                    call.abort(Errno::INTERRUPTED);
+                }
+            }
+        }
+    }
+
+    fn active_loops(&self) -> u32 {
+        self.active.load(SeqCst)
+    }
+}
+
+impl RpcLoop {
+    /// Begins the next RPC, or ends.
+    fn next(mut self) {
+        let test = Arc::clone(&self.test);
+        let engine = test.engine.upgrade().filter(|_| test.stop_state() == Stop::No && self.left != Some(0));
+        let Some(engine) = engine else { return test.loop_ended() };
+        self.left = self.left.map(|left| left - 1);
+        self.number += 1;
+        let (index, number) = (self.index, self.number);
+        let (request, bulk) = match &test.spec.load {
+            Load::Brw(client) => {
+                let (request, bulk) = client.prepare(&mut self.memory);
+                (request, Some(bulk))
+            }
+            Load::Ping(sequence) => (Request::Ping(sequence.prepare()), None),
+        };
+        let call = Call { to: test.spec.destinations[index], request, features: test.spec.features, bulk };
+        let handle = engine.call(call, move |outcome| self.completed(&request, &outcome));
+        let mut slot = lock(&test.slots[index]);
+        // The RPC may have ended already, and the next one have begun.
+        if slot.number < number {
+            *slot = Slot { number, call: Some(handle.clone()) };
+        }
+        drop(slot);
+        // Whoever stops the test aborts what is in the slot; or this sees it.
+        if test.stop_state() == Stop::Abort {
+            handle.abort(Errno::INTERRUPTED);
+        }
+    }
+
+    fn completed(mut self, request: &Request, outcome: &Outcome) {
+        let test = Arc::clone(&self.test);
+        let is_good = match (outcome, &test.spec.load) {
+            (Err(_), _) => false,
+            (Ok(reply), Load::Brw(client)) => client.is_good(&mut self.memory, reply),
+            (Ok(reply), Load::Ping(_)) => ping_client::is_good(request, reply),
+        };
+        if !is_good {
+            if test.stop_state() == Stop::No {
+                test.errors.add(test.service());
+            }
+            if test.spec.stop_on_error || *outcome == Err(Errno::SHUTDOWN) {
+                return test.loop_ended();
+            }
+        }
+        self.next();
+    }
+}

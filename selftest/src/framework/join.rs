@@ -1,0 +1,14 @@
+//! The question that is for a console (selftest 5.7).
+
+use crate::wire::{Features, JoinReply, JoinRequest, Name, Status};
+use lnet_api::ProcessId;
+
+/// A console, as nodes see it that want to be in one of its groups.
+pub trait JoinHandler: Send + Sync {
+    /// Answers: the reply, and the features in its header. Must not block.
+    fn join(&self, request: &JoinRequest, features: Features, from: ProcessId) -> (JoinReply, Features);
+}
+
+/// The answer where there is no console.
+pub(crate) const NO_CONSOLE: JoinReply =
+    JoinReply { status: Status::NO_SESSION, session: None, timeout: 0, name: Name::EMPTY };

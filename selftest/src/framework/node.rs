@@ -1,0 +1,73 @@
+//! A test node.
+
+use super::config::NodeConfig;
+use super::dispatch::Dispatch;
+use super::join::JoinHandler;
+use super::sessions::Sessions;
+use crate::rpc::RpcEngine;
+use crate::wire::{Name, RpcCounters, SessionId};
+use lnet_api::Node;
+use lnet_api::clock::{Clock, SystemClock};
+use lnet_api::errno::Errno;
+use std::sync::Arc;
+
+/// A test node on the LNet of this process. One at a time in a process. Dropping it stops it; not on a thread of its own.
+pub struct TestNode {
+    engine: Arc<RpcEngine>,
+    dispatch: Arc<Dispatch>,
+}
+
+/// What a test node is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeStatus {
+    /// The session that it is in.
+    pub session: Option<(SessionId, Name)>,
+    /// Its batches that run.
+    pub active_batches: u32,
+    /// What its RPCs have counted since it was started.
+    pub counters: RpcCounters,
+}
+
+impl TestNode {
+    /// Starts LNet, or takes a reference on it, and a test node on it.
+    pub fn start(config: &NodeConfig) -> Result<Self, Errno> {
+        Self::start_on(Node::start()?, Arc::new(SystemClock), config)
+    }
+
+    /// The same on a reference of the caller's, with its clock.
+    pub fn start_on(node: Arc<Node>, clock: Arc<dyn Clock>, config: &NodeConfig) -> Result<Self, Errno> {
+        let engine = RpcEngine::start(node, clock, config.rpc)?;
+        let dispatch = Dispatch::new(&engine, Sessions::new(config.session_timeout));
+        let this = Self { engine, dispatch };
+        this.engine.serve(Arc::clone(&this.dispatch) as Arc<_>)?;
+        Ok(this)
+    }
+
+    /// Its RPCs, for a console beside it.
+    pub const fn engine(&self) -> &Arc<RpcEngine> {
+        &self.engine
+    }
+
+    /// Who answers nodes that want to be in a group; `None`: there is no console.
+    pub fn set_console(&self, console: Option<Arc<dyn JoinHandler>>) {
+        self.dispatch.set_console(console);
+    }
+
+    /// What it is doing.
+    pub fn status(&self) -> NodeStatus {
+        let now = self.engine.clock().now();
+        let (session, active_batches) = self.dispatch.with_sessions(|sessions| {
+            sessions.current().map_or((None, 0), |session| {
+                (Some((session.id, session.name)), session.counters(now, 0).active_batches)
+            })
+        });
+        NodeStatus { session, active_batches, counters: self.engine.counters() }
+    }
+}
+
+impl Drop for TestNode {
+    fn drop(&mut self) {
+        self.dispatch.end_session();
+        self.engine.stop();
+    }
+}

@@ -1,0 +1,13 @@
+//! What tests do: brw moves bulk data (selftest 8), ping makes round trips (selftest 7).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `pattern` | what bulk data is filled with, and how it is checked: pure |
+//! | `brw_server`, `brw_client` | brw at either end |
+//! | `ping_server`, `ping_client` | ping at either end |
+
+pub(crate) mod brw_client;
+pub(crate) mod brw_server;
+pub(crate) mod pattern;
+pub(crate) mod ping_client;
+pub(crate) mod ping_server;

@@ -1,0 +1,94 @@
+//! How many request buffers a service of tests has posted (selftest 4.4). Pure.
+
+/// The fewest that a reservation adds, and beyond what the load says.
+const LEAST: u32 = 256;
+const SPARE: u32 = 64;
+/// Never more: what reservations add up to is the peers' choice.
+const MOST: u32 = 1 << 14;
+
+/// The numbers of one service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BufferCounts {
+    /// How many there are to be.
+    total: u32,
+    /// How many are posted.
+    posted: u32,
+}
+
+/// For how many more RPCs buffers are reserved when a server instance with this load is added; `None`: no end of them.
+pub(crate) fn reservation(load: Option<u32>, most: u32) -> u32 {
+    load.map_or(most, |load| load.min(most)).saturating_add(SPARE).max(LEAST)
+}
+
+impl BufferCounts {
+    /// A reservation was made. Returns how many are to be posted.
+    pub(crate) fn reserve(&mut self, count: u32) -> u32 {
+        self.total = self.total.saturating_add(count).min(MOST);
+        self.post_to(self.total)
+    }
+
+    /// It is given back. Those that are posted stay until they are used.
+    pub(crate) const fn release(&mut self, count: u32) {
+        self.total = self.total.saturating_sub(count);
+    }
+
+    /// A request has arrived in one. Returns how many more are to be posted, because few are left: more than are handled at a time.
+    pub(crate) fn arrived(&mut self) -> u32 {
+        self.posted = self.posted.saturating_sub(1);
+        if self.posted >= (self.total / 4).max(2) || self.total == 0 {
+            return 0;
+        }
+        self.total = self.total.saturating_add((self.total / 2).max(LEAST)).min(MOST);
+        self.post_to(self.total)
+    }
+
+    /// The buffer of a request that has been read may be posted again. Returns whether it is needed.
+    pub(crate) const fn repost(&mut self) -> bool {
+        let needed = self.posted < self.total;
+        self.posted += needed as u32;
+        needed
+    }
+
+    /// One could not be posted, or was unlinked.
+    pub(crate) const fn lost(&mut self) {
+        self.posted = self.posted.saturating_sub(1);
+    }
+
+    fn post_to(&mut self, target: u32) -> u32 {
+        let more = target.saturating_sub(self.posted);
+        self.posted += more;
+        more
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reservations_follow_the_load_within_bounds() {
+        for (load, wanted) in
+            [(Some(1), 256), (Some(192), 256), (Some(193), 257), (Some(9999), 2112), (None, 2112)]
+        {
+            assert_eq!(reservation(load, 2048), wanted, "{load:?}");
+        }
+    }
+
+    #[test]
+    fn buffers_are_posted_grown_and_released() {
+        let mut counts = BufferCounts::default();
+        assert_eq!(counts.arrived(), 0, "nothing is reserved");
+        assert_eq!(counts.reserve(256), 256);
+        for _ in 0..192 {
+            assert_eq!(counts.arrived(), 0);
+        }
+        // Now 63 of 256 would be left.
+        assert_eq!(counts.arrived(), 256 + 193);
+        counts.release(512);
+        assert!(!counts.repost(), "more are posted than are wanted");
+        assert_eq!(counts.reserve(u32::MAX), MOST - 512);
+        counts.lost();
+        assert!(counts.repost());
+        assert!(!counts.repost());
+    }
+}

@@ -1,0 +1,236 @@
+//! Incoming RPCs from the request on: bulk data, and the reply (selftest 4.3).
+
+use super::handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
+use super::shared::{Lane, Registry, Shared};
+use super::workers::Task;
+use crate::wire::{Message, PORTAL_REPLIES, Service};
+use lnet_api::errno::Errno;
+use lnet_api::sync::lock;
+use lnet_api::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Region};
+use std::sync::{Arc, Mutex};
+
+/// What the incoming RPCs of an engine share.
+pub(super) struct Serving {
+    pub(super) shared: Arc<Shared>,
+    handler: Mutex<Option<Arc<dyn RequestHandler>>>,
+    /// Those with bulk data in flight.
+    transfers: Arc<Registry<Transfer>>,
+}
+
+/// A request that has been read: what its reply needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Incoming {
+    pub(super) service: Service,
+    pub(super) sender: Sender,
+    pub(super) reply_bits: u64,
+}
+
+impl Serving {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, handler: Mutex::new(None), transfers: Arc::default() }
+    }
+
+    pub(super) fn handler(&self) -> Option<Arc<dyn RequestHandler>> {
+        lock(&self.handler).clone()
+    }
+
+    pub(super) fn set_handler(&self, handler: Option<Arc<dyn RequestHandler>>) {
+        // Dropped without the lock.
+        drop(std::mem::replace(&mut *lock(&self.handler), handler));
+    }
+
+    pub(super) fn respond(self: &Arc<Self>, to: Incoming, response: Response) {
+        match response {
+            Response::Drop => self.shared.counters.dropped(),
+            Response::Reply(message) => self.reply(to, &message),
+            Response::Bulk { transfer, then } => Transfer::start(self, to, transfer, then),
+        }
+    }
+
+    /// To where the request came from, and from where it went to.
+    fn reply(self: &Arc<Self>, to: Incoming, message: &Message) {
+        let node = &self.shared.node;
+        let spec = MdSpec::active(Arc::new(Region::copy_of(message)), 1);
+        let Ok(md) = node.bind(spec, Arc::clone(self) as Arc<dyn EventHandler>) else {
+            self.shared.counters.dropped();
+            return;
+        };
+        let Sender { process, to: from } = to.sender;
+        if node.put(from, md, Ack::No, process, PORTAL_REPLIES, to.reply_bits, 0, 0).is_err() {
+            node.unlink(md);
+        }
+    }
+
+    /// Ends the transfers of tests, whosever they are: there is no reply.
+    pub(super) fn abort_tests(&self) {
+        for transfer in self.transfers.filter(|transfer| !transfer.incoming.service.is_framework()) {
+            transfer.abort();
+        }
+    }
+
+    /// Ends all transfers.
+    pub(super) fn abort_all(&self) {
+        for transfer in self.transfers.all() {
+            transfer.abort();
+        }
+    }
+
+    pub(super) fn wait_until_no_transfers(&self) {
+        self.transfers.wait_until_none();
+    }
+}
+
+/// The events of replies.
+impl EventHandler for Serving {
+    fn on_event(&self, event: &Event) {
+        self.shared.counters.event(event);
+        if event.status.is_err() || event.kind != EventKind::Send {
+            self.shared.counters.dropped();
+        }
+    }
+}
+
+/// An RPC with bulk data in flight.
+struct Transfer {
+    serving: Arc<Serving>,
+    key: u64,
+    incoming: Incoming,
+    is_get: bool,
+    length: usize,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    md: Option<Md>,
+    is_aborted: bool,
+    /// The first thing that went wrong.
+    failure: Option<Errno>,
+    /// The data has been transferred.
+    is_done: bool,
+    region: Option<Arc<Region>>,
+    then: Option<BulkDone>,
+}
+
+impl Transfer {
+    fn start(serving: &Arc<Serving>, incoming: Incoming, transfer: BulkTransfer, then: BulkDone) {
+        let (is_get, bits, region, length) = match transfer {
+            BulkTransfer::Get { bits, region } => {
+                let length = region.len();
+                (true, bits, region, length)
+            }
+            BulkTransfer::Put { bits, region, length } => (false, bits, region, length),
+        };
+        let key = serving.transfers.take_key();
+        let inner = Inner {
+            md: None,
+            is_aborted: false,
+            failure: None,
+            is_done: false,
+            region: Some(Arc::clone(&region)),
+            then: Some(then),
+        };
+        let its = Arc::clone(serving);
+        let this = Arc::new(Self { serving: its, key, incoming, is_get, length, inner: Mutex::new(inner) });
+        serving.transfers.add(key, Arc::clone(&this));
+        // A GET is two operations: the request and the reply.
+        let spec = MdSpec { range: 0..length, ..MdSpec::active(region, if is_get { 2 } else { 1 }) };
+        this.post(spec, bits);
+    }
+
+    fn post(self: &Arc<Self>, spec: MdSpec, bits: u64) {
+        let node = &self.serving.shared.node;
+        let Ok(md) = node.bind(spec, Arc::new(TransferEvents(Arc::clone(self)))) else {
+            self.fail(Errno::NO_MEMORY);
+            self.queue();
+            return;
+        };
+        lock(&self.inner).md = Some(md);
+        let Sender { process, to: from } = self.incoming.sender;
+        let posted = match self.is_get {
+            true => node.get(from, md, process, PORTAL_REPLIES, bits, 0),
+            false => node.put(from, md, Ack::No, process, PORTAL_REPLIES, bits, 0, 0),
+        };
+        if let Err(errno) = posted {
+            self.fail(errno);
+        }
+        let inner = lock(&self.inner);
+        let ends = posted.is_err() || inner.is_aborted || self.serving.shared.is_closed();
+        drop(inner);
+        if ends {
+            node.unlink(md);
+        }
+    }
+
+    fn fail(&self, errno: Errno) {
+        lock(&self.inner).failure.get_or_insert(errno);
+    }
+
+    fn abort(&self) {
+        let mut inner = lock(&self.inner);
+        inner.is_aborted = true;
+        let md = inner.md;
+        drop(inner);
+        if let Some(md) = md {
+            self.serving.shared.node.unlink(md);
+        }
+    }
+
+    fn queue(self: &Arc<Self>) {
+        // The rest of what the framework does is its thread's, too.
+        let lane = if self.incoming.service.is_framework() { Lane::Framework } else { Lane::Other };
+        self.serving.shared.run(lane, Arc::clone(self) as Arc<dyn Task>);
+    }
+}
+
+struct TransferEvents(Arc<Transfer>);
+
+impl EventHandler for TransferEvents {
+    fn on_event(&self, event: &Event) {
+        self.0.handle_event(event);
+    }
+}
+
+impl Transfer {
+    fn handle_event(self: &Arc<Self>, event: &Event) {
+        self.serving.shared.counters.event(event);
+        let mut inner = lock(&self.inner);
+        let is_data = event.kind == if self.is_get { EventKind::Reply } else { EventKind::Send };
+        match event.status {
+            Err(errno) => {
+                inner.failure.get_or_insert(errno);
+            }
+            Ok(()) if is_data && (!self.is_get || event.mlength as usize == self.length) => {
+                inner.is_done = true
+            }
+            Ok(()) => {}
+        }
+        drop(inner);
+        if event.unlinked {
+            self.queue();
+        }
+    }
+}
+
+impl Task for Transfer {
+    fn run(self: Arc<Self>) {
+        let mut inner = lock(&self.inner);
+        let is_good = inner.is_done && inner.failure.is_none() && !inner.is_aborted;
+        let (region, then) = (inner.region.take(), inner.then.take());
+        drop(inner);
+        let response = match (region, then) {
+            (Some(region), Some(then)) if is_good => {
+                let counters = &self.serving.shared.counters;
+                if !self.incoming.service.is_framework() {
+                    match self.is_get {
+                        true => counters.bulk_got(self.length),
+                        false => counters.bulk_put(self.length),
+                    }
+                }
+                then(region)
+            }
+            _ => Response::Drop,
+        };
+        self.serving.respond(self.incoming, response);
+        self.serving.transfers.remove(self.key);
+    }
+}

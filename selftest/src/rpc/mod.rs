@@ -1,0 +1,36 @@
+//! RPCs of LNet selftest (selftest 4): requests out, requests in, and bulk data beside them.
+//!
+//! | file | holds | uses |
+//! |---|---|---|
+//! | `counters`, `match_bits`, `config` | counters; match bits of replies and bulk data; the configuration | |
+//! | `outgoing_state` | an outgoing RPC as a state machine: pure | |
+//! | `buffer_counts` | how many request buffers are posted: pure | |
+//! | `workers` | threads, and the tasks that they run | |
+//! | `shared` | what all RPCs of an engine share | those |
+//! | `outgoing` | outgoing RPCs: descriptors, messages, events | those |
+//! | `handler` | what answers requests | |
+//! | `incoming`, `request_buffer` | incoming RPCs, and the buffers that requests arrive in | those |
+//! | `engine` | all of it put together; its time | all |
+//!
+//! **Locks.** None is held while LNet, a handler or a completion is called. All are leaves.
+//!
+//! **Threads.** Events only change state and queue tasks. Requests to the framework are handled on one thread, one at a time; all
+//! else on as many as the machine has processors. Completions of outgoing RPCs run there, too, and must not block.
+
+mod buffer_counts;
+mod config;
+mod counters;
+mod engine;
+mod handler;
+mod incoming;
+mod match_bits;
+mod outgoing;
+mod outgoing_state;
+mod request_buffer;
+mod shared;
+mod workers;
+
+pub use config::RpcConfig;
+pub use engine::RpcEngine;
+pub use handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
+pub use outgoing::{Bulk, Call, CallHandle, Outcome};

@@ -1,0 +1,297 @@
+//! Outgoing RPCs: their descriptors, messages and events. What is to be done is decided by `outgoing_state`.
+
+use super::outgoing_state::{OutgoingState, Piece, Step};
+use super::shared::{Lane, Registry, Shared};
+use super::workers::Task;
+use crate::wire::{Features, IncomingReply, MESSAGE_LEN, PORTAL_REPLIES, Request, Service};
+use lnet_api::errno::Errno;
+use lnet_api::sync::lock;
+use lnet_api::{Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, ProcessId, Region};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
+
+/// A request, and whom it is for.
+#[derive(Debug)]
+pub struct Call {
+    /// Whom it is for.
+    pub to: ProcessId,
+    /// The request.
+    pub request: Request,
+    /// The features in its header.
+    pub features: Features,
+    /// The memory of its bulk data; there must be some exactly if [`Request::has_bulk`].
+    pub bulk: Option<Bulk>,
+}
+
+/// Memory of bulk data. Nobody else writes to it until the RPC has ended.
+#[derive(Debug)]
+pub enum Bulk {
+    /// The server fetches it.
+    Source(Arc<Region>, Range<usize>),
+    /// The server puts into it, all of it.
+    Sink(Arc<Region>, Range<usize>),
+}
+
+/// How an RPC ended: with a reply, whose status may be an error, or without. LNet no longer accesses its bulk memory, which is its
+/// owner's alone.
+pub type Outcome = Result<IncomingReply, Errno>;
+
+/// An RPC that is in progress, or has ended.
+#[derive(Clone)]
+pub struct CallHandle(Weak<OutgoingRpc>);
+
+impl CallHandle {
+    /// Ends the RPC with an error, unless it has ended: its completion is called as soon as LNet has given its memory back.
+    pub fn abort(&self, reason: Errno) {
+        if let Some(rpc) = self.0.upgrade() {
+            rpc.abort(reason);
+        }
+    }
+}
+
+type Done = Box<dyn FnOnce(Outcome) + Send>;
+
+pub(super) struct OutgoingRpc {
+    shared: Arc<Shared>,
+    registry: Arc<Registry<Self>>,
+    key: u64,
+    service: Service,
+    /// `None`: it may take any time.
+    pub(super) deadline: Option<Instant>,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    state: OutgoingState,
+    /// What is to be done by a thread that may call LNet.
+    step: Option<Step>,
+    mds: [Option<Md>; 3],
+    results: [Option<Result<(), Errno>>; 3],
+    reply_region: Arc<Region>,
+    sink_length: Option<usize>,
+    reply: Option<IncomingReply>,
+    done: Option<Done>,
+}
+
+impl OutgoingRpc {
+    /// Sends a request. `done` is called once, on one of the engine's threads; at once if the engine is closed.
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        registry: &Arc<Registry<Self>>,
+        call: Call,
+        done: Done,
+    ) -> CallHandle {
+        let key = registry.take_key();
+        let has_bulk = call.request.has_bulk();
+        let rpc = Arc::new(Self {
+            shared: Arc::clone(shared),
+            registry: Arc::clone(registry),
+            key,
+            service: call.request.service(),
+            deadline: shared.config.timeout.map(|timeout| shared.clock.now() + timeout),
+            inner: Mutex::new(Inner {
+                state: OutgoingState::new(has_bulk),
+                step: None,
+                mds: [None; 3],
+                results: [None; 3],
+                reply_region: Arc::new(Region::zeroed(MESSAGE_LEN)),
+                sink_length: match &call.bulk {
+                    Some(Bulk::Sink(_, range)) => Some(range.len()),
+                    _ => None,
+                },
+                reply: None,
+                done: Some(done),
+            }),
+        });
+        registry.add(key, Arc::clone(&rpc));
+        // After it was added: whoever closes the engine aborts what has been added, or this sees that it is closed.
+        if shared.is_closed() {
+            let done = lock(&rpc.inner).done.take();
+            if let Some(done) = done {
+                done(Err(Errno::SHUTDOWN));
+            }
+            registry.remove(key);
+            return CallHandle(Weak::new());
+        }
+        let refusal = (has_bulk != call.bulk.is_some()).then_some(Errno::INVALID);
+        rpc.post(call, refusal);
+        CallHandle(Arc::downgrade(&rpc))
+    }
+
+    pub(super) fn abort(self: &Arc<Self>, reason: Errno) {
+        self.change(|state| state.abort(reason));
+    }
+
+    /// Its time is up.
+    pub(super) fn expire(self: &Arc<Self>) {
+        let mut inner = lock(&self.inner);
+        let step = inner.state.abort(Errno::TIMED_OUT);
+        if step.is_some() {
+            self.shared.counters.expired();
+        }
+        self.follow(&mut inner, step);
+    }
+
+    /// The reply's and the bulk data's descriptors are there before the request goes out.
+    fn post(self: &Arc<Self>, call: Call, refusal: Option<Errno>) {
+        let (reply_bits, bulk_bits) = self.shared.match_bits.take(call.bulk.is_some());
+        let mut failure = refusal;
+        let reply_spec =
+            MdSpec { puts: true, ..MdSpec::active(Arc::clone(&lock(&self.inner).reply_region), 1) };
+        self.make(Piece::Reply, &mut failure, |handler| self.attach(reply_bits, reply_spec, handler));
+        if let Some(bulk) = call.bulk {
+            let spec = match bulk {
+                Bulk::Source(region, range) => MdSpec { gets: true, range, ..MdSpec::active(region, 1) },
+                Bulk::Sink(region, range) => MdSpec { puts: true, range, ..MdSpec::active(region, 1) },
+            };
+            self.make(Piece::Bulk, &mut failure, |handler| self.attach(bulk_bits, spec, handler));
+        } else if call.request.has_bulk() {
+            self.change(|state| state.ended(Piece::Bulk, Err(Errno::INVALID)));
+        }
+        let message = call.request.write(call.features, reply_bits, bulk_bits);
+        let node = &self.shared.node;
+        let spec = MdSpec::active(Arc::new(Region::copy_of(&message)), 1);
+        let md = self.make(Piece::Request, &mut failure, |handler| node.bind(spec, handler));
+        if let Some(md) = md {
+            let service = call.request.service();
+            let sent = node.put(None, md, Ack::No, call.to, service.portal(), service.match_bits(), 0, 0);
+            if let Err(errno) = sent {
+                self.change(|state| state.abort(errno));
+            }
+        }
+        self.change(OutgoingState::posted);
+    }
+
+    /// Makes a descriptor, unless an earlier one could not be made.
+    fn make(
+        self: &Arc<Self>,
+        piece: Piece,
+        failure: &mut Option<Errno>,
+        make: impl FnOnce(Arc<dyn EventHandler>) -> Result<Md, Errno>,
+    ) -> Option<Md> {
+        let made = match *failure {
+            Some(errno) => Err(errno),
+            None => make(Arc::new(PieceEvents { rpc: Arc::clone(self), piece })),
+        };
+        match made {
+            Ok(md) => {
+                lock(&self.inner).mds[piece as usize] = Some(md);
+                Some(md)
+            }
+            Err(errno) => {
+                *failure = Some(errno);
+                self.change(|state| state.ended(piece, Err(errno)));
+                None
+            }
+        }
+    }
+
+    /// From any sender: LNet compares primary NIDs, and that of a peer may become known while the RPC is in progress. Nobody else
+    /// can guess the bits.
+    fn attach(&self, bits: u64, spec: MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
+        let criteria = MatchCriteria { from: None, bits, ignore: 0 };
+        self.shared.node.attach(PORTAL_REPLIES, criteria, spec, handler)
+    }
+
+    /// Changes the state, and has done what follows.
+    fn change(self: &Arc<Self>, change: impl FnOnce(&mut OutgoingState) -> Option<Step>) {
+        let mut inner = lock(&self.inner);
+        let step = change(&mut inner.state);
+        self.follow(&mut inner, step);
+    }
+
+    fn follow(self: &Arc<Self>, inner: &mut Inner, step: Option<Step>) {
+        if step.is_some() {
+            // What has not been done yet is not needed any more.
+            inner.step = step;
+            self.shared.run(Lane::Other, Arc::clone(self) as Arc<dyn Task>);
+        }
+    }
+
+    fn handle_event(self: &Arc<Self>, piece: Piece, event: &Event) {
+        self.shared.counters.event(event);
+        let mut inner = lock(&self.inner);
+        let result = match event.status {
+            Ok(()) if event.kind == EventKind::Unlink => Err(Errno::INTERRUPTED),
+            Ok(())
+                if piece == Piece::Bulk
+                    && inner.sink_length.is_some_and(|it| it != event.mlength as usize) =>
+            {
+                Err(Errno::BAD_MESSAGE)
+            }
+            status => status,
+        };
+        let known = &mut inner.results[piece as usize];
+        if known.is_none_or(|known| known.is_ok() && event.kind != EventKind::Unlink) {
+            *known = Some(result);
+        }
+        let result = known.unwrap_or(result);
+        if !event.unlinked {
+            return;
+        }
+        let step = match (piece, result) {
+            (Piece::Reply, Ok(())) => match inner.read_reply(self.service, event.mlength as usize) {
+                Ok(is_refused) => inner.state.replied(is_refused),
+                Err(errno) => inner.state.ended(piece, Err(errno)),
+            },
+            _ => {
+                if piece == Piece::Request && result.is_ok() {
+                    self.shared.counters.request_sent();
+                }
+                inner.state.ended(piece, result)
+            }
+        };
+        self.follow(&mut inner, step);
+    }
+}
+
+impl Inner {
+    /// Whether its status is an error.
+    fn read_reply(&mut self, service: Service, length: usize) -> Result<bool, Errno> {
+        let bytes = Arc::get_mut(&mut self.reply_region).ok_or(Errno::IO)?.bytes_mut();
+        let reply = bytes.get(..length).and_then(|bytes| IncomingReply::parse(service, bytes).ok());
+        self.reply = reply;
+        reply.map(|it| !it.reply.status().is_ok()).ok_or(Errno::BAD_MESSAGE)
+    }
+}
+
+impl Task for OutgoingRpc {
+    fn run(self: Arc<Self>) {
+        let mut inner = lock(&self.inner);
+        let mds = inner.mds;
+        let Some(step) = inner.step.take() else { return };
+        let (done, reply) = match step {
+            Step::Complete(_) => (inner.done.take(), inner.reply),
+            _ => (None, None),
+        };
+        drop(inner);
+        match step {
+            Step::UnlinkAll => {
+                mds.into_iter().flatten().for_each(|md| self.shared.node.unlink(md));
+                self.change(OutgoingState::unlinked);
+            }
+            Step::UnlinkBulk => {
+                mds[Piece::Bulk as usize].into_iter().for_each(|md| self.shared.node.unlink(md))
+            }
+            Step::Complete(result) => {
+                if let Some(done) = done {
+                    done(result.and_then(|()| reply.ok_or(Errno::IO)));
+                }
+                self.registry.remove(self.key);
+            }
+        }
+    }
+}
+
+/// The events of one descriptor.
+struct PieceEvents {
+    rpc: Arc<OutgoingRpc>,
+    piece: Piece,
+}
+
+impl EventHandler for PieceEvents {
+    fn on_event(&self, event: &Event) {
+        self.rpc.handle_event(self.piece, event);
+    }
+}

@@ -1,0 +1,114 @@
+//! What all RPCs of an engine share.
+
+use super::config::RpcConfig;
+use super::counters::Counters;
+use super::match_bits::MatchBits;
+use super::workers::{Task, TaskQueue};
+use lnet_api::Node;
+use lnet_api::clock::Clock;
+use lnet_api::sync::{lock, wait};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// Which threads run a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// The one thread of requests to the framework.
+    Framework,
+    /// The threads of all else.
+    Other,
+}
+
+pub(crate) struct Shared {
+    pub(crate) node: Arc<Node>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) config: RpcConfig,
+    pub(crate) counters: Counters,
+    pub(crate) match_bits: MatchBits,
+    pub(crate) framework: Arc<TaskQueue>,
+    pub(crate) other: Arc<TaskQueue>,
+    /// Nothing new is begun.
+    is_closed: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(node: Arc<Node>, clock: Arc<dyn Clock>, config: RpcConfig) -> Self {
+        Self {
+            node,
+            clock,
+            config,
+            counters: Counters::default(),
+            match_bits: MatchBits::new(),
+            framework: Arc::default(),
+            other: Arc::default(),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn run(&self, lane: Lane, task: Arc<dyn Task>) {
+        match lane {
+            Lane::Framework => self.framework.push(task),
+            Lane::Other => self.other.push(task),
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+}
+
+/// Objects that have not ended.
+pub(crate) struct Registry<T> {
+    objects: Mutex<HashMap<u64, Arc<T>>>,
+    none_left: Condvar,
+    next: AtomicU64,
+}
+
+impl<T> Default for Registry<T> {
+    fn default() -> Self {
+        Self { objects: Mutex::default(), none_left: Condvar::new(), next: AtomicU64::new(0) }
+    }
+}
+
+impl<T> Registry<T> {
+    /// A number for an object.
+    pub(crate) fn take_key(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, key: u64, object: Arc<T>) {
+        lock(&self.objects).insert(key, object);
+    }
+
+    pub(crate) fn remove(&self, key: u64) {
+        let mut objects = lock(&self.objects);
+        let object = objects.remove(&key);
+        let is_empty = objects.is_empty();
+        drop(objects);
+        drop(object);
+        if is_empty {
+            self.none_left.notify_all();
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        lock(&self.objects).values().map(Arc::clone).collect()
+    }
+
+    /// Those of which `f` says so.
+    pub(crate) fn filter(&self, f: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        lock(&self.objects).values().filter(|object| f(object)).map(Arc::clone).collect()
+    }
+
+    pub(crate) fn wait_until_none(&self) {
+        let mut objects = lock(&self.objects);
+        while !objects.is_empty() {
+            objects = wait(&self.none_left, objects);
+        }
+    }
+}

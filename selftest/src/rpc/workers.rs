@@ -1,0 +1,108 @@
+//! Threads, and the tasks that they run.
+
+use lnet_api::Node;
+use lnet_api::errno::Errno;
+use lnet_api::sync::{lock, wait};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// What a thread is to do.
+pub(crate) trait Task: Send + Sync {
+    fn run(self: Arc<Self>);
+}
+
+/// Tasks that wait for a thread. Any thread may add some, event handlers too.
+#[derive(Default)]
+pub(crate) struct TaskQueue {
+    tasks: Mutex<Tasks>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Tasks {
+    queue: VecDeque<Arc<dyn Task>>,
+    sleeping: usize,
+    is_closed: bool,
+}
+
+impl TaskQueue {
+    pub(crate) fn push(&self, task: Arc<dyn Task>) {
+        let mut tasks = lock(&self.tasks);
+        tasks.queue.push_back(task);
+        let wakes = tasks.sleeping > 0;
+        drop(tasks);
+        if wakes {
+            self.changed.notify_one();
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        let tasks = lock(&self.tasks);
+        tasks.queue.is_empty() && !tasks.is_closed
+    }
+
+    /// The next task. While there is none, `node` makes progress on this thread first. `None`: the queue is closed and empty.
+    fn next(&self, node: &Node) -> Option<Arc<dyn Task>> {
+        if self.is_idle() {
+            node.progress(|| !self.is_idle());
+        }
+        let mut tasks = lock(&self.tasks);
+        loop {
+            if let Some(task) = tasks.queue.pop_front() {
+                return Some(task);
+            }
+            if tasks.is_closed {
+                return None;
+            }
+            tasks.sleeping += 1;
+            tasks = wait(&self.changed, tasks);
+            tasks.sleeping -= 1;
+        }
+    }
+
+    fn close(&self) {
+        lock(&self.tasks).is_closed = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Threads that run the tasks of queues.
+#[derive(Default)]
+pub(crate) struct Workers(Mutex<Vec<(Arc<TaskQueue>, JoinHandle<()>)>>);
+
+impl Workers {
+    /// Starts threads for a queue.
+    pub(crate) fn start(
+        &self,
+        name: &str,
+        count: usize,
+        queue: &Arc<TaskQueue>,
+        node: &Arc<Node>,
+    ) -> Result<(), Errno> {
+        for _ in 0..count {
+            let (its, node) = (Arc::clone(queue), Arc::clone(node));
+            let run = move || {
+                while let Some(task) = its.next(&node) {
+                    task.run();
+                }
+            };
+            let thread =
+                thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|_| Errno::NO_MEMORY)?;
+            lock(&self.0).push((Arc::clone(queue), thread));
+        }
+        Ok(())
+    }
+
+    /// Ends the threads, after what is queued. Not on one of them.
+    pub(crate) fn stop(&self) {
+        let threads = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for (queue, _) in &threads {
+            queue.close();
+        }
+        for (_, thread) in threads {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}

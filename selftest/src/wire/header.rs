@@ -1,0 +1,53 @@
+//! The header of messages, and the whole message as bytes (selftest 3.1).
+
+use super::constants::{MAGIC, MESSAGE_LEN, VERSION};
+use super::features::Features;
+use super::fields::{Fields, Writer};
+use lnet_wire::byte_order::ByteOrder;
+
+/// A message as it is on the wire.
+pub type Message = [u8; MESSAGE_LEN];
+
+pub(super) const FEATURES: usize = 20;
+/// Where bodies begin.
+pub(super) const BODY: usize = 24;
+/// Where the match bits of bulk data are, in requests that have any.
+pub(super) const BULK_BITS: usize = BODY + 8;
+
+/// The header of a message in one of the byte orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The order of the sender.
+    pub order: ByteOrder,
+    /// The version of the message; only [`VERSION`] is understood.
+    pub version: u32,
+    /// What the message is.
+    pub kind: u32,
+    /// The features of the session.
+    pub features: Features,
+}
+
+impl Header {
+    /// `None`: the magic is that of no message.
+    pub fn parse(message: &Message) -> Option<Self> {
+        let [a, b, c, d, ..] = *message;
+        let order = ByteOrder::detect([a, b, c, d], MAGIC)?;
+        let fields = Fields { order, bytes: message };
+        Some(Self {
+            order,
+            version: fields.u32(4),
+            kind: fields.u32(8),
+            features: Features(fields.u32(FEATURES)),
+        })
+    }
+}
+
+/// A message of zeros with a header of ours.
+pub(super) fn begin(kind: u32, features: Features) -> Writer {
+    let mut writer = Writer::new();
+    writer.u32(0, MAGIC);
+    writer.u32(4, VERSION);
+    writer.u32(8, kind);
+    writer.u32(FEATURES, features.0);
+    writer
+}

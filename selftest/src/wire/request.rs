@@ -1,0 +1,169 @@
+//! All requests.
+
+use super::batch::{BatchRequest, IncomingBatch};
+use super::brw::{BrwRequest, IncomingBrw};
+use super::constants::{MESSAGE_LEN, VERSION};
+use super::features::Features;
+use super::fields::Fields;
+use super::header::{BODY, BULK_BITS, Header, Message, begin};
+use super::ping::PingRequest;
+use super::service::Service;
+use super::session::{JoinRequest, MakeSession};
+use super::session_id::SessionId;
+use super::test::{AddTest, IncomingTest, Instance, InvalidTest};
+use lnet_wire::byte_order::ByteOrder;
+
+/// A request that we send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Makes a node a member of a session.
+    MakeSession(MakeSession),
+    /// Ends that.
+    RemoveSession(SessionId),
+    /// Asks for the session of a node.
+    Debug(SessionId),
+    /// Does something with a batch.
+    Batch(BatchRequest),
+    /// Adds a test to a batch.
+    AddTest(AddTest),
+    /// Asks for counters.
+    QueryStat(SessionId),
+    /// A node invites itself.
+    Join(JoinRequest),
+    /// One transfer of brw.
+    Brw(BrwRequest),
+    /// One round trip.
+    Ping(PingRequest),
+}
+
+impl Request {
+    /// The service that it goes to.
+    pub const fn service(&self) -> Service {
+        match self {
+            Self::MakeSession(_) => Service::MakeSession,
+            Self::RemoveSession(_) => Service::RemoveSession,
+            Self::Debug(_) => Service::Debug,
+            Self::Batch(_) => Service::Batch,
+            Self::AddTest(_) => Service::AddTest,
+            Self::QueryStat(_) => Service::QueryStat,
+            Self::Join(_) => Service::Join,
+            Self::Brw(_) => Service::Brw,
+            Self::Ping(_) => Service::Ping,
+        }
+    }
+
+    /// Whether bulk data belongs to it.
+    pub const fn has_bulk(&self) -> bool {
+        match self {
+            Self::Brw(_) => true,
+            Self::AddTest(test) => matches!(test.instance, Instance::Client { .. }),
+            _ => false,
+        }
+    }
+
+    /// The message. `reply_bits` and `bulk_bits` are the match bits of what is attached for the reply and for bulk data;
+    /// the latter are 0 without bulk data.
+    pub fn write(&self, features: Features, reply_bits: u64, bulk_bits: u64) -> Message {
+        let mut writer = begin(self.service().request_type(), features);
+        writer.u64(BODY, reply_bits);
+        match self {
+            Self::MakeSession(body) => body.write(&mut writer),
+            Self::RemoveSession(session) | Self::Debug(session) | Self::QueryStat(session) => {
+                writer.session(32, Some(*session));
+            }
+            Self::Batch(body) => body.write(&mut writer),
+            Self::AddTest(body) => {
+                writer.u64(BULK_BITS, bulk_bits);
+                body.write(&mut writer, features);
+            }
+            Self::Join(body) => body.write(&mut writer),
+            Self::Brw(body) => {
+                writer.u64(BULK_BITS, bulk_bits);
+                body.write(&mut writer);
+            }
+            Self::Ping(body) => body.write(&mut writer),
+        }
+        writer.finish()
+    }
+}
+
+/// A request as it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IncomingRequest {
+    /// The order of the sender, in which its bulk data is, too.
+    pub order: ByteOrder,
+    /// The features in the header.
+    pub features: Features,
+    /// Where the reply goes.
+    pub reply_bits: u64,
+    /// What is asked for.
+    pub body: ReceivedBody,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceivedBody {
+    /// The message is of another version; nothing is known of its body.
+    OtherVersion,
+    /// The node becomes a member of a session.
+    MakeSession(MakeSession),
+    /// It no longer is.
+    RemoveSession(Option<SessionId>),
+    /// Which session it has. What the console believes does not count.
+    Debug,
+    /// Something is done with a batch.
+    Batch(IncomingBatch),
+    /// A test is added to a batch.
+    AddTest(Result<IncomingTest, InvalidTest>),
+    /// Which counters it has.
+    QueryStat(Option<SessionId>),
+    /// A node wants to be in a group.
+    Join(JoinRequest),
+    /// A transfer.
+    Brw(IncomingBrw),
+    /// A round trip.
+    Ping(PingRequest),
+}
+
+/// A request gets no reply, and its sender waits until its time is up (selftest 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswerable {
+    /// It has not 160 bytes.
+    #[error("not {MESSAGE_LEN} bytes")]
+    Length,
+    /// The magic is none of LNet selftest's.
+    #[error("wrong magic")]
+    Magic,
+    /// It is not of the service that it was sent to.
+    #[error("wrong type")]
+    Kind,
+    /// The magic of the ping test is wrong.
+    #[error("wrong magic of a ping")]
+    PingMagic,
+}
+
+impl IncomingRequest {
+    /// Reads what was sent to a service.
+    pub fn parse(service: Service, bytes: &[u8]) -> Result<Self, Unanswerable> {
+        let message: &Message = bytes.try_into().map_err(|_| Unanswerable::Length)?;
+        let header = Header::parse(message).ok_or(Unanswerable::Magic)?;
+        if header.kind != service.request_type() {
+            return Err(Unanswerable::Kind);
+        }
+        let (order, features) = (header.order, header.features);
+        let fields = Fields { order, bytes: message };
+        let body = match service {
+            _ if header.version != VERSION => ReceivedBody::OtherVersion,
+            Service::MakeSession => ReceivedBody::MakeSession(MakeSession::read(fields)),
+            Service::RemoveSession => ReceivedBody::RemoveSession(fields.session(32)),
+            Service::Debug => ReceivedBody::Debug,
+            Service::Batch => ReceivedBody::Batch(IncomingBatch::read(fields)),
+            Service::AddTest => ReceivedBody::AddTest(IncomingTest::read(fields, features)),
+            Service::QueryStat => ReceivedBody::QueryStat(fields.session(32)),
+            Service::Join => ReceivedBody::Join(JoinRequest::read(fields)),
+            Service::Brw => ReceivedBody::Brw(IncomingBrw::read(fields, features)),
+            Service::Ping => ReceivedBody::Ping(PingRequest::read(fields).ok_or(Unanswerable::PingMagic)?),
+        };
+        Ok(Self { order, features, reply_bits: fields.u64(BODY), body })
+    }
+}

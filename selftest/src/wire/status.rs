@@ -1,0 +1,63 @@
+//! The status in replies.
+
+use std::fmt;
+
+/// 0, or a Linux error number above 0 (selftest 11). A reply may have any.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Status(pub u32);
+
+macro_rules! known {
+    ($($(#[$doc:meta])* $name:ident = $errno:ident;)*) => {
+        impl Status {
+            /// Success.
+            pub const OK: Self = Self(0);
+            $($(#[$doc])* pub const $name: Self = Self(libc::$errno as u32);)*
+
+            const NAMES: &[(Self, &'static str)] = &[(Self::OK, "OK"), $((Self::$name, stringify!($errno)),)*];
+        }
+    };
+}
+
+known! {
+    /// No such batch, or test in it; a test for another session.
+    NOT_FOUND = ENOENT;
+    /// No such session.
+    NO_SESSION = ESRCH;
+    /// A test could not be built.
+    NO_MEMORY = ENOMEM;
+    /// Another session, or a batch that runs.
+    BUSY = EBUSY;
+    /// The node is there already.
+    EXISTS = EEXIST;
+    /// Parameters are wrong.
+    INVALID = EINVAL;
+    /// Another version, or other features.
+    PROTOCOL = EPROTO;
+    /// Data is corrupt.
+    BAD_MESSAGE = EBADMSG;
+    /// Not permitted: as a reply to a stop it is as good as success.
+    NOT_PERMITTED = EPERM;
+}
+
+impl Status {
+    /// Whether it is success.
+    pub const fn is_ok(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Debug for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Self::NAMES.iter().find(|(status, _)| status == self) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "status {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    /// The text of the error number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        std::io::Error::from_raw_os_error(self.0.cast_signed()).fmt(f)
+    }
+}

@@ -1,0 +1,210 @@
+//! Tests come into batches, which run and end.
+
+use super::desk::{Desk, Mood};
+use super::support::*;
+use lnet_selftest::console::call::{AddTest, BatchInfo, RpcResult, Said};
+use lnet_selftest::console::{Answer, Command, Refusal, RpcBody};
+
+fn with_groups() -> Desk {
+    let mut desk = with_session(&[ONE, TWO, THREE]);
+    add_group(&mut desk, "cli", &[ONE]);
+    add_group(&mut desk, "srv", &[TWO, THREE]);
+    desk.sent.clear();
+    desk
+}
+
+fn add(desk: &mut Desk, test: AddTest) -> Result<Answer, Refusal> {
+    desk.call(KEY, Command::AddTest(test))
+}
+
+fn run(desk: &mut Desk) -> Result<Answer, Refusal> {
+    desk.call(KEY, Command::RunBatch { batch: name("batch"), timeout: 0 })
+}
+
+fn stop(desk: &mut Desk) -> Result<Answer, Refusal> {
+    desk.call(KEY, Command::StopBatch { batch: name("batch"), force: false })
+}
+
+fn query(desk: &mut Desk, test: u32) -> Vec<u32> {
+    let command = Command::QueryBatch { batch: name("batch"), test, timeout: 5 };
+    let outcome = outcome(desk.call(KEY, command));
+    let running = |reply: &RpcResult| match reply {
+        RpcResult::Answered { said: Said::Running(active), .. } => *active,
+        other => panic!("{other:?}"),
+    };
+    outcome.nodes.iter().map(|node| running(&node.reply)).collect()
+}
+
+fn shown(desk: &mut Desk) -> BatchInfo {
+    match desk.call(KEY, Command::ShowBatch { batch: name("batch") }) {
+        Ok(Answer::Batch(info)) => info,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn servers_get_a_test_before_its_clients_which_get_the_servers_of_their_own() {
+    let mut desk = with_session(&[ONE, TWO, THREE]);
+    add_group(&mut desk, "cli", &[ONE, TWO]);
+    add_group(&mut desk, "srv", &[TWO, THREE]);
+    desk.sent.clear();
+    add(&mut desk, AddTest { concurrency: 4, ..test("cli", "srv") }).unwrap();
+    let sent: Vec<_> = desk
+        .sent
+        .iter()
+        .map(|request| {
+            let to = request.to.nid.to_string();
+            match &request.body {
+                RpcBody::AddServer { load, concurrency: 4, .. } => (to, format!("server of {load}")),
+                RpcBody::AddClient { destinations, repeat: -1, concurrency: 4, .. } => {
+                    let nids: Vec<_> = destinations.iter().map(ToString::to_string).collect();
+                    (to, nids.join(" "))
+                }
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect();
+    let row = |to: &str, text: &str| (to.to_owned(), text.to_owned());
+    let expected = [
+        row(TWO, "server of 4"),
+        row(THREE, "server of 4"),
+        row(ONE, "12345-10.99.0.12@tcp"),
+        row(TWO, "12345-10.99.0.13@tcp"),
+    ];
+    assert_eq!(sent, expected);
+}
+
+/// Servers that had their part already would keep it.
+#[test]
+fn what_is_wrong_with_a_test_is_found_before_anything_is_sent() {
+    let table: [(&str, AddTest); 9] = [
+        ("no batch", AddTest { batch: name("x"), ..test("cli", "srv") }),
+        ("no group", test("x", "srv")),
+        ("no group", test("cli", "x")),
+        ("no concurrency", AddTest { concurrency: 0, ..test("cli", "srv") }),
+        ("concurrency", AddTest { concurrency: 1025, ..test("cli", "srv") }),
+        ("no loop", AddTest { repeat: 0, ..test("cli", "srv") }),
+        ("span", AddTest { distribution: "1:3".parse().unwrap(), ..test("cli", "srv") }),
+        ("no active node", test("cli", "busy")),
+        ("a node that is not active", test("cli", "mixed")),
+    ];
+    let mut desk = with_groups();
+    desk.nodes.insert("10.99.0.14@tcp".parse().unwrap(), Default::default());
+    desk.node("10.99.0.14@tcp").occupy("other");
+    add_group(&mut desk, "busy", &["10.99.0.14@tcp"]);
+    add_group(&mut desk, "mixed", &[TWO, "10.99.0.14@tcp"]);
+    desk.sent.clear();
+    for (what, test) in table {
+        let refused = add(&mut desk, test);
+        assert!(refused.is_err(), "{what}: {refused:?}");
+        assert!(desk.sent.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn more_destinations_than_fit_into_a_page_are_refused() {
+    let nids: Vec<String> = (0..342).map(|i| format!("10.1.{}.{}@tcp", i / 256, i % 256)).collect();
+    let nids: Vec<&str> = nids.iter().map(String::as_str).collect();
+    let mut desk = with_session(&nids);
+    add_group(&mut desk, "all", &nids);
+    let span = |span: &str| AddTest { distribution: span.parse().unwrap(), ..test("all", "all") };
+    assert!(matches!(add(&mut desk, span("1:342")), Err(Refusal::Invalid(_))));
+    assert!(outcome(add(&mut desk, span("1:341"))).is_well());
+}
+
+#[test]
+fn a_server_that_refuses_ends_the_adding_and_there_is_no_test() {
+    let mut desk = with_groups();
+    desk.node(THREE).is = Mood::Refusing(22);
+    assert_eq!(results(&outcome(add(&mut desk, test("cli", "srv")))), [0, 22]);
+    assert_eq!(desk.sent.len(), 2);
+    assert!(shown(&mut desk).tests.is_empty());
+}
+
+#[test]
+fn a_client_that_refuses_is_told_of_and_the_test_stays() {
+    let mut desk = with_groups();
+    desk.node(ONE).is = Mood::Refusing(22);
+    assert_eq!(results(&outcome(add(&mut desk, test("cli", "srv")))), [22]);
+    assert_eq!(shown(&mut desk).tests.len(), 1);
+}
+
+#[test]
+fn groups_of_a_test_stay_as_they_are() {
+    let mut desk = with_groups();
+    add(&mut desk, test("cli", "srv")).unwrap();
+    let nids = vec![TWO.parse().unwrap()];
+    for command in [
+        Command::AddNodes { group: name("cli"), nids: nids.clone() },
+        Command::RemoveNodes { group: name("srv"), nids },
+        Command::DeleteGroup { group: name("srv") },
+    ] {
+        assert!(matches!(desk.call(KEY, command), Err(Refusal::InUse(_))));
+    }
+}
+
+#[test]
+fn a_batch_runs_until_it_is_stopped_and_takes_no_test_meanwhile() {
+    let mut desk = with_groups();
+    assert!(matches!(run(&mut desk), Err(Refusal::Invalid(_))));
+    add(&mut desk, test("cli", "srv")).unwrap();
+    assert!(!shown(&mut desk).running);
+    assert!(outcome(run(&mut desk)).is_well());
+    assert!(shown(&mut desk).running);
+    assert_eq!(query(&mut desk, 0), [1]);
+    assert!(matches!(add(&mut desk, test("cli", "srv")), Err(Refusal::Invalid(_))));
+    assert!(outcome(stop(&mut desk)).is_well());
+    assert!(!shown(&mut desk).running);
+    assert_eq!(query(&mut desk, 0), [0]);
+    add(&mut desk, test("cli", "srv")).unwrap();
+}
+
+#[test]
+fn a_batch_that_came_to_its_end_is_noticed_when_all_of_it_is_asked_for() {
+    let mut desk = with_groups();
+    add(&mut desk, AddTest { repeat: 5, ..test("cli", "srv") }).unwrap();
+    run(&mut desk).unwrap();
+    assert_eq!(query(&mut desk, 1), [0]);
+    assert!(shown(&mut desk).running);
+    assert_eq!(query(&mut desk, 0), [0]);
+    assert!(!shown(&mut desk).running);
+}
+
+#[test]
+fn a_batch_does_not_start_where_a_client_is_not_active() {
+    let mut desk = with_groups();
+    add(&mut desk, test("cli", "srv")).unwrap();
+    desk.node(ONE).session = None;
+    desk.call(KEY, ping_session(5)).unwrap();
+    assert!(matches!(run(&mut desk), Err(Refusal::NotActive(_))));
+}
+
+/// ONE is a server of the first test and a client of both, so they are its second and third.
+#[test]
+fn a_test_is_asked_for_by_the_number_that_each_node_has_for_it() {
+    let mut desk = with_session(&[ONE, TWO]);
+    add_group(&mut desk, "one", &[ONE]);
+    add_group(&mut desk, "both", &[ONE, TWO]);
+    add(&mut desk, test("one", "one")).unwrap();
+    add(&mut desk, test("both", "one")).unwrap();
+    run(&mut desk).unwrap();
+    desk.sent.clear();
+    assert_eq!(query(&mut desk, 2), [1, 1]);
+    let asked: Vec<_> = desk.sent.iter().map(|request| &request.body).collect();
+    assert!(
+        matches!(asked[..], [RpcBody::QueryBatch { test: 4, .. }, RpcBody::QueryBatch { test: 1, .. }]),
+        "{asked:?}"
+    );
+    let unknown = Command::QueryBatch { batch: name("batch"), test: 3, timeout: 5 };
+    assert!(matches!(desk.call(KEY, unknown), Err(Refusal::NotFound(..))));
+}
+
+#[test]
+fn a_client_that_dies_leaves_the_batch_running_until_all_have_answered() {
+    let mut desk = with_groups();
+    add(&mut desk, test("cli", "srv")).unwrap();
+    run(&mut desk).unwrap();
+    desk.node(ONE).is = Mood::Unresponsive;
+    assert_eq!(results(&outcome(stop(&mut desk))), [-libc::ETIMEDOUT]);
+    assert!(shown(&mut desk).running);
+}

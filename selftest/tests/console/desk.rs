@@ -1,0 +1,270 @@
+//! A console at which commands are given, and nodes that answer it as lnet-selftest 5 says: all in memory, with a clock
+//! that goes on only where somebody waits.
+#![allow(dead_code, reason = "not all of it in every test")]
+
+use lnet_selftest::console::call::{Said, SessionNumber};
+use lnet_selftest::console::rpc::{BatchNumber, KNOWN_FEATURES};
+use lnet_selftest::console::{
+    Action, Answer, Call, Command, CommandId, Console, Counters, Refusal, RpcBody, RpcId, RpcReply,
+    RpcRequest,
+};
+use lnet_wire::Nid;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+/// The console and all nodes.
+pub struct Desk {
+    pub console: Console,
+    pub nodes: BTreeMap<Nid, FakeNode>,
+    pub now: Duration,
+    /// All requests that were sent.
+    pub sent: Vec<RpcRequest>,
+    /// RPCs that were given up.
+    pub aborted: Vec<RpcId>,
+    pub has_ended: bool,
+    last: u64,
+    answers: HashMap<CommandId, Result<Answer, Refusal>>,
+}
+
+/// A node.
+pub struct FakeNode {
+    pub session: Option<Member>,
+    /// After so many seconds its session ends.
+    pub timeout: u32,
+    pub features: u32,
+    pub is: Mood,
+    /// Errors that its counters have.
+    pub errors: Counters,
+}
+
+/// How it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    Fine,
+    /// Never.
+    Unresponsive,
+    /// RPCs to it fail with this error.
+    Failing(i32),
+    /// It says no to everything but questions about the session.
+    Refusing(u32),
+}
+
+pub struct Member {
+    pub number: SessionNumber,
+    pub name: String,
+    pub since: Duration,
+    batches: HashMap<BatchNumber, Vec<Instance>>,
+}
+
+struct Instance {
+    /// As a client.
+    runs: Option<bool>,
+    repeat: i32,
+}
+
+impl Desk {
+    /// With nodes that are fine.
+    pub fn new(nids: &[&str]) -> Self {
+        let mut console = Console::default();
+        console.set_own_nid(Some("10.99.0.11@tcp".parse().unwrap()));
+        let node = |nid: &&str| (nid.parse().unwrap(), FakeNode::default());
+        Self {
+            console,
+            nodes: nids.iter().map(node).collect(),
+            now: Duration::from_millis(212_198),
+            sent: Vec::new(),
+            aborted: Vec::new(),
+            has_ended: false,
+            last: 0,
+            answers: HashMap::new(),
+        }
+    }
+
+    pub fn node(&mut self, nid: &str) -> &mut FakeNode {
+        self.nodes.get_mut(&nid.parse().unwrap()).unwrap()
+    }
+
+    /// Gives a command and waits for the answer.
+    pub fn call(&mut self, key: u32, command: Command) -> Result<Answer, Refusal> {
+        let id = self.begin(key, command);
+        loop {
+            if let Some(answer) = self.answer_of(id) {
+                return answer;
+            }
+            let next = self.console.next_time().expect("an answer");
+            self.pass(next.saturating_sub(self.now));
+        }
+    }
+
+    /// Gives a command.
+    pub fn begin(&mut self, key: u32, command: Command) -> CommandId {
+        self.last += 1;
+        let id = CommandId(self.last);
+        let actions = self.console.handle_command(self.now, id, Call { key, command });
+        self.carry_out(actions);
+        id
+    }
+
+    pub fn answer_of(&mut self, id: CommandId) -> Option<Result<Answer, Refusal>> {
+        self.answers.remove(&id)
+    }
+
+    pub fn interrupt(&mut self, id: CommandId) {
+        let actions = self.console.handle_interruption(self.now, id);
+        self.carry_out(actions);
+    }
+
+    /// Time passes, with all that is due in it.
+    pub fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        while let Some(next) = self.console.next_time().filter(|next| *next <= end) {
+            self.now = next.max(self.now);
+            let actions = self.console.handle_time(self.now);
+            self.carry_out(actions);
+        }
+        self.now = end;
+    }
+
+    pub fn carry_out(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Post(id, request) => {
+                    self.sent.push(request.clone());
+                    if let Some(result) = self.deliver(&request) {
+                        let actions = self.console.handle_reply(self.now, id, result);
+                        self.carry_out(actions);
+                    }
+                }
+                Action::Abort(id) => self.aborted.push(id),
+                Action::Answer(id, answer) => drop(self.answers.insert(id, *answer)),
+                Action::Ended => self.has_ended = true,
+            }
+        }
+    }
+
+    fn deliver(&mut self, request: &RpcRequest) -> Option<Result<RpcReply, i32>> {
+        let Some(node) = self.nodes.get_mut(&request.to.nid) else { return Some(Err(libc::EHOSTUNREACH)) };
+        match node.is {
+            Mood::Unresponsive => None,
+            Mood::Failing(errno) => Some(Err(errno)),
+            Mood::Fine | Mood::Refusing(_) => Some(Ok(node.answer(self.now, request))),
+        }
+    }
+}
+
+impl Default for FakeNode {
+    fn default() -> Self {
+        let errors = Counters::default();
+        Self { session: None, timeout: 100, features: KNOWN_FEATURES, is: Mood::Fine, errors }
+    }
+}
+
+impl FakeNode {
+    /// It is in a session of another console.
+    pub fn occupy(&mut self, name: &str) {
+        let number = SessionNumber { nid: Some("10.99.0.99@tcp".parse().unwrap()), stamp: 99 };
+        let (name, since) = (name.to_owned(), Duration::ZERO);
+        self.session = Some(Member { number, name, since, batches: HashMap::new() });
+    }
+
+    fn answer(&mut self, now: Duration, request: &RpcRequest) -> RpcReply {
+        let (status, said) = match (self.is, &request.body) {
+            (Mood::Refusing(status), body)
+                if !matches!(body, RpcBody::MakeSession { .. } | RpcBody::Debug) =>
+            {
+                (status, Said::Nothing)
+            }
+            _ => self.serve(now, request).unwrap_or_else(|errno| (errno.unsigned_abs(), Said::Nothing)),
+        };
+        let session = self.session.as_ref().map_or(SessionNumber::NONE, |member| member.number);
+        RpcReply { features: self.features & request.features, status, session, said }
+    }
+
+    fn serve(&mut self, now: Duration, request: &RpcRequest) -> Result<(u32, Said), i32> {
+        let timeout = self.timeout;
+        let named = |name: &str| Said::Session { timeout, name: name.to_owned() };
+        match &request.body {
+            RpcBody::MakeSession { force, name } => match &self.session {
+                Some(member) if member.number == request.session => return Ok((0, named(""))),
+                Some(member) if !force => {
+                    return Ok((libc::EBUSY.unsigned_abs(), named(&member.name)));
+                }
+                _ => {
+                    let (number, name) = (request.session, name.to_string());
+                    self.session = Some(Member { number, name, since: now, batches: HashMap::new() });
+                    return Ok((0, named("")));
+                }
+            },
+            RpcBody::Debug => {
+                return self.session.as_ref().map(|it| (0, named(&it.name))).ok_or(libc::ESRCH);
+            }
+            RpcBody::RemoveSession => {
+                return match self.session.take_if(|member| member.number == request.session) {
+                    Some(_) => Ok((0, Said::Nothing)),
+                    None => Err(if self.session.is_some() { libc::EBUSY } else { libc::ESRCH }),
+                };
+            }
+            _ => {}
+        }
+        let wanted = match request.body {
+            RpcBody::AddServer { .. } | RpcBody::AddClient { .. } => libc::ENOENT,
+            _ => libc::ESRCH,
+        };
+        let member = self.session.as_mut().filter(|it| it.number == request.session).ok_or(wanted)?;
+        let said = match &request.body {
+            RpcBody::AddServer { batch, .. } => {
+                member.batches.entry(*batch).or_default().push(Instance { runs: None, repeat: 0 });
+                Said::Nothing
+            }
+            RpcBody::AddClient { batch, repeat, .. } => {
+                let instance = Instance { runs: Some(false), repeat: *repeat };
+                member.batches.entry(*batch).or_default().push(instance);
+                Said::Nothing
+            }
+            RpcBody::RunBatch { batch, .. } => {
+                // What has an end comes to it at once.
+                for it in member.batches.get_mut(batch).ok_or(libc::ENOENT)? {
+                    it.runs = it.runs.map(|_| it.repeat < 0);
+                }
+                Said::Nothing
+            }
+            RpcBody::StopBatch { batch, .. } => {
+                for it in member.batches.get_mut(batch).ok_or(libc::ENOENT)? {
+                    it.runs = it.runs.map(|_| false);
+                }
+                Said::Nothing
+            }
+            RpcBody::QueryBatch { batch, test } => {
+                let instances = member.batches.get(batch).ok_or(libc::ENOENT)?;
+                let running = |it: &&Instance| it.runs == Some(true);
+                Said::Running(match (*test as usize).checked_sub(1) {
+                    None => instances.iter().filter(running).count() as u32,
+                    Some(at) => instances.get(at).filter(running).map_or(0, |_| 1),
+                })
+            }
+            RpcBody::Stat => Said::Counters(member.counters(now, &self.errors)),
+            RpcBody::MakeSession { .. } | RpcBody::Debug | RpcBody::RemoveSession => Said::Nothing,
+        };
+        Ok((0, said))
+    }
+}
+
+impl Member {
+    pub fn is_running(&self) -> bool {
+        self.batches.values().flatten().any(|it| it.runs == Some(true))
+    }
+
+    /// A client sends 47 messages with 23.5 MiB in a second, and gets as many empty ones.
+    fn counters(&self, now: Duration, errors: &Counters) -> Counters {
+        let passed = now.saturating_sub(self.since).as_millis() as u32;
+        let done = if self.is_running() { passed } else { 0 };
+        Counters {
+            running_ms: passed,
+            active_batches: self.is_running().into(),
+            sent: done * 47 / 1000,
+            received: done * 47 / 1000,
+            sent_bytes: u64::from(done) * 24_641_536 / 1000,
+            ..*errors
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The console's state against nodes in memory (lnet-selftest 12).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, unreachable_pub, missing_docs)]
+
+// What selftest calls of LNet.
+use lnet as _;
+
+mod batches;
+mod desk;
+mod groups;
+mod sessions;
+mod support;

@@ -1,0 +1,70 @@
+//! Commands in few words.
+
+use super::desk::Desk;
+use lnet_selftest::console::call::{AddTest, NewSession, NodeInfo, NodeState, Outcome, RpcResult, Target};
+use lnet_selftest::console::{Answer, Command, Name, Refusal, TestSpec};
+
+pub const KEY: u32 = 42;
+pub const ONE: &str = "10.99.0.11@tcp";
+pub const TWO: &str = "10.99.0.12@tcp";
+pub const THREE: &str = "10.99.0.13@tcp";
+
+pub fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+pub fn new_session(force: bool) -> Command {
+    Command::NewSession(NewSession { name: name("sess"), idle_timeout: 300, force, features: 1 })
+}
+
+/// With a session, and one group for each of the nodes.
+pub fn with_session(nids: &[&str]) -> Desk {
+    let mut desk = Desk::new(nids);
+    desk.call(KEY, new_session(false)).unwrap();
+    desk
+}
+
+pub fn add_group(desk: &mut Desk, group: &str, nids: &[&str]) -> Outcome {
+    desk.call(KEY, Command::AddGroup { group: name(group) }).unwrap();
+    let nids = nids.iter().map(|nid| nid.parse().unwrap()).collect();
+    outcome(desk.call(KEY, Command::AddNodes { group: name(group), nids }))
+}
+
+pub fn test(from: &str, to: &str) -> AddTest {
+    AddTest {
+        batch: name("batch"),
+        from: name(from),
+        to: name(to),
+        concurrency: 1,
+        repeat: -1,
+        distribution: "1:1".parse().unwrap(),
+        test: TestSpec::Ping,
+    }
+}
+
+pub fn outcome(answer: Result<Answer, Refusal>) -> Outcome {
+    match answer {
+        Ok(Answer::Outcome(outcome)) => outcome,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn nodes(desk: &mut Desk, group: &str) -> Vec<NodeState> {
+    match desk.call(KEY, Command::ShowGroup { group: name(group) }) {
+        Ok(Answer::Nodes(nodes)) => nodes.iter().map(|NodeInfo { state, .. }| *state).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn ping_session(timeout: u32) -> Command {
+    Command::Ping { target: Target::Session, timeout }
+}
+
+/// Statuses, and errors as negative numbers.
+pub fn results(outcome: &Outcome) -> Vec<i32> {
+    let number = |reply: &RpcResult| match reply {
+        RpcResult::Failed(errno) => -errno,
+        RpcResult::Answered { status, .. } => *status as i32,
+    };
+    outcome.nodes.iter().map(|node| number(&node.reply)).collect()
+}
