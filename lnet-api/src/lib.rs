@@ -1,4 +1,4 @@
-//! LNet for programs in Rust, through its C API alone: the one place of PtlRPC and of LNet selftest that calls it.
+//! LNet for programs in Rust, through its C API alone: the one place where PtlRPC, LNet selftest and Motr's network layer call it.
 //!
 //! | file | holds |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | `node` | the node of this process: descriptors, messages, what it knows of peers |
 //! | `md`, `event`, `live_mds` | descriptors and their events |
 //! | `region` | memory that is shared with LNet |
-//! | `sys` | the C functions |
+//! | [`sys`] | the C functions |
 
 pub mod clock;
 pub mod errno;
@@ -17,7 +17,7 @@ mod live_mds;
 mod md;
 mod node;
 mod region;
-mod sys;
+pub mod sys;
 
 pub use event::{Event, EventKind};
 pub use lnet_wire::{Nid, Pid};

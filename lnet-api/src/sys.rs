@@ -1,4 +1,5 @@
-//! The C API, as far as it is used here. Only this crate calls it.
+//! The C API, as far as it is used. It is called by this crate, and by the backend of Motr's network layer, which has descriptors of
+//! its own.
 #![allow(unreachable_pub, dead_code, non_camel_case_types, missing_docs)]
 
 /// The C types: one description for the library that serves them and for this one.
@@ -28,6 +29,7 @@ pub const LNET_MD_OP_PUT: c_uint = 1 << 0;
 pub const LNET_MD_OP_GET: c_uint = 1 << 1;
 pub const LNET_MD_MANAGE_REMOTE: c_uint = 1 << 2;
 pub const LNET_MD_TRUNCATE: c_uint = 1 << 4;
+pub const LNET_MD_IOVEC: c_uint = 1 << 6;
 pub const LNET_MD_MAX_SIZE: c_uint = 1 << 7;
 pub const LNET_MD_BULK_HANDLE: c_uint = 1 << 9;
 pub const LNET_MD_THRESH_INF: c_int = -1;

@@ -1,6 +1,6 @@
 //! LNet in this process, by its C API alone.
 
-use super::sys;
+use lnet_api::sys;
 use super::{
     Access, Backend, Descriptor, EventQueue, Fragment, Handle, Kind, LnetEvent, Operation, ProcessId, Target,
 };

@@ -4,7 +4,6 @@
 //! in another process, which is reached through shared memory.
 
 pub mod liblnet;
-mod sys;
 
 use crate::errno::Errno;
 use std::ffi::c_int;
