@@ -4,9 +4,9 @@
 
 mod support;
 
-use lnet_core::NiTunables;
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::Route;
+use lnet_core::{NiTunables, Settings};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -121,7 +121,11 @@ fn partners(rig: &Rig, to: Nid) -> Vec<Nid> {
 fn a_gateway_that_has_lost_the_nid_of_a_rule_is_not_preferred_any_more() {
     type Loss = fn(&Rig);
     let other = on_net(2, 88);
-    let losses: [(&str, Loss); 3] = [
+    let losses: [(&str, Loss); 5] = [
+        ("it says so", |rig| assert!(rig.is_pushed(3, &[tcp(8)]))),
+        ("another one says that it is its", |rig| {
+            assert!(rig.is_pushed(3, &[tcp(30), on_net(2, 88)]));
+        }),
         ("the last interface on its net is removed", |rig| rig.core.remove_ni(on_net(2, 1)).unwrap()),
         ("another peer has it", |rig| rig.core.add_peer(&[tcp(30), on_net(2, 88)]).unwrap()),
         ("it is this node's", |rig| {
@@ -131,6 +135,12 @@ fn a_gateway_that_has_lost_the_nid_of_a_rule_is_not_preferred_any_more() {
     for (name, lose) in losses {
         let driver = FakeDriver::new(OnSend::Keep);
         let rig = Rig::builder(driver).with_discovery().nids([tcp(1), on_net(2, 1)]).build();
+        // Gateways are not asked what they have.
+        let unasked = |settings: &mut Settings| {
+            settings.alive_router_check_interval = 0;
+            Ok(())
+        };
+        rig.core.change_settings(unasked).unwrap();
         rig.core.add_route(route(far_net(), tcp(7))).unwrap();
         rig.core.add_peer(&[tcp(8), other]).unwrap();
         rig.core.add_route(route(far_net(), tcp(8))).unwrap();
