@@ -115,6 +115,9 @@ fn an_exported_configuration_can_be_applied_again() {
         "lnetctl udsp add --src 10.99.1.11@tcp1 --dst 10.99.*.[1-20/2]@tcp1",
         "lnetctl udsp add --src 10.99.*.*@tcp --dst 10.99.0.50@tcp",
         "lnetctl udsp add --src 10.99.*.*@tcp --dst 10.99.[0-1].*@tcp",
+        "lnetctl udsp add --dst tcp5 --rte 10.99.0.[50,70]@tcp",
+        "lnetctl udsp add --src tcp1 --priority 2 --messages 3",
+        "lnetctl udsp add --src *.*.*.*@tcp --priority 3",
         "lnetctl export /tmp/all.yaml",
         "lnetctl export --backup /tmp/backup.yaml",
     ] {

@@ -6,11 +6,12 @@ mod support;
 
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::Route;
+use lnet_core::{NiTunables, Settings};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use support::routes::{far, far_net, hops, rig, route};
-use support::{Rig, tcp};
+use support::{FakeDriver, OnSend, Rig, on_net, tcp};
 
 const ANY: [u32; 3] = [7, 8, 9];
 
@@ -107,6 +108,48 @@ fn a_gateway_may_be_named_by_any_of_its_nids() {
     rig.core.add_peer_nid(tcp(8), tcp(88), true).unwrap();
     ANY.iter().for_each(|gateway| rig.core.add_route(route(far_net(), tcp(*gateway))).unwrap());
     assert_eq!(used(&rig, far(5)), gateways(&[8, 88]));
+}
+
+/// The partners that rules name of a NID behind gateways.
+fn partners(rig: &Rig, to: Nid) -> Vec<Nid> {
+    let partners = rig.core.peer(to).unwrap().1[0].partners();
+    partners.map_or_else(Vec::new, |partners| partners.gateways.iter().map(|its| its.nid).collect())
+}
+
+/// Fails if a gateway is still preferred for a NID that it has lost.
+#[test]
+fn a_gateway_that_has_lost_the_nid_of_a_rule_is_not_preferred_any_more() {
+    type Loss = fn(&Rig);
+    let other = on_net(2, 88);
+    let losses: [(&str, Loss); 5] = [
+        ("it says so", |rig| assert!(rig.is_pushed(3, &[tcp(8)]))),
+        ("another one says that it is its", |rig| {
+            assert!(rig.is_pushed(3, &[tcp(30), on_net(2, 88)]));
+        }),
+        ("the last interface on its net is removed", |rig| rig.core.remove_ni(on_net(2, 1)).unwrap()),
+        ("another peer has it", |rig| rig.core.add_peer(&[tcp(30), on_net(2, 88)]).unwrap()),
+        ("it is this node's", |rig| {
+            rig.core.add_ni(on_net(2, 88), NiTunables::default(), &rig.driver).map(|_| ()).unwrap();
+        }),
+    ];
+    for (name, lose) in losses {
+        let driver = FakeDriver::new(OnSend::Keep);
+        let rig = Rig::builder(driver).with_discovery().nids([tcp(1), on_net(2, 1)]).build();
+        // Gateways are not asked what they have.
+        let unasked = |settings: &mut Settings| {
+            settings.alive_router_check_interval = 0;
+            Ok(())
+        };
+        rig.core.change_settings(unasked).unwrap();
+        rig.core.add_route(route(far_net(), tcp(7))).unwrap();
+        rig.core.add_peer(&[tcp(8), other]).unwrap();
+        rig.core.add_route(route(far_net(), tcp(8))).unwrap();
+        rig.core.add_rule(rule("tcp1", "0.0.0.88@tcp2", Action::PreferredList, 0), None).unwrap();
+        rig.core.make_peer(far(5), false, false).unwrap();
+        assert_eq!(partners(&rig, far(5)), [tcp(8)], "{name}");
+        lose(&rig);
+        assert_eq!(partners(&rig, far(5)), [], "{name}");
+    }
 }
 
 /// cfg-145: fails if the messages are not divided as the rules say.

@@ -5,9 +5,9 @@
 mod support;
 
 use lnet_core::Core;
-use lnet_core::policy::{Action, LOWEST_PRIORITY, PartnerByRule, Rule};
-use lnet_core::topology::{NiTunables, Partner, Route};
-use lnet_wire::Nid;
+use lnet_core::policy::{Action, Applied, GatewayNids, Given, LOWEST_PRIORITY, Rule, RuleIndex};
+use lnet_core::topology::{NiTunables, Partner, Peer, Route};
+use lnet_wire::{NetId, Nid};
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 use support::{FakeDriver, OnSend, Rig, nid};
@@ -25,6 +25,10 @@ enum Change {
     DeleteRoute(u8),
     /// A message to a peer that may be unknown.
     Send(u8),
+    /// A program says that these are NIDs of one peer.
+    Name(Vec<u8>),
+    /// A peer says which NIDs it has, by the first of them.
+    Merge(u32, Vec<u8>),
 }
 
 /// This node's NIDs have last numbers below 10, gateways' from 20, others' from 30; `net` is that of the first number.
@@ -61,6 +65,11 @@ fn a_rule() -> impl Strategy<Value = Rule> {
     })
 }
 
+/// Of a peer; sometimes one is this node's.
+fn nids_of_one() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(prop_oneof![9 => 20_u8..28, 1 => 1_u8..7], 1..5)
+}
+
 fn a_change() -> impl Strategy<Value = Change> {
     let index = prop_oneof![1 => Just(None), 5 => (0_usize..6).prop_map(Some)];
     prop_oneof![
@@ -74,6 +83,8 @@ fn a_change() -> impl Strategy<Value = Change> {
         1 => (20_u8..24).prop_map(Change::AddRoute),
         1 => (20_u8..24).prop_map(Change::DeleteRoute),
         1 => (20_u8..36).prop_map(Change::Send),
+        2 => nids_of_one().prop_map(Change::Name),
+        4 => (2_u32..99, nids_of_one()).prop_map(|(sequence, nids)| Change::Merge(sequence, nids)),
     ]
 }
 
@@ -99,29 +110,95 @@ fn make(rig: &Rig, change: &Change) {
             rig.put(rig.bind(1), its(*last));
             Ok(())
         }
+        Change::Name(nids) => core.add_peer(&nids.iter().copied().map(its).collect::<Vec<_>>()),
+        Change::Merge(sequence, nids) => {
+            rig.is_pushed(*sequence, &nids.iter().copied().map(its).collect::<Vec<_>>());
+            Ok(())
+        }
     };
+}
+
+type Effect = (u32, Option<NonZeroU32>);
+
+/// What is stored with each of several that are compared: where a rule counts messages of one, those of the same priority have turns
+/// of one.
+fn effects(given: &[Option<Given>]) -> Vec<Effect> {
+    let effect = |its: &Option<Given>| -> Effect {
+        let priority = its.map_or(LOWEST_PRIORITY, |given| given.priority);
+        let counts = |other: &Given| other.priority == priority && other.messages.is_some();
+        let counted = given.iter().flatten().any(counts);
+        (priority, its.and_then(|its| its.messages).or(counted.then_some(NonZeroU32::MIN)))
+    };
+    given.iter().map(effect).collect()
+}
+
+/// The rules as they are, on the node as it is.
+fn rules_now(core: &Core) -> RuleIndex {
+    let own: Vec<Nid> = core.nets().nis().map(|ni| ni.nid()).collect();
+    let mut named: Vec<Nid> = core.routes().iter().map(|route| route.gateway).collect();
+    named.sort();
+    named.dedup();
+    let nids = |nid| core.peer(nid).map_or_else(|| vec![nid], |(peer, _)| peer.nids.clone());
+    let gateways: Vec<_> = named.into_iter().map(|nid| GatewayNids { nid, nids: nids(nid) }).collect();
+    RuleIndex::new(&core.rules(), &own, &gateways)
 }
 
 /// What is stored is what the rules come to now.
 fn check(core: &Core) {
-    for ni in core.nets().nis() {
-        let applied = core.applied_to_ni(ni.nid());
-        assert_eq!(ni.priority(), applied.nid_priority(), "{}", ni.nid());
-        assert_eq!(core.nets().net(ni.nid().net()).unwrap().usage().priority(), applied.net_priority());
+    let rules = rules_now(core);
+    let nets = core.nets();
+    let of_nets: Vec<_> = nets.iter().map(|net| rules.applied_to_ni(net.nis()[0].nid()).net).collect();
+    let stored: Vec<Effect> =
+        nets.iter().map(|net| (net.usage().priority(), net.usage().messages_of_turn())).collect();
+    assert_eq!(stored, effects(&of_nets), "local nets");
+    for net in nets.iter() {
+        let given: Vec<_> = net.nis().iter().map(|ni| rules.applied_to_ni(ni.nid()).nid).collect();
+        let stored: Vec<Effect> = net.nis().iter().map(|ni| (ni.priority(), ni.messages_of_turn())).collect();
+        assert_eq!(stored, effects(&given), "{}", net.id());
+        let counts = given.iter().flatten().any(|its| its.messages.is_some());
+        assert_eq!(net.usage().count_messages_of_nis(), counts, "{}", net.id());
     }
-    for peer_ni in core.peer_nis() {
-        let applied = core.applied_to_peer_ni(peer_ni.nid());
-        assert_eq!(peer_ni.priority(), applied.nid_priority(), "{}", peer_ni.nid());
-        let partners = peer_ni.partners();
-        let stored = |of: fn(&lnet_core::topology::Partners) -> &Vec<Partner>| {
-            let list = partners.iter().flat_map(|partners| of(partners));
-            list.map(|partner| (partner.nid, partner.priority)).collect::<Vec<_>>()
-        };
-        let expected = |list: &[PartnerByRule]| {
-            list.iter().map(|partner| (partner.nid, partner.given.priority)).collect::<Vec<_>>()
-        };
-        assert_eq!(stored(|partners| &partners.nids), expected(&applied.local_nids), "{}", peer_ni.nid());
-        assert_eq!(stored(|partners| &partners.gateways), expected(&applied.gateways), "{}", peer_ni.nid());
+    let mut primaries: Vec<Nid> = core.peer_nis().iter().map(|peer_ni| peer_ni.primary()).collect();
+    primaries.sort();
+    primaries.dedup();
+    primaries.into_iter().for_each(|primary| check_peer(core, &rules, &core.peer(primary).unwrap().0));
+}
+
+fn check_peer(core: &Core, rules: &RuleIndex, peer: &Peer) {
+    let mut ids: Vec<NetId> = peer.nids.iter().map(|nid| nid.net()).collect();
+    ids.dedup();
+    let of_net = |net: &NetId| rules.applied_to_peer_ni(peer.nids_on(*net).next().unwrap()).net;
+    let usage = |net: &NetId| peer.usage(*net).unwrap();
+    let stored: Vec<Effect> =
+        ids.iter().map(|net| (usage(net).priority(), usage(net).messages_of_turn())).collect();
+    assert_eq!(stored, effects(&ids.iter().map(of_net).collect::<Vec<_>>()), "nets of {}", peer.primary);
+    for net in &ids {
+        let nis: Vec<_> =
+            core.peer(peer.primary).unwrap().1.into_iter().filter(|its| its.nid().net() == *net).collect();
+        let applied: Vec<Applied> = nis.iter().map(|its| rules.applied_to_peer_ni(its.nid())).collect();
+        let stored: Vec<Effect> = nis.iter().map(|its| (its.priority(), its.messages_of_turn())).collect();
+        let expected = effects(&applied.iter().map(|its| its.nid).collect::<Vec<_>>());
+        assert_eq!(stored, expected, "{net} of {}", peer.primary);
+        let mut has_partners = Vec::new();
+        for (peer_ni, applied) in nis.iter().zip(&applied) {
+            let partners = peer_ni.partners();
+            has_partners.push(partners.is_some());
+            let told = |list: &[Partner]| {
+                list.iter().map(|its| (its.nid, its.priority, its.messages)).collect::<Vec<_>>()
+            };
+            let stored = partners.map_or_else(Default::default, |its| (told(&its.nids), told(&its.gateways)));
+            let expected = [&applied.local_nids, &applied.gateways].map(|list| {
+                let effects = effects(&list.iter().map(|its| Some(its.given)).collect::<Vec<_>>());
+                list.iter()
+                    .zip(effects)
+                    .map(|(its, effect)| (its.nid, effect.0, effect.1))
+                    .collect::<Vec<_>>()
+            });
+            assert_eq!(stored, expected.into(), "{}", peer_ni.nid());
+        }
+        let any_has_partners = has_partners.contains(&true);
+        let differ = any_has_partners || expected.iter().any(|its| its.0 != expected[0].0 || its.1.is_some());
+        assert_eq!((usage(net).has_partners(), usage(net).nis_differ()), (any_has_partners, differ), "{net}");
     }
 }
 
@@ -132,7 +209,8 @@ proptest! {
     fn after_every_change_the_rules_are_stored_with_what_they_match(
         changes in prop::collection::vec(a_change(), 1..40),
     ) {
-        let rig = Rig::builder(FakeDriver::new(OnSend::Complete)).nids([own(1), own(2)].into_iter()).build();
+        let driver = FakeDriver::new(OnSend::Complete);
+        let rig = Rig::builder(driver).with_discovery().nids([own(1), own(2)].into_iter()).build();
         for change in &changes {
             make(&rig, change);
             check(&rig.core);

@@ -4,9 +4,9 @@
 
 mod support;
 
-use lnet_core::Core;
 use lnet_core::policy::{Action, Rule};
-use lnet_wire::Nid;
+use lnet_core::{Core, Target};
+use lnet_wire::{Nid, Pid};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -289,6 +289,76 @@ fn rules_that_count_messages_divide_them() {
         let paths = rig.path_of_each(40);
         let others = paths.iter().filter(|path| **path != first).count();
         assert!((19..=21).contains(&others), "{sides:?} without rules: {paths:?}");
+    }
+}
+
+/// cfg-145: fails if a rule that counts messages of what there is not, or of another net, changes anything.
+#[test]
+fn rules_that_count_messages_change_nothing_but_what_they_match() {
+    let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1", "10.0.0.4@tcp1"];
+    let its = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp1"];
+    let of_no_interest = [
+        ("10.99.0.1@tcp", ""),
+        ("10.0.0.[1-4]@tcp7", ""),
+        ("", "10.99.0.1@tcp"),
+        ("10.0.0.[3-4]@tcp1", ""),
+        ("", "10.0.0.13@tcp1"),
+        ("tcp7", ""),
+        ("", "tcp7"),
+    ];
+    for (src, dst) in of_no_interest {
+        let rig = rig(&own, &its);
+        rig.rule("tcp", "", Action::Priority(0), None);
+        rig.rule("10.0.0.1@tcp", "10.0.0.12@tcp", Action::PreferredList, None);
+        assert_eq!(rig.pairs(), [(1, 12)].into());
+        rig.counting(src, dst, 0, 3);
+        assert_eq!(rig.pairs(), [(1, 12)].into(), "{src} {dst}");
+    }
+}
+
+/// cfg-145: fails if messages count that could not have taken another net, interface or NID.
+#[test]
+fn only_messages_that_had_a_choice_count() {
+    let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1"];
+    let its = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp1"];
+    let sides = [
+        [("tcp", ""), ("tcp1", "")],
+        [("", "tcp"), ("", "tcp1")],
+        [("10.0.0.1@tcp", ""), ("10.0.0.2@tcp", "")],
+        [("", "10.0.0.11@tcp"), ("", "10.0.0.12@tcp")],
+    ];
+    for sides in sides {
+        let rig = rig(&own, &its);
+        if sides[0].0.contains('.') || sides[0].1.contains('.') {
+            rig.rule("tcp", "", Action::Priority(0), None);
+        }
+        for ((src, dst), messages) in sides.into_iter().zip([3, 2]) {
+            rig.counting(src, dst, 1, messages);
+        }
+        // One NID, and one NID of several that a message from a given NID names.
+        let md = rig.node.bind(-1);
+        let without_a_choice = || {
+            rig.node.put(md, nid("10.0.0.21@tcp1"));
+            let target =
+                Target { nid: Some(rig.peer), pid: Pid::LUSTRE, portal: 9, match_bits: 0, offset: 0 };
+            rig.core.put(Some(nid("10.0.0.1@tcp")), md, false, target, 0).unwrap();
+        };
+        without_a_choice();
+        let paths: Vec<Pair> = std::iter::repeat_with(|| {
+            let path = rig.path_of_each(1)[0];
+            without_a_choice();
+            path
+        })
+        .take(10)
+        .collect();
+        let is_first: Vec<bool> = match (sides[0].0, sides[0].1) {
+            ("tcp", _) | (_, "tcp") => paths.iter().map(|path| path.1 != 13).collect(),
+            ("", _) => paths.iter().map(|path| path.1 == 11).collect(),
+            _ => paths.iter().map(|path| path.0 == 1).collect(),
+        };
+        // Whichever was first.
+        let turns = [[true, true, true, false, false], [false, false, true, true, true]];
+        assert!(turns.iter().any(|turns| is_first == [*turns, *turns].concat()), "{sides:?}: {paths:?}");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::policy::{Applied, Rule, Rules};
 use crate::router::{Forwarded, PoolState};
 use crate::select;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
-use crate::topology::{ActiveRoute, Route, RouteState, Routes};
+use crate::topology::{ActiveRoute, Route, RouteState, Routes, RuleChange};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Core {
                     state,
                     self.topology.first_peer_credits(primary),
                 );
-                self.apply_rules_to(&config, primary);
+                self.topology.renew_rules(&config);
                 self.discovery.wake();
             }
         }
@@ -99,7 +99,7 @@ impl Core {
             peer_config::add(peer.as_deref(), primary, nid, multi_rail, owner.as_deref(), owner_is_gateway)?;
         if let (Adding::Attach | Adding::Replace, Some(peer)) = (adding, peer) {
             self.topology.peers().attach(&config, &peer, nid, self.topology.first_peer_credits(nid));
-            self.apply_rules_to(&config, nid);
+            self.topology.renew_rules(&config);
             self.discovery.wake();
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Core {
             Deleting::Secondaries => self.topology.peers().detach(&config, &peer, |nid| nid != primary),
             Deleting::Nid(gone) => self.topology.peers().detach(&config, &peer, |nid| nid == gone),
         }
-        self.apply_rules_to(&config, primary);
+        self.topology.renew_rules(&config);
         self.discovery.reverify_rejected(&self.topology);
         self.discovery.wake();
         Ok(())
@@ -203,6 +203,7 @@ impl Core {
         let _ = self.topology.delete_routes(config, None, |gateway| gateway.net() == net);
         self.discovery.note_forgetting(&self.env);
         self.topology.peers().forget_net(config, net);
+        self.topology.renew_rules(config);
         self.discovery.reverify_rejected(&self.topology);
         self.discovery.wake();
     }
@@ -219,8 +220,8 @@ impl Core {
     pub fn add_rule(&self, rule: Rule, index: Option<usize>) -> Result<(), Errno> {
         let config = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());
-        rules.add(rule.clone(), index)?;
-        self.topology.set_rules(&config, rules, &[&rule]);
+        let at = rules.add(rule, index)?;
+        self.topology.set_rules(&config, rules, RuleChange::Put(at));
         Ok(())
     }
 
@@ -229,7 +230,11 @@ impl Core {
         let config = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());
         let gone = rules.delete(index)?;
-        self.topology.set_rules(&config, rules, &gone.iter().map(|rule| &**rule).collect::<Vec<_>>());
+        let change = match (index, gone.first()) {
+            (Some(index), Some(rule)) => RuleChange::Deleted(index, rule),
+            _ => RuleChange::Cleared,
+        };
+        self.topology.set_rules(&config, rules, change);
         Ok(())
     }
 
@@ -243,22 +248,13 @@ impl Core {
             return Err(Errno::Invalid);
         }
         rules.delete(Some(at))?;
-        self.topology.set_rules(&config, rules, &[rule]);
+        self.topology.set_rules(&config, rules, RuleChange::Deleted(at, rule));
         Ok(())
-    }
-
-    /// A peer has got this NID.
-    pub(super) fn apply_rules_to(&self, config: &ConfigGuard<'_>, nid: Nid) {
-        let Some(peer) = self.topology.peer(nid) else { return };
-        self.topology.apply_rules_to_peer(&peer);
-        if self.topology.is_gateway(&peer) {
-            self.topology.apply_router_rules(config);
-        }
     }
 
     /// The effect of the rules on a local NI.
     pub fn applied_to_ni(&self, nid: Nid) -> Applied {
-        self.topology.rules().applied_to_ni(nid)
+        self.topology.applied_to_ni(nid)
     }
 
     /// The effect of the rules on a peer NI.

@@ -118,7 +118,7 @@ impl Core {
             None => {
                 let state = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).union(lock_it);
                 self.topology.peers().make(config, nid, state, self.topology.first_peer_credits(nid));
-                self.apply_rules_to(config, nid);
+                self.topology.renew_rules(config);
                 self.peer_ni(nid).peer()
             }
         }
@@ -139,7 +139,7 @@ impl Core {
             return Err(Errno::Exists);
         }
         self.topology.peers().attach(config, &peer, nid, self.topology.first_peer_credits(nid));
-        self.apply_rules_to(config, nid);
+        self.topology.renew_rules(config);
         Ok(self.topology.peer_ni(peer.primary).map_or(peer, |peer_ni| peer_ni.peer()))
     }
 }

@@ -57,6 +57,7 @@ impl Core {
     pub(crate) fn forget_peer(&self, config: &ConfigGuard<'_>, peer: &Arc<Peer>) {
         self.discovery.note_forgetting(&self.env);
         self.topology.peers().detach(config, peer, |_| true);
+        self.topology.renew_rules(config);
     }
 
     /// Ends the requests with this MD that wait for a discovery: the MD has been unlinked, and its owner should not

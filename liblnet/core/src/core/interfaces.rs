@@ -40,7 +40,7 @@ impl Core {
                 }
                 self.rebuild_ping_target(&guard);
                 self.discovery.schedule_push(&self.topology, false);
-                self.topology.apply_rules_to_nis(&guard, nid);
+                self.topology.renew_rules(&guard);
                 if is_new_net {
                     let on_it = |peer_ni: &Arc<PeerNi>| peer_ni.nid().net() == nid.net();
                     let waiting = self.topology.peers().all().into_iter().filter(on_it);
@@ -68,7 +68,7 @@ impl Core {
         let ni = self.topology.ni(nid).ok_or(Errno::NotFound)?;
         self.topology.replace_nets(&config, Arc::new(self.nets().without(nid)));
         self.rebuild_ping_target(&config);
-        self.topology.apply_rules_to_nis(&config, nid);
+        self.topology.renew_rules(&config);
         self.discovery.schedule_push(&self.topology, false);
         self.stop_ni(&ni);
         self.retired_add(&ni);

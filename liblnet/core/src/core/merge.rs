@@ -21,6 +21,7 @@ impl Core {
             self.health.reachability_may_change(grown.primary);
             self.delete_duplicate_routes(&config);
         }
+        self.topology.renew_rules(&config);
         self.discovery.finish_merge(&self.topology, &peer, info, &effects);
     }
 

@@ -163,7 +163,7 @@ impl Core {
             let peer_ni = self.topology.peers().get_or_add(nid, self.topology.first_peer_credits(nid));
             // Its net may have been added in the meantime.
             self.grant_credits(&peer_ni);
-            self.topology.apply_rules_to_peer(&peer_ni.peer_now());
+            self.topology.apply_rules_to_new(&peer_ni);
             peer_ni
         })
     }

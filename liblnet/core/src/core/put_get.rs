@@ -157,15 +157,15 @@ impl Core {
         }
     }
 
-    /// The path is used now.
-    pub(crate) fn use_path(&self, chosen: &ChosenPath) {
+    /// The path is used now; it was chosen for a message from `source`, if that was given.
+    pub(crate) fn use_path(&self, chosen: &ChosenPath, source: Option<Nid>) {
         chosen.commit();
-        self.topology.note_turns(chosen);
+        self.topology.note_turns(chosen, source);
     }
 
     /// Makes a message of a request.
     fn address(&self, request: SendRequest, chosen: ChosenPath) -> Box<Message> {
-        self.use_path(&chosen);
+        self.use_path(&chosen, request.source);
         let pid = request.target.pid;
         let destination = ProcessId { nid: chosen.destination(), pid };
         let mut message = self.message_of(request, chosen.peer_ni.as_ref(), chosen.ni.nid(), destination);

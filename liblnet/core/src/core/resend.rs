@@ -141,7 +141,7 @@ impl Core {
     }
 
     pub(crate) fn readdress(&self, message: &mut Message, chosen: ChosenPath) {
-        self.use_path(&chosen);
+        self.use_path(&chosen, message.source);
         let destination = chosen.destination();
         message.header.dest_nid = destination;
         if !message.is_forwarded() {

@@ -132,7 +132,7 @@ fn update_nids(
         let credits = |nid| topology.first_peer_credits(nid);
         topology.peers().reshape(config, grows, plan.primary, plan.nids, credits)
     };
-    init_new_peer_nis(config, topology, &grown);
+    init_new_peer_nis(topology, &grown);
     MergeEffects { grown: Some(grown), into_another: merge_target.is_some(), stale: false }
 }
 
@@ -159,14 +159,10 @@ fn note_conflict(topology: &Topology, nid: Nid, owner: Owner) {
     }
 }
 
-/// New NIDs of a multi-rail peer are bound to no interface (OM-23), and selection rules apply to them.
-fn init_new_peer_nis(config: &ConfigGuard<'_>, topology: &Topology, peer: &Peer) {
+/// New NIDs of a multi-rail peer are bound to no interface (OM-23).
+fn init_new_peer_nis(topology: &Topology, peer: &Peer) {
     for peer_ni in peer.nids.iter().filter_map(|nid| topology.peer_ni(*nid)) {
         peer_ni.set_sticky(None);
-    }
-    topology.apply_rules_to_peer(peer);
-    if topology.is_gateway(peer) {
-        topology.apply_router_rules(config);
     }
 }
 

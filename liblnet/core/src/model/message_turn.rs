@@ -35,6 +35,11 @@ impl MessageTurn {
         }
     }
 
+    /// The number of messages; `None`: they are not counted.
+    pub(crate) fn messages(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.messages.load(Ordering::Relaxed))
+    }
+
     /// When its last turn ended: of several the lowest number is next, which is one whose turn has begun if more than one had none
     /// yet. The same for all whose messages are not counted.
     pub(crate) fn ended(&self) -> u64 {

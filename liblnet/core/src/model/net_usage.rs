@@ -2,6 +2,7 @@
 
 use super::message_turn::MessageTurn;
 use super::priority::LOWEST_PRIORITY;
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The state of a net that changes while messages flow; it is kept when interfaces are added and removed.
@@ -36,13 +37,18 @@ impl NetUsage {
         self.priority.store(priority, Ordering::Relaxed);
     }
 
+    /// The messages of its turn among the nets, if selection rules count them.
+    pub fn messages_of_turn(&self) -> Option<NonZeroU32> {
+        self.turn.messages()
+    }
+
     /// Its turn among the nets.
     pub(crate) const fn turn(&self) -> &MessageTurn {
         &self.turn
     }
 
     /// Of a peer's net: whether selection rules make its peer NIs different.
-    pub(crate) fn nis_differ(&self) -> bool {
+    pub fn nis_differ(&self) -> bool {
         self.nis_differ.load(Ordering::Relaxed)
     }
 
@@ -51,7 +57,7 @@ impl NetUsage {
     }
 
     /// Of a peer's net: whether selection rules name partners of any peer NI on it.
-    pub(crate) fn has_partners(&self) -> bool {
+    pub fn has_partners(&self) -> bool {
         self.has_partners.load(Ordering::Relaxed)
     }
 
@@ -60,7 +66,7 @@ impl NetUsage {
     }
 
     /// Of a local net: whether selection rules count the messages of its NIs.
-    pub(crate) fn count_messages_of_nis(&self) -> bool {
+    pub fn count_messages_of_nis(&self) -> bool {
         self.count_messages_of_nis.load(Ordering::Relaxed)
     }
 

@@ -12,7 +12,7 @@ use crate::environment::settings::MAX_HEALTH;
 use crate::stats::Counters;
 use lnet_wire::nid::{Address, cpt_of_nid};
 use lnet_wire::{Errno, Nid};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -238,6 +238,11 @@ impl Ni {
     /// Its priority by selection rules; `u32::MAX` is none.
     pub fn priority(&self) -> u32 {
         self.priority.load(Ordering::Relaxed)
+    }
+
+    /// The messages of its turn among the interfaces on its net, if selection rules count them there.
+    pub fn messages_of_turn(&self) -> Option<NonZeroU32> {
+        self.turn.messages()
     }
 
     pub(crate) fn set_priority(&self, priority: u32) {

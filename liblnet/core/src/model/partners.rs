@@ -4,14 +4,15 @@ use super::message_turn::{MessageTurn, TurnClock};
 use super::priority::LOWEST_PRIORITY;
 use lnet_wire::Nid;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// The partners that rules prefer for a peer NI. Immutable but for the turns: a change makes a new value.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Partners {
     /// The local NIDs to send from.
-    pub nids: Vec<Partner>,
+    pub nids: Arc<Vec<Partner>>,
     /// The gateways to send by, each by the NID of its route.
-    pub gateways: Vec<Partner>,
+    pub gateways: Arc<Vec<Partner>>,
 }
 
 /// A preferred local NID, or a preferred gateway.
@@ -58,8 +59,16 @@ impl PartialEq for Partner {
 impl Eq for Partner {}
 
 impl Partners {
+    pub(crate) fn with_nids(&self, nids: Vec<Partner>) -> Self {
+        Self { nids: Arc::new(nids), gateways: Arc::clone(&self.gateways) }
+    }
+
+    pub(crate) fn with_gateways(&self, gateways: Vec<Partner>) -> Self {
+        Self { nids: Arc::clone(&self.nids), gateways: Arc::new(gateways) }
+    }
+
     /// Whether there are none.
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.nids.is_empty() && self.gateways.is_empty()
     }
 
@@ -71,21 +80,17 @@ impl Partners {
         preference(&self.gateways, nid)
     }
 
-    /// A message takes this local NID, and this gateway.
-    pub(crate) fn note_message(&self, local: Nid, gateway: Option<Nid>, clock: &TurnClock) {
-        let of = |list: &[Partner], nid| {
-            if let Some(partner) = list.iter().find(|partner| partner.nid == nid) {
+    /// A message takes this local NID, and this gateway, as far as they were chosen.
+    pub(crate) fn note_message(&self, local: Option<Nid>, gateway: Option<Nid>, clock: &TurnClock) {
+        for (list, nid) in [(&self.nids, local), (&self.gateways, gateway)] {
+            if let Some(partner) = list.iter().find(|partner| Some(partner.nid) == nid) {
                 partner.turn.note_message(clock);
             }
-        };
-        of(&self.nids, local);
-        if let Some(gateway) = gateway {
-            of(&self.gateways, gateway);
         }
     }
 
     pub(crate) fn counts_messages(&self) -> bool {
-        self.nids.iter().chain(&self.gateways).any(|partner| partner.messages.is_some())
+        self.nids.iter().chain(&*self.gateways).any(|partner| partner.messages.is_some())
     }
 }
 

@@ -152,6 +152,11 @@ impl Peer {
         self.nets.iter().find(|its| its.id == net)
     }
 
+    /// What selection rules say of one of its nets.
+    pub fn usage(&self, net: NetId) -> Option<&NetUsage> {
+        self.net(net).map(|net| &*net.usage)
+    }
+
     /// Its NIDs on one net, in order.
     pub fn nids_on(&self, net: NetId) -> impl Iterator<Item = Nid> {
         self.nids.iter().copied().filter(move |nid| nid.net() == net)

@@ -5,7 +5,7 @@ use super::failure_counts::CauseCounters;
 use super::last_use::LastUse;
 use super::message::{Message, MessagePool};
 use super::ni::Ni;
-use super::partners::{Partners, Preference};
+use super::partners::{Partner, Partners, Preference};
 use super::path_state::UnresponsiveFrom;
 use super::peer::Peer;
 use super::peer_ni_criteria::PeerNiCriteria;
@@ -16,6 +16,7 @@ use crate::environment::time::Time;
 use crate::stats::Counters;
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use lnet_wire::Nid;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -283,6 +284,11 @@ impl PeerNi {
         self.criteria.priority()
     }
 
+    /// The messages of its turn among the peer NIs of its peer on its net, if selection rules count them there.
+    pub fn messages_of_turn(&self) -> Option<NonZeroU32> {
+        self.criteria.turn().messages()
+    }
+
     pub(crate) fn set_priority(&self, priority: u32) {
         self.criteria.priority.store(priority, Ordering::Relaxed);
     }
@@ -300,14 +306,36 @@ impl PeerNi {
         self.partners.load_full()
     }
 
-    /// Sets them. Those that have not changed keep their turns.
-    pub(crate) fn set_partners(&self, partners: Partners) {
-        if self.partners.load().as_ref().map_or(partners.is_empty(), |now| **now == partners) {
-            return;
+    /// Sets the local NIDs to send from. If they have not changed they keep their turns; so do the gateways.
+    pub(crate) fn set_preferred_nids(&self, nids: Vec<Partner>) {
+        self.change_partners(|now| (*now.nids != nids).then(|| now.with_nids(nids)));
+    }
+
+    /// Sets the gateways to send by, as [`PeerNi::set_preferred_nids`] does.
+    pub(crate) fn set_preferred_gateways(&self, gateways: Vec<Partner>) {
+        self.change_partners(|now| (*now.gateways != gateways).then(|| now.with_gateways(gateways)));
+    }
+
+    fn change_partners(&self, change: impl FnOnce(&Partners) -> Option<Partners>) {
+        let changed = match self.partners.load().as_deref() {
+            Some(now) => change(now),
+            None => change(&Partners::default()),
+        };
+        if let Some(partners) = changed {
+            let partners = Some(partners).filter(|partners| !partners.is_empty());
+            self.criteria.has_partners.store(partners.is_some(), Ordering::Relaxed);
+            self.partners.store(partners.map(Arc::new));
         }
-        let partners = Some(partners).filter(|partners| !partners.is_empty());
-        self.criteria.has_partners.store(partners.is_some(), Ordering::Relaxed);
-        self.partners.store(partners.map(Arc::new));
+    }
+
+    /// Whether this is one of the local NIDs that rules prefer for it.
+    pub(crate) fn prefers_local(&self, nid: Nid) -> bool {
+        self.partners.load().as_deref().is_some_and(|its| its.nids.iter().any(|its| its.nid == nid))
+    }
+
+    /// Whether this is one of the gateways that rules prefer for it.
+    pub(crate) fn prefers_gateway(&self, nid: Nid) -> bool {
+        self.partners.load().as_deref().is_some_and(|its| its.gateways.iter().any(|its| its.nid == nid))
     }
 
     /// How much rules prefer a message to it that leaves by `local`.

@@ -1,8 +1,10 @@
 //! User-defined selection policy (UDSP, core-behaviour 8): an ordered list of rules, and their effect on one NID.
 
 mod applied;
+mod index;
 mod rules;
 
 pub use crate::model::LOWEST_PRIORITY;
 pub use applied::{Applied, GatewayNids, Given, PartnerByRule};
+pub use index::RuleIndex;
 pub use rules::{Action, MAX_PRIORITY, Rule, Rules, Subject};

@@ -82,6 +82,11 @@ impl Rule {
         matches!(self.subject(), Some(Subject::Pair | Subject::Router))
     }
 
+    /// Whether it counts alone among the rules of its kind: a list of partners without a priority, and without turns.
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.action == Action::PreferredList && self.messages.is_none()
+    }
+
     /// The priority that it gives.
     pub const fn priority(&self) -> u32 {
         match self.action {
@@ -106,6 +111,20 @@ impl Rule {
 pub struct Rules(Vec<Arc<Rule>>);
 
 impl Rules {
+    pub(super) fn shared(&self) -> impl Iterator<Item = &Arc<Rule>> {
+        self.0.iter()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// In order.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
         self.0.iter().map(|rule| &**rule)
@@ -121,15 +140,10 @@ impl Rules {
         self.0.iter().position(|known| known.is_about_the_same(rule))
     }
 
-    /// Whether any rule about this counts messages.
-    pub(crate) fn count_messages_of(&self, subject: Subject) -> bool {
-        self.iter().any(|rule| rule.messages.is_some() && rule.subject() == Some(subject))
-    }
-
     /// Adds a rule before the one at `index`; at the end for `None` or an index beyond it (UD-30). [`Errno::Invalid`]
     /// for an invalid combination or a priority out of range. If a rule with the same selectors exists, [`Errno::Already`], unless
-    /// both have priorities, and those or the messages differ: then the existing rule is changed.
-    pub fn add(&mut self, rule: Rule, index: Option<usize>) -> Result<(), Errno> {
+    /// both have priorities, and those or the messages differ: then the existing rule is changed. Returns where the rule is.
+    pub fn add(&mut self, rule: Rule, index: Option<usize>) -> Result<usize, Errno> {
         if !rule.makes_sense() {
             return Err(Errno::Invalid);
         }
@@ -139,14 +153,14 @@ impl Rules {
             return match (known.action, rule.action) {
                 (Action::Priority(_), Action::Priority(_)) if differ => {
                     *known = Arc::new(rule);
-                    Ok(())
+                    Ok(at)
                 }
                 _ => Err(Errno::Already),
             };
         }
         let at = index.unwrap_or(usize::MAX).min(self.0.len());
         self.0.insert(at, Arc::new(rule));
-        Ok(())
+        Ok(at)
     }
 
     /// Deletes the rule at `index`, or all rules, and returns them; the following ones move up (UD-31).
@@ -192,9 +206,9 @@ mod tests {
         let mut rules = Rules::default();
         rules.add(rule("tcp", "", "", Action::Priority(0)), None).unwrap();
         assert_eq!(rules.add(rule("tcp", "", "", Action::Priority(0)), None), Err(Errno::Already));
-        assert_eq!(rules.add(rule("tcp", "", "", Action::Priority(5)), None), Ok(()));
+        assert_eq!(rules.add(rule("tcp", "", "", Action::Priority(5)), None), Ok(0));
         let counted = Rule { messages: NonZeroU32::new(3), ..rule("tcp", "", "", Action::Priority(5)) };
-        assert_eq!(rules.add(counted.clone(), None), Ok(()));
+        assert_eq!(rules.add(counted.clone(), None), Ok(0));
         assert_eq!(rules.iter().collect::<Vec<_>>(), [&counted]);
     }
 

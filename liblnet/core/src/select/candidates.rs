@@ -59,9 +59,9 @@ impl Candidate for LocalNiCandidate {
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.health.cmp(&best.health) => Criterion::Health,
             best.priority.cmp(&self.priority) => Criterion::Priority,
-            best.turn_ended.cmp(&self.turn_ended) => Criterion::MessageTurn,
             best.preference.priority.cmp(&self.preference.priority) => Criterion::Preferred,
             best.preference.turn_ended.cmp(&self.preference.turn_ended) => Criterion::MessageTurn,
+            best.turn_ended.cmp(&self.turn_ended) => Criterion::MessageTurn,
             best.distance.cmp(&self.distance) => Criterion::Distance,
             self.credits.cmp(&best.credits) => Criterion::Credits,
             best.last_use.cmp(&self.last_use) => Criterion::RoundRobin,
@@ -96,8 +96,8 @@ impl Candidate for PeerNiCandidate {
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.health.cmp(&best.health) => Criterion::Health,
             best.priority.cmp(&self.priority) => Criterion::Priority,
-            best.turn_ended.cmp(&self.turn_ended) => Criterion::MessageTurn,
             best.preference.priority.cmp(&self.preference.priority) => Criterion::Preferred,
+            best.turn_ended.cmp(&self.turn_ended) => Criterion::MessageTurn,
             best.queued_bytes.cmp(&self.queued_bytes) => Criterion::QueuedBytes,
             self.credits.cmp(&best.credits) => Criterion::Credits,
             best.last_use.cmp(&self.last_use) => Criterion::RoundRobin,
@@ -266,16 +266,8 @@ mod tests {
                 ),
                 (
                     LocalNiCandidate {
-                        turn_ended: 4,
-                        preference: Preference { priority: 0, turn_ended: 0 },
-                        distance: 10,
-                        ..base
-                    },
-                    Criterion::MessageTurn,
-                ),
-                (
-                    LocalNiCandidate {
                         preference: Preference { priority: 2, turn_ended: 0 },
+                        turn_ended: 0,
                         distance: 10,
                         ..base
                     },
@@ -284,10 +276,15 @@ mod tests {
                 (
                     LocalNiCandidate {
                         preference: Preference { priority: 1, turn_ended: 5 },
+                        turn_ended: 0,
                         distance: 10,
                         credits: 256,
                         ..base
                     },
+                    Criterion::MessageTurn,
+                ),
+                (
+                    LocalNiCandidate { turn_ended: 4, distance: 10, credits: 256, last_use: 0, ..base },
                     Criterion::MessageTurn,
                 ),
                 (LocalNiCandidate { distance: 21, credits: 256, last_use: 0, ..base }, Criterion::Distance),
@@ -344,6 +341,7 @@ mod tests {
                 (
                     PeerNiCandidate {
                         preference: Preference::default(),
+                        turn_ended: 0,
                         queued_bytes: 0,
                         credits: 8,
                         last_use: 0,
@@ -352,11 +350,7 @@ mod tests {
                     Criterion::Preferred,
                 ),
                 (
-                    PeerNiCandidate {
-                        turn_ended: 4,
-                        preference: Preference { priority: 0, turn_ended: 0 },
-                        ..base
-                    },
+                    PeerNiCandidate { turn_ended: 4, queued_bytes: 0, credits: 8, last_use: 0, ..base },
                     Criterion::MessageTurn,
                 ),
                 (

@@ -118,16 +118,28 @@ impl ChosenPath {
 }
 
 impl ChosenPath {
-    /// Counts a message in the turns of its candidates, where rules count messages (cfg-145).
-    pub(crate) fn note_turns(&self, nets: &Nets, clock: &TurnClock) {
+    /// Counts a message in the turns of its candidates, where rules count messages (cfg-145): of those that had others beside
+    /// them. From a given source only the gateway is chosen, and to a peer that is not multi-rail only the interface, once.
+    pub(crate) fn note_turns(&self, nets: &Nets, source: Option<Nid>, clock: &TurnClock) {
         let (Some(peer_ni), Some(destination)) = (&self.peer_ni, self.destination_ni()) else { return };
-        if let Some(net) = nets.net(self.ni.nid().net()) {
+        let may_choose = |peer_ni: &PeerNi| source.is_none() && peer_ni.peer_now().is_multi_rail();
+        let net = nets.net(self.ni.nid().net());
+        if let Some(net) = net.filter(|_| may_choose(peer_ni) && share_several(nets, &peer_ni.peer_now())) {
             net.usage().turn().note_message(clock);
         }
-        self.ni.turn().note_message(clock);
+        if source.is_none()
+            && (may_choose(peer_ni) || self.sticks)
+            && net.is_some_and(|net| net.nis().len() > 1)
+        {
+            self.ni.turn().note_message(clock);
+        }
         let note_peer_ni = |peer_ni: &PeerNi| {
-            peer_ni.criteria().turn().note_message(clock);
-            if let Some(net) = peer_ni.peer_now().net(peer_ni.nid().net()) {
+            let peer = &**peer_ni.peer_now();
+            let Some(net) = peer.net(peer_ni.nid().net()).filter(|_| may_choose(peer_ni)) else { return };
+            if net.nis.len() > 1 {
+                peer_ni.criteria().turn().note_message(clock);
+            }
+            if peer.nets.len() > 1 {
                 net.usage.turn().note_message(clock);
             }
         };
@@ -137,9 +149,14 @@ impl ChosenPath {
         }
         if let Some(partners) = destination.partners().filter(|partners| partners.counts_messages()) {
             let gateway = self.route().map(|route| route.route.gateway);
-            partners.note_message(self.ni.nid(), gateway, clock);
+            partners.note_message(may_choose(peer_ni).then(|| self.ni.nid()), gateway, clock);
         }
     }
+}
+
+/// Whether a peer can be sent to on several nets.
+fn share_several(nets: &Nets, peer: &Peer) -> bool {
+    peer.nets.iter().filter(|net| nets.net(net.id).is_some()).nth(1).is_some()
 }
 
 /// Stores the use of a path by a response: among equals the last used comes last, whoever selected it (PS-31).

@@ -11,17 +11,18 @@ pub use crate::model::{
     Peer, PeerNi, PeerState, Preference, Route, RouteState, Routes,
 };
 pub(crate) use peer_table::PeerTable;
+pub(crate) use rules::RuleChange;
 
 use crate::environment::ConfigGuard;
 use crate::model::message::Message;
 use crate::model::{DiscoveryState, Onward, TurnClock};
-use crate::policy::Rules;
 use crate::router::Router;
 use crate::select::{self, Paths};
 use arc_swap::ArcSwap;
 use lnet_wire::{Errno, NetId, Nid};
-use std::sync::Arc;
+use rules::Basis;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, RwLock};
 
 /// The nets, peers, routes and rules of a node. What is read for each message is a value that is replaced as a whole;
 /// any thread may read.
@@ -30,7 +31,7 @@ pub(crate) struct Topology {
     peers: PeerTable,
     routes: ArcSwap<Routes>,
     router: ArcSwap<Router>,
-    rules: ArcSwap<Rules>,
+    basis: RwLock<Arc<Basis>>,
     /// Whether rules count messages.
     counts_messages: AtomicBool,
     turn_clock: TurnClock,
@@ -45,7 +46,7 @@ impl Topology {
             peers: PeerTable::new(),
             routes: ArcSwap::default(),
             router: ArcSwap::default(),
-            rules: ArcSwap::default(),
+            basis: RwLock::default(),
             counts_messages: AtomicBool::new(false),
             turn_clock: TurnClock::default(),
         }
@@ -265,7 +266,7 @@ impl Topology {
     ) -> Result<(), Errno> {
         let routes = self.routes.load().with(route, &self.nets.load(), gateway)?;
         self.routes.store(Arc::new(routes));
-        self.apply_router_rules(config);
+        self.renew_rules(config);
         Ok(())
     }
 
@@ -278,14 +279,15 @@ impl Topology {
     pub(crate) fn refresh_gateways(&self, config: &ConfigGuard<'_>, peer_ni: impl Fn(Nid) -> Arc<PeerNi>) {
         if let Some(routes) = self.routes.load().refreshed(peer_ni) {
             self.routes.store(Arc::new(routes));
-            self.apply_router_rules(config);
+            self.renew_rules(config);
         }
     }
 
     /// Deletes the routes that have become duplicates of others, and returns them: see [`Routes::without_duplicates`].
-    pub(crate) fn delete_duplicate_routes(&self, _: &ConfigGuard<'_>) -> Vec<Route> {
+    pub(crate) fn delete_duplicate_routes(&self, config: &ConfigGuard<'_>) -> Vec<Route> {
         let Some((routes, gone)) = self.routes.load().without_duplicates() else { return Vec::new() };
         self.routes.store(Arc::new(routes));
+        self.renew_rules(config);
         gone
     }
 
@@ -298,7 +300,7 @@ impl Topology {
     ) -> Result<(), Errno> {
         let routes = self.routes.load().without(net, is_gateway)?;
         self.routes.store(Arc::new(routes));
-        self.apply_router_rules(config);
+        self.renew_rules(config);
         Ok(())
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct PeerTable {
     born: AtomicU64,
     /// The discovery states of removed peers, for which requests or threads may wait.
     removed: Mutex<Vec<Arc<DiscoveryState>>>,
+    /// The primary NIDs of peers that have gained or lost NIDs.
+    reshaped: Mutex<Vec<Nid>>,
     /// The time of the last search for unused peers.
     swept: Mutex<Option<Time>>,
 }
@@ -37,6 +39,7 @@ impl PeerTable {
             shards: std::array::from_fn(|_| RwLock::new(HashMap::default())),
             born: AtomicU64::new(0),
             removed: Mutex::default(),
+            reshaped: Mutex::default(),
             swept: Mutex::default(),
         }
     }
@@ -161,6 +164,11 @@ impl PeerTable {
         std::mem::take(&mut *self.removed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The primary NIDs of peers that have gained or lost NIDs since the last call, or are new by configuration or discovery.
+    pub(crate) fn take_reshaped(&self) -> Vec<Nid> {
+        std::mem::take(&mut *self.reshaped.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn note_removed(&self, peer: &Peer) {
         peer.discovery.with(|inner| inner.removed = true);
         self.removed.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.discovery));
@@ -192,6 +200,18 @@ impl PeerTable {
             shard.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect::<Vec<_>>()
         };
         self.shards.iter().flat_map(read).collect()
+    }
+
+    /// Those for which `is_meant` holds, in no order. A lock is held while it is asked: it must not take long, nor look for peers.
+    pub(crate) fn select(&self, is_meant: impl Fn(Nid, &PeerNi) -> bool) -> Vec<Arc<PeerNi>> {
+        let mut selected = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            selected.extend(
+                shard.iter().filter(|(nid, its)| is_meant(**nid, its)).map(|(_, its)| Arc::clone(its)),
+            );
+        }
+        selected
     }
 
     /// All peers, in the order in which they were added.
@@ -244,6 +264,7 @@ impl PeerTable {
         for peer_ni in peer_nis {
             peer_ni.peer.store(Arc::clone(&peer));
         }
+        self.reshaped.lock().unwrap_or_else(PoisonError::into_inner).push(peer.primary);
         peer
     }
 

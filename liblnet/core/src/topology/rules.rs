@@ -3,149 +3,293 @@
 
 use super::{Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
-use crate::model::{Partner, Partners};
-use crate::policy::{Applied, GatewayNids, Given, PartnerByRule, Rule, Rules, Subject};
+use crate::model::{LOWEST_PRIORITY, Partner, PeerNet};
+use crate::policy::{Applied, GatewayNids, Given, PartnerByRule, Rule, RuleIndex, Rules, Subject};
 use crate::select::ChosenPath;
 use lnet_wire::{Nid, Selector};
+use std::collections::HashSet;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+/// The rules, and those that they may name as partners: what was applied last. Each peer NI has either what it comes to, or is just
+/// about to get it.
+#[derive(Debug, Default)]
+pub(super) struct Basis {
+    rules: Arc<Rules>,
+    index: RuleIndex,
+    /// The local NIDs.
+    own: Vec<Nid>,
+    /// The gateways, if any rule is about them.
+    gateways: Vec<GatewayNids>,
+}
+
+impl Basis {
+    fn new(rules: Arc<Rules>, own: Vec<Nid>, gateways: Vec<GatewayNids>) -> Arc<Self> {
+        Arc::new(Self { index: RuleIndex::new(&rules, &own, &gateways), rules, own, gateways })
+    }
+}
+
+/// What has happened to the list of rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RuleChange<'a> {
+    /// The rule with this index was added, or changed.
+    Put(usize),
+    /// This one was deleted, which had this index.
+    Deleted(usize, &'a Rule),
+    /// All were deleted.
+    Cleared,
+}
 
 impl Topology {
     /// The current rules.
     pub(crate) fn rules(&self) -> Arc<Rules> {
-        self.rules.load_full()
+        Arc::clone(&self.basis().rules)
     }
 
-    /// Replaces the rules, which differ from the present ones by these.
-    pub(crate) fn set_rules(&self, _: &ConfigGuard<'_>, rules: Rules, changed: &[&Rule]) {
-        let before = self.rules.swap(Arc::new(rules));
-        let rules = self.rules();
-        let counting = [Subject::PeerNet, Subject::PeerNi]
-            .iter()
-            .any(|subject| before.count_messages_of(*subject) != rules.count_messages_of(*subject));
+    /// Replaces the rules.
+    pub(crate) fn set_rules(&self, _: &ConfigGuard<'_>, rules: Rules, change: RuleChange<'_>) {
         self.counts_messages.store(rules.iter().any(|rule| rule.messages.is_some()), Ordering::Relaxed);
-        self.apply_to_local_nis(&rules);
-        match counting {
-            // Those without a rule have turns of one message as long as others have longer ones.
-            true => self.apply_to_peers(&rules, |_| true),
-            false => self.apply_to_peers_of(&rules, changed.iter().copied()),
-        }
-    }
-
-    /// Local NIs have been added or removed.
-    pub(crate) fn apply_rules_to_nis(&self, _: &ConfigGuard<'_>, changed: Nid) {
-        let rules = self.rules();
-        self.apply_to_local_nis(&rules);
-        let concerns = |rule: &&Rule| {
-            let src = rule.src.as_ref().filter(|_| rule.subject() == Some(Subject::Pair));
-            src.is_some_and(|src| src.matches_nid(changed))
+        let before = self.basis();
+        let (own, gateways) = self.candidates(&rules);
+        let now = Basis::new(Arc::new(rules), own, gateways);
+        self.replace_basis(&now);
+        let (at, rule, decider) = match change {
+            RuleChange::Put(at) => (at, now.rules.get(at), &now),
+            RuleChange::Deleted(at, rule) => (at, Some(rule), &before),
+            RuleChange::Cleared => {
+                self.apply_to_local_nis(&now.index);
+                return self.peers().peers().iter().for_each(|peer| apply_to_peer(&now.index, peer, None));
+            }
         };
-        self.apply_to_peers_of(&rules, rules.iter().filter(concerns));
-    }
-
-    /// Routes have been added or removed, or their gateways have other NIDs.
-    pub(crate) fn apply_router_rules(&self, _: &ConfigGuard<'_>) {
-        let rules = self.rules();
-        self.apply_to_peers_of(&rules, rules.iter().filter(|rule| rule.subject() == Some(Subject::Router)));
-    }
-
-    /// A peer has got NIDs.
-    pub(crate) fn apply_rules_to_peer(&self, peer: &Peer) {
-        let rules = self.rules.load();
-        if rules.iter().next().is_some() {
-            self.apply_to_peer(&rules, peer, &self.partner_candidates(&rules));
+        let Some((rule, subject)) = rule.and_then(|rule| Some((rule, rule.subject()?))) else { return };
+        if matches!(subject, Subject::LocalNet | Subject::LocalNi) {
+            return self.apply_to_local_nis(&now.index);
         }
+        let is_new_and_last = now.rules.len() > before.rules.len() && at + 1 == now.rules.len();
+        let may_change = |nid: Nid, peer_ni: &PeerNi| match rule.is_list() && !is_new_and_last {
+            true => true,
+            false => decider.index.decides((at, subject), nid, |its| has_partner(peer_ni, subject, its)),
+        };
+        self.apply_to_peers(&now.index, Some(subject), |nid, peer_ni| {
+            rule.dst.as_ref().is_some_and(|dst| dst.matches_nid(nid)) && may_change(nid, peer_ni)
+        });
+    }
+
+    /// Nets, routes or peers may have changed: applies the rules to what is new, and to what had partners among what has gone. To be
+    /// called at the end of every such change.
+    pub(crate) fn renew_rules(&self, _: &ConfigGuard<'_>) {
+        let reshaped = self.peers().take_reshaped();
+        let before = self.basis();
+        let (own, gateways) = self.candidates(&before.rules);
+        let (new_own, new_gateways) = (own != before.own, gateways != before.gateways);
+        if !new_own && !new_gateways && (reshaped.is_empty() || before.rules.is_empty()) {
+            return;
+        }
+        let now = match new_own || new_gateways {
+            true => Basis::new(Arc::clone(&before.rules), own, gateways),
+            false => Arc::clone(&before),
+        };
+        // Also if it is the same: what is being applied to the former shape of a peer is finished before.
+        self.replace_basis(&now);
+        if now.rules.is_empty() {
+            return;
+        }
+        if new_own {
+            self.apply_to_local_nis(&now.index);
+            let changed = difference(&before.own, &now.own);
+            let names = |rule: &Rule| names_any(rule.src.as_ref(), changed.iter().map(|nid| **nid));
+            self.apply_to_partners(&now, Subject::Pair, names);
+        }
+        if new_gateways {
+            let changed = difference(&before.gateways, &now.gateways);
+            let names = |rule: &Rule| {
+                names_any(rule.rte.as_ref(), changed.iter().flat_map(|its| its.nids.iter().copied()))
+            };
+            self.apply_to_partners(&now, Subject::Router, names);
+        }
+        let reshaped: HashSet<Nid> = reshaped.into_iter().collect();
+        for peer_ni in reshaped.into_iter().filter_map(|nid| self.peer_ni(nid)) {
+            apply_to_peer(&now.index, &peer_ni.peer_now(), None);
+        }
+    }
+
+    /// A message has added this peer NI.
+    pub(crate) fn apply_rules_to_new(&self, peer_ni: &PeerNi) {
+        // Held meanwhile: whoever replaces the rules, or changes the peer, applies them to it afterwards.
+        let basis = self.basis.read().unwrap_or_else(PoisonError::into_inner);
+        if !basis.rules.is_empty() {
+            apply_to_peer(&basis.index, &peer_ni.peer_now(), None);
+        }
+    }
+
+    /// The effect of the rules on a local NI.
+    pub(crate) fn applied_to_ni(&self, nid: Nid) -> Applied {
+        self.basis().index.applied_to_ni(nid)
     }
 
     /// The effect of the rules on a peer NI.
     pub(crate) fn applied_to_peer_ni(&self, nid: Nid) -> Applied {
-        let rules = self.rules();
-        let PartnerCandidates { own, gateways } = self.partner_candidates(&rules);
-        rules.applied_to_peer_ni(nid, &own, &gateways)
+        self.basis().index.applied_to_peer_ni(nid)
     }
 
-    /// Whether rules count messages.
-    pub(crate) fn counts_messages(&self) -> bool {
-        self.counts_messages.load(Ordering::Relaxed)
-    }
-
-    /// A message takes this path (cfg-145).
-    pub(crate) fn note_turns(&self, chosen: &ChosenPath) {
-        if self.counts_messages() {
-            self.with_nets(|nets| chosen.note_turns(nets, &self.turn_clock));
+    /// A message takes this path, from the local NID `source` if it was given (cfg-145).
+    pub(crate) fn note_turns(&self, chosen: &ChosenPath, source: Option<Nid>) {
+        if self.counts_messages.load(Ordering::Relaxed) {
+            self.with_nets(|nets| chosen.note_turns(nets, source, &self.turn_clock));
         }
     }
 
-    fn apply_to_local_nis(&self, rules: &Rules) {
-        let (count_nets, count_nis) =
-            (rules.count_messages_of(Subject::LocalNet), rules.count_messages_of(Subject::LocalNi));
+    fn basis(&self) -> Arc<Basis> {
+        Arc::clone(&self.basis.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits until nobody applies the former one.
+    fn replace_basis(&self, now: &Arc<Basis>) {
+        *self.basis.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(now);
+    }
+
+    /// Those that rules may name as partners: the local NIDs, and the gateways if any rule is about them.
+    fn candidates(&self, rules: &Rules) -> (Vec<Nid>, Vec<GatewayNids>) {
+        let own = self.with_nets(|nets| nets.nis().map(|ni| ni.nid()).collect());
+        let gateways = match rules.iter().any(|rule| rule.subject() == Some(Subject::Router)) {
+            true => gateways(self.routes.load().iter().map(|route| route.gateway), self.peers()),
+            false => Vec::new(),
+        };
+        (own, gateways)
+    }
+
+    fn apply_to_local_nis(&self, index: &RuleIndex) {
         self.with_nets(|nets| {
-            for (net, ni) in nets.iter().flat_map(|net| net.nis().iter().map(move |ni| (net, ni))) {
-                let applied = rules.applied_to_ni(ni.nid());
-                ni.set_priority(applied.nid_priority());
-                ni.turn().set(messages(applied.nid, count_nis));
-                net.usage().set_priority(applied.net_priority());
-                net.usage().turn().set(messages(applied.net, count_nets));
-                net.usage().set_count_messages_of_nis(count_nis);
+            let of_net = |nid| index.given(Subject::LocalNet, nid);
+            let given = nets.iter().map(|net| net.nis().first().and_then(|ni| of_net(ni.nid()))).collect();
+            for (net, effect) in nets.iter().zip(effects(given)) {
+                net.usage().set_priority(effect.priority);
+                net.usage().turn().set(effect.messages);
+                let given = net.nis().iter().map(|ni| index.given(Subject::LocalNi, ni.nid())).collect();
+                let effects = effects(given);
+                net.usage().set_count_messages_of_nis(effects.iter().any(|its| its.messages.is_some()));
+                for (ni, effect) in net.nis().iter().zip(effects) {
+                    ni.set_priority(effect.priority);
+                    ni.turn().set(effect.messages);
+                }
             }
         });
     }
 
-    /// Renews the peers that any of these rules is about.
-    fn apply_to_peers_of<'a>(&self, rules: &Rules, concerned: impl Iterator<Item = &'a Rule>) {
-        let selectors: Vec<&Selector> = concerned.filter_map(|rule| rule.dst.as_ref()).collect();
-        if !selectors.is_empty() {
-            let is_meant = |nid: &Nid| selectors.iter().any(|selector| selector.matches_nid(*nid));
-            self.apply_to_peers(rules, |peer| peer.nids.iter().any(is_meant));
+    /// Renews the partners of the peer NIs that a rule is about which names what has changed.
+    fn apply_to_partners(&self, now: &Basis, subject: Subject, names: impl Fn(&Rule) -> bool) {
+        let concerned = now.rules.iter().filter(|rule| rule.subject() == Some(subject) && names(rule));
+        let about: Vec<_> = concerned.filter_map(|rule| rule.dst.as_ref()).collect();
+        if !about.is_empty() {
+            self.apply_to_peers(&now.index, Some(subject), |nid, _| {
+                about.iter().any(|dst| dst.matches_nid(nid))
+            });
         }
     }
 
-    fn apply_to_peers(&self, rules: &Rules, is_meant: impl Fn(&Peer) -> bool) {
-        let candidates = self.partner_candidates(rules);
-        for peer in self.peers().peers().iter().filter(|peer| is_meant(peer)) {
-            self.apply_to_peer(rules, peer, &candidates);
-        }
-    }
-
-    fn apply_to_peer(&self, rules: &Rules, peer: &Peer, candidates: &PartnerCandidates) {
-        let (count_nets, count_nis) =
-            (rules.count_messages_of(Subject::PeerNet), rules.count_messages_of(Subject::PeerNi));
-        for net in &peer.nets {
-            let (mut priorities, mut differ, mut has_partners) = (None, false, false);
-            for peer_ni in net.nis() {
-                let applied = rules.applied_to_peer_ni(peer_ni.nid(), &candidates.own, &candidates.gateways);
-                net.usage.set_priority(applied.net_priority());
-                net.usage.turn().set(messages(applied.net, count_nets));
-                store(&peer_ni, &applied, count_nis);
-                differ |= *priorities.get_or_insert(peer_ni.priority()) != peer_ni.priority();
-                differ |= !peer_ni.criteria().is_ranked();
-                has_partners |= peer_ni.criteria().has_partners();
+    /// Renews the peers of certain peer NIs.
+    fn apply_to_peers(
+        &self,
+        index: &RuleIndex,
+        only: Option<Subject>,
+        is_meant: impl Fn(Nid, &PeerNi) -> bool,
+    ) {
+        let mut done = HashSet::new();
+        for peer_ni in self.peers().select(is_meant) {
+            let peer = peer_ni.peer_now();
+            if peer.nids.len() == 1 || done.insert(peer.discovery.id()) {
+                apply_to_peer(index, &peer, only);
             }
-            net.usage.set_nis_differ(differ);
-            net.usage.set_has_partners(has_partners);
-        }
-    }
-
-    fn partner_candidates(&self, rules: &Rules) -> PartnerCandidates {
-        let names = |subject| rules.iter().any(|rule| rule.subject() == Some(subject));
-        PartnerCandidates {
-            own: match names(Subject::Pair) {
-                true => self.with_nets(|nets| nets.nis().map(|ni| ni.nid()).collect()),
-                false => Vec::new(),
-            },
-            gateways: match names(Subject::Router) {
-                true => gateways(self.routes.load().iter().map(|route| route.gateway), self.peers()),
-                false => Vec::new(),
-            },
         }
     }
 }
 
-/// Those that rules may name as partners.
-struct PartnerCandidates {
-    own: Vec<Nid>,
-    gateways: Vec<GatewayNids>,
+/// Stores what rules come to for a peer: all, or what those about one thing do.
+fn apply_to_peer(index: &RuleIndex, peer: &Peer, only: Option<Subject>) {
+    let concerns = |subject| only.is_none_or(|only| only == subject);
+    if concerns(Subject::PeerNet) {
+        let of_net = |net: &PeerNet| index.given(Subject::PeerNet, peer.nids_on(net.id).next()?);
+        for (net, effect) in peer.nets.iter().zip(effects(peer.nets.iter().map(of_net).collect())) {
+            net.usage.set_priority(effect.priority);
+            net.usage.turn().set(effect.messages);
+        }
+    }
+    if only == Some(Subject::PeerNet) {
+        return;
+    }
+    for net in &peer.nets {
+        let nis: Vec<Arc<PeerNi>> = net.nis().collect();
+        if concerns(Subject::PeerNi) {
+            let given = nis.iter().map(|peer_ni| index.given(Subject::PeerNi, peer_ni.nid())).collect();
+            for (peer_ni, effect) in nis.iter().zip(effects(given)) {
+                peer_ni.set_priority(effect.priority);
+                peer_ni.criteria().turn().set(effect.messages);
+            }
+        }
+        for peer_ni in &nis {
+            if concerns(Subject::Pair) {
+                peer_ni.set_preferred_nids(partners(&index.partners(Subject::Pair, peer_ni.nid())));
+            }
+            if concerns(Subject::Router) {
+                peer_ni.set_preferred_gateways(partners(&index.partners(Subject::Router, peer_ni.nid())));
+            }
+        }
+        let first = nis.first().map(|peer_ni| peer_ni.priority());
+        let differs =
+            |peer_ni: &Arc<PeerNi>| Some(peer_ni.priority()) != first || !peer_ni.criteria().is_ranked();
+        net.usage.set_nis_differ(nis.iter().any(differs));
+        net.usage.set_has_partners(nis.iter().any(|peer_ni| peer_ni.criteria().has_partners()));
+    }
+}
+
+/// What is stored with one of several that are compared.
+struct Effect {
+    priority: u32,
+    messages: Option<NonZeroU32>,
+}
+
+/// What is stored with each: where a rule counts messages of one, those of the same priority have turns of one message (cfg-145).
+fn effects(given: Vec<Option<Given>>) -> Vec<Effect> {
+    let priority = |its: &Option<Given>| its.map_or(LOWEST_PRIORITY, |given| given.priority);
+    let messages = |its: &Option<Given>| its.and_then(|given| given.messages);
+    let counted: Vec<u32> = given.iter().filter(|its| messages(its).is_some()).map(priority).collect();
+    let effect = |its: &Option<Given>| {
+        let priority = priority(its);
+        let is_counted = counted.contains(&priority);
+        Effect { priority, messages: messages(its).or(is_counted.then_some(NonZeroU32::MIN)) }
+    };
+    given.iter().map(effect).collect()
+}
+
+fn partners(named: &[PartnerByRule]) -> Vec<Partner> {
+    if named.is_empty() {
+        return Vec::new();
+    }
+    let effects = effects(named.iter().map(|its| Some(its.given)).collect());
+    named
+        .iter()
+        .zip(effects)
+        .map(|(its, effect)| Partner::new(its.nid, effect.priority, effect.messages))
+        .collect()
+}
+
+fn has_partner(peer_ni: &PeerNi, subject: Subject, nid: Nid) -> bool {
+    match subject {
+        Subject::Pair => peer_ni.prefers_local(nid),
+        Subject::Router => peer_ni.prefers_gateway(nid),
+        _ => false,
+    }
+}
+
+/// What is in one of them only.
+fn difference<'a, T: PartialEq>(some: &'a [T], others: &'a [T]) -> Vec<&'a T> {
+    let gone = some.iter().filter(|it| !others.contains(it));
+    gone.chain(others.iter().filter(|it| !some.contains(it))).collect()
+}
+
+fn names_any(selector: Option<&Selector>, mut nids: impl Iterator<Item = Nid>) -> bool {
+    selector.is_some_and(|selector| nids.any(|nid| selector.matches_nid(nid)))
 }
 
 fn gateways(named: impl Iterator<Item = Nid>, peers: &PeerTable) -> Vec<GatewayNids> {
@@ -154,23 +298,4 @@ fn gateways(named: impl Iterator<Item = Nid>, peers: &PeerTable) -> Vec<GatewayN
     named.dedup();
     let nids = |nid| peers.get(nid).map_or_else(|| vec![nid], |peer_ni| peer_ni.peer().nids.clone());
     named.into_iter().map(|nid| GatewayNids { nid, nids: nids(nid) }).collect()
-}
-
-fn store(peer_ni: &PeerNi, applied: &Applied, count: bool) {
-    peer_ni.set_priority(applied.nid_priority());
-    peer_ni.criteria().turn().set(messages(applied.nid, count));
-    let partners = |list: &[PartnerByRule]| {
-        let count = list.iter().any(|partner| partner.given.messages.is_some());
-        let partner =
-            |its: &PartnerByRule| Partner::new(its.nid, its.given.priority, messages(Some(its.given), count));
-        list.iter().map(partner).collect()
-    };
-    let partners = Partners { nids: partners(&applied.local_nids), gateways: partners(&applied.gateways) };
-    peer_ni.set_partners(partners);
-}
-
-/// The messages of a turn where rules count them: one without a rule.
-fn messages(given: Option<Given>, count: bool) -> Option<NonZeroU32> {
-    let its = given.and_then(|given| given.messages);
-    if count { its.or(Some(NonZeroU32::MIN)) } else { None }
 }

@@ -6,7 +6,8 @@ use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory,
     MdOptions, MdSpec, Ni, NiTunables, Provenance, Target,
 };
-use lnet_wire::{Body, Header, Nid, Pid, WireHandle};
+use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
+use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
 use std::sync::{Arc, Mutex};
 
 /// The node's incarnation.
@@ -157,6 +158,43 @@ impl Rig {
     pub fn arrives_as(&self, neighbour: Nid, header: &Header, provenance: &Provenance) -> RxAction {
         let hold = || Arc::new(self.driver.clone()) as Arc<dyn DeferredRx>;
         self.core.receive(self.ni(), neighbour, header, provenance, &hold)
+    }
+
+    /// The node with these NIDs tells of them, from the first of them. Whether it was heard: this node discovers, and is on that net.
+    pub fn is_pushed(&self, sequence: u32, nids: &[Nid]) -> bool {
+        let features = Features(
+            Features::BASE.0 | Features::NI_STATUS.0 | Features::MULTI_RAIL.0 | Features::DISCOVERY.0,
+        );
+        let entries = nids.iter().map(|nid| PingEntry { nid: *nid, status: NiStatus::Up }).collect();
+        let bytes = PingInfo { features, pid: Pid::LUSTRE, sequence, entries }.encode();
+        let nets = self.core.nets();
+        let Some(to) = nets.net(nids[0].net()).map(|net| net.nis()[0].nid()) else { return false };
+        let (match_bits, portal) = (PING_MATCH_BITS, RESERVED_PORTAL);
+        let body = Body::Put { ack: None, match_bits, hdr_data: 0, portal, offset: 0 };
+        let header = Header {
+            dest_nid: to,
+            src_nid: nids[0],
+            dest_pid: Pid::LUSTRE,
+            src_pid: Pid::LUSTRE,
+            payload_length: bytes.len() as u32,
+            body,
+        };
+        let by = self.core.nets().ni(to).cloned().unwrap();
+        let hold = || panic!("the reserved portal is not lazy");
+        let RxAction::Deliver(message) = self.core.receive(&by, nids[0], &header, &Default::default(), &hold)
+        else {
+            return false;
+        };
+        let mut left = &bytes[..];
+        for run in message.payload() {
+            let (now, rest) = left.split_at(run.len.min(left.len()));
+            // SAFETY: the payload is the buffer's, which nobody reads before it has been received.
+            unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), run.address as *mut u8, now.len()) };
+            left = rest;
+        }
+        self.core.received(message, Ok(()));
+        self.core.run_discovery();
+        true
     }
 
     /// The events since the last call.

@@ -206,7 +206,12 @@ impl Backend for Memory {
         let mut state = self.state.borrow_mut();
         match request {
             Request::GetLocalNi(index) => State::at(&state.nis, index).map(|ni| Reply::LocalNi(Box::new(ni))),
-            Request::GetRoute(index) => State::at(&state.routes, index).map(Reply::Route),
+            Request::GetRoute(index) => State::at(&state.routes, index).map(|mut route| {
+                let names =
+                    |rule: &&Udsp| rule.rte.as_ref().is_some_and(|rte| rte.matches_nid(route.gateway));
+                route.rules = state.rules.iter().filter(names).map(|rule| rule.index).collect();
+                Reply::Route(route)
+            }),
             Request::GetUdsp(index) => State::at(&state.rules, index).map(|rule| Reply::Udsp(Box::new(rule))),
             Request::GetBuffers(index) => {
                 State::at(&state.buffers.iter().copied().collect::<Vec<_>>(), index).map(Reply::Buffers)

@@ -100,6 +100,17 @@ udsp:
       src: 192.0.2.10@tcp
       dst: 192.0.2.20@tcp
       rte: NA
+    - idx: 2
+      src: NA
+      dst: tcp4
+      rte: 192.0.2.[1-3]@tcp
+    - idx: 3
+      src: \"[0-255].[0-255].[0-255].[0-255]@tcp\"
+      dst: NA
+      rte: NA
+      action:
+          priority: 0
+          messages: 3
 ";
 
 /// cfg-170: fails if anything that was set is not exported, or not imported again.
@@ -287,6 +298,9 @@ udsp:
     - idx: 1
       src: 192.0.2.10@tcp
       dst: 192.0.2.20@tcp
+    - dst: tcp4
+      rte: 192.0.2.[1-3]@tcp
+    - src: \"*.*.*.*@tcp\"
 ";
     assert_eq!(imported(&node, Purpose::Del, text).0, ReturnCode::OK);
     let state = node.state.borrow();
@@ -390,7 +404,7 @@ fn settings_that_bound_each_other_are_set_in_the_order_that_fits() {
 fn a_check_lists_the_changes_and_makes_none() {
     let node = Memory::new();
     let everything = checked(&node, EVERYTHING);
-    assert_eq!(everything.matches("- add:").count(), 7, "{everything}");
+    assert_eq!(everything.matches("- add:").count(), 9, "{everything}");
     assert_eq!(*node.told.borrow(), []);
     add(&node, EVERYTHING);
     node.told.borrow_mut().clear();

@@ -34,7 +34,7 @@ fn route_item(node: &Node, reader: &mut Reader) -> Vec<(RouteItem, SeqNo)> {
     let priority = bounded(&mut fields, "priority", 0, i32::MAX.into(), reader);
     let sensitivity = bounded(&mut fields, "health_sensitivity", 1, i32::MAX.into(), reader);
     let detail = count(&mut fields, "detail", i32::MAX.into(), reader);
-    fields.ignore(&["state", "type"]);
+    fields.ignore(&["state", "type", "preferred by rules"]);
     fields.finish(reader);
     vec![(RouteItem { net, gateway, hops, priority, sensitivity, detail }, number)]
 }
