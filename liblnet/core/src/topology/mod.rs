@@ -180,6 +180,17 @@ impl Topology {
                 })
     }
 
+    /// Whether this node is on one of these nets, or a route to one of them is up whose gateway responds on some path.
+    pub(crate) fn has_way(&self, to: &[NetId], terms: GatewayTerms) -> bool {
+        self.with_paths(|Paths { nets, routes }| {
+            let works = |route: &Arc<ActiveRoute>| {
+                select::route_state(route, nets, terms) == RouteState::Up
+                    && select::has_usable_path(nets, &route.gateway.peer_now())
+            };
+            to.iter().any(|net| nets.net(*net).is_some() || routes.to(*net).any(works))
+        })
+    }
+
     /// Whether a route to `net` over another gateway than this one is up.
     fn has_other_gateway(&self, net: NetId, gateway: &PeerNi) -> bool {
         let terms = GatewayTerms::default();

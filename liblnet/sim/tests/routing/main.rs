@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod configurations;
+#[path = "../support/logged.rs"]
+mod logged;
 mod many;
+mod no_way;
 mod orders;
 mod routers;
 
