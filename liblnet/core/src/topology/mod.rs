@@ -132,6 +132,11 @@ impl Topology {
         self.peers.get(nid).map(|peer_ni| peer_ni.peer())
     }
 
+    /// Whether both are NIDs of one peer, as far as is known.
+    pub(crate) fn is_same_peer(&self, one: Nid, other: Nid) -> bool {
+        one == other || self.peer(one).is_some_and(|peer| peer.nids.contains(&other))
+    }
+
     /// The peer with this discovery state, as it is now; `None` once it is removed.
     pub(crate) fn peer_of(&self, state: &DiscoveryState) -> Option<Arc<Peer>> {
         let primary = state.with(|inner| inner.primary)?;
