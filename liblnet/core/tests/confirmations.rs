@@ -86,6 +86,35 @@ fn a_confirmation_may_come_before_the_delivery_ack() {
     assert_eq!((rig.take_events(), rig.messages()), (vec![SENT], 0));
 }
 
+/// Fails if any neighbour can end a message by its id.
+#[test]
+fn only_the_gateway_that_a_message_went_to_confirms_it_by_any_of_its_nids() {
+    for is_early in [false, true] {
+        let rig = sender(&[]);
+        rig.core.make_peer(tcp(9), true, false).unwrap();
+        rig.core.add_peer_nid(tcp(9), tcp(10), true).unwrap();
+        let net = far(1).net();
+        let route = Route { net, gateway: tcp(9), hops: None, priority: 0, health_sensitivity: 1 };
+        rig.core.add_route(route).unwrap();
+        let send = |id: u64, from: u32| {
+            rig.put(rig.bind(1), far(5));
+            if is_early {
+                confirm(&rig, from, id, Confirmation::Delivered);
+            }
+            rig.driver.finish();
+            if !is_early {
+                confirm(&rig, from, id, Confirmation::Delivered);
+            }
+        };
+        send(1, 8);
+        assert_eq!((rig.take_events(), rig.messages()), (vec![], 1), "early: {is_early}");
+        confirm(&rig, 9, 1, Confirmation::Delivered);
+        assert_eq!(rig.take_events(), [SENT]);
+        send(2, 10);
+        assert_eq!((rig.take_events(), rig.messages()), (vec![SENT], 0), "early: {is_early}");
+    }
+}
+
 #[test]
 fn what_a_gateway_has_taken_along_is_sent_over_another_as_a_copy() {
     type Loss = fn(&Rig, u32);

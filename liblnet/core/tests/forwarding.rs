@@ -4,13 +4,17 @@
 
 mod support;
 
-use lnet_core::lnd::{RxAction, Upcalls};
+use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
 use lnet_core::router::{Forwarded, Router};
+use lnet_core::stats::Outcome;
 use lnet_core::topology::Route;
-use lnet_core::{Cause, Confirmation, Errno, Message, MessageOrigin, Provenance};
+use lnet_core::{CarriedOrigin, Cause, Confirmation, Errno, Message, MessageOrigin, Provenance};
 use lnet_wire::{Body, Header, Nid, WireHandle};
+use log::Level;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::time::Duration;
+use support::said::{listen, said};
 use support::{BITS, FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
 
 /// The net that the node is on beside `tcp`.
@@ -148,19 +152,86 @@ fn a_message_to_a_nid_that_is_down_goes_to_another_of_that_node_if_both_ends_are
 }
 
 #[test]
-fn what_cannot_be_forwarded_is_dropped() {
+fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
+    listen();
     let rig = router([8; 3], 8);
-    let dropped = |header: &Header| matches!(rig.arrives(header), RxAction::Discard);
-    assert!(dropped(&Header { dest_nid: on_net(7, 7), ..put(2, 5, 0) }), "no route");
+    let is_discarded = |header: &Header| matches!(rig.arrives(header), RxAction::Discard);
+    let elsewhere = |from: u32| Header { dest_nid: on_net(7, 7), ..put(from, 5, 0) };
+    // Of the interface that it came by, and of the node that it came from.
+    let counted = |from: u32| {
+        let of_peer = rig.core.peer_nis().into_iter().find(|peer_ni| peer_ni.nid() == tcp(from)).unwrap();
+        [rig.ni().counters(), of_peer.counters()].map(|counters| counters.read(Outcome::Dropped).messages())
+    };
+    let logged = |from: u32, why: &str| said(Level::Warn, &[&format!("PUT {} -> ", tcp(from)), why]);
+    assert!(is_discarded(&elsewhere(101)));
+    assert_eq!((counted(101), logged(101, "(no route to the net of its destination)")), ([1, 1], 1));
     // A route back to where it came from.
     let route =
         Route { net: on_net(7, 7).net(), gateway: tcp(9), hops: None, priority: 0, health_sensitivity: 1 };
     rig.core.add_route(route).unwrap();
     rig.driver.finish();
-    passes(&rig, &Header { dest_nid: on_net(7, 7), ..put(2, 5, 0) });
+    passes(&rig, &elsewhere(102));
     assert_eq!((sent(&rig), rig.messages()), (vec![], 0));
+    assert_eq!((counted(102), logged(102, "but for the net that it came by)")), ([2, 1], 1));
     rig.core.change_router(|router| router.switched(false).stopped()).unwrap();
-    assert!(dropped(&put(2, 5, 0)), "switched off");
+    assert!(is_discarded(&put(103, 5, 0)), "switched off");
+    assert_eq!((counted(103), logged(103, "and this one is no router)")), ([3, 1], 1));
+}
+
+/// Fails if a message goes round and round between routers with wrong routes.
+#[test]
+fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
+    listen();
+    let sender = 104;
+    let id = |id: u64| NonZeroU64::new(id).unwrap();
+    let origin = MessageOrigin { node: id(70), id: id(7) };
+    // Where it comes from when it comes again, whether it is a copy then, and whether it is in a circle.
+    let table = [
+        (tcp(8), false, true),
+        (tcp(8), true, false),
+        (far(9), false, true),
+        (far(9), true, true),
+        (tcp(sender), true, false),
+    ];
+    for (number, (again_from, may_have_arrived, is_in_circle)) in table.into_iter().enumerate() {
+        let driver = FakeDriver::new(OnSend::Keep).naming();
+        let rig = Rig::builder(driver).credits(64, 8).nids([tcp(1), far(1)]).build();
+        rig.core.change_router(|router| router.switched(true)).unwrap();
+        for gateway in [far(9), tcp(9)] {
+            let net = on_net(7, 7).net();
+            let route = Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
+            rig.core.add_route(route).unwrap();
+        }
+        rig.driver.finish();
+        let header = Header { dest_nid: on_net(7, 7), ..put(sender, 5, 10) };
+        let first = Provenance { hop: Some(origin), carried: None };
+        let RxAction::Deliver(message) = rig.arrives_as(tcp(sender), &header, &first) else { panic!() };
+        rig.core.received(message, Ok(()));
+        assert_eq!(rig.driver.ni(1).map_kept(|message| message.next_hop().nid), [far(9)]);
+        // The other router has it, and has not confirmed it.
+        rig.driver.finish();
+        let hop = MessageOrigin { node: id(80), id: id(8) };
+        let again = Provenance { hop: Some(hop), carried: Some(CarriedOrigin { origin, may_have_arrived }) };
+        let by = usize::from(again_from.net() != tcp(1).net());
+        let hold = || Arc::new(rig.driver.clone()) as Arc<dyn DeferredRx>;
+        let action = rig.core.receive(&rig.nis[by], again_from, &header, &again, &hold);
+        assert_eq!(matches!(action, RxAction::Discard), is_in_circle, "{number}: {action:?}");
+        if is_in_circle {
+            let confirmation =
+                if may_have_arrived { Confirmation::Unknown } else { Confirmation::NotDelivered };
+            assert_eq!(rig.driver.ni(by).confirmations(), [(again_from, hop, confirmation)], "{number}");
+            assert_eq!(rig.nis[by].counters().read(Outcome::Dropped).messages(), 1, "{number}");
+        } else if let RxAction::Deliver(message) = action {
+            rig.core.received(message, Err(Errno::Io));
+        }
+        // Once it is confirmed it is not held against others.
+        rig.driver.ni(1).confirmed(far(9), id(1), Confirmation::Delivered);
+        assert!(matches!(
+            rig.core.receive(&rig.nis[by], again_from, &header, &again, &hold),
+            RxAction::Deliver(_)
+        ));
+    }
+    assert!(said(Level::Warn, &[&format!("PUT {} -> ", tcp(sender)), "(it goes in a circle"]) > 0);
 }
 
 /// Fails if somebody can fill a router's table of peers.

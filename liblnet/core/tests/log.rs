@@ -8,42 +8,11 @@ use lnet_core::lnd::RxAction;
 use lnet_core::stats::Outcome;
 use lnet_core::{Cause, Errno, MdMemory, MdOptions, MdSpec, Ni, Target, Time};
 use lnet_wire::{Body, Header, Nid, Pid};
-use log::{Level, LevelFilter, Log, Metadata, Record};
-use std::sync::{Arc, Mutex, Once};
+use log::Level;
+use std::sync::Arc;
 use std::time::Duration;
+use support::said::{listen, said};
 use support::{FakeDriver, OnSend, Rig, nid, not_sent};
-
-/// What has been said, by all tests of this file: each has NIDs of its own.
-struct Said(Mutex<Vec<(Level, String)>>);
-
-static SAID: Said = Said(Mutex::new(Vec::new()));
-static LISTEN: Once = Once::new();
-
-impl Log for Said {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        self.0.lock().unwrap().push((record.level(), record.args().to_string()));
-    }
-
-    fn flush(&self) {}
-}
-
-/// The lines at this level that have all these words.
-fn said(level: Level, words: &[&str]) -> usize {
-    let said = SAID.0.lock().unwrap();
-    let is_one = |line: &str| words.iter().all(|word| line.contains(word));
-    said.iter().filter(|(of, line)| *of == level && is_one(line)).count()
-}
-
-fn listen() {
-    LISTEN.call_once(|| {
-        log::set_logger(&SAID).unwrap();
-        log::set_max_level(LevelFilter::Info);
-    });
-}
 
 /// A node on which these NIDs fail, and a multi-rail peer.
 fn node(own: &[&str], failing: &[&str], cause: Cause, peer: &str) -> Rig {

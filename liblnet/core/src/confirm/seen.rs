@@ -15,41 +15,58 @@ pub(super) const REMEMBERED: Duration = Duration::from_secs(300);
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// One bit for each number of a run.
-    runs: HashMap<u64, u64, foldhash::fast::RandomState>,
-    /// When each run was entered, the oldest first.
+    runs: HashMap<u64, Run, foldhash::fast::RandomState>,
+    /// Each run once, by a time at which a number of it was entered, the oldest first. Later ones are seen when its turn comes:
+    /// then it is moved.
     entered: VecDeque<(Time, u64)>,
+}
+
+#[derive(Debug)]
+struct Run {
+    /// One bit for each number.
+    bits: u64,
+    /// When the last one was entered.
+    last: Time,
 }
 
 impl Seen {
     /// Adds a number; so many `nodes` share the memory.
     pub(super) fn insert(&mut self, id: NonZeroU64, now: Time, nodes: usize) {
-        let (run, bit) = place(id);
-        let bits = self.runs.entry(run).or_insert_with(|| {
-            self.entered.push_back((now, run));
-            0
+        let (number, bit) = place(id);
+        let run = self.runs.entry(number).or_insert_with(|| {
+            self.entered.push_back((now, number));
+            Run { bits: 0, last: now }
         });
-        *bits |= bit;
-        let most = MOST.min(MOST_OF_ALL / nodes.max(1));
-        while self.entered.len() > most.max(1)
-            && let Some((_, oldest)) = self.entered.pop_front()
-        {
-            self.runs.remove(&oldest);
+        run.bits |= bit;
+        run.last = run.last.max(now);
+        let most = MOST.min(MOST_OF_ALL / nodes.max(1)).max(1);
+        while self.entered.len() > most {
+            self.forget_oldest();
         }
     }
 
     pub(super) fn contains(&self, id: NonZeroU64) -> bool {
         let (run, bit) = place(id);
-        self.runs.get(&run).is_some_and(|bits| bits & bit != 0)
+        self.runs.get(&run).is_some_and(|run| run.bits & bit != 0)
     }
 
     /// Forgets what is old.
     pub(super) fn expire(&mut self, now: Time) {
-        while let Some((at, run)) = self.entered.front().copied()
-            && now.since(at) >= REMEMBERED
-        {
-            self.entered.pop_front();
-            self.runs.remove(&run);
+        while self.entered.front().is_some_and(|(at, _)| now.since(*at) >= REMEMBERED) {
+            self.forget_oldest();
+        }
+    }
+
+    /// Forgets the run that is first in the queue; one that has got a number since it was put there goes to its new place.
+    fn forget_oldest(&mut self) {
+        let Some((at, number)) = self.entered.pop_front() else { return };
+        let last = self.runs.get(&number).map_or(at, |run| run.last);
+        if last > at {
+            // Near the front, as the numbers of a run come one after the other.
+            let place = self.entered.partition_point(|(at, _)| *at <= last);
+            self.entered.insert(place, (last, number));
+        } else {
+            self.runs.remove(&number);
         }
     }
 
@@ -89,6 +106,36 @@ mod tests {
         assert!(!seen.contains(id(500)) && seen.contains(id(1000)));
         seen.expire(at(600));
         assert!(seen.is_empty());
+    }
+
+    #[test]
+    fn a_number_is_remembered_for_its_time_however_old_its_run_is() {
+        let id = |n: u64| NonZeroU64::new(n).unwrap();
+        let mut seen = Seen::default();
+        // One in five seconds: a run takes longer than that.
+        for n in 0..60 {
+            seen.insert(id(64 + n), at(5 * n), 1);
+            seen.expire(at(5 * n));
+        }
+        seen.expire(at(301));
+        assert!(seen.contains(id(64 + 59)));
+        seen.expire(at(295 + 299));
+        assert!(seen.contains(id(64 + 59)));
+        seen.expire(at(295 + 300));
+        assert!(seen.is_empty() && seen.runs.is_empty());
+    }
+
+    #[test]
+    fn runs_in_use_are_not_forgotten_first_when_there_are_too_many() {
+        let id = |n: u64| NonZeroU64::new(n).unwrap();
+        let mut seen = Seen::default();
+        seen.insert(id(64), at(0), 1);
+        for n in 1..=2 * MOST as u64 {
+            seen.insert(id(64 + n % 64), at(n), 1);
+            seen.insert(id(64 + 64 * n), at(n), 1);
+        }
+        assert!(seen.contains(id(64)));
+        assert!(seen.runs.len() <= MOST && seen.entered.len() <= MOST);
     }
 
     #[test]

@@ -21,7 +21,9 @@ impl Core {
         let Some(id) = message.message_id else { return Some((message, Ok(()))) };
         let epoch = message.connection_epoch;
         let peer_ni = message.peer_ni.clone();
-        match self.unconfirmed.keep(id, message, self.env.now()) {
+        let gateway = message.next_hop.nid;
+        let is_gateway = |from: Nid| self.topology.is_same_peer(gateway, from);
+        match self.unconfirmed.keep(id, message, self.env.now(), is_gateway) {
             Ok(true) => self.health.wake(),
             Ok(false) => {}
             Err((mut message, confirmation)) => {
@@ -41,9 +43,10 @@ impl Core {
         taken.into_iter().next().map(|message| (message, Err(failure)))
     }
 
-    /// A gateway has confirmed a message.
-    pub(super) fn take_confirmation(&self, id: NonZeroU64, confirmation: Confirmation) {
-        if let Some(mut message) = self.unconfirmed.confirmed(id, confirmation) {
+    /// A gateway has confirmed a message; what another node says of it counts for nothing.
+    pub(super) fn take_confirmation(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
+        let is_gateway = |next_hop: Nid| self.topology.is_same_peer(next_hop, from);
+        if let Some(mut message) = self.unconfirmed.confirmed(from, id, confirmation, is_gateway) {
             let result = settle(&mut message, confirmation);
             self.end(message, result);
         }

@@ -4,7 +4,7 @@ use super::Core;
 use crate::environment::time::Time;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
-use crate::model::{CarriedOrigin, Ni, PeerNi, PreviousHop, Provenance, RouterBuffer};
+use crate::model::{CarriedOrigin, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{Applicant, Applied, Waiting};
 use crate::select::ChosenPath;
 use crate::sync::lock;
@@ -45,6 +45,12 @@ impl Core {
         let Some(from) = message.peer_ni.as_ref().map(|peer_ni| peer_ni.nid()) else {
             return self.discard(message, "destination is another node, but it came over the loopback");
         };
+        if onward == Onward::ToRouter
+            && let Some(carried) = provenance.origin()
+            && self.unconfirmed.has_come_back(carried, |nid| self.topology.is_same_peer(nid, from))
+        {
+            return self.discard(message, "it goes in a circle: this node has forwarded it before");
+        }
         let tunables = ni.tunables();
         let share = if tunables.peer_buffer_credits > 0 {
             tunables.peer_buffer_credits

@@ -147,8 +147,8 @@ impl Upcalls for Core {
         self.release_taken(credits);
     }
 
-    fn confirmed(&self, _: Nid, id: NonZeroU64, confirmation: Confirmation) {
-        self.take_confirmation(id, confirmation);
+    fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
+        self.take_confirmation(from, id, confirmation);
     }
 
     fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {

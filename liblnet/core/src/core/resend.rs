@@ -57,13 +57,7 @@ impl Core {
         let (due, next) = self.health.take_resends(now);
         for message in due {
             match message.deadline <= now {
-                true => {
-                    let errno = match self.path_again(&message) {
-                        Err(Errno::HostUnreachable) => Errno::HostUnreachable,
-                        _ => Errno::TimedOut,
-                    };
-                    self.end(message, Err(errno.into()));
-                }
+                true => self.end(message, Err(Errno::TimedOut.into())),
                 false => self.reroute_now(message),
             }
         }
@@ -98,6 +92,19 @@ impl Core {
             return None;
         }
         self.topology.with_paths(|paths| select::may_be_routed(paths, peer_ni, source))
+    }
+
+    /// Whether no way is left to the node that a message of this one is for: it has no net in common with this one, and no
+    /// gateway to any of its nets works.
+    pub(super) fn has_no_way(&self, message: &Message) -> bool {
+        if message.is_forwarded() || message.recovery {
+            return false;
+        }
+        let nid = self.destination_again(message);
+        let peer = self.topology.peer(nid);
+        let nets =
+            peer.filter(|peer| peer.is_multi_rail()).map(|peer| peer.nets.iter().map(|net| net.id).collect());
+        !self.topology.has_way(&nets.unwrap_or_else(|| vec![nid.net()]), self.gateway_terms())
     }
 
     /// Keeps a message without credits until a route may have come up.

@@ -32,14 +32,19 @@ impl Core {
 
     /// Ends the switching off of routing when it is due; returns when to call this again.
     pub(super) fn poll_stopping(&self, now: Time) -> Option<Time> {
-        if !matches!(self.router(), Router::Stopping(_)) {
+        let is_stopping = || matches!(self.router(), Router::Stopping(_));
+        if !is_stopping() {
+            return None;
+        }
+        // From here on nobody switches it on again.
+        let config = self.configuration.lock();
+        if !is_stopping() {
             return None;
         }
         let grace = self.settings().gateway_check_period();
         if let Err(next) = self.stopping.poll(now, self.forwarded().messages, grace) {
             return Some(next);
         }
-        let config = self.configuration.lock();
         self.topology.change_router(&config, Router::stopped);
         self.configure_buffers();
         self.env.log(

@@ -215,7 +215,8 @@ impl Core {
     /// Completes a message, or resends it. The event comes first, then the NI credit, then the peer credit (CR-10).
     fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
         let answered = result.is_err() && message.is_answered();
-        if let Err(failure) = result {
+        let mut result = result;
+        if let Err(mut failure) = result {
             self.health.message_failed(&self.env, &self.topology, &message, failure);
             message.note_failure(failure.delivery);
             if !answered && let Some(plan) = self.plan_resend(&mut message, failure) {
@@ -225,6 +226,8 @@ impl Core {
             }
             if !answered {
                 self.message_counters.error();
+                failure.errno = self.errno_of(&message, failure.errno);
+                result = Err(failure);
                 self.log_given_up(&message, failure);
             }
         } else if let Some(ni) = &message.ni {
@@ -254,6 +257,16 @@ impl Core {
         self.release_credits_of(&mut message, steps);
         let peer_ni = message.peer_ni.take();
         self.recycle(message, peer_ni.as_ref());
+    }
+
+    /// What the owner of a message is told that is not resent: the last attempt of one for which no way is left says how it
+    /// failed there, not why.
+    fn errno_of(&self, message: &Message, last: Errno) -> Errno {
+        let is_for_want_of_a_way = matches!(
+            last,
+            Errno::TimedOut | Errno::ConnectionRefused | Errno::ConnectionReset | Errno::NetworkUnreachable
+        );
+        if is_for_want_of_a_way && self.has_no_way(message) { Errno::HostUnreachable } else { last }
     }
 
     /// Logs that a message is not resent (dbg-025). A message that its owner or the shutdown has cancelled was not

@@ -128,6 +128,10 @@ impl Health {
         let path_nids = (path.ni.nid(), next_peer_ni.nid());
         let may_be_tried = message.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
         let is_new = may_be_tried && !message.failed.contains(&path_nids);
+        // The node before this one may know another way; and a message in a circle is not to keep the buffers there.
+        if message.previous_hop.is_some() && failure.delivery == Delivery::Returned && !is_new {
+            return None;
+        }
         // HE-10: the interface to blame has no substitute. A deduplicated message is worth another connection.
         let alone = (!failure.cause.blames_ni() || topology.is_single_rail())
             && (!failure.cause.blames_peer_ni() || is_single_nid(&peer_ni));

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 /// A message as all nodes that it passes know it, whatever way it takes: named by the driver of the node that sent it first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageOrigin {
     /// The node that sent it first, in one incarnation.
     pub node: NonZeroU64,

@@ -42,6 +42,11 @@ pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> b
     peer.is_multi_rail() && any_path(nets, &peer, is_other)
 }
 
+/// Whether there is a path from this node to the peer that is not avoided.
+pub(crate) fn has_usable_path(nets: &Nets, peer: &Peer) -> bool {
+    any_path(nets, peer, |ni, its| !is_avoided(ni, its))
+}
+
 /// Every path from this node to the peer.
 pub(crate) fn for_each_path(nets: &Nets, peer: &Peer, mut visit: impl FnMut(&Ni, &PeerNi)) {
     any_path(nets, peer, |ni, its| {

@@ -133,6 +133,11 @@ impl Topology {
         self.peers.get(nid).map(|peer_ni| peer_ni.peer())
     }
 
+    /// Whether both are NIDs of one peer, as far as is known.
+    pub(crate) fn is_same_peer(&self, one: Nid, other: Nid) -> bool {
+        one == other || self.peer(one).is_some_and(|peer| peer.nids.contains(&other))
+    }
+
     /// The peer with this discovery state, as it is now; `None` once it is removed.
     pub(crate) fn peer_of(&self, state: &DiscoveryState) -> Option<Arc<Peer>> {
         let primary = state.with(|inner| inner.primary)?;
@@ -179,6 +184,17 @@ impl Topology {
                         || message.is_routed()
                             && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
                 })
+    }
+
+    /// Whether this node is on one of these nets, or a route to one of them is up whose gateway responds on some path.
+    pub(crate) fn has_way(&self, to: &[NetId], terms: GatewayTerms) -> bool {
+        self.with_paths(|Paths { nets, routes }| {
+            let works = |route: &Arc<ActiveRoute>| {
+                select::route_state(route, nets, terms) == RouteState::Up
+                    && select::has_usable_path(nets, &route.gateway.peer_now())
+            };
+            to.iter().any(|net| nets.net(*net).is_some() || routes.to(*net).any(works))
+        })
     }
 
     /// Whether a route to `net` over another gateway than this one is up.

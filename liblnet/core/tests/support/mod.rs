@@ -7,6 +7,7 @@ mod fake_driver;
 mod manual_clock;
 mod rig;
 pub mod routes;
+pub mod said;
 
 pub use fake_driver::{FakeDriver, FakeNi, OnSend, THIS_NODE};
 pub use manual_clock::ManualClock;

@@ -3,6 +3,8 @@
 
 mod answers;
 mod in_time;
+#[path = "../support/logged.rs"]
+mod logged;
 mod new_interface;
 mod paths;
 mod rails;

@@ -1,43 +1,16 @@
 //! Whether a peer can be reached: as a state, and in the log.
 
 use super::*;
+use crate::logged::{Line, listen, take};
 use lnet_core::health::Reachability;
-use log::{Level, LevelFilter, Log, Metadata, Record};
-use std::cell::RefCell;
-
-thread_local! {
-    /// What the nodes of this thread's world have logged.
-    static LOGGED: RefCell<Vec<(Level, bool, String)>> = const { RefCell::new(Vec::new()) };
-}
-
-struct Recorder;
-
-impl Log for Recorder {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        let line = (record.level(), record.target().starts_with("lnet::peer_"), record.args().to_string());
-        LOGGED.with_borrow_mut(|logged| logged.push(line));
-    }
-
-    fn flush(&self) {}
-}
-
-fn listen() {
-    // Another test of this process may have been first.
-    let _ = log::set_logger(&Recorder);
-    log::set_max_level(LevelFilter::Info);
-    LOGGED.take();
-}
+use log::Level;
 
 /// What has been logged of the peer with this primary NID since the last call: changes of its state.
 fn changes(peer: Nid) -> Vec<(Level, String)> {
     let start = format!("peer {peer}: ");
-    let of_it =
-        LOGGED.take().into_iter().filter(|(_, is_change, line)| *is_change && line.starts_with(&start));
-    of_it.map(|(level, _, line)| (level, line[start.len()..].to_owned())).collect()
+    let is_change = |line: &Line| line.target.starts_with("lnet::peer_") && line.text.starts_with(&start);
+    let of_it = take().into_iter().filter(is_change);
+    of_it.map(|line| (line.level, line.text[start.len()..].to_owned())).collect()
 }
 
 fn reachability(world: &World, node: NodeId, peer: Nid) -> Reachability {
@@ -50,7 +23,7 @@ fn a_peer_whose_rails_all_die_is_unreachable_and_each_change_is_logged_once() {
     listen();
     let mut world = two_rails("a total outage");
     assert_eq!(reachability(&world, A, b(1)), Reachability::Reachable);
-    LOGGED.take();
+    take();
     world.kill_rail(rail(1));
     world.kill_rail(rail(2));
     let cut = world.now();
@@ -91,7 +64,7 @@ fn a_peer_whose_rails_all_die_is_unreachable_and_each_change_is_logged_once() {
 fn an_interface_that_is_down_degrades_the_peers_that_it_leads_to() {
     listen();
     let mut world = two_rails("an interface down");
-    LOGGED.take();
+    take();
     world.with_core(A, |core| core.set_ni_fatal(a(2), Some("its link is down")));
     pass(&mut world, 2.0);
     let found = world.core(A).unwrap().reachability(b(1)).unwrap();
@@ -116,7 +89,7 @@ fn a_peer_that_never_answered_is_unknown_until_every_path_to_it_has_failed() {
     assert_eq!(world.core(A).unwrap().reachability(nobody), None);
     world.with_core(A, |core| core.make_peer(nobody, true, false)).unwrap().unwrap();
     assert_eq!(reachability(&world, A, nobody), Reachability::Unknown);
-    LOGGED.take();
+    take();
     let id = world.start_op(A, nobody, OpKind::PutWithAck).unwrap();
     pass(&mut world, 60.0);
     assert!(!op(&world, id).succeeded());
@@ -131,7 +104,7 @@ fn a_peer_that_never_answered_is_unknown_until_every_path_to_it_has_failed() {
 fn a_flapping_peer_is_logged_once_a_second_at_most() {
     listen();
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("flapping");
-    LOGGED.take();
+    take();
     let began = world.now();
     for _ in 0..40 {
         for down in [true, false] {

@@ -1,10 +1,15 @@
 //! Nodes on different nets, and what becomes of their messages when the routers between them die.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod circles;
 mod configurations;
+#[path = "../support/logged.rs"]
+mod logged;
 mod many;
+mod no_way;
 mod orders;
 mod routers;
+mod stalls;
 
 use lnet_core::{Settings, Time};
 use lnet_sim::{Delivery, NetworkConfig, NodeId, NodeSpec, Op, OpId, OpKind, World, WorldConfig, nid};
