@@ -6,10 +6,11 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lnet_core::cpt::{Hardware, Layout, NumaNode, Pattern};
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
 use lnet_core::policy::{Action, Rule};
+use lnet_core::topology::Route;
 use lnet_core::{Core, CoreConfig, CptTable, Errno, Message, Ni, NiConfig, NiTunables, Placement};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use std::hint::black_box;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -155,50 +156,87 @@ fn memory(_: &mut Criterion) {
     core.shutdown();
 }
 
-/// Rules about other nodes, of all kinds in turn; none is about 11.0.0.0.
+/// Rules about other nodes, of all kinds in turn, each another; none is about 11.0.0.0.
 fn rule(number: u32) -> Rule {
     let (high, low) = (number >> 8 & 255, number & 255);
     let text = |side: String| Some(side.parse().unwrap());
     let action = Action::Priority(number % 256);
     match number % 4 {
         0 => Rule::new(None, text(format!("12.{high}.[{low}-255].*@tcp")), None, action),
-        1 => Rule::new(text(format!("10.0.0.[1-{low}]@tcp7")), None, None, action),
+        1 => Rule::new(text(format!("10.{high}.0.[1-{low}]@tcp7")), None, None, action),
         2 => Rule::new(text("10.0.0.[1-2]@tcp".into()), text(format!("12.{high}.{low}.*@tcp")), None, action),
         _ => Rule::new(None, text(format!("12.{high}.{low}.*@tcp1")), text("10.0.0.9@tcp".into()), action),
     }
 }
 
-fn with_rules(core: &Core, rules: u32) {
-    (0..rules).for_each(|number| core.add_rule(rule(number), None).unwrap());
+/// Rules each of which is about every peer NI, all of one kind, each another.
+fn about_all(kind: &str, number: u32) -> Rule {
+    let (high, low) = (number >> 8 & 255, number & 255);
+    let text = |side: String| Some(side.parse().unwrap());
+    let all = || text(format!("[12,{}].*.[0-255,{low}].[0-255,{high}]@tcp", 100 + number % 100));
+    let own = || text(format!("10.0.0.{}@tcp", number % 4 + 1));
+    match kind {
+        "NIDs" => Rule::new(None, all(), None, Action::Priority(number % 256)),
+        "pairs with priorities" => Rule::new(own(), all(), None, Action::Priority(number % 256)),
+        _ => Rule::new(own(), all(), None, Action::PreferredList),
+    }
 }
 
-/// UD-10: a send does not look at the rules.
+fn with_rules(core: &Core, rules: impl Iterator<Item = Rule>) {
+    rules.for_each(|rule| core.add_rule(rule, None).unwrap());
+}
+
+/// UD-10: a send does not look at the rules. What is about this peer is compared, however many others there are.
 fn selection_rules(c: &mut Criterion) {
     let mut group = c.benchmark_group("choosing a path, 4 x 4, with so many selection rules");
-    for rules in [0, 1000] {
-        for about in ["others", "this peer"] {
+    let peer_nis = "11.0.0.[1-2]@tcp";
+    let counting = NonZeroU32::new(3);
+    let text = |text: &str| Some(text.parse().unwrap());
+    let abouts: [(&str, Option<Rule>); 4] = [
+        ("others", None),
+        ("this peer", Some(Rule::new(None, text(peer_nis), None, Action::Priority(1)))),
+        ("this pair", Some(Rule::new(text("10.0.0.[1-2]@tcp"), text(peer_nis), None, Action::PreferredList))),
+        (
+            "this peer, counting",
+            Some(Rule { messages: counting, ..Rule::new(None, text(peer_nis), None, Action::Priority(1)) }),
+        ),
+    ];
+    for (about, its) in &abouts {
+        for rules in [0, 1000] {
             let core = node(4);
             peer(&core, 0x0b00_0001, 4);
-            with_rules(&core, rules);
-            if rules > 0 && about == "this peer" {
-                let dst = Some("11.0.0.[1-2]@tcp".parse().unwrap());
-                core.add_rule(Rule::new(None, dst, None, Action::Priority(1)), None).unwrap();
-            }
-            group.bench_function(BenchmarkId::new(about, rules), |b| {
+            with_rules(&core, (0..rules).map(rule).chain(its.clone()));
+            group.bench_function(BenchmarkId::new(*about, rules), |b| {
                 b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap());
             });
             core.shutdown();
         }
     }
+    // A node behind gateways, one of which a rule prefers.
+    for rules in [0, 1000] {
+        let core = node(4);
+        let far = NetId::new(NetType::TCP, 1);
+        for gateway in [0x0d00_0001, 0x0d00_0002] {
+            let route =
+                Route { net: far, gateway: nid(gateway), hops: None, priority: 0, health_sensitivity: 1 };
+            core.add_route(route).unwrap();
+        }
+        let its = Rule::new(None, text("tcp1"), text("13.0.0.2@tcp"), Action::PreferredList);
+        with_rules(&core, (0..rules).map(rule).chain([its]));
+        let behind = Nid::new(far, 0x0b00_0001);
+        core.make_peer(behind, false, false).unwrap();
+        group.bench_function(BenchmarkId::new("this router", rules), |b| {
+            b.iter(|| core.choose(None, black_box(behind)).unwrap());
+        });
+        core.shutdown();
+    }
     group.finish();
 }
 
-/// Printed, not a benchmark of criterion's: 1 000 rules, one by one, on 10 000 peer NIs, and what a send waits meanwhile at most.
-fn adding_rules(_: &mut Criterion) {
-    let core = node(4);
-    (0..10_000).for_each(|i| peer(&core, 0x0c00_0000 + i * 16, 1));
+/// Makes changes while a thread chooses paths to a peer; returns how long they took, how many choices there were, and the longest.
+fn while_choosing(core: &Core, change: impl FnOnce()) -> (Duration, u64, Duration) {
     let done = AtomicBool::new(false);
-    let (took, longest, sends) = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let sender = scope.spawn(|| {
             let (mut longest, mut sends) = (Duration::ZERO, 0_u64);
             while !done.load(Ordering::Relaxed) {
@@ -207,27 +245,45 @@ fn adding_rules(_: &mut Criterion) {
                 longest = longest.max(start.elapsed());
                 sends += 1;
             }
-            (longest, sends)
+            (sends, longest)
         });
         let start = Instant::now();
-        with_rules(&core, 1000);
+        change();
         let took = start.elapsed();
         done.store(true, Ordering::Relaxed);
-        let (longest, sends) = sender.join().unwrap();
-        (took, longest, sends)
-    });
-    println!(
-        "1 000 rules, one by one, on 10 000 peer NIs: {took:.2?}; of {sends} choices meanwhile the longest: {longest:.2?}"
+        let (sends, longest) = sender.join().unwrap();
+        (took, sends, longest)
+    })
+}
+
+/// Printed, not a benchmark of criterion's: 1 000 rules, one by one, on 10 000 peer NIs, and what a send waits meanwhile at most.
+fn adding_rules(_: &mut Criterion) {
+    let core = node(4);
+    (0..10_000).for_each(|i| peer(&core, 0x0c00_0000 + i * 16, 1));
+    let say = |what: &str, (took, sends, longest): (Duration, u64, Duration)| {
+        println!("{what}: {took:.2?}; of {sends} choices meanwhile the longest: {longest:.2?}");
+    };
+    let clear = || core.delete_rule(None).unwrap();
+    say(
+        "1 000 rules, one by one, on 10 000 peer NIs",
+        while_choosing(&core, || with_rules(&core, (0..1000).map(rule))),
     );
-    let start = Instant::now();
-    core.delete_rule(None).unwrap();
-    println!("all of them deleted at once: {:.2?}", start.elapsed());
+    say("all of them deleted at once", while_choosing(&core, clear));
+    for kind in ["NIDs", "pairs with priorities", "pairs"] {
+        let all = (0..1000).map(|number| about_all(kind, number));
+        say(
+            &format!("1 000 rules about {kind}, each about all 10 000 peer NIs"),
+            while_choosing(&core, || with_rules(&core, all)),
+        );
+        clear();
+    }
     let everywhere =
         |priority| Rule::new(None, Some("12.*.*.*@tcp".parse().unwrap()), None, Action::Priority(priority));
-    with_rules(&core, 999);
-    let start = Instant::now();
-    core.add_rule(everywhere(1), Some(0)).unwrap();
-    println!("one rule about all of them, before 999 others: {:.2?}", start.elapsed());
+    with_rules(&core, (0..999).map(rule));
+    say(
+        "one rule about all of them, before 999 others",
+        while_choosing(&core, || core.add_rule(everywhere(1), Some(0)).unwrap()),
+    );
     core.shutdown();
 }
 

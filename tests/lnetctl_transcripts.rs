@@ -139,8 +139,14 @@ fn an_exported_configuration_can_be_applied_again() {
 #[test]
 fn every_command_in_the_guides_exists() {
     let bin = scene::programs();
-    let guides =
-        ["README.md", "docs/configuration.md", "docs/environment.md", "docs/faults.md", "docs/health.md"];
+    let guides = [
+        "README.md",
+        "docs/configuration.md",
+        "docs/environment.md",
+        "docs/faults.md",
+        "docs/health.md",
+        "docs/selection-policy.md",
+    ];
     let texts =
         guides.map(|file| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap());
     let commands: BTreeSet<&str> =

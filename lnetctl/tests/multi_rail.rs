@@ -134,7 +134,11 @@ fn the_guides_describe_every_command_and_setting_of_multi_rail() {
     }
     let alone = ["discover", "ping", "import", "export"].map(|command| format!("lnetctl {command}"));
     untold.extend(alone.into_iter().filter(|command| !guides.contains(command)));
-    let rules = ["`--src tcp1 --priority 0`", "`--src 10.0.0.1@tcp --dst 10.0.0.8@tcp`", "the first counts"];
+    let rules = [
+        "`udsp add --src tcp --priority 1`",
+        "`udsp add --src '10.1.0.*@tcp' --dst '10.1.0.*@tcp'`",
+        "the first in the list counts",
+    ];
     untold.extend(rules.map(str::to_owned).into_iter().filter(|words| !guides.contains(words)));
     assert!(untold.is_empty(), "{untold:?}");
 }

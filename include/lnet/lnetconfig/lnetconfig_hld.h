@@ -250,8 +250,13 @@ static inline int lustre_lnet_del_nid_selection_rule(char *nid, int id, int seq_
 {
 	int rc = nid != NULL && id >= 0 ? -ENOENT : lustre_lnet_hld_del_rule(nid, NULL, id, seq_no, err_rc);
 
-	if (nid == NULL || (rc != 0 && id < 0))
+	if (nid == NULL)
 		return rc;
+	/* The other one goes though one is missing. */
+	if (id < 0 && rc != 0) {
+		lustre_lnet_del_same_udsp(NULL, nid, NULL, -1, seq_no, NULL);
+		return rc;
+	}
 	/* With an index it is one of the two. */
 	if (id >= 0 && lustre_lnet_del_same_udsp(nid, NULL, NULL, id, seq_no, NULL) == 0)
 		return 0;

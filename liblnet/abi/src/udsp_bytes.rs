@@ -13,8 +13,8 @@ const DESCRIPTOR: usize = 16;
 const RANGE: usize = 12;
 const TAGS: [&[u8; 4]; 3] = [b"SRC\0", b"DST\0", b"RTE\0"];
 
-/// The bytes of the descriptors.
-pub(crate) fn marshal(criteria: &Criteria) -> Vec<u8> {
+/// The bytes of the descriptors; `None` for IPv6 addresses, which they cannot have.
+pub(crate) fn marshal(criteria: &Criteria) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for (tag, selector) in TAGS.iter().zip(criteria) {
         bytes.extend_from_slice(*tag);
@@ -23,7 +23,8 @@ pub(crate) fn marshal(criteria: &Criteria) -> Vec<u8> {
             continue;
         };
         let addresses: &[Expression] = match selector.addresses() {
-            None | Some(AddressRange::Long(_)) => &[],
+            None => &[],
+            Some(AddressRange::Long(_)) => return None,
             Some(AddressRange::Ip(range)) => range.octets(),
             Some(AddressRange::Number(expression)) => std::slice::from_ref(expression),
         };
@@ -37,7 +38,7 @@ pub(crate) fn marshal(criteria: &Criteria) -> Vec<u8> {
             push_ranges(&mut bytes, expression.ranges());
         }
     }
-    bytes
+    Some(bytes)
 }
 
 fn push_ranges(bytes: &mut Vec<u8>, ranges: &[Range]) {
@@ -48,7 +49,7 @@ fn push_ranges(bytes: &mut Vec<u8>, ranges: &[Range]) {
     }
 }
 
-/// The three descriptors; `None` for bytes that are none.
+/// The three descriptors; `None` for bytes that are none, or that no text of a rule comes to: they could not be shown.
 pub(crate) fn unmarshal(bytes: &[u8]) -> Option<Criteria> {
     let mut reader = Reader(bytes);
     let mut selectors = [None, None, None];
@@ -93,7 +94,7 @@ impl Reader<'_> {
                 Some(number) => Some(AddressRange::Number(number)),
             },
         };
-        Some(Some(Selector::new(kind, numbers, addresses)))
+        Selector::from_parts(kind, numbers, addresses).map(Some)
     }
 
     fn expression(&mut self, ranges: u32) -> Option<Expression> {
@@ -126,7 +127,7 @@ mod tests {
             ("", "7@gni", "10.0.0.1@tcp", 16 + 32 + 80),
         ] {
             let rule = rule(src, dst, rte);
-            let bytes = marshal(&rule);
+            let bytes = marshal(&rule).unwrap();
             assert_eq!(bytes.len(), len, "{src} {dst} {rte}");
             assert_eq!(unmarshal(&bytes), Some(rule));
         }
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn truncated_descriptors_are_rejected_and_corrupted_ones_do_not_panic() {
-        let bytes = marshal(&rule("10.1.[1-4].5@tcp2", "tcp1", "10.0.0.1@tcp"));
+        let bytes = marshal(&rule("10.1.[1-4].5@tcp2", "tcp1", "10.0.0.1@tcp")).unwrap();
         for len in 0..bytes.len() {
             assert_eq!(unmarshal(&bytes[..len]), None, "{len}");
         }
@@ -143,5 +144,50 @@ mod tests {
             damaged[at] ^= 0xff;
             let _ = unmarshal(&damaged);
         }
+    }
+
+    /// The descriptors of a source, without the others.
+    fn source(addresses: &[&[[u32; 3]]], kind: u32, nets: &[[u32; 3]]) -> Vec<u8> {
+        let mut bytes = TAGS[0].to_vec();
+        let mut push = |number: u32| bytes.extend_from_slice(&number.to_ne_bytes());
+        [addresses.len() as u32, kind, nets.len() as u32].into_iter().for_each(&mut push);
+        nets.iter().flatten().for_each(|number| push(*number));
+        for ranges in addresses {
+            push(ranges.len() as u32);
+            ranges.iter().flatten().for_each(|number| push(*number));
+        }
+        for tag in &TAGS[1..] {
+            bytes.extend_from_slice(*tag);
+            bytes.extend_from_slice(&[0; DESCRIPTOR - 4]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn descriptors_that_no_text_comes_to_are_rejected() {
+        let (one, all): (&[[u32; 3]], &[[u32; 3]]) = (&[[1, 1, 1]], &[[0, 255, 1]]);
+        let (tcp, gni) = (2, "gni".parse::<Selector>().unwrap().kind().0.into());
+        let table: [(&[&[[u32; 3]]], u32, &[[u32; 3]], Option<&str>); 10] = [
+            (&[one, all, all, one], tcp, &[[3, 3, 1]], Some("1.[0-255].[0-255].1@tcp3")),
+            (&[one], gni, &[], Some("1@gni")),
+            (&[], tcp, &[[0, 0, 1]], Some("tcp")),
+            (&[one], tcp, &[], None),
+            (&[one, all, all, one], gni, &[], None),
+            (&[one, all, all, &[]], tcp, &[], None),
+            (&[one, all, all, &[[3, 256, 1]]], tcp, &[], None),
+            (&[one, all, all, &[[3, 2, 1]]], tcp, &[], None),
+            (&[], tcp, &[[0, 65_536, 1]], None),
+            (&[], 4711, &[], None),
+        ];
+        for (addresses, kind, nets, expected) in table {
+            let read = unmarshal(&source(addresses, kind, nets));
+            let text = read.as_ref().and_then(|[src, ..]| Some(src.as_ref()?.to_string()));
+            assert_eq!(
+                (read.is_some(), text.as_deref()),
+                (expected.is_some(), expected),
+                "{addresses:?} {kind}"
+            );
+        }
+        assert_eq!(marshal(&rule("fe80::1@tcp", "", "")), None);
     }
 }

@@ -1,6 +1,7 @@
 //! What a selection rule is about: a net or NIDs on it (core-behaviour 8.1, 8.2).
 
 use crate::expression::Expression;
+use crate::ip_range::IpRange;
 use crate::lnd_table::{AddressKind, Lnd};
 use crate::nid::{NetId, NetType, Nid};
 use crate::nid_range::AddressRange;
@@ -19,9 +20,14 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Made of its parts; `None` for `numbers` is just 0, for `addresses` a rule about nets.
-    pub const fn new(kind: NetType, numbers: Option<Expression>, addresses: Option<AddressRange>) -> Self {
-        Self { kind, numbers, addresses }
+    /// Made of its parts; no `numbers` is just 0, no `addresses` a rule about nets. `None` for parts that no text comes to.
+    pub fn from_parts(
+        kind: NetType,
+        numbers: Option<Expression>,
+        addresses: Option<AddressRange>,
+    ) -> Option<Self> {
+        let has_numbers = numbers.as_ref().is_none_or(|numbers| !numbers.ranges().is_empty());
+        has_numbers.then(|| Self { kind, numbers, addresses }.to_string().parse().ok()).flatten()
     }
 
     /// The kind of net.
@@ -75,16 +81,32 @@ impl FromStr for Selector {
             _ if matches!(lnd.addresses, AddressKind::Loopback) => {
                 return Err(wrong(Problem::LoopbackNumber, digits_at));
             }
-            digits => Some(Expression::parse(digits, 0..=u16::MAX.into()).map_err(|e| e.within(digits_at))?),
+            digits => Some(
+                Expression::parse(digits, 0..=u16::MAX.into())
+                    .and_then(without_empty_ranges)
+                    .map_err(|e| e.within(digits_at))?,
+            ),
         };
+        // The same net in one form.
+        let numbers = numbers.filter(|numbers| !is_zero(numbers));
         let addresses = match addresses {
             None | Some("*") => None,
             Some(text) => Some(match lnd.addresses {
                 AddressKind::Ip if text.contains(':') => {
                     AddressRange::Long(crate::nid_text::parse_ipv6(text)?)
                 }
-                AddressKind::Ip | AddressKind::Ipv4 => AddressRange::Ip(text.parse()?),
-                _ => AddressRange::Number(Expression::parse(text, 0..=u32::MAX)?),
+                AddressKind::Ip | AddressKind::Ipv4 => {
+                    let range: IpRange = text.parse()?;
+                    range
+                        .octets()
+                        .iter()
+                        .cloned()
+                        .try_for_each(|octet| without_empty_ranges(octet).map(drop))?;
+                    AddressRange::Ip(range)
+                }
+                _ => AddressRange::Number(
+                    Expression::parse(text, 0..=u32::MAX).and_then(without_empty_ranges)?,
+                ),
             }),
         };
         Ok(Self { kind: lnd.net_type, numbers, addresses })
@@ -99,15 +121,29 @@ impl fmt::Display for Selector {
         }
         self.kind.fmt(f)?;
         match &self.numbers {
-            Some(numbers) if numbers.count() != 1 || !numbers.matches(0) => numbers.fmt(f),
+            Some(numbers) if !is_zero(numbers) => numbers.fmt(f),
             _ => Ok(()),
         }
+    }
+}
+
+fn is_zero(numbers: &Expression) -> bool {
+    numbers.count() == 1 && numbers.matches(0)
+}
+
+/// An expression all of whose ranges have numbers.
+fn without_empty_ranges(expression: Expression) -> Result<Expression, TextError> {
+    match expression.ranges().iter().all(|range| range.lo <= range.hi) {
+        true => Ok(expression),
+        false => Err(TextError::new(Problem::EmptyRange, 0)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expression::Range;
+    use std::num::NonZeroU32;
 
     #[test]
     fn selectors_round_trip() {
@@ -126,6 +162,44 @@ mod tests {
             let selector: Selector = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(selector.to_string(), expected, "{text}");
             assert_eq!(expected.parse::<Selector>().map(|s| s.to_string()), Ok(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_same_selector_in_another_form_is_equal() {
+        let parse = |text: &str| text.parse::<Selector>().unwrap();
+        for (one, other) in
+            [("tcp", "tcp0"), ("tcp", "tcp[0]"), ("*@tcp", "tcp"), ("1.2.3.4@tcp0", "1.2.3.4@tcp")]
+        {
+            assert_eq!(parse(one), parse(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn parts_are_a_selector_if_a_text_comes_to_them() {
+        let range = |lo, hi| Expression::from_ranges(vec![Range { lo, hi, stride: NonZeroU32::MIN }]);
+        let ip = |last: Expression| {
+            let octets = [range(10, 10), range(0, 255), range(0, 0), last];
+            Some(AddressRange::Ip(IpRange::from_octets(octets)))
+        };
+        let (tcp, gni) = (NetType::TCP, "gni".parse::<Selector>().unwrap().kind());
+        let table = [
+            (tcp, None, None, Some("tcp")),
+            (tcp, Some(range(0, 0)), None, Some("tcp")),
+            (tcp, Some(range(1, 3)), ip(range(1, 2)), Some("10.[0-255].0.[1-2]@tcp[1-3]")),
+            (gni, None, Some(AddressRange::Number(range(7, 7))), Some("7@gni")),
+            (tcp, None, Some(AddressRange::Number(range(7, 7))), None),
+            (gni, None, ip(range(1, 2)), None),
+            (tcp, Some(Expression::default()), None, None),
+            (tcp, None, ip(Expression::default()), None),
+            (tcp, None, ip(range(1, 256)), None),
+            (tcp, None, ip(range(2, 1)), None),
+            (tcp, Some(range(1, 65_536)), None, None),
+            (NetType(77), None, None, None),
+        ];
+        for (kind, numbers, addresses, expected) in table {
+            let made = Selector::from_parts(kind, numbers, addresses);
+            assert_eq!(made.map(|its| its.to_string()).as_deref(), expected);
         }
     }
 
@@ -161,6 +235,8 @@ mod tests {
             ("lo1", 2),
             ("10.0.0@tcp", 0),
             ("1.2.3.4@tpc", 8),
+            ("tcp[3-2]", 3),
+            ("10.0.0.[1,3-2]@tcp", 0),
         ];
         for (text, at) in table {
             assert_eq!(text.parse::<Selector>().map_err(|error| error.at), Err(at), "{text}");

@@ -49,6 +49,9 @@ pub enum Problem {
     /// A stride of 0.
     #[error("a stride of 0")]
     ZeroStride,
+    /// A range without a number in it, such as `3-2`.
+    #[error("a range that ends before it begins")]
+    EmptyRange,
     /// A blank at the end, which a NID list must not have.
     #[error("a blank at the end")]
     TrailingBlank,

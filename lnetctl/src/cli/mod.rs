@@ -24,7 +24,7 @@ pub use others::{CptOfNid, Debug, Global, Numa, PeerCredits};
 pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
-pub use selection::{Adding, Deleting, NetRules, NidRules, OfPairs, PeerRules, Selection, SomePairs};
+pub use selection::{Adding, Deleting, NetRules, NidRules, PeerRules, Selection};
 pub use set::{Mode, Routing, Set, Value};
 pub use stats::{Stats, StatsCommand, StatsRate, StatsShow};
 pub use top::{Sort, Top};

@@ -68,8 +68,8 @@ pub struct Deleting<About: Args> {
     /// What it is about.
     pub about: About,
     /// The index of the rule; if it is given with what the rule is about, they must be of one rule
-    #[arg(short, long = "id", value_name = "N", value_parser = number::int)]
-    pub index: Option<i32>,
+    #[arg(short, long = "id", value_name = "N", value_parser = clap::value_parser!(u32))]
+    pub index: Option<u32>,
 }
 
 /// Nets.
@@ -119,9 +119,9 @@ pub struct OfPairs {
 #[derive(Debug, Args)]
 pub struct SomePairs {
     /// NIDs of this node, as they were given
-    #[arg(short, long, value_name = "NIDS", requires = "remote")]
+    #[arg(short, long, value_name = "NIDS")]
     pub local: Option<String>,
     /// NIDs of others, as they were given
-    #[arg(short, long, value_name = "NIDS", requires = "local")]
+    #[arg(short, long, value_name = "NIDS")]
     pub remote: Option<String>,
 }

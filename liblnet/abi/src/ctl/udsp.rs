@@ -42,14 +42,14 @@ pub(super) fn delete(node: &dyn Backend, data: &Bytes<'_>) -> Result<(), Errno> 
 
 /// Stores how many bytes [`get`] needs.
 pub(super) fn size(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
-    let marshalled = marshal(&rule(node, data)?.criteria());
+    let marshalled = marshal(&rule(node, data)?.criteria()).ok_or(Errno::Invalid)?;
     data.put_u32(16, marshalled.len() as u32);
     Ok(())
 }
 
 pub(super) fn get(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     let rule = rule(node, data)?;
-    let marshalled = marshal(&rule.criteria());
+    let marshalled = marshal(&rule.criteria()).ok_or(Errno::Invalid)?;
     if data.u32(16) as usize != marshalled.len() {
         return Err(Errno::NoSpace);
     }

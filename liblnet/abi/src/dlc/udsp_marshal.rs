@@ -2,7 +2,7 @@
 //!
 //! The piece is a `struct lnet_ioctl_udsp` without a pointer, and behind it the descriptors (core-behaviour 8.5).
 
-use super::types::{lnet_ud_nid_descr, lnet_udsp};
+use super::types::{lnet_ud_nid_descr, lnet_udsp, lnet_udsp_action_type};
 use crate::ctl::udsp::UDSP;
 use crate::entry::helper;
 use crate::expression::{from_c, to_c};
@@ -19,7 +19,7 @@ use std::ffi::{c_int, c_void};
 pub unsafe extern "C" fn _lnet_get_udsp_size(udsp: *mut lnet_udsp) -> c_int {
     helper(Errno::Invalid.to_c(), || {
         // SAFETY: by contract NULL or a rule.
-        let size = unsafe { criteria(udsp) }.map(|criteria| UDSP + marshal(&criteria).len());
+        let size = unsafe { criteria(udsp) }.and_then(|criteria| Some(UDSP + marshal(&criteria)?.len()));
         size.and_then(|size| c_int::try_from(size).ok()).unwrap_or(Errno::Invalid.to_c())
     })
 }
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn _lnet_udsp_marshal(
         }
         // SAFETY: by contract NULL or a rule.
         let Some(criteria) = (unsafe { criteria(udsp) }) else { return Errno::Invalid.to_c() };
-        let descriptors = marshal(&criteria);
+        let Some(descriptors) = marshal(&criteria) else { return Errno::Invalid.to_c() };
         let size = UDSP + descriptors.len();
         // SAFETY: not NULL, by contract a rule and the size of `bulk`.
         let (rule, capacity) = unsafe { (&*udsp, bulk_size.read() as usize) };
@@ -79,22 +79,29 @@ pub unsafe extern "C" fn _lnet_udsp_demarshal(
         if bulk.is_null() || udsp.is_null() {
             return Errno::Invalid.to_c();
         }
-        // SAFETY: by contract `bulk` has that many bytes, and `udsp` is the caller's to write.
-        let (bytes, rule) =
-            unsafe { (std::slice::from_raw_parts(bulk.cast::<u8>(), bulk_size as usize), &mut *udsp) };
-        let sides = [&raw mut rule.udsp_src, &raw mut rule.udsp_dst, &raw mut rule.udsp_rte];
-        // SAFETY: they are the caller's to write.
+        // SAFETY: by contract `bulk` has that many bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(bulk.cast::<u8>(), bulk_size as usize) };
+        // SAFETY: by contract `udsp` is the caller's to write; it may be uninitialised, so no reference is made.
+        let sides =
+            unsafe { [&raw mut (*udsp).udsp_src, &raw mut (*udsp).udsp_dst, &raw mut (*udsp).udsp_rte] };
+        // SAFETY: as above.
         unsafe {
-            list::init(&raw mut rule.udsp_on_list);
+            list::init(&raw mut (*udsp).udsp_on_list);
             sides.iter().for_each(|side| clear(*side));
         }
         let word = |at: usize| {
             bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_ne_bytes(*word))
         };
-        let Some(criteria) = bytes.get(UDSP..).and_then(unmarshal).filter(|_| word(0) == bulk_size) else {
+        let is_whole = word(0) == bulk_size && is_action(word(12));
+        let Some(criteria) = bytes.get(UDSP..).and_then(unmarshal).filter(|_| is_whole) else {
             return Errno::Invalid.to_c();
         };
-        (rule.udsp_idx, rule.udsp_action_type, rule.udsp_priority) = (word(8), word(12), word(20));
+        // SAFETY: as above.
+        unsafe {
+            (&raw mut (*udsp).udsp_idx).write(word(8));
+            (&raw mut (*udsp).udsp_action_type).write(word(12));
+            (&raw mut (*udsp).udsp_priority).write(word(20));
+        }
         for (side, selector) in sides.iter().zip(&criteria) {
             // SAFETY: initialized above.
             if let Some(selector) = selector
@@ -107,6 +114,11 @@ pub unsafe extern "C" fn _lnet_udsp_demarshal(
         }
         0
     })
+}
+
+/// Whether this is an `enum lnet_udsp_action_type`.
+const fn is_action(number: u32) -> bool {
+    number <= lnet_udsp_action_type::EN_LNET_UDSP_ACTION_PREFERRED_LIST as u32
 }
 
 /// The criteria of a rule; `None` for NULL, and for what is none.
@@ -151,7 +163,7 @@ unsafe fn selector(descriptor: *mut lnet_ud_nid_descr) -> Option<Option<Selector
         1 => addresses.pop().map(AddressRange::Number),
         _ => Some(AddressRange::Ip(IpRange::from_octets(addresses.try_into().ok()?))),
     };
-    Some(Some(Selector::new(kind, numbers, addresses)))
+    Selector::from_parts(kind, numbers, addresses).map(Some)
 }
 
 /// # Safety

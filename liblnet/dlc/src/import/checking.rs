@@ -321,7 +321,10 @@ impl Changes<'_> {
                 let messages = messages.map_or_else(String::new, |messages| format!(" messages {messages}"));
                 self.say("set", format!("{said} (now {now}{messages})"));
             }
-            _ => self.say("add", said),
+            Some(_) => {
+                self.say("conflict", format!("{said}, there is a rule about the same; delete it first"))
+            }
+            None => self.say("add", said),
         }
     }
 }

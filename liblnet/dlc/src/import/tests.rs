@@ -433,6 +433,7 @@ global: {discovery: 1, numa_range: 3}
 udsp:
     - {src: tcp1, priority: 4}
     - {dst: tcp}
+    - {src: 192.0.2.10@tcp, dst: 192.0.2.20@tcp, priority: 2}
 ping: {primary nid: 192.0.2.1@tcp}
 ";
     let expected = "\
@@ -450,6 +451,7 @@ check:
     - set: global discovery 1 (now 0)
     - set: udsp src tcp1 priority 4 (now 1)
     - add: udsp dst tcp priority 0
+    - conflict: udsp src 192.0.2.10@tcp dst 192.0.2.20@tcp priority 2, there is a rule about the same; delete it first
     - run: ping 12345-192.0.2.1@tcp
 ";
     assert_eq!(checked(&node, text), expected);

@@ -24,5 +24,6 @@ pub mod recovery;
 pub mod route;
 pub mod routing;
 pub mod sample;
+pub mod selection;
 pub mod stats;
 mod udsp_info;

@@ -82,7 +82,10 @@ pub fn add(
         Ok(()) => report.success(Operation::Add, UDSP, seq_no),
         Err(errno) => {
             let remedy = match errno {
-                Errno::Already => "; there is such a rule with the same action, see 'lnetctl udsp show'",
+                Errno::Already => {
+                    "; there is a rule about the same, which only another priority, or other messages, would change; see \
+                     'lnetctl udsp show'"
+                }
                 Errno::Invalid => "; a rule with rte has dst, too",
                 _ => "",
             };
@@ -215,6 +218,12 @@ fn request(rule: RuleText<'_>, effect: RuleEffect) -> Result<AddUdsp, OpError> {
             return bad("a rule has src, dst, src and dst, or dst and rte; no other combination".to_owned());
         }
     };
+    if effect.index < -1 {
+        return bad(format!("index {} is not within 0 to {} (-1 is the end)", effect.index, i32::MAX));
+    }
+    if effect.action == RuleAction::PreferredList && effect.messages.is_some() {
+        return bad("a preferred list counts no messages; give a priority instead".to_owned());
+    }
     let messages = match effect.messages.map(NonZeroU32::new) {
         Some(None) => return bad("a turn has at least one message".to_owned()),
         messages => messages.flatten(),
@@ -323,6 +332,18 @@ mod tests {
         let found = counted(3).unwrap();
         assert_eq!((found.action, found.messages), (UdspAction::Priority(0), NonZeroU32::new(3)));
         assert_eq!(counted(0).map_err(|(rc, _)| rc), Err(ReturnCode::BAD_PARAM));
+        let effect = RuleEffect { messages: Some(3), ..RuleEffect::of(RuleAction::PreferredList) };
+        let found = request(RuleText { src: NIC, dst: NET, rte: None }, effect);
+        assert_eq!(found.map_err(|(rc, _)| rc), Err(ReturnCode::BAD_PARAM));
+    }
+
+    #[test]
+    fn an_index_below_the_end_is_refused() {
+        let at = |index| {
+            let effect = RuleEffect { index, ..RuleEffect::of(RuleAction::Suited) };
+            request(RuleText { src: NIC, dst: None, rte: None }, effect).map(|request| request.index)
+        };
+        assert_eq!((at(-1).ok(), at(5).ok(), at(-5).ok()), (Some(None), Some(Some(5)), None));
     }
 
     #[test]

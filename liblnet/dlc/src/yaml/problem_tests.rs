@@ -40,6 +40,14 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
             "udsp:\n  - {src: tcp, dst: tcp, priority: 1, action: preferred_list}\n",
             &[(2, 5, Some("udsp"), BAD, "contradict each other")],
         ),
+        (
+            "udsp:\n  - {src: tcp, dst: tcp, messages: 3, action: pref}\n",
+            &[(2, 5, Some("udsp"), BAD, "counts no messages")],
+        ),
+        (
+            "udsp:\n  - {src: \"tcp[3-2]\"}\n",
+            &[(2, 11, Some("udsp"), BAD, "a range that ends before it begins")],
+        ),
         ("udsp:\n  - {src: tcp, action: pref}\n", &[(2, 5, Some("udsp"), BAD, "nothing to prefer it for")]),
         ("udsp:\n  - {rte: 10.0.0.1@tcp}\n", &[(2, 5, Some("udsp"), BAD, "'rte' alone is no rule")]),
         ("rout:\n  - x: 1\n", &[(1, 1, None, BAD, "did you mean 'route'?")]),
@@ -206,4 +214,13 @@ fn at_most_a_thousand_problems_are_listed_and_then_that_there_are_more() {
 fn a_file_without_end_is_read_until_it_is_too_long() {
     let text = super::text_of(std::io::repeat(b'#')).unwrap();
     problems_are(&text, Purpose::Add, &[(1, 1, None, ReturnCode::BAD_PARAM, "at most")]);
+}
+
+/// It would delete every rule.
+#[test]
+fn a_selection_rule_of_the_first_design_that_says_only_its_type_is_not_deleted() {
+    let text = "selection:\n  - type: net\n";
+    problems_are(text, Purpose::Del, &[(2, 5, Some("udsp"), BAD, "a rule has 'type: net' with 'net'")]);
+    assert!(read(text, Purpose::Show).is_ok());
+    assert!(read("selection:\n  - {type: net, id: 3}\n", Purpose::Del).is_ok());
 }

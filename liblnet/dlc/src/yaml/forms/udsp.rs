@@ -90,7 +90,13 @@ fn effect(fields: &mut Fields<'_>, reader: &mut Reader) -> Effect {
             RuleAction::PreferredList
         }
         (Some(priority), false) => RuleAction::Priority(priority),
-        (None, true) => RuleAction::PreferredList,
+        (None, true) => {
+            if found.messages.is_some() {
+                let said = "a preferred list counts no messages; give a priority instead";
+                reader.wrong(fields.at, said);
+            }
+            RuleAction::PreferredList
+        }
         (None, false) => RuleAction::Suited,
     };
     Effect { action, messages: found.messages }
@@ -148,7 +154,10 @@ fn drafted(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
             vec![rule(Some(nid.clone()), None), rule(None, Some(nid))]
         }
         (Some("peer") | None, None, None, Some(local), Some(remote)) => vec![rule(Some(local), Some(remote))],
-        (_, None, None, None, None) if reader.purpose != Purpose::Add => {
+        // Without an index it would mean every rule.
+        (_, None, None, None, None)
+            if reader.purpose != Purpose::Add && (reader.purpose != Purpose::Del || index.is_some()) =>
+        {
             vec![rule(None, None)]
         }
         _ => {
