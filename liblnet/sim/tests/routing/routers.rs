@@ -132,28 +132,6 @@ fn operations_wait_for_the_only_router_to_come_back() {
     finish(world);
 }
 
-/// Fails if the messages for a server that stands still take all buffers of the router, or all credits to it, for ever.
-#[test]
-fn a_server_that_stands_still_does_not_stop_another_behind_the_same_router() {
-    let mut world = site("two servers", 1, network());
-    let other = nid(1, 2);
-    let second = world.add_node(spec(&[other]).with_routes(net(0), &[router(1, 0)]));
-    meet(&mut world);
-    load(&mut world, 0.5);
-    world.freeze(SERVER);
-    let stuck: Vec<OpId> =
-        (0..6).filter_map(|_| world.start_op(CLIENT, server(), OpKind::PutWithAck)).collect();
-    pass(&mut world, 0.5);
-    let ops: Vec<OpId> = (0..50).filter_map(|_| world.start_op(CLIENT, other, OpKind::PutWithAck)).collect();
-    pass(&mut world, 5.0);
-    assert!(ops.iter().all(|op| world.op(*op).unwrap().succeeded()));
-    world.thaw(SERVER);
-    pass(&mut world, 60.0);
-    assert!(stuck.iter().all(|op| world.op(*op).unwrap().succeeded()));
-    assert!(world.is_up(second));
-    finish(world);
-}
-
 #[test]
 fn messages_wait_for_buffers_of_a_router_that_has_few() {
     let config = WorldConfig { network: network(), trace: 10_000, check_every: 20, ..WorldConfig::default() };
