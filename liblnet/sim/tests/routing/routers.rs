@@ -38,9 +38,9 @@ fn operations_pass_two_routers_one_behind_the_other() {
 }
 
 /// What befalls a router, and how it ends.
-type Fault = (&'static str, fn(&mut World), fn(&mut World));
+pub(super) type Fault = (&'static str, fn(&mut World), fn(&mut World));
 
-const FAULTS: [Fault; 7] = [
+pub(super) const FAULTS: [Fault; 7] = [
     ("a router dies", |world| world.crash(ROUTERS[0]), |world| world.start(ROUTERS[0])),
     ("a router stands still", |world| world.freeze(ROUTERS[0]), |world| world.thaw(ROUTERS[0])),
     (
