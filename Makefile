@@ -120,6 +120,7 @@ bench: compare-programs
 failover:
 	@scripts/setup test
 	cargo test --package lnet --test real_time_failover --quiet -- --ignored --nocapture all_scenarios
+	cargo test --package ptlrpc --test real_time_rail_failure --quiet -- --ignored --nocapture
 
 # Another seed every day, so that no two days try the same.
 SOAK_MINUTES ?= 10
