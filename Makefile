@@ -139,6 +139,7 @@ bench: compare-programs
 failover: build
 	@scripts/setup test
 	SELFTEST_LOAD=$(RELEASE)/lst cargo test --package lnet --test real_time_failover --quiet -- --ignored --nocapture all_scenarios
+	cargo test --package ptlrpc --test real_time_rail_failure --quiet -- --ignored --nocapture
 
 # Another seed every day, so that no two days try the same.
 SOAK_MINUTES ?= 10
@@ -151,10 +152,12 @@ soak-simulator:
 	@scripts/setup test
 	cargo run --release --package lnet-sim --example soak -- --seconds $$(($(SOAK_MINUTES) * 60)) --seed $(SOAK_SEED)
 
-# Small sites whose routers flap, from the seed SOAK_SEED on: about ten in a second.
+# Sites whose routers flap, on all processors from the seed SOAK_SEED on: hundreds of small ones in a second; and first
+# every order of one operation and a router that dies and comes back.
 soak-routing:
-	LNET_SIM_SEED=$(SOAK_SEED) LNET_SIM_SEEDS=$$(($(SOAK_MINUTES) * 600)) \
-		cargo test --release --package lnet-sim --test routing --quiet -- --nocapture many::small
+	@scripts/setup test
+	LNET_SIM_ORDERS=100000 SOAK_MINUTES=$(SOAK_MINUTES) SOAK_SEED=$(SOAK_SEED) \
+		cargo test --release --package lnet-sim --test routing --quiet -- --ignored --nocapture --test-threads=1
 
 # Needs root or user namespaces.
 soak-rails: $(C_PROGRAMS)/kv_server $(C_PROGRAMS)/kv_client $(C_PROGRAMS)/m0_ping

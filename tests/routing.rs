@@ -4,6 +4,8 @@
 mod support;
 
 use lnet_core::topology::Route;
+use lnet_dlc::request::{LnetStats, Peer, PeerNi};
+use lnet_dlc::{Backend, Request};
 use lnet_node::Node;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -95,10 +97,16 @@ fn two_nodes_exchange_messages_of_all_sizes_through_a_router() {
         // Requests and answers; those of discovery come on top.
         let messages = 2 * 2 * 2 * 44 * SIZES.len() as u64;
         let bytes = 2 * 2 * 44 * SIZES.iter().sum::<usize>() as u64;
+        let ask: &dyn Backend = &*router;
         wait_until("the router has counted them", || {
-            let counted = router.core().forwarded();
-            counted.messages >= messages && counted.bytes >= bytes
+            let shown: Box<LnetStats> = ask.ask(Request::GetLnetStats).unwrap();
+            shown.route_count >= messages && shown.route_length >= bytes
         });
+        for sender in ["127.0.61.1@tcp", "127.0.62.1@tcp1"] {
+            let peer: Box<Peer> = ask.ask(Request::GetPeerNi(sender.parse().unwrap())).unwrap();
+            let credits = |ni: &PeerNi| (ni.rtr_credits, ni.min_rtr_credits < 8);
+            assert_eq!(peer.nis.iter().map(credits).collect::<Vec<_>>(), [(8, true)], "{sender}");
+        }
         shutdown(rails, &[router]);
     }
 }

@@ -217,39 +217,104 @@ fn the_failure_of_a_rail_fails_no_rpc() {
     }
 }
 
-/// ptlrpc 10, test 1: requests, replies and bulk data of both directions pass routers, and one that dies costs none of them.
+/// The near client on `tcp`, the server on `tcp1`, and two routers between them.
+struct Routed {
+    machines: Machines,
+    routers: [Process; 2],
+    server: Process,
+    client: Process,
+}
+
+const ROUTERS: [usize; 2] = [2, 3];
+
+impl Routed {
+    /// `None`: this machine has no network namespaces.
+    fn or_skip() -> Option<Self> {
+        let machines = Machines::or_skip(4, RAILS, WIRING, |_| None)?;
+        let routes = |net: &str, gateway_net: &str, card| -> String {
+            let over = |router| format!("{net} {}@{gateway_net}", WIRING.address(router, card));
+            ROUTERS.map(over).join("; ")
+        };
+        let routers = ROUTERS.map(|machine| Self::router(&machines, machine));
+        let (near, far) = (routes("tcp1", "tcp", 0), routes("tcp", "tcp1", 1));
+        let server_variables = [("LNET_NETWORKS", "tcp1(eth1)"), ("LNET_ROUTES", &*far)];
+        let server = Process::start_with(&machines, SERVER, "server", &server_variables);
+        let role = format!("client {}@tcp1", WIRING.address(SERVER, 1));
+        let client_variables = [("LNET_NETWORKS", "tcp(eth0)"), ("LNET_ROUTES", &*near)];
+        let client = Process::start_with(&machines, CLIENT, &role, &client_variables);
+        Some(Self { machines, routers, server, client })
+    }
+
+    fn router(machines: &Machines, machine: usize) -> Process {
+        let variables = [("LNET_NETWORKS", "tcp(eth0),tcp1(eth1)"), ("LNET_FORWARDING", "enabled")];
+        Process::start_with(machines, machine, "router", &variables)
+    }
+
+    fn signal(&self, router: usize, signal: &str) {
+        run("kill", &[signal, &self.routers[router].child.id().to_string()]);
+    }
+
+    fn set_forwarding(&self, router: usize, forwarding: bool) {
+        let state = if forwarding { "3" } else { "0" };
+        for card in 0..RAILS {
+            let port = port(ROUTERS[router], card);
+            self.machines.in_the_middle(|| run("bridge", &["link", "set", "dev", &port, "state", state]));
+        }
+    }
+}
+
+/// What befalls a router, and how it ends.
+type RouterFault = (&'static str, fn(&mut Routed, usize), fn(&mut Routed, usize));
+
+const KILLED: RouterFault = (
+    "killed",
+    |routed, router| {
+        routed.routers[router].child.kill().unwrap();
+        routed.routers[router].child.wait().unwrap();
+    },
+    |routed, router| routed.routers[router] = Routed::router(&routed.machines, ROUTERS[router]),
+);
+const STOPPED: RouterFault = (
+    "stopped",
+    |routed, router| routed.signal(router, "-STOP"),
+    |routed, router| routed.signal(router, "-CONT"),
+);
+const BLACKHOLE: RouterFault = (
+    "blackhole",
+    |routed, router| routed.set_forwarding(router, false),
+    |routed, router| routed.set_forwarding(router, true),
+);
+
+/// Requests, replies and bulk data of both directions pass routers, and these faults of each router cost none of them.
+fn no_rpc_fails_with_routers(faults: &[RouterFault]) {
+    for (name, fault, end) in faults {
+        let Some(mut routed) = Routed::or_skip() else { return };
+        let more = |routed: &mut Routed| assert_eq!(routed.client.command("more"), "done", "{name}");
+        more(&mut routed);
+        for router in 0..ROUTERS.len() {
+            fault(&mut routed, router);
+            more(&mut routed);
+            end(&mut routed, router);
+            more(&mut routed);
+        }
+        let Routed { machines, server, client, routers } = routed;
+        let counts = Testbed { server, client, machines }.end();
+        drop(routers);
+        assert_eq!((counts.failed, counts.lost, counts.connections), (0, 0, 1), "{name}: {counts:?}");
+        assert!(counts.succeeded >= 500, "{name}: {counts:?}");
+    }
+}
+
+/// ptlrpc 10, test 1.
 #[test]
 fn the_death_of_a_router_fails_no_rpc() {
-    const ROUTERS: [usize; 2] = [2, 3];
-    let Some(machines) = Machines::or_skip(4, RAILS, WIRING, |_| None) else { return };
-    let routes = |net: &str, gateway_net: &str, card| -> String {
-        let over = |router| format!("{net} {}@{gateway_net}", WIRING.address(router, card));
-        ROUTERS.map(over).join("; ")
-    };
-    let router = |machine| {
-        let variables = [("LNET_NETWORKS", "tcp(eth0),tcp1(eth1)"), ("LNET_FORWARDING", "enabled")];
-        Process::start_with(&machines, machine, "router", &variables)
-    };
-    let mut routers = ROUTERS.map(router);
-    let near = routes("tcp1", "tcp", 0);
-    let far = routes("tcp", "tcp1", 1);
-    let server_variables = [("LNET_NETWORKS", "tcp1(eth1)"), ("LNET_ROUTES", &*far)];
-    let server = Process::start_with(&machines, SERVER, "server", &server_variables);
-    let role = format!("client {}@tcp1", WIRING.address(SERVER, 1));
-    let client_variables = [("LNET_NETWORKS", "tcp(eth0)"), ("LNET_ROUTES", &*near)];
-    let mut client = Process::start_with(&machines, CLIENT, &role, &client_variables);
-    let mut more = || assert_eq!(client.command("more"), "done");
-    more();
-    for (at, machine) in ROUTERS.into_iter().enumerate() {
-        routers[at].child.kill().unwrap();
-        routers[at].child.wait().unwrap();
-        more();
-        routers[at] = router(machine);
-        more();
-    }
-    let counts = Testbed { server, client, machines }.end();
-    assert_eq!((counts.failed, counts.lost, counts.connections), (0, 0, 1), "{counts:?}");
-    assert!(counts.succeeded >= 500, "{counts:?}");
+    no_rpc_fails_with_routers(&[KILLED]);
+}
+
+#[test]
+#[ignore = "takes minutes: make failover"]
+fn a_router_that_stands_still_or_is_cut_off_fails_no_rpc() {
+    no_rpc_fails_with_routers(&[STOPPED, BLACKHOLE]);
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub struct Ledger {
     settled: Totals,
     errors: Vec<String>,
     failures: Vec<Failure>,
+    lost: Vec<Failure>,
 }
 
 /// What it comes to.
@@ -239,6 +240,11 @@ impl Ledger {
         std::mem::take(&mut self.failures)
     }
 
+    /// What has ended well and did not arrive among the settled, not all if there is very much.
+    pub fn take_lost(&mut self) -> Vec<Failure> {
+        std::mem::take(&mut self.lost)
+    }
+
     /// What has been settled so far.
     pub const fn settled(&self) -> &Totals {
         &self.settled
@@ -294,7 +300,11 @@ impl Ledger {
             self.settled.orphaned += 1;
         } else {
             self.settled.lost += 1;
-            self.error(format!("{text} went well at {ended:?}, and did not arrive"));
+            let text = format!("{text} went well at {ended:?}, and did not arrive");
+            if self.lost.len() < MOST_FAILURES {
+                self.lost.push(Failure { began, ended, text: text.clone() });
+            }
+            self.error(text);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What can happen to rails and peers, and what is to come of it.
 
-use super::ledger::Totals;
+use super::ledger::{Failure, Totals};
 use super::load::Weight;
 use super::report::now;
 use super::selftest::Selftest;
@@ -41,6 +41,10 @@ enum Loss {
     /// One rail, for longer than anything may take on a socket: what was on it may fail, or is lost with its answer, and
     /// nothing that began when it was known to be dead.
     RailForLong,
+    /// All routers: operations fail, at the latest when their time is over, and say why.
+    AllRouters,
+    /// A router that confirms nothing: what it had taken is lost, or fails for want of an answer; nothing else.
+    KernelRouter,
 }
 
 /// What came of it.
@@ -70,6 +74,7 @@ const USUAL: Conditions = Conditions {
     megabits: None,
     transaction_timeout: 0,
     kernel_peer: false,
+    kernel_routers: false,
 };
 
 /// A kernel node would not know again what comes twice; and messages of all sizes are under way to it. More of them than
@@ -90,6 +95,10 @@ const LONG_MESSAGES: Conditions = Conditions {
 /// Both ends are on nets of their own, and two routers between them.
 const ROUTED: Conditions = Conditions { site: Site::Routers, ..USUAL };
 
+/// The same with routers that pass for kernel nodes. What waits for an answer ends within the time that an operation is given.
+const KERNEL_ROUTERS: Conditions =
+    Conditions { kernel_routers: true, transaction_timeout: TRANSACTION, ..ROUTED };
+
 /// The same with two routers in a row, and with one that has both rails.
 const TWO_HOPS: Conditions = Conditions { site: Site::TwoHops, ..USUAL };
 const RAILED_ROUTER: Conditions = Conditions { site: Site::RailedRouter, ..USUAL };
@@ -107,7 +116,9 @@ const BACK_WITHIN: Duration = Duration::from_secs(10);
 const A_MOMENT: Duration = Duration::from_secs(5);
 /// By then a rail that swallows everything is known as such.
 const KNOWN: Duration = Duration::from_secs(2);
-/// For the scenario of all rails.
+/// What an operation ends with for which no router is left.
+const NO_WAY: &str = "Send: EHOSTUNREACH";
+/// For the scenarios in which all rails or routers die, or what a kernel router had taken.
 const TRANSACTION: u32 = 10;
 
 /// All of them.
@@ -206,6 +217,49 @@ pub fn all() -> Vec<Scenario> {
             |testbed| testbed.forward(ROUTERS[0], false),
             |testbed| testbed.forward(ROUTERS[0], true),
         ),
+        Scenario {
+            loss: Loss::AllRouters,
+            bound: Duration::from_secs(TRANSACTION as u64 * 3 / 2 + 2),
+            ..router(
+                "all routers dead",
+                "all-routers",
+                "each ends within 10 s",
+                25,
+                |testbed| ROUTERS.into_iter().for_each(|router| testbed.kill(router)),
+                |testbed| {
+                    ROUTERS.into_iter().for_each(|router| {
+                        testbed.start(router);
+                    });
+                },
+            )
+            .with(Conditions { transaction_timeout: TRANSACTION, ..ROUTED })
+        },
+        Scenario {
+            loss: Loss::KernelRouter,
+            ..router(
+                "kernel router killed",
+                "kernel-router-killed",
+                "0.2 s",
+                1,
+                |testbed| testbed.kill(ROUTERS[0]),
+                |testbed| {
+                    testbed.start(ROUTERS[0]);
+                },
+            )
+            .with(KERNEL_ROUTERS)
+        },
+        Scenario {
+            loss: Loss::KernelRouter,
+            ..router(
+                "kernel router stopped for 5 s",
+                "kernel-router-stopped",
+                "2 s",
+                5,
+                |testbed| testbed.signal(ROUTERS[0], Signal::STOP),
+                |testbed| testbed.signal(ROUTERS[0], Signal::CONT),
+            )
+            .with(KERNEL_ROUTERS)
+        },
         router(
             "first of two hops: router killed",
             "two-hops-first",
@@ -454,15 +508,27 @@ impl Scenario {
         testbed.end();
         let totals = testbed.ledger.settled().clone();
         let failures = testbed.ledger.take_failures();
-        let unexcused = failures.iter().filter(|failure| failure.began > broken + KNOWN).count();
+        let lost = testbed.ledger.take_lost();
+        let is_unexcused = |failure: &&Failure| failure.began > broken + KNOWN;
+        let unexcused = failures.iter().filter(is_unexcused).count();
+        let lost_late = lost.iter().filter(is_unexcused).count();
+        // An operation that began before may have got as far as to wait for its answer.
+        let otherwise: Vec<&str> = failures
+            .iter()
+            .filter(|failure| failure.began > broken && !failure.text.contains(NO_WAY))
+            .map(|failure| failure.text.as_str())
+            .collect();
+        if self.loss == Loss::AllRouters && !otherwise.is_empty() {
+            faults.push(format!("{} do not say that there is no way: {:?}", otherwise.len(), otherwise[0]));
+        }
         let mut errors = testbed.ledger.errors().to_vec();
         errors.extend(failures.into_iter().take(MOST_TOLD).map(|failure| failure.text));
         errors.push(testbed.logs());
 
         let longest = if self.loss == Loss::Process { stall } else { totals.longest };
         let measured = match self.loss {
-            Loss::AllRails => longest,
-            Loss::RailForLong => stall,
+            Loss::AllRails | Loss::AllRouters => longest,
+            Loss::RailForLong | Loss::KernelRouter => stall,
             _ => longest.max(stall),
         };
         if measured > self.bound {
@@ -474,13 +540,27 @@ impl Scenario {
         if matches!(self.loss, Loss::Rail | Loss::Nothing) && totals.errors() > 0 {
             faults.push(format!("failed: {:?}", totals.failed));
         }
-        if self.loss == Loss::RailForLong && unexcused > 0 {
+        if matches!(self.loss, Loss::RailForLong | Loss::KernelRouter) && unexcused > 0 {
             faults.push(format!("failed although a path was known to work: {unexcused}"));
         }
-        if self.loss == Loss::AllRails && totals.errors() == 0 {
-            faults.push("nothing failed although all rails were dead".to_owned());
+        if matches!(self.loss, Loss::AllRails | Loss::AllRouters) && totals.errors() == 0 {
+            faults.push("nothing failed although all rails, or routers, were dead".to_owned());
         }
-        let told = if self.loss == Loss::AllRails { testbed.changes_of_peers() } else { Vec::new() };
+        let told = match self.loss {
+            Loss::AllRails => testbed.changes_of_peers(),
+            Loss::AllRouters => testbed.changes_of_nets(),
+            _ => Vec::new(),
+        };
+        for machine in [NEAR, FAR].into_iter().filter(|_| self.loss == Loss::AllRouters) {
+            let start = format!("on {machine}: ");
+            let of_it: Vec<_> = told.iter().filter(|line| line.starts_with(&start)).collect();
+            let is_said = |what: &str| of_it.iter().filter(|line| line.contains(what)).count();
+            if (is_said("no route is up"), is_said("up again")) != (1, 1) {
+                faults.push(format!(
+                    "machine {machine} did not say once that no way was left, and that one is: {of_it:?}"
+                ));
+            }
+        }
         for machine in [NEAR, FAR].into_iter().filter(|_| self.loss == Loss::AllRails) {
             let start = format!("on {machine}: ");
             let of_it: Vec<_> = told.iter().filter(|line| line.starts_with(&start)).collect();
@@ -489,7 +569,14 @@ impl Scenario {
                 faults.push(format!("machine {machine} did not say that its peer was unreachable, and then that it is not: {of_it:?}"));
             }
         }
-        faults.extend(totals.sins_in_words());
+        let mut sins = totals.clone();
+        if self.loss == Loss::KernelRouter {
+            if lost_late > 0 {
+                faults.push(format!("lost although a router was known to work: {lost_late}"));
+            }
+            sins.lost = 0;
+        }
+        faults.extend(sins.sins_in_words());
         Some(Outcome { totals, errors, stall, stall_before, back, told, faults })
     }
 

@@ -25,6 +25,7 @@ const CONDITIONS: Conditions = Conditions {
     megabits: None,
     transaction_timeout: 10,
     kernel_peer: false,
+    kernel_routers: false,
 };
 
 /// What has ended for so long will have been told by all.

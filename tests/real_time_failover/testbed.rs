@@ -38,6 +38,8 @@ pub struct Conditions {
     pub transaction_timeout: u32,
     /// The far node passes for a kernel node: neither knows again what the other sends twice.
     pub kernel_peer: bool,
+    /// The routers pass for kernel nodes without Multi-Rail: they confirm nothing, and discover nobody.
+    pub kernel_routers: bool,
 }
 
 /// The machines with their processes.
@@ -110,9 +112,11 @@ impl Testbed {
         assert!(self.processes[machine].is_none());
         let incarnation = self.next_incarnation;
         self.next_incarnation += 1;
-        let Conditions { weight, transaction_timeout, kernel_peer, .. } = self.conditions;
-        let says_implementation = if kernel_peer && machine == FAR { "0" } else { "1" };
-        let site = self.conditions.site;
+        let Conditions { site, weight, transaction_timeout, kernel_peer, kernel_routers, .. } =
+            self.conditions;
+        let is_kernel_router = kernel_routers && site.forwards(machine);
+        let is_kernel_node = is_kernel_router || kernel_peer && machine == FAR;
+        let says_implementation = if is_kernel_node { "0" } else { "1" };
         let peer_nids = site.nids(if machine == NEAR { FAR } else { NEAR });
         let interfaces = site.interfaces(machine);
         let weight =
@@ -137,6 +141,7 @@ impl Testbed {
                 .env(PROCESS, role.to_text())
                 .env("RUST_BACKTRACE", "1")
                 .env("SOCKLND_IMPLEMENTATION_ID", says_implementation)
+                .env("LNET_DISCOVERY", if is_kernel_router { "0" } else { "1" })
                 .stdin(Stdio::null())
                 .stdout(log.try_clone().unwrap())
                 .stderr(log)
@@ -240,12 +245,21 @@ impl Testbed {
 
     /// What the processes have logged of whether they reach their peers, each line with its machine before it.
     pub fn changes_of_peers(&self) -> Vec<String> {
+        self.logged(|line| line.contains(": peer ") && line.contains(" -> "))
+    }
+
+    /// The same of whether they have a way to the net of the other.
+    pub fn changes_of_nets(&self) -> Vec<String> {
+        self.logged(|line| line.contains(": no route is up ") || line.contains(": up again by "))
+    }
+
+    fn logged(&self, is_meant: impl Fn(&str) -> bool) -> Vec<String> {
         let mut told = Vec::new();
         for machine in [NEAR, FAR] {
             for incarnation in 0..self.next_incarnation {
                 let log = fs::read_to_string(self.logs.join(format!("{incarnation}-on-{machine}.log")))
                     .unwrap_or_default();
-                let lines = log.lines().filter(|line| line.contains(": peer ") && line.contains(" -> "));
+                let lines = log.lines().filter(|line| is_meant(line));
                 told.extend(lines.map(|line| format!("on {machine}: {line}")));
             }
         }

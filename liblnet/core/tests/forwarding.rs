@@ -128,6 +128,32 @@ fn a_peer_whose_messages_stay_occupies_its_share_and_no_more() {
     assert_eq!(rig.driver.resumed().len(), 1);
 }
 
+/// Fails if what is shown is invented.
+#[test]
+fn the_router_credits_of_a_peer_are_those_that_it_has_and_the_fewest_that_it_had() {
+    let rig = router([100; 3], 3);
+    let shown = |from: Nid| {
+        let peer_ni = rig.core.peer_nis().into_iter().find(|peer_ni| peer_ni.nid() == from).unwrap();
+        rig.core.router_credits(&peer_ni)
+    };
+    passes(&rig, &put(2, 5, 10));
+    assert_eq!(shown(tcp(2)), Some((2, 2)));
+    passes(&rig, &put(2, 5, 10));
+    passes(&rig, &put(2, 5, 10));
+    assert!(matches!(rig.arrives(&put(2, 6, 10)), RxAction::Defer));
+    passes(&rig, &put(3, 6, 10));
+    assert_eq!([2, 3].map(|from| shown(tcp(from))), [Some((-1, -1)), Some((2, 2))]);
+    while rig.driver.finish() > 0 {
+        for action in rig.driver.resumed() {
+            let RxAction::Deliver(message) = action else { panic!() };
+            rig.core.received(message, Ok(()));
+        }
+    }
+    assert_eq!([2, 3].map(|from| shown(tcp(from))), [Some((3, -1)), Some((3, 2))]);
+    // It has sent nothing on.
+    assert_eq!(shown(far(5)), Some((3, 3)));
+}
+
 /// PS-6.
 #[test]
 fn a_message_to_a_nid_that_is_down_goes_to_another_of_that_node_if_both_ends_are_multi_rail() {

@@ -6,7 +6,7 @@ mod support;
 
 use lnet_core::lnd::Upcalls;
 use lnet_core::topology::{PeerState, Route};
-use lnet_core::{Cause, DiscoveryMode, Errno, EventKind};
+use lnet_core::{Cause, DiscoveryMode, Errno, EventKind, Settings};
 use lnet_wire::Nid;
 use std::time::Duration;
 use support::routes::{far, far_net, gateways_of, hops, rig, route};
@@ -196,4 +196,34 @@ fn messages_to_a_gateway_do_not_wait_for_its_check() {
         assert_eq!(hops(&rig).is_empty(), expected, "{cause:?}");
         rig.driver.finish();
     }
+}
+
+/// RT-20: fails if an interface counts as alive because another of its gateway is.
+#[test]
+fn an_interface_of_a_gateway_is_alive_if_that_answers_and_the_interface_is_up_and_healthy() {
+    let rig = rig(&[]);
+    rig.core.make_peer(tcp(9), true, false).unwrap();
+    rig.core.add_peer_nid(tcp(9), tcp(10), true).unwrap();
+    let alive = || {
+        let (peer, nis) = rig.core.peer(tcp(9)).unwrap();
+        nis.iter().map(|ni| rig.core.gateway_ni_is_alive(&peer, ni)).collect::<Vec<_>>()
+    };
+    // Its node says so: told by an operator it would be of the whole gateway.
+    rig.core.notify_peer_ni(tcp(10), false);
+    assert_eq!(alive(), [None, None], "no gateway");
+    rig.core.add_route(route(far_net(), tcp(9))).unwrap();
+    assert_eq!(alive(), [Some(true), Some(false)]);
+    rig.core.notify_peer_ni(tcp(10), true);
+    assert_eq!(alive(), [Some(true), Some(true)]);
+    rig.core.set_peer_ni_health(Some(tcp(9)), 999);
+    assert_eq!(alive(), [Some(false), Some(true)]);
+    let tolerate = |settings: &mut Settings| {
+        settings.router_sensitivity = 90;
+        Ok(())
+    };
+    rig.core.change_settings(tolerate).unwrap();
+    assert_eq!(alive(), [Some(true), Some(true)]);
+    // The gateway does not answer, an operator says.
+    rig.core.notify_peer_ni(tcp(9), false);
+    assert_eq!(alive(), [Some(false), Some(false)]);
 }

@@ -1,6 +1,7 @@
 //! The ledger of all operations with their events: each must end exactly once.
 
 use crate::match_bits::{OPERATION, OpId, PORTAL, operation_of};
+use crate::network::Delivery;
 use crate::trace::NodeId;
 use lnet_core::{Errno, Event, EventKind, MdHandle, Time};
 use lnet_wire::Nid;
@@ -82,8 +83,12 @@ pub(crate) struct Ledger {
     pub(crate) send_failed: Vec<OpId>,
     /// Operations that have ended since the last check, if there are checks.
     pub(crate) just_ended: Vec<OpId>,
-    /// Whether no operation may be served twice by the same incarnation of a node.
+    /// PUTs and GETs that were served twice by the same incarnation of a node, if deliveries are looked at.
+    pub(crate) doubled: u64,
+    /// Whether that may not be.
     once: bool,
+    /// Whether deliveries are looked at.
+    tracks: bool,
     deliveries: HashSet<(NodeId, u32, u64)>,
 }
 
@@ -113,9 +118,9 @@ impl Op {
 }
 
 impl Ledger {
-    /// One that insists on it that nothing is served twice, or does not.
-    pub(crate) fn new(once: bool) -> Self {
-        Self { once, ..Self::default() }
+    /// One of a network with this delivery: with delivery ACKs nothing may be served twice.
+    pub(crate) fn new(delivery: Delivery) -> Self {
+        Self { once: delivery == Delivery::Acked, tracks: delivery != Delivery::Socket, ..Self::default() }
     }
 
     pub(crate) fn start(&mut self, start: Start) -> OpId {
@@ -231,7 +236,10 @@ impl Ledger {
 
     fn deliver(&mut self, node: NodeId, incarnation: u32, event: &Event) {
         let operation = event.match_bits & OPERATION;
-        if self.once && operation != 0 && !self.deliveries.insert((node, incarnation, operation)) {
+        let is_double =
+            self.tracks && operation != 0 && !self.deliveries.insert((node, incarnation, operation));
+        self.doubled += u64::from(is_double);
+        if is_double && self.once {
             let number = operation_of(operation).map_or(0, |id| id.0);
             self.report(format!("{node} is given operation {number} twice: {:?}", event.kind));
         }

@@ -105,6 +105,11 @@ impl World {
         lock(&self.ledger).served
     }
 
+    /// Those that one incarnation of a node served for the second time; not counted with [`crate::Delivery::Socket`].
+    pub fn doubled(&self) -> u64 {
+        lock(&self.ledger).doubled
+    }
+
     /// Gives up the operations that began before `before` and have not ended, as an application does in the end.
     pub fn give_up_ops(&mut self, before: Time) {
         let late: Vec<OpId> = {

@@ -5,7 +5,7 @@ use crate::counts::Counts;
 use crate::driver::{Shared, SimDriver};
 use crate::faults::FaultPoint;
 use crate::ledger::Ledger;
-use crate::network::{Delivery, Network, NetworkConfig};
+use crate::network::{Network, NetworkConfig};
 use crate::node::{Incarnation, Node, NodeSpec, SharedLedger, lock};
 use crate::trace::{NodeId, Trace, TraceEvent, TraceLine};
 use crate::violation::Violation;
@@ -63,7 +63,7 @@ impl World {
             scenario: scenario.to_owned(),
             clock,
             network: Shared::new(network),
-            ledger: Arc::new(Mutex::new(Ledger::new(config.network.delivery == Delivery::Acked))),
+            ledger: Arc::new(Mutex::new(Ledger::new(config.network.delivery))),
             nodes: Vec::new(),
             violation: None,
             unchecked: 0,

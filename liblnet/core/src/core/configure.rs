@@ -165,6 +165,15 @@ impl Core {
         self.is_gateway(peer).then(|| !peer.discovery.has_failed())
     }
 
+    /// Whether this interface of a gateway is alive (RT-20): the gateway answers, does not say that the interface is down, and its
+    /// health is at least the sensitivity. `None` for a peer that is no gateway.
+    pub fn gateway_ni_is_alive(&self, peer: &Peer, peer_ni: &PeerNi) -> Option<bool> {
+        let least_health = self.gateway_terms().least_health;
+        let is_alive =
+            |answers: bool| answers && !peer_ni.is_reported_down() && peer_ni.health() >= least_health;
+        self.gateway_answers(peer).map(is_alive)
+    }
+
     /// Adds a route, and the gateway as a peer if it is unknown (RT-1).
     pub fn add_route(&self, route: Route) -> Result<(), Errno> {
         let config = self.configuring()?;

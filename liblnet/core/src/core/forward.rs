@@ -4,7 +4,7 @@ use super::Core;
 use crate::environment::time::Time;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
-use crate::model::{CarriedOrigin, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
+use crate::model::{CarriedOrigin, Net, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{Applicant, Applied, Waiting};
 use crate::select::ChosenPath;
 use crate::sync::lock;
@@ -51,18 +51,23 @@ impl Core {
         {
             return self.discard(message, "it goes in a circle: this node has forwarded it before");
         }
-        let tunables = ni.tunables();
-        let share = if tunables.peer_buffer_credits > 0 {
-            tunables.peer_buffer_credits
-        } else {
-            tunables.peer_credits
-        };
+        let share = ni.tunables().router_share();
         let applicant = Applicant { message, cpt: ni.cpt_of(from) as usize, from, share, onward };
         match self.router_buffers.apply(applicant, hold) {
             Applied::Granted(message) => RxAction::Deliver(message),
             Applied::Waits => RxAction::Defer,
             Applied::Refused(message) => self.discard(message, NO_ROUTER),
         }
+    }
+
+    /// The router credits of a peer NI: now, and the fewest that there ever were. `None` on a net that this node is not on.
+    pub fn router_credits(&self, peer_ni: &PeerNi) -> Option<(i32, i32)> {
+        let nid = peer_ni.nid();
+        let share_of = |net: &Net| net.nis().first().map(|ni| ni.tunables().router_share());
+        let share = self.topology.with_nets(|nets| nets.net(nid.net()).and_then(share_of))?;
+        let share = i32::try_from(share).unwrap_or(i32::MAX);
+        let now = share.saturating_sub_unsigned(self.router_buffers.asked_for(nid));
+        Some((now, peer_ni.min_router_credits().min(now).min(share)))
     }
 
     /// Returns messages that have waited long for a buffer to another router; returns when to call this again.

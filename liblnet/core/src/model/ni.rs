@@ -31,6 +31,13 @@ pub struct NiTunables {
     pub conns_per_peer: Option<u16>,
 }
 
+impl NiTunables {
+    /// The router buffers of one CPT that a peer may occupy.
+    pub(crate) const fn router_share(&self) -> u32 {
+        if self.peer_buffer_credits > 0 { self.peer_buffer_credits } else { self.peer_credits }
+    }
+}
+
 impl Default for NiTunables {
     fn default() -> Self {
         Self {

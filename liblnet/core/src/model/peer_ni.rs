@@ -18,7 +18,7 @@ use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use lnet_wire::Nid;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// [`PeerNiCriteria`] with the messages to it.
 pub(crate) type Criteria = PeerNiCriteria<Box<Message>>;
@@ -52,6 +52,8 @@ pub struct PeerNi {
     suspect_from: AtomicU64,
     /// How often connections to it have ended.
     connection_epoch: AtomicU32,
+    /// The fewest router credits that it ever had.
+    min_router_credits: AtomicI32,
 }
 
 impl PeerNi {
@@ -75,6 +77,19 @@ impl PeerNi {
             ever_heard_by: AtomicU64::new(0),
             suspect_from: AtomicU64::new(0),
             connection_epoch: AtomicU32::new(0),
+            min_router_credits: AtomicI32::new(i32::MAX),
+        }
+    }
+
+    /// The fewest router credits that it had when a message came from it; at first as many as can be.
+    pub(crate) fn min_router_credits(&self) -> i32 {
+        self.min_router_credits.load(Ordering::Relaxed)
+    }
+
+    /// It has so many router credits now.
+    pub(crate) fn note_router_credits(&self, credits: i32) {
+        if credits < self.min_router_credits() {
+            self.min_router_credits.fetch_min(credits, Ordering::Relaxed);
         }
     }
 

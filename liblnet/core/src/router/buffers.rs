@@ -147,6 +147,11 @@ impl RouterBuffers {
         self.0.iter().for_each(|cpt| lock(cpt).forwarded = Forwarded::default());
     }
 
+    /// The buffers that this peer NI holds, and its messages that wait for one, on all CPTs.
+    pub(crate) fn asked_for(&self, from: Nid) -> u32 {
+        self.0.iter().map(|cpt| lock(cpt).shares.get(&from).map_or(0, Share::asked_for)).sum()
+    }
+
     /// The buffers of a CPT: tiny, small, large. `None` for a CPT that does not exist.
     pub(crate) fn state(&self, cpt: usize) -> Option<[PoolState; 3]> {
         let cpt = lock(self.0.get(cpt)?);
@@ -168,6 +173,12 @@ impl CptBuffers {
         }
         let share = self.shares.entry(from).or_insert_with(|| Share::new(size));
         share.size = size;
+        if let Some(peer_ni) = &message.peer_ni {
+            let asked_for = share.asked_for().saturating_add(1);
+            peer_ni.note_router_credits(
+                i32::try_from(size).unwrap_or(i32::MAX).saturating_sub_unsigned(asked_for),
+            );
+        }
         if share.taken >= share.size {
             share.waiting.push_back(Waiting { message, hold: hold(), onward, waits_long: false });
             return Applied::Waits;
@@ -296,6 +307,10 @@ impl CptBuffers {
 impl Share {
     const fn new(size: u32) -> Self {
         Self { size, taken: 0, waiting: VecDeque::new() }
+    }
+
+    fn asked_for(&self) -> u32 {
+        self.taken.saturating_add(u32::try_from(self.waiting.len()).unwrap_or(u32::MAX))
     }
 }
 

@@ -26,14 +26,13 @@ pub(super) fn set_state(core: &Core, set: SetPeerState) -> Result<(), Errno> {
 pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     let core = node.core();
     let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
-    let alive = core.gateway_answers(&peer);
     let standing = core.discovery_of(nid);
     Ok(request::Peer {
         primary: peer.primary,
         multi_rail: peer.is_multi_rail(),
         state: peer.state().0,
         discovery: standing.as_ref().map(discovery::of_peer),
-        nis: nis.iter().map(|ni| peer_ni(node, ni, alive)).collect(),
+        nis: nis.iter().map(|ni| peer_ni(node, ni, core.gateway_ni_is_alive(&peer, ni))).collect(),
         reachability: reachability(node, nid),
     })
 }
@@ -55,6 +54,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
     let is_local = node.core().nets().net(ni.nid().net()).is_some();
     let of_local = |credits: i32| if is_local { credits } else { 0 };
     let max = of_local(i32::try_from(ni.max_credits()).unwrap_or(i32::MAX));
+    let (rtr_credits, min_rtr_credits) = node.core().router_credits(ni).unwrap_or_default();
     request::PeerNi {
         nid: ni.nid(),
         alive,
@@ -63,8 +63,8 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
         tx_credits: of_local(ni.credits().0),
         min_tx_credits: of_local(ni.min_credits().0),
         tx_queued_bytes: u32::try_from(ni.queued_bytes()).unwrap_or(u32::MAX),
-        rtr_credits: max,
-        min_rtr_credits: max,
+        rtr_credits,
+        min_rtr_credits,
         // Without the reference of this function.
         refcount: u32::try_from(Arc::strong_count(ni).saturating_sub(1)).unwrap_or(u32::MAX),
         stats: stats::element(ni.counters()),

@@ -19,6 +19,11 @@ pub(super) const SOCKLND: &[Tunable] = &[
         set: |config, text| put(&mut config.ni.peer_credits, text, positive),
     },
     Tunable {
+        variable: "SOCKLND_PEER_BUFFER_CREDITS",
+        help: "router buffers of each CPT that one peer's interface may occupy; 0: as many as SOCKLND_PEER_CREDITS (0)",
+        set: |config, text| put(&mut config.ni.peer_buffer_credits, text, Some),
+    },
+    Tunable {
         variable: "SOCKLND_SOCK_TIMEOUT",
         help: "seconds that anything on the network may take; 0: as lnetctl's transaction_timeout and retry_count make it (0)",
         set: |config, text| put(&mut config.socklnd.sock_timeout, text, seconds_or_default),

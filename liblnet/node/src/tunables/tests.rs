@@ -20,6 +20,7 @@ fn each_variable_sets_its_field() {
         ("LNET_ACCEPT", "all"),
         ("LNET_ACCEPT_PORT", " 9988 "),
         ("SOCKLND_PEER_CREDITS", "16"),
+        ("SOCKLND_PEER_BUFFER_CREDITS", "12"),
         ("SOCKLND_CONNS_PER_PEER", ""),
         ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
         ("SOCKLND_DELIVERY_ACK", "ours"),
@@ -36,7 +37,8 @@ fn each_variable_sets_its_field() {
     assert_eq!(config.networks.len(), 1);
     assert_eq!(config.socklnd.accept, AcceptFrom::All);
     assert_eq!(config.socklnd.accept_port, 9988);
-    assert_eq!(config.ni.peer_credits, 16);
+    assert_eq!((config.ni.peer_credits, config.ni.peer_buffer_credits), (16, 12));
+    assert_eq!(start(&[("SOCKLND_PEER_BUFFER_CREDITS", "0")]).unwrap().ni.peer_buffer_credits, 0);
     assert_eq!(config.socklnd.conns_per_peer, 1);
     assert_eq!(config.socklnd.zc_min_payload, Some(2048));
     let delivery_acks = config.socklnd.delivery_acks;

@@ -3,6 +3,7 @@
 
 mod circles;
 mod configurations;
+mod kernel_routers;
 #[path = "../support/logged.rs"]
 mod logged;
 mod many;

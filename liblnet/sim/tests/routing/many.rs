@@ -2,6 +2,8 @@
 
 use super::*;
 use lnet_core::topology::Route;
+use std::thread;
+use std::time::Instant;
 
 /// What a site is like.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +19,11 @@ struct Plan {
     /// Router buffers of each size; 0: the default.
     buffers: u32,
     seconds: f64,
+    /// Operations begun at a time, and the time between.
+    asks: u32,
+    pause: f64,
+    /// Milliseconds from one fault to the next, at most.
+    fault_every: u64,
 }
 
 /// The kinds of faults.
@@ -89,6 +96,43 @@ impl Plan {
             router_rails: random.u32(1..=2),
             buffers: if random.u32(0..3) == 0 { 4 } else { 0 },
             seconds: 12.0,
+            asks: 4,
+            pause: 0.01,
+            fault_every: 3000,
+        }
+    }
+
+    /// The smallest: some hundred of them take a second.
+    fn tiny(random: &mut fastrand::Rng) -> Self {
+        Self {
+            clients: 1,
+            servers: 1,
+            hops: 1,
+            width: 2,
+            end_rails: 1,
+            router_rails: 1,
+            buffers: if random.u32(0..3) == 0 { 4 } else { 0 },
+            seconds: 2.0,
+            asks: 1,
+            pause: 0.05,
+            fault_every: 800,
+        }
+    }
+
+    /// A hundred clients.
+    const fn large() -> Self {
+        Self {
+            clients: 100,
+            servers: 20,
+            hops: 1,
+            width: 4,
+            end_rails: 1,
+            router_rails: 1,
+            buffers: 0,
+            seconds: 3.0,
+            asks: 4,
+            pause: 0.01,
+            fault_every: 3000,
         }
     }
 
@@ -246,21 +290,27 @@ fn run(plan: Plan, seed: u64, mut random: fastrand::Rng) -> usize {
     let mut site = Site::new(plan, seed, &mut random);
     let mut ops = Vec::new();
     let end = site.world.now() + Duration::from_secs_f64(plan.seconds);
-    let mut next_fault = site.world.now() + Duration::from_millis(500);
+    let mut next_fault = site.world.now() + Duration::from_millis(plan.fault_every / 6);
     while site.world.now() < end && site.world.is_sound() {
-        for _ in 0..4 {
+        for _ in 0..plan.asks {
             ops.extend(site.ask(&mut random));
         }
         if site.world.now() >= next_fault {
             site.break_one(&mut random);
-            next_fault = site.world.now() + Duration::from_millis(random.u64(200..3000));
+            let pause = random.u64(plan.fault_every / 15..plan.fault_every);
+            next_fault = site.world.now() + Duration::from_millis(pause);
         }
         site.mend(false);
-        pass(&mut site.world, 0.01);
+        pass(&mut site.world, plan.pause);
     }
     site.mend(true);
     let mut world = site.world;
-    pass(&mut world, 120.0);
+    let at_last = world.now() + Duration::from_secs(120);
+    while world.open_ops() > 0 && world.now() < at_last && world.is_sound() {
+        pass(&mut world, 0.5);
+    }
+    // What comes twice comes soon.
+    pass(&mut world, 5.0);
     if !world.is_sound() {
         world.finish().unwrap_or_else(|broken| panic!("seed {seed}, {plan:?}: {broken}"));
     }
@@ -280,32 +330,81 @@ fn run(plan: Plan, seed: u64, mut random: fastrand::Rng) -> usize {
     ops.len()
 }
 
-#[test]
-fn a_hundred_clients_and_twenty_servers_lose_nothing_while_four_routers_flap() {
-    let plan = Plan {
-        clients: 100,
-        servers: 20,
-        hops: 1,
-        width: 4,
-        end_rails: 1,
-        router_rails: 1,
-        buffers: 0,
-        seconds: 3.0,
-    };
-    let ops = run(plan, 1, fastrand::Rng::with_seed(1));
-    assert!(ops > 1000, "{ops}");
+/// The kinds of sites. Of each the seed says the rest.
+const PLANS: [fn(&mut fastrand::Rng) -> Plan; 3] = [Plan::tiny, Plan::small, |_| Plan::large()];
+const TINY: usize = 0;
+const SMALL: usize = 1;
+const LARGE: usize = 2;
+
+fn run_seed(plan: usize, seed: u64) -> usize {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let plan = PLANS[plan](&mut random);
+    run(plan, seed, random)
 }
 
-/// `LNET_SIM_SEED` has just that one made, `LNET_SIM_SEEDS` so many from there on.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// So many seeds; `LNET_SIM_SEED` has just that one made.
+fn seeds(plan: usize, usual: u64) {
+    let one = number("LNET_SIM_SEED");
+    let first = one.unwrap_or(1);
+    let count = if one.is_some() { 1 } else { usual };
+    (first..first + count).for_each(|seed| assert!(run_seed(plan, seed) > 0));
+}
+
+#[test]
+fn a_hundred_clients_and_twenty_servers_lose_nothing_while_four_routers_flap() {
+    seeds(LARGE, 1);
+}
+
 #[test]
 fn small_sites_lose_nothing_whatever_happens_to_their_routers_and_whatever_the_seed() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let first = number("LNET_SIM_SEED").unwrap_or(1);
-    let usual = if number("LNET_SIM_SEED").is_some() { 1 } else { 20 };
-    let count = number("LNET_SIM_SEEDS").unwrap_or(usual);
-    for seed in first..first + count {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let plan = Plan::small(&mut random);
-        run(plan, seed, random);
-    }
+    seeds(SMALL, 20);
+}
+
+#[test]
+fn tiny_sites_lose_nothing_whatever_happens_to_their_routers_and_whatever_the_seed() {
+    seeds(TINY, 200);
+}
+
+/// All kinds, on each processor, for `SOAK_MINUTES` from the seed `SOAK_SEED` on. A seed that breaks is tried again by the
+/// test of its kind, with `LNET_SIM_SEED`.
+#[test]
+#[ignore = "takes as long as it is told to: make soak-routing"]
+fn soak() {
+    /// Of each kind in a round: the others take as long as hundreds of tiny ones.
+    const ROUND: [u64; 3] = [10_000, 10, 1];
+    let began = Instant::now();
+    let time = Duration::from_secs(60 * number("SOAK_MINUTES").unwrap_or(1));
+    let first = number("SOAK_SEED").unwrap_or(1);
+    let threads = thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let worker = |number: u64| {
+        let (mut done, mut ops) = ([0_u64; 3], 0);
+        loop {
+            for (plan, count) in ROUND.into_iter().enumerate() {
+                for _ in 0..count {
+                    if began.elapsed() >= time {
+                        return (done, ops);
+                    }
+                    ops += run_seed(plan, first + number + threads * done[plan]);
+                    done[plan] += 1;
+                }
+            }
+        }
+    };
+    let all: Vec<([u64; 3], usize)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|number| scope.spawn(move || worker(number))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    });
+    let total = |plan: usize| all.iter().map(|(done, _)| done[plan]).sum::<u64>();
+    let [tiny, small, large] = [TINY, SMALL, LARGE].map(total);
+    let ops: usize = all.iter().map(|(_, ops)| ops).sum();
+    let seconds = began.elapsed().as_secs_f64();
+    println!(
+        "seeds from {first} on, {seconds:.0} s on {threads} processors: {tiny} tiny sites, {small} small ones, \
+         {large} of a hundred clients, {ops} operations, none lost, doubled or failed"
+    );
+    assert!(tiny > 0);
 }
