@@ -160,8 +160,8 @@ fn begin(machine: &mut TestMachine, slots: &mut [Slot], at: usize, number: u64, 
     (slot.number, slot.pending, slot.ok) = (number, 3, true);
     machine.bytes(slot.out, BULK).copy_from_slice(pattern(number));
     machine.bytes(slot.back, BULK).fill(0);
-    let from = machine.offer(slot.out, Queue::PassiveBulkSend, TIMEOUT);
-    let to = machine.offer(slot.back, Queue::PassiveBulkRecv, TIMEOUT);
+    let from = machine.offer(slot.out, Queue::PassiveBulkSend, Some(TIMEOUT));
+    let to = machine.offer(slot.back, Queue::PassiveBulkRecv, Some(TIMEOUT));
     let message = [&number.to_ne_bytes()[..], &from, &to].concat();
     assert_eq!(machine.send(slot.message, server, &message), 0);
 }
