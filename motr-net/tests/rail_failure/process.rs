@@ -57,7 +57,8 @@ fn serve(address: &str) {
         if index < receive_buffers {
             if status == 0 {
                 let (from, to) = message[8..].split_at(DESCRIPTOR);
-                let buffer = free.pop().unwrap();
+                // A client that has its data may go on before the operation that sent it has ended here.
+                let buffer = free.pop().unwrap_or_else(|| machine.buffer(BULK));
                 machine.bytes(buffer, BULK);
                 assert_eq!(machine.transfer(buffer, Queue::ActiveBulkRecv, from, TIMEOUT), 0);
                 destinations.insert(buffer, to.to_vec());
