@@ -212,12 +212,16 @@ static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb = on_tm_e
 
 /* ---- both ---- */
 
+/* Those for bulk data share their memory, as all operations of lnet_perf do: what is compared is not the processor's cache. */
 static void new_buffers(struct buffer *buffers, int count, uint32_t room, struct buffer **list)
 {
 	for (int i = 0; i < count; i++) {
 		struct m0_net_buffer *nb = &buffers[i].nb;
 
-		must(m0_bufvec_alloc_aligned_packed(&nb->nb_buffer, room / SEGMENT, SEGMENT, 12), "memory");
+		if (buffers == bulk && i > 0)
+			nb->nb_buffer = bulk[0].nb.nb_buffer;
+		else
+			must(m0_bufvec_alloc_aligned_packed(&nb->nb_buffer, room / SEGMENT, SEGMENT, 12), "memory");
 		must(m0_net_buffer_register(nb, &dom), "m0_net_buffer_register");
 		nb->nb_callbacks = &callbacks;
 		buffers[i].data = nb->nb_buffer.ov_buf[0];

@@ -180,9 +180,9 @@ impl TestMachine {
         }
     }
 
-    /// Offers a buffer; the descriptor.
-    pub fn offer(&self, index: usize, queue: Queue, timeout: u64) -> Vec<u8> {
-        assert_eq!(self.add(index, queue, Some(timeout)), 0);
+    /// Offers a buffer, for so many seconds or for ever; the descriptor.
+    pub fn offer(&self, index: usize, queue: Queue, timeout: Option<u64>) -> Vec<u8> {
+        assert_eq!(self.add(index, queue, timeout), 0);
         // SAFETY: adding a passive buffer has set the descriptor, which was freed before.
         unsafe {
             let buf = self.buffers[index];
