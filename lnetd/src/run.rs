@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             return Err(failure);
         }
     };
-    match options.selftest.then(|| Selftest::start(&node)).transpose() {
+    match options.selftest.then(|| Selftest::start(&node, &options.node)).transpose() {
         Ok(selftest) => *daemon.selftest() = selftest,
         Err(errno) => {
             node.shutdown();

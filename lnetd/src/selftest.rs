@@ -1,20 +1,25 @@
-//! LNet selftest on the daemon's node.
+//! LNet selftest on the daemon's node, and a console beside it, which `lst` finds by its socket.
 
 use lnet::Adopted;
+use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_node::Node;
+use lnet_selftest::console::host::ConsoleHost;
+use lnet_selftest::console::socket::{ConsoleSocket, SUFFIX};
 use lnet_selftest::framework::{NodeConfig, TestNode};
 use lnet_wire::Errno;
 use std::sync::Arc;
 
 /// A test node on the daemon's node. Fields are dropped in this order: the C API must be there as long as the test node is.
 pub(crate) struct Selftest {
+    _socket: ConsoleSocket,
+    console: Arc<ConsoleHost>,
     test_node: TestNode,
     _c_api: Adopted,
 }
 
 impl Selftest {
     /// Starts it, with what the environment says.
-    pub(crate) fn start(node: &Arc<Node>) -> Result<Self, Errno> {
+    pub(crate) fn start(node: &Arc<Node>, name: &NodeName) -> Result<Self, Errno> {
         let config = NodeConfig::from_lookup(|name| std::env::var(name).ok()).map_err(|error| {
             log::error!("{error}");
             Errno::Invalid
@@ -24,8 +29,16 @@ impl Selftest {
             log::error!("LNet selftest: {errno}");
             Errno::from_c(errno.to_c())
         })?;
+        let path = RuntimeDir::from_env().path().join(format!("{name}{SUFFIX}"));
+        let failed = |error: std::io::Error| {
+            log::error!("LNet selftest: {}: {error}", path.display());
+            Errno::from(&error)
+        };
+        let console = ConsoleHost::start(Arc::clone(test_node.engine())).map_err(failed)?;
+        let socket = ConsoleSocket::listen(&path, &console).map_err(failed)?;
+        test_node.set_console(Some(Arc::clone(&console) as Arc<_>));
         log::info!("LNet selftest: this node takes part in tests");
-        Ok(Self { test_node, _c_api: c_api })
+        Ok(Self { _socket: socket, console, test_node, _c_api: c_api })
     }
 
     /// What it does, in words.
@@ -36,5 +49,12 @@ impl Selftest {
             (Some((id, name)), 0) => format!("session {name} {id}"),
             (Some((id, name)), batches) => format!("session {name} {id}, batches that run: {batches}"),
         }
+    }
+}
+
+impl Drop for Selftest {
+    fn drop(&mut self) {
+        self.test_node.set_console(None);
+        self.console.close();
     }
 }

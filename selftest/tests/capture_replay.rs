@@ -17,8 +17,8 @@ use lnet_selftest::wire::*;
 use lnet_wire::{Body, Nid};
 use socklnd::SocklndConfig;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use support::live_node::LiveNode;
@@ -51,7 +51,11 @@ fn a_console_and_client_says_to_a_kernel_server_what_kernel_ones_say() {
     play_all(CONSOLE);
 }
 
+/// The node behind the C API, of which a process has one.
+static NODE: Mutex<()> = Mutex::new(());
+
 fn play_all(ours: &'static str) {
+    let _exclusive = NODE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut failed = Vec::new();
     for file in SESSIONS {
         let Some(_namespace) = namespace_or_skip() else { return };

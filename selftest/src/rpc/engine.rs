@@ -57,8 +57,8 @@ impl RpcEngine {
         self.workers.start("lnet_st_test", count.max(1), &shared.other, &shared.node)?;
         let (shared, outgoing) = (Arc::clone(shared), Arc::clone(&self.outgoing));
         let (serving, end) = (Arc::clone(&self.serving), Arc::clone(&self.end));
+        let mut next = shared.clock.now() + TICK;
         let tick = move || {
-            let mut next = shared.clock.now() + TICK;
             let mut has_ended = lock(&end.0);
             while !*has_ended {
                 if shared.clock.now() < next {
