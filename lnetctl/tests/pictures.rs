@@ -110,7 +110,7 @@ fn peer(second: u64, number: u64) -> Peer {
 /// A node that has been up for so many seconds.
 fn sample(second: u64, peers: u64) -> Sample {
     Sample {
-        node: NodeInfo { version: "0.1.0".into(), name: "oss-1".into(), process: 1 },
+        node: NodeInfo { version: "0.1.0".into(), name: "oss-1".into(), process: 1, selftest: None },
         stats: LnetStats {
             send_count: second * 150,
             recv_count: second * 75,
