@@ -20,7 +20,10 @@ pub(crate) use chosen_path::answered;
 pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, GatewayLoser, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
-pub(crate) use other_paths::{for_each_path, has_other_path, is_avoided, is_only_path, may_try_other_path};
+pub(crate) use other_paths::{
+    for_each_path, has_other_gateway, has_other_path, is_avoided, is_only_path, is_reached_without,
+    is_routed_too, may_try_other_path,
+};
 pub use path_request::{PathRequest, Paths};
 pub(crate) use routed::{may_be_routed, route_state};
 
