@@ -41,6 +41,13 @@ impl Default for Preference {
     }
 }
 
+impl Preference {
+    /// Whether it is preferred at all.
+    pub(crate) fn is_any(self) -> bool {
+        self != Self::default()
+    }
+}
+
 impl Partner {
     /// A partner of which no message has been counted.
     pub fn new(nid: Nid, priority: u32, messages: Option<NonZeroU32>) -> Self {
@@ -71,22 +78,24 @@ impl Partners {
         preference(&self.gateways, nid)
     }
 
-    /// A message takes this local NID, and this gateway.
-    pub(crate) fn note_message(&self, local: Nid, gateway: Option<Nid>, clock: &TurnClock) {
-        let of = |list: &[Partner], nid| {
-            if let Some(partner) = list.iter().find(|partner| partner.nid == nid) {
-                partner.turn.note_message(clock);
-            }
-        };
-        of(&self.nids, local);
-        if let Some(gateway) = gateway {
-            of(&self.gateways, gateway);
-        }
+    /// A message leaves by this local NID. Returns whether that is a partner.
+    pub(crate) fn note_message_by(&self, local: Nid, clock: &TurnClock) -> bool {
+        note_message(&self.nids, local, clock)
+    }
+
+    /// A message takes this gateway.
+    pub(crate) fn note_message_over(&self, gateway: Nid, clock: &TurnClock) {
+        note_message(&self.gateways, gateway, clock);
     }
 
     pub(crate) fn counts_messages(&self) -> bool {
         self.nids.iter().chain(&self.gateways).any(|partner| partner.messages.is_some())
     }
+}
+
+fn note_message(list: &[Partner], nid: Nid, clock: &TurnClock) -> bool {
+    let found = list.iter().find(|partner| partner.nid == nid);
+    found.inspect(|partner| partner.turn.note_message(clock)).is_some()
 }
 
 fn preference(list: &[Partner], nid: Nid) -> Preference {

@@ -5,7 +5,7 @@ use super::failure_counts::CauseCounters;
 use super::last_use::LastUse;
 use super::message::{Message, MessagePool};
 use super::ni::Ni;
-use super::partners::{Partners, Preference};
+use super::partners::Partners;
 use super::path_state::UnresponsiveFrom;
 use super::peer::Peer;
 use super::peer_ni_criteria::PeerNiCriteria;
@@ -30,8 +30,6 @@ pub struct PeerNi {
     criteria: Arc<Criteria>,
     /// The local NID on which a peer that is not multi-rail was first met (PS-30, OM-22).
     sticky: ArcSwapOption<Nid>,
-    /// The partners that selection rules name.
-    partners: ArcSwapOption<Partners>,
     spare: MessagePool,
     /// Pending responses to it.
     answers: AtomicU32,
@@ -61,7 +59,6 @@ impl PeerNi {
             peer: ArcSwap::new(peer),
             criteria,
             sticky: ArcSwapOption::empty(),
-            partners: ArcSwapOption::empty(),
             spare: MessagePool::default(),
             answers: AtomicU32::new(0),
             counters: Counters::default(),
@@ -297,34 +294,18 @@ impl PeerNi {
 
     /// The partners that selection rules name; `None` if they name none.
     pub fn partners(&self) -> Option<Arc<Partners>> {
-        self.partners.load_full()
+        self.criteria.partners.load_full()
     }
 
     /// Sets them. Those that have not changed keep their turns.
     pub(crate) fn set_partners(&self, partners: Partners) {
-        if self.partners.load().as_ref().map_or(partners.is_empty(), |now| **now == partners) {
+        let stored = &self.criteria.partners;
+        if stored.load().as_ref().map_or(partners.is_empty(), |now| **now == partners) {
             return;
         }
         let partners = Some(partners).filter(|partners| !partners.is_empty());
         self.criteria.has_partners.store(partners.is_some(), Ordering::Relaxed);
-        self.partners.store(partners.map(Arc::new));
-    }
-
-    /// How much rules prefer a message to it that leaves by `local`.
-    pub(crate) fn preference_of_local(&self, local: Nid) -> Preference {
-        self.preference(|partners| partners.preference_of_local(local))
-    }
-
-    /// How much rules prefer a message to it over this gateway, by the NID of its route.
-    pub(crate) fn preference_of_gateway(&self, gateway: Nid) -> Preference {
-        self.preference(|partners| partners.preference_of_gateway(gateway))
-    }
-
-    fn preference(&self, of: impl Fn(&Partners) -> Preference) -> Preference {
-        if !self.criteria.has_partners() {
-            return Preference::default();
-        }
-        self.partners.load().as_deref().map_or_else(Preference::default, of)
+        stored.store(partners.map(Arc::new));
     }
 
     /// The local NID that it is bound to, if its peer is not multi-rail (PS-30).

@@ -92,7 +92,7 @@ pub fn explain(
     let preferring = peer_net.map_or_else(|| Preferring::one(&peer_ni), Preferring::best_of);
     if let Some(Explained { others, chosen }) = net
         .filter(|_| had_a_choice)
-        .and_then(|net| explained(local_nis(net, its, preferring, path_request).collect()))
+        .and_then(|net| explained(local_nis(net, its, &preferring.local_nis(net.nis()), path_request).collect()))
     {
         explanation.local_ni = chosen.0;
         explanation.local_nis =

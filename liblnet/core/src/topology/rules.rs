@@ -113,6 +113,7 @@ impl Topology {
             (rules.count_messages_of(Subject::PeerNet), rules.count_messages_of(Subject::PeerNi));
         for net in &peer.nets {
             let (mut priorities, mut differ, mut has_partners) = (None, false, false);
+            let (mut first, mut same_partners) = (None, true);
             for peer_ni in net.nis() {
                 let applied = rules.applied_to_peer_ni(peer_ni.nid(), &candidates.own, &candidates.gateways);
                 net.usage.set_priority(applied.net_priority());
@@ -121,8 +122,12 @@ impl Topology {
                 differ |= *priorities.get_or_insert(peer_ni.priority()) != peer_ni.priority();
                 differ |= !peer_ni.criteria().is_ranked();
                 has_partners |= peer_ni.criteria().has_partners();
+                let partners = peer_ni.partners();
+                same_partners &= partners.as_ref().is_none_or(|partners| !partners.counts_messages());
+                same_partners &= *first.get_or_insert_with(|| partners.clone()) == partners;
             }
             net.usage.set_nis_differ(differ);
+            net.usage.set_has_same_partners(same_partners);
             net.usage.set_has_partners(has_partners);
         }
     }
