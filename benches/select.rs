@@ -231,6 +231,22 @@ fn selection_rules(c: &mut Criterion) {
         core.shutdown();
     }
     group.finish();
+    let mut group = c.benchmark_group("choosing a path, 16 x 128, with rules about pairs");
+    for (which, pairs) in [("of all with all", 1_u32), ("of each with some", 16)] {
+        let core = node(16);
+        peer(&core, 0x0b00_0001, 128);
+        for pair in 0..pairs {
+            let (own, its) = match pairs {
+                1 => ("10.0.0.[1-16]@tcp".to_owned(), "11.0.0.*@tcp".to_owned()),
+                _ => (format!("10.0.0.{}@tcp", pair + 1), format!("11.0.0.[{pair}-128/16]@tcp")),
+            };
+            let (own, its) = (Some(own.parse().unwrap()), Some(its.parse().unwrap()));
+            core.add_rule(Rule::new(own, its, None, Action::PreferredList), None).unwrap();
+        }
+        group.bench_function(which, |b| b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap()));
+        core.shutdown();
+    }
+    group.finish();
 }
 
 /// Makes changes while a thread chooses paths to a peer; returns how long they took, how many choices there were, and the longest.

@@ -10,7 +10,10 @@ mod exported;
 fn main() {
     println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libptlrpc.so.1");
-    for export in exported::EXPORTED.iter().filter(|export| export.name.starts_with("LNet") || export.users.contains('s')) {
+    for export in exported::EXPORTED
+        .iter()
+        .filter(|export| export.name.starts_with("LNet") || export.users.contains('s'))
+    {
         let name = export.name;
         for of in ["tests", "benches"] {
             println!("cargo::rustc-link-arg-{of}=-Wl,--defsym={name}=_{name}");

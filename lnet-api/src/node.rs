@@ -130,9 +130,8 @@ impl Node {
             )
         })?;
         // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
-        let attached = self.post(spec, handler, |md, handle| unsafe {
-            sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle)
-        });
+        let attached = self
+            .post(spec, handler, |md, handle| unsafe { sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle) });
         if attached.is_err() {
             // SAFETY: a number.
             unsafe { sys::LNetMEUnlink(me) };

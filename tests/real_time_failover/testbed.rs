@@ -307,7 +307,8 @@ impl Testbed {
     /// Resets every connection of the machine's nodes; the other side hears of it from the network.
     pub fn reset_connections(&self, machine: usize) {
         self.log(&format!("reset connections of {machine}"));
-        for port in [":988", &format!(":{RPC_PORT}"), &format!(":{MOTR_PORT}"), &format!(":{SELFTEST_PORT}")] {
+        for port in [":988", &format!(":{RPC_PORT}"), &format!(":{MOTR_PORT}"), &format!(":{SELFTEST_PORT}")]
+        {
             self.machines.on(machine, || run("ss", &["-tnK", "sport", "=", port, "or", "dport", "=", port]));
         }
     }

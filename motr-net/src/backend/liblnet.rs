@@ -1,10 +1,10 @@
 //! LNet in this process, by its C API alone.
 
-use lnet_api::sys;
 use super::{
     Access, Backend, Descriptor, EventQueue, Fragment, Handle, Kind, LnetEvent, Operation, ProcessId, Target,
 };
 use crate::errno::Errno;
+use lnet_api::sys;
 use std::ffi::{c_int, c_long, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;

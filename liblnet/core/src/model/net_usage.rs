@@ -12,6 +12,7 @@ pub struct NetUsage {
     turn: MessageTurn,
     nis_differ: AtomicBool,
     has_partners: AtomicBool,
+    has_same_partners: AtomicBool,
     count_messages_of_nis: AtomicBool,
 }
 
@@ -22,6 +23,7 @@ impl Default for NetUsage {
             turn: MessageTurn::default(),
             nis_differ: AtomicBool::new(false),
             has_partners: AtomicBool::new(false),
+            has_same_partners: AtomicBool::new(false),
             count_messages_of_nis: AtomicBool::new(false),
         }
     }
@@ -63,6 +65,15 @@ impl NetUsage {
 
     pub(crate) fn set_has_partners(&self, has_partners: bool) {
         self.has_partners.store(has_partners, Ordering::Relaxed);
+    }
+
+    /// Of a peer's net: whether the partners of all its peer NIs are the same, and no messages of them are counted.
+    pub(crate) fn has_same_partners(&self) -> bool {
+        self.has_same_partners.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_has_same_partners(&self, same: bool) {
+        self.has_same_partners.store(same, Ordering::Relaxed);
     }
 
     /// Of a local net: whether selection rules count the messages of its NIs.

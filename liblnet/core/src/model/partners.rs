@@ -42,6 +42,13 @@ impl Default for Preference {
     }
 }
 
+impl Preference {
+    /// Whether it is preferred at all.
+    pub(crate) fn is_any(self) -> bool {
+        self != Self::default()
+    }
+}
+
 impl Partner {
     /// A partner of which no message has been counted.
     pub fn new(nid: Nid, priority: u32, messages: Option<NonZeroU32>) -> Self {
@@ -80,18 +87,24 @@ impl Partners {
         preference(&self.gateways, nid)
     }
 
-    /// A message takes this local NID, and this gateway, as far as they were chosen.
-    pub(crate) fn note_message(&self, local: Option<Nid>, gateway: Option<Nid>, clock: &TurnClock) {
-        for (list, nid) in [(&self.nids, local), (&self.gateways, gateway)] {
-            if let Some(partner) = list.iter().find(|partner| Some(partner.nid) == nid) {
-                partner.turn.note_message(clock);
-            }
-        }
+    /// A message leaves by this local NID. Returns whether that is a partner.
+    pub(crate) fn note_message_by(&self, local: Nid, clock: &TurnClock) -> bool {
+        note_message(&self.nids, local, clock)
+    }
+
+    /// A message takes this gateway.
+    pub(crate) fn note_message_over(&self, gateway: Nid, clock: &TurnClock) {
+        note_message(&self.gateways, gateway, clock);
     }
 
     pub(crate) fn counts_messages(&self) -> bool {
         self.nids.iter().chain(&*self.gateways).any(|partner| partner.messages.is_some())
     }
+}
+
+fn note_message(list: &[Partner], nid: Nid, clock: &TurnClock) -> bool {
+    let found = list.iter().find(|partner| partner.nid == nid);
+    found.inspect(|partner| partner.turn.note_message(clock)).is_some()
 }
 
 fn preference(list: &[Partner], nid: Nid) -> Preference {

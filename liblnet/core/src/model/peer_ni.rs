@@ -5,7 +5,7 @@ use super::failure_counts::CauseCounters;
 use super::last_use::LastUse;
 use super::message::{Message, MessagePool};
 use super::ni::Ni;
-use super::partners::{Partner, Partners, Preference};
+use super::partners::{Partner, Partners};
 use super::path_state::UnresponsiveFrom;
 use super::peer::Peer;
 use super::peer_ni_criteria::PeerNiCriteria;
@@ -31,8 +31,6 @@ pub struct PeerNi {
     criteria: Arc<Criteria>,
     /// The local NID on which a peer that is not multi-rail was first met (PS-30, OM-22).
     sticky: ArcSwapOption<Nid>,
-    /// The partners that selection rules name.
-    partners: ArcSwapOption<Partners>,
     spare: MessagePool,
     /// Pending responses to it.
     answers: AtomicU32,
@@ -64,7 +62,6 @@ impl PeerNi {
             peer: ArcSwap::new(peer),
             criteria,
             sticky: ArcSwapOption::empty(),
-            partners: ArcSwapOption::empty(),
             spare: MessagePool::default(),
             answers: AtomicU32::new(0),
             counters: Counters::default(),
@@ -318,7 +315,7 @@ impl PeerNi {
 
     /// The partners that selection rules name; `None` if they name none.
     pub fn partners(&self) -> Option<Arc<Partners>> {
-        self.partners.load_full()
+        self.criteria.partners.load_full()
     }
 
     /// Sets the local NIDs to send from. If they have not changed they keep their turns; so do the gateways.
@@ -332,42 +329,29 @@ impl PeerNi {
     }
 
     fn change_partners(&self, change: impl FnOnce(&Partners) -> Option<Partners>) {
-        let changed = match self.partners.load().as_deref() {
+        let changed = match self.criteria.partners.load().as_deref() {
             Some(now) => change(now),
             None => change(&Partners::default()),
         };
         if let Some(partners) = changed {
             let partners = Some(partners).filter(|partners| !partners.is_empty());
             self.criteria.has_partners.store(partners.is_some(), Ordering::Relaxed);
-            self.partners.store(partners.map(Arc::new));
+            self.criteria.partners.store(partners.map(Arc::new));
         }
     }
 
     /// Whether this is one of the local NIDs that rules prefer for it.
     pub(crate) fn prefers_local(&self, nid: Nid) -> bool {
-        self.partners.load().as_deref().is_some_and(|its| its.nids.iter().any(|its| its.nid == nid))
+        self.criteria.partners.load().as_deref().is_some_and(|its| its.nids.iter().any(|its| its.nid == nid))
     }
 
     /// Whether this is one of the gateways that rules prefer for it.
     pub(crate) fn prefers_gateway(&self, nid: Nid) -> bool {
-        self.partners.load().as_deref().is_some_and(|its| its.gateways.iter().any(|its| its.nid == nid))
-    }
-
-    /// How much rules prefer a message to it that leaves by `local`.
-    pub(crate) fn preference_of_local(&self, local: Nid) -> Preference {
-        self.preference(|partners| partners.preference_of_local(local))
-    }
-
-    /// How much rules prefer a message to it over this gateway, by the NID of its route.
-    pub(crate) fn preference_of_gateway(&self, gateway: Nid) -> Preference {
-        self.preference(|partners| partners.preference_of_gateway(gateway))
-    }
-
-    fn preference(&self, of: impl Fn(&Partners) -> Preference) -> Preference {
-        if !self.criteria.has_partners() {
-            return Preference::default();
-        }
-        self.partners.load().as_deref().map_or_else(Preference::default, of)
+        self.criteria
+            .partners
+            .load()
+            .as_deref()
+            .is_some_and(|its| its.gateways.iter().any(|its| its.nid == nid))
     }
 
     /// The local NID that it is bound to, if its peer is not multi-rail (PS-30).

@@ -2,9 +2,12 @@
 
 use super::last_use::LastUse;
 use super::message_turn::MessageTurn;
+use super::partners::{Partners, Preference};
 use super::priority::LOWEST_PRIORITY;
 use crate::credit::SharedPool;
 use crate::environment::settings::MAX_HEALTH;
+use arc_swap::ArcSwapOption;
+use lnet_wire::Nid;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 /// What path selection compares of a peer NI: its peer has it, too, so that a selection among many peer NIs holds
@@ -21,6 +24,8 @@ pub(crate) struct PeerNiCriteria<M> {
     pub(super) turn: MessageTurn,
     /// Whether selection rules name partners: spares the look without rules.
     pub(super) has_partners: AtomicBool,
+    /// The partners that selection rules name.
+    pub(super) partners: ArcSwapOption<Partners>,
     /// Its last use among the peer NIs of its peer.
     pub(super) last_use: LastUse,
     /// Its position among the peer NIs of its peer on its net.
@@ -36,6 +41,7 @@ impl<M> PeerNiCriteria<M> {
             reported_down: AtomicBool::new(false),
             turn: MessageTurn::default(),
             has_partners: AtomicBool::new(false),
+            partners: ArcSwapOption::empty(),
             last_use: LastUse::default(),
             position: AtomicUsize::new(0),
         }
@@ -63,6 +69,29 @@ impl<M> PeerNiCriteria<M> {
     /// Whether selection rules name partners.
     pub(crate) fn has_partners(&self) -> bool {
         self.has_partners.load(Ordering::Relaxed)
+    }
+
+    /// Calls `look` with the partners that selection rules name, if they name any.
+    pub(crate) fn with_partners<R>(&self, look: impl FnOnce(&Partners) -> R) -> Option<R> {
+        if !self.has_partners() {
+            return None;
+        }
+        self.partners.load().as_deref().map(look)
+    }
+
+    /// Whether rules name local NIs to send to it from.
+    pub(crate) fn prefers_local_nis(&self) -> bool {
+        self.with_partners(|partners| !partners.nids.is_empty()).unwrap_or(false)
+    }
+
+    /// How much rules prefer a message to it that leaves by `local`.
+    pub(crate) fn preference_of_local(&self, local: Nid) -> Preference {
+        self.with_partners(|partners| partners.preference_of_local(local)).unwrap_or_default()
+    }
+
+    /// How much rules prefer a message to it over this gateway, by the NID of its route.
+    pub(crate) fn preference_of_gateway(&self, gateway: Nid) -> Preference {
+        self.with_partners(|partners| partners.preference_of_gateway(gateway)).unwrap_or_default()
     }
 
     /// Whether [`PeerNiCriteria::rank`] says all, without partners and turns.

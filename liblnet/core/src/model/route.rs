@@ -166,7 +166,7 @@ impl Routes {
     }
 
     /// The routes to `net`.
-    pub(crate) fn to(&self, net: NetId) -> impl Iterator<Item = &Arc<ActiveRoute>> {
+    pub(crate) fn to(&self, net: NetId) -> impl Iterator<Item = &Arc<ActiveRoute>> + Clone {
         let first = self.by_net.partition_point(|(its, _)| *its < net);
         let from_first = self.by_net[first..].iter();
         from_first.take_while(move |(its, _)| *its == net).map(|(_, active)| active)

@@ -105,22 +105,26 @@ impl Candidate for PeerNiCandidate {
     }
 }
 
-/// A net that both nodes are on (core-behaviour 2.3). Nets on which this node has no working NI come last (PS-15), and the health
-/// of both ends comes before every rule.
+/// A net of the peer that this node is on (core-behaviour 2.3), or that a gateway leads to (2.6), by the best path to that. Nets on
+/// which this node has no working NI come last (PS-15), and the health of both ends, and of the gateway, comes before every rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NetCandidate {
+    /// The state of the route; of a net that this node is on it counts as up.
+    pub route_state: RouteState,
     /// All local NIs on it have a fatal error.
     pub fatal: bool,
     /// The state of the best path on it.
     pub path_state: PathState,
-    /// The best health of the peer NIs on it.
+    /// The best health of the peer NIs on it; the gateway's, if that is lower.
     pub peer_health: u32,
-    /// The best health of the local NIs on it.
+    /// The best health of the local NIs on it; that of the NI to the gateway.
     pub local_health: u32,
     /// The priority of the peer's net by selection rules.
     pub peer_priority: u32,
     /// The priority of the local net by selection rules.
     pub local_priority: u32,
+    /// Of a net of a gateway, how much rules prefer an NI of this node on it for the destination. Among other nets pairs do not choose.
+    pub preference: Preference,
     /// The end of the last turn of the peer's net, where rules count messages.
     pub peer_turn_ended: u64,
     /// The end of the last turn of the local net, where rules count messages.
@@ -131,15 +135,31 @@ pub struct NetCandidate {
     pub local_last_use: u64,
 }
 
+impl NetCandidate {
+    /// Whether the gateway did not answer: a lower health, which is only one of several, comes later.
+    fn has_no_answer(&self) -> bool {
+        self.route_state >= RouteState::NoAnswer
+    }
+
+    /// Whether it does not lose to the other by health.
+    pub(super) fn is_as_healthy_as(&self, other: &Self) -> bool {
+        let (wins, criterion) = self.beats(other);
+        wins || !criterion.is_of_health()
+    }
+}
+
 impl Candidate for NetCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
         first_difference! {
+            best.has_no_answer().cmp(&self.has_no_answer()) => Criterion::RouteState,
             best.fatal.cmp(&self.fatal) => Criterion::Fatal,
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.peer_health.cmp(&best.peer_health) => Criterion::Health,
+            best.route_state.cmp(&self.route_state) => Criterion::RouteState,
             self.local_health.cmp(&best.local_health) => Criterion::LocalNetHealth,
             best.peer_priority.cmp(&self.peer_priority) => Criterion::Priority,
             best.local_priority.cmp(&self.local_priority) => Criterion::LocalNetPriority,
+            best.preference.priority.cmp(&self.preference.priority) => Criterion::LocalNiPreferred,
             best.peer_turn_ended.cmp(&self.peer_turn_ended) => Criterion::MessageTurn,
             best.local_turn_ended.cmp(&self.local_turn_ended) => Criterion::MessageTurn,
             best.peer_last_use.cmp(&self.peer_last_use) => Criterion::RoundRobin,
@@ -157,8 +177,20 @@ pub struct GatewayCandidate {
     pub path_state: PathState,
     /// The health of its peer NI.
     pub health: u32,
+    /// The health of the local NI to it; 0 if that has a fatal error.
+    pub local_health: u32,
     /// How much rules prefer it for the destination.
     pub preference: Preference,
+    /// The priority of the net of that local NI by selection rules.
+    pub local_net_priority: u32,
+    /// The end of the last turn of that net, where rules count messages.
+    pub local_net_turn_ended: u64,
+    /// The priority of that local NI by selection rules.
+    pub local_ni_priority: u32,
+    /// The end of the last turn of that local NI, where rules count messages.
+    pub local_ni_turn_ended: u64,
+    /// How much rules prefer that local NI for the destination.
+    pub local_ni_preference: Preference,
     /// The priority of the route: lower is better.
     pub priority: u32,
     /// The number of hops of the route.
@@ -177,8 +209,15 @@ impl Candidate for GatewayCandidate {
             best.route_state.cmp(&self.route_state) => Criterion::RouteState,
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.health.cmp(&best.health) => Criterion::Health,
+            self.local_health.cmp(&best.local_health) => Criterion::LocalNiHealth,
             best.preference.priority.cmp(&self.preference.priority) => Criterion::Preferred,
             best.preference.turn_ended.cmp(&self.preference.turn_ended) => Criterion::MessageTurn,
+            best.local_net_priority.cmp(&self.local_net_priority) => Criterion::LocalNetPriority,
+            best.local_net_turn_ended.cmp(&self.local_net_turn_ended) => Criterion::MessageTurn,
+            best.local_ni_priority.cmp(&self.local_ni_priority) => Criterion::LocalNiPriority,
+            best.local_ni_preference.priority.cmp(&self.local_ni_preference.priority) => Criterion::LocalNiPreferred,
+            best.local_ni_turn_ended.cmp(&self.local_ni_turn_ended) => Criterion::MessageTurn,
+            best.local_ni_preference.turn_ended.cmp(&self.local_ni_preference.turn_ended) => Criterion::MessageTurn,
             best.priority.cmp(&self.priority) => Criterion::Priority,
             best.hops.cmp(&self.hops) => Criterion::Hops,
             best.queued_bytes.cmp(&self.queued_bytes) => Criterion::QueuedBytes,
@@ -366,18 +405,22 @@ mod tests {
     #[test]
     fn nets_are_compared_by_unresponsiveness_health_of_both_sides_priority_and_use() {
         let base = NetCandidate {
+            route_state: RouteState::Unhealthy,
             fatal: false,
             path_state: PathState::Usable,
             peer_health: 900,
             peer_priority: 5,
             local_health: 800,
             local_priority: 4,
+            preference: Preference { priority: 1, turn_ended: 0 },
             peer_turn_ended: 3,
             local_turn_ended: 3,
             peer_last_use: 7,
             local_last_use: 7,
         };
         let better_later = NetCandidate {
+            route_state: RouteState::Up,
+            preference: Preference { priority: 0, turn_ended: 0 },
             peer_health: 1000,
             peer_priority: 0,
             local_health: 1000,
@@ -388,9 +431,14 @@ mod tests {
             local_last_use: 0,
             ..base
         };
+        let same_health =
+            NetCandidate { peer_health: base.peer_health, route_state: base.route_state, ..better_later };
+        let up = NetCandidate { route_state: RouteState::Up, ..base };
+        wins(up, &[(NetCandidate { local_health: 1000, ..base }, Criterion::RouteState)]);
         wins(
             base,
             &[
+                (NetCandidate { route_state: RouteState::NoAnswer, ..better_later }, Criterion::RouteState),
                 (NetCandidate { fatal: true, ..better_later }, Criterion::Fatal),
                 (NetCandidate { path_state: PathState::Unproven, ..better_later }, Criterion::Unproven),
                 (
@@ -398,20 +446,115 @@ mod tests {
                     Criterion::Unresponsive,
                 ),
                 (NetCandidate { peer_health: 899, ..better_later }, Criterion::Health),
+                (NetCandidate { local_health: 799, ..same_health }, Criterion::LocalNetHealth),
+                (NetCandidate { local_health: 800, peer_priority: 6, ..same_health }, Criterion::Priority),
                 (
-                    NetCandidate { peer_health: 900, local_health: 799, ..better_later },
-                    Criterion::LocalNetHealth,
+                    NetCandidate { local_priority: 5, preference: better_later.preference, ..base },
+                    Criterion::LocalNetPriority,
                 ),
                 (
-                    NetCandidate { peer_health: 900, local_health: 800, peer_priority: 6, ..better_later },
-                    Criterion::Priority,
+                    NetCandidate { preference: Preference::default(), peer_turn_ended: 0, ..base },
+                    Criterion::LocalNiPreferred,
                 ),
-                (NetCandidate { local_priority: 5, peer_last_use: 0, ..base }, Criterion::LocalNetPriority),
                 (NetCandidate { peer_turn_ended: 4, peer_last_use: 0, ..base }, Criterion::MessageTurn),
                 (NetCandidate { local_turn_ended: 4, peer_last_use: 0, ..base }, Criterion::MessageTurn),
                 (NetCandidate { peer_last_use: 8, local_last_use: 0, ..base }, Criterion::RoundRobin),
                 (NetCandidate { local_last_use: 8, ..base }, Criterion::LocalNetRoundRobin),
             ],
         );
+    }
+
+    #[test]
+    fn a_net_is_as_healthy_as_another_if_no_criterion_of_health_speaks_against_it() {
+        let base = NetCandidate { peer_health: 900, local_health: 900, ..NetCandidate::default() };
+        let table = [
+            (NetCandidate { peer_priority: 7, peer_last_use: 9, ..base }, true),
+            (NetCandidate { peer_health: 901, local_health: 0, ..base }, true),
+            (NetCandidate { peer_health: 899, ..base }, false),
+            (NetCandidate { local_health: 899, ..base }, false),
+            (NetCandidate { route_state: RouteState::Unhealthy, ..base }, false),
+            (NetCandidate { route_state: RouteState::NoAnswer, ..base }, false),
+            (NetCandidate { path_state: PathState::Unproven, ..base }, false),
+            (NetCandidate { fatal: true, ..base }, false),
+        ];
+        for (its, expected) in table {
+            assert_eq!(its.is_as_healthy_as(&base), expected, "{its:?}");
+        }
+    }
+
+    /// 2.7, UD-41: fails if a rule, or anything of the route, counts before health on either end, or if the rules about what this node
+    /// sends from count after the route.
+    #[test]
+    fn gateways_are_compared_by_state_health_of_both_ends_rules_priority_hops_bytes_credits_and_use() {
+        let preference = |priority, turn_ended| Preference { priority, turn_ended };
+        let base = GatewayCandidate {
+            route_state: RouteState::Unhealthy,
+            path_state: PathState::Unproven,
+            health: 900,
+            local_health: 800,
+            preference: preference(3, 3),
+            local_net_priority: 5,
+            local_net_turn_ended: 3,
+            local_ni_priority: 5,
+            local_ni_turn_ended: 3,
+            local_ni_preference: preference(3, 3),
+            priority: 5,
+            hops: 2,
+            queued_bytes: 100,
+            credits: 4,
+            last_use: 7,
+        };
+        type Change = fn(&mut GatewayCandidate);
+        // In their order: what makes it worse, and what better.
+        let table: [(Change, Change, Criterion); 16] = [
+            (
+                |its| its.route_state = RouteState::NoAnswer,
+                |its| its.route_state = RouteState::Up,
+                Criterion::RouteState,
+            ),
+            (
+                |its| its.path_state = PathState::Unresponsive,
+                |its| its.path_state = PathState::Usable,
+                Criterion::Unresponsive,
+            ),
+            (|its| its.health = 899, |its| its.health = 1000, Criterion::Health),
+            (|its| its.local_health = 0, |its| its.local_health = 1000, Criterion::LocalNiHealth),
+            (
+                |its| its.preference = Preference::default(),
+                |its| its.preference.priority = 0,
+                Criterion::Preferred,
+            ),
+            (
+                |its| its.preference.turn_ended = 4,
+                |its| its.preference.turn_ended = 0,
+                Criterion::MessageTurn,
+            ),
+            (|its| its.local_net_priority = 6, |its| its.local_net_priority = 0, Criterion::LocalNetPriority),
+            (|its| its.local_net_turn_ended = 4, |its| its.local_net_turn_ended = 0, Criterion::MessageTurn),
+            (|its| its.local_ni_priority = 6, |its| its.local_ni_priority = 0, Criterion::LocalNiPriority),
+            (
+                |its| its.local_ni_preference = Preference::default(),
+                |its| its.local_ni_preference.priority = 0,
+                Criterion::LocalNiPreferred,
+            ),
+            (|its| its.local_ni_turn_ended = 4, |its| its.local_ni_turn_ended = 0, Criterion::MessageTurn),
+            (
+                |its| its.local_ni_preference.turn_ended = 4,
+                |its| its.local_ni_preference.turn_ended = 0,
+                Criterion::MessageTurn,
+            ),
+            (|its| its.priority = 6, |its| its.priority = 0, Criterion::Priority),
+            (|its| its.hops = 3, |its| its.hops = 1, Criterion::Hops),
+            (|its| its.queued_bytes = 101, |its| its.queued_bytes = 0, Criterion::QueuedBytes),
+            (|its| its.credits = -1, |its| its.credits = 8, Criterion::Credits),
+        ];
+        let worst_last = GatewayCandidate { last_use: 8, ..base };
+        wins(base, &[(worst_last, Criterion::RoundRobin)]);
+        for (at, (worse, _, criterion)) in table.iter().enumerate() {
+            let mut other = GatewayCandidate { last_use: 0, ..base };
+            table[at + 1..].iter().for_each(|(_, better, _)| better(&mut other));
+            worse(&mut other);
+            wins(base, &[(other, *criterion)]);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A path that was selected, and the turns of its candidates (PS-31).
 
 use super::other_paths::is_avoided;
-use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Peer, PeerNi, RouteState, TurnClock};
+use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Partners, Peer, PeerNi, RouteState, TurnClock};
 use lnet_wire::Nid;
 use std::sync::Arc;
 
@@ -147,9 +147,17 @@ impl ChosenPath {
         if self.routed.is_some() {
             note_peer_ni(destination);
         }
-        if let Some(partners) = destination.partners().filter(|partners| partners.counts_messages()) {
-            let gateway = self.route().map(|route| route.route.gateway);
-            partners.note_message(may_choose(peer_ni).then(|| self.ni.nid()), gateway, clock);
+        let local = self.ni.nid();
+        let chose_local = may_choose(peer_ni);
+        let note_pair = |partners: &Partners| chose_local && partners.note_message_by(local, clock);
+        let is_partner = destination.criteria().with_partners(note_pair).unwrap_or(false);
+        if let Some(route) = self.route() {
+            let gateway = route.route.gateway;
+            destination.criteria().with_partners(|partners| partners.note_message_over(gateway, clock));
+            // Those of the gateway count where the destination has none.
+            if !is_partner {
+                peer_ni.criteria().with_partners(note_pair);
+            }
         }
     }
 }

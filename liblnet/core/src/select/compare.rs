@@ -39,6 +39,16 @@ pub enum Criterion {
     LocalNetPriority,
     /// Least recently used local net.
     LocalNetRoundRobin,
+    /// Health of the local NI to a gateway.
+    LocalNiHealth,
+    /// Priority of the local NI to a gateway.
+    LocalNiPriority,
+    /// A selection rule about pairs prefers the local NI to a gateway.
+    LocalNiPreferred,
+    /// It is behind a gateway: used only if no common net works, or a rule prefers it.
+    BehindGateway,
+    /// The peer, which is not multi-rail, knows this node by another NID.
+    Bound,
 }
 
 impl Criterion {
@@ -63,7 +73,28 @@ impl Criterion {
             Self::LocalNetHealth => "its local net has lower health",
             Self::LocalNetPriority => "its local net has lower priority",
             Self::LocalNetRoundRobin => "its local net was used more recently",
+            Self::LocalNiHealth => "the interface to it has lower health",
+            Self::LocalNiPriority => "the interface to it has lower priority",
+            Self::LocalNiPreferred => "selection rules about pairs prefer the interface to it less",
+            Self::BehindGateway => "behind a gateway, and there is a common net",
+            Self::Bound => "the peer knows this node by another interface",
         }
+    }
+
+    /// Whether it says which of two is in better health, or works at all: such a criterion comes before all rules (UD-41).
+    pub(super) const fn is_of_health(self) -> bool {
+        use Criterion::*;
+        matches!(
+            self,
+            Fatal
+                | Unresponsive
+                | Unproven
+                | Health
+                | ReportedDown
+                | RouteState
+                | LocalNetHealth
+                | LocalNiHealth
+        )
     }
 }
 

@@ -3,8 +3,8 @@
 use super::candidates::{LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
 use super::compare::best;
 use super::path_request::PathRequest;
-use super::preferring::Preferring;
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, Preference};
+use super::preferring::{Preferences, Preferring};
+use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, Preference, RouteState};
 use lnet_wire::Nid;
 use std::cmp::Reverse;
 use std::sync::{Arc, Weak};
@@ -34,6 +34,7 @@ pub(super) fn shared_nets<'a>(
         let peer_health = peer_net.usable_health()?;
         let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
         let candidate = NetCandidate {
+            route_state: RouteState::Up,
             fatal: working().next().is_none(),
             path_state: working()
                 .map(|ni| path_state_of(ni, &peer_net.nis, path_request))
@@ -43,6 +44,7 @@ pub(super) fn shared_nets<'a>(
             local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
             peer_priority: peer_net.usage.priority(),
             local_priority: net.usage().priority(),
+            preference: Preference::default(),
             peer_turn_ended: peer_net.usage.turn().ended(),
             local_turn_ended: net.usage().turn().ended(),
             peer_last_use: peer_net.last_use(),
@@ -62,13 +64,14 @@ pub(super) fn best_local_ni<'a>(
     if let [only] = net.nis() {
         return Some(only);
     }
+    let preferences = preferring.local_nis(net.nis());
     let by_rank = path_request.numa.is_none()
         && !path_request.looks_at_pairs()
-        && matches!(preferring, Preferring::Nobody)
+        && preferences.are_of_nobody()
         && !net.usage().count_messages_of_nis();
     match by_rank {
         true => best_ni_by_rank(net.nis()),
-        false => best(local_nis(net, peer_nis, preferring, path_request)).map(|(_, ni)| ni),
+        false => best(local_nis(net, peer_nis, &preferences, path_request)).map(|(_, ni)| ni),
     }
 }
 
@@ -94,7 +97,8 @@ pub(super) fn partner_of<'a>(
     let preferring = Preferring::one(named);
     let sticky = named.sticky();
     let best_first = |ni: &&Arc<Ni>| {
-        let candidate = local_ni(ni, 0, path_state(ni, named, path_request), preferring);
+        let path_state = path_state(ni, named, path_request);
+        let candidate = local_ni(ni, 0, path_state, preferring.local_ni(ni.nid()));
         let LocalNiCandidate { fatal, path_state, health, priority, preference, .. } = candidate;
         (fatal, path_state, Reverse(health), priority, preference, sticky != Some(ni.nid()))
     };
@@ -105,24 +109,25 @@ pub(super) fn partner_of<'a>(
 pub(super) fn local_nis<'a>(
     net: &'a Net,
     peer_nis: &'a [Weak<PeerNi>],
-    preferring: Preferring<'_>,
+    preferences: &Preferences<'_>,
     path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (LocalNiCandidate, &'a Arc<Ni>)> {
     let distances = path_request.numa.and_then(|numa| numa.distances(net.nis()));
-    net.nis().iter().map(move |ni| {
+    net.nis().iter().enumerate().map(move |(position, ni)| {
         let path_state = path_state_of(ni, peer_nis, path_request);
-        (local_ni(ni, distances.map_or(0, |distances| distances.to(ni)), path_state, preferring), ni)
+        let distance = distances.map_or(0, |distances| distances.to(ni));
+        (local_ni(ni, distance, path_state, preferences.of(position, ni.nid())), ni)
     })
 }
 
-fn local_ni(ni: &Ni, distance: u32, path_state: PathState, preferring: Preferring<'_>) -> LocalNiCandidate {
+fn local_ni(ni: &Ni, distance: u32, path_state: PathState, preference: Preference) -> LocalNiCandidate {
     LocalNiCandidate {
         fatal: ni.is_fatal(),
         path_state,
         health: ni.health(),
         priority: ni.priority(),
         turn_ended: ni.turn().ended(),
-        preference: preferring.local(ni.nid()),
+        preference,
         distance,
         credits: ni.credits().0,
         last_use: ni.last_use().get(),
@@ -210,14 +215,16 @@ fn peer_nis<'a>(
     path_request: PathRequest<'_>,
 ) -> impl Iterator<Item = (PeerNiCandidate, &'a Weak<PeerNi>)> {
     peer_net.nis.iter().zip(&peer_net.criteria).filter_map(move |(its, criteria)| {
-        let (path_state, preference) = match path_request.looks_at_pairs() || criteria.has_partners() {
-            false => (PathState::Usable, Preference::default()),
+        let path_state = match path_request.looks_at_pairs() {
+            false => PathState::Usable,
+            true => path_state(ni, &*its.upgrade()?, path_request),
+        };
+        let preference = match criteria.has_partners() {
+            false => Preference::default(),
             true => {
-                let peer_ni = its.upgrade()?;
-                let by_gateway = gateway.map(|gateway| peer_ni.preference_of_gateway(gateway));
-                let preferred = by_gateway.filter(|preference| *preference != Preference::default());
-                let preference = preferred.unwrap_or_else(|| peer_ni.preference_of_local(ni.nid()));
-                (path_state(ni, &peer_ni, path_request), preference)
+                let by_gateway = gateway.map(|gateway| criteria.preference_of_gateway(gateway));
+                let preferred = by_gateway.filter(|preference| preference.is_any());
+                preferred.unwrap_or_else(|| criteria.preference_of_local(ni.nid()))
             }
         };
         let candidate = PeerNiCandidate {

@@ -3,14 +3,14 @@
 use super::candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use super::choose;
 use super::chosen_path::ChosenPath;
-use super::compare::{Criterion, Explained, explained};
+use super::compare::{Candidate, Criterion, Explained, explained};
 use super::direct::{held_peer_nis, local_nis, shared_nets};
 use super::path_request::{PathRequest, Paths};
 use super::preferring::Preferring;
-use super::routed::hops;
-use crate::model::PeerNi;
+use super::routed::{bound_ni, hops, is_any_nid_meant, nets_of_gateway, routed_nets};
+use crate::model::{ActiveRoute, Net, Ni, Peer, PeerNet, PeerNi};
 use lnet_wire::{Errno, NetId, Nid};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A net that was not selected: its state, and why.
 pub type NetLoser = (NetId, NetCandidate, Criterion);
@@ -27,22 +27,30 @@ pub type GatewayLoser = (Nid, GatewayCandidate, Criterion);
 pub struct Explanation {
     /// The selected path; it has not been committed.
     pub chosen: ChosenPath,
-    /// The state of the selected net, if there was a choice.
+    /// The state of the selected net of the destination, if there was a choice.
     pub net: NetCandidate,
     /// The state of the selected local NI, if there was a choice.
     pub local_ni: LocalNiCandidate,
-    /// The state of the selected peer NI, if there was a choice.
+    /// The state of the selected peer NI of the destination, if there was a choice.
     pub peer_ni: PeerNiCandidate,
-    /// Common nets that lost; empty if there was no choice.
+    /// Nets of the destination that lost, common ones and those behind gateways; empty if there was no choice.
     pub nets: Vec<NetLoser>,
     /// Local NIs on the selected net that lost; empty if there was no choice.
     pub local_nis: Vec<LocalLoser>,
-    /// Peer NIs on the selected net that lost; empty if there was no choice.
+    /// Peer NIs of the destination on the selected net that lost; empty if there was no choice.
     pub peer_nis: Vec<PeerLoser>,
     /// The state of the selected gateway, if there is one.
     pub gateway: GatewayCandidate,
     /// Gateways to the net of the destination that lost.
     pub gateways: Vec<GatewayLoser>,
+    /// The state of the net by which that gateway is reached.
+    pub gateway_net: NetCandidate,
+    /// Nets by which it is not.
+    pub gateway_nets: Vec<NetLoser>,
+    /// The state of the peer NI of the gateway that is sent to.
+    pub gateway_ni: PeerNiCandidate,
+    /// Peer NIs of the gateway on the same net that are not.
+    pub gateway_nis: Vec<PeerLoser>,
 }
 
 /// [`choose`], with its reasons.
@@ -51,9 +59,8 @@ pub fn explain(
     destination: Option<&Arc<PeerNi>>,
     path_request: PathRequest<'_>,
 ) -> Result<Explanation, Errno> {
-    let nets = paths.nets;
     let chosen = choose(paths, destination, path_request)?;
-    let mut explanation = Explanation {
+    let explanation = Explanation {
         chosen,
         net: NetCandidate::default(),
         local_ni: LocalNiCandidate::default(),
@@ -63,65 +70,193 @@ pub fn explain(
         peer_nis: Vec::new(),
         gateway: GatewayCandidate::default(),
         gateways: Vec::new(),
+        gateway_net: NetCandidate::default(),
+        gateway_nets: Vec::new(),
+        gateway_ni: PeerNiCandidate::default(),
+        gateway_nis: Vec::new(),
     };
-    if let Some(route) = explanation.chosen.route() {
-        let source = path_request.source.and_then(|nid| nets.ni(nid));
-        let behind = destination.map(|named| named.peer());
-        let net = route.route.net;
-        let candidates = destination.iter().zip(&behind).flat_map(|(named, peer)| {
-            let any_nid = peer.is_multi_rail() && source.is_none();
-            let preferring = Preferring::behind_gateway(peer, net, named, any_nid);
-            hops(paths, net, peer, preferring, source, path_request)
-        });
-        let candidates = candidates.collect();
-        if let Some(Explained { others, chosen }) = explained(candidates) {
-            explanation.gateway = chosen.0;
-            explanation.gateways =
-                others.into_iter().map(|(candidate, hop, why)| (hop.peer_ni.nid(), candidate, why)).collect();
+    let (Some(named), Some(next)) = (destination, explanation.chosen.peer_ni.clone()) else {
+        return Ok(explanation);
+    };
+    let peer = named.peer();
+    let of = Of { paths, path_request, named, peer: &peer };
+    Ok(match explanation.chosen.route().map(Arc::clone) {
+        Some(route) => of.routed(explanation, &route, &next),
+        None if path_request.source.is_none() => of.direct(explanation),
+        None => explanation,
+    })
+}
+
+/// What is explained.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    paths: Paths<'a>,
+    path_request: PathRequest<'a>,
+    named: &'a Arc<PeerNi>,
+    peer: &'a Peer,
+}
+
+impl Of<'_> {
+    /// Of a path without a gateway, whose source is not given.
+    fn direct(self, mut explanation: Explanation) -> Explanation {
+        let Self { paths, path_request, named, peer } = self;
+        let own = Arc::clone(&explanation.chosen.ni);
+        let net = paths.nets.net(own.nid().net());
+        if !peer.is_multi_rail() {
+            let its = [Arc::downgrade(named)];
+            let is_by_rule = named.criteria().prefers_local_nis();
+            // For a peer that is bound to an interface, and takes that, there was no choice.
+            let had_a_choice = is_by_rule || named.sticky() != Some(own.nid());
+            if let Some(net) = net.filter(|_| had_a_choice) {
+                self.local_nis(&mut explanation, net, &its, Preferring::one(named), is_by_rule);
+            }
+            return explanation;
         }
+        if let Some(Explained { others, chosen }) =
+            explained(shared_nets(paths.nets, peer, path_request).collect())
+        {
+            explanation.net = chosen.0;
+            let losers = others
+                .into_iter()
+                .map(|(candidate, (net, its), why)| (net.id(), candidate, named_of_net(why, its)));
+            explanation.nets = losers.collect();
+        }
+        let behind = routed_nets(paths, peer, named, path_request).map(|(candidate, (its, _))| {
+            let why = match candidate.is_as_healthy_as(&explanation.net) {
+                true => Criterion::BehindGateway,
+                false => named_of_net(candidate.beats(&explanation.net).1, its),
+            };
+            (its.id, candidate, why)
+        });
+        let behind: Vec<_> = behind.collect();
+        explanation.nets.extend(behind);
+        if let Some((net, peer_net)) = net.and_then(|net| Some((net, peer.net(net.id())?))) {
+            let preferring = Preferring::best_of(peer_net);
+            self.local_nis(&mut explanation, net, &peer_net.nis, preferring, false);
+            (explanation.peer_ni, explanation.peer_nis) = self.peer_nis(peer_net, &own, None);
+        }
+        explanation
     }
-    let (Some(peer_ni), None) = (explanation.chosen.peer_ni.clone(), path_request.source) else {
-        return Ok(explanation);
-    };
-    let peer = peer_ni.peer();
-    let net = nets.net(peer_ni.nid().net());
-    // For a peer that is bound to an interface there was no choice.
-    let had_a_choice = peer.is_multi_rail() || peer_ni.sticky().is_none();
-    let peer_net = peer.nets.iter().find(|net| peer.is_multi_rail() && net.id == peer_ni.nid().net());
-    let its = peer_net.map_or(&[][..], |net| &net.nis);
-    let preferring = peer_net.map_or_else(|| Preferring::one(&peer_ni), Preferring::best_of);
-    if let Some(Explained { others, chosen }) = net
-        .filter(|_| had_a_choice)
-        .and_then(|net| explained(local_nis(net, its, preferring, path_request).collect()))
-    {
-        explanation.local_ni = chosen.0;
-        explanation.local_nis =
-            others.into_iter().map(|(candidate, ni, why)| (ni.nid(), candidate, why)).collect();
+
+    /// Of a path by this route, to this peer NI of its gateway.
+    fn routed(self, mut explanation: Explanation, route: &ActiveRoute, next: &Arc<PeerNi>) -> Explanation {
+        let Self { paths, path_request, named, peer } = self;
+        let own = Arc::clone(&explanation.chosen.ni);
+        let bound = bound_ni(paths, named).filter(|ni| !peer.is_multi_rail() && ni.nid() == own.nid());
+        let source = path_request.source.and_then(|nid| paths.nets.ni(nid)).or(bound);
+        let any_nid = is_any_nid_meant(peer, source, path_request);
+        let preferring = Preferring::behind_gateway(peer, route.route.net, named, any_nid);
+        let hops = hops(paths, route.route.net, peer, preferring, source, path_request);
+        if let Some(Explained { others, chosen }) = explained(hops.collect()) {
+            explanation.gateway = chosen.0;
+            let losers = others.into_iter().map(|(candidate, hop, why)| (hop.peer_ni.nid(), candidate, why));
+            explanation.gateways = losers.collect();
+        }
+        if any_nid {
+            self.nets_behind_gateways(&mut explanation);
+            if let Some(peer_net) = peer.net(route.route.net) {
+                (explanation.peer_ni, explanation.peer_nis) =
+                    self.peer_nis(peer_net, &own, Some(route.route.gateway));
+            }
+        }
+        let gateway = next.peer();
+        let gateway_net = gateway.net(own.nid().net()).filter(|_| gateway.is_multi_rail());
+        if let Some(gateway_net) = gateway_net {
+            let nets = nets_of_gateway(paths.nets, &gateway, preferring, source, path_request);
+            if let Some(Explained { others, chosen }) = explained(nets.collect()) {
+                explanation.gateway_net = chosen.0;
+                let losers = others
+                    .into_iter()
+                    .map(|(candidate, (net, its), why)| (net.id(), candidate, named_of_net(why, its)));
+                explanation.gateway_nets = losers.collect();
+            }
+            (explanation.gateway_ni, explanation.gateway_nis) = self.peer_nis(gateway_net, &own, None);
+        }
+        let had_a_choice =
+            path_request.source.is_none() && (bound.is_none() || named.criteria().prefers_local_nis());
+        if let Some(net) = paths.nets.net(own.nid().net()).filter(|_| had_a_choice) {
+            let named_gateway = [Arc::downgrade(next)];
+            let (its, of_gateway) = match gateway_net {
+                Some(gateway_net) => (&gateway_net.nis[..], Preferring::best_of(gateway_net)),
+                None => (&named_gateway[..], Preferring::one(next)),
+            };
+            self.local_nis(&mut explanation, net, its, preferring.by_gateway(of_gateway), bound.is_some());
+        }
+        explanation
     }
-    if !peer.is_multi_rail() {
-        return Ok(explanation);
+
+    /// The nets of a multi-rail destination of which one behind a gateway was selected.
+    fn nets_behind_gateways(self, explanation: &mut Explanation) {
+        let Self { paths, path_request, named, peer } = self;
+        let routed = routed_nets(paths, peer, named, path_request);
+        if let Some(Explained { others, chosen }) = explained(routed.collect()) {
+            explanation.net = chosen.0;
+            let losers = others
+                .into_iter()
+                .map(|(candidate, (its, _), why)| (its.id, candidate, named_of_net(why, its)));
+            explanation.nets = losers.collect();
+        }
+        let common = shared_nets(paths.nets, peer, path_request).map(|(candidate, (net, its))| {
+            (net.id(), candidate, named_of_net(candidate.beats(&explanation.net).1, its))
+        });
+        let common: Vec<_> = common.collect();
+        explanation.nets.extend(common);
     }
-    if let Some(Explained { others, chosen }) = explained(shared_nets(nets, &peer, path_request).collect()) {
-        explanation.net = chosen.0;
-        explanation.nets = others
+
+    /// The local NIs on a net. The one to a peer that is not multi-rail stays (`is_bound`) as long as rules and health do not say
+    /// otherwise: nothing else counts.
+    fn local_nis(
+        self,
+        explanation: &mut Explanation,
+        net: &Net,
+        its: &[Weak<PeerNi>],
+        preferring: Preferring<'_>,
+        is_bound: bool,
+    ) {
+        let all: Vec<(LocalNiCandidate, &Arc<Ni>)> =
+            local_nis(net, its, &preferring.local_nis(net.nis()), self.path_request).collect();
+        if !is_bound {
+            if let Some(Explained { others, chosen }) = explained(all) {
+                explanation.local_ni = chosen.0;
+                explanation.local_nis =
+                    others.into_iter().map(|(candidate, ni, why)| (ni.nid(), candidate, why)).collect();
+            }
+            return;
+        }
+        let chosen = explanation.chosen.ni.nid();
+        let without_turns = |its: &LocalNiCandidate| LocalNiCandidate {
+            turn_ended: 0,
+            distance: 0,
+            credits: 0,
+            last_use: 0,
+            ..*its
+        };
+        let Some(best) = all.iter().find(|(_, ni)| ni.nid() == chosen).map(|(its, _)| *its) else { return };
+        explanation.local_ni = best;
+        let others = all.iter().filter(|(_, ni)| ni.nid() != chosen);
+        let losers = others.map(|(its, ni)| {
+            let why = match without_turns(its).beats(&without_turns(&best)) {
+                (false, why) if why != Criterion::Order => why,
+                _ => Criterion::Bound,
+            };
+            (ni.nid(), *its, why)
+        });
+        explanation.local_nis = losers.collect();
+    }
+
+    /// The peer NIs on a net, to be sent to by `own`, or over a gateway: the state of the best one, and the others.
+    fn peer_nis(self, net: &PeerNet, own: &Ni, gateway: Option<Nid>) -> (PeerNiCandidate, Vec<PeerLoser>) {
+        let all = held_peer_nis(net, own, gateway, self.path_request).collect();
+        let Some(Explained { others, chosen }) = explained(all) else { return Default::default() };
+        let losers = others
             .into_iter()
-            .map(|(candidate, (net, its), why)| {
-                let down = its.nis().all(|peer_ni| peer_ni.is_reported_down());
-                (net.id(), candidate, named(why, down))
-            })
-            .collect();
+            .map(|(candidate, its, why)| (its.nid(), candidate, named(why, its.is_reported_down())));
+        (chosen.0, losers.collect())
     }
-    let own = Arc::clone(&explanation.chosen.ni);
-    if let Some(Explained { others, chosen }) =
-        peer_net.and_then(|net| explained(held_peer_nis(net, &own, None, path_request).collect()))
-    {
-        explanation.peer_ni = chosen.0;
-        explanation.peer_nis = others
-            .into_iter()
-            .map(|(candidate, its, why)| (its.nid(), candidate, named(why, its.is_reported_down())))
-            .collect();
-    }
-    Ok(explanation)
+}
+
+fn named_of_net(why: Criterion, its: &PeerNet) -> Criterion {
+    named(why, its.nis().all(|peer_ni| peer_ni.is_reported_down()))
 }
 
 /// A peer NI that is reported as down loses by health, though its health value was not lowered: nothing else shows

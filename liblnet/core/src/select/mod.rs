@@ -21,7 +21,8 @@ pub use compare::{Candidate, Criterion, Explained, best, explained};
 pub use explain::{Explanation, GatewayLoser, LocalLoser, NetLoser, PeerLoser, explain};
 pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
-    for_each_path, has_other_path, has_usable_path, is_avoided, is_only_path, may_try_other_path,
+    for_each_path, has_other_gateway, has_other_path, has_usable_path, is_avoided, is_only_path,
+    is_reached_without, is_routed_too, may_try_other_path,
 };
 pub use path_request::{PathRequest, Paths};
 pub(crate) use routed::{may_be_routed, route_state};
@@ -30,7 +31,7 @@ use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi};
 use direct::{best_local_ni, best_net, best_peer_ni, partner_of, shared_nets};
 use lnet_wire::{Errno, NetId, Nid};
 use preferring::Preferring;
-use routed::{better_route, over_gateway};
+use routed::{better_route, bound_ni, over_gateway};
 use std::sync::Arc;
 
 /// Selects the path of a request of this node (core-behaviour 2.2). `destination` is the peer NI of the NID that the
@@ -91,19 +92,19 @@ fn choose_to_named(
     let nets = paths.nets;
     // What is forwarded says nothing about which interface the peer knows this node by.
     let reserved = path_request.reserved || path_request.forwarded;
-    let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
     let Some(net) = nets.net(named.nid().net()) else {
-        let from_sticky = sticky.map(|ni| over_gateway(paths, named, Some(ni), path_request));
-        return match from_sticky {
+        let bound = if reserved { None } else { bound_ni(paths, named) };
+        return match bound.map(|ni| over_gateway(paths, named, Some(ni), path_request)) {
             Some(Ok(chosen)) if !chosen.is_last_resort() => Ok(chosen),
             _ => over_gateway(paths, named, None, path_request),
         };
     };
     let peer = &**named.peer_now();
-    if !reserved && named.criteria().has_partners() {
+    if !reserved && named.criteria().prefers_local_nis() {
         let ni = partner_of(net, named, path_request).ok_or(Errno::HostUnreachable)?;
         return Ok(ChosenPath::direct(nets, peer, ni, named, false));
     }
+    let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
     // A peer that has never responded on an interface does not know this node by that NID.
     let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
     if let Some(ni) = sticky.filter(may_stick).filter(|ni| ni.nid().net() == net.id()) {
@@ -136,7 +137,7 @@ pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_unresponsive: 
     let net = nets.net(peer_ni.nid().net())?;
     let path_request = of_ping(peer_ni.nid(), any_unresponsive);
     let its = [Arc::downgrade(peer_ni)];
-    best_local_ni(net, &its, Preferring::Nobody, path_request).map(|ni| ni.nid())
+    best_local_ni(net, &its, Preferring::NOBODY, path_request).map(|ni| ni.nid())
 }
 
 /// The best path to a peer on one of the nets that it has in common with this node: the local NID and the peer's.

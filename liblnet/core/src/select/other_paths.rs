@@ -1,7 +1,10 @@
 //! The paths between this node and a peer, apart from the one that a message has.
 
-use crate::model::{Nets, Ni, Peer, PeerNi};
-use lnet_wire::Nid;
+use super::path_request::Paths;
+use super::routed::route_state;
+use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState};
+use lnet_wire::{NetId, Nid};
+use std::sync::Arc;
 
 /// Whether this path is used only if there is no other.
 pub(crate) fn is_avoided(ni: &Ni, peer_ni: &PeerNi) -> bool {
@@ -45,6 +48,38 @@ pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> b
 /// Whether there is a path from this node to the peer that is not avoided.
 pub(crate) fn has_usable_path(nets: &Nets, peer: &Peer) -> bool {
     any_path(nets, peer, |ni, its| !is_avoided(ni, its))
+}
+
+/// Whether a route to `net` over another gateway than this one is up.
+pub(crate) fn has_other_gateway(paths: Paths<'_>, net: NetId, gateway: &Peer) -> bool {
+    let id = gateway.discovery.id();
+    is_up_by(paths, net, |route| route.gateway.peer_now().discovery.id() != id)
+}
+
+/// Whether a peer is reached without this gateway, as far as is known: over another one, or on a common net. Of a multi-rail peer any
+/// net counts, of another one only `net`.
+pub(crate) fn is_reached_without(paths: Paths<'_>, peer: &Peer, net: NetId, gateway: &Peer) -> bool {
+    if !peer.is_multi_rail() {
+        return has_other_gateway(paths, net, gateway);
+    }
+    let (itself, by) = (peer.discovery.id(), gateway.discovery.id());
+    let is_other = |route: &ActiveRoute| ![itself, by].contains(&route.gateway.peer_now().discovery.id());
+    peer.nets.iter().any(|its| is_up_by(paths, its.id, is_other))
+        || any_path(paths.nets, peer, |ni, its| !is_avoided(ni, its))
+}
+
+/// Whether a route leads to a net of this peer that this node is not on.
+pub(crate) fn is_routed_too(paths: Paths<'_>, peer: &Peer) -> bool {
+    peer.is_multi_rail()
+        && peer.nets.iter().any(|net| paths.nets.net(net.id).is_none() && is_up_by(paths, net.id, |_| true))
+}
+
+/// Whether any of these routes to `net` is up.
+fn is_up_by(paths: Paths<'_>, net: NetId, is_meant: impl Fn(&ActiveRoute) -> bool) -> bool {
+    let is_up = |route: &Arc<ActiveRoute>| {
+        is_meant(route) && route_state(route, paths.nets, GatewayTerms::default()) == RouteState::Up
+    };
+    paths.routes.to(net).any(is_up)
 }
 
 /// Every path from this node to the peer.

@@ -1,29 +1,66 @@
 //! Which local NIs and gateways the rules about pairs and routers prefer for a destination.
 
-use crate::model::{Peer, PeerNet, PeerNi, Preference};
+use crate::model::{Criteria, Ni, Partners, Peer, PeerNet, PeerNi, Preference};
 use lnet_wire::{NetId, Nid};
+use std::sync::Arc;
 
-/// The destination whose partners count: one peer NI, or whichever of those on a net is selected.
+/// Whose partners count: those of the destination; and of the gateway to it, for local NIs none of which the destination prefers.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Preferring<'a> {
-    /// No rule names partners of the destination.
+pub(super) struct Preferring<'a> {
+    destination: Whose<'a>,
+    gateway: Whose<'a>,
+}
+
+/// One peer NI, or whichever of those on a net is selected.
+#[derive(Clone, Copy, Debug)]
+enum Whose<'a> {
+    /// No rule names partners.
     Nobody,
-    One(&'a PeerNi),
+    One(&'a Criteria),
     /// Of the peer NIs on this net those that are best in health, and then in priority: no other is selected.
     BestOf(&'a PeerNet, (u32, u32)),
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    LocalNi,
+    Gateway,
+}
+
+/// How much each of some candidates is preferred.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Preferences<'a> {
+    /// None of them is.
+    Nobody,
+    /// By position.
+    Few([Preference; FEW]),
+    /// So many that each is looked up when it is asked for.
+    Many(Many<'a>),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Many<'a>(Whose<'a>, Kind);
+
+/// As many candidates as this have room on the stack: no message allocates for them, and looks at each list of partners once.
+const FEW: usize = 16;
+
 impl<'a> Preferring<'a> {
+    pub(super) const NOBODY: Self = Self { destination: Whose::Nobody, gateway: Whose::Nobody };
+
     pub(super) fn one(peer_ni: &'a PeerNi) -> Self {
-        if peer_ni.criteria().has_partners() { Self::One(peer_ni) } else { Self::Nobody }
+        let its = peer_ni.criteria();
+        Self::of(if its.has_partners() { Whose::One(its) } else { Whose::Nobody })
     }
 
     pub(super) fn best_of(peer_net: &'a PeerNet) -> Self {
         if !peer_net.usage.has_partners() {
-            return Self::Nobody;
+            return Self::NOBODY;
+        }
+        if let Some(first) = peer_net.criteria.first().filter(|_| peer_net.usage.has_same_partners()) {
+            return Self::of(Whose::One(first));
         }
         let best = peer_net.criteria.iter().map(|its| (its.usable_health(), !its.priority())).max();
-        best.map_or(Self::Nobody, |best| Self::BestOf(peer_net, best))
+        Self::of(best.map_or(Whose::Nobody, |best| Whose::BestOf(peer_net, best)))
     }
 
     /// [`Preferring::best_of`] the peer NIs that a gateway may be asked to send to: one of a multi-rail peer.
@@ -34,31 +71,114 @@ impl<'a> Preferring<'a> {
         }
     }
 
-    /// This one, or the other if no rule is about this one.
-    pub(super) const fn or(self, other: Self) -> Self {
-        if matches!(self, Self::Nobody) { other } else { self }
+    const fn of(destination: Whose<'a>) -> Self {
+        Self { destination, gateway: Whose::Nobody }
     }
 
-    pub(super) fn local(self, nid: Nid) -> Preference {
-        self.preference(|peer_ni| peer_ni.preference_of_local(nid))
+    /// The same, by a gateway that has these partners itself.
+    pub(super) const fn by_gateway(self, its: Self) -> Self {
+        Self { gateway: its.destination, ..self }
     }
 
-    pub(super) fn gateway(self, nid: Nid) -> Preference {
-        self.preference(|peer_ni| peer_ni.preference_of_gateway(nid))
+    /// How much each of these NIs of this node is preferred.
+    pub(super) fn local_nis(self, nis: &[Arc<Ni>]) -> Preferences<'a> {
+        let nids = nis.iter().map(|ni| ni.nid());
+        let of_destination = self.destination.preferences(Kind::LocalNi, nids.clone());
+        match self.gateway {
+            Whose::Nobody => of_destination,
+            _ if of_destination.prefer_any(nids.clone()) => of_destination,
+            gateway => gateway.preferences(Kind::LocalNi, nids),
+        }
     }
 
-    fn preference(self, of: impl Fn(&PeerNi) -> Preference) -> Preference {
+    /// How much the destination prefers the best of these NIs of this node.
+    pub(super) fn best_local_ni(self, nis: &[Arc<Ni>]) -> Preference {
+        if matches!(self.destination, Whose::Nobody) {
+            return Preference::default();
+        }
+        let each = nis.iter().filter(|ni| !ni.is_fatal()).map(|ni| self.local_ni(ni.nid()));
+        each.min().unwrap_or_default()
+    }
+
+    /// How much the destination prefers this local NI.
+    pub(super) fn local_ni(self, nid: Nid) -> Preference {
+        self.destination.preference(Kind::LocalNi, nid)
+    }
+
+    /// How much the destination prefers each of these gateways, by the NIDs of their routes.
+    pub(super) fn gateways(self, nids: impl Iterator<Item = Nid> + Clone) -> Preferences<'a> {
+        self.destination.preferences(Kind::Gateway, nids)
+    }
+}
+
+impl<'a> Whose<'a> {
+    /// Calls `look` with each list of partners.
+    fn each(self, mut look: impl FnMut(&Partners)) {
+        match self {
+            Self::Nobody => {}
+            Self::One(its) => {
+                its.with_partners(look);
+            }
+            Self::BestOf(peer_net, best) => {
+                let is_best = |its: &&Arc<Criteria>| (its.usable_health(), !its.priority()) == best;
+                for its in peer_net.criteria.iter().filter(is_best) {
+                    its.with_partners(&mut look);
+                }
+            }
+        }
+    }
+
+    fn preference(self, kind: Kind, nid: Nid) -> Preference {
+        let mut best = Preference::default();
+        self.each(|partners| best = best.min(kind.preference(partners, nid)));
+        best
+    }
+
+    fn preferences(self, kind: Kind, nids: impl Iterator<Item = Nid> + Clone) -> Preferences<'a> {
+        if matches!(self, Self::Nobody) {
+            return Preferences::Nobody;
+        }
+        if nids.clone().nth(FEW).is_some() {
+            return Preferences::Many(Many(self, kind));
+        }
+        let mut few = [Preference::default(); FEW];
+        self.each(|partners| {
+            for (best, nid) in few.iter_mut().zip(nids.clone()) {
+                *best = (*best).min(kind.preference(partners, nid));
+            }
+        });
+        Preferences::Few(few)
+    }
+}
+
+impl Kind {
+    fn preference(self, partners: &Partners, nid: Nid) -> Preference {
+        match self {
+            Self::LocalNi => partners.preference_of_local(nid),
+            Self::Gateway => partners.preference_of_gateway(nid),
+        }
+    }
+}
+
+impl Preferences<'_> {
+    /// Of the candidate with this NID at this position.
+    pub(super) fn of(&self, position: usize, nid: Nid) -> Preference {
         match self {
             Self::Nobody => Preference::default(),
-            Self::One(peer_ni) => of(peer_ni),
-            Self::BestOf(peer_net, best) => {
-                let its = peer_net.nis.iter().zip(&peer_net.criteria);
-                its.filter(|(_, its)| its.has_partners() && (its.usable_health(), !its.priority()) == best)
-                    .filter_map(|(peer_ni, _)| peer_ni.upgrade())
-                    .map(|peer_ni| of(&peer_ni))
-                    .min()
-                    .unwrap_or_default()
-            }
+            Self::Few(few) => few.get(position).copied().unwrap_or_default(),
+            Self::Many(Many(whose, kind)) => whose.preference(*kind, nid),
+        }
+    }
+
+    pub(super) const fn are_of_nobody(&self) -> bool {
+        matches!(self, Self::Nobody)
+    }
+
+    fn prefer_any(&self, nids: impl Iterator<Item = Nid>) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Few(few) => few.iter().any(|its| its.is_any()),
+            Self::Many(_) => nids.into_iter().any(|nid| self.of(0, nid).is_any()),
         }
     }
 }

@@ -8,11 +8,12 @@ use super::path_request::{PathRequest, Paths};
 use super::preferring::Preferring;
 use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState};
 use lnet_wire::{Errno, NetId, Nid};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// The path over a gateway to a peer with which this node has nets in common, of which `direct` is the best, if it is better
-/// than that: nothing gets through there, as far as is known, or a rule prefers the net behind the gateway. Other than
-/// that a common net comes first (PS-11).
+/// than that: nothing gets through there, as far as is known, or a rule prefers the net behind the gateway, which is in no worse
+/// health. Other than that a common net comes first (PS-11).
 pub(super) fn better_route(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,
@@ -26,16 +27,13 @@ pub(super) fn better_route(
         return None;
     }
     let its = |(_, (net, _)): &(NetCandidate, (&Net, _))| net.id() == direct.0.id();
-    let candidate = shared_nets(nets, peer, path_request).find(its).map(|(candidate, _)| candidate)?;
-    let routed = over_gateway(paths, named, None, path_request).ok()?;
-    let behind = peer.net(routed.destination().net())?;
-    let is_dead =
-        candidate.fatal || candidate.path_state >= PathState::Unresponsive || candidate.peer_health == 0;
-    // Health comes before rules.
-    let is_as_healthy = behind.usable_health() >= Some(candidate.peer_health);
-    let is_preferred =
-        is_as_healthy && behind.usage.priority() < candidate.peer_priority.min(candidate.local_priority);
-    let works = !routed.is_dead() && behind.usable_health() > Some(0);
+    let direct = shared_nets(nets, peer, path_request).find(its).map(|(candidate, _)| candidate)?;
+    let (routed, (peer_net, hop)) = best(routed_nets(paths, peer, named, path_request))?;
+    let is_dead = direct.fatal || direct.path_state >= PathState::Unresponsive || direct.peer_health == 0;
+    let is_preferred = routed.is_as_healthy_as(&direct)
+        && routed.peer_priority < direct.peer_priority.min(direct.local_priority);
+    let routed = to_best_of(paths, peer_net, hop, path_request)?;
+    let works = !routed.is_dead() && peer_net.usable_health() > Some(0);
     (works && (is_dead || is_preferred)).then_some(routed)
 }
 
@@ -48,49 +46,85 @@ pub(super) fn over_gateway(
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
     let peer = &**named.peer_now();
-    let any_nid = peer.is_multi_rail() && source.is_none() && !path_request.forwarded;
-    let hop_to = |net: NetId| {
-        let preferring = Preferring::behind_gateway(peer, net, named, any_nid);
-        best_hop(paths, net, peer, preferring, source, path_request)
-    };
-    if any_nid {
-        let routed = peer.nets.iter().filter_map(|peer_net| {
-            let hop = hop_to(peer_net.id)?;
-            Some((peer_net_candidate(peer_net)?, (peer_net, hop)))
-        });
-        let (_, (peer_net, hop)) = best(routed).ok_or(Errno::HostUnreachable)?;
-        let gateway = Some(hop.route.route.gateway);
-        let destination =
-            best_peer_ni(peer_net, &hop.ni, gateway, path_request).ok_or(Errno::HostUnreachable)?;
-        return Ok(ChosenPath::over(paths.nets, hop, &destination, false));
+    if is_any_nid_meant(peer, source, path_request) {
+        let routed = best(routed_nets(paths, peer, named, path_request));
+        let (_, (peer_net, hop)) = routed.ok_or(Errno::HostUnreachable)?;
+        return to_best_of(paths, peer_net, hop, path_request).ok_or(Errno::HostUnreachable);
     }
-    let hop = hop_to(named.nid().net()).ok_or(Errno::HostUnreachable)?;
+    let preferring = Preferring::one(named);
+    let hops = hops(paths, named.nid().net(), peer, preferring, source, path_request);
+    let (_, hop) = best(hops).ok_or(Errno::HostUnreachable)?;
     let may_stick = !path_request.reserved && !path_request.forwarded && !peer.is_multi_rail();
-    let sticks = may_stick && named.sticky().is_none();
+    let sticks = may_stick && named.sticky().is_none() && !named.criteria().prefers_local_nis();
     Ok(ChosenPath::over(paths.nets, hop, named, sticks))
 }
 
-/// A net of the peer that this node is not on.
-fn peer_net_candidate(peer_net: &PeerNet) -> Option<NetCandidate> {
-    Some(NetCandidate {
-        peer_health: peer_net.usable_health()?,
-        peer_priority: peer_net.usage.priority(),
-        peer_turn_ended: peer_net.usage.turn().ended(),
-        peer_last_use: peer_net.last_use(),
-        ..NetCandidate::default()
+/// Whether a message may go to another NID of the peer behind a gateway than the one that was named.
+pub(super) fn is_any_nid_meant(peer: &Peer, source: Option<&Arc<Ni>>, path_request: PathRequest<'_>) -> bool {
+    peer.is_multi_rail() && source.is_none() && !path_request.forwarded
+}
+
+/// The local NI from which a node that is not multi-rail, and is behind a gateway, is sent to: the one that rules prefer for it, as long
+/// as nothing changes the same one, for that is how the peer knows this node. Without such a rule the one that it is bound to.
+pub(super) fn bound_ni<'a>(paths: Paths<'a>, named: &PeerNi) -> Option<&'a Arc<Ni>> {
+    let sticky = named.sticky();
+    let leads_there = |net: &&Net| {
+        let mut routes = paths.routes.to(named.nid().net());
+        routes.any(|route| route.gateway.peer_now().net(net.id()).is_some())
+    };
+    let preferring = Preferring::one(named);
+    let preferred = match named.criteria().prefers_local_nis() {
+        false => None,
+        true => {
+            let nis = paths.nets.iter().filter(leads_there).flat_map(|net| net.nis());
+            let partners = nis.filter(|ni| preferring.local_ni(ni.nid()).is_any());
+            partners.min_by_key(|ni| {
+                let preference = preferring.local_ni(ni.nid());
+                (ni.is_fatal(), Reverse(ni.health()), ni.priority(), preference, sticky != Some(ni.nid()))
+            })
+        }
+    };
+    preferred.or_else(|| sticky.and_then(|nid| paths.nets.ni(nid)))
+}
+
+/// The nets of a peer that this node is not on and that gateways lead to, each with the best hop to it, in the order of the peer.
+pub(super) fn routed_nets<'a>(
+    paths: Paths<'a>,
+    peer: &'a Peer,
+    named: &'a PeerNi,
+    path_request: PathRequest<'a>,
+) -> impl Iterator<Item = (NetCandidate, (&'a PeerNet, Hop))> {
+    peer.nets.iter().filter_map(move |peer_net| {
+        let preferring = Preferring::behind_gateway(peer, peer_net.id, named, true);
+        let (by, hop) = best(hops(paths, peer_net.id, peer, preferring, None, path_request))?;
+        let candidate = NetCandidate {
+            route_state: by.route_state,
+            fatal: hop.ni.is_fatal(),
+            path_state: by.path_state,
+            peer_health: peer_net.usable_health()?.min(by.health),
+            local_health: by.local_health,
+            peer_priority: peer_net.usage.priority(),
+            local_priority: by.local_net_priority,
+            preference: by.local_ni_preference,
+            peer_turn_ended: peer_net.usage.turn().ended(),
+            local_turn_ended: by.local_net_turn_ended,
+            peer_last_use: peer_net.last_use(),
+            local_last_use: 0,
+        };
+        Some((candidate, (peer_net, hop)))
     })
 }
 
-/// The best hop to `net` over a route that may be used, from `source` if it is given. `None` without one.
-fn best_hop(
+/// The path to the best peer NI on a net behind a gateway.
+fn to_best_of(
     paths: Paths<'_>,
-    net: NetId,
-    destination: &Peer,
-    preferring: Preferring<'_>,
-    source: Option<&Arc<Ni>>,
+    peer_net: &PeerNet,
+    hop: Hop,
     path_request: PathRequest<'_>,
-) -> Option<Hop> {
-    best(hops(paths, net, destination, preferring, source, path_request)).map(|(_, hop)| hop)
+) -> Option<ChosenPath> {
+    let gateway = Some(hop.route.route.gateway);
+    let destination = best_peer_ni(peer_net, &hop.ni, gateway, path_request)?;
+    Some(ChosenPath::over(paths.nets, hop, &destination, false))
 }
 
 /// One hop for each route to `net` that may be used, in the order of the routes.
@@ -103,28 +137,42 @@ pub(super) fn hops<'a>(
     path_request: PathRequest<'a>,
 ) -> impl Iterator<Item = (GatewayCandidate, Hop)> {
     // A node refuses what comes to one of its interfaces for another.
-    let itself = destination.discovery.id();
-    let is_other = move |route: &&Arc<ActiveRoute>| route.gateway.peer_now().discovery.id() != itself;
-    paths.routes.to(net).filter(is_other).filter_map(move |route| {
-        let route_state = route_state(route, paths.nets, path_request.gateway_terms);
-        if route_state == RouteState::Excluded {
-            return None;
-        }
-        let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, preferring, source, path_request)?;
-        let criteria = peer_ni.criteria();
-        let candidate = GatewayCandidate {
-            route_state,
-            path_state: path_state(&ni, &peer_ni, path_request),
-            health: criteria.usable_health(),
-            preference: preferring.gateway(route.route.gateway),
-            priority: route.route.priority,
-            hops: route.hops(),
-            queued_bytes: criteria.tx().bytes(),
-            credits: criteria.tx().credits().0,
-            last_use: route.last_use(),
-        };
-        Some((candidate, Hop { ni, peer_ni, route: Arc::clone(route), route_state }))
-    })
+    let is_other = move |route: &Arc<ActiveRoute>| !is_same_peer(&route.gateway.peer_now(), destination);
+    let preferences = preferring.gateways(paths.routes.to(net).map(|route| route.route.gateway));
+    paths.routes.to(net).enumerate().filter(move |(_, route)| is_other(route)).filter_map(
+        move |(position, route)| {
+            let route_state = route_state(route, paths.nets, path_request.gateway_terms);
+            if route_state == RouteState::Excluded {
+                return None;
+            }
+            let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, preferring, source, path_request)?;
+            let net = paths.nets.net(ni.nid().net())?;
+            let criteria = peer_ni.criteria();
+            let candidate = GatewayCandidate {
+                route_state,
+                path_state: path_state(&ni, &peer_ni, path_request),
+                health: criteria.usable_health(),
+                local_health: if ni.is_fatal() { 0 } else { ni.health() },
+                preference: preferences.of(position, route.route.gateway),
+                local_net_priority: net.usage().priority(),
+                local_net_turn_ended: net.usage().turn().ended(),
+                local_ni_priority: ni.priority(),
+                local_ni_turn_ended: ni.turn().ended(),
+                local_ni_preference: preferring.local_ni(ni.nid()),
+                priority: route.route.priority,
+                hops: route.hops(),
+                queued_bytes: criteria.tx().bytes(),
+                credits: criteria.tx().credits().0,
+                last_use: route.last_use(),
+            };
+            Some((candidate, Hop { ni, peer_ni, route: Arc::clone(route), route_state }))
+        },
+    )
+}
+
+/// Not by their numbers: a peer that is only explained has one of its own.
+fn is_same_peer(one: &Peer, other: &Peer) -> bool {
+    Arc::ptr_eq(&one.discovery, &other.discovery)
 }
 
 /// The state of a route. One by a NID of this node itself is never used.
@@ -169,26 +217,42 @@ fn best_path_to_gateway(
 ) -> Option<(Arc<Ni>, Arc<PeerNi>)> {
     let named = &route.gateway;
     let peer = &**named.peer_now();
-    let may_use =
-        |net: NetId| source.is_none_or(|ni| ni.nid().net() == net) && path_request.came_by != Some(net);
     if !peer.is_multi_rail() {
-        let net = nets.net(named.nid().net()).filter(|net| may_use(net.id()))?;
+        let net = nets.net(named.nid().net()).filter(|net| may_use(net.id(), source, path_request))?;
         let its = [Arc::downgrade(named)];
         let ni = match source {
             Some(ni) => ni,
-            None => best_local_ni(net, &its, preferring.or(Preferring::one(named)), path_request)?,
+            None => best_local_ni(net, &its, preferring.by_gateway(Preferring::one(named)), path_request)?,
         };
         return Some((Arc::clone(ni), Arc::clone(named)));
     }
-    let shared = shared_nets(nets, peer, path_request).filter(|(_, (net, _))| may_use(net.id()));
-    let (_, (net, peer_net)) = best(shared)?;
+    let (_, (net, peer_net)) = best(nets_of_gateway(nets, peer, preferring, source, path_request))?;
     let ni = match source {
         Some(ni) => ni,
         None => {
-            let preferring = preferring.or(Preferring::best_of(peer_net));
+            let preferring = preferring.by_gateway(Preferring::best_of(peer_net));
             best_local_ni(net, &peer_net.nis, preferring, path_request)?
         }
     };
     let peer_ni = best_peer_ni(peer_net, ni, None, path_request)?;
     Some((Arc::clone(ni), peer_ni))
+}
+
+/// The nets by which a multi-rail gateway is reached.
+pub(super) fn nets_of_gateway<'a>(
+    nets: &'a Nets,
+    gateway: &'a Peer,
+    preferring: Preferring<'a>,
+    source: Option<&'a Arc<Ni>>,
+    path_request: PathRequest<'a>,
+) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
+    let shared = shared_nets(nets, gateway, path_request);
+    let usable = shared.filter(move |(_, (net, _))| may_use(net.id(), source, path_request));
+    usable.map(move |(candidate, (net, peer_net))| {
+        (NetCandidate { preference: preferring.best_local_ni(net.nis()), ..candidate }, (net, peer_net))
+    })
+}
+
+fn may_use(net: NetId, source: Option<&Arc<Ni>>, path_request: PathRequest<'_>) -> bool {
+    source.is_none_or(|ni| ni.nid().net() == net) && path_request.came_by != Some(net)
 }

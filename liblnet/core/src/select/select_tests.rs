@@ -1,8 +1,9 @@
 use super::compare::best;
 use super::direct::{best_by_rank, held_peer_nis};
+use super::preferring::Preferences;
 use super::*;
 use crate::environment::ConfigLock;
-use crate::model::{LatestUse, NiTunables, PeerState, Routes};
+use crate::model::{LatestUse, NiTunables, Partner, PeerState, Routes};
 use crate::topology::PeerTable;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -487,6 +488,40 @@ proptest! {
         }
     }
 
+    /// UD-10: one look at each list of partners finds what a look for each local NI does, whether or not the lists are the same.
+    #[test]
+    fn of_several_nids_of_a_peer_the_partners_of_the_best_ones_count(
+        its in prop::collection::vec((prop_oneof![Just(1000_u32), Just(900)], prop::collection::vec((1_u8..20, 0_u32..3), 0..4)), 1..6),
+        same in any::<bool>(),
+        own in 1_u8..20,
+    ) {
+        let own: Vec<String> = (1..=own).map(|last| format!("10.0.0.{last}@tcp")).collect();
+        let nets = nets(&own.iter().map(String::as_str).collect::<Vec<_>>());
+        let texts: Vec<String> = (0..its.len()).map(|i| format!("10.0.1.{i}@tcp")).collect();
+        let (_table, peer_nis) =
+            peer(&texts.iter().map(String::as_str).collect::<Vec<_>>(), PeerState::MULTI_RAIL);
+        for (peer_ni, (health, partners)) in peer_nis.iter().zip(&its) {
+            let partners = if same { &its[0].1 } else { partners };
+            let partner = |(last, priority): &(u8, u32)| Partner::new(nid(&format!("10.0.0.{last}@tcp")), *priority, None);
+            peer_ni.set_health(*health);
+            peer_ni.set_preferred_nids(partners.iter().map(partner).collect());
+        }
+        let peer = peer_nis[0].peer();
+        let peer_net = &peer.nets[0];
+        peer_net.usage.set_has_partners(peer_nis.iter().any(|its| its.criteria().has_partners()));
+        peer_net.usage.set_has_same_partners(same);
+        let best = peer_nis.iter().map(|its| its.health()).max();
+        let preferring = Preferring::best_of(peer_net);
+        let nis = nets.net(nid("10.0.0.1@tcp").net()).unwrap().nis();
+        let preferences = preferring.local_nis(nis);
+        for (position, ni) in nis.iter().enumerate() {
+            let best = peer_nis.iter().filter(|its| Some(its.health()) == best);
+            let expected = best.map(|its| its.criteria().preference_of_local(ni.nid())).min().unwrap();
+            prop_assert_eq!(preferences.of(position, ni.nid()), expected);
+            prop_assert_eq!(preferring.local_ni(ni.nid()), expected);
+        }
+    }
+
     /// The short way to the best local NI chooses what the comparison criterion by criterion does.
     #[test]
     fn the_rank_of_local_nis_is_the_order_of_their_criteria(
@@ -512,7 +547,7 @@ proptest! {
         for position in uses {
             let request = path_request(None, "10.0.0.99@tcp");
             let short = super::direct::best_ni_by_rank(net.nis()).unwrap();
-            let (_, long) = best(super::direct::local_nis(net, &[], Preferring::Nobody, request)).unwrap();
+            let (_, long) = best(super::direct::local_nis(net, &[], &Preferences::Nobody, request)).unwrap();
             prop_assert_eq!(short.nid(), long.nid());
             answered(&nets, &net.nis()[position.index(own.len())], &peer_nis[0]);
         }

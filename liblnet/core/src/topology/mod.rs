@@ -180,9 +180,10 @@ impl Topology {
             || message.source.is_none()
                 && path.is_some_and(|(ni, peer_ni)| {
                     self.has_other_path(ni, peer_ni, message.leaves_by_any())
-                        || !message.may_be_with_peer() && self.is_routed_too(peer_ni)
-                        || message.is_routed()
-                            && self.has_other_gateway(message.header.dest_nid.net(), peer_ni)
+                        || match message.is_routed() {
+                            true => self.may_leave_gateway(message.header.dest_nid, peer_ni),
+                            false => !message.may_be_with_peer() && self.is_routed_too(peer_ni),
+                        }
                 })
     }
 
@@ -197,38 +198,42 @@ impl Topology {
         })
     }
 
-    /// Whether a route to `net` over another gateway than this one is up.
-    fn has_other_gateway(&self, net: NetId, gateway: &PeerNi) -> bool {
-        let terms = GatewayTerms::default();
-        let is_other = |route: &ActiveRoute| !route.gateway.peer_now().nids.contains(&gateway.nid());
-        self.with_paths(|Paths { nets, routes }| {
-            routes
-                .to(net)
-                .any(|route| is_other(route) && select::route_state(route, nets, terms) == RouteState::Up)
+    /// Whether a message for this destination, whose source is not given, could be sent otherwise than by this gateway.
+    fn may_leave_gateway(&self, destination: Nid, gateway: &PeerNi) -> bool {
+        let (gateway, net) = (gateway.peer_now(), destination.net());
+        let peer = self.peer(destination);
+        self.with_paths(|paths| match &peer {
+            Some(peer) => select::is_reached_without(paths, peer, net, &gateway),
+            None => select::has_other_gateway(paths, net, &gateway),
         })
     }
 
-    /// Whether this peer is a gateway, and whatever is sent over it could go over another.
+    /// Whether this peer is a gateway, and whatever is sent over it could be sent otherwise.
     pub(crate) fn has_substitute_gateways(&self, gateway: &PeerNi) -> bool {
-        let peer = gateway.peer_now();
+        let gateway = &**gateway.peer_now();
         let routes = self.routes.load();
-        let mut its =
-            routes.active().iter().filter(|route| peer.nids.contains(&route.route.gateway)).peekable();
-        its.peek().is_some() && its.all(|route| self.has_other_gateway(route.route.net, gateway))
+        let its = routes.active().iter().filter(|route| gateway.nids.contains(&route.route.gateway));
+        let mut nets = its.map(|route| route.route.net).peekable();
+        nets.peek().is_some()
+            && self.with_paths(|paths| {
+                nets.all(|net| {
+                    select::has_other_gateway(paths, net, gateway) || self.all_leave(paths, net, gateway)
+                })
+            })
+    }
+
+    /// Whether there are peers on this net, and all of them are reached without this gateway, which is the only one to it.
+    fn all_leave(&self, paths: Paths<'_>, net: NetId, gateway: &Peer) -> bool {
+        let all = self.peers.peers();
+        let is_there =
+            |peer: &&Arc<Peer>| peer.net(net).is_some() && peer.discovery.id() != gateway.discovery.id();
+        let mut there = all.iter().filter(is_there).peekable();
+        there.peek().is_some() && there.all(|peer| select::is_reached_without(paths, peer, net, gateway))
     }
 
     /// Whether a route leads to a net of this peer that this node is not on.
-    pub(crate) fn is_routed_too(&self, peer_ni: &PeerNi) -> bool {
-        let peer = peer_ni.peer_now();
-        self.has_routes()
-            && peer.is_multi_rail()
-            && self.with_paths(|Paths { nets, routes }| {
-                let terms = GatewayTerms::default();
-                let is_up = |net: NetId| {
-                    routes.to(net).any(|route| select::route_state(route, nets, terms) == RouteState::Up)
-                };
-                peer.nets.iter().any(|net| nets.net(net.id).is_none() && is_up(net.id))
-            })
+    fn is_routed_too(&self, peer_ni: &PeerNi) -> bool {
+        self.has_routes() && self.with_paths(|paths| select::is_routed_too(paths, &peer_ni.peer_now()))
     }
 
     /// Whether the path of a message should be avoided, and another one exists.

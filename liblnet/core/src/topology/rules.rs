@@ -239,8 +239,16 @@ fn apply_to_peer(index: &RuleIndex, peer: &Peer, only: Option<Subject>) {
         let differs =
             |peer_ni: &Arc<PeerNi>| Some(peer_ni.priority()) != first || !peer_ni.criteria().is_ranked();
         net.usage.set_nis_differ(nis.iter().any(differs));
+        net.usage.set_has_same_partners(have_same_partners(&nis));
         net.usage.set_has_partners(nis.iter().any(|peer_ni| peer_ni.criteria().has_partners()));
     }
+}
+
+/// Whether all have the same partners, and no messages of those are counted.
+fn have_same_partners(nis: &[Arc<PeerNi>]) -> bool {
+    let first = nis.first().and_then(|peer_ni| peer_ni.partners());
+    let counts = first.as_ref().is_some_and(|partners| partners.counts_messages());
+    !counts && nis.iter().all(|peer_ni| peer_ni.partners() == first)
 }
 
 /// What is stored with one of several that are compared.

@@ -22,12 +22,12 @@ pub fn nid(text: &str) -> Nid {
 }
 
 /// `0.0.0.ADDRESS@tcp`.
-pub fn tcp(address: u32) -> Nid {
+pub const fn tcp(address: u32) -> Nid {
     on_net(0, address)
 }
 
 /// `0.0.0.ADDRESS@tcpNET`.
-pub fn on_net(net: u16, address: u32) -> Nid {
+pub const fn on_net(net: u16, address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, net), address)
 }
 

@@ -17,22 +17,33 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
     let known = core.peer(ask.destination);
     let explained = core.explain(ask.source, ask.destination)?;
     let chosen = &explained.chosen;
+    let gateways = explained.gateways.iter().map(|(nid, its, why)| PassedOver {
+        candidate: Passed::Gateway(*nid),
+        why: why_gateway(*why, its, &explained.gateway),
+    });
     let nets = explained.nets.iter().map(|(net, its, why)| PassedOver {
         candidate: Passed::Net(*net),
         why: why_net(*why, its, &explained.net),
+    });
+    let to_gateway = |why: String| format!("to the gateway: {why}");
+    let nets_to_gateway = explained.gateway_nets.iter().map(|(net, its, why)| PassedOver {
+        candidate: Passed::Net(*net),
+        why: to_gateway(why_net(*why, its, &explained.gateway_net)),
     });
     let local = explained.local_nis.iter().map(|(nid, its, why)| PassedOver {
         candidate: Passed::LocalNi(*nid),
         why: why_local(*why, its, &explained.local_ni),
     });
+    let of_gateway = explained.gateway_nis.iter().map(|(nid, its, why)| PassedOver {
+        candidate: Passed::PeerNi(*nid),
+        why: to_gateway(why_peer(*why, its, &explained.gateway_ni)),
+    });
     let remote = explained.peer_nis.iter().map(|(nid, its, why)| PassedOver {
         candidate: Passed::PeerNi(*nid),
         why: why_peer(*why, its, &explained.peer_ni),
     });
-    let gateways = explained.gateways.iter().map(|(nid, its, why)| PassedOver {
-        candidate: Passed::Gateway(*nid),
-        why: why_gateway(*why, its, &explained.gateway),
-    });
+    let passed_over =
+        gateways.chain(nets).chain(nets_to_gateway).chain(local).chain(of_gateway).chain(remote);
     Ok(Explanation {
         primary: known.as_ref().map_or(ask.destination, |(peer, _)| peer.primary),
         multi_rail: known.as_ref().is_some_and(|(peer, _)| peer.is_multi_rail()),
@@ -40,7 +51,7 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
         local: chosen.ni.nid(),
         remote: chosen.destination(),
         gateway: chosen.route().map(|_| chosen.next_hop()),
-        passed_over: gateways.chain(nets).chain(local).chain(remote).collect(),
+        passed_over: passed_over.collect(),
         rules: rules(core, chosen),
         reachability: peer::reachability(node, ask.destination),
         remark: remark(node, chosen),
@@ -49,19 +60,28 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
 
 /// The rules that concern a path.
 fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
-    let local = core.applied_to_ni(chosen.ni.nid());
+    let own = chosen.ni.nid();
+    let local = core.applied_to_ni(own);
     let remote = core.applied_to_peer_ni(chosen.destination());
     let gateway = chosen.route().map(|route| route.route.gateway);
+    let next_hop = gateway.map(|_| core.applied_to_peer_ni(chosen.next_hop())).unwrap_or_default();
     let partner = |list: &[PartnerByRule], nid: Option<Nid>| {
         list.iter().find(|partner| Some(partner.nid) == nid).map(|partner| partner.given)
     };
+    // Those of the gateway count if the destination prefers no interface on the net.
+    let is_on_net = |partner: &PartnerByRule| partner.nid.net() == own.net();
+    let of_gateway =
+        if remote.local_nids.iter().any(is_on_net) { None } else { partner(&next_hop.local_nids, Some(own)) };
     let found = [
         ("local net", local.net),
         ("local nid", local.nid),
         ("peer net", remote.net),
         ("peer nid", remote.nid),
-        ("pair", partner(&remote.local_nids, Some(chosen.ni.nid()))),
+        ("pair", partner(&remote.local_nids, Some(own))),
         ("gateway", partner(&remote.gateways, gateway)),
+        ("gateway net", next_hop.net),
+        ("gateway nid", next_hop.nid),
+        ("pair with the gateway", of_gateway),
     ];
     let told = |(about, given): (&str, Option<Given>)| {
         let Given { priority: its, messages, rule } = given?;
@@ -95,6 +115,9 @@ fn why_net(why: Criterion, its: &NetCandidate, best: &NetCandidate) -> String {
         Criterion::Priority => told(why, priority(its.peer_priority), priority(best.peer_priority)),
         Criterion::LocalNetHealth => told(why, its.local_health, best.local_health),
         Criterion::LocalNetPriority => told(why, priority(its.local_priority), priority(best.local_priority)),
+        Criterion::LocalNiPreferred => {
+            told(why, priority(its.preference.priority), priority(best.preference.priority))
+        }
         _ => why.text().to_owned(),
     }
 }
@@ -133,6 +156,16 @@ fn why_gateway(why: Criterion, its: &GatewayCandidate, best: &GatewayCandidate) 
         }
         Criterion::Preferred => {
             told(why, priority(its.preference.priority), priority(best.preference.priority))
+        }
+        Criterion::LocalNiHealth => told(why, its.local_health, best.local_health),
+        Criterion::LocalNetPriority => {
+            told(why, priority(its.local_net_priority), priority(best.local_net_priority))
+        }
+        Criterion::LocalNiPriority => {
+            told(why, priority(its.local_ni_priority), priority(best.local_ni_priority))
+        }
+        Criterion::LocalNiPreferred => {
+            told(why, priority(its.local_ni_preference.priority), priority(best.local_ni_preference.priority))
         }
         Criterion::Hops => told(why, its.hops, best.hops),
         Criterion::QueuedBytes => told(why, its.queued_bytes, best.queued_bytes),

@@ -1,10 +1,12 @@
 //! Routes and forwarding.
 
-use lnet_core::policy::{Rule, Subject};
+use lnet_core::policy::{Action, Rule, Rules, Subject};
 use lnet_core::router::{BUFFER_SIZES, PoolState};
 use lnet_core::topology::Route;
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, AddRoute, BufferCounts, BufferPool, CptBuffers};
+use lnet_wire::nid_range::AddressRange;
+use lnet_wire::{Expression, NetId, Nid, Selector};
 use std::num::NonZeroUsize;
 
 pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
@@ -34,16 +36,54 @@ pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
     })
 }
 
-/// The rules that prefer the gateway for destinations on the net of the route.
+/// The rules that prefer the gateway for destinations on the net of the route: those that count for some of these.
 fn preferring_rules(core: &Core, route: &Route) -> Vec<u32> {
-    let nids = core.peer(route.gateway).map_or_else(|| vec![route.gateway], |(peer, _)| peer.nids.clone());
-    let prefers = |rule: &Rule| {
-        let dst = rule.dst.as_ref().filter(|_| rule.subject() == Some(Subject::Router));
-        dst.is_some_and(|dst| dst.matches_net(route.net))
-            && rule.rte.as_ref().is_some_and(|rte| nids.iter().any(|nid| rte.matches_nid(*nid)))
+    let nids = |gateway: Nid| core.peer(gateway).map_or_else(|| vec![gateway], |(peer, _)| peer.nids.clone());
+    let its = nids(route.gateway);
+    let all: Vec<Nid> = core.routes().iter().flat_map(|route| nids(route.gateway)).collect();
+    rules_that_prefer(&core.rules(), route.net, &its, &all)
+}
+
+/// The rules that prefer the gateway with `its` NIDs for some destination on `net`, among the NIDs of `all` gateways. Left out is a rule
+/// about destinations for all of which an earlier one counts: of several lists the first that finds a gateway, and of several rules
+/// about one gateway the first.
+fn rules_that_prefer(rules: &Rules, net: NetId, its: &[Nid], all: &[Nid]) -> Vec<u32> {
+    let names = |rule: &Rule, nids: &[Nid]| {
+        rule.rte.as_ref().is_some_and(|rte| nids.iter().any(|nid| rte.matches_nid(*nid)))
     };
-    let rules = core.rules();
-    (0..).zip(rules.iter()).filter(|(_, rule)| prefers(rule)).map(|(index, _)| index).collect()
+    let is_list = |rule: &Rule| rule.action == Action::PreferredList && rule.messages.is_none();
+    let mut found = Vec::new();
+    let (mut lists, mut about_it): (Vec<&Selector>, Vec<&Selector>) = (Vec::new(), Vec::new());
+    for (index, rule) in (0..).zip(rules.iter()) {
+        let Some(dst) = rule.dst.as_ref().filter(|dst| {
+            rule.subject() == Some(Subject::Router) && dst.matches_net(net) && names(rule, all)
+        }) else {
+            continue;
+        };
+        let is_covered_by = |earlier: &[&Selector]| earlier.iter().any(|earlier| covers(earlier, dst));
+        if is_list(rule) {
+            if is_covered_by(&lists) {
+                continue;
+            }
+            lists.push(dst);
+        }
+        if names(rule, its) && !is_covered_by(&about_it) {
+            about_it.push(dst);
+            found.push(index);
+        }
+    }
+    found
+}
+
+/// Whether of two selectors that match the same net the first is known to match all NIDs there that the second does.
+fn covers(one: &Selector, other: &Selector) -> bool {
+    let are_all = |numbers: &Expression, all: u64| numbers.ranges().iter().any(|range| range.count() == all);
+    let is_whole_net = one.addresses().is_none_or(|addresses| match addresses {
+        AddressRange::Ip(range) => range.octets().iter().all(|octet| are_all(octet, 1 << 8)),
+        AddressRange::Number(numbers) => are_all(numbers, 1 << 32),
+        AddressRange::Long(_) => false,
+    });
+    is_whole_net || one.addresses() == other.addresses()
 }
 
 pub(super) fn switch(core: &Core, on: bool) -> Result<(), Errno> {
@@ -67,4 +107,48 @@ pub(super) fn buffers(core: &Core, cpt: u32) -> Result<CptBuffers, Errno> {
         BufferPool { pages: BUFFER_SIZES[size].pages, buffers, credits, min_credits }
     };
     Ok(CptBuffers { tiny: pool(0), small: pool(1), large: pool(2), enabled: router.is_on() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_router_rule_is_named_by_the_routes_of_its_gateways_unless_an_earlier_one_counts_instead() {
+        type Rules3 = &'static [(&'static str, &'static str, Action)];
+        const LIST: Action = Action::PreferredList;
+        let (first, second) = ("10.0.0.8@tcp", "10.0.0.9@tcp");
+        // The rules, and those of the first and of the second gateway to tcp1.
+        let table: [(Rules3, &[u32], &[u32]); 9] = [
+            (&[("tcp1", "10.0.0.8@tcp", LIST)], &[0], &[]),
+            (&[("tcp2", "10.0.0.8@tcp", LIST)], &[], &[]),
+            (&[("tcp1", "10.0.0.8@tcp", LIST), ("tcp1", "10.0.0.[8-9]@tcp", LIST)], &[0], &[]),
+            // One that finds no gateway does not count.
+            (&[("tcp1", "10.0.0.7@tcp", LIST), ("tcp1", "10.0.0.[8-9]@tcp", LIST)], &[1], &[1]),
+            (&[("tcp1", "10.0.0.8@tcp", LIST), ("10.1.0.5@tcp1", "10.0.0.9@tcp", LIST)], &[0], &[]),
+            (&[("*.*.*.*@tcp1", "10.0.0.8@tcp", LIST), ("10.1.0.5@tcp1", "10.0.0.9@tcp", LIST)], &[0], &[]),
+            (&[("10.1.0.5@tcp1", "10.0.0.9@tcp", LIST), ("tcp1", "10.0.0.[8-9]@tcp", LIST)], &[1], &[0, 1]),
+            // Rules with a priority add up, but of two about one gateway the first counts.
+            (
+                &[
+                    ("tcp1", "10.0.0.8@tcp", Action::Priority(1)),
+                    ("tcp1", "10.0.0.9@tcp", Action::Priority(0)),
+                    ("tcp1", "10.0.0.[8-9]@tcp", Action::Priority(2)),
+                ],
+                &[0],
+                &[1],
+            ),
+            (&[("tcp1", "10.0.0.8@tcp", LIST), ("tcp1", "10.0.0.9@tcp", Action::Priority(1))], &[0], &[1]),
+        ];
+        for (given, of_first, of_second) in table {
+            let mut rules = Rules::default();
+            for (dst, rte, action) in given {
+                let rule = Rule::new(None, Some(dst.parse().unwrap()), Some(rte.parse().unwrap()), *action);
+                rules.add(rule, None).unwrap();
+            }
+            let all = [first, second].map(|nid| nid.parse::<Nid>().unwrap());
+            let of = |at: usize| rules_that_prefer(&rules, "tcp1".parse().unwrap(), &all[at..=at], &all);
+            assert_eq!((&of(0)[..], &of(1)[..]), (of_first, of_second), "{given:?}");
+        }
+    }
 }

@@ -1,0 +1,424 @@
+//! Of several nets behind gateways, and of several gateways on different nets, which one a message takes.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use lnet_core::lnd::{RxAction, Upcalls};
+use lnet_core::policy::{Action, Rule};
+use lnet_core::topology::PeerState;
+use lnet_core::{Cause, Errno, EventKind, MdOptions, Message};
+use lnet_wire::{NetId, Nid};
+use std::collections::BTreeSet;
+use support::routes::{far, far_net, hops, route};
+use support::{FakeDriver, OnSend, Rig, not_sent, on_net, put_body, tcp};
+
+const FORWARDS: PeerState = PeerState::DISCOVERED.with(PeerState::ROUTER_ENABLED, true);
+
+/// Where a message goes first, and for whom it is.
+type Hop = (Nid, Nid);
+
+/// The last part of a NID's net is its number.
+fn net(number: u16) -> NetId {
+    on_net(number, 1).net()
+}
+
+fn selector(text: &str) -> Option<lnet_wire::Selector> {
+    (!text.is_empty()).then(|| text.parse().unwrap())
+}
+
+/// `lnetctl udsp add` with `--src`, `--dst`, `--rte` where they are not empty.
+fn rule(rig: &Rig, [src, dst, rte]: [&str; 3]) {
+    let action = if dst.is_empty() || src.is_empty() && rte.is_empty() {
+        Action::Priority(0)
+    } else {
+        Action::PreferredList
+    };
+    rig.core.add_rule(Rule::new(selector(src), selector(dst), selector(rte), action), None).unwrap();
+}
+
+/// Where each of as many messages to this NID goes.
+fn each(rig: &Rig, to: Nid, puts: usize) -> Vec<Hop> {
+    let md = rig.bind(-1);
+    let one = |_| {
+        rig.put(md, to);
+        let hops = hops(rig);
+        rig.driver.finish();
+        let [hop] = hops[..] else { panic!("{hops:?}") };
+        hop
+    };
+    (0..puts).map(one).collect()
+}
+
+fn used(rig: &Rig, to: Nid) -> BTreeSet<Hop> {
+    each(rig, to, 8).into_iter().collect()
+}
+
+/// A server on `tcp1` and `tcp2`.
+const ITS: [Nid; 2] = [on_net(1, 5), on_net(2, 5)];
+/// The only way to `tcp1`, and that to `tcp2`.
+const BY: [Hop; 2] = [(tcp(8), ITS[0]), (tcp(9), ITS[1])];
+
+fn with_server(rig: Rig) -> Rig {
+    rig.core.make_peer(ITS[0], true, false).unwrap();
+    rig.core.add_peer_nid(ITS[0], ITS[1], true).unwrap();
+    rig
+}
+
+/// A node on `tcp` with that server.
+fn two_far_nets() -> Rig {
+    with_server(support::routes::rig(&[route(net(1), tcp(8)), route(net(2), tcp(9))]))
+}
+
+/// A node on `tcp` and `tcp7`, with a gateway to `tcp1` on each.
+fn two_near_nets() -> Rig {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), on_net(7, 1)]).build();
+    [tcp(8), on_net(7, 8)].iter().for_each(|by| rig.core.add_route(route(far_net(), *by)).unwrap());
+    // One that is not multi-rail is sent to from one interface.
+    [5, 6].iter().for_each(|its| rig.core.make_peer(far(*its), true, false).unwrap());
+    rig
+}
+
+/// What a gateway, or the way to it, may suffer from.
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    NoAnswer,
+    Unresponsive,
+    ReportedDown,
+    Ill,
+}
+
+fn troubles(rig: &Rig, gateway: Nid, trouble: Trouble) {
+    match trouble {
+        Trouble::NoAnswer => {
+            rig.core.set_peer_state(gateway, FORWARDS).unwrap();
+            rig.core.run_discovery();
+            for message in rig.driver.ni(0).take_kept() {
+                let failed = message.next_hop().nid == gateway;
+                let failure = not_sent(Errno::ConnectionRefused, Cause::RemoteDropped);
+                Upcalls::finalize(&*rig.core, message, if failed { Err(failure) } else { Ok(()) });
+            }
+            rig.core.run_discovery();
+            assert_eq!(rig.core.gateway_answers(&rig.core.peer(gateway).unwrap().0), Some(false));
+        }
+        Trouble::Unresponsive => {
+            rig.core.path_is_unresponsive(rig.ni(), gateway);
+        }
+        Trouble::ReportedDown => rig.core.notify_peer_ni(gateway, false),
+        Trouble::Ill => rig.core.set_peer_ni_health(Some(gateway), 900),
+    }
+}
+
+/// UD-41: fails if a net is used whose gateway is in trouble, or if a rule about the net makes that so, while the peer is reached by
+/// another one.
+#[test]
+fn a_net_whose_gateway_is_in_trouble_comes_after_one_whose_gateway_is_well() {
+    for trouble in [Trouble::NoAnswer, Trouble::Unresponsive, Trouble::ReportedDown, Trouble::Ill] {
+        for (bad, good) in [(0, 1), (1, 0)] {
+            for preferred in [None, Some(ITS[bad].net().to_string())] {
+                let rig = two_far_nets();
+                preferred.iter().for_each(|net| rule(&rig, ["", net, ""]));
+                let before = used(&rig, ITS[0]);
+                assert!(before.contains(&BY[bad]), "{before:?}");
+                troubles(&rig, BY[bad].0, trouble);
+                assert_eq!(used(&rig, ITS[0]), [BY[good]].into(), "{trouble:?} {bad} {preferred:?}");
+            }
+        }
+    }
+}
+
+/// Fails if a net on which the peer itself cannot be reached is used because the gateway to it is in better health.
+#[test]
+fn a_net_on_which_the_peer_is_down_comes_after_one_with_a_gateway_of_low_health() {
+    let rig = two_far_nets();
+    rig.core.set_peer_ni_health(Some(ITS[1]), 0);
+    rig.core.set_peer_ni_health(Some(BY[0].0), 900);
+    assert_eq!(used(&rig, ITS[0]), [BY[0]].into());
+    rig.core.set_peer_ni_health(Some(ITS[1]), 950);
+    rig.core.set_peer_ni_health(Some(BY[0].0), 0);
+    assert_eq!(used(&rig, ITS[0]), [BY[1]].into());
+}
+
+/// UD-41: fails if a rule about a remote net beats the health of the interface by which that is reached.
+#[test]
+fn a_net_reached_by_an_ill_interface_comes_after_one_reached_by_a_healthy_one() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), on_net(7, 1)]).build();
+    let by_seven = on_net(7, 9);
+    [(net(1), tcp(8)), (net(2), by_seven)]
+        .iter()
+        .for_each(|(to, by)| rig.core.add_route(route(*to, *by)).unwrap());
+    let rig = with_server(rig);
+    rule(&rig, ["", "tcp1", ""]);
+    assert_eq!(used(&rig, ITS[0]), [BY[0]].into());
+    rig.core.set_ni_health(Some(tcp(1)), 999);
+    assert_eq!(used(&rig, ITS[0]), [(by_seven, ITS[1])].into());
+    rig.core.set_ni_health(None, 1000);
+    assert_eq!(used(&rig, ITS[0]), [BY[0]].into());
+}
+
+#[test]
+fn a_rule_about_a_net_of_this_node_counts_among_the_nets_of_the_peer() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), on_net(7, 1)]).build();
+    let by_seven = on_net(7, 9);
+    [(net(1), tcp(8)), (net(2), by_seven)]
+        .iter()
+        .for_each(|(to, by)| rig.core.add_route(route(*to, *by)).unwrap());
+    let rig = with_server(rig);
+    assert_eq!(used(&rig, ITS[0]).len(), 2);
+    rule(&rig, ["tcp7", "", ""]);
+    assert_eq!(used(&rig, ITS[0]), [(by_seven, ITS[1])].into());
+}
+
+/// Fails if a message is sent again by the gateway at which it has failed, because a rule prefers the net behind it.
+#[test]
+fn a_message_that_failed_at_a_gateway_is_sent_to_another_net_of_the_peer() {
+    let rig = two_far_nets();
+    rule(&rig, ["", "tcp1", ""]);
+    rig.put(rig.bind(1), ITS[0]);
+    assert_eq!(hops(&rig), [BY[0]]);
+    rig.driver.ni(0).finish(Err(not_sent(Errno::Io, Cause::LocalDropped)));
+    assert_eq!(hops(&rig), [BY[1]]);
+}
+
+/// Fails if a rule has a message leave a common net for a gateway that is in worse health.
+#[test]
+fn a_rule_does_not_prefer_a_gateway_in_worse_health_to_a_common_net() {
+    let direct = (tcp(5), tcp(5));
+    let by_gateway = (on_net(7, 9), far(5));
+    let rig = || {
+        let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), on_net(7, 1)]).build();
+        rig.core.add_route(route(far_net(), by_gateway.0)).unwrap();
+        rig.core.make_peer(tcp(5), true, false).unwrap();
+        rig.core.add_peer_nid(tcp(5), far(5), true).unwrap();
+        rule(&rig, ["", "tcp1", ""]);
+        assert_eq!(used(&rig, tcp(5)), [by_gateway].into());
+        rig
+    };
+    let ill_gateway = rig();
+    ill_gateway.core.set_peer_ni_health(Some(by_gateway.0), 900);
+    assert_eq!(used(&ill_gateway, tcp(5)), [direct].into());
+    let ill_interface = rig();
+    ill_interface.core.set_ni_health(Some(on_net(7, 1)), 900);
+    assert_eq!(used(&ill_interface, tcp(5)), [direct].into());
+    ill_interface.core.set_ni_health(Some(tcp(1)), 900);
+    assert_eq!(used(&ill_interface, tcp(5)), [by_gateway].into());
+}
+
+/// Fails if what waits for the credits of a gateway stays there although the destination is reached on another net.
+#[test]
+fn messages_that_wait_for_a_gateway_move_to_the_gateway_of_another_net_of_the_peer() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).credits(8, 2).build();
+    [(net(1), tcp(8)), (net(2), tcp(9))]
+        .iter()
+        .for_each(|(to, by)| rig.core.add_route(route(*to, *by)).unwrap());
+    let rig = with_server(rig);
+    rule(&rig, ["", "tcp1", ""]);
+    let md = rig.bind(-1);
+    (0..4).for_each(|_| rig.put(md, ITS[0]));
+    assert_eq!(hops(&rig), [BY[0], BY[0]]);
+    let may_change = |rig: &Rig| rig.driver.ni(0).map_kept(|message| rig.core.may_change_path(message));
+    assert_eq!(may_change(&rig), [true, true]);
+    assert!(rig.core.path_is_unresponsive(rig.ni(), tcp(8)), "all messages to it could take another path");
+    assert_eq!(hops(&rig), [BY[0], BY[0], BY[1], BY[1]]);
+}
+
+/// Which messages by the gateway to `tcp1` could leave it, and whether all could.
+#[test]
+fn a_message_may_leave_a_gateway_if_any_net_of_its_peer_is_reached_without_it() {
+    type Prepare = fn(&Rig);
+    let to = |rig: &Rig, source: Option<Nid>, nid: Nid| {
+        rig.core.put(source, rig.bind(1), false, support::target(nid), 0).unwrap();
+    };
+    let table: [(&str, Prepare, Option<Nid>, bool, bool); 5] = [
+        ("as it is", |_| {}, None, true, true),
+        ("of a given source", |_| {}, Some(tcp(1)), false, true),
+        (
+            "the other gateway is gone",
+            |rig| rig.core.delete_routes(None, Some(tcp(9))).unwrap(),
+            None,
+            false,
+            false,
+        ),
+        ("the other gateway is not up", |rig| rig.core.notify_peer_ni(tcp(9), false), None, false, false),
+        (
+            "another peer has only that net",
+            |rig| rig.core.make_peer(on_net(1, 6), true, false).unwrap(),
+            None,
+            true,
+            false,
+        ),
+    ];
+    for (what, prepare, source, one_may, all_may) in table {
+        let rig = two_far_nets();
+        rule(&rig, ["", "tcp1", ""]);
+        prepare(&rig);
+        to(&rig, source, ITS[0]);
+        assert_eq!(hops(&rig), [BY[0]], "{what}");
+        let may = |message: &Message| rig.core.may_change_path(message);
+        assert_eq!(rig.driver.ni(0).map_kept(may), [one_may], "{what}");
+        assert_eq!(rig.core.path_is_unresponsive(rig.ni(), tcp(8)), all_may, "{what}");
+    }
+}
+
+/// Fails if a gateway that is multi-rail counts as another way to itself.
+#[test]
+fn a_message_by_the_only_gateway_has_no_other_way() {
+    let rig = support::routes::rig(&[]);
+    rig.core.make_peer(tcp(8), true, false).unwrap();
+    rig.core.add_peer_nid(tcp(8), far(8), true).unwrap();
+    rig.core.add_route(route(far_net(), tcp(8))).unwrap();
+    rig.put(rig.bind(1), far(5));
+    assert_eq!(rig.driver.ni(0).map_kept(|message| rig.core.may_change_path(message)), [false]);
+    assert!(!rig.core.path_is_unresponsive(rig.ni(), tcp(8)));
+}
+
+/// Fails if a message by a gateway, of a peer on a common net that has come back, may not return to that.
+#[test]
+fn a_message_may_leave_a_gateway_for_a_common_net() {
+    let rig = support::routes::rig(&[route(far_net(), tcp(9))]);
+    rig.core.make_peer(tcp(5), true, false).unwrap();
+    rig.core.add_peer_nid(tcp(5), far(5), true).unwrap();
+    let may = |rig: &Rig| rig.driver.ni(0).map_kept(|message| rig.core.may_change_path(message));
+    rig.core.path_is_unresponsive(rig.ni(), tcp(5));
+    rig.put(rig.bind(1), tcp(5));
+    assert_eq!((hops(&rig), may(&rig)), (vec![(tcp(9), far(5))], vec![false]));
+    rig.core.path_is_responsive(rig.ni(), tcp(5));
+    assert_eq!(may(&rig), [true]);
+}
+
+/// UD-41: fails if a rule about routers beats the health of the interface by which one is reached.
+#[test]
+fn a_gateway_reached_by_an_ill_interface_comes_after_one_reached_by_a_healthy_one() {
+    let rig = two_near_nets();
+    rule(&rig, ["", "tcp1", "0.0.0.8@tcp"]);
+    assert_eq!(used(&rig, far(5)), [(tcp(8), far(5))].into());
+    rig.core.set_ni_health(Some(tcp(1)), 900);
+    assert_eq!(used(&rig, far(5)), [(on_net(7, 8), far(5))].into());
+    rig.core.set_ni_health(None, 1000);
+    assert_eq!(used(&rig, far(5)), [(tcp(8), far(5))].into());
+}
+
+/// Fails if a rule about what this node sends from has no say in which gateway is taken.
+#[test]
+fn rules_about_local_nets_interfaces_and_pairs_choose_among_gateways_on_different_nets() {
+    let rules = [["tcp7", "", ""], ["0.0.0.1@tcp7", "", ""], ["0.0.0.1@tcp7", "0.0.0.5@tcp1", ""]];
+    for its in rules {
+        let rig = two_near_nets();
+        assert_eq!(used(&rig, far(5)).len(), 2);
+        rule(&rig, its);
+        assert_eq!(used(&rig, far(5)), [(on_net(7, 8), far(5))].into(), "{its:?}");
+        // Rules about routers come first.
+        rule(&rig, ["", "tcp1", "0.0.0.8@tcp"]);
+        assert_eq!(used(&rig, far(5)), [(tcp(8), far(5))].into(), "{its:?}");
+    }
+}
+
+/// Fails if a pair rule about a node behind a gateway is not obeyed where the gateway is on several nets of this node.
+#[test]
+fn a_pair_rule_about_a_node_behind_a_gateway_of_several_nets_chooses_the_net_that_its_interface_is_on() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), on_net(7, 1)]).build();
+    rig.core.make_peer(tcp(8), true, false).unwrap();
+    rig.core.add_peer_nid(tcp(8), on_net(7, 8), true).unwrap();
+    rig.core.add_route(route(far_net(), tcp(8))).unwrap();
+    [5, 6].iter().for_each(|its| rig.core.make_peer(far(*its), true, false).unwrap());
+    assert_eq!(used(&rig, far(5)).len(), 2);
+    rule(&rig, ["0.0.0.1@tcp7", "0.0.0.5@tcp1", ""]);
+    assert_eq!(used(&rig, far(5)), [(on_net(7, 8), far(5))].into());
+    assert_eq!(used(&rig, far(6)).len(), 2);
+    rig.core.set_ni_health(Some(on_net(7, 1)), 900);
+    assert_eq!(used(&rig, far(5)), [(tcp(8), far(5))].into());
+}
+
+/// By which interface each of some messages leaves.
+fn sources(rig: &Rig, to: Nid) -> Vec<Nid> {
+    let md = rig.bind(-1);
+    let one = |_| {
+        rig.put(md, to);
+        let kept = |message: &Message| message.header().src_nid;
+        let sources: Vec<Nid> = rig.driver.nis().iter().flat_map(|ni| ni.map_kept(kept)).collect();
+        rig.driver.finish();
+        sources[0]
+    };
+    (0..8).map(one).collect()
+}
+
+/// Fails if a rule about routers makes those about pairs with a router void.
+#[test]
+fn pair_rules_about_a_gateway_are_obeyed_beside_router_rules() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([1, 2, 3].map(tcp)).build();
+    rig.core.add_route(route(far_net(), tcp(8))).unwrap();
+    let pair = |src: &str, dst: &str| rule(&rig, [src, dst, ""]);
+    pair("0.0.0.2@tcp", "0.0.0.8@tcp");
+    assert_eq!(sources(&rig, far(5)), [tcp(2); 8]);
+    rule(&rig, ["", "tcp1", "0.0.0.8@tcp"]);
+    assert_eq!(sources(&rig, far(5)), [tcp(2); 8]);
+    rig.core.make_peer(far(6), true, false).unwrap();
+    assert_eq!(sources(&rig, far(6)), [tcp(2); 8]);
+    pair("0.0.0.3@tcp", "0.0.0.[5-6]@tcp1");
+    for its in [5, 6] {
+        assert_eq!(sources(&rig, far(its)), [tcp(3); 8], "the destination's pairs come before the gateway's");
+    }
+}
+
+/// PS-30, UD-14: fails if a node of one NID behind a gateway is sent to from another interface than a rule says, or from several.
+#[test]
+fn a_single_rail_node_behind_a_gateway_is_sent_to_from_one_interface_of_its_pair_rule() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([1, 2, 3, 4].map(tcp)).build();
+    rig.core.add_route(route(far_net(), tcp(8))).unwrap();
+    let one_of = |sources: Vec<Nid>| {
+        assert_eq!(sources, [sources[0]; 8]);
+        sources[0]
+    };
+    let bound = one_of(sources(&rig, far(5)));
+    rule(&rig, ["0.0.0.[2-3]@tcp", "0.0.0.5@tcp1", ""]);
+    let first = one_of(sources(&rig, far(5)));
+    rig.core.set_ni_health(Some(first), 900);
+    let next = one_of(sources(&rig, far(5)));
+    assert_eq!(BTreeSet::from([first, next]), [2, 3].map(tcp).into());
+    rig.core.set_ni_health(None, 1000);
+    assert_eq!(one_of(sources(&rig, far(5))), first);
+    rig.core.delete_rule(None).unwrap();
+    assert_eq!(one_of(sources(&rig, far(5))), bound);
+}
+
+/// cfg-145: fails if the messages of pairs with a gateway are not in the proportion of their numbers.
+#[test]
+fn pair_rules_about_a_gateway_that_count_messages_divide_them() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([1, 2].map(tcp)).build();
+    rig.core.add_route(route(far_net(), tcp(8))).unwrap();
+    for (src, messages) in [("0.0.0.1@tcp", 3), ("0.0.0.2@tcp", 1)] {
+        let rule = Rule::new(selector(src), selector("0.0.0.8@tcp"), None, Action::Priority(0));
+        let rule = Rule { messages: std::num::NonZeroU32::new(messages), ..rule };
+        rig.core.add_rule(rule, None).unwrap();
+    }
+    rig.core.make_peer(far(5), true, false).unwrap();
+    assert_eq!(sources(&rig, far(5)), [1, 1, 1, 2, 1, 1, 1, 2].map(tcp));
+}
+
+/// A message that comes by a gateway is from the node behind it, and was sent by the gateway.
+#[test]
+fn the_sender_of_an_event_is_the_gateway_that_the_message_came_by() {
+    let rig = support::routes::rig(&[route(far_net(), tcp(9))]);
+    rig.attach(-1, MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
+    for (neighbour, source) in [(tcp(9), far(5)), (tcp(7), tcp(7))] {
+        let header = support::header_from(source, put_body(None), 8);
+        let RxAction::Deliver(message) = rig.arrives_from(neighbour, &header) else { panic!() };
+        Upcalls::received(&*rig.core, message, Ok(()));
+        let event = rig.events.lock().unwrap().pop().unwrap();
+        let from = (event.kind, event.initiator.nid, event.source.nid, event.sender);
+        assert_eq!(from, (EventKind::Put, Some(source), Some(source), Some(neighbour)));
+    }
+}
+
+/// RT-20.
+#[test]
+fn router_sensitivity_says_from_which_health_on_a_route_is_up() {
+    let table = [(100, 1000, true), (100, 600, false), (50, 600, true), (50, 499, false), (0, 0, true)];
+    for (sensitivity, health, expected) in table {
+        let rig = support::routes::rig(&[route(far_net(), tcp(9))]);
+        rig.core.change_settings(|settings| settings.set_router_sensitivity(sensitivity)).unwrap();
+        rig.core.set_peer_ni_health(Some(tcp(9)), health);
+        let up = rig.core.route_is_up(&rig.core.routes().active()[0]);
+        assert_eq!(up, expected, "{sensitivity} %, {health}");
+    }
+}
