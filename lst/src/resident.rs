@@ -81,6 +81,7 @@ fn serve(stays: bool) -> Result<(), String> {
     let directory = RuntimeDir::from_env();
     let name = NodeName::from_env().map_err(|error| error.to_string())?;
     let path = socket_of(&directory, &name);
+    directory.make().map_err(|error| format!("{}: {error}", directory.path().display()))?;
     let _lock = lock(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let config = NodeConfig::default();
     let node = TestNode::start(&config).map_err(|errno| format!("the LNet node does not start: {errno}"))?;
@@ -92,8 +93,10 @@ fn serve(stays: bool) -> Result<(), String> {
     io::stdout().flush().map_err(failed)?;
     // Nobody reads there any more.
     detach().map_err(failed)?;
-    while stays {
-        thread::park();
+    if stays {
+        loop {
+            thread::park();
+        }
     }
     until_unused(&host);
     drop(socket);

@@ -42,6 +42,13 @@ pub(crate) struct Sample {
     pub(crate) rpcs: f64,
 }
 
+/// What all rounds of a cell came to.
+#[derive(Default)]
+struct Samples {
+    ours: Vec<Result<Sample, Error>>,
+    iperf3: Vec<Result<f64, Error>>,
+}
+
 /// What a cell came to, in bytes a second (in RPCs for pings).
 pub(crate) struct Measured {
     pub(crate) cell: Cell,
@@ -68,24 +75,24 @@ fn measure(program: &Path, options: &Options) -> Result<Vec<Measured>, Error> {
     let site = lst::Site::start(program)?;
     let server = iperf3::Server::start();
     let rounds = options.rounds.clamp(1, MOST_ROUNDS);
-    let mut samples: Vec<(Vec<Result<Sample, Error>>, Vec<Result<f64, Error>>)> = Vec::new();
-    samples.resize_with(cells().len(), Default::default);
+    let mut samples: Vec<Samples> = Vec::new();
+    samples.resize_with(cells().len(), Samples::default);
     for _ in 0..rounds {
-        for (cell, (ours, theirs)) in cells().into_iter().zip(&mut samples) {
+        for (cell, Samples { ours, iperf3 }) in cells().into_iter().zip(&mut samples) {
             ours.push(site.bench(cell, options.duration));
             if cell.test != Test::Ping {
-                theirs.push(server.as_ref().map_err(Clone::clone).and_then(|it| it.measure(cell)));
+                iperf3.push(server.as_ref().map_err(Clone::clone).and_then(|it| it.measure(cell)));
             }
         }
     }
-    let measured = cells().into_iter().zip(samples).map(|(cell, (ours, theirs))| {
+    let measured = cells().into_iter().zip(samples).map(|(cell, Samples { ours, iperf3 })| {
         let rpcs: Vec<f64> = ours.iter().flatten().map(|sample| sample.rpcs).collect();
         let value = |sample: Sample| if cell.test == Test::Ping { sample.rpcs } else { sample.bytes };
         Measured {
             cell,
             ours: summary(ours.into_iter().map(|sample| sample.map(value))),
             rpcs: Summary::of(&rpcs).map(|summary| summary.median),
-            iperf3: (cell.test != Test::Ping).then(|| summary(theirs.into_iter())),
+            iperf3: (cell.test != Test::Ping).then(|| summary(iperf3.into_iter())),
         }
     });
     Ok(measured.collect())

@@ -51,5 +51,5 @@ pub fn error_text(errno: i64) -> String {
     let Ok(number) = i32::try_from(errno) else { return format!("unknown error {errno}") };
     let text = std::io::Error::from_raw_os_error(number).to_string();
     // `Connection timed out (os error 110)`
-    text.split_once(" (os error").map_or(text.clone(), |(text, _)| text.to_owned())
+    text.split_once(" (os error").map_or_else(|| text.clone(), |(text, _)| text.to_owned())
 }

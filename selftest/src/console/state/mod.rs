@@ -256,7 +256,7 @@ impl Session {
             node.is_pinged = false;
         }
         let found = self.transactions.iter().find_map(|(id, it)| Some((*id, it.node_of(rpc)?)));
-        let node = pinged.or(found.map(|(_, node)| node))?;
+        let node = pinged.or_else(|| found.map(|(_, node)| node))?;
         if let Ok(reply) = &result {
             self.nodes.heard(now, node, reply.session, self.number);
         }
