@@ -128,7 +128,7 @@ impl ChosenPath {
             net.usage().turn().note_message(clock);
         }
         if source.is_none()
-            && (may_choose(peer_ni) || self.sticks)
+            && (may_choose(destination) || self.sticks)
             && net.is_some_and(|net| net.nis().len() > 1)
         {
             self.ni.turn().note_message(clock);
@@ -148,7 +148,7 @@ impl ChosenPath {
             note_peer_ni(destination);
         }
         let local = self.ni.nid();
-        let chose_local = may_choose(peer_ni);
+        let chose_local = may_choose(destination);
         let note_pair = |partners: &Partners| chose_local && partners.note_message_by(local, clock);
         let is_partner = destination.criteria().with_partners(note_pair).unwrap_or(false);
         if let Some(route) = self.route() {
