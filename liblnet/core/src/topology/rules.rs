@@ -119,7 +119,7 @@ impl Topology {
                 net.usage.set_priority(applied.net_priority());
                 net.usage.turn().set(messages(applied.net, count_nets));
                 store(&peer_ni, &applied, count_nis);
-                differ |= *priorities.get_or_insert(peer_ni.priority()) != peer_ni.priority();
+                differ |= *priorities.get_or_insert_with(|| peer_ni.priority()) != peer_ni.priority();
                 differ |= !peer_ni.criteria().is_ranked();
                 has_partners |= peer_ni.criteria().has_partners();
                 let partners = peer_ni.partners();
