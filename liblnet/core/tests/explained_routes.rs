@@ -25,7 +25,7 @@ fn peer(rig: &Rig, nids: &[Nid]) {
 
 fn rule(rig: &Rig, [src, dst, rte]: [&str; 3]) {
     let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
-    let is_list = !dst.is_empty() && !(src.is_empty() && rte.is_empty());
+    let is_list = [src, dst, rte].iter().filter(|text| !text.is_empty()).count() > 1;
     let action = if is_list { Action::PreferredList } else { Action::Priority(0) };
     rig.core.add_rule(Rule::new(selector(src), selector(dst), selector(rte), action), None).unwrap();
 }

@@ -29,11 +29,8 @@ fn selector(text: &str) -> Option<lnet_wire::Selector> {
 
 /// `lnetctl udsp add` with `--src`, `--dst`, `--rte` where they are not empty.
 fn rule(rig: &Rig, [src, dst, rte]: [&str; 3]) {
-    let action = if dst.is_empty() || src.is_empty() && rte.is_empty() {
-        Action::Priority(0)
-    } else {
-        Action::PreferredList
-    };
+    let is_list = [src, dst, rte].iter().filter(|text| !text.is_empty()).count() > 1;
+    let action = if is_list { Action::PreferredList } else { Action::Priority(0) };
     rig.core.add_rule(Rule::new(selector(src), selector(dst), selector(rte), action), None).unwrap();
 }
 

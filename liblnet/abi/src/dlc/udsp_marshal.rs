@@ -103,10 +103,9 @@ pub unsafe extern "C" fn _lnet_udsp_demarshal(
             (&raw mut (*udsp).udsp_priority).write(word(20));
         }
         for (side, selector) in sides.iter().zip(&criteria) {
+            let Some(selector) = selector else { continue };
             // SAFETY: initialized above.
-            if let Some(selector) = selector
-                && !unsafe { fill(*side, selector) }
-            {
+            if !unsafe { fill(*side, selector) } {
                 // SAFETY: as above.
                 unsafe { sides.iter().for_each(|side| free(*side)) };
                 return Errno::NoMemory.to_c();

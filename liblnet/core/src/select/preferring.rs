@@ -29,6 +29,7 @@ enum Kind {
 
 /// How much each of some candidates is preferred.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant, reason = "it is on the stack for one choice, and a box would allocate")]
 pub(super) enum Preferences<'a> {
     /// None of them is.
     Nobody,

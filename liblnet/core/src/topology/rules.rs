@@ -265,7 +265,7 @@ fn effects(given: Vec<Option<Given>>) -> Vec<Effect> {
     let effect = |its: &Option<Given>| {
         let priority = priority(its);
         let is_counted = counted.contains(&priority);
-        Effect { priority, messages: messages(its).or(is_counted.then_some(NonZeroU32::MIN)) }
+        Effect { priority, messages: messages(its).or_else(|| is_counted.then_some(NonZeroU32::MIN)) }
     };
     given.iter().map(effect).collect()
 }

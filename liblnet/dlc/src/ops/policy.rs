@@ -167,6 +167,7 @@ pub fn show_if(
     shown(rules, seq_no, report)
 }
 
+#[allow(clippy::vec_box, reason = "as answered")]
 fn shown(rules: Result<Vec<Box<Udsp>>, Errno>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match rules {
         Ok(rules) => {

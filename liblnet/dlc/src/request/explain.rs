@@ -29,7 +29,7 @@ pub struct Explanation {
     /// The gateway's NID that it would be sent to first; `None` where both nodes have a net in common.
     #[serde(default)]
     pub gateway: Option<Nid>,
-    /// Gateways, net by net, then this node's interfaces, then the peer's.
+    /// Gateways, nets of the peer, nets by which the gateway is reached, this node's interfaces, the gateway's, then the peer's.
     pub passed_over: Vec<PassedOver>,
     /// The selection rules that concern the way.
     #[serde(default)]
@@ -66,7 +66,7 @@ pub struct PassedOver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passed {
-    /// A net of both nodes.
+    /// A net of the peer, or by which the chosen gateway is reached.
     Net(NetId),
     /// An interface of this node.
     LocalNi(Nid),
