@@ -9,7 +9,9 @@ use lnet_core::Errno;
 const BOUND: f64 = 75.0;
 
 /// What the routers suffer, for good.
-const ENDS: [(&str, fn(&mut World)); 4] = [
+type End = (&'static str, fn(&mut World));
+
+const ENDS: [End; 4] = [
     ("both routers die", |world| ROUTERS.into_iter().for_each(|router| world.crash(router))),
     ("both routers stand still", |world| ROUTERS.into_iter().for_each(|router| world.freeze(router))),
     ("nothing reaches the routers", |world| {
