@@ -124,11 +124,10 @@ impl Application for Selftest {
 
     fn start(&mut self, line: &Line) {
         let Some(header) = line.header() else { return };
-        let (portal, bits) = match header.body {
-            Body::Put { portal, match_bits, .. } | Body::Get { portal, match_bits, .. } => {
-                (portal, match_bits)
-            }
-            _ => return,
+        let (Body::Put { portal, match_bits: bits, .. } | Body::Get { portal, match_bits: bits, .. }) =
+            header.body
+        else {
+            return;
         };
         match portal {
             // Replies and bulk data of a server: it sends them by itself.

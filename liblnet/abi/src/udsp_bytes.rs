@@ -167,7 +167,10 @@ mod tests {
     fn descriptors_that_no_text_comes_to_are_rejected() {
         let (one, all): (&[[u32; 3]], &[[u32; 3]]) = (&[[1, 1, 1]], &[[0, 255, 1]]);
         let (tcp, gni) = (2, "gni".parse::<Selector>().unwrap().kind().0.into());
-        let table: [(&[&[[u32; 3]]], u32, &[[u32; 3]], Option<&str>); 10] = [
+        /// The lowest, the highest and the step.
+        type Range = [u32; 3];
+        type Row<'a> = (&'a [&'a [Range]], u32, &'a [Range], Option<&'a str>);
+        let table: [Row<'_>; 10] = [
             (&[one, all, all, one], tcp, &[[3, 3, 1]], Some("1.[0-255].[0-255].1@tcp3")),
             (&[one], gni, &[], Some("1@gni")),
             (&[], tcp, &[[0, 0, 1]], Some("tcp")),

@@ -13,6 +13,7 @@ use std::num::NonZeroU32;
 use support::{FakeDriver, OnSend, Rig, nid};
 
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a few of them")]
 enum Change {
     Add(Rule, Option<usize>),
     Delete(Option<usize>),
@@ -127,7 +128,7 @@ fn effects(given: &[Option<Given>]) -> Vec<Effect> {
         let priority = its.map_or(LOWEST_PRIORITY, |given| given.priority);
         let counts = |other: &Given| other.priority == priority && other.messages.is_some();
         let counted = given.iter().flatten().any(counts);
-        (priority, its.and_then(|its| its.messages).or(counted.then_some(NonZeroU32::MIN)))
+        (priority, its.and_then(|its| its.messages).or_else(|| counted.then_some(NonZeroU32::MIN)))
     };
     given.iter().map(effect).collect()
 }
