@@ -145,7 +145,7 @@ fn messages_of_another_version_are_refused_and_what_is_none_gets_no_reply() {
 }
 
 #[test]
-fn requests_prolong_a_session_and_without_any_it_ends() {
+fn requests_prolong_a_session_and_it_ends_without_them() {
     let scene = Scene::in_session();
     for _ in 0..3 {
         scene.let_pass(99);
