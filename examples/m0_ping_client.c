@@ -174,8 +174,8 @@ static int bulk(struct client *client, char kind)
 	message[0] = (unsigned char)kind;
 	snprintf((char *)message + 1, DIGITS, "%08u", desc->nbd_len);
 	snprintf((char *)message + 1 + DIGITS, DIGITS, "%08u", (unsigned int)length);
-	memcpy(message + HEADER, desc->nbd_data, desc->nbd_len);
-	sent = send_message(client, HEADER + desc->nbd_len);
+	memcpy(message + OFFER_HEADER, desc->nbd_data, desc->nbd_len);
+	sent = send_message(client, OFFER_HEADER + desc->nbd_len);
 	if (sent != 0)
 		m0_net_buffer_del(&buffer->nb, &client->tm);
 	rc = await(buffer);

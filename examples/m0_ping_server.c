@@ -67,12 +67,12 @@ static struct request *parse(const unsigned char *message, size_t length, struct
 	if (length < 1)
 		return NULL;
 	if (message[0] == 's' || message[0] == 'r') {
-		if (length < HEADER)
+		if (length < OFFER_HEADER)
 			return NULL;
 		payload = number_of(message + 1);
 		bulk = number_of(message + 1 + DIGITS);
-		data = message + HEADER;
-		if (payload < 1 || bulk < 0 || payload != (long)length - HEADER)
+		data = message + OFFER_HEADER;
+		if (payload < 1 || bulk < 0 || payload != (long)length - OFFER_HEADER)
 			return NULL;
 	} else if (message[0] != 'm') {
 		return NULL;
