@@ -6,7 +6,7 @@ use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, ElementStats, Explanation, Fault,
     FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, Heat, LndTunables, LnetStats, LocalHealth,
     LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Ping,
-    PingAnswer, Tunables,
+    PingAnswer, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request};
 use lnet_wire::{Errno, Nid};
@@ -52,6 +52,7 @@ impl Backend for Up {
             Request::GetLocalNi(index) => {
                 nis().into_iter().nth(index as usize).map(Box::new).map(Reply::LocalNi)
             }
+            Request::GetUdsp(RULE_ABOUT_A_NET) => Some(Reply::Udsp(Box::new(rule_about_a_net()))),
             Request::GetNi(_) | Request::GetRoute(_) | Request::GetBuffers(_) | Request::GetUdsp(_) => None,
             Request::GetFault(_, 1..) => None,
             Request::GetFault(kind, _) => Some(Reply::Fault(Box::new(fault(kind)))),
@@ -195,5 +196,19 @@ fn tunables() -> Tunables {
         recovery_limit: 0,
         max_recovery_ping_interval: 900,
         lnd_timeout: 16,
+    }
+}
+
+/// The index of the one selection rule that the node has.
+const RULE_ABOUT_A_NET: u32 = 3;
+
+fn rule_about_a_net() -> Udsp {
+    Udsp {
+        index: RULE_ABOUT_A_NET,
+        src: Some("tcp1".parse().unwrap()),
+        dst: None,
+        rte: None,
+        action: UdspAction::Priority(2),
+        messages: None,
     }
 }
