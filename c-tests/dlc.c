@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every function of the DLC API: without a node, and on the node of this process. */
-#include "check.h"
+/* The functions of the DLC API, but those about selection rules: without a node, and on the node of this process. */
+#include "dlc.h"
 #include <arpa/inet.h>
 #include <lnet/lnetconfig/liblnd.h>
-#include <lnet/lnetconfig/lnetconfig_hld.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,83 +11,6 @@
 extern char **environ;
 
 #define OWN "127.0.0.1@tcp"
-#define NONE (-1)
-
-static struct cYAML *err, *shown;
-
-/* A call, what it returns, and that it has said so at the end of the tree of errors. */
-#define CALL(call, want)                                                   \
-	do {                                                               \
-		err = NULL;                                                \
-		CHECK_EQ(call, want);                                      \
-		CHECK_EQ(last_errno(#call), want);                         \
-		cYAML_free_tree(err);                                      \
-		err = NULL;                                                \
-	} while (0)
-
-/* The same for one that shows something: the text, unless NULL. */
-#define SHOW(call, text)                                                   \
-	do {                                                               \
-		shown = NULL;                                              \
-		CALL(call, 0);                                             \
-		check_shown(text, #call);                                  \
-		cYAML_free_tree(shown);                                    \
-		shown = NULL;                                              \
-	} while (0)
-
-static char *c(const char *text)
-{
-	return (char *)text;
-}
-
-static struct cYAML *last(struct cYAML *node)
-{
-	while (node != NULL && node->cy_next != NULL)
-		node = node->cy_next;
-	return node;
-}
-
-static long long last_errno(const char *call)
-{
-	struct cYAML *item = err ? last(err->cy_child) : NULL, *number;
-
-	item = item ? last(item->cy_child) : NULL;
-	number = item && item->cy_child ? cYAML_get_object_item(item->cy_child->cy_child, "errno") : NULL;
-	if (number == NULL) {
-		fprintf(stderr, "%s: no errno\n", call);
-		failures++;
-		return -9999;
-	}
-	return number->cy_valueint;
-}
-
-static void check_shown(const char *text, const char *call)
-{
-	char *got = NULL;
-
-	cYAML_dump(shown, &got);
-	if (text != NULL && strcmp(got ? got : "", text) != 0) {
-		fprintf(stderr, "%s shows\n%s, not\n%s\n", call, got ? got : "nothing", text);
-		failures++;
-	}
-	free(got);
-}
-
-/* The string under a key of what was shown. */
-static const char *string(const char *key)
-{
-	struct cYAML *node = cYAML_find_object(shown, key);
-
-	return node && node->cy_valuestring ? node->cy_valuestring : "";
-}
-
-/* The number under a key of what was shown. */
-static long long number(const char *key)
-{
-	struct cYAML *node = cYAML_find_object(shown, key);
-
-	return node ? node->cy_valueint : -9999;
-}
 
 static void descriptors(void)
 {
@@ -408,96 +330,6 @@ static void settings(void)
 	shown = NULL;
 }
 
-static void policy(void)
-{
-	union lnet_udsp_action action = { 1 };
-
-	CALL(lustre_lnet_add_udsp(c("tcp"), NULL, NULL, c("priority"), &action, -1, NONE, &err), 0);
-	CALL(lustre_lnet_add_udsp(c("tcp"), c("10.0.0.*@tcp"), NULL, c("pref"), NULL, 0, NONE, &err), 0);
-	CALL(lustre_lnet_add_udsp(c("tcp"), NULL, NULL, c("bogus"), &action, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
-	CALL(lustre_lnet_add_udsp(NULL, NULL, NULL, NULL, NULL, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
-	shown = NULL;
-	CALL(lustre_lnet_show_udsp(-1, NONE, &shown, &err), 0);
-	CHECK(cYAML_is_sequence(shown->cy_child));
-	cYAML_free_tree(shown);
-	CALL(lustre_lnet_del_udsp(7, NONE, &err), -ENOENT);
-	CALL(lustre_lnet_del_same_udsp(c("tcp1"), NULL, NULL, -1, NONE, &err), -ENOENT);
-	CALL(lustre_lnet_del_same_udsp(c("tcp"), c("10.0.0.*@tcp"), NULL, 1, NONE, &err), -EINVAL);
-	CALL(lustre_lnet_del_same_udsp(c("tcp"), c("10.0.0.*@tcp"), NULL, 0, NONE, &err), 0);
-	action.udsp_priority = 256;
-	CALL(lustre_lnet_add_udsp(c("tcp9"), NULL, NULL, c("priority"), &action, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
-	CALL(lustre_lnet_del_udsp(0, NONE, &err), 0);
-	CALL(lustre_lnet_del_udsp((unsigned int)-1, NONE, &err), 0);
-	SHOW(lustre_lnet_show_udsp(-1, NONE, &shown, &err), "");
-	CHECK_EQ(lustre_lnet_udsp_str_to_action(c("priority")), EN_LNET_UDSP_ACTION_PRIORITY);
-	CHECK_EQ(lustre_lnet_udsp_str_to_action(c("pref")), EN_LNET_UDSP_ACTION_PREFERRED_LIST);
-	CHECK_EQ(lustre_lnet_udsp_str_to_action(c("bogus")), EN_LNET_UDSP_ACTION_NONE);
-	CHECK_EQ(lustre_lnet_udsp_str_to_action(NULL), EN_LNET_UDSP_ACTION_NONE);
-}
-
-/** One expression on a ring. */
-static void put(struct list_head *ring, const char *text)
-{
-	struct cfs_expr_list *expression;
-
-	CHECK_EQ(cfs_expr_list_parse(c(text), (int)strlen(text), 0, 65535, &expression), 0);
-	list_add_tail(&expression->el_link, ring);
-}
-
-static void no_descriptor(struct lnet_ud_nid_descr *descriptor)
-{
-	descriptor->ud_net_id.udn_net_type = 0;
-	INIT_LIST_HEAD(&descriptor->ud_net_id.udn_net_num_range);
-	INIT_LIST_HEAD(&descriptor->ud_addr_range);
-}
-
-static void free_rule(struct lnet_udsp *rule)
-{
-	struct lnet_ud_nid_descr *descriptors[] = { &rule->udsp_src, &rule->udsp_dst, &rule->udsp_rte };
-
-	for (int i = 0; i < 3; i++) {
-		cfs_expr_list_free_list(&descriptors[i]->ud_net_id.udn_net_num_range);
-		cfs_expr_list_free_list(&descriptors[i]->ud_addr_range);
-	}
-}
-
-/** A selection rule in one piece of memory, and back. */
-static void marshalled_policy(void)
-{
-	struct lnet_udsp rule, back;
-	char memory[512], again[512];
-	__u32 size = sizeof(memory), size_again = sizeof(again);
-	const char *octets[] = { "10", "1", "[1-4]", "5" };
-
-	memset(&rule, 0, sizeof(rule));
-	CHECK_EQ(lnet_get_udsp_size(&rule), 32 + 3 * 16);
-	no_descriptor(&rule.udsp_src);
-	no_descriptor(&rule.udsp_dst);
-	no_descriptor(&rule.udsp_rte);
-	rule.udsp_idx = 4;
-	rule.udsp_action_type = EN_LNET_UDSP_ACTION_PRIORITY;
-	rule.udsp_action.udsp_priority = 9;
-	rule.udsp_src.ud_net_id.udn_net_type = 2;
-	put(&rule.udsp_src.ud_net_id.udn_net_num_range, "2");
-	for (int i = 0; i < 4; i++)
-		put(&rule.udsp_src.ud_addr_range, octets[i]);
-	CHECK_EQ(lnet_get_udsp_size(&rule), 156);
-	CHECK_EQ(lnet_get_udsp_size(NULL), -EINVAL);
-	CHECK_EQ(lnet_udsp_marshal(&rule, &size, memory), 0);
-	CHECK_EQ(size, 156);
-	size--;
-	CHECK_EQ(lnet_udsp_marshal(&rule, &size, again), -ENOSPC);
-	CHECK_EQ(lnet_udsp_demarshal(memory, 155, &back), -EINVAL);
-	CHECK_EQ(lnet_udsp_demarshal(memory, 156, &back), 0);
-	CHECK_EQ(back.udsp_idx, 4);
-	CHECK_EQ(back.udsp_action_type, EN_LNET_UDSP_ACTION_PRIORITY);
-	CHECK_EQ(back.udsp_action.udsp_priority, 9);
-	CHECK_EQ(lnet_udsp_marshal(&back, &size_again, again), 0);
-	CHECK(size_again == 156 && memcmp(memory, again, 156) == 0);
-	free_rule(&rule);
-	free_rule(&back);
-}
-
 static const char *file_with(const char *text)
 {
 	static char path[] = "/tmp/dlc-test-XXXXXX";
@@ -620,7 +452,6 @@ static long long discovery(void)
 static void names_of_the_design_documents(void)
 {
 	char *none[] = { NULL };
-	struct lnet_selection_descriptor rule = { LNET_SELECTION_NET, c("tcp"), NULL, { 3 } };
 
 	CALL(lustre_lnet_config_net(c("tcp1"), c("127.0.0.1"), NULL, -1, 8, -1, -1, NULL, NONE, &err), 0);
 	CALL(lustre_lnet_config_net(c("bogus"), c("lo"), NULL, -1, -1, -1, -1, NULL, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
@@ -629,28 +460,6 @@ static void names_of_the_design_documents(void)
 	CALL(lustre_lnet_del_net(c("tcp1"), NULL, NONE, &err), 0);
 	CALL(lustre_lnet_config_peer_nid(none, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	nids_of_a_peer_go();
-	CALL(lustre_lnet_add_selection(&rule, NONE, &err), 0);
-	rule.lsd_type = LNET_SELECTION_NID;
-	rule.lsd_pattern1 = c("10.0.0.*@tcp");
-	CALL(lustre_lnet_add_selection(&rule, NONE, &err), 0);
-	rule.lsd_type = LNET_SELECTION_PEER;
-	CALL(lustre_lnet_add_selection(&rule, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
-	rule.lsd_pattern2 = c("10.0.9.*@tcp");
-	CALL(lustre_lnet_add_selection(&rule, NONE, &err), 0);
-	CALL(lustre_lnet_del_udsp((unsigned int)-1, NONE, &err), 0);
-	CALL(lustre_lnet_config_net_selection_rule(c("tcp"), 3, NONE, &err), 0);
-	CALL(lustre_lnet_config_nid_selection_rule(c("10.0.0.1@tcp"), 4, NONE, &err), 0);
-	CALL(lustre_lnet_config_peer_selection_rule(c("tcp"), c("10.0.0.9@tcp"), 5, NONE, &err), 0);
-	CALL(lustre_lnet_config_net_selection_rule(NULL, 3, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
-	CALL(lustre_lnet_config_net_selection_rule(c("tcp1"), 300, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
-	CALL(lustre_lnet_peer_selection_rule(NONE, &shown, &err), 0);
-	cYAML_free_tree(shown);
-	CALL(lustre_lnet_del_net_selection_rule(NULL, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
-	CALL(lustre_lnet_del_net_selection_rule(c("tcp"), 1, NONE, &err), -EINVAL);
-	CALL(lustre_lnet_del_net_selection_rule(c("tcp"), 0, NONE, &err), 0);
-	CALL(lustre_lnet_del_nid_selection_rule(c("10.0.0.1@tcp"), -1, NONE, &err), 0);
-	CALL(lustre_lnet_del_peer_selection_rule(NULL, NULL, 0, NONE, &err), 0);
-	CALL(lustre_lnet_del_nid_selection_rule(c("10.0.0.1@tcp"), -1, NONE, &err), -ENOENT);
 	CALL(lustre_lnet_set_dynamic_discover(2, NONE, &err), 0);
 	CHECK_EQ(discovery(), 2);
 	CALL(lustre_lnet_set_dynamic_discover(0, NONE, &err), 0);
@@ -749,8 +558,6 @@ int main(int argc, char **argv)
 	peers();
 	routes();
 	settings();
-	policy();
-	marshalled_policy();
 	files();
 	names_of_the_design_documents();
 	several_threads();

@@ -439,6 +439,23 @@ int lustre_lnet_del_same_udsp(char *src, char *dst, char *rte, int idx, int seq_
 /** Shows the selection rule at the place idx, all if it is negative, under udsp. */
 int lustre_lnet_show_udsp(int idx, int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
+/**
+ * Adds a selection rule of a selection_type, without which net, NIDs or pair of NIDs it is refused; about NIDs two, this node's and
+ * others'. 0 is the highest priority, 255 the lowest. Not in other implementations.
+ */
+int lustre_lnet_selection_add(int type, char *pattern1, char *pattern2, unsigned int priority,
+		int seq_no, struct cYAML **err_rc);
+
+/**
+ * Deletes the selection rule with the index idx, which must be of this selection_type, or if that is negative those with these
+ * criteria, each as for lustre_lnet_selection_add or NULL; with both they must be of one rule. Not in other implementations.
+ */
+int lustre_lnet_selection_del(int type, char *pattern1, char *pattern2, int idx, int seq_no,
+		struct cYAML **err_rc);
+
+/** Shows the selection rules of this selection_type, each with its index, under udsp. Not in other implementations. */
+int lustre_lnet_selection_show(int type, int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
 /** What a selection rule with this action does: `priority`, or `pref` for a list. The beginning of the word counts. */
 enum lnet_udsp_action_type lustre_lnet_udsp_str_to_action(char *action);
 

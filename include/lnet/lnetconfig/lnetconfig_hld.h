@@ -181,111 +181,66 @@ static inline int lustre_lnet_del_peer_nid(char **nids, int seq_no, struct cYAML
 static inline int lustre_lnet_add_selection(struct lnet_selection_descriptor *selection, int seq_no,
 					    struct cYAML **err_rc)
 {
-	union lnet_udsp_action action;
-	int rc;
-
-	if (selection == NULL || selection->lsd_pattern1 == NULL)
-		return lustre_lnet_hld_bad_param(ADD_CMD, "udsp", seq_no, err_rc);
-	action.udsp_priority = (int)selection->lsd_action_u.lsda_priority;
-	switch (selection->lsd_type) {
-	case LNET_SELECTION_NET:
-	case LNET_SELECTION_NID:
-		rc = lustre_lnet_add_udsp(selection->lsd_pattern1, NULL, NULL, (char *)"priority", &action,
-					  -1, seq_no, err_rc);
-		if (rc != 0 || selection->lsd_type == LNET_SELECTION_NET)
-			return rc;
-		return lustre_lnet_add_udsp(NULL, selection->lsd_pattern1, NULL, (char *)"priority", &action,
-					    -1, seq_no, err_rc);
-	case LNET_SELECTION_PEER:
-		if (selection->lsd_pattern2 != NULL)
-			return lustre_lnet_add_udsp(selection->lsd_pattern1, selection->lsd_pattern2, NULL,
-						    (char *)"priority", &action, -1, seq_no, err_rc);
-	}
-	return lustre_lnet_hld_bad_param(ADD_CMD, "udsp", seq_no, err_rc);
+	if (selection == NULL)
+		return lustre_lnet_hld_bad_param(ADD_CMD, "selection", seq_no, err_rc);
+	return lustre_lnet_selection_add(selection->lsd_type, selection->lsd_pattern1, selection->lsd_pattern2,
+					 selection->lsd_action_u.lsda_priority, seq_no, err_rc);
 }
 
 /** Adds a rule about nets of this node. 0 is the highest priority, 255 the lowest. */
 static inline int lustre_lnet_config_net_selection_rule(char *net, __u32 priority, int seq_no, struct cYAML **err_rc)
 {
-	struct lnet_selection_descriptor rule = { LNET_SELECTION_NET, net, NULL, { priority } };
-
-	return lustre_lnet_add_selection(&rule, seq_no, err_rc);
+	return lustre_lnet_selection_add(LNET_SELECTION_NET, net, NULL, priority, seq_no, err_rc);
 }
 
 /** Adds a rule about NIDs, this node's and others': two rules. */
 static inline int lustre_lnet_config_nid_selection_rule(char *nid, __u32 priority, int seq_no, struct cYAML **err_rc)
 {
-	struct lnet_selection_descriptor rule = { LNET_SELECTION_NID, nid, NULL, { priority } };
-
-	return lustre_lnet_add_selection(&rule, seq_no, err_rc);
+	return lustre_lnet_selection_add(LNET_SELECTION_NID, nid, NULL, priority, seq_no, err_rc);
 }
 
 /** Adds a rule about NIDs of this node for NIDs of others. */
 static inline int lustre_lnet_config_peer_selection_rule(char *local, char *remote, __u32 priority, int seq_no,
 							 struct cYAML **err_rc)
 {
-	struct lnet_selection_descriptor rule = { LNET_SELECTION_PEER, local, remote, { priority } };
-
-	return lustre_lnet_add_selection(&rule, seq_no, err_rc);
-}
-
-/** Deletes the rule with the index id, or if that is negative the one with these criteria; with both they must be of one rule. */
-static inline int lustre_lnet_hld_del_rule(char *src, char *dst, int id, int seq_no, struct cYAML **err_rc)
-{
-	if (src == NULL && dst == NULL && id < 0)
-		return lustre_lnet_hld_bad_param(DEL_CMD, "udsp", seq_no, err_rc);
-	if (src == NULL && dst == NULL)
-		return lustre_lnet_del_udsp((unsigned int)id, seq_no, err_rc);
-	return lustre_lnet_del_same_udsp(src, dst, NULL, id, seq_no, err_rc);
+	return lustre_lnet_selection_add(LNET_SELECTION_PEER, local, remote, priority, seq_no, err_rc);
 }
 
 /** Deletes a rule about nets of this node: by its criterion, or with NULL by its index; with both they must be of one rule. */
 static inline int lustre_lnet_del_net_selection_rule(char *net, int id, int seq_no, struct cYAML **err_rc)
 {
-	return lustre_lnet_hld_del_rule(net, NULL, id, seq_no, err_rc);
+	return lustre_lnet_selection_del(LNET_SELECTION_NET, net, NULL, id, seq_no, err_rc);
 }
 
 /** Deletes the rules about NIDs, this node's and others': by their criterion, or with NULL one of them by its index. */
 static inline int lustre_lnet_del_nid_selection_rule(char *nid, int id, int seq_no, struct cYAML **err_rc)
 {
-	int rc = nid != NULL && id >= 0 ? -ENOENT : lustre_lnet_hld_del_rule(nid, NULL, id, seq_no, err_rc);
-
-	if (nid == NULL)
-		return rc;
-	/* The other one goes though one is missing. */
-	if (id < 0 && rc != 0) {
-		lustre_lnet_del_same_udsp(NULL, nid, NULL, -1, seq_no, NULL);
-		return rc;
-	}
-	/* With an index it is one of the two. */
-	if (id >= 0 && lustre_lnet_del_same_udsp(nid, NULL, NULL, id, seq_no, NULL) == 0)
-		return 0;
-	return lustre_lnet_del_same_udsp(NULL, nid, NULL, id, seq_no, err_rc);
+	return lustre_lnet_selection_del(LNET_SELECTION_NID, nid, NULL, id, seq_no, err_rc);
 }
 
 /** Deletes a rule about NIDs of this node for NIDs of others: by its criteria, or with NULL by its index. */
 static inline int lustre_lnet_del_peer_selection_rule(char *local, char *remote, int id, int seq_no,
 						      struct cYAML **err_rc)
 {
-	return lustre_lnet_hld_del_rule(local, remote, id, seq_no, err_rc);
+	return lustre_lnet_selection_del(LNET_SELECTION_PEER, local, remote, id, seq_no, err_rc);
 }
 
-/** Shows the rules of all kinds, each with its index, under udsp. */
+/** Shows the rules about nets of this node, each with its index, under udsp. */
 static inline int lustre_lnet_net_selection_rule(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc)
 {
-	return lustre_lnet_show_udsp(-1, seq_no, show_rc, err_rc);
+	return lustre_lnet_selection_show(LNET_SELECTION_NET, seq_no, show_rc, err_rc);
 }
 
-/** See lustre_lnet_net_selection_rule. */
+/** Shows the rules about NIDs, each with its index, under udsp. */
 static inline int lustre_lnet_nid_selection_rule(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc)
 {
-	return lustre_lnet_show_udsp(-1, seq_no, show_rc, err_rc);
+	return lustre_lnet_selection_show(LNET_SELECTION_NID, seq_no, show_rc, err_rc);
 }
 
-/** See lustre_lnet_net_selection_rule. */
+/** Shows the rules about pairs of NIDs, each with its index, under udsp. */
 static inline int lustre_lnet_peer_selection_rule(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc)
 {
-	return lustre_lnet_show_udsp(-1, seq_no, show_rc, err_rc);
+	return lustre_lnet_selection_show(LNET_SELECTION_PEER, seq_no, show_rc, err_rc);
 }
 
 /** Sets whether peers are discovered: 0 no, 1 yes, 2 only to compare what they say with what is known of them. */

@@ -52,8 +52,8 @@ impl Backend for Up {
             Request::GetLocalNi(index) => {
                 nis().into_iter().nth(index as usize).map(Box::new).map(Reply::LocalNi)
             }
-            Request::GetUdsp(RULE_ABOUT_A_NET) => Some(Reply::Udsp(Box::new(rule_about_a_net()))),
-            Request::GetNi(_) | Request::GetRoute(_) | Request::GetBuffers(_) | Request::GetUdsp(_) => None,
+            Request::GetUdsp(index) => rule(index).map(Box::new).map(Reply::Udsp),
+            Request::GetNi(_) | Request::GetRoute(_) | Request::GetBuffers(_) => None,
             Request::GetFault(_, 1..) => None,
             Request::GetFault(kind, _) => Some(Reply::Fault(Box::new(fault(kind)))),
             Request::GetPeerList => Some(Reply::Nids(Vec::new())),
@@ -199,16 +199,16 @@ fn tunables() -> Tunables {
     }
 }
 
-/// The index of the one selection rule that the node has.
-const RULE_ABOUT_A_NET: u32 = 3;
-
-fn rule_about_a_net() -> Udsp {
-    Udsp {
-        index: RULE_ABOUT_A_NET,
-        src: Some("tcp1".parse().unwrap()),
-        dst: None,
-        rte: None,
-        action: UdspAction::Priority(2),
-        messages: None,
-    }
+/// The selection rules of the node: about a pair, NIDs of this node and of others, and a net.
+fn rule(index: u32) -> Option<Udsp> {
+    let (src, dst) = match index {
+        0 => (Some("10.0.0.1@tcp"), Some("10.0.0.9@tcp")),
+        1 => (Some("10.0.0.*@tcp"), None),
+        2 => (None, Some("10.0.0.*@tcp")),
+        3 => (Some("tcp1"), None),
+        _ => return None,
+    };
+    let selector = |text: Option<&str>| text.map(|text| text.parse().unwrap());
+    let action = UdspAction::Priority(2);
+    Some(Udsp { index, src: selector(src), dst: selector(dst), rte: None, action, messages: None })
 }

@@ -14,6 +14,7 @@ pub mod ping;
 pub mod policy;
 pub mod route;
 pub mod routing;
+pub mod selection;
 pub mod stats;
 pub mod types;
 pub mod udsp_marshal;
