@@ -1,12 +1,12 @@
 //! The synchronisation primitives of this crate: the standard ones, or loom's when its model checker runs.
 
 #[cfg(not(loom))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
 #[cfg(not(loom))]
 pub(crate) use std::thread;
 
 #[cfg(loom)]
-pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, RwLock};
 #[cfg(loom)]
 pub(crate) use loom::thread;
 

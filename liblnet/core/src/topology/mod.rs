@@ -1,5 +1,6 @@
 //! The topology: local nets and NIs, peers and peer NIs, routes, selection rules.
 
+mod in_force;
 pub(crate) mod peer_config;
 mod peer_table;
 #[cfg(all(test, not(loom)))]
@@ -19,10 +20,11 @@ use crate::model::{DiscoveryState, Onward, TurnClock};
 use crate::router::Router;
 use crate::select::{self, Paths};
 use arc_swap::ArcSwap;
+use in_force::InForce;
 use lnet_wire::{Errno, NetId, Nid};
 use rules::Basis;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, RwLock};
 
 /// The nets, peers, routes and rules of a node. What is read for each message is a value that is replaced as a whole;
 /// any thread may read.
@@ -31,7 +33,7 @@ pub(crate) struct Topology {
     peers: PeerTable,
     routes: ArcSwap<Routes>,
     router: ArcSwap<Router>,
-    basis: RwLock<Arc<Basis>>,
+    basis: InForce<Basis>,
     /// Whether rules count messages.
     counts_messages: AtomicBool,
     turn_clock: TurnClock,
@@ -46,7 +48,7 @@ impl Topology {
             peers: PeerTable::new(),
             routes: ArcSwap::default(),
             router: ArcSwap::default(),
-            basis: RwLock::default(),
+            basis: InForce::new(Basis::default()),
             counts_messages: AtomicBool::new(false),
             turn_clock: TurnClock::default(),
         }

@@ -9,8 +9,8 @@ use crate::select::ChosenPath;
 use lnet_wire::{Nid, Selector};
 use std::collections::HashSet;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 /// The rules, and those that they may name as partners: what was applied last. Each peer NI has either what it comes to, or is just
 /// about to get it.
@@ -44,16 +44,16 @@ pub(crate) enum RuleChange<'a> {
 impl Topology {
     /// The current rules.
     pub(crate) fn rules(&self) -> Arc<Rules> {
-        Arc::clone(&self.basis().rules)
+        Arc::clone(&self.basis.current().rules)
     }
 
     /// Replaces the rules.
     pub(crate) fn set_rules(&self, _: &ConfigGuard<'_>, rules: Rules, change: RuleChange<'_>) {
         self.counts_messages.store(rules.iter().any(|rule| rule.messages.is_some()), Ordering::Relaxed);
-        let before = self.basis();
+        let before = self.basis.current();
         let (own, gateways) = self.candidates(&rules);
         let now = Basis::new(Arc::new(rules), own, gateways);
-        self.replace_basis(&now);
+        self.basis.replace(&now);
         let (at, rule, decider) = match change {
             RuleChange::Put(at) => (at, now.rules.get(at), &now),
             RuleChange::Deleted(at, rule) => (at, Some(rule), &before),
@@ -80,7 +80,7 @@ impl Topology {
     /// called at the end of every such change.
     pub(crate) fn renew_rules(&self, _: &ConfigGuard<'_>) {
         let reshaped = self.peers().take_reshaped();
-        let before = self.basis();
+        let before = self.basis.current();
         let (own, gateways) = self.candidates(&before.rules);
         let (new_own, new_gateways) = (own != before.own, gateways != before.gateways);
         if !new_own && !new_gateways && (reshaped.is_empty() || before.rules.is_empty()) {
@@ -91,7 +91,7 @@ impl Topology {
             false => Arc::clone(&before),
         };
         // Also if it is the same: what is being applied to the former shape of a peer is finished before.
-        self.replace_basis(&now);
+        self.basis.replace(&now);
         if now.rules.is_empty() {
             return;
         }
@@ -116,21 +116,22 @@ impl Topology {
 
     /// A message has added this peer NI.
     pub(crate) fn apply_rules_to_new(&self, peer_ni: &PeerNi) {
-        // Held meanwhile: whoever replaces the rules, or changes the peer, applies them to it afterwards.
-        let basis = self.basis.read().unwrap_or_else(PoisonError::into_inner);
-        if !basis.rules.is_empty() {
-            apply_to_peer(&basis.index, &peer_ni.peer_now(), None);
-        }
+        // Whoever replaces the rules, or changes the peer, applies them to it afterwards.
+        self.basis.apply(|basis| {
+            if !basis.rules.is_empty() {
+                apply_to_peer(&basis.index, &peer_ni.peer_now(), None);
+            }
+        });
     }
 
     /// The effect of the rules on a local NI.
     pub(crate) fn applied_to_ni(&self, nid: Nid) -> Applied {
-        self.basis().index.applied_to_ni(nid)
+        self.basis.current().index.applied_to_ni(nid)
     }
 
     /// The effect of the rules on a peer NI.
     pub(crate) fn applied_to_peer_ni(&self, nid: Nid) -> Applied {
-        self.basis().index.applied_to_peer_ni(nid)
+        self.basis.current().index.applied_to_peer_ni(nid)
     }
 
     /// A message takes this path, from the local NID `source` if it was given (cfg-145).
@@ -138,15 +139,6 @@ impl Topology {
         if self.counts_messages.load(Ordering::Relaxed) {
             self.with_nets(|nets| chosen.note_turns(nets, source, &self.turn_clock));
         }
-    }
-
-    fn basis(&self) -> Arc<Basis> {
-        Arc::clone(&self.basis.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Waits until nobody applies the former one.
-    fn replace_basis(&self, now: &Arc<Basis>) {
-        *self.basis.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(now);
     }
 
     /// Those that rules may name as partners: the local NIDs, and the gateways if any rule is about them.

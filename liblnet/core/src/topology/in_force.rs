@@ -1,0 +1,60 @@
+//! A value that is applied to all of certain things, while other threads add such things.
+
+use crate::sync::RwLock;
+use std::sync::{Arc, PoisonError};
+
+/// The value in force. Whoever adds a thing calls [`apply`](Self::apply) once the thing can be found; whoever changes the value calls
+/// [`replace`](Self::replace), and then applies the new one to every thing that can be found. Then each has what the last value gives
+/// it, whatever the order of the two.
+pub(super) struct InForce<T>(RwLock<Arc<T>>);
+
+impl<T> InForce<T> {
+    pub(super) fn new(first: T) -> Self {
+        Self(RwLock::new(Arc::new(first)))
+    }
+
+    pub(super) fn current(&self) -> Arc<T> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Applies the value to something that is new. It is not replaced meanwhile.
+    pub(super) fn apply(&self, apply: impl FnOnce(&T)) {
+        apply(&self.0.read().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// From now on it is this one: returns when nobody applies the former one any more. One thread at a time.
+    pub(super) fn replace(&self, now: &Arc<T>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(now);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::InForce;
+    use crate::sync::{Mutex, lock, thread};
+    use loom::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::Arc;
+
+    /// UD-12: fails if a thing that is added while the value changes keeps what the former one gave it.
+    #[test]
+    fn whatever_is_added_during_a_change_has_what_the_last_value_gives_it() {
+        loom::model(|| {
+            let value = Arc::new(InForce::new(1));
+            let things = Arc::new(Mutex::new(Vec::new()));
+            let adder = {
+                let (value, things) = (Arc::clone(&value), Arc::clone(&things));
+                thread::spawn(move || {
+                    let thing = Arc::new(AtomicU32::new(0));
+                    lock(&things).push(Arc::clone(&thing));
+                    value.apply(|value| thing.store(*value, Ordering::Relaxed));
+                })
+            };
+            value.replace(&Arc::new(2));
+            let found = lock(&things).clone();
+            found.iter().for_each(|thing| thing.store(*value.current(), Ordering::Relaxed));
+            adder.join().unwrap();
+            let stored: Vec<u32> = lock(&things).iter().map(|thing| thing.load(Ordering::Relaxed)).collect();
+            assert_eq!(stored, [2]);
+        });
+    }
+}
