@@ -5,6 +5,7 @@ use lnet_api::Node;
 use lnet_api::clock::SystemClock;
 use lnet_api::errno::Errno;
 use lnet_api::sync::lock;
+use lnet_log::{LogClass, write_line};
 use std::convert::Infallible;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,7 +43,7 @@ extern "C" fn lnet_selftest_start() -> c_int {
             return Ok(());
         }
         let config = NodeConfig::from_lookup(|name| std::env::var(name).ok()).map_err(|error| {
-            log::error!("{error}");
+            write_line!(LogClass::SelftestService, "LNet selftest: not started ({error})");
             Errno::INVALID
         })?;
         let (end_signal, ended) = channel();

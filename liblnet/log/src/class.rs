@@ -520,6 +520,27 @@ log_classes! {
         meaning: "A PtlRPC service did not end in time, or its portal could not be given back; what it uses stays allocated.",
         action: "See which handler of the program has not returned.",
     }
+    SelftestSession {
+        name: "selftest_session",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "A session of LNet selftest has ended because its console sent nothing for the session's timeout; its tests are stopped.",
+        action: "Start the test anew; if the console still ran, see whether it reaches this node (`lnetctl ping`).",
+    }
+    SelftestService {
+        name: "selftest_service",
+        level: Error,
+        limit: Unlimited,
+        meaning: "The service of LNet selftest cannot start, or cannot serve a command of `lst`.",
+        action: "Mend what the line names: a variable of the environment, or a limit of threads or memory.",
+    }
+    MotrTransport {
+        name: "motr_transport",
+        level: Info,
+        limit: Unlimited,
+        meaning: "A transfer machine for which the program asked for it (`m0_net_lnet_tm_set_debug`) has another state, or an operation of it has ended.",
+        action: "Nothing.",
+    }
 }
 
 #[cfg(test)]

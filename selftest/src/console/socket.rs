@@ -4,6 +4,7 @@
 use super::call::{Answer, Call};
 use super::host::ConsoleHost;
 use super::refusal::Refusal;
+use lnet_log::{LogClass, write_line};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -45,7 +46,7 @@ impl ConsoleSocket {
                 };
                 let thread = thread::Builder::new().name("lnet_st_lst".to_owned());
                 if let Err(error) = thread.spawn(serve) {
-                    log::warn!(target: "lnet::selftest", "no thread for a command of lst: {error}");
+                    write_line!(LogClass::SelftestService, "lst: command refused (no thread: {error})");
                 }
             }
         })?;

@@ -16,6 +16,7 @@ use crate::wire::{
 };
 use lnet_api::sync::lock;
 use lnet_api::{Counters, ProcessId, Region};
+use lnet_log::{LogClass, write_line};
 use std::sync::{Arc, Mutex, Weak};
 
 /// The most RPC loops of one test: peers choose their number.
@@ -264,7 +265,10 @@ impl RequestHandler for Dispatch {
         let Some(engine) = self.engine.upgrade() else { return };
         let expired = lock(&self.sessions).expire(engine.clock().now());
         if let Some((id, effects)) = expired {
-            log::info!("LNet selftest: session {id} has ended: its console has not been heard of");
+            write_line!(
+                LogClass::SelftestSession,
+                "session {id}: ended (no message of its console); its tests are stopped"
+            );
             self.perform(effects);
         }
         self.reap();

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// The libraries, and where their sources are. What lnetctl and lnetd print is for who calls them, and tests are no
 /// libraries.
-const LIBRARIES: [(&str, &str); 8] = [
+const LIBRARIES: [(&str, &str); 10] = [
     ("wire", "liblnet/wire/src"),
     ("core", "liblnet/core/src"),
     ("dlc", "liblnet/dlc/src"),
@@ -23,6 +23,8 @@ const LIBRARIES: [(&str, &str); 8] = [
     ("lolnd", "lnds/lolnd/src"),
     ("socklnd", "lnds/socklnd/src"),
     ("ptlrpc", "ptlrpc-shim/src"),
+    ("m0net", "motr-net/src"),
+    ("lnet_selftest", "selftest/src"),
 ];
 
 fn main() -> ExitCode {
