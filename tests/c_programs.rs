@@ -31,9 +31,9 @@ macro_rules! under_tools {
     };
 }
 
-under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc control handler_calls shutdown waits list parser ptlrpc_loopback
+under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc selection control handler_calls shutdown waits list parser ptlrpc_loopback
     m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
-    m0net_scenarios m0net_interfaces selftest_node);
+    m0net_scenarios m0net_interfaces m0net_limits selftest_node);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
@@ -122,6 +122,12 @@ fn every_dlc_call_acts_on_the_node_of_its_process() {
     run("dlc", &[], &[]);
 }
 
+/// Fails if a call of the design document acts on rules of another kind, or if bytes that are no rule are taken for one.
+#[test]
+fn selection_rules_are_set_by_every_call_that_c_programs_have_for_them() {
+    run("selection", &[], &[]);
+}
+
 #[test]
 fn lists_of_the_headers_are_those_of_linux() {
     run("list", &[], &[]);
@@ -197,6 +203,11 @@ fn motr_messages_name_the_interface_of_their_sender() {
 }
 
 #[test]
+fn motr_domains_use_no_more_than_their_programs_allow_and_log_what_these_ask_for() {
+    run("m0net_limits", &[], &[]);
+}
+
+#[test]
 fn a_program_in_c_takes_part_in_lnet_selftest_as_its_header_documents() {
     run("selftest_node", &[], &[]);
 }
@@ -205,7 +216,7 @@ fn a_program_in_c_takes_part_in_lnet_selftest_as_its_header_documents() {
 /// node.
 #[test]
 fn the_c_programs_use_every_function_of_liblnetconfig() {
-    let source: String = ["cyaml.c", "dlc.c", "parser.c"]
+    let source: String = ["cyaml.c", "dlc.c", "parser.c", "selection.c"]
         .map(|file| fs::read_to_string(root().join("c-tests").join(file)).unwrap())
         .concat();
     let words: BTreeSet<&str> = source.split(|c: char| !c.is_alphanumeric() && c != '_').collect();

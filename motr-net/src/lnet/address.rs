@@ -95,6 +95,22 @@ impl FromStr for Address {
     }
 }
 
+/// As [`Address`] is written, with `*` for a transfer machine that is to be chosen.
+impl fmt::Display for StartAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.tmid {
+            Some(tmid) => self.with(tmid).fmt(f),
+            None => write!(f, "{}:{}:{}:*", self.nid, self.pid, self.portal),
+        }
+    }
+}
+
+impl From<Address> for StartAddress {
+    fn from(Address { nid, pid, portal, tmid }: Address) -> Self {
+        Self { nid, pid, portal, tmid: Some(tmid) }
+    }
+}
+
 /// The canonical text: `tcp0` is written as `tcp`.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

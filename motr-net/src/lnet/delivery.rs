@@ -1,6 +1,7 @@
 //! Delivering events (motr-net 6.2 and 6.4).
 
 use super::address::Address;
+use super::debug;
 use super::end_point::end_point;
 use super::machine::{RingEvent, lnet_buffer, machine};
 use super::match_bits::parse_header_data;
@@ -32,6 +33,7 @@ pub(super) unsafe fn deliver(tm: *mut m0_net_transfer_mc) {
         for _ in 0..MAX_BATCH {
             let Some(event) = machine(tm).shared.ring.pop() else { break };
             let event = prepare(tm, &event);
+            debug::buffer_event(tm, &event);
             let lock = &raw const (*tm).ntm_group.s_lock;
             (*lock).unlock();
             m0_net_buffer_event_post(&raw const event);

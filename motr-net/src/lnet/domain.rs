@@ -3,6 +3,7 @@
 
 use super::buffer_descriptor;
 use super::fragments::{MAX_BUFFER, MAX_FRAGMENTS, MAX_SEGMENT, fragments};
+use super::limits::{Budget, Resources};
 use super::machine::LnetBuffer;
 use crate::backend::Backend;
 use crate::backend::liblnet::Liblnet;
@@ -14,10 +15,14 @@ use lnet_wire::Nid;
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What a domain has: `nd_xprt_private`.
 struct LnetDomain {
     backend: Arc<dyn Backend>,
+    resources: Arc<Resources>,
+    /// Whether its transfer machines say more in the log.
+    debug: AtomicBool,
 }
 
 /// LNet, as a domain uses it.
@@ -29,10 +34,29 @@ pub(super) unsafe fn backend_of(dom: *mut m0_net_domain) -> Arc<dyn Backend> {
     unsafe { Arc::clone(&(*(*dom).nd_xprt_private.cast::<LnetDomain>()).backend) }
 }
 
+/// What a domain uses, and how much it may.
+///
+/// # Safety
+/// An initialised domain of this transport.
+pub(super) unsafe fn resources_of(dom: *mut m0_net_domain) -> Arc<Resources> {
+    // SAFETY: a box that `dom_init` has made.
+    unsafe { Arc::clone(&(*(*dom).nd_xprt_private.cast::<LnetDomain>()).resources) }
+}
+
+/// Whether its transfer machines say more in the log.
+///
+/// # Safety
+/// An initialised domain of this transport, which stays as long as the reference is used.
+pub(super) unsafe fn debug_of<'a>(dom: *mut m0_net_domain) -> &'a AtomicBool {
+    // SAFETY: a box that `dom_init` has made.
+    unsafe { &(*(*dom).nd_xprt_private.cast::<LnetDomain>()).debug }
+}
+
 /// `xo_dom_init`
 pub(super) unsafe extern "C" fn dom_init(_: *const m0_net_xprt, dom: *mut m0_net_domain) -> c_int {
     Errno::to_c_result(Liblnet::start().map(|backend| {
-        let domain = Box::new(LnetDomain { backend });
+        let domain =
+            Box::new(LnetDomain { backend, resources: Arc::default(), debug: AtomicBool::new(false) });
         // SAFETY: the contract of the transport's functions (`super::transport`).
         unsafe { (*dom).nd_xprt_private = Box::into_raw(domain).cast() };
     }))
@@ -54,15 +78,14 @@ pub(super) unsafe extern "C" fn buf_register(buf: *mut m0_net_buffer) -> c_int {
         let vector = &(*buf).nb_buffer;
         let (addresses, counts) = (vector.addresses(), vector.ov_vec.counts());
         let segments = addresses.iter().zip(counts).map(|(address, len)| (address.expose_provenance(), *len));
-        match fragments(segments) {
-            Ok(fragments) => {
-                let total = counts.iter().sum();
-                let lnet = Box::new(LnetBuffer { fragments, total, handle: None, events: 0 });
-                (*buf).nb_xprt_private = Box::into_raw(lnet).cast();
-                0
-            }
-            Err(errno) => errno.to_c(),
-        }
+        let registered = fragments(segments).and_then(|fragments| {
+            let held = Budget::hold_one(&resources_of((*buf).nb_dom), |its| &its.buffers)?;
+            let total = counts.iter().sum();
+            let lnet = Box::new(LnetBuffer { fragments, total, handle: None, events: 0, _held: held });
+            (*buf).nb_xprt_private = Box::into_raw(lnet).cast();
+            Ok(())
+        });
+        Errno::to_c_result(registered)
     }
 }
 

@@ -2,6 +2,7 @@
 //! stops it.
 
 use super::address::StartAddress;
+use super::debug;
 use super::delivery::deliver;
 use super::domain::backend_of;
 use super::end_point::end_point;
@@ -69,6 +70,7 @@ unsafe fn run(tm: *mut m0_net_transfer_mc) {
                     serve(tm);
                 }
                 Err(errno) => {
+                    give_back(tm);
                     post(tm, tm_state::FAILED, errno.to_c(), ptr::null_mut());
                     let _tm = Guard::tm(tm);
                     if machine(tm).stopping.is_none() {
@@ -105,6 +107,7 @@ unsafe fn start(tm: *mut m0_net_transfer_mc, wanted: StartAddress) -> Result<*mu
             let _tm = Guard::tm(tm);
             let own = end_point(tm, address)?;
             let queue: Arc<dyn EventQueue> = queue.into();
+            machine(tm).start = Some(address.into());
             machine(tm).running = Some(Running { address, queue, next_id: BufferId::FIRST });
             Ok(own)
         });
@@ -130,6 +133,20 @@ unsafe fn stop(tm: *mut m0_net_transfer_mc) {
         drop(queue);
         lock(&ADDRESSES).release(&address);
     }
+    // SAFETY: by contract.
+    unsafe { give_back(tm) };
+}
+
+/// The machine is none of its domain's that are started any more.
+///
+/// # Safety
+/// A machine of this transport.
+unsafe fn give_back(tm: *mut m0_net_transfer_mc) {
+    // SAFETY: by contract.
+    unsafe {
+        let _tm = Guard::tm(tm);
+        machine(tm).held = None;
+    }
 }
 
 /// # Safety
@@ -145,7 +162,10 @@ unsafe fn post(tm: *mut m0_net_transfer_mc, state: c_uint, status: i32, ep: *mut
         nte_payload: ptr::null_mut(),
     };
     // SAFETY: by contract.
-    unsafe { m0_net_tm_event_post(&raw const event) };
+    unsafe {
+        debug::state(tm, state, status);
+        m0_net_tm_event_post(&raw const event);
+    }
 }
 
 /// What the thread does when it has looked at the machine.

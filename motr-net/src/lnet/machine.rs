@@ -4,6 +4,7 @@ use super::address::{Address, StartAddress};
 use super::address_table::AddressTable;
 use super::completion::Completion;
 use super::event_ring::EventRing;
+use super::limits::{Budget, Held};
 use super::match_bits::BufferId;
 use super::waker::Waker;
 use crate::backend::{EventQueue, Fragment, Handle, ProcessId};
@@ -21,8 +22,10 @@ pub(super) static ADDRESSES: LazyLock<Mutex<AddressTable>> = LazyLock::new(Mutex
 /// A transfer machine: `ntm_xprt_private`.
 pub(super) struct Machine {
     pub(super) shared: Arc<Shared>,
-    /// Where to start; set when it is.
+    /// Where to start; when it is started, where.
     pub(super) start: Option<StartAddress>,
+    /// Until it has stopped, or could not start: one of its domain's.
+    pub(super) held: Option<Held>,
     /// From the start to the stop in LNet.
     pub(super) running: Option<Running>,
     /// The bits of the processors that its thread may use.
@@ -37,6 +40,8 @@ pub(super) struct Machine {
     /// Set when it is stopped.
     pub(super) stopping: Option<Stopping>,
     pub(super) thread: Option<JoinHandle<()>>,
+    /// It says more in the log.
+    pub(super) debug: bool,
 }
 
 /// What a machine has in LNet.
@@ -86,13 +91,17 @@ pub(super) struct LnetBuffer {
     pub(super) handle: Option<Handle>,
     /// How many events the operation may have.
     pub(super) events: usize,
+    /// One of its domain's.
+    pub(super) _held: Held,
 }
 
 impl Machine {
-    pub(super) fn new() -> Self {
+    /// One whose events are among those of `budget`.
+    pub(super) fn new(budget: Arc<Budget>) -> Self {
         Self {
-            shared: Arc::new(Shared { ring: EventRing::default(), waker: Waker::default() }),
+            shared: Arc::new(Shared { ring: EventRing::new(budget), waker: Waker::default() }),
             start: None,
+            held: None,
             running: None,
             processors: None,
             end_points: HashMap::new(),
@@ -101,6 +110,7 @@ impl Machine {
             nearest_deadline: TIME_NEVER,
             stopping: None,
             thread: None,
+            debug: false,
         }
     }
 

@@ -7,10 +7,12 @@
 //! | `fragments` | which vectors LNet can transfer: pure |
 //! | `address_table` | which addresses are in use |
 //! | `event_ring` | events between LNet's threads and whoever delivers them |
+//! | `limits` | how much a domain may use |
 //! | `machine` | the state of a transfer machine |
 //! | `waker` | what its thread waits for |
 //! | `end_point` | end points |
 //! | `operation` | operations in LNet: what adding a buffer does |
+//! | `debug` | what is said in the log if the program asks for it |
 //! | `delivery` | delivering events |
 //! | `timeouts` | operations whose deadline has passed |
 //! | `event_thread` | the thread of a transfer machine |
@@ -20,12 +22,14 @@ pub mod address;
 pub mod address_table;
 pub mod buffer_descriptor;
 pub mod completion;
+pub mod debug;
 mod delivery;
 pub mod domain;
 mod end_point;
 pub mod event_ring;
 mod event_thread;
 pub mod fragments;
+pub mod limits;
 mod machine;
 pub mod match_bits;
 mod operation;

@@ -8,11 +8,12 @@ use super::address::{StartAddress, compare_nids};
 use super::delivery::{bev_deliver_all, bev_notify, bev_pending};
 use super::domain::{
     buf_deregister, buf_register, dom_fini, dom_init, max_buffer_desc_size, max_buffer_segment_size,
-    max_buffer_segments, max_buffer_size, rpc_max_msg_size, rpc_max_recv_msgs, rpc_max_seg_size,
-    rpc_max_segs_nr,
+    max_buffer_segments, max_buffer_size, resources_of, rpc_max_msg_size, rpc_max_recv_msgs,
+    rpc_max_seg_size, rpc_max_segs_nr,
 };
 use super::end_point::{end_point_create, parse};
 use super::event_thread::spawn;
+use super::limits::Budget;
 use super::machine::{Machine, Stopping, machine};
 use super::operation::{buf_add, buf_del};
 use crate::errno::Errno;
@@ -21,10 +22,11 @@ use crate::net::queue::Queue;
 use crate::net::registry::{
     m0_net_xprt_default_get, m0_net_xprt_default_set, m0_net_xprt_deregister, m0_net_xprt_register,
 };
-use crate::net::types::{m0_net_domain, m0_net_transfer_mc, m0_net_xprt, m0_net_xprt_ops};
+use crate::net::types::{m0_net_transfer_mc, m0_net_xprt, m0_net_xprt_ops};
 use crate::support::{m0_bitmap, m0_time_from_now};
-use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_long};
 use std::ptr;
+use std::sync::Arc;
 
 /// A stop without abort cancels operations without a deadline after so many seconds.
 const STOP_GRACE_SECONDS: u64 = 10;
@@ -89,17 +91,12 @@ pub unsafe extern "C" fn m0_net_lnet_ep_addr_net_cmp(addr1: *const c_char, addr2
     unsafe { compare_nids(CStr::from_ptr(addr1).to_bytes(), CStr::from_ptr(addr2).to_bytes()) }
 }
 
-/// The library logs nothing that depends on it.
-#[unsafe(no_mangle)]
-pub extern "C" fn m0_net_lnet_dom_set_debug(_: *mut m0_net_domain, _: c_uint) {}
-
-/// The library logs nothing that depends on it.
-#[unsafe(no_mangle)]
-pub extern "C" fn m0_net_lnet_tm_set_debug(_: *mut m0_net_transfer_mc, _: c_uint) {}
-
 unsafe extern "C" fn tm_init(tm: *mut m0_net_transfer_mc) -> c_int {
     // SAFETY: the contract of the transport's functions.
-    unsafe { (*tm).ntm_xprt_private = Box::into_raw(Box::new(Machine::new())).cast() };
+    unsafe {
+        (*tm).ntm_xprt_private =
+            Box::into_raw(Box::new(Machine::new(Arc::clone(&resources_of((*tm).ntm_dom).events)))).cast()
+    };
     0
 }
 
@@ -125,7 +122,9 @@ unsafe extern "C" fn tm_start(tm: *mut m0_net_transfer_mc, addr: *const c_char) 
     // SAFETY: the contract of the transport's functions.
     unsafe {
         let started = parse(addr).and_then(|address: StartAddress| {
+            let held = Budget::hold_one(&resources_of((*tm).ntm_dom), |its| &its.tms)?;
             machine(tm).start = Some(address);
+            machine(tm).held = Some(held);
             spawn(tm)
         });
         Errno::to_c_result(started)

@@ -33,7 +33,24 @@ int m0_net_lnet_ifaces_get(struct m0_net_domain *dom, char ***addrs);
 /** Frees the array, and sets *addrs to NULL. */
 void m0_net_lnet_ifaces_put(struct m0_net_domain *dom, char ***addrs);
 
-/** Makes a domain or a transfer machine say more in the log; 0: no more than others. */
+/** How much a domain uses, or may use; as a limit 0 is as much as there is. */
+struct m0_net_lnet_limits {
+	/** Transfer machines that are started. */
+	uint32_t ll_tms;
+	/** Registered buffers. */
+	uint32_t ll_buffers;
+	/** Events for which room is kept: of a queued buffer one, of one for messages nb_max_receive_msgs, at most 4096. */
+	uint32_t ll_events;
+};
+
+/** Limits what a domain may use from now on: m0_net_tm_start, m0_net_buffer_register and m0_net_buffer_add return -ENOSPC for
+ * more. Nothing in use is taken away. Returns 0 or -EINVAL. Not in Motr. */
+int m0_net_lnet_dom_set_limits(struct m0_net_domain *dom, const struct m0_net_lnet_limits *limits);
+/** Stores the limits, and what is used now; either may be NULL. Returns 0 or -EINVAL. Not in Motr. */
+int m0_net_lnet_dom_get_limits(struct m0_net_domain *dom, struct m0_net_lnet_limits *limits, struct m0_net_lnet_limits *used);
+
+/** Makes all transfer machines of a domain, or one, say in the log (standard error) which state they have and how each operation
+ * ends; 0: no more. With LNET_DEBUG set only if that includes info. */
 void m0_net_lnet_dom_set_debug(struct m0_net_domain *dom, unsigned dbg);
 void m0_net_lnet_tm_set_debug(struct m0_net_transfer_mc *tm, unsigned dbg);
 

@@ -1,0 +1,157 @@
+//! How much a domain may use: the design document's bounded resources, which a program asks for.
+#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+
+use super::domain::resources_of;
+use crate::errno::Errno;
+use crate::net::types::m0_net_domain;
+use crate::sync::{AtomicUsize, Ordering};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+/// Something that a domain uses a number of, and how many it may use.
+#[derive(Debug)]
+pub struct Budget {
+    used: AtomicUsize,
+    /// `usize::MAX`: as many as there are.
+    limit: AtomicUsize,
+}
+
+impl Default for Budget {
+    /// Nothing is used, and there is no limit.
+    fn default() -> Self {
+        Self { used: AtomicUsize::new(0), limit: AtomicUsize::new(usize::MAX) }
+    }
+}
+
+impl Budget {
+    /// Uses `count` more. `ENOSPC`: they are more than the limit.
+    pub fn take(&self, count: usize) -> Result<(), Errno> {
+        let used = self.used.fetch_add(count, Ordering::Relaxed);
+        if used.saturating_add(count) > self.limit.load(Ordering::Relaxed) {
+            self.give(count);
+            return Err(Errno::NO_SPACE);
+        }
+        Ok(())
+    }
+
+    /// Uses `count` fewer, which have been taken.
+    pub fn give(&self, count: usize) {
+        self.used.fetch_sub(count, Ordering::Relaxed);
+    }
+
+    /// One of them, until it is dropped.
+    pub(super) fn hold_one(of: &Arc<Resources>, which: fn(&Resources) -> &Self) -> Result<Held, Errno> {
+        which(of).take(1)?;
+        Ok(Held { of: Arc::clone(of), which })
+    }
+
+    fn set_limit(&self, limit: u32) {
+        let limit = if limit == 0 { usize::MAX } else { limit as usize };
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+
+    fn limit(&self) -> u32 {
+        u32::try_from(self.limit.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    fn used(&self) -> u32 {
+        u32::try_from(self.used.load(Ordering::Relaxed)).unwrap_or(u32::MAX)
+    }
+}
+
+/// What a domain uses.
+#[derive(Debug, Default)]
+pub(super) struct Resources {
+    /// Transfer machines that are started.
+    pub(super) tms: Budget,
+    /// Registered buffers.
+    pub(super) buffers: Budget,
+    /// Events that the operations in progress have reserved.
+    pub(super) events: Arc<Budget>,
+}
+
+/// One of a budget.
+pub(super) struct Held {
+    of: Arc<Resources>,
+    which: fn(&Resources) -> &Budget,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        (self.which)(&self.of).give(1);
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct m0_net_lnet_limits {
+    pub ll_tms: u32,
+    pub ll_buffers: u32,
+    pub ll_events: u32,
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_net_lnet_dom_set_limits(
+    dom: *mut m0_net_domain,
+    limits: *const m0_net_lnet_limits,
+) -> c_int {
+    // SAFETY: the contract of the C functions (`crate::net`).
+    unsafe {
+        if dom.is_null() || limits.is_null() || (*dom).nd_xprt_private.is_null() {
+            return Errno::INVALID.to_c();
+        }
+        let (resources, limits) = (resources_of(dom), limits.read());
+        resources.tms.set_limit(limits.ll_tms);
+        resources.buffers.set_limit(limits.ll_buffers);
+        resources.events.set_limit(limits.ll_events);
+        0
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_net_lnet_dom_get_limits(
+    dom: *mut m0_net_domain,
+    limits: *mut m0_net_lnet_limits,
+    used: *mut m0_net_lnet_limits,
+) -> c_int {
+    // SAFETY: the contract of the C functions (`crate::net`).
+    unsafe {
+        if dom.is_null() || (*dom).nd_xprt_private.is_null() {
+            return Errno::INVALID.to_c();
+        }
+        let resources = resources_of(dom);
+        let of = |number: fn(&Budget) -> u32| m0_net_lnet_limits {
+            ll_tms: number(&resources.tms),
+            ll_buffers: number(&resources.buffers),
+            ll_events: number(&resources.events),
+        };
+        if !limits.is_null() {
+            limits.write(of(Budget::limit));
+        }
+        if !used.is_null() {
+            used.write(of(Budget::used));
+        }
+        0
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_gives_as_many_as_its_limit_and_again_what_was_given_back() {
+        let budget = Budget::default();
+        assert_eq!((budget.take(1000), budget.limit()), (Ok(()), 0));
+        budget.set_limit(1001);
+        assert_eq!(budget.take(2), Err(Errno::NO_SPACE));
+        assert_eq!(budget.take(1), Ok(()));
+        assert_eq!(budget.take(1), Err(Errno::NO_SPACE));
+        budget.give(3);
+        assert_eq!(budget.take(3), Ok(()));
+        budget.set_limit(5);
+        assert_eq!((budget.used(), budget.take(1)), (1001, Err(Errno::NO_SPACE)));
+        budget.set_limit(0);
+        assert_eq!(budget.take(1), Ok(()));
+    }
+}
