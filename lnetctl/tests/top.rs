@@ -6,84 +6,14 @@ use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{ControlConfig, ControlServer, Node, SharedBackend, StartConfig};
 use lnet_wire::Pid;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
-use std::fs::File;
-use std::io::{Read, Write};
-use std::num::NonZeroU16;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::Arc;
+use test_support::terminal::Terminal;
 
-const WIDTH: NonZeroU16 = NonZeroU16::new(80).unwrap();
-const HEIGHT: NonZeroU16 = NonZeroU16::new(24).unwrap();
-/// After so long in which nothing comes, nothing will.
-const TIMEOUT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
-
-struct Terminal {
-    /// The side of the person in front of it.
-    front: File,
-    /// The side of programs.
-    back: File,
-    before: Termios,
-    screen: vt100::Parser,
-}
-
-impl Terminal {
-    fn open() -> Self {
-        let front = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
-        grantpt(&front).unwrap();
-        unlockpt(&front).unwrap();
-        let name = ptsname(&front, Vec::new()).unwrap();
-        let back = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        let size = Winsize { ws_row: HEIGHT.get(), ws_col: WIDTH.get(), ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&back, size).unwrap();
-        let before = tcgetattr(&back).unwrap();
-        Self { front, back, before, screen: vt100::Parser::new(HEIGHT, WIDTH, 0) }
-    }
-
-    fn start(&self, directory: &Path, words: &[&str]) -> Child {
-        let side = || Stdio::from(self.back.try_clone().unwrap());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lnetctl"));
-        command.args(words).env("LNET_RUNTIME_DIR", directory).env("TERM", "xterm");
-        command.stdin(side()).stdout(side()).stderr(side()).spawn().unwrap()
-    }
-
-    /// Reads until the screen has the text.
-    fn until(&mut self, text: &str) {
-        while !self.screen.screen().contents().contains(text) {
-            let mut ready = [PollFd::new(&self.front, PollFlags::IN)];
-            let came = poll(&mut ready, Some(&TIMEOUT)).unwrap();
-            assert!(came > 0, "no '{text}' on\n{}", self.screen.screen().contents());
-            self.read();
-        }
-    }
-
-    fn read(&mut self) {
-        let mut bytes = [0; 4096];
-        let count = self.front.read(&mut bytes).unwrap();
-        self.screen.process(&bytes[..count]);
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.front.write_all(keys.as_bytes()).unwrap();
-    }
-
-    /// Reads what a program that has ended left unread.
-    fn drain(&mut self) {
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        while poll(&mut [PollFd::new(&self.front, PollFlags::IN)], Some(&at_once)).unwrap() > 0 {
-            self.read();
-        }
-    }
-
-    fn is_as_before(&self) -> bool {
-        let now = tcgetattr(&self.back).unwrap();
-        let screen = self.screen.screen();
-        let modes = |it: &Termios| (it.local_modes, it.input_modes, it.output_modes, it.control_modes);
-        modes(&now) == modes(&self.before) && !screen.alternate_screen() && !screen.hide_cursor()
-    }
+fn top(terminal: &Terminal, directory: &Path, words: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lnetctl"));
+    terminal.start(command.arg("top").args(words).env("LNET_RUNTIME_DIR", directory))
 }
 
 fn node() -> Arc<Node> {
@@ -116,11 +46,11 @@ fn top_shows_rails_and_peers_survives_the_node_and_restores_the_terminal() {
     let directory = tempfile::tempdir().unwrap();
     let node = node();
     let server = serve(&node, directory.path());
-    let mut terminal = Terminal::open();
-    let mut top = terminal.start(directory.path(), &["top", "--interval", "0.1"]);
+    let mut terminal = Terminal::new();
+    let mut program = top(&terminal, directory.path(), &["--interval", "0.1"]);
     terminal.until("127.0.7.1@tcp7");
     terminal.until("127.0.7.9@tcp7");
-    assert!(terminal.screen.screen().alternate_screen());
+    assert!(terminal.is_full_screen());
 
     server.stop();
     terminal.until("node does not answer");
@@ -132,8 +62,7 @@ fn top_shows_rails_and_peers_survives_the_node_and_restores_the_terminal() {
     terminal.press("p");
     terminal.until("PAUSED");
     terminal.press("q");
-    assert_eq!(top.wait().unwrap().code(), Some(0));
-    terminal.drain();
+    assert_eq!(program.wait().unwrap().code(), Some(0));
     assert!(terminal.is_as_before());
 }
 
@@ -142,23 +71,21 @@ fn control_c_ends_top() {
     let directory = tempfile::tempdir().unwrap();
     let node = node();
     let _server = serve(&node, directory.path());
-    let mut terminal = Terminal::open();
-    let mut top = terminal.start(directory.path(), &["top"]);
+    let mut terminal = Terminal::new();
+    let mut program = top(&terminal, directory.path(), &[]);
     terminal.until("127.0.7.1@tcp7");
     terminal.press("\x03");
-    assert_eq!(top.wait().unwrap().code(), Some(0));
-    terminal.drain();
+    assert_eq!(program.wait().unwrap().code(), Some(0));
     assert!(terminal.is_as_before());
 }
 
 #[test]
 fn top_does_not_start_without_a_node() {
     let directory = tempfile::tempdir().unwrap();
-    let mut terminal = Terminal::open();
-    let mut top = terminal.start(directory.path(), &["top"]);
+    let mut terminal = Terminal::new();
+    let mut program = top(&terminal, directory.path(), &[]);
     terminal.until("Network is down");
-    assert_eq!(top.wait().unwrap().code(), Some(156));
-    terminal.drain();
+    assert_eq!(program.wait().unwrap().code(), Some(156));
     assert!(terminal.is_as_before());
 }
 

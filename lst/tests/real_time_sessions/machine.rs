@@ -48,7 +48,8 @@ impl Site {
         format!("{}@tcp", self.address(host))
     }
 
-    fn command(&self, host: u8) -> Command {
+    /// `lst` at the console of a host, without its words.
+    pub fn command(&self, host: u8) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lst"));
         command
             .env("LNET_RUNTIME_DIR", self.directory())

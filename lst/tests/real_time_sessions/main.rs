@@ -4,6 +4,7 @@
 mod machine;
 
 use machine::Site;
+use test_support::terminal::Terminal;
 
 /// What scripts do, and what the kernel's tool printed for it in the capture c-lst-write-4k.
 #[test]
@@ -144,5 +145,36 @@ fn bench_measures_in_one_line_and_leaves_nothing_behind() {
     assert_eq!(site.lst(1, "show_session").code, 255);
     site.must(1, "new_session free");
     site.must(1, &format!("add_group srv {}", site.nid(2)));
+    site.must(1, "end_session");
+}
+
+/// The table of the batch fills the screen, changes, and leaves the terminal as it was; the batch goes on.
+#[test]
+fn a_running_batch_is_watched_in_a_terminal() {
+    let site = Site::new();
+    let _server = site.node(2);
+    site.must(1, "new_session seen");
+    site.must(1, &format!("add_group cli {}", site.nid(1)));
+    site.must(1, &format!("add_group srv {}", site.nid(2)));
+    site.must(1, "add_batch b");
+    site.must(1, "add_test --batch b --loop -1 --concurrency 2 --from cli --to srv brw write size=64k");
+    for keys in ["q", "\x1b", "\x03"] {
+        let mut terminal = Terminal::new();
+        let mut watching = site.command(1);
+        let mut lst = terminal.start(watching.args(["run", "--live", "--interval", "0.1", "b"]));
+        terminal.until("lst  batch b");
+        terminal.until("1 clients run");
+        terminal.until(&site.nid(2));
+        // Of those that were transferred since the look before.
+        terminal.until("MiB/s written");
+        terminal.until("#");
+        assert!(terminal.is_full_screen());
+        terminal.press(keys);
+        assert_eq!(lst.wait().unwrap().code(), Some(0), "{keys:?}");
+        assert!(terminal.is_as_before(), "{keys:?}");
+        let running = format!("12345-{} [Active]: ", site.nid(1));
+        assert!(site.must(1, "query b --all").starts_with(&running));
+        site.must(1, "stop b");
+    }
     site.must(1, "end_session");
 }

@@ -4,6 +4,9 @@
 //! [`SKIPPED_TESTS`] names. `scripts/test` sets that, lists the file at its end, and fails in continuous
 //! integration if anything is in it.
 
+#[cfg(feature = "terminal")]
+pub mod terminal;
+
 use std::env;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
