@@ -17,7 +17,7 @@ mod udsp;
 mod yaml;
 
 pub use fault::{Delay, DelayAdd, Drop, DropAdd, Fault, FaultDel, FaultFilter, FaultShow};
-pub use globals::{Format, Globals, GlobalsError};
+pub use globals::{Format, Globals};
 pub use lnet::Lnet;
 pub use net::{Net, NetAdd, NetDel, NetSet, NetShow};
 pub use others::{CptOfNid, Debug, Global, Numa, PeerCredits};

@@ -1,25 +1,18 @@
 //! Numbers as they are written on the command line.
 
-use std::time::Duration;
+pub(super) use lnet_command_line::number::seconds;
+
+use lnet_command_line::number::any_base;
 
 /// Reads a whole number: decimal, hexadecimal behind `0x`, octal behind `0`, with a sign before it.
 pub(super) fn whole(text: &str) -> Result<i64, String> {
-    let (negative, digits) = match text.as_bytes().first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
+    let (sign, digits) = match text.as_bytes().first() {
+        Some(b'-') => (-1, &text[1..]),
+        Some(b'+') => (1, &text[1..]),
+        _ => (1, text),
     };
-    let (radix, digits) = match digits.as_bytes() {
-        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
-        [b'0', _, ..] => (8, &digits[1..]),
-        _ => (10, digits),
-    };
-    // `from_str_radix` takes a sign of its own.
-    if digits.is_empty() || !digits.bytes().all(|letter| letter.is_ascii_alphanumeric()) {
-        return Err(NOT_A_NUMBER.to_owned());
-    }
-    let value = i64::from_str_radix(digits, radix).map_err(|_| NOT_A_NUMBER.to_owned())?;
-    Ok(if negative { -value } else { value })
+    let value = any_base(digits).and_then(|value| i64::try_from(value).ok());
+    value.map(|value| sign * value).ok_or_else(|| NOT_A_NUMBER.to_owned())
 }
 
 /// [`whole`], or the name of a mode of discovery.
@@ -38,31 +31,11 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
     u32::try_from(whole(text)?).map_err(|_| "it takes 0 to 4294967295".to_owned())
 }
 
-/// A time in seconds, with or without a fraction.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    const WRONG: &str = "it takes seconds, from 0.1 to 86400";
-    let seconds: f64 = text.parse().map_err(|_| WRONG.to_owned())?;
-    if (0.1..=86400.0).contains(&seconds) {
-        Ok(Duration::from_secs_f64(seconds))
-    } else {
-        Err(WRONG.to_owned())
-    }
-}
-
 const NOT_A_NUMBER: &str = "not a whole number (decimal, 0x... or octal 0...)";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seconds_have_fractions_and_limits() {
-        assert_eq!(seconds("1"), Ok(Duration::from_secs(1)));
-        assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
-        for wrong in ["0", "0.01", "-1", "NaN", "inf", "1e9", "x", ""] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn the_base_is_seen_from_the_first_digits() {

@@ -1,7 +1,7 @@
-//! What may stand anywhere on the line, and is taken from it before commands are looked for: so that `--f` stays
-//! `--force`.
+//! What may stand anywhere on the line.
 
 use clap::ValueEnum;
+use lnet_command_line::globals::{self, GlobalsError};
 
 /// For every command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
@@ -24,48 +24,10 @@ pub enum Format {
     Json,
 }
 
-/// What is wrong with one of them.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GlobalsError {
-    /// It is the last word.
-    #[error("{0} needs a value behind it")]
-    NoValue(&'static str),
-    /// Not a format.
-    #[error("--format '{0}': it takes text or json")]
-    Format(String),
-}
-
 impl Globals {
     /// Takes them from the line; what is behind `--` stays. Their names cannot be shortened.
     pub fn take(words: &[String]) -> Result<(Self, Vec<String>), GlobalsError> {
-        let mut globals = Self::default();
-        let mut rest = Vec::with_capacity(words.len());
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let (name, attached) = match word.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (word.as_str(), None),
-            };
-            let option = match name {
-                "--node" => "--node",
-                "--format" => "--format",
-                _ => {
-                    rest.push(word.clone());
-                    if word == "--" {
-                        rest.extend(words.by_ref().cloned());
-                    }
-                    continue;
-                }
-            };
-            let value =
-                attached.or_else(|| words.next().map(String::as_str)).ok_or(GlobalsError::NoValue(option))?;
-            if option == "--node" {
-                globals.node = Some(value.to_owned());
-            } else {
-                let format = Format::from_str(value, true);
-                globals.format = Some(format.map_err(|_| GlobalsError::Format(value.to_owned()))?);
-            }
-        }
-        Ok((globals, rest))
+        let (given, rest) = globals::take(words)?;
+        Ok((Self { node: given.node, format: given.format }, rest))
     }
 }

@@ -12,7 +12,7 @@ mod test;
 
 pub use batch::{AddBatch, ListBatch, Query, Run, Stop};
 pub use bench::Bench;
-pub use globals::{Format, Globals, GlobalsError};
+pub use globals::{Format, Globals};
 pub use group::{AddGroup, DelGroup, ListGroup, UpdateGroup};
 pub use ping::Ping;
 pub use session::NewSession;
