@@ -7,21 +7,22 @@ mod rail_failure {
 }
 #[allow(dead_code, unreachable_pub)]
 mod support {
+    #[path = "../../../tests/support/machine_process.rs"]
+    pub mod machine_process;
     #[path = "../../../tests/support/machines.rs"]
     pub mod machines;
     #[path = "../../../tests/support/netns.rs"]
     pub mod netns;
+    #[path = "../../../tests/support/rail_breaks.rs"]
+    pub mod rail_breaks;
 }
 
 use lnet as _;
-use rail_failure::process::{MARK, ROLE};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
+use support::machine_process::{Process, role};
 use support::machines::{Machines, Wiring, port, run};
-use support::netns::ip;
-use tempfile::TempDir;
+use support::rail_breaks::BREAKS;
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
@@ -31,73 +32,20 @@ const WIRING: Wiring = Wiring::SwitchPerCard;
 /// The program of a client or of a server, if the environment says so.
 #[test]
 fn a_process_of_the_testbed() {
-    if let Ok(role) = std::env::var(ROLE) {
+    if let Some(role) = role() {
         rail_failure::process::run(&role);
     }
 }
 
-/// A process on a machine.
-struct Process {
-    child: Child,
-    commands: Option<ChildStdin>,
-    answers: Lines<BufReader<ChildStdout>>,
-    /// The directory of its node's control socket.
-    _runtime_dir: TempDir,
-}
-
-impl Process {
-    /// `discovery`: whether its node asks others for their NIDs and tells its own.
-    fn start(machines: &Machines, machine: usize, role: &str, discovery: bool) -> Self {
-        let discovery = if discovery { "1" } else { "0" };
-        Self::start_with(
-            machines,
-            machine,
-            role,
-            &[("LNET_NETWORKS", "tcp(eth0,eth1)"), ("LNET_DISCOVERY", discovery)],
-        )
-    }
-
-    fn start_with(machines: &Machines, machine: usize, role: &str, variables: &[(&str, &str)]) -> Self {
-        let runtime_dir = tempfile::tempdir().unwrap();
-        let mut child = machines.on(machine, || {
-            Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "a_process_of_the_testbed", "--nocapture", "--test-threads=1"])
-                .envs([(ROLE, role), ("RUST_BACKTRACE", "1")])
-                .envs(variables.iter().copied())
-                .env("LNET_RUNTIME_DIR", runtime_dir.path())
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap()
-        });
-        let answers = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut process = Self { commands: child.stdin.take(), answers, child, _runtime_dir: runtime_dir };
-        assert_eq!(process.read_answer(), "ready");
-        process
-    }
-
-    /// Sends it a command; returns the answer.
-    fn command(&mut self, command: &str) -> String {
-        writeln!(self.commands.as_mut().unwrap(), "{command}").unwrap();
-        self.read_answer()
-    }
-
-    /// Its next answer.
-    fn read_answer(&mut self) -> String {
-        let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| {
-            // The test harness may have written the beginning of the line.
-            line.find(MARK).map(|at| line[at + MARK.len()..].to_owned())
-        });
-        answer.expect("the process has ended")
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.commands = None;
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts a process that uses both rails. `discovery`: whether its node asks others for their NIDs and tells its own.
+fn start(machines: &Machines, machine: usize, role: &str, discovery: bool) -> Process {
+    let discovery = if discovery { "1" } else { "0" };
+    Process::start(
+        machines,
+        machine,
+        role,
+        &[("LNET_NETWORKS", "tcp(eth0,eth1)"), ("LNET_DISCOVERY", discovery)],
+    )
 }
 
 /// What the client counted.
@@ -143,9 +91,9 @@ impl Testbed {
     /// `None`: this machine has no network namespaces.
     fn or_skip(wiring: Wiring, client_discovers: bool) -> Option<Self> {
         let machines = Machines::or_skip(2, RAILS, wiring, |_| None)?;
-        let server = Process::start(&machines, SERVER, "server", true);
+        let server = start(&machines, SERVER, "server", true);
         let nids = (0..RAILS).map(|card| wiring.nid(SERVER, card).to_string()).collect::<Vec<_>>().join(",");
-        let client = Process::start(&machines, CLIENT, &format!("client {nids}"), client_discovers);
+        let client = start(&machines, CLIENT, &format!("client {nids}"), client_discovers);
         Some(Self { machines, server, client })
     }
 
@@ -173,38 +121,13 @@ fn under_load(happens: impl FnOnce(&mut Testbed)) -> Option<LoadCounts> {
     Some(testbed.end())
 }
 
-fn set_link(machines: &Machines, card: usize, up: bool) {
-    let name = format!("eth{card}");
-    machines.ip_on(CLIENT, &[&["link", "set", &name, if up { "up" } else { "down" }]]);
-    if up {
-        machines.ip_on(CLIENT, &[&WIRING.route(card).each_ref().map(String::as_str)]);
-    }
-}
-
-fn set_forwarding(machines: &Machines, card: usize, forwarding: bool) {
-    let port = port(SERVER, card);
-    let state = if forwarding { "3" } else { "0" };
-    machines.in_the_middle(|| run("bridge", &["link", "set", "dev", &port, "state", state]));
-}
-
-fn set_plugged(machines: &Machines, card: usize, plugged: bool) {
-    let (port, switch) = (port(CLIENT, card), WIRING.switch(card));
-    machines.in_the_middle(|| match plugged {
-        true => ip(&["link", "set", &port, "master", &switch]),
-        false => ip(&["link", "set", &port, "nomaster"]),
-    });
-}
-
 /// Longer than LNet takes to detect the failure of a rail.
 const DETECTION_TIME: Duration = Duration::from_secs(2);
 
 /// LNet uses the other rail.
 #[test]
 fn the_failure_of_a_rail_fails_no_rpc() {
-    type Break = fn(&Machines, usize, bool);
-    for (name, set) in
-        [("link", set_link as Break), ("blackhole", set_forwarding as Break), ("cable", set_plugged as Break)]
-    {
+    for (name, set) in BREAKS {
         let counts = under_load(|testbed| {
             set(&testbed.machines, 1, false);
             std::thread::sleep(DETECTION_TIME);
@@ -238,20 +161,20 @@ impl Routed {
         let routers = ROUTERS.map(|machine| Self::router(&machines, machine));
         let (near, far) = (routes("tcp1", "tcp", 0), routes("tcp", "tcp1", 1));
         let server_variables = [("LNET_NETWORKS", "tcp1(eth1)"), ("LNET_ROUTES", &*far)];
-        let server = Process::start_with(&machines, SERVER, "server", &server_variables);
+        let server = Process::start(&machines, SERVER, "server", &server_variables);
         let role = format!("client {}@tcp1", WIRING.address(SERVER, 1));
         let client_variables = [("LNET_NETWORKS", "tcp(eth0)"), ("LNET_ROUTES", &*near)];
-        let client = Process::start_with(&machines, CLIENT, &role, &client_variables);
+        let client = Process::start(&machines, CLIENT, &role, &client_variables);
         Some(Self { machines, routers, server, client })
     }
 
     fn router(machines: &Machines, machine: usize) -> Process {
         let variables = [("LNET_NETWORKS", "tcp(eth0),tcp1(eth1)"), ("LNET_FORWARDING", "enabled")];
-        Process::start_with(machines, machine, "router", &variables)
+        Process::start(machines, machine, "router", &variables)
     }
 
     fn signal(&self, router: usize, signal: &str) {
-        run("kill", &[signal, &self.routers[router].child.id().to_string()]);
+        run("kill", &[signal, &self.routers[router].id().to_string()]);
     }
 
     fn set_forwarding(&self, router: usize, forwarding: bool) {
@@ -269,8 +192,7 @@ type RouterFault = (&'static str, fn(&mut Routed, usize), fn(&mut Routed, usize)
 const KILLED: RouterFault = (
     "killed",
     |routed, router| {
-        routed.routers[router].child.kill().unwrap();
-        routed.routers[router].child.wait().unwrap();
+        routed.routers[router].kill();
     },
     |routed, router| routed.routers[router] = Routed::router(&routed.machines, ROUTERS[router]),
 );
@@ -320,10 +242,9 @@ fn a_router_that_stands_still_or_is_cut_off_fails_no_rpc() {
 #[test]
 fn a_killed_and_restarted_server_is_reconnected_and_executes_nothing_twice() {
     under_load(|testbed| {
-        testbed.server.child.kill().unwrap();
-        testbed.server.child.wait().unwrap();
+        testbed.server.kill();
         std::thread::sleep(Duration::from_millis(500));
-        testbed.server = Process::start(&testbed.machines, SERVER, "server", true);
+        testbed.server = start(&testbed.machines, SERVER, "server", true);
         std::thread::sleep(2 * DETECTION_TIME);
     })
     .inspect(|counts| assert!(counts.connections > 1, "{counts:?}"));

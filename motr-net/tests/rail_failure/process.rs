@@ -1,16 +1,12 @@
 //! The processes of the testbed: a server that fetches what it is offered and puts it back, and a client that offers it.
 
 use crate::support::machine::{Event, TestMachine};
+use crate::support::machine_process::answer;
 use m0net::net::queue::Queue;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
-
-/// The role of a process: `server ADDRESS`, or `client ADDRESS SERVER`.
-pub(crate) const ROLE: &str = "M0NET_ROLE";
-/// The prefix of each line that is an answer to the test.
-pub(crate) const MARK: &str = "@ ";
 
 const BULK: usize = 300_000;
 const DESCRIPTOR: usize = 48;
@@ -20,6 +16,7 @@ const MIN_TRANSFERS: u64 = 200;
 /// Seconds until an operation fails: more than LNet needs to send over another rail.
 const TIMEOUT: u64 = 40;
 
+/// The role of a process: `server ADDRESS`, or `client ADDRESS SERVER`.
 pub(crate) fn run(role: &str) {
     let words: Vec<&str> = role.split(' ').collect();
     match words[..] {
@@ -27,10 +24,6 @@ pub(crate) fn run(role: &str) {
         ["client", address, server] => offer(address, server),
         _ => unreachable!("{role}"),
     }
-}
-
-fn answer(what: &str) {
-    println!("{MARK}{what}");
 }
 
 /// A message has the slot of the client, the descriptor of what is offered, and that of where it goes.

@@ -1,5 +1,6 @@
 //! The processes of the testbed: a server that counts requests, and a client that generates load.
 
+use crate::support::machine_process::answer;
 use lnet_dlc::Backend;
 use lnet_dlc::request::{DelLocalNi, FaultEffect, FaultOdds, FaultRule};
 use lnet_wire::NidPattern;
@@ -18,11 +19,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The role of a process: `server`, `router`, or `client` and the server's NIDs.
-pub(crate) const ROLE: &str = "RPC_ROLE";
-/// The prefix of each line that is an answer to the test.
-pub(crate) const MARK: &str = "@ ";
-
 /// Executes a number; tells how often it was executed; reads and writes bulk data.
 const COUNT: Opcode = Opcode(0x7001);
 const ASK: Opcode = Opcode(0x7002);
@@ -35,6 +31,7 @@ const BULK: usize = 300_000;
 /// So many more have completed when the client has answered `more`.
 const MORE: u64 = 500;
 
+/// The role of a process: `server`, `router`, or `client` and the server's NIDs.
 pub(crate) fn run(role: &str) {
     let node = Node::start().unwrap();
     match role.split_once(' ') {
@@ -48,10 +45,6 @@ pub(crate) fn run(role: &str) {
 fn forward() {
     answer("ready");
     std::io::stdin().lock().lines().map_while(Result::ok).for_each(drop);
-}
-
-fn answer(what: &str) {
-    println!("{MARK}{what}");
 }
 
 /// Sends a control request to this process's node, as an operator would.
