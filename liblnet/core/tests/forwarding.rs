@@ -5,13 +5,14 @@
 mod support;
 
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
+use lnet_core::policy::{Action, Rule};
 use lnet_core::router::{Forwarded, Router};
 use lnet_core::stats::Outcome;
 use lnet_core::topology::Route;
 use lnet_core::{CarriedOrigin, Cause, Confirmation, Errno, Message, MessageOrigin, Provenance};
 use lnet_wire::{Body, Header, Nid, WireHandle};
 use log::Level;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::time::Duration;
 use support::said::{listen, said};
@@ -421,4 +422,19 @@ fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
             }
         }
     }
+}
+
+/// cfg-145: fails if a rule that counts messages makes a router send all to a node that is not multi-rail by one interface.
+#[test]
+fn rules_that_count_messages_of_interfaces_divide_what_is_forwarded() {
+    let rig =
+        Rig::builder(FakeDriver::new(OnSend::Keep)).credits(64, 64).nids([tcp(1), far(1), far(2)]).build();
+    rig.core.change_router(|router| router.switched(true)).unwrap();
+    for (src, messages) in [("0.0.0.1@tcp1", 3), ("0.0.0.2@tcp1", 1)] {
+        let rule = Rule::new(Some(src.parse().unwrap()), None, None, Action::Priority(0));
+        rig.core.add_rule(Rule { messages: NonZeroU32::new(messages), ..rule }, None).unwrap();
+    }
+    (0..8).for_each(|_| passes(&rig, &put(2, 5, 0)));
+    let by = |ni: usize| rig.driver.ni(ni).map_kept(|message: &Message| message.next_hop().nid);
+    assert_eq!((by(1), by(2)), (vec![far(5); 6], vec![far(5); 2]));
 }

@@ -372,6 +372,10 @@ fn a_single_rail_node_behind_a_gateway_is_sent_to_from_one_interface_of_its_pair
     rig.core.set_ni_health(Some(first), 900);
     let next = one_of(sources(&rig, far(5)));
     assert_eq!(BTreeSet::from([first, next]), [2, 3].map(tcp).into());
+    // Health comes before the rule.
+    rig.core.set_ni_health(Some(next), 900);
+    let unnamed = one_of(sources(&rig, far(5)));
+    assert!([1, 4].map(tcp).contains(&unnamed), "{unnamed}");
     rig.core.set_ni_health(None, 1000);
     assert_eq!(one_of(sources(&rig, far(5))), first);
     rig.core.delete_rule(None).unwrap();
@@ -390,6 +394,40 @@ fn pair_rules_about_a_gateway_that_count_messages_divide_them() {
     }
     rig.core.make_peer(far(5), true, false).unwrap();
     assert_eq!(sources(&rig, far(5)), [1, 1, 1, 2, 1, 1, 1, 2].map(tcp));
+}
+
+fn count_messages(rig: &Rig, src: &str, messages: u32) {
+    let rule = Rule::new(selector(src), None, None, Action::Priority(0));
+    let rule = Rule { messages: std::num::NonZeroU32::new(messages), ..rule };
+    rig.core.add_rule(rule, None).unwrap();
+}
+
+/// cfg-145: fails if the nets by which gateways are reached do not have their turns, though direct messages have had some.
+#[test]
+fn rules_that_count_messages_of_local_nets_divide_those_to_gateways_on_different_nets() {
+    let rig = two_near_nets();
+    rig.core.make_peer(tcp(20), true, false).unwrap();
+    rig.core.add_peer_nid(tcp(20), on_net(7, 20), true).unwrap();
+    count_messages(&rig, "tcp", 3);
+    count_messages(&rig, "tcp7", 1);
+    let gateways = |messages| each(&rig, far(5), messages).into_iter().map(|(gateway, _)| gateway);
+    let turns = [tcp(8), tcp(8), tcp(8), on_net(7, 8)];
+    assert!(gateways(8).eq([turns, turns].concat()));
+    // In the middle of a turn.
+    each(&rig, tcp(20), 6);
+    assert_eq!(gateways(8).filter(|gateway| *gateway == tcp(8)).count(), 6);
+}
+
+/// cfg-145: fails if an interface whose messages are counted loses to each of another net.
+#[test]
+fn the_turns_of_an_interface_say_nothing_of_gateways_on_another_net() {
+    let rig = two_near_nets();
+    count_messages(&rig, "0.0.0.1@tcp", 2);
+    rule(&rig, ["0.0.0.1@tcp7", "", ""]);
+    assert_eq!(
+        each(&rig, far(5), 8).into_iter().map(|(source, ..)| source).collect::<BTreeSet<_>>().len(),
+        2
+    );
 }
 
 /// A message that comes by a gateway is from the node behind it, and was sent by the gateway.

@@ -157,15 +157,15 @@ impl Core {
         }
     }
 
-    /// The path is used now; it was chosen for a message from `source`, if that was given.
-    pub(crate) fn use_path(&self, chosen: &ChosenPath, source: Option<Nid>) {
+    /// The path is used now.
+    pub(crate) fn use_path(&self, chosen: &ChosenPath) {
         chosen.commit();
-        self.topology.note_turns(chosen, source);
+        self.topology.note_turns(chosen);
     }
 
     /// Makes a message of a request.
     fn address(&self, request: SendRequest, chosen: ChosenPath) -> Box<Message> {
-        self.use_path(&chosen, request.source);
+        self.use_path(&chosen);
         let pid = request.target.pid;
         let destination = ProcessId { nid: chosen.destination(), pid };
         let mut message = self.message_of(request, chosen.peer_ni.as_ref(), chosen.ni.nid(), destination);

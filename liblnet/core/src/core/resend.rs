@@ -148,7 +148,7 @@ impl Core {
     }
 
     pub(crate) fn readdress(&self, message: &mut Message, chosen: ChosenPath) {
-        self.use_path(&chosen, message.source);
+        self.use_path(&chosen);
         let destination = chosen.destination();
         message.header.dest_nid = destination;
         if !message.is_forwarded() {

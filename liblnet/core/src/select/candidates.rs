@@ -187,8 +187,6 @@ pub struct GatewayCandidate {
     pub local_net_turn_ended: u64,
     /// The priority of that local NI by selection rules.
     pub local_ni_priority: u32,
-    /// The end of the last turn of that local NI, where rules count messages.
-    pub local_ni_turn_ended: u64,
     /// How much rules prefer that local NI for the destination.
     pub local_ni_preference: Preference,
     /// The priority of the route: lower is better.
@@ -216,7 +214,6 @@ impl Candidate for GatewayCandidate {
             best.local_net_turn_ended.cmp(&self.local_net_turn_ended) => Criterion::MessageTurn,
             best.local_ni_priority.cmp(&self.local_ni_priority) => Criterion::LocalNiPriority,
             best.local_ni_preference.priority.cmp(&self.local_ni_preference.priority) => Criterion::LocalNiPreferred,
-            best.local_ni_turn_ended.cmp(&self.local_ni_turn_ended) => Criterion::MessageTurn,
             best.local_ni_preference.turn_ended.cmp(&self.local_ni_preference.turn_ended) => Criterion::MessageTurn,
             best.priority.cmp(&self.priority) => Criterion::Priority,
             best.hops.cmp(&self.hops) => Criterion::Hops,
@@ -496,7 +493,6 @@ mod tests {
             local_net_priority: 5,
             local_net_turn_ended: 3,
             local_ni_priority: 5,
-            local_ni_turn_ended: 3,
             local_ni_preference: preference(3, 3),
             priority: 5,
             hops: 2,
@@ -506,7 +502,7 @@ mod tests {
         };
         type Change = fn(&mut GatewayCandidate);
         // In their order: what makes it worse, and what better.
-        let table: [(Change, Change, Criterion); 16] = [
+        let table: [(Change, Change, Criterion); 15] = [
             (
                 |its| its.route_state = RouteState::NoAnswer,
                 |its| its.route_state = RouteState::Up,
@@ -537,7 +533,6 @@ mod tests {
                 |its| its.local_ni_preference.priority = 0,
                 Criterion::LocalNiPreferred,
             ),
-            (|its| its.local_ni_turn_ended = 4, |its| its.local_ni_turn_ended = 0, Criterion::MessageTurn),
             (
                 |its| its.local_ni_preference.turn_ended = 4,
                 |its| its.local_ni_preference.turn_ended = 0,

@@ -1,8 +1,9 @@
 //! A path that was selected, and the turns of its candidates (PS-31).
 
 use super::other_paths::is_avoided;
+use super::path_request::Paths;
 use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Partners, Peer, PeerNi, RouteState, TurnClock};
-use lnet_wire::Nid;
+use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
 /// The path of a message.
@@ -18,6 +19,18 @@ pub struct ChosenPath {
     latest_use_of_others: u64,
     /// Whether the peer NI of the destination is to be bound to the local NI.
     sticks: bool,
+    choice: Choice,
+}
+
+/// What of a path was selected, and not given or fixed before: only that has turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Both ends.
+    BothEnds,
+    /// The local end: the NI, and behind gateways its net too. The NID of the destination was named.
+    LocalEnd,
+    /// Neither end; behind gateways the gateway and its NI.
+    Neither,
 }
 
 /// The next hop of a message to a net that this node is not on.
@@ -41,7 +54,14 @@ struct Routed {
 
 impl ChosenPath {
     pub(super) fn loopback(ni: &Arc<Ni>) -> Self {
-        Self { ni: Arc::clone(ni), peer_ni: None, routed: None, latest_use_of_others: 0, sticks: false }
+        Self {
+            ni: Arc::clone(ni),
+            peer_ni: None,
+            routed: None,
+            latest_use_of_others: 0,
+            sticks: false,
+            choice: Choice::Neither,
+        }
     }
 
     pub(super) fn direct(
@@ -49,25 +69,32 @@ impl ChosenPath {
         peer: &Peer,
         ni: &Arc<Ni>,
         peer_ni: &Arc<PeerNi>,
-        sticks: bool,
+        choice: Choice,
     ) -> Self {
         Self {
             latest_use_of_others: latest_use_of_others(nets, peer, ni),
             ni: Arc::clone(ni),
             peer_ni: Some(Arc::clone(peer_ni)),
             routed: None,
-            sticks,
+            sticks: false,
+            choice,
         }
     }
 
-    pub(super) fn over(nets: &Nets, hop: Hop, destination: &Arc<PeerNi>, sticks: bool) -> Self {
+    /// The same; the peer NI of the destination is to be bound to the local NI, if `sticks`.
+    pub(super) fn sticking(self, sticks: bool) -> Self {
+        Self { sticks, ..self }
+    }
+
+    pub(super) fn over(nets: &Nets, hop: Hop, destination: &Arc<PeerNi>, choice: Choice) -> Self {
         let Hop { ni, peer_ni, route, route_state } = hop;
         Self {
             latest_use_of_others: latest_use_of_others(nets, &peer_ni.peer_now(), &ni),
             ni,
             peer_ni: Some(peer_ni),
             routed: Some(Routed { route, state: route_state, destination: Arc::clone(destination) }),
-            sticks,
+            sticks: false,
+            choice,
         }
     }
 
@@ -118,37 +145,30 @@ impl ChosenPath {
 }
 
 impl ChosenPath {
-    /// Counts a message in the turns of its candidates, where rules count messages (cfg-145): of those that had others beside
-    /// them. From a given source only the gateway is chosen, and to a peer that is not multi-rail only the interface, once.
-    pub(crate) fn note_turns(&self, nets: &Nets, source: Option<Nid>, clock: &TurnClock) {
+    /// Counts a message in the turns of its candidates, where rules count messages (cfg-145): of what was selected among others.
+    pub(crate) fn note_turns(&self, paths: Paths<'_>, clock: &TurnClock) {
         let (Some(peer_ni), Some(destination)) = (&self.peer_ni, self.destination_ni()) else { return };
-        let may_choose = |peer_ni: &PeerNi| source.is_none() && peer_ni.peer_now().is_multi_rail();
-        let net = nets.net(self.ni.nid().net());
-        if let Some(net) = net.filter(|_| may_choose(peer_ni) && share_several(nets, &peer_ni.peer_now())) {
-            net.usage().turn().note_message(clock);
-        }
-        if source.is_none()
-            && (may_choose(destination) || self.sticks)
-            && net.is_some_and(|net| net.nis().len() > 1)
-        {
-            self.ni.turn().note_message(clock);
-        }
-        let note_peer_ni = |peer_ni: &PeerNi| {
-            let peer = &**peer_ni.peer_now();
-            let Some(net) = peer.net(peer_ni.nid().net()).filter(|_| may_choose(peer_ni)) else { return };
-            if net.nis.len() > 1 {
-                peer_ni.criteria().turn().note_message(clock);
+        let chose_remote = self.choice == Choice::BothEnds;
+        let chose_local = chose_remote || self.choice == Choice::LocalEnd;
+        if chose_local && let Some(net) = paths.nets.net(self.ni.nid().net()) {
+            let chose_net = match &self.routed {
+                Some(routed) => lead_over_several(paths, routed.route.route.net),
+                None => chose_remote && share_several(paths.nets, &peer_ni.peer_now()),
+            };
+            if chose_net {
+                net.usage().turn().note_message(clock);
             }
-            if peer.nets.len() > 1 {
-                net.usage.turn().note_message(clock);
+            if net.nis().len() > 1 {
+                self.ni.turn().note_message(clock);
             }
-        };
-        note_peer_ni(peer_ni);
-        if self.routed.is_some() {
-            note_peer_ni(destination);
+        }
+        if chose_remote {
+            note_peer_ni(destination, true, clock);
+        }
+        if self.routed.is_some() && peer_ni.peer_now().is_multi_rail() {
+            note_peer_ni(peer_ni, chose_local, clock);
         }
         let local = self.ni.nid();
-        let chose_local = may_choose(destination);
         let note_pair = |partners: &Partners| chose_local && partners.note_message_by(local, clock);
         let is_partner = destination.criteria().with_partners(note_pair).unwrap_or(false);
         if let Some(route) = self.route() {
@@ -160,6 +180,32 @@ impl ChosenPath {
             }
         }
     }
+}
+
+/// Counts a message in the turn of a peer NI, and if that was selected too of its net.
+fn note_peer_ni(peer_ni: &PeerNi, chose_net: bool, clock: &TurnClock) {
+    let peer = &**peer_ni.peer_now();
+    let Some(net) = peer.net(peer_ni.nid().net()) else { return };
+    if net.nis.len() > 1 {
+        peer_ni.criteria().turn().note_message(clock);
+    }
+    if chose_net && peer.nets.len() > 1 {
+        net.usage.turn().note_message(clock);
+    }
+}
+
+/// Whether gateways to a net are reached by several nets of this node.
+fn lead_over_several(paths: Paths<'_>, net: NetId) -> bool {
+    let of_route = |route: &Arc<ActiveRoute>| {
+        let gateway = Arc::clone(&route.gateway.peer_now());
+        let nets: Vec<NetId> = match gateway.is_multi_rail() {
+            true => gateway.nets.iter().map(|net| net.id).collect(),
+            false => vec![route.gateway.nid().net()],
+        };
+        nets.into_iter().filter(|net| paths.nets.net(*net).is_some())
+    };
+    let mut nets = paths.routes.to(net).flat_map(of_route);
+    nets.next().is_some_and(|first| nets.any(|other| other != first))
 }
 
 /// Whether a peer can be sent to on several nets.

@@ -15,6 +15,7 @@ mod preferring;
 mod routed;
 
 pub use candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
+use chosen_path::Choice;
 pub use chosen_path::ChosenPath;
 pub(crate) use chosen_path::answered;
 pub use compare::{Candidate, Criterion, Explained, best, explained};
@@ -53,15 +54,13 @@ pub fn choose(
         return Ok(ChosenPath::loopback(ni));
     };
     let peer = &**named.peer_now();
-    let chosen =
-        |ni: &Arc<Ni>, peer_ni: &Arc<PeerNi>, sticks| ChosenPath::direct(nets, peer, ni, peer_ni, sticks);
     if let Some(source) = path_request.source {
         let ni = nets.ni(source).ok_or(Errno::Invalid)?;
         return match source.net() == named.nid().net() {
             // A peer that is not multi-rail is bound to the first interface that sends to it (PS-30).
             true => {
                 let sticks = !path_request.reserved && named.sticky().is_none() && !peer.is_multi_rail();
-                Ok(chosen(ni, named, sticks))
+                Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither).sticking(sticks))
             }
             false => over_gateway(paths, named, Some(ni), path_request),
         };
@@ -80,7 +79,7 @@ pub fn choose(
     let preferring = Preferring::best_of(peer_net);
     let ni = best_local_ni(net, &peer_net.nis, preferring, path_request).ok_or(Errno::HostUnreachable)?;
     let peer_ni = best_peer_ni(peer_net, ni, None, path_request).ok_or(Errno::HostUnreachable)?;
-    Ok(chosen(ni, &peer_ni, false))
+    Ok(ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds))
 }
 
 /// The path to exactly the NID that was named, by the interface that it sticks to.
@@ -102,17 +101,17 @@ fn choose_to_named(
     let peer = &**named.peer_now();
     if !reserved && named.criteria().prefers_local_nis() {
         let ni = partner_of(net, named, path_request).ok_or(Errno::HostUnreachable)?;
-        return Ok(ChosenPath::direct(nets, peer, ni, named, false));
+        return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
     }
     let sticky = named.sticky().filter(|_| !reserved).and_then(|nid| nets.ni(nid));
     // A peer that has never responded on an interface does not know this node by that NID.
     let may_stick = |ni: &&Arc<Ni>| named.was_ever_heard_by(ni) || !named.unresponsive().has(ni.nid());
     if let Some(ni) = sticky.filter(may_stick).filter(|ni| ni.nid().net() == net.id()) {
-        return Ok(ChosenPath::direct(nets, peer, ni, named, false));
+        return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));
     }
     let its = [Arc::downgrade(named)];
     let ni = best_local_ni(net, &its, Preferring::one(named), path_request).ok_or(Errno::HostUnreachable)?;
-    Ok(ChosenPath::direct(nets, peer, ni, named, !reserved))
+    Ok(ChosenPath::direct(nets, peer, ni, named, Choice::LocalEnd).sticking(!reserved))
 }
 
 /// The path of a forwarded message to another NID of the node that it is for, where nothing gets through to the one that its sender
@@ -128,7 +127,7 @@ pub(crate) fn choose_other_nid(
     let (_, (net, peer_net)) = best(others)?;
     let ni = best_local_ni(net, &peer_net.nis, Preferring::best_of(peer_net), path_request)?;
     let peer_ni = best_peer_ni(peer_net, ni, None, path_request)?;
-    let chosen = ChosenPath::direct(nets, peer, ni, &peer_ni, false);
+    let chosen = ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds);
     (!chosen.is_dead()).then_some(chosen)
 }
 

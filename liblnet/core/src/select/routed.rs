@@ -1,7 +1,7 @@
 //! The way to a net that this node is not on: the route, the gateway's NID, and the local NI (core-behaviour 2.6, 2.7).
 
 use super::candidates::{GatewayCandidate, NetCandidate, PathState};
-use super::chosen_path::{ChosenPath, Hop};
+use super::chosen_path::{Choice, ChosenPath, Hop};
 use super::compare::best;
 use super::direct::{best_local_ni, best_peer_ni, path_state, shared_nets};
 use super::path_request::{PathRequest, Paths};
@@ -56,7 +56,8 @@ pub(super) fn over_gateway(
     let (_, hop) = best(hops).ok_or(Errno::HostUnreachable)?;
     let may_stick = !path_request.reserved && !path_request.forwarded && !peer.is_multi_rail();
     let sticks = may_stick && named.sticky().is_none() && !named.criteria().prefers_local_nis();
-    Ok(ChosenPath::over(paths.nets, hop, named, sticks))
+    let choice = if source.is_none() { Choice::LocalEnd } else { Choice::Neither };
+    Ok(ChosenPath::over(paths.nets, hop, named, choice).sticking(sticks))
 }
 
 /// Whether a message may go to another NID of the peer behind a gateway than the one that was named.
@@ -76,9 +77,9 @@ pub(super) fn bound_ni<'a>(paths: Paths<'a>, named: &PeerNi) -> Option<&'a Arc<N
     let preferred = match named.criteria().prefers_local_nis() {
         false => None,
         true => {
+            // Health comes first: one that is not preferred is taken if those are in worse health.
             let nis = paths.nets.iter().filter(leads_there).flat_map(|net| net.nis());
-            let partners = nis.filter(|ni| preferring.local_ni(ni.nid()).is_any());
-            partners.min_by_key(|ni| {
+            nis.min_by_key(|ni| {
                 let preference = preferring.local_ni(ni.nid());
                 (ni.is_fatal(), Reverse(ni.health()), ni.priority(), preference, sticky != Some(ni.nid()))
             })
@@ -124,7 +125,7 @@ fn to_best_of(
 ) -> Option<ChosenPath> {
     let gateway = Some(hop.route.route.gateway);
     let destination = best_peer_ni(peer_net, &hop.ni, gateway, path_request)?;
-    Some(ChosenPath::over(paths.nets, hop, &destination, false))
+    Some(ChosenPath::over(paths.nets, hop, &destination, Choice::BothEnds))
 }
 
 /// One hop for each route to `net` that may be used, in the order of the routes.
@@ -157,7 +158,6 @@ pub(super) fn hops<'a>(
                 local_net_priority: net.usage().priority(),
                 local_net_turn_ended: net.usage().turn().ended(),
                 local_ni_priority: ni.priority(),
-                local_ni_turn_ended: ni.turn().ended(),
                 local_ni_preference: preferring.local_ni(ni.nid()),
                 priority: route.route.priority,
                 hops: route.hops(),

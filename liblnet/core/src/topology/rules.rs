@@ -134,10 +134,10 @@ impl Topology {
         self.basis.current().index.applied_to_peer_ni(nid)
     }
 
-    /// A message takes this path, from the local NID `source` if it was given (cfg-145).
-    pub(crate) fn note_turns(&self, chosen: &ChosenPath, source: Option<Nid>) {
+    /// A message takes this path (cfg-145).
+    pub(crate) fn note_turns(&self, chosen: &ChosenPath) {
         if self.counts_messages.load(Ordering::Relaxed) {
-            self.with_nets(|nets| chosen.note_turns(nets, source, &self.turn_clock));
+            self.with_paths(|paths| chosen.note_turns(paths, &self.turn_clock));
         }
     }
 

@@ -10,6 +10,7 @@ use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Tunable, Udsp, UdspAction};
 use crate::{ReturnCode, ops};
 use lnet_wire::Errno;
+use std::num::NonZeroU32;
 
 pub(super) fn del(backend: &dyn Backend, block: &Block, report: &mut Report) -> ReturnCode {
     match block {
@@ -70,18 +71,21 @@ const fn default_of(setting: Setting) -> Option<i64> {
 
 /// The rule that is about what the item is about, wherever it stands now: deleting renumbers, and so the
 /// indices of an exported file do not hold beyond the first. An item that says nothing but an index means
-/// that; one that says nothing means all.
+/// that; -1 means all.
 fn rule(backend: &dyn Backend, item: &UdspItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     if item.src.is_none() && item.dst.is_none() && item.rte.is_none() {
         return ops::policy::del(backend, item.index, seq_no, report);
     }
     let is_it = |rule: &&Udsp| {
         let same = rule.src == item.src && rule.dst == item.dst && rule.rte == item.rte;
-        same && match item.action {
-            RuleAction::Priority(priority) => rule.action == UdspAction::Priority(priority),
-            RuleAction::PreferredList => rule.action == UdspAction::PreferredList,
-            RuleAction::Suited => true,
-        }
+        let messages =
+            item.messages.is_none_or(|messages| rule.messages.map(NonZeroU32::get) == Some(messages));
+        same && messages
+            && match item.action {
+                RuleAction::Priority(priority) => rule.action == UdspAction::Priority(priority),
+                RuleAction::PreferredList => rule.action == UdspAction::PreferredList,
+                RuleAction::Suited => true,
+            }
     };
     match backend.list::<Box<Udsp>>(Request::GetUdsp) {
         Ok(rules) => match rules.iter().map(|rule| &**rule).find(is_it) {

@@ -290,6 +290,11 @@ impl Backend for Memory {
                 let at = it.index.map_or(end, |index| (index as usize).min(end));
                 let AddUdsp { src, dst, rte, action, messages, .. } = it;
                 let rule = Udsp { index: 0, src, dst, rte, action, messages };
+                let same =
+                    |known: &Udsp| (&known.src, &known.dst, &known.rte) == (&rule.src, &rule.dst, &rule.rte);
+                if state.rules.iter().any(same) {
+                    return Err(Errno::Already);
+                }
                 state.rules.insert(at, rule);
                 (0..).zip(&mut state.rules).for_each(|(index, rule)| rule.index = index);
                 Ok(Reply::Done)

@@ -311,6 +311,59 @@ udsp:
     assert!(!state.buffers.unwrap().enabled);
 }
 
+const TWO_RULES: &str = "\
+udsp:
+    - idx: 0
+      src: tcp
+      action:
+          priority: 0
+          messages: 3
+    - idx: 1
+      dst: 10.0.0.*@tcp
+      action:
+          priority: 1
+";
+
+#[test]
+fn a_rule_that_is_there_already_and_does_the_same_is_no_failure() {
+    let node = Memory::new();
+    add(&node, TWO_RULES);
+    let once = exported(&node, false);
+    assert_eq!(checked(&node, TWO_RULES), checked(&node, ""));
+    add(&node, TWO_RULES);
+    assert_eq!(exported(&node, false), once);
+    let (rc, report) = imported(&node, Purpose::Add, "udsp:\n    - src: tcp\n      action: preferred_list\n");
+    assert_ne!(rc, ReturnCode::OK, "{}", report.errors_to_yaml());
+}
+
+/// Fails if a file deletes rules that it does not name.
+#[test]
+fn deleting_rules_needs_an_index_or_what_they_are_about_and_what_they_do_if_that_is_given() {
+    let node = Memory::new();
+    add(&node, TWO_RULES);
+    let before = exported(&node, false);
+    for item in [
+        "action:\n          priority: 0",
+        "src: NA\n      dst: NA\n      rte: NA",
+        "src: tcp\n      action:\n          priority: 0\n          messages: 1",
+        "src: tcp\n      action:\n          priority: 1",
+    ] {
+        let (rc, _) = imported(&node, Purpose::Del, &format!("udsp:\n    - {item}\n"));
+        assert_ne!(rc, ReturnCode::OK, "{item}");
+        assert_eq!(exported(&node, false), before, "{item}");
+    }
+    for (item, left) in [("src: tcp", "dst: 10.0.0."), ("idx: -1", "")] {
+        let (rc, report) = imported(&node, Purpose::Del, &format!("udsp:\n    - {item}\n"));
+        assert_eq!(rc, ReturnCode::OK, "{}", report.errors_to_yaml());
+        let now = exported(&node, false);
+        assert_eq!(
+            (now.contains("src: tcp"), now.contains("dst: 10.0.0.")),
+            (false, !left.is_empty()),
+            "{now}"
+        );
+    }
+}
+
 #[test]
 fn deleting_a_net_by_its_old_key_takes_all_of_it() {
     let node = Memory::new();

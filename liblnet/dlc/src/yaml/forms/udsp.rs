@@ -18,6 +18,7 @@ fn rule(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     let Some(mut fields) = Fields::of(node, "a selection rule", reader) else { return Vec::new() };
     let number = seq_no(&mut fields, reader);
     let problems = reader.problems.len();
+    let has_index = fields.get("idx").is_some();
     let index = index(&mut fields, "idx", reader);
     let src = selector(&mut fields, "src", reader);
     let dst = selector(&mut fields, "dst", reader);
@@ -25,6 +26,9 @@ fn rule(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     let Effect { action, messages } = effect(&mut fields, reader);
     let at = fields.at;
     fields.finish(reader);
+    if reader.purpose == Purpose::Del && !has_index && (&src, &dst, &rte) == (&None, &None, &None) {
+        reader.wrong(at, "say which rule: 'idx' (-1 for all), or what it is about ('src', 'dst', 'rte')");
+    }
     if reader.purpose == Purpose::Add && reader.problems.len() == problems {
         let remedy = "give 'src', 'dst', 'src' with 'dst', or 'dst' with 'rte'";
         match (&src, &dst, &rte) {
