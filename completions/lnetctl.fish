@@ -82,7 +82,7 @@ complete -c lnetctl -n "__fish_lnetctl_using_subcommand route; and __fish_seen_s
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand route; and __fish_seen_subcommand_from add" -s g -l gateway -d 'The nodes that lead there: ranges of NIDs between commas, at most 128 NIDs; mandatory' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand route; and __fish_seen_subcommand_from add" -s c -l hop-count -d 'How many routers lie between: 1 to 255 [default: not known]' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand route; and __fish_seen_subcommand_from add" -s p -l priority -d 'Smaller is preferred: from 0 [default: 0]' -r
-complete -c lnetctl -n "__fish_lnetctl_using_subcommand route; and __fish_seen_subcommand_from add" -l health_sensitivity -d 'By how much a failure lowers the gateway\'s health: from 1 [default: 1]' -r
+complete -c lnetctl -n "__fish_lnetctl_using_subcommand route; and __fish_seen_subcommand_from add" -l health_sensitivity -d 'Of releases before 2.17: kept and shown, but `set health_sensitivity` says how much a failure lowers the health of gateways, too; from 1 [default: 1]' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand route; and __fish_seen_subcommand_from add" -l node -d 'Which node; needed only where several run on this machine' -r
 complete -c lnetctl -n "__fish_lnetctl_using_subcommand route; and __fish_seen_subcommand_from add" -l format -d 'How to write what is shown: yaml (the default) or json' -r -f -a "yaml\t'In the form of lnetctl 2.15'
 json\t'One value; {} for nothing, and errors too'"

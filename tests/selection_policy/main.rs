@@ -166,6 +166,8 @@ fn a_remote_nid_rule_is_shown_and_sends_all_traffic_to_its_nid_until_it_is_delet
     site.set_health(&site.its("4@tcp1"), 1000);
     site.assert_comes_to(&["4@tcp1"]);
     site.delete(1);
+    let shown = site.shown();
+    assert!(!shown.contains("nid rule") && !shown.contains("nid priority: 2\n"), "{shown}");
     site.assert_comes_to(&TCP1);
     site.shutdown();
 }
@@ -326,6 +328,8 @@ fn rules_that_are_added_under_load_change_the_traffic_one_after_the_other() {
         site.assert_flows(&TCP1, &TCP1);
         site.add(["", "tcp", ""], Some(0));
         site.assert_flows(&TCP, &TCP);
+        site.add([&site.own("2@tcp"), &site.its("1@tcp"), ""], None);
+        site.assert_flows(&["2@tcp"], &["1@tcp"]);
         site.add([&site.own("1@tcp"), "", ""], Some(1));
         site.assert_flows(&["1@tcp"], &TCP);
         site.add(["", &site.its("2@tcp"), ""], Some(1));
@@ -400,6 +404,23 @@ fn traffic_goes_over_a_nid_that_a_waiting_rule_prefers_as_long_as_the_node_has_i
     site.assert_leaves_by(&["2@tcp"]);
     site.client().remove_ni(nid).unwrap();
     site.assert_leaves_by(&["1@tcp"]);
+    assert_eq!(site.rules(), 2);
+    site.shutdown();
+}
+
+#[test]
+fn traffic_goes_to_a_nid_that_a_waiting_rule_prefers_as_soon_as_the_peer_has_it() {
+    let Some(site) = Site::direct_or_skip() else { return };
+    let core = site.client().core();
+    let [first, second] = ["1@tcp", "2@tcp"].map(|name| site.nid(&site.rails.far, name));
+    core.delete_peer(first, Some(second), false).unwrap();
+    site.add(["", "tcp", ""], Some(0));
+    site.add(["", &second.to_string(), ""], Some(0));
+    site.assert_comes_to(&["1@tcp"]);
+    core.add_peer_nid(first, second, true).unwrap();
+    site.assert_comes_to(&["2@tcp"]);
+    core.delete_peer(first, Some(second), false).unwrap();
+    site.assert_comes_to(&["1@tcp"]);
     assert_eq!(site.rules(), 2);
     site.shutdown();
 }

@@ -29,7 +29,8 @@ pub struct RouteAdd {
     /// Smaller is preferred: from 0 [default: 0]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub priority: Option<i32>,
-    /// By how much a failure lowers the gateway's health: from 1 [default: 1]
+    /// Of releases before 2.17: kept and shown, but `set health_sensitivity` says how much a failure lowers the health of
+    /// gateways, too; from 1 [default: 1]
     #[arg(long = "health_sensitivity", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub sensitivity: Option<i32>,
 }
