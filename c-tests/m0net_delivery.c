@@ -282,6 +282,39 @@ static void a_deadline_that_is_over_is_refused(void)
 	pair_end(pair);
 }
 
+static bool is_timed_out(struct side *side, struct m0_net_buffer *nb)
+{
+	bool is_so;
+
+	m0_mutex_lock(&side->tm.ntm_mutex);
+	is_so = (nb->nb_flags & M0_NET_BUF_TIMED_OUT) != 0;
+	m0_mutex_unlock(&side->tm.ntm_mutex);
+	return is_so;
+}
+
+/* A message that has arrived before the deadline is delivered after it: the buffer has timed out all the same. */
+static void a_buffer_times_out_though_it_has_a_message_that_was_not_delivered_yet(void)
+{
+	struct pair *pair = pair_synchronous();
+	struct side *one = &pair->one, *two = &pair->two;
+	struct m0_net_buffer *nb = &one->buffers[0];
+
+	nb->nb_qtype = M0_NET_QT_MSG_RECV;
+	nb->nb_min_receive_size = 100;
+	nb->nb_max_receive_msgs = 8;
+	nb->nb_timeout = m0_time_from_now(1, 0);
+	CHECK_EQ(m0_net_buffer_add(nb, &one->tm), 0);
+	CHECK_EQ(send_message(two, &two->buffers[0], pair->to_one, 10), 0);
+	await_pending(one, &one->tm.ntm_chan);
+	while (!is_timed_out(one, nb))
+		m0_nanosleep(M0_TIME_ONE_MSEC, NULL);
+	deliver(one, 2);
+	CHECK(one->events[0].status == 0 && one->events[0].queued);
+	CHECK(one->events[1].status == -ETIMEDOUT && !one->events[1].queued);
+	CHECK_EQ(nb->nb_flags, M0_NET_BUF_REGISTERED);
+	pair_synchronous_end(pair);
+}
+
 int main(void)
 {
 	begin();
@@ -293,5 +326,6 @@ int main(void)
 	an_active_receive_without_an_answer_times_out();
 	what_is_done_in_time_does_not_time_out();
 	a_deadline_that_is_over_is_refused();
+	a_buffer_times_out_though_it_has_a_message_that_was_not_delivered_yet();
 	return end();
 }

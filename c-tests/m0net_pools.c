@@ -361,6 +361,107 @@ static void a_machine_without_buffers_gets_some_when_the_pool_has_some_again(voi
 	side_fini(&rig);
 }
 
+/* ---- pools whose callbacks do more ---- */
+
+static bool grows;
+
+static void grow(struct m0_net_buffer_pool *it)
+{
+	/* What it adds is taken at once, one by one. */
+	if (grows)
+		return;
+	grows = true;
+	CHECK_EQ(m0_net_buffer_pool_provision(it, 3), 3);
+	grows = false;
+}
+
+static const struct m0_net_buffer_pool_ops growing_ops = { m0_net_domain_buffer_pool_not_empty, grow };
+
+/* Whether a machine takes buffers, or a buffer is put back for one that lacks some. */
+static void a_pool_grows_in_the_callback_for_its_threshold(void)
+{
+	static struct side rig, one;
+
+	side_init(&rig);
+	CHECK_EQ(m0_net_buffer_pool_init(&pool, &rig.dom, 2, 1, SEGMENT, COLOURS, 12, false), 0);
+	pool.nbp_ops = &growing_ops;
+	CHECK_EQ(provision(2), 2);
+	side_with_pool(&one, &rig.dom, 1, 2);
+	side_start(&one, own_addr(&rig, PORTAL, "*"));
+	CHECK(queue_length(&one) == 2 && free_buffers() == 3 && pool.nbp_buf_nr == 5);
+	/* More than there are: what the callback adds goes there too. */
+	m0_net_tm_pool_length_set(&one.tm, 20);
+	CHECK(queue_length(&one) == 8 && free_buffers() == 0 && pool.nbp_buf_nr == 8);
+	CHECK_EQ(deficit(&one), 12);
+	side_stop(&one, true);
+	m0_net_tm_fini(&one.tm);
+	m0_net_tm_fini(&rig.tm);
+	m0_net_buffer_pool_fini(&pool);
+	side_fini(&rig);
+}
+
+static struct m0_net_buffer_pool second_pool;
+static struct m0_net_buffer *for_second_pool;
+
+static void fill_the_second_pool_too(struct m0_net_buffer_pool *it)
+{
+	m0_net_domain_buffer_pool_not_empty(it);
+	if (for_second_pool == NULL)
+		return;
+	m0_net_buffer_pool_lock(&second_pool);
+	m0_net_buffer_pool_put(&second_pool, for_second_pool, M0_BUFFER_ANY_COLOUR);
+	for_second_pool = NULL;
+	m0_net_buffer_pool_unlock(&second_pool);
+}
+
+static const struct m0_net_buffer_pool_ops outer_ops = { fill_the_second_pool_too, give_up };
+
+static void a_buffer_put_in_the_callback_of_another_pool_is_provisioned_too(void)
+{
+	static struct side rig, one, two;
+	struct m0_net_buffer *of_first;
+	char addr[M0_NET_LNET_XEP_ADDR_LEN];
+
+	side_init(&rig);
+	CHECK_EQ(m0_net_buffer_pool_init(&pool, &rig.dom, 0, 1, SEGMENT, COLOURS, 12, false), 0);
+	CHECK_EQ(m0_net_buffer_pool_init(&second_pool, &rig.dom, 0, 1, SEGMENT, COLOURS, 12, false), 0);
+	pool.nbp_ops = &outer_ops;
+	second_pool.nbp_ops = &provisioning_ops;
+	for_second_pool = NULL;
+	CHECK_EQ(provision(1), 1);
+	m0_net_buffer_pool_lock(&pool);
+	of_first = m0_net_buffer_pool_get(&pool, M0_BUFFER_ANY_COLOUR);
+	m0_net_buffer_pool_unlock(&pool);
+	m0_net_buffer_pool_lock(&second_pool);
+	CHECK_EQ(m0_net_buffer_pool_provision(&second_pool, 1), 1);
+	for_second_pool = m0_net_buffer_pool_get(&second_pool, M0_BUFFER_ANY_COLOUR);
+	m0_net_buffer_pool_unlock(&second_pool);
+	side_with_pool(&one, &rig.dom, 1, 2);
+	side_with_pool(&two, &rig.dom, 2, 2);
+	CHECK_EQ(m0_net_tm_pool_attach(&two.tm, &second_pool, &keeping_callbacks, MESSAGE, 4, 2), 0);
+	snprintf(addr, sizeof(addr), "%s", own_addr(&rig, PORTAL, "*"));
+	side_start(&one, addr);
+	side_start(&two, addr);
+	CHECK(deficit(&one) == 2 && deficit(&two) == 2);
+	m0_net_buffer_pool_lock(&pool);
+	m0_net_buffer_pool_put(&pool, of_first, M0_BUFFER_ANY_COLOUR);
+	m0_net_buffer_pool_unlock(&pool);
+	CHECK(deficit(&one) == 1 && deficit(&two) == 1 && queue_length(&one) == 1 && queue_length(&two) == 1);
+	kept_count = 0;
+	side_stop(&one, true);
+	side_stop(&two, true);
+	m0_net_tm_fini(&one.tm);
+	m0_net_tm_fini(&two.tm);
+	m0_net_buffer_pool_lock(&second_pool);
+	m0_net_buffer_pool_put(&second_pool, kept[0], M0_BUFFER_ANY_COLOUR);
+	m0_net_buffer_pool_unlock(&second_pool);
+	CHECK_EQ(kept_count, 1);
+	m0_net_tm_fini(&rig.tm);
+	m0_net_buffer_pool_fini(&pool);
+	m0_net_buffer_pool_fini(&second_pool);
+	side_fini(&rig);
+}
+
 int main(void)
 {
 	begin();
@@ -370,5 +471,7 @@ int main(void)
 	a_pool_gives_takes_grows_and_shrinks();
 	receive_queues_are_kept_at_their_length_from_a_pool();
 	a_machine_without_buffers_gets_some_when_the_pool_has_some_again();
+	a_pool_grows_in_the_callback_for_its_threshold();
+	a_buffer_put_in_the_callback_of_another_pool_is_provisioned_too();
 	return end();
 }

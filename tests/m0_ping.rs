@@ -1,5 +1,4 @@
-//! `examples/m0_ping.c`, as somebody runs it: a server and client threads, in one process and in two, over one rail and over two, one
-//! of which fails in the middle. Acceptance cases 32 to 34 of Motr's network layer.
+//! `examples/m0_ping.c`, as somebody runs it: a server and client threads, in one process and in two. Acceptance cases 32 to 34 of Motr's network layer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::env;

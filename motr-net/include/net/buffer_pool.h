@@ -25,7 +25,7 @@ struct m0_net_buffer_pool;
 struct m0_net_buffer_pool_ops {
 	/** There was no buffer and now is one. m0_net_domain_buffer_pool_not_empty is meant for this. */
 	void (*nbpo_not_empty)(struct m0_net_buffer_pool *pool);
-	/** A buffer was taken, and fewer than the threshold are left. */
+	/** Buffers were taken, and fewer than the threshold are left. It may provision the pool. */
 	void (*nbpo_below_threshold)(struct m0_net_buffer_pool *pool);
 };
 

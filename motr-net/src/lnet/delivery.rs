@@ -55,10 +55,9 @@ unsafe fn prepare(tm: *mut m0_net_transfer_mc, event: &RingEvent) -> m0_net_buff
     // SAFETY: by contract.
     unsafe {
         if status == 0 {
-            if (*buffer).nb_flags & buf_flags::TIMED_OUT != 0 {
+            // Of several messages all but the last come before the end of the operation, which says why it ended.
+            if completion.last {
                 (*buffer).nb_flags &= !buf_flags::TIMED_OUT;
-                // What stays queued is ended again.
-                machine(tm).nearest_deadline = 0;
             }
             if Queue::from_number((*buffer).nb_qtype) == Some(Queue::MsgRecv) {
                 match sender_address(sender).and_then(|address| end_point(tm, address)) {

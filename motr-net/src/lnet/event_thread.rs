@@ -71,16 +71,28 @@ unsafe fn run(tm: *mut m0_net_transfer_mc) {
                 }
                 Err(errno) => {
                     give_back(tm);
-                    post(tm, tm_state::FAILED, errno.to_c(), ptr::null_mut());
-                    let _tm = Guard::tm(tm);
-                    if machine(tm).stopping.is_none() {
-                        return;
+                    // Of one that is stopped already the program waits for STOPPED, and may not use it after that.
+                    if !is_stopping(tm) {
+                        post(tm, tm_state::FAILED, errno.to_c(), ptr::null_mut());
+                        if !is_stopping(tm) {
+                            return;
+                        }
                     }
                 }
             }
         }
         stop(tm);
         post(tm, tm_state::STOPPED, 0, ptr::null_mut());
+    }
+}
+
+/// # Safety
+/// A machine of this transport, not locked.
+unsafe fn is_stopping(tm: *mut m0_net_transfer_mc) -> bool {
+    // SAFETY: by contract.
+    unsafe {
+        let _tm = Guard::tm(tm);
+        machine(tm).stopping.is_some()
     }
 }
 
@@ -225,7 +237,7 @@ unsafe fn look(tm: *mut m0_net_transfer_mc) -> Next {
         if let Some(Stopping { cancel_at, .. }) = stopping
             && cancel_at <= now
         {
-            cancel(tm, &Queue::ALL, |buf| buf.nb_timeout == TIME_NEVER);
+            cancel(tm, &Queue::ALL, |_| true);
             machine(tm).stopping = stopping.map(|it| Stopping { cancel_at: TIME_NEVER, ..it });
         }
         let machine = machine(tm);

@@ -56,7 +56,7 @@ pub(super) struct Running {
 /// What a stop still does when time has passed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopping {
-    /// Operations without a deadline are cancelled then.
+    /// What is still queued is cancelled then.
     pub(super) cancel_at: m0_time_t,
     /// Events that the program does not fetch are delivered by the thread from then on.
     pub(super) deliver_at: m0_time_t,

@@ -28,7 +28,7 @@ use std::ffi::{CStr, c_char, c_int, c_long};
 use std::ptr;
 use std::sync::Arc;
 
-/// A stop without abort cancels operations without a deadline after so many seconds.
+/// A stop without abort cancels what is still queued after so many seconds.
 const STOP_GRACE_SECONDS: u64 = 10;
 /// After a stop the program has so many nanoseconds to fetch events itself.
 const STOP_DELIVERY_NANOSECONDS: c_long = 100_000_000;
@@ -125,7 +125,7 @@ unsafe extern "C" fn tm_start(tm: *mut m0_net_transfer_mc, addr: *const c_char) 
             let held = Budget::hold_one(&resources_of((*tm).ntm_dom), |its| &its.tms)?;
             machine(tm).start = Some(address);
             machine(tm).held = Some(held);
-            spawn(tm)
+            spawn(tm).inspect_err(|_| machine(tm).held = None)
         });
         Errno::to_c_result(started)
     }

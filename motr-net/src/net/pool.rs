@@ -163,11 +163,28 @@ pub unsafe extern "C" fn m0_net_buffer_pool_get(
     unsafe {
         require_locked(NAME, pool);
         require_colour(NAME, pool, colour);
-        take(pool, colour).unwrap_or(std::ptr::null_mut())
+        let Some(buf) = take(pool, colour) else { return std::ptr::null_mut() };
+        tell_of_threshold(pool);
+        buf
     }
 }
 
-/// Takes a buffer out.
+/// Calls the program if fewer buffers than the threshold are left. It may provision the pool.
+///
+/// # Safety
+/// The pool is locked, on behalf of the calling thread, which has no lock of the network layer but that.
+pub(super) unsafe fn tell_of_threshold(pool: *mut m0_net_buffer_pool) {
+    // SAFETY: by contract.
+    unsafe {
+        if (*pool).nbp_free < (*pool).nbp_threshold
+            && let Some(callback) = (*pool).nbp_ops.as_ref().and_then(|ops| ops.nbpo_below_threshold)
+        {
+            callback(pool);
+        }
+    }
+}
+
+/// Takes a buffer out; [`tell_of_threshold`] is to be called after it.
 ///
 /// # Safety
 /// The pool is locked, on behalf of the calling thread.
@@ -182,11 +199,6 @@ pub(super) unsafe fn take(pool: *mut m0_net_buffer_pool, colour: u32) -> Option<
         let buf = remove(pool, if own.is_null() { oldest() } else { own })?;
         require!("m0_net_buffer_pool_get", (*buf).nb_ep.is_null(), "a buffer in the pool has an end point");
         (*buf).nb_pool = pool;
-        if (*pool).nbp_free < (*pool).nbp_threshold
-            && let Some(callback) = (*pool).nbp_ops.as_ref().and_then(|ops| ops.nbpo_below_threshold)
-        {
-            callback(pool);
-        }
         Some(buf)
     }
 }

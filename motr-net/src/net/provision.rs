@@ -2,7 +2,7 @@
 
 use super::buffer::{add_locked, stats_of};
 use super::guard::Guard;
-use super::pool::{insert, take};
+use super::pool::{insert, take, tell_of_threshold};
 use super::provision_thread;
 use super::queue::Queue;
 use super::transfer_mc::queue_of;
@@ -104,8 +104,13 @@ pub(super) unsafe fn provision(tm: *mut m0_net_transfer_mc) {
     unsafe {
         let pool = (*tm).ntm_recv_pool;
         let _pool = Guard::pool(pool);
-        let _tm = Guard::tm(tm);
-        provision_locked(tm);
+        let took_any = {
+            let _tm = Guard::tm(tm);
+            provision_locked(tm)
+        };
+        if took_any {
+            tell_of_threshold(pool);
+        }
     }
 }
 
@@ -130,15 +135,21 @@ unsafe fn provision_all(pool: *mut m0_net_buffer_pool) {
     // SAFETY: by contract. The list of machines changes only with the domain's lock.
     unsafe {
         let dom = (*pool).nbp_ndom;
-        let _domain = Guard::domain(dom);
-        for link in Links::of(&raw const (*dom).nd_tms) {
-            let tm = tm_of(link);
-            if (*tm).ntm_recv_queue_deficit.get() > 0 {
-                let _tm = Guard::tm(tm);
-                if ptr::eq((*tm).ntm_recv_pool, pool) {
-                    provision_locked(tm);
+        let mut took_any = false;
+        {
+            let _domain = Guard::domain(dom);
+            for link in Links::of(&raw const (*dom).nd_tms) {
+                let tm = tm_of(link);
+                if (*tm).ntm_recv_queue_deficit.get() > 0 {
+                    let _tm = Guard::tm(tm);
+                    if ptr::eq((*tm).ntm_recv_pool, pool) {
+                        took_any |= provision_locked(tm);
+                    }
                 }
             }
+        }
+        if took_any {
+            tell_of_threshold(pool);
         }
     }
 }
@@ -147,14 +158,17 @@ fn tm_of(link: *mut crate::support::m0_list_link) -> *mut m0_net_transfer_mc {
     link.wrapping_byte_sub(offset_of!(m0_net_transfer_mc, ntm_dom_linkage)).cast()
 }
 
+/// Whether a buffer was taken.
+///
 /// # Safety
 /// The machine has a pool; both are locked, on behalf of this thread.
-unsafe fn provision_locked(tm: *mut m0_net_transfer_mc) {
+unsafe fn provision_locked(tm: *mut m0_net_transfer_mc) -> bool {
     // SAFETY: by contract.
     unsafe {
         if (*tm).ntm_state != tm_state::STARTED {
-            return;
+            return false;
         }
+        let mut took_any = false;
         let pool = (*tm).ntm_recv_pool;
         let queued = m0_net_tm_tlist_length(queue_of(tm, Queue::MsgRecv));
         let mut lacking = ((*tm).ntm_recv_queue_min_length as usize).saturating_sub(queued);
@@ -176,10 +190,12 @@ unsafe fn provision_locked(tm: *mut m0_net_transfer_mc) {
                 break;
             }
             lacking -= 1;
+            took_any = true;
         }
         let before = (*tm).ntm_recv_queue_deficit.get();
         let deficit = lacking as i64;
         (*tm).ntm_recv_queue_deficit.set(deficit);
         (*stats_of(tm, Queue::MsgRecv)).nqs_num_f_events += (deficit - before).max(0) as u64;
+        took_any
     }
 }

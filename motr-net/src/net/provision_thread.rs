@@ -26,23 +26,23 @@ unsafe impl Send for Job {}
 thread_local! {
     /// How many callbacks of pools are running, one in the other.
     static PUTTING: Cell<u32> = const { Cell::new(0) };
-    /// What they have asked for.
+    /// What the innermost of them has asked for.
     static PENDING: Cell<Option<Job>> = const { Cell::new(None) };
     /// Whether this is such a thread.
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the callback of a pool, then what it has requested.
+/// Runs the callback of a pool, then what it has requested; that may be within the callback of another pool, which has put a buffer
+/// into this one.
 ///
 /// # Safety
 /// This thread has the lock of the pool.
 pub(super) unsafe fn while_putting(callback: impl FnOnce()) {
+    let of_outer = PENDING.take();
     PUTTING.set(PUTTING.get() + 1);
     callback();
     PUTTING.set(PUTTING.get() - 1);
-    if PUTTING.get() == 0
-        && let Some(job) = PENDING.take()
-    {
+    if let Some(job) = PENDING.replace(of_outer) {
         // SAFETY: by contract.
         unsafe { hand_over(job) };
     }
