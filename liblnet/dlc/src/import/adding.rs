@@ -38,7 +38,7 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
             let [src, dst, rte] = [&rule.src, &rule.dst, &rule.rte].map(text);
             let text = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
             let effect = RuleEffect { action: rule.action, messages: rule.messages, index: as_c(rule.index) };
-            ops::policy::ensure(backend, text, effect, seq_no, report)
+            ops::policy::add(backend, text, effect, seq_no, report)
         }),
         Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => ReturnCode::OK,
     }

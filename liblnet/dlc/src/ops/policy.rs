@@ -74,43 +74,12 @@ pub fn add(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> ReturnCode {
-    added(backend, rule, effect, |_| false, seq_no, report)
-}
-
-/// As [`add`]; a rule that is there already, and does the same, is no failure: a file may be imported again.
-pub fn ensure(
-    backend: &dyn Backend,
-    rule: RuleText<'_>,
-    effect: RuleEffect,
-    seq_no: SeqNo,
-    report: &mut Report,
-) -> ReturnCode {
-    let is_there = |wanted: &AddUdsp| {
-        let is_it = |rule: &Udsp| {
-            (&rule.src, &rule.dst, &rule.rte) == (&wanted.src, &wanted.dst, &wanted.rte)
-                && (rule.action, rule.messages) == (wanted.action, wanted.messages)
-        };
-        let rules = backend.list::<Box<Udsp>>(Request::GetUdsp);
-        rules.is_ok_and(|rules| rules.iter().any(|rule| is_it(rule)))
-    };
-    added(backend, rule, effect, is_there, seq_no, report)
-}
-
-fn added(
-    backend: &dyn Backend,
-    rule: RuleText<'_>,
-    effect: RuleEffect,
-    may_be_there: impl Fn(&AddUdsp) -> bool,
-    seq_no: SeqNo,
-    report: &mut Report,
-) -> ReturnCode {
     let request = match request(rule, effect) {
         Ok(request) => request,
         Err((rc, text)) => return report.end(Operation::Add, UDSP, seq_no, rc, text),
     };
-    match backend.tell(Request::AddUdsp(request.clone())) {
+    match backend.tell(Request::AddUdsp(request)) {
         Ok(()) => report.success(Operation::Add, UDSP, seq_no),
-        Err(Errno::Already) if may_be_there(&request) => report.success(Operation::Add, UDSP, seq_no),
         Err(errno) => {
             let remedy = match errno {
                 Errno::Already => {
