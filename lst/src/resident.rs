@@ -83,7 +83,8 @@ fn serve(stays: bool) -> Result<(), String> {
     let path = socket_of(&directory, &name);
     directory.make().map_err(|error| format!("{}: {error}", directory.path().display()))?;
     let _lock = lock(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let config = NodeConfig::default();
+    let config =
+        NodeConfig::from_lookup(|name| std::env::var(name).ok()).map_err(|error| error.to_string())?;
     let node = TestNode::start(&config).map_err(|errno| format!("the LNet node does not start: {errno}"))?;
     let failed = |error: io::Error| error.to_string();
     let host = ConsoleHost::start(Arc::clone(node.engine())).map_err(failed)?;

@@ -57,13 +57,15 @@ extern "C" fn lnet_selftest_start() -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn lnet_selftest_stop() -> c_int {
     entry(|| {
-        let last = {
-            let mut instance = lock(&INSTANCE);
-            let shared = instance.as_mut().ok_or(Errno::NETWORK_DOWN)?;
-            shared.references -= 1;
-            if shared.references == 0 { instance.take() } else { None }
-        };
-        if let Some(Instance { node, ended, .. }) = last {
+        // Kept until all has ended: a start meanwhile would make a second engine on the same portals. What ends here
+        // takes no lock of this file.
+        let mut instance = lock(&INSTANCE);
+        let shared = instance.as_mut().ok_or(Errno::NETWORK_DOWN)?;
+        shared.references -= 1;
+        if shared.references > 0 {
+            return Ok(());
+        }
+        if let Some(Instance { node, ended, .. }) = instance.take() {
             drop(node);
             // An event of the last message may still be being handled.
             let _ = ended.recv_timeout(END_TIMEOUT);

@@ -74,6 +74,19 @@ fn the_table_of_error_replies() {
         assert_eq!(scene.status(batch(7, query(test))), wanted, "test {test}");
     }
     assert_eq!(scene.status(batch(7, STOP)), Status::OK, "an idle batch is stopped");
+    for (service, request) in [
+        (Service::RemoveSession, Request::RemoveSession(session(1))),
+        (Service::QueryStat, Request::QueryStat(session(1))),
+    ] {
+        let mut bytes = request.write(Features::KNOWN, 0x99, 0);
+        bytes[32..48].fill(0xff);
+        let reply = scene.send_raw(service, &bytes, 0x99).reply(service).reply;
+        assert_eq!(
+            (reply.status(), reply.session()),
+            (Status::INVALID, Some(session(1))),
+            "{service:?} of none"
+        );
+    }
     let join = JoinRequest { session: None, group: "cli".parse().unwrap() };
     assert_eq!(scene.status(Request::Join(join)), Status::NO_SESSION, "JOIN without a console");
 

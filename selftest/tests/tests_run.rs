@@ -198,6 +198,66 @@ fn a_client_of_a_node_that_is_not_there_counts_errors() {
     assert_eq!(scene.send(nowhere, ping, None).recv().unwrap(), Err(Errno::HOST_UNREACHABLE));
 }
 
+/// What consoles never send, as their types have no room for it (selftest 5.6): the node says so, and does not fetch the
+/// list of destinations.
+#[test]
+fn a_test_that_makes_no_sense_is_refused_before_its_destinations_are_fetched() {
+    let scene = Scene::in_session();
+    let (client, _) = Scene::client(1, TestParameters::Ping, 1, 1, &[itself()]);
+    let server = AddTest { instance: Instance::Server { load: ServerLoad::new(1) }, ..client };
+    for (what, test, at, value) in [
+        ("loop 0", client, 68, 0),
+        ("concurrency 0", client, 72, 0),
+        ("concurrency 1025", client, 72, 1025),
+        ("no destination", client, 78, 0),
+        ("too many destinations", client, 78, 256 * 341 + 1),
+        ("an unknown service", client, 64, 13),
+        ("a service of the framework", client, 64, 1),
+        ("loop 0 of a server", server, 68, 0),
+        ("concurrency 1025 of a server", server, 72, 1025),
+        ("an unknown service of a server", server, 64, 13),
+    ] {
+        let mut bytes = Request::AddTest(test).write(Features::KNOWN, 0x99, 0x9a);
+        bytes[at..at + 4].copy_from_slice(&u32::to_le_bytes(value));
+        let list = Waiting::attach(&scene.lnet, 0x9a, false, 12);
+        let reply = scene.send_raw(Service::AddTest, &bytes, 0x99).reply(Service::AddTest).reply;
+        assert_eq!((reply.status(), reply.session()), (Status::INVALID, Some(session(1))), "{what}");
+        assert!(list.is_quiet(), "{what}");
+    }
+    let mut bytes = Request::AddTest(client).write(Features::KNOWN, 0x99, 0x9a);
+    bytes[40..56].fill(0xff);
+    let reply = scene.send_raw(Service::AddTest, &bytes, 0x99).reply(Service::AddTest).reply;
+    assert_eq!(reply.status(), Status::INVALID, "no session");
+    assert_eq!(scene.status(batch(1, RUN)), Status::NOT_FOUND, "none of it has made the batch");
+}
+
+#[test]
+fn parameters_of_brw_that_a_client_cannot_use_are_refused_when_its_destinations_are_there() {
+    let scene = Scene::in_session();
+    let (client, _) = Scene::client(1, brw(Rw::Read, Check::None, 4096), 1, 1, &[itself()]);
+    let good = Request::AddTest(client).write(Features::KNOWN, 0x99, 0x9a);
+    for (what, at, value) in [
+        ("direction 0", 82, 0u16),
+        ("direction 3", 82, 3),
+        ("flags 0", 84, 0),
+        ("flags 4", 84, 4),
+        ("a length of 0", 86, 0),
+        ("a length of 4100", 86, 4100),
+        ("an offset of 4", 90, 4),
+    ] {
+        let mut bytes = good;
+        bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
+        if at == 86 {
+            bytes[88..90].fill(0);
+        }
+        let list = Waiting::attach(&scene.lnet, 0x9a, false, 12);
+        let reply = scene.send_raw(Service::AddTest, &bytes, 0x99).reply(Service::AddTest).reply;
+        assert_eq!(list.event().status, Ok(()), "{what}: the list is fetched");
+        assert_eq!((reply.status(), reply.session()), (Status::INVALID, Some(session(1))), "{what}");
+    }
+    assert_eq!(scene.status(batch(1, RUN)), Status::NOT_FOUND);
+}
+
 #[test]
 fn a_test_that_asks_for_too_much_is_refused() {
     let scene = Scene::in_session();

@@ -16,6 +16,7 @@ pub(super) fn add_test(it: &cli::AddTest, cx: &mut Context<'_>) -> Result {
         test: cli::test_spec(&it.test).map_err(Failure::Usage)?,
     };
     let outcome = cx.transact(Command::AddTest(test))?;
+    cx.json(&outcome)?;
     let exit = cx.report(&outcome)?;
     if exit == Exit::Success {
         cx.say("Test was added successfully")?;

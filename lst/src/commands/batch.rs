@@ -18,12 +18,14 @@ const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) fn add(it: &cli::AddBatch, cx: &mut Context<'_>) -> Result {
     cx.call(Command::AddBatch { batch: name(&it.batch)? })?;
+    cx.json_of_nothing()?;
     Ok(Exit::Success)
 }
 
 pub(super) fn run(it: &cli::Run, cx: &mut Context<'_>) -> Result {
     let batch = name(&it.batch)?;
     let outcome = cx.transact(Command::RunBatch { batch: batch.clone(), timeout: it.timeout })?;
+    cx.json(&outcome)?;
     let exit = cx.report(&outcome)?;
     if exit != Exit::Success {
         return Ok(exit);
@@ -40,20 +42,15 @@ pub(super) fn stop(it: &cli::Stop, cx: &mut Context<'_>) -> Result {
     let batch = name(&it.batch)?;
     let outcome = cx.transact(Command::StopBatch { batch: batch.clone(), force: it.force })?;
     let exit = cx.report(&outcome)?;
-    if exit != Exit::Success {
-        return Ok(exit);
+    if exit == Exit::Success {
+        until_quiet(cx, &batch, true)?;
+        cx.say("Batch is stopped")?;
     }
-    until_idle(cx, &batch)
+    cx.json(&outcome)?;
+    Ok(exit)
 }
 
-/// RPCs in flight end in their own time.
-fn until_idle(cx: &mut Context<'_>, batch: &Name) -> Result {
-    until_quiet(cx, batch, true)?;
-    cx.say("Batch is stopped")?;
-    Ok(Exit::Success)
-}
-
-/// The same; `tells`: how many nodes still run something, every second.
+/// RPCs in flight end in their own time. `tells`: how many nodes still run something, every second.
 pub(super) fn until_quiet(cx: &mut Context<'_>, batch: &Name, tells: bool) -> Result<()> {
     loop {
         let query = Command::QueryBatch { batch: batch.clone(), test: 0, timeout: STOP_TIMEOUT };

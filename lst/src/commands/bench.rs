@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// Beside the time of the measurement, in which nothing need be asked of the console.
 const IDLE_TIMEOUT: u32 = 300;
 /// Seconds that nodes have to tell their counters.
 const TIMEOUT: u32 = 10;
@@ -59,7 +60,9 @@ pub(super) fn bench(it: &cli::Bench, cx: &mut Context<'_>) -> Result {
     };
     let name: Name = super::name("bench")?;
     let features = session::features(&cx)?;
-    let new = NewSession { name, idle_timeout: IDLE_TIMEOUT, force: it.force, features };
+    let seconds = u32::try_from(it.time.as_secs()).unwrap_or(u32::MAX);
+    let idle_timeout = IDLE_TIMEOUT.saturating_add(seconds);
+    let new = NewSession { name, idle_timeout, force: it.force, features };
     let number = cx.session_key()?;
     let info = session::begin(&mut cx, number, new)?;
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -91,6 +94,8 @@ fn measure(
         cx.call(Command::AddGroup { group: group.clone() })?;
         let outcome = cx.transact(Command::AddNodes { group: group.clone(), nids: nids.to_vec() })?;
         if cx.report(&outcome)? != Exit::Success {
+            // In place of what was to be measured.
+            cx.json(&outcome)?;
             return Ok(Exit::of(&outcome));
         }
     }
@@ -112,6 +117,7 @@ fn measure(
     for command in [Command::AddTest(add), Command::RunBatch { batch: batch.clone(), timeout: 0 }] {
         let outcome = cx.transact(command)?;
         if cx.report(&outcome)? != Exit::Success {
+            cx.json(&outcome)?;
             return Ok(Exit::of(&outcome));
         }
     }

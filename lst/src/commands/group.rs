@@ -27,6 +27,7 @@ pub(super) fn add(it: &cli::AddGroup, cx: &mut Context<'_>) -> Result {
             }
         };
         let outcome = cx.transact(Command::AddNodes { group: group.clone(), nids })?;
+        cx.json(&outcome)?;
         match cx.report(&outcome)? {
             Exit::Success => {
                 is_kept = true;
@@ -59,6 +60,7 @@ fn warn_of_features(cx: &mut Context<'_>, outcome: &Outcome) -> Result<()> {
 
 pub(super) fn delete(it: &cli::DelGroup, cx: &mut Context<'_>) -> Result {
     let outcome = cx.transact(Command::DeleteGroup { group: name(&it.group)? })?;
+    cx.json(&outcome)?;
     let exit = cx.report(&outcome)?;
     if exit == Exit::Success {
         cx.say("Group is deleted")?;
@@ -70,6 +72,7 @@ pub(super) fn update(it: &cli::UpdateGroup, cx: &mut Context<'_>) -> Result {
     let group = name(&it.group)?;
     if let Some(state) = &it.clean {
         cx.call(Command::CleanGroup { group, states: states(state)? })?;
+        cx.json_of_nothing()?;
         return Ok(Exit::Success);
     }
     let command = match &it.remove {
@@ -77,6 +80,7 @@ pub(super) fn update(it: &cli::UpdateGroup, cx: &mut Context<'_>) -> Result {
         None => Command::RefreshGroup { group },
     };
     let outcome = cx.transact(command)?;
+    cx.json(&outcome)?;
     cx.report(&outcome)
 }
 

@@ -155,6 +155,11 @@ impl Context<'_> {
         Ok(self.format == Format::Json)
     }
 
+    /// The same of a command that has nothing to tell but that it was carried out.
+    fn json_of_nothing(&mut self) -> Result<()> {
+        self.json(&serde_json::json!({})).map(drop)
+    }
+
     fn say(&mut self, line: &str) -> Result<()> {
         if self.format == Format::Text {
             writeln!(self.out, "{line}")?;

@@ -32,6 +32,7 @@ pub(super) fn begin(cx: &mut Context<'_>, key: u32, new: NewSession) -> Result<S
 
 pub(super) fn end(cx: &mut Context<'_>) -> Result {
     cx.call(Command::EndSession)?;
+    cx.json_of_nothing()?;
     cx.say("session is ended")?;
     Ok(Exit::Success)
 }

@@ -23,6 +23,10 @@ pub(super) fn show_error(it: &cli::ShowError, cx: &mut Context<'_>) -> Result {
         let outcome = cx.transact(command)?;
         let count = outcome.nodes.iter().filter(|node| is_error(node, !it.session)).count();
         if cx.json(&Errors { target, error_nodes: count, nodes: &outcome.nodes })? {
+            exit = match Exit::of(&outcome) {
+                Exit::Success => exit,
+                failed => failed,
+            };
             continue;
         }
         cx.say(&format!("{target}:"))?;

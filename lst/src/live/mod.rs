@@ -6,6 +6,7 @@
 pub mod draw;
 pub mod model;
 
+use crate::cli::Format;
 use crate::commands::{Context, Result};
 use lnet_selftest::console::Name;
 use model::{Watch, look};
@@ -35,7 +36,8 @@ pub fn watch(cx: &mut Context<'_>, batch: &Name, interval: Duration, time: Optio
         }
         let passed = cx.now().saturating_sub(began);
         watch.add(look(cx, batch)?, passed);
-        if !is_terminal {
+        // Among lines of JSON a table cannot be read.
+        if !is_terminal && cx.format == Format::Text {
             write!(cx.out, "{}", draw::as_text(&watch, WIDTH))?;
             cx.out.flush()?;
         }

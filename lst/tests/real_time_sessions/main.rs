@@ -148,6 +148,28 @@ fn bench_measures_in_one_line_and_leaves_nothing_behind() {
     site.must(1, "end_session");
 }
 
+/// As they do for every other test node.
+#[test]
+fn tunables_in_the_environment_hold_for_the_consoles_own_node() {
+    let site = Site::new();
+    let with_timeout = |value: &str| {
+        site.command(1)
+            .args(["new_session", "tuned"])
+            .env("LNET_SELFTEST_SESSION_TIMEOUT", value)
+            .output()
+            .unwrap()
+    };
+    let refused = with_timeout("x");
+    assert_eq!(refused.status.code(), Some(255));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("LNET_SELFTEST_SESSION_TIMEOUT=x: wanted is a number of seconds"), "{text}");
+    assert!(with_timeout("7").status.success());
+    site.must(1, &format!("add_group own {}", site.nid(1)));
+    let pinged = site.must(1, "ping --session --format json");
+    assert!(pinged.contains("\"timeout\":7,"), "{pinged}");
+    site.must(1, "end_session");
+}
+
 /// The table of the batch fills the screen, changes, and leaves the terminal as it was; the batch goes on.
 #[test]
 fn a_running_batch_is_watched_in_a_terminal() {

@@ -264,3 +264,64 @@ impl Sessions {
         self.current.as_ref().filter(|session| Some(session.id) == id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    /// A client whose RPC in flight takes as long as the test wants.
+    #[derive(Default)]
+    struct Slow(AtomicU32);
+
+    impl ClientPart for Slow {
+        fn start(self: Arc<Self>) {
+            self.0.store(1, Relaxed);
+        }
+
+        fn stop(&self, _: bool) {}
+
+        fn active_loops(&self) -> u32 {
+            self.0.load(Relaxed)
+        }
+    }
+
+    fn session(stamp: i64) -> SessionId {
+        SessionId::new("10.0.0.1@tcp".parse().unwrap(), stamp).unwrap()
+    }
+
+    #[test]
+    fn a_session_that_has_ended_is_counted_until_its_last_rpc_has() {
+        let now = Instant::now();
+        let mut sessions = Sessions::new(None);
+        let make = |sessions: &mut Sessions, stamp| {
+            let request = MakeSession { session: Some(session(stamp)), force: false, name: Name::EMPTY };
+            let (reply, _) = sessions.make(&request, Features::KNOWN, now);
+            assert_eq!(reply.status, Status::OK);
+        };
+        let zombies = |sessions: &Sessions, stamp| {
+            sessions.stat(Some(session(stamp)), now).map(|counters| counters.zombie_sessions)
+        };
+        make(&mut sessions, 1);
+        let slow = Arc::new(Slow::default());
+        let part = Part::Client(Arc::clone(&slow) as Arc<dyn ClientPart>);
+        assert_eq!(sessions.add(session(1), BatchId(1), part), Status::OK);
+        let part = Part::Server { service: Service::Ping, reserved: 7 };
+        assert_eq!(sessions.add(session(1), BatchId(1), part), Status::OK);
+        Arc::clone(&slow).start();
+        assert_eq!(zombies(&sessions, 1), Ok(0));
+
+        let (removed, effects) = sessions.remove(Some(session(1)));
+        assert_eq!((removed.status, removed.session), (Status::OK, None));
+        assert!(effects.aborts_served_tests && effects.stops.len() == 1);
+        assert_eq!(zombies(&sessions, 1), Err(Status::NO_SESSION));
+        // The next one begins meanwhile.
+        make(&mut sessions, 2);
+        assert!(sessions.reap().releases.is_empty());
+        assert_eq!(zombies(&sessions, 2), Ok(1));
+
+        slow.0.store(0, Relaxed);
+        assert_eq!(sessions.reap().releases, [(Service::Ping, 7)]);
+        assert_eq!(zombies(&sessions, 2), Ok(0));
+    }
+}

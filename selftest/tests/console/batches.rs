@@ -159,6 +159,22 @@ fn a_batch_runs_until_it_is_stopped_and_takes_no_test_meanwhile() {
     add(&mut desk, test("cli", "srv")).unwrap();
 }
 
+/// So do the kernel's consoles, though no node that is known says that (lnet-selftest 11).
+#[test]
+fn a_client_that_is_not_permitted_to_stop_counts_as_one_that_did() {
+    let mut desk = with_groups();
+    add(&mut desk, test("cli", "srv")).unwrap();
+    for (status, is_well) in [(libc::EPERM, true), (libc::EINVAL, false), (libc::ESRCH, false)] {
+        assert!(outcome(run(&mut desk)).is_well());
+        desk.node(ONE).is = Mood::Refusing(status.unsigned_abs());
+        let stopped = outcome(stop(&mut desk));
+        assert_eq!(results(&stopped), [status]);
+        assert_eq!((stopped.is_well(), shown(&mut desk).running), (is_well, !is_well), "{status}");
+        desk.node(ONE).is = Mood::Fine;
+        stop(&mut desk).unwrap();
+    }
+}
+
 #[test]
 fn a_batch_that_came_to_its_end_is_noticed_when_all_of_it_is_asked_for() {
     let mut desk = with_groups();

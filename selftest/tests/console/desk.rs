@@ -167,6 +167,12 @@ impl FakeNode {
         self.session = Some(Member { number, name, since, batches: HashMap::new() });
     }
 
+    /// It has made the session that a console told it of when it joined.
+    pub fn join(&mut self, now: Duration, number: SessionNumber) {
+        let (name, since) = ("joined".to_owned(), now);
+        self.session = Some(Member { number, name, since, batches: HashMap::new() });
+    }
+
     fn answer(&mut self, now: Duration, request: &RpcRequest) -> RpcReply {
         let (status, said) = match (self.is, &request.body) {
             (Mood::Refusing(status), body)

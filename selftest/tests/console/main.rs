@@ -7,5 +7,6 @@ use lnet as _;
 mod batches;
 mod desk;
 mod groups;
+mod joins;
 mod sessions;
 mod support;

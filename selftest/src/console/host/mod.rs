@@ -1,6 +1,7 @@
 //! A console that lives: its RPCs on the engine of this process, its time, and those who wait for answers.
 
 mod convert;
+mod in_flight;
 
 use super::call::{Answer, Call};
 use super::refusal::Refusal;
@@ -9,6 +10,7 @@ use super::{Action, CommandId, Console};
 use crate::framework::JoinHandler;
 use crate::rpc::{CallHandle, RpcEngine};
 use crate::wire::{Features, JoinReply, JoinRequest};
+use in_flight::InFlight;
 use lnet_api::ProcessId;
 use lnet_api::errno::Errno;
 use lnet_api::sync::{lock, wait};
@@ -30,22 +32,13 @@ pub struct ConsoleHost {
     timer: Mutex<Option<JoinHandle<()>>>,
 }
 
+#[derive(Default)]
 struct State {
     console: Console,
-    rpcs: HashMap<RpcId, Progress>,
+    rpcs: InFlight<CallHandle>,
     waiting: HashMap<CommandId, Sender<Result<Answer, Refusal>>>,
     last: u64,
     is_closed: bool,
-}
-
-/// How far an RPC is.
-enum Progress {
-    /// It is being sent.
-    Posting,
-    /// It is under way.
-    Sent(CallHandle),
-    /// It was given up before it was sent.
-    GivenUp,
 }
 
 /// A command that was given.
@@ -59,14 +52,7 @@ pub struct Pending {
 impl ConsoleHost {
     /// Starts it, without a session.
     pub fn start(engine: Arc<RpcEngine>) -> io::Result<Arc<Self>> {
-        let state = State {
-            console: Console::default(),
-            rpcs: HashMap::new(),
-            waiting: HashMap::new(),
-            last: 0,
-            is_closed: false,
-        };
-        let (state, changed, timer) = (Mutex::new(state), Condvar::new(), Mutex::new(None));
+        let (state, changed, timer) = (Mutex::default(), Condvar::new(), Mutex::new(None));
         let host = Arc::new(Self { engine, state, changed, timer });
         let runner = Arc::clone(&host);
         let thread = thread::Builder::new().name("lnet_st_console".to_owned());
@@ -85,6 +71,7 @@ impl ConsoleHost {
             state.waiting.insert(id, sender);
             state.console.set_own_nid(own);
             let actions = state.console.handle_command(now(), id, call);
+            state.rpcs.expect(&actions);
             drop(state);
             self.carry_out(actions);
         }
@@ -96,6 +83,7 @@ impl ConsoleHost {
         let mut state = lock(&self.state);
         state.waiting.remove(&id);
         let actions = state.console.handle_interruption(now(), id);
+        state.rpcs.expect(&actions);
         drop(state);
         self.carry_out(actions);
     }
@@ -119,13 +107,11 @@ impl ConsoleHost {
         let mut state = lock(&self.state);
         state.is_closed = true;
         state.waiting.clear();
-        let rpcs: Vec<_> = state.rpcs.drain().map(|(_, progress)| progress).collect();
+        let sent = state.rpcs.give_up_all();
         drop(state);
         self.changed.notify_all();
-        for progress in rpcs {
-            if let Progress::Sent(handle) = progress {
-                handle.abort(Errno::SHUTDOWN);
-            }
+        for handle in sent {
+            handle.abort(Errno::SHUTDOWN);
         }
         let timer = lock(&self.timer).take();
         if let Some(timer) = timer {
@@ -153,6 +139,7 @@ impl ConsoleHost {
                 }
                 Some(_) => {
                     let actions = state.console.handle_time(now());
+                    state.rpcs.expect(&actions);
                     drop(state);
                     self.carry_out(actions);
                     state = lock(&self.state);
@@ -180,33 +167,28 @@ impl ConsoleHost {
     }
 
     fn post(self: &Arc<Self>, id: RpcId, request: &RpcRequest) {
+        if !lock(&self.state).rpcs.wants(id) {
+            return;
+        }
         let Some(call) = convert::call(request) else {
+            lock(&self.state).rpcs.ended(id);
             return self.replied(id, Err(libc::EINVAL));
         };
-        lock(&self.state).rpcs.insert(id, Progress::Posting);
         let host = Arc::downgrade(self);
         let handle = self.engine.call(call, move |outcome| {
             let Some(host) = host.upgrade() else { return };
-            lock(&host.state).rpcs.remove(&id);
+            lock(&host.state).rpcs.ended(id);
             host.replied(id, outcome.map(convert::reply).map_err(|errno| -errno.to_c()));
         });
-        let mut state = lock(&self.state);
-        match state.rpcs.get_mut(&id) {
-            Some(progress @ Progress::Posting) => *progress = Progress::Sent(handle),
-            Some(Progress::GivenUp) => {
-                drop(state);
-                handle.abort(Errno::INTERRUPTED);
-            }
-            // It has ended, or the host has.
-            Some(Progress::Sent(_)) | None => {}
+        let unwanted = lock(&self.state).rpcs.sent(id, handle);
+        if let Some(handle) = unwanted {
+            handle.abort(Errno::INTERRUPTED);
         }
     }
 
     fn abort(&self, id: RpcId) {
-        let mut state = lock(&self.state);
-        let Some(progress) = state.rpcs.get_mut(&id) else { return };
-        if let Progress::Sent(handle) = std::mem::replace(progress, Progress::GivenUp) {
-            drop(state);
+        let sent = lock(&self.state).rpcs.give_up(id);
+        if let Some(handle) = sent {
             handle.abort(Errno::INTERRUPTED);
         }
     }
@@ -217,6 +199,7 @@ impl ConsoleHost {
             return;
         }
         let actions = state.console.handle_reply(now(), id, result);
+        state.rpcs.expect(&actions);
         drop(state);
         self.carry_out(actions);
     }

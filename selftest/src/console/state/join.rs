@@ -61,6 +61,8 @@ impl Console {
         if let Some(node) = session.nodes.get_mut(from) {
             node.state = NodeState::Active;
             node.heard = Some(now);
+            // It makes its session with the timeout that this reply tells; without one it would never be pinged.
+            node.timeout = session.idle_timeout;
         }
         let (timeout, name) = (session.idle_timeout, Some(session.name.clone()));
         JoinReply { status: 0, session: number, timeout, name }

@@ -1,0 +1,181 @@
+//! RPCs of a console from the moment that it decides on them: threads send what they were told to without its lock.
+
+use crate::console::{Action, RpcId};
+use std::collections::HashMap;
+
+/// RPCs that have not ended. `H` is what aborts one that was sent.
+pub(super) struct InFlight<H>(HashMap<RpcId, Progress<H>>);
+
+/// How far an RPC is.
+enum Progress<H> {
+    /// It is about to be sent.
+    Posting,
+    /// It is under way.
+    Sent(H),
+    /// It was given up.
+    GivenUp,
+}
+
+impl<H> Default for InFlight<H> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<H> InFlight<H> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The console has decided on these. To be called before its lock is given back: who ends the session meanwhile gives
+    /// up what is not sent yet, too, and it does not go out to nodes that were told of the end.
+    pub(super) fn expect(&mut self, actions: &[Action]) {
+        for action in actions {
+            if let Action::Post(id, _) = action {
+                self.0.insert(*id, Progress::Posting);
+            }
+        }
+    }
+
+    /// Whether an RPC is still to be sent. If not, it has ended.
+    pub(super) fn wants(&mut self, id: RpcId) -> bool {
+        let wants = matches!(self.0.get(&id), Some(Progress::Posting));
+        if !wants {
+            self.ended(id);
+        }
+        wants
+    }
+
+    /// It was sent. What is to be aborted, as it was given up meanwhile.
+    pub(super) fn sent(&mut self, id: RpcId, handle: H) -> Option<H> {
+        match self.0.get_mut(&id) {
+            Some(progress @ Progress::Posting) => {
+                *progress = Progress::Sent(handle);
+                None
+            }
+            Some(Progress::GivenUp) => Some(handle),
+            // It has ended, or the host has.
+            Some(Progress::Sent(_)) | None => None,
+        }
+    }
+
+    /// It is not wanted any more. What is to be aborted for that, if it was sent.
+    pub(super) fn give_up(&mut self, id: RpcId) -> Option<H> {
+        match std::mem::replace(self.0.get_mut(&id)?, Progress::GivenUp) {
+            Progress::Sent(handle) => Some(handle),
+            Progress::Posting | Progress::GivenUp => None,
+        }
+    }
+
+    /// Forgets all; what is to be aborted.
+    pub(super) fn give_up_all(&mut self) -> Vec<H> {
+        let sent = |(_, progress)| match progress {
+            Progress::Sent(handle) => Some(handle),
+            Progress::Posting | Progress::GivenUp => None,
+        };
+        self.0.drain().filter_map(sent).collect()
+    }
+
+    pub(super) fn ended(&mut self, id: RpcId) {
+        self.0.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::call::{Call, NewSession, Said, SessionNumber, Target};
+    use crate::console::rpc::{RpcBody, RpcReply, RpcRequest};
+    use crate::console::{Answer, Command, CommandId, Console, Name};
+    use std::time::Duration;
+
+    const ONE: &str = "10.0.0.1@tcp";
+    const KEY: u32 = 7;
+
+    /// A console on no engine.
+    #[derive(Default)]
+    struct Host {
+        console: Console,
+        rpcs: InFlight<()>,
+    }
+
+    impl Host {
+        /// What a thread does with a command until it gives the lock back.
+        fn command(&mut self, id: u64, command: Command) -> Vec<Action> {
+            let call = Call { key: KEY, command };
+            let actions = self.console.handle_command(Duration::ZERO, CommandId(id), call);
+            self.rpcs.expect(&actions);
+            actions
+        }
+
+        /// What becomes of its RPCs: those that are sent.
+        fn carry_out(&mut self, actions: &[Action]) -> Vec<(RpcId, RpcBody)> {
+            let mut sent = Vec::new();
+            for action in actions {
+                match action {
+                    Action::Post(id, request) if self.rpcs.wants(*id) => {
+                        sent.push((*id, request.body.clone()));
+                        assert_eq!(self.rpcs.sent(*id, ()), None);
+                    }
+                    Action::Abort(id) => drop(self.rpcs.give_up(*id)),
+                    _ => {}
+                }
+            }
+            sent
+        }
+
+        fn reply(&mut self, id: RpcId, session: SessionNumber) -> Vec<Action> {
+            self.rpcs.ended(id);
+            let reply = RpcReply { features: 1, status: 0, session, said: Said::Nothing };
+            self.console.handle_reply(Duration::ZERO, id, Ok(reply))
+        }
+    }
+
+    #[test]
+    fn what_was_not_sent_before_the_session_ended_is_not_sent_afterwards() {
+        let mut host = Host::default();
+        host.console.set_own_nid(Some(ONE.parse().unwrap()));
+        let new = NewSession { name: "sess".parse().unwrap(), idle_timeout: 300, force: false, features: 1 };
+        let begun = host.command(1, Command::NewSession(new));
+        let [Action::Answer(_, answer)] = &begun[..] else { panic!("{begun:?}") };
+        let Ok(Answer::Session(info)) = &**answer else { panic!("{answer:?}") };
+        let (group, nids) = ("all".parse::<Name>().unwrap(), vec![ONE.parse().unwrap()]);
+        host.command(2, Command::AddGroup { group: group.clone() });
+        let added = host.command(3, Command::AddNodes { group, nids });
+        let [(made, _)] = host.carry_out(&added)[..] else { panic!("{added:?}") };
+        host.reply(made, info.id);
+
+        // One thread has just been told to ask the node, when another one ends the session.
+        let late = host.command(4, Command::Ping { target: Target::Session, timeout: 30 });
+        assert!(matches!(late[..], [Action::Post(..)]), "{late:?}");
+        let ends = host.command(5, Command::EndSession);
+        let [(removal, RpcBody::RemoveSession)] = host.carry_out(&ends)[..] else { panic!("{ends:?}") };
+        let ended = host.reply(removal, SessionNumber::NONE);
+        assert!(host.carry_out(&ended).is_empty());
+        assert!(host.carry_out(&late).is_empty());
+        assert!(host.rpcs.is_empty(), "nor is it waited for");
+    }
+
+    #[test]
+    fn what_is_given_up_while_it_is_being_sent_is_aborted_as_soon_as_that_is_possible() {
+        let mut rpcs = InFlight::default();
+        let request = RpcRequest {
+            to: "12345-10.0.0.1@tcp".parse().unwrap(),
+            session: SessionNumber::NONE,
+            features: 1,
+            body: RpcBody::Debug,
+        };
+        let ids = [1, 2, 3].map(RpcId);
+        rpcs.expect(&ids.map(|id| Action::Post(id, request.clone())));
+        assert!(ids.into_iter().all(|id| rpcs.wants(id)));
+        assert_eq!(rpcs.give_up(RpcId(1)), None, "there is nothing to abort yet");
+        assert_eq!(rpcs.sent(RpcId(1), "one"), Some("one"));
+        assert_eq!(rpcs.sent(RpcId(2), "two"), None);
+        assert_eq!(rpcs.give_up(RpcId(2)), Some("two"));
+        rpcs.ended(RpcId(3));
+        assert_eq!(rpcs.sent(RpcId(3), "three"), None, "it has ended before");
+        rpcs.ended(RpcId(1));
+        rpcs.ended(RpcId(2));
+        assert!(rpcs.is_empty());
+    }
+}
