@@ -3,7 +3,7 @@
 use super::other_paths::is_avoided;
 use super::path_request::Paths;
 use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Partners, Peer, PeerNi, RouteState, TurnClock};
-use lnet_wire::{NetId, Nid};
+use lnet_wire::Nid;
 use std::sync::Arc;
 
 /// The path of a message.
@@ -152,7 +152,7 @@ impl ChosenPath {
         let chose_local = chose_remote || self.choice == Choice::LocalEnd;
         if chose_local && let Some(net) = paths.nets.net(self.ni.nid().net()) {
             let chose_net = match &self.routed {
-                Some(routed) => lead_over_several(paths, routed.route.route.net),
+                Some(routed) => paths.nets_towards(routed.route.route.net).nth(1).is_some(),
                 None => chose_remote && share_several(paths.nets, &peer_ni.peer_now()),
             };
             if chose_net {
@@ -192,20 +192,6 @@ fn note_peer_ni(peer_ni: &PeerNi, chose_net: bool, clock: &TurnClock) {
     if chose_net && peer.nets.len() > 1 {
         net.usage.turn().note_message(clock);
     }
-}
-
-/// Whether gateways to a net are reached by several nets of this node.
-fn lead_over_several(paths: Paths<'_>, net: NetId) -> bool {
-    let of_route = |route: &Arc<ActiveRoute>| {
-        let gateway = Arc::clone(&route.gateway.peer_now());
-        let nets: Vec<NetId> = match gateway.is_multi_rail() {
-            true => gateway.nets.iter().map(|net| net.id).collect(),
-            false => vec![route.gateway.nid().net()],
-        };
-        nets.into_iter().filter(|net| paths.nets.net(*net).is_some())
-    };
-    let mut nets = paths.routes.to(net).flat_map(of_route);
-    nets.next().is_some_and(|first| nets.any(|other| other != first))
 }
 
 /// Whether a peer can be sent to on several nets.

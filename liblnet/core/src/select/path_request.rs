@@ -1,7 +1,7 @@
 //! What a selection looks at.
 
 use super::numa::Numa;
-use crate::model::{GatewayTerms, Nets, Routes};
+use crate::model::{GatewayTerms, Net, Nets, Routes};
 use lnet_wire::{NetId, Nid};
 
 /// What paths are made of: the local nets, and the routes to others.
@@ -11,6 +11,17 @@ pub struct Paths<'a> {
     pub nets: &'a Nets,
     /// The routes.
     pub routes: &'a Routes,
+}
+
+impl<'a> Paths<'a> {
+    /// The local nets on which there is a gateway to a net.
+    pub(super) fn nets_towards(self, net: NetId) -> impl Iterator<Item = &'a Net> {
+        let leads_there = move |local: &&Net| {
+            let mut routes = self.routes.to(net);
+            routes.any(|route| route.gateway.peer_now().net(local.id()).is_some())
+        };
+        self.nets.iter().filter(leads_there)
+    }
 }
 
 /// The properties of a message that its path depends on.

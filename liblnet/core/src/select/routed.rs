@@ -69,16 +69,12 @@ pub(super) fn is_any_nid_meant(peer: &Peer, source: Option<&Arc<Ni>>, path_reque
 /// as nothing changes the same one, for that is how the peer knows this node. Without such a rule the one that it is bound to.
 pub(super) fn bound_ni<'a>(paths: Paths<'a>, named: &PeerNi) -> Option<&'a Arc<Ni>> {
     let sticky = named.sticky();
-    let leads_there = |net: &&Net| {
-        let mut routes = paths.routes.to(named.nid().net());
-        routes.any(|route| route.gateway.peer_now().net(net.id()).is_some())
-    };
     let preferring = Preferring::one(named);
     let preferred = match named.criteria().prefers_local_nis() {
         false => None,
         true => {
             // Health comes first: one that is not preferred is taken if those are in worse health.
-            let nis = paths.nets.iter().filter(leads_there).flat_map(|net| net.nis());
+            let nis = paths.nets_towards(named.nid().net()).flat_map(|net| net.nis());
             nis.min_by_key(|ni| {
                 let preference = preferring.local_ni(ni.nid());
                 (ni.is_fatal(), Reverse(ni.health()), ni.priority(), preference, sticky != Some(ni.nid()))
