@@ -3,14 +3,16 @@
 
 mod live;
 
-use live::{Talker, free_port, nids, node};
-use lnet_core::DiscoveryMode;
+use live::{Talker, free_port, nids, node, node_with};
+use lnet_core::{Cause, DiscoveryMode, Errno};
 use lnet_dlc::ops::policy::{RuleAction, RuleEffect, RuleText};
 use lnet_dlc::ops::{global, net, peer, policy, stats};
-use lnet_dlc::request::{SetHealth, SetHealthKind};
+use lnet_dlc::request::{AddPeerNi, FaultEffect, FaultOdds, FaultRule, SetHealth, SetHealthKind, Tunable};
 use lnet_dlc::{Backend, Report, Request, ReturnCode, SeqNo};
 use lnet_node::Node;
+use lnet_wire::Nid;
 use serde_yaml::Value;
+use std::num::NonZeroU32;
 
 /// What an operation shows, as another parser reads it.
 fn shown(operation: impl FnOnce(&mut Report) -> ReturnCode) -> Value {
@@ -75,21 +77,43 @@ fn whatever_was_configured_is_shown_as_yaml() {
 }
 
 /// dbg-035: fails if the credits, the counters, the time-outs, the state or the partitions that are shown of an
-/// interface are not what they are.
+/// interface are not what they are: the two interfaces differ in each of them.
 /// dbg-095: fails if one of the interfaces is not shown.
 #[test]
 fn every_interface_is_shown_with_its_credits_counters_and_state_as_they_are() {
     let (port, a, b) = (free_port(), ["127.0.83.1", "127.0.83.2"], ["127.0.84.1"]);
-    let [near, far] = [&a[..], &b].map(|addresses| Talker::new(node(port, addresses, DiscoveryMode::Off)));
+    let partitions = [("LNET_CPU_NPARTITIONS", "2")];
+    let networks = "tcp(127.0.83.1[0],127.0.83.2[1])";
+    let near = Talker::new(node_with(port, networks, DiscoveryMode::Off, &partitions));
+    let far = Talker::new(node(port, &b, DiscoveryMode::Off));
     (0..3).for_each(|_| near.put(nids(&b)[0]));
     near.await_acks(3);
+    // A peer of one rail keeps to one interface.
+    let used = |shown: &Value| shown["sent_stats"]["put"].as_i64() == Some(3);
+    let carrier = interfaces(&near.node, "tcp").iter().position(used).expect("one has sent all");
     let backend: &dyn Backend = &*near.node;
-    let set = SetHealth { kind: SetHealthKind::LocalNi, nid: Some(nids(&a)[1]), value: 500 };
+    let fails = FaultRule {
+        source: "*".parse().unwrap(),
+        dest: "*".parse().unwrap(),
+        local: nids(&a)[carrier].to_string().parse().unwrap(),
+        messages: 2,
+        portals: 0,
+        odds: FaultOdds::OneIn(NonZeroU32::MIN),
+        effect: FaultEffect::Drop { errors: 1 << (Cause::LocalTimeout as u32), all: false },
+    };
+    backend.tell(Request::AddFault(fails)).unwrap();
+    // One failure, no resend, no recovery ping that raises the health again before it is shown.
+    for setting in [Tunable::RetryCount, Tunable::HealthSensitivity] {
+        backend.tell(Request::SetTunable(setting, 0)).unwrap();
+    }
+    near.put(nids(&b)[0]);
+    assert_eq!(near.await_failure(), Errno::TimedOut);
+    let set = SetHealth { kind: SetHealthKind::LocalNi, nid: Some(nids(&a)[carrier]), value: 500 };
     backend.tell(Request::SetHealth(set)).unwrap();
 
     let its = interfaces(&near.node, "tcp");
     assert_eq!(its.len(), a.len());
-    for (shown, nid) in its.iter().zip(nids(&a)) {
+    for (at, (shown, nid)) in its.iter().zip(nids(&a)).enumerate() {
         let nets = near.node.core().nets();
         let ni = nets.ni(nid).unwrap();
         let number = |value: &Value| value.as_i64().unwrap_or_else(|| panic!("{shown:?}"));
@@ -102,15 +126,44 @@ fn every_interface_is_shown_with_its_credits_counters_and_state_as_they_are() {
         assert_eq!(number(&shown["available_tx_credits"]), i64::from(credits), "{nid}");
         assert_eq!(number(&shown["min_tx_credits"]), i64::from(lowest), "{nid}");
         assert_eq!(number(&shown["tunables"]["credits"]), 256, "{nid}");
-        assert_eq!(number(&shown["health stats"]["timeouts"]), 0, "{nid}");
-        assert!(shown["CPT"].as_str().is_some_and(|cpts| cpts.starts_with("[0")), "{shown:?}");
+        assert_eq!(number(&shown["health stats"]["timeouts"]), i64::from(at == carrier), "{nid}");
+        assert_eq!(shown["CPT"].as_str(), Some(format!("[{at}]").as_str()), "{nid}");
     }
-    // A peer of one rail keeps to one interface: what the two show differs.
-    let mut puts: Vec<_> = its.iter().map(|ni| ni["sent_stats"]["put"].as_i64()).collect();
-    puts.sort_unstable();
-    assert_eq!(puts, [Some(0), Some(3)], "{its:?}");
+    let puts: Vec<_> = its.iter().map(|ni| ni["sent_stats"]["put"].as_i64()).collect();
+    assert_eq!([puts[carrier], puts[1 - carrier]], [Some(3), Some(0)], "{its:?}");
     assert!(its.iter().all(|ni| ni["min_tx_credits"].as_i64() < Some(256)), "{its:?}");
-    assert_eq!(texts(&its, "ni state"), ["ACTIVE", "DEGRADED"]);
+    let states = texts(&its, "ni state");
+    assert_eq!([&*states[carrier], &*states[1 - carrier]], ["DEGRADED", "ACTIVE"]);
     near.node.shutdown();
     far.node.shutdown();
+}
+
+/// dbg-070: fails if a peer's NID that is used has no more heat than one that is not, or less than one that is used half
+/// as often, or if it cannot be asked for.
+#[test]
+fn the_nids_of_peers_are_shown_as_hot_as_they_are_used() {
+    let (port, a) = (free_port(), ["127.0.83.11"]);
+    let peers = ["127.0.84.11", "127.0.84.12", "127.0.84.13"];
+    let near = Talker::new(node(port, &a, DiscoveryMode::Off));
+    let far = Talker::new(node(port, &peers, DiscoveryMode::Off));
+    let backend: &dyn Backend = &*near.node;
+    for (nid, puts) in nids(&peers).into_iter().zip([0, 10, 20]) {
+        let add = AddPeerNi { primary: nid, nid: None, multi_rail: false, lock_primary: false };
+        backend.tell(Request::AddPeerNi(add)).unwrap();
+        (0..puts).for_each(|_| near.put(nid));
+        near.await_acks(puts);
+    }
+    let shown = shown(|report| peer::show(backend, None, 5, SeqNo::NONE, report, false));
+    let heat = |nid: Nid| {
+        let its = shown["peer"].as_sequence().unwrap().iter();
+        let its = its.flat_map(|peer| peer["peer ni"].as_sequence().unwrap());
+        let its = its.clone().find(|ni| ni["nid"].as_str() == Some(&nid.to_string())).expect("the NID");
+        ["messages", "bytes"].map(|what| its["heat"][what].as_f64().expect("a number"))
+    };
+    let [unused, used, twice] = [0, 1, 2].map(|at: usize| heat(nids(&peers)[at]));
+    assert_eq!(unused, [0.0, 0.0]);
+    for what in [0, 1] {
+        assert!(0.0 < used[what] && used[what] < twice[what], "{used:?} {twice:?}");
+    }
+    [near, far].iter().for_each(|talker| talker.node.shutdown());
 }

@@ -32,11 +32,16 @@ pub fn node(port: u16, addresses: &[&str], mode: DiscoveryMode) -> Arc<Node> {
 
 /// A node on these networks, as `LNET_NETWORKS` has them, in this mode.
 pub fn node_on(port: u16, networks: &str, mode: DiscoveryMode) -> Arc<Node> {
+    node_with(port, networks, mode, &[])
+}
+
+/// The same, with further variables of the environment.
+pub fn node_with(port: u16, networks: &str, mode: DiscoveryMode, variables: &[(&str, &str)]) -> Arc<Node> {
     let config = StartConfig::from_lookup(|variable| match variable {
         "LNET_NETWORKS" => Some(networks.to_owned()),
         "LNET_ACCEPT" => Some("all".to_owned()),
         "LNET_ACCEPT_PORT" => Some(port.to_string()),
-        _ => None,
+        _ => variables.iter().find(|(name, _)| *name == variable).map(|(_, value)| (*value).to_owned()),
     });
     let mut config = config.unwrap();
     config.settings.discovery = mode;
@@ -121,6 +126,12 @@ impl Talker {
             assert_eq!(event.status, Ok(()), "{event:?}");
             count -= usize::from(event.kind == EventKind::Ack);
         }
+    }
+
+    /// Waits until a PUT is known to have failed, and gives its error.
+    pub fn await_failure(&self) -> Errno {
+        let event = self.next(self.outbox);
+        event.status.expect_err("a PUT that fails")
     }
 
     /// Waits for the next PUT to arrive.
