@@ -26,6 +26,8 @@ static struct m0_net_transfer_mc tm;
 static struct m0_bitmap *bitmap_given;
 static struct m0_chan *chan_given;
 static bool abort_given;
+/* Whether a stop is followed by its event. */
+static bool stop_posts = true;
 
 /* ---- the transport ---- */
 
@@ -163,7 +165,7 @@ static int fake_tm_stop(struct m0_net_transfer_mc *it, bool cancel)
 	CHECK(has(&it->ntm_mutex));
 	CHECK_EQ(it->ntm_state, M0_NET_TM_STOPPING);
 	abort_given = cancel;
-	if (result == 0) {
+	if (result == 0 && stop_posts) {
 		M0_SET0(&poster);
 		CHECK_EQ(M0_THREAD_INIT(&poster, enum m0_net_tm_state *, NULL, post_state, &stopped, "poster"), 0);
 	}
@@ -546,8 +548,92 @@ static void delivery_by_the_program(void)
 	m0_mutex_fini(&guard);
 }
 
+/* ---- buffers of a pool, at the end of a transfer machine ---- */
+
+static struct m0_net_buffer_pool pool;
+static bool pool_was_full;
+
+static void nothing(struct m0_net_buffer_pool *it)
+{
+	(void)it;
+}
+
+static const struct m0_net_buffer_pool_ops pool_ops = { nothing, nothing };
+
+static void look_at_the_pool(const struct m0_net_tm_event *ev)
+{
+	if (M0_IN(ev->nte_next_state, (M0_NET_TM_STOPPED, M0_NET_TM_FAILED))) {
+		m0_net_buffer_pool_lock(&pool);
+		pool_was_full = pool.nbp_free == pool.nbp_buf_nr && m0_net_buffer_pool_invariant(&pool);
+		m0_net_buffer_pool_unlock(&pool);
+	}
+}
+
+static void end_quietly(const struct m0_net_buffer_event *ev)
+{
+	(void)ev;
+}
+
+static const struct m0_net_tm_callbacks looking_callbacks = { .ntc_event_cb = look_at_the_pool };
+static const struct m0_net_buffer_callbacks quiet_callbacks = { .nbc_cb = { [M0_NET_QT_MSG_RECV] = end_quietly } };
+
+/* A stop cancels them, whether it aborts or not, and what the transport leaves queued is back before the event. So it is when the
+ * machine fails. A buffer of the program's is not touched. */
+static void buffers_of_a_pool_are_back_before_a_machine_is_stopped_or_failed(void)
+{
+	static enum m0_net_tm_state ends[] = { M0_NET_TM_STOPPED, M0_NET_TM_FAILED };
+	static struct m0_net_transfer_mc other;
+	struct m0_net_buffer *own = &buffers[0];
+
+	CHECK_EQ(m0_net_buffer_pool_init(&pool, &dom, 1, 4, 1024, 2, 12, false), 0);
+	pool.nbp_ops = &pool_ops;
+	m0_net_buffer_pool_lock(&pool);
+	CHECK_EQ(m0_net_buffer_pool_provision(&pool, 3), 3);
+	m0_net_buffer_pool_unlock(&pool);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		int deleted = calls[BUF_DEL];
+		struct m0_net_tm_event ev = { .nte_type = M0_NET_TEV_STATE_CHANGE, .nte_tm = &other, .nte_time = m0_time_now() };
+
+		other.ntm_callbacks = &looking_callbacks;
+		CHECK_EQ(m0_net_tm_init(&other, &dom), 0);
+		CHECK_EQ(m0_net_tm_pool_attach(&other, &pool, &quiet_callbacks, 100, 1, 3), 0);
+		m0_net_tm_colour_set(&other, 1);
+		other.ntm_state = M0_NET_TM_STARTING;
+		ev.nte_next_state = M0_NET_TM_STARTED;
+		m0_mutex_lock(&other.ntm_mutex);
+		CHECK_EQ(fake_end_point_create(&ev.nte_ep, &other, "own"), 0);
+		m0_mutex_unlock(&other.ntm_mutex);
+		m0_net_tm_event_post(&ev);
+		CHECK_EQ(m0_net_tm_tlist_length(&other.ntm_q[M0_NET_QT_MSG_RECV]), 3);
+		CHECK_EQ(pool.nbp_free, 0);
+		prepare(own, M0_NET_QT_MSG_RECV, NULL);
+		own->nb_callbacks = &quiet_callbacks;
+		CHECK_EQ(m0_net_buffer_add(own, &other), 0);
+
+		stop_posts = false;
+		if (ends[i] == M0_NET_TM_STOPPED) {
+			CHECK_EQ(m0_net_tm_stop(&other, false), 0);
+			CHECK_EQ(calls[BUF_DEL], deleted + 3);
+			CHECK((own->nb_flags & M0_NET_BUF_CANCELLED) == 0);
+		}
+		stop_posts = true;
+		pool_was_full = false;
+		ev.nte_next_state = ends[i];
+		m0_net_tm_event_post(&ev);
+		CHECK(pool_was_full);
+		CHECK_EQ(m0_net_tm_tlist_length(&pool.nbp_colours[1]), 3);
+		CHECK_EQ(m0_net_tm_tlist_length(&other.ntm_q[M0_NET_QT_MSG_RECV]), 1);
+		CHECK_EQ(other.ntm_state, ends[i]);
+		CHECK_EQ(m0_atomic64_get(&other.ntm_recv_queue_deficit), 0);
+		post(own, -ECANCELED, NULL);
+		m0_net_tm_fini(&other);
+	}
+	m0_net_buffer_pool_fini(&pool);
+}
+
 static void the_end(void)
 {
+	int finalised = calls[TM_FINI], deregistered = calls[BUF_DEREGISTER];
 	struct m0_clink clink;
 
 	result = -EBUSY;
@@ -567,13 +653,13 @@ static void the_end(void)
 	CHECK_EQ(states[M0_NET_TM_STOPPED], 1);
 	CHECK_EQ(m0_ref_read(&tm.ntm_ep->nep_ref), 1);
 	m0_net_tm_fini(&tm);
-	CHECK_EQ(calls[TM_FINI], 2);
+	CHECK_EQ(calls[TM_FINI], finalised + 1);
 	for (int i = 0; i < M0_NET_QT_NR; i++) {
 		m0_net_buffer_deregister(&buffers[i], &dom);
 		CHECK(buffers[i].nb_dom == NULL && buffers[i].nb_flags == 0);
 		m0_bufvec_free(&buffers[i].nb_buffer);
 	}
-	CHECK_EQ(calls[BUF_DEREGISTER], M0_NET_QT_NR);
+	CHECK_EQ(calls[BUF_DEREGISTER], deregistered + M0_NET_QT_NR);
 	m0_net_domain_fini(&dom);
 	CHECK_EQ(calls[DOM_FINI], 1);
 }
@@ -588,6 +674,7 @@ int main(void)
 	every_queue_adds_and_completes_once();
 	a_buffer_that_is_retained_stays_queued_until_the_last_event();
 	delivery_by_the_program();
+	buffers_of_a_pool_are_back_before_a_machine_is_stopped_or_failed();
 	the_end();
 	m0_fini();
 	return failures != 0;

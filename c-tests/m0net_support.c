@@ -43,6 +43,49 @@ int marked(void)
 
 enum colour { RED, GREEN, BLUE };
 
+/* Counts up to the largest number of a type and down again. */
+#define COUNT(type, largest)                          \
+	do {                                          \
+		type it = 0;                          \
+		CHECK(M0_CNT_INC(it) == 1);           \
+		CHECK(M0_CNT_DEC(it) == 0);           \
+		it = (type)((largest)-1);             \
+		CHECK(M0_CNT_INC(it) == (largest));   \
+		CHECK(it == (largest));               \
+	} while (0)
+
+static void counters_of_every_type(void)
+{
+	COUNT(int, INT32_MAX);
+	COUNT(unsigned int, UINT32_MAX);
+	COUNT(signed char, INT8_MAX);
+	COUNT(int16_t, INT16_MAX);
+	COUNT(uint16_t, UINT16_MAX);
+	COUNT(long, INT64_MAX);
+	COUNT(uint64_t, UINT64_MAX);
+	COUNT(m0_bcount_t, UINT64_MAX);
+	COUNT(volatile int, INT32_MAX);
+}
+
+static void numbers_of_128_bits(void)
+{
+	struct m0_uint128 a = M0_UINT128(1, UINT64_MAX), b = M0_UINT128(0, 1), c;
+	char text[64];
+
+	m0_uint128_add(&c, &a, &b);
+	CHECK(c.u_hi == 2 && c.u_lo == 0);
+	m0_uint128_sub(&c, &c, &b);
+	CHECK(m0_uint128_eq(&c, &a));
+	CHECK(m0_uint128_cmp(&a, &b) > 0 && m0_uint128_cmp(&b, &a) < 0 && m0_uint128_cmp(&a, &c) == 0);
+	m0_uint128_mul64(&c, UINT64_MAX, UINT64_MAX);
+	CHECK(c.u_hi == UINT64_MAX - 1 && c.u_lo == 1);
+	m0_uint128_mul64(&c, 0x100000001ULL, 0xffffffffULL);
+	CHECK(c.u_hi == 0 && c.u_lo == 0xffffffffffffffffULL);
+	snprintf(text, sizeof(text), U128X_F, U128_P(&a));
+	CHECK_STR(text, "1:ffffffffffffffff");
+	CHECK_EQ(M0_CAT(M0_SEG_, SHIFT), 12);
+}
+
 static void macros(void)
 {
 	enum colour colour = GREEN;
@@ -68,6 +111,8 @@ static void macros(void)
 	CHECK_EQ(counter, 255);
 	M0_CNT_DEC(counter);
 	CHECK_EQ(counter, 254);
+	counters_of_every_type();
+	numbers_of_128_bits();
 	found = (void *)container_of(&object.link, __typeof__(object), link);
 	CHECK_EQ(found->before, 5);
 	M0_SET0(&object);
@@ -413,6 +458,13 @@ static void signals_without_the_guard(void)
 	m0_chan_signal(&channel);
 }
 
+static void counts_beyond_an_int(void)
+{
+	int counter = INT32_MAX;
+
+	M0_CNT_INC(counter);
+}
+
 static void subtracts_the_later_time(void)
 {
 	m0_time_sub(1, 2);
@@ -447,6 +499,7 @@ static void misuse_ends_the_process_with_a_message(void)
 		{ unlocks_what_it_has_not, "m0_mutex_unlock" },
 		{ signals_without_the_guard, "m0_chan_signal" },
 		{ subtracts_the_later_time, "m0_time_sub" },
+		{ counts_beyond_an_int, "__builtin_add_overflow" },
 		{ asserts_what_does_not_hold, "mutex.m_owner == 1" },
 		{ comes_to_the_impossible, "number 7" },
 		{ steps_at_the_end, "m0_bufvec_cursor_step" },

@@ -33,7 +33,7 @@ macro_rules! under_tools {
 
 under_tools!(nidstr api_errors failures loopback threads two_nodes cyaml dlc selection control handler_calls shutdown waits list parser ptlrpc_loopback
     m0net_support m0net_domains m0net_tm m0net_messages m0net_bulk m0net_delivery m0net_fake_transport m0net_pools
-    m0net_scenarios m0net_interfaces m0net_limits selftest_node);
+    m0net_scenarios m0net_interfaces m0net_limits m0net_program selftest_node);
 
 #[test]
 fn structures_and_constants_are_those_of_the_c_api_specification() {
@@ -205,6 +205,13 @@ fn motr_messages_name_the_interface_of_their_sender() {
 #[test]
 fn motr_domains_use_no_more_than_their_programs_allow_and_log_what_these_ask_for() {
     run("m0net_limits", &[], &[]);
+}
+
+/// Fails if a header, macro or function that programs of Motr's network layer use is missing, or if pool buffers are not back in
+/// their pool when a machine has stopped.
+#[test]
+fn a_program_with_the_headers_and_habits_of_motr_compiles_and_runs() {
+    run("m0net_program", &[], &[]);
 }
 
 #[test]

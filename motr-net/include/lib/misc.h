@@ -16,6 +16,10 @@
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 #endif
 
+#define M0_CAT_EXPANDED(a, b) a##b
+/** The token of two, after the macros in them. */
+#define M0_CAT(a, b) M0_CAT_EXPANDED(a, b)
+
 /** Sets what `ptr` points to to zeros. */
 #define M0_SET0(ptr) ((void)memset((ptr), 0, sizeof(*(ptr))))
 /** Sets an array to zeros. */

@@ -69,6 +69,90 @@ void *m0_tlist_prev(const struct m0_tl_descr *d, const struct m0_tl *list, const
 	void name##_tlink_del_fini(type *obj);                                \
 	bool name##_tlink_is_in(const type *obj)
 
+/* A family of the program's own: M0_TL_DESCR_DEFINE(name, "for messages", static, struct object, its m0_tlink, its uint64_t for
+ * the mark, the mark, the head's mark); M0_TL_DEFINE(name, static, struct object). Heads have no marks here. */
+#define M0_TL_DESCR_DECLARE(name, scope) scope const struct m0_tl_descr name##_tl
+#define M0_TL_DESCR_DEFINE(name, hname, scope, amb_type, amb_link_field, amb_magic_field, amb_magic, head_magic) \
+	scope const struct m0_tl_descr name##_tl = {                                                             \
+		.td_name = (hname),                                                                              \
+		.td_link_offset = offsetof(amb_type, amb_link_field),                                            \
+		.td_magic_offset = offsetof(amb_type, amb_magic_field),                                          \
+		.td_magic = (amb_magic) + 0 * (head_magic),                                                      \
+	}
+#define M0_TL_FUNCTION(scope) __attribute__((unused)) scope
+#define M0_TL_DECLARE(name, scope, amb_type)                                                     \
+	M0_TL_FUNCTION(scope) void name##_tlist_init(struct m0_tl *list);                        \
+	M0_TL_FUNCTION(scope) void name##_tlist_fini(struct m0_tl *list);                        \
+	M0_TL_FUNCTION(scope) bool name##_tlist_is_empty(const struct m0_tl *list);              \
+	M0_TL_FUNCTION(scope) size_t name##_tlist_length(const struct m0_tl *list);              \
+	M0_TL_FUNCTION(scope) bool name##_tlist_contains(const struct m0_tl *list, const amb_type *obj); \
+	M0_TL_FUNCTION(scope) void name##_tlist_add(struct m0_tl *list, amb_type *obj);          \
+	M0_TL_FUNCTION(scope) void name##_tlist_add_tail(struct m0_tl *list, amb_type *obj);     \
+	M0_TL_FUNCTION(scope) void name##_tlist_del(amb_type *obj);                              \
+	M0_TL_FUNCTION(scope) amb_type *name##_tlist_head(const struct m0_tl *list);             \
+	M0_TL_FUNCTION(scope) amb_type *name##_tlist_tail(const struct m0_tl *list);             \
+	M0_TL_FUNCTION(scope) amb_type *name##_tlist_pop(struct m0_tl *list);                    \
+	M0_TL_FUNCTION(scope) amb_type *name##_tlist_next(const struct m0_tl *list, const amb_type *obj); \
+	M0_TL_FUNCTION(scope) amb_type *name##_tlist_prev(const struct m0_tl *list, const amb_type *obj); \
+	M0_TL_FUNCTION(scope) void name##_tlink_init(amb_type *obj);                             \
+	M0_TL_FUNCTION(scope) void name##_tlink_init_at(amb_type *obj, struct m0_tl *list);      \
+	M0_TL_FUNCTION(scope) void name##_tlink_init_at_tail(amb_type *obj, struct m0_tl *list); \
+	M0_TL_FUNCTION(scope) void name##_tlink_fini(amb_type *obj);                             \
+	M0_TL_FUNCTION(scope) void name##_tlink_del_fini(amb_type *obj);                         \
+	M0_TL_FUNCTION(scope) bool name##_tlink_is_in(const amb_type *obj)
+#define M0_TL_DEFINE(name, scope, amb_type)                                                                   \
+	M0_TL_DECLARE(name, scope, amb_type);                                                                 \
+	scope void name##_tlist_init(struct m0_tl *list) { m0_tlist_init(&name##_tl, list); }                 \
+	scope void name##_tlist_fini(struct m0_tl *list) { m0_tlist_fini(&name##_tl, list); }                 \
+	scope bool name##_tlist_is_empty(const struct m0_tl *list) { return m0_tlist_is_empty(&name##_tl, list); } \
+	scope size_t name##_tlist_length(const struct m0_tl *list) { return m0_tlist_length(&name##_tl, list); } \
+	scope bool name##_tlist_contains(const struct m0_tl *list, const amb_type *obj)                       \
+	{                                                                                                     \
+		return m0_tlist_contains(&name##_tl, list, obj);                                              \
+	}                                                                                                     \
+	scope void name##_tlist_add(struct m0_tl *list, amb_type *obj) { m0_tlist_add(&name##_tl, list, obj); } \
+	scope void name##_tlist_add_tail(struct m0_tl *list, amb_type *obj)                                   \
+	{                                                                                                     \
+		m0_tlist_add_tail(&name##_tl, list, obj);                                                     \
+	}                                                                                                     \
+	scope void name##_tlist_del(amb_type *obj) { m0_tlist_del(&name##_tl, obj); }                         \
+	scope amb_type *name##_tlist_head(const struct m0_tl *list) { return m0_tlist_head(&name##_tl, list); } \
+	scope amb_type *name##_tlist_tail(const struct m0_tl *list) { return m0_tlist_tail(&name##_tl, list); } \
+	scope amb_type *name##_tlist_pop(struct m0_tl *list)                                                  \
+	{                                                                                                     \
+		amb_type *m0_obj_ = name##_tlist_head(list);                                                  \
+		if (m0_obj_ != NULL)                                                                          \
+			name##_tlist_del(m0_obj_);                                                            \
+		return m0_obj_;                                                                               \
+	}                                                                                                     \
+	scope amb_type *name##_tlist_next(const struct m0_tl *list, const amb_type *obj)                      \
+	{                                                                                                     \
+		return m0_tlist_next(&name##_tl, list, obj);                                                  \
+	}                                                                                                     \
+	scope amb_type *name##_tlist_prev(const struct m0_tl *list, const amb_type *obj)                      \
+	{                                                                                                     \
+		return m0_tlist_prev(&name##_tl, list, obj);                                                  \
+	}                                                                                                     \
+	scope void name##_tlink_init(amb_type *obj) { m0_tlink_init(&name##_tl, obj); }                       \
+	scope void name##_tlink_init_at(amb_type *obj, struct m0_tl *list)                                    \
+	{                                                                                                     \
+		name##_tlink_init(obj);                                                                       \
+		name##_tlist_add(list, obj);                                                                  \
+	}                                                                                                     \
+	scope void name##_tlink_init_at_tail(amb_type *obj, struct m0_tl *list)                               \
+	{                                                                                                     \
+		name##_tlink_init(obj);                                                                       \
+		name##_tlist_add_tail(list, obj);                                                             \
+	}                                                                                                     \
+	scope void name##_tlink_fini(amb_type *obj) { m0_tlink_fini(&name##_tl, obj); }                       \
+	scope void name##_tlink_del_fini(amb_type *obj)                                                       \
+	{                                                                                                     \
+		name##_tlist_del(obj);                                                                        \
+		name##_tlink_fini(obj);                                                                       \
+	}                                                                                                     \
+	scope bool name##_tlink_is_in(const amb_type *obj) { return m0_tlink_is_in(&name##_tl, obj); }        \
+	struct name##_tlist_needs_a_semicolon
+
 /** For each object of a list: m0_tl_for(family, list, obj) { ... } m0_tl_endfor; The current object may be taken out. */
 #define m0_tl_for(name, head, obj)                                                                     \
 	do {                                                                                           \
@@ -91,5 +175,9 @@ void *m0_tlist_prev(const struct m0_tl_descr *d, const struct m0_tl *list, const
 			var = m0_tlist_next(&name##_tl, m0_list_, var);      \
 		var == NULL;                                                 \
 	})
+
+/** Takes objects out of a list, one by one, until it is empty: m0_tl_teardown(family, list, obj) { ... } */
+#define m0_tl_teardown(name, head, obj) \
+	for (; ((obj) = m0_tlist_head(&name##_tl, (head))) != NULL && (m0_tlist_del(&name##_tl, (obj)), true);)
 
 #endif

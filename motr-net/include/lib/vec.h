@@ -5,6 +5,12 @@
 
 #include <lib/types.h>
 
+enum {
+	/** The usual size of pieces, a page: as a power of two and in bytes. */
+	M0_SEG_SHIFT = 12,
+	M0_SEG_SIZE = 1 << M0_SEG_SHIFT,
+};
+
 /** The lengths of pieces. */
 struct m0_vec {
 	uint32_t v_nr;

@@ -18,10 +18,12 @@
 #include <lib/atomic.h>
 #include <lib/bitmap.h>
 #include <lib/chan.h>
+#include <lib/cond.h>
 #include <lib/errno.h>
 #include <lib/list.h>
 #include <lib/mutex.h>
 #include <lib/refs.h>
+#include <lib/thread.h>
 #include <lib/time.h>
 #include <lib/tlist.h>
 #include <lib/types.h>

@@ -15,7 +15,7 @@ use crate::net::buffer::cancel;
 use crate::net::guard::Guard;
 use crate::net::queue::Queue;
 use crate::net::tm_event::m0_net_tm_event_post;
-use crate::net::transfer_mc::queues_are_empty;
+use crate::net::tm_queues::queues_are_empty;
 use crate::net::types::{m0_net_end_point, m0_net_tm_event, m0_net_transfer_mc, tm_event_type, tm_state};
 use crate::support::{TIME_NEVER, confine_this_thread, m0_chan, m0_chan_signal_lock, m0_time_now, m0_time_t};
 use crate::sync::lock;

@@ -4,7 +4,7 @@ use super::machine::machine;
 use super::operation::buf_del;
 use crate::families::m0_net_tm_tl;
 use crate::net::queue::Queue;
-use crate::net::transfer_mc::queue_of;
+use crate::net::tm_queues::queue_of;
 use crate::net::types::{buf_flags, m0_net_buffer, m0_net_transfer_mc};
 use crate::support::{TIME_NEVER, m0_time_t};
 

@@ -22,6 +22,7 @@ use crate::net::queue::Queue;
 use crate::net::registry::{
     m0_net_xprt_default_get, m0_net_xprt_default_set, m0_net_xprt_deregister, m0_net_xprt_register,
 };
+use crate::net::tm_queues::is_from_pool;
 use crate::net::types::{m0_net_transfer_mc, m0_net_xprt, m0_net_xprt_ops};
 use crate::support::{m0_bitmap, m0_time_from_now};
 use std::ffi::{CStr, c_char, c_int, c_long};
@@ -131,7 +132,8 @@ unsafe extern "C" fn tm_start(tm: *mut m0_net_transfer_mc, addr: *const c_char) 
     }
 }
 
-/// Receive buffers have nothing to wait for, so they are cancelled by any stop; without `cancel` the rest has some time.
+/// Receive buffers have nothing to wait for, so they are cancelled by any stop, those of a pool by the network layer; without
+/// `cancels_all` the rest has some time.
 unsafe extern "C" fn tm_stop(tm: *mut m0_net_transfer_mc, cancels_all: bool) -> c_int {
     // SAFETY: the contract of the transport's functions.
     unsafe {
@@ -146,8 +148,11 @@ unsafe extern "C" fn tm_stop(tm: *mut m0_net_transfer_mc, cancels_all: bool) -> 
             machine.stopping = None;
             return errno.to_c();
         }
-        let queues: &[Queue] = if cancels_all { &Queue::ALL } else { &[Queue::MsgRecv] };
-        cancel(tm, queues, |_| true);
+        if cancels_all {
+            cancel(tm, &Queue::ALL, |_| true);
+        } else {
+            cancel(tm, &[Queue::MsgRecv], |buf| !is_from_pool(tm, buf));
+        }
         machine.wake();
         0
     }

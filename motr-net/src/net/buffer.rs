@@ -5,7 +5,7 @@ use super::domain::ops;
 use super::end_point::m0_net_end_point_get;
 use super::guard::Guard;
 use super::queue::Queue;
-use super::transfer_mc::queue_of;
+use super::tm_queues::queue_of;
 use super::types::{
     buf_flags, m0_net_buf_desc, m0_net_buffer, m0_net_domain, m0_net_qstats, m0_net_transfer_mc, tm_state,
 };
@@ -209,6 +209,20 @@ pub(crate) unsafe fn cancel(
                 }
             }
         }
+    }
+}
+
+/// Takes a buffer out of its queue: its operation is over. Its machine is locked.
+///
+/// # Safety
+/// The buffer is queued.
+pub(super) unsafe fn dequeue(buf: *mut m0_net_buffer) {
+    // SAFETY: by contract.
+    unsafe {
+        m0_net_tm_tlist_del(buf);
+        (*buf).nb_flags &=
+            !(buf_flags::QUEUED | buf_flags::IN_USE | buf_flags::CANCELLED | buf_flags::TIMED_OUT);
+        (*buf).nb_timeout = TIME_NEVER;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The events of buffers (motr-net 6.1).
 
-use super::buffer::stats_of;
+use super::buffer::{dequeue, stats_of};
 use super::callback;
 use super::end_point::m0_net_end_point_put;
 use super::guard::Guard;
@@ -9,8 +9,6 @@ use super::queue::Queue;
 use super::statistics::{Counted, count};
 use super::types::{buf_flags, m0_net_buffer_event, tm_state};
 use crate::contract::require;
-use crate::families::m0_net_tm_tlist_del;
-use crate::support::TIME_NEVER;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_net_buffer_event_post(ev: *const m0_net_buffer_event) {
@@ -32,10 +30,7 @@ pub unsafe extern "C" fn m0_net_buffer_event_post(ev: *const m0_net_buffer_event
             if stays {
                 (*buf).nb_flags &= !buf_flags::RETAIN;
             } else {
-                m0_net_tm_tlist_del(buf);
-                (*buf).nb_flags &=
-                    !(buf_flags::QUEUED | buf_flags::IN_USE | buf_flags::CANCELLED | buf_flags::TIMED_OUT);
-                (*buf).nb_timeout = TIME_NEVER;
+                dequeue(buf);
             }
             let time = event.nbe_time.saturating_sub((*buf).nb_add_time);
             let counted = Counted {

@@ -9,6 +9,7 @@
 //! | `registry` | the transports that a program can choose from |
 //! | `domain` | domains |
 //! | `transfer_mc` | transfer machines: from init to fini |
+//! | `tm_queues` | their queues |
 //! | `tm_event` | the events of transfer machines |
 //! | `end_point` | end points |
 //! | `buffer` | registering buffers, adding them to queues, taking them out |
@@ -46,5 +47,6 @@ pub mod queue;
 pub mod registry;
 mod statistics;
 pub mod tm_event;
+pub(crate) mod tm_queues;
 pub mod transfer_mc;
 pub mod types;

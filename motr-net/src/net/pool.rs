@@ -75,7 +75,7 @@ pub unsafe extern "C" fn m0_net_buffer_pool_fini(pool: *mut m0_net_buffer_pool) 
         }
         m0_free((*pool).nbp_colours.cast());
         (*pool).nbp_colours = std::ptr::null_mut();
-        (*pool).nbp_ndom = std::ptr::null_mut();
+        // What else the program may read stays: its domain, which it is about to finalise, and the sizes.
         m0_mutex_fini(&raw mut (*pool).nbp_mutex);
     }
 }

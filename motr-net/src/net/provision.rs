@@ -1,18 +1,18 @@
 //! Filling the receive queues of transfer machines from pools (motr-net 5.2).
 
-use super::buffer::{add_locked, stats_of};
+use super::buffer::{add_locked, dequeue, stats_of};
 use super::guard::Guard;
-use super::pool::{insert, take, tell_of_threshold};
+use super::pool::{insert, m0_net_buffer_pool_put, take, tell_of_threshold};
 use super::provision_thread;
 use super::queue::Queue;
-use super::transfer_mc::queue_of;
+use super::tm_queues::{is_from_pool, queue_of};
 use super::types::{
-    ANY_COLOUR, DEFAULT_RECV_QUEUE_LEN, m0_bcount_t, m0_net_buffer_callbacks, m0_net_buffer_pool,
-    m0_net_transfer_mc, tm_state,
+    ANY_COLOUR, DEFAULT_RECV_QUEUE_LEN, m0_bcount_t, m0_net_buffer, m0_net_buffer_callbacks,
+    m0_net_buffer_pool, m0_net_transfer_mc, tm_state,
 };
 use crate::contract::require;
 use crate::errno::Errno;
-use crate::families::m0_net_tm_tlist_length;
+use crate::families::{m0_net_tm_tl, m0_net_tm_tlist_length};
 use crate::support::{Links, TIME_NEVER, m0_chan_broadcast};
 use std::ffi::c_int;
 use std::mem::offset_of;
@@ -114,6 +114,43 @@ pub(super) unsafe fn provision(tm: *mut m0_net_transfer_mc) {
     }
 }
 
+/// Puts the buffers that a machine has from its pool, and that its transport leaves queued, back into the pool. The machine is stopping
+/// from now on, so that it gets no others. Neither of the two is locked.
+///
+/// # Safety
+/// The machine is initialised and has a pool; its transport uses its buffers no longer.
+pub(super) unsafe fn give_back_receive_buffers(tm: *mut m0_net_transfer_mc) {
+    // SAFETY: by contract. The pool of a machine that is not INITIALIZED any more stays.
+    unsafe {
+        let pool = (*tm).ntm_recv_pool;
+        let _pool = Guard::pool(pool);
+        let (left, colour): (Vec<*mut m0_net_buffer>, u32) = {
+            let _tm = Guard::tm(tm);
+            (*tm).ntm_state = tm_state::STOPPING;
+            (*tm).ntm_recv_queue_deficit.set(0);
+            let queued = m0_net_tm_tl.objects(queue_of(tm, Queue::MsgRecv)).map(|buf| buf.cast());
+            let left: Vec<*mut m0_net_buffer> = queued.filter(|buf| is_from_pool(tm, &**buf)).collect();
+            left.iter().for_each(|buf| dequeue(*buf));
+            (left, colour_of(tm))
+        };
+        left.into_iter().for_each(|buf| m0_net_buffer_pool_put(pool, buf, colour));
+    }
+}
+
+/// The colour with which a machine takes buffers from its pool and gives them back.
+///
+/// # Safety
+/// The machine has a pool.
+unsafe fn colour_of(tm: *const m0_net_transfer_mc) -> u32 {
+    // SAFETY: by contract.
+    unsafe {
+        match (*tm).ntm_pool_colour {
+            colour if colour < (*(*tm).ntm_recv_pool).nbp_colours_nr => colour,
+            _ => ANY_COLOUR,
+        }
+    }
+}
+
 /// Whether a machine of the domain lacks buffers. The machines are not locked.
 ///
 /// # Safety
@@ -172,10 +209,7 @@ unsafe fn provision_locked(tm: *mut m0_net_transfer_mc) -> bool {
         let pool = (*tm).ntm_recv_pool;
         let queued = m0_net_tm_tlist_length(queue_of(tm, Queue::MsgRecv));
         let mut lacking = ((*tm).ntm_recv_queue_min_length as usize).saturating_sub(queued);
-        let colour = match (*tm).ntm_pool_colour {
-            colour if colour < (*pool).nbp_colours_nr => colour,
-            _ => ANY_COLOUR,
-        };
+        let colour = colour_of(tm);
         while lacking > 0
             && let Some(buf) = take(pool, colour)
         {

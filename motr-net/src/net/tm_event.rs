@@ -2,7 +2,7 @@
 
 use super::callback;
 use super::guard::Guard;
-use super::provision::provision;
+use super::provision::{give_back_receive_buffers, provision};
 use super::types::{m0_net_tm_event, tm_event_type, tm_state};
 use crate::contract::require;
 
@@ -16,6 +16,10 @@ pub unsafe extern "C" fn m0_net_tm_event_post(ev: *const m0_net_tm_event) {
         require!(NAME, !tm.is_null(), "the event has no transfer machine");
         let is_change = event.nte_type == tm_event_type::STATE_CHANGE;
         let started = is_change && event.nte_next_state == tm_state::STARTED;
+        let is_over = is_change && matches!(event.nte_next_state, tm_state::STOPPED | tm_state::FAILED);
+        if is_over && !(*tm).ntm_recv_pool.is_null() {
+            give_back_receive_buffers(tm);
+        }
         let callback = {
             let _tm = Guard::tm(tm);
             if is_change {

@@ -1,9 +1,11 @@
 //! Transfer machines, from init to fini (motr-net 1.4).
 
+use super::buffer::cancel;
 use super::domain::ops;
 use super::end_point::m0_net_end_point_put;
 use super::guard::Guard;
 use super::queue::Queue;
+use super::tm_queues::{is_from_pool, queue_of, queues_are_empty};
 use super::types::{
     ANY_COLOUR, DEFAULT_RECV_QUEUE_LEN, QUEUES, m0_net_domain, m0_net_qstats, m0_net_transfer_mc, tm_state,
 };
@@ -11,7 +13,6 @@ use crate::contract::require;
 use crate::errno::Errno;
 use crate::families::{
     m0_nep_tlist_fini, m0_nep_tlist_init, m0_nep_tlist_length, m0_net_tm_tlist_fini, m0_net_tm_tlist_init,
-    m0_net_tm_tlist_is_empty,
 };
 use crate::support::{
     m0_bitmap, m0_chan_fini_lock, m0_chan_init, m0_chan_wait, m0_clink, m0_clink_add, m0_clink_del_lock,
@@ -20,24 +21,6 @@ use crate::support::{
 use std::ffi::{c_char, c_int, c_uint};
 use std::mem::MaybeUninit;
 use std::ptr;
-
-/// The queues of a transfer machine, by number.
-///
-/// # Safety
-/// The pointer is valid.
-pub(crate) unsafe fn queue_of(tm: *mut m0_net_transfer_mc, queue: Queue) -> *mut crate::support::m0_tl {
-    // SAFETY: by contract, and the index is one of the array's.
-    unsafe { (&raw mut (*tm).ntm_q).cast::<crate::support::m0_tl>().add(queue.index()) }
-}
-
-/// Whether no buffer is queued. The machine is locked.
-///
-/// # Safety
-/// The machine is initialised.
-pub(crate) unsafe fn queues_are_empty(tm: *mut m0_net_transfer_mc) -> bool {
-    // SAFETY: by contract.
-    Queue::ALL.into_iter().all(|queue| unsafe { m0_net_tm_tlist_is_empty(queue_of(tm, queue)) })
-}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_net_tm_init(tm: *mut m0_net_transfer_mc, dom: *mut m0_net_domain) -> c_int {
@@ -102,7 +85,6 @@ unsafe fn tear_down(tm: *mut m0_net_transfer_mc) {
         m0_nep_tlist_fini(&raw mut (*tm).ntm_end_points);
         m0_chan_fini_lock(&raw mut (*tm).ntm_chan);
         m0_mutex_fini(&raw mut (*tm).ntm_group.s_lock);
-        (*tm).ntm_dom = ptr::null_mut();
         (*tm).ntm_state = tm_state::UNDEFINED;
     }
 }
@@ -208,6 +190,9 @@ pub unsafe extern "C" fn m0_net_tm_stop(tm: *mut m0_net_transfer_mc, abort: bool
         if rc < 0 {
             (*tm).ntm_state = before;
             (*tm).ntm_recv_queue_deficit.set(deficit);
+        } else if !abort {
+            // An abort ends every operation; otherwise those that the machine has begun itself end with it.
+            cancel(tm, &[Queue::MsgRecv], |buf| is_from_pool(tm, buf));
         }
         rc.min(0)
     }

@@ -19,6 +19,7 @@
 //! | `memory` | allocation | `lib/memory.h` |
 //! | `atomic`, `refs` | numbers that several threads change, counts of references | `lib/atomic.h`, `lib/refs.h` |
 //! | `getopts` | options of a command line | `lib/getopts.h` |
+//! | `finject` | fault points of programs | `lib/finject.h` |
 //!
 //! **Contract of the C functions.** Pointers are valid for the call and of the right type, objects are initialised (or zeros, where
 //! the header permits it), and what the header says about locks is true.
@@ -30,6 +31,7 @@ mod bitmap;
 mod chan;
 mod cond;
 mod cursor;
+mod finject;
 mod getopts;
 mod list;
 mod memory;
@@ -46,6 +48,7 @@ pub use bitmap::*;
 pub use chan::*;
 pub use cond::*;
 pub use cursor::*;
+pub use finject::*;
 pub use getopts::*;
 pub use list::*;
 pub use memory::*;

@@ -1,0 +1,217 @@
+//! Fault points of a program's own functions (`lib/finject.h`).
+
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::hash::BuildHasher;
+use std::sync::LazyLock;
+
+type Trigger = unsafe extern "C" fn(data: *mut c_void) -> bool;
+
+/// When an enabled point fails.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    Always,
+    Once,
+    /// With a probability in percent.
+    Random(u32),
+    /// Every so many calls; 0: never.
+    EachNth(u32),
+    /// Not for `off` calls, then for `on` calls, again and again.
+    OffOn {
+        off: u32,
+        on: u32,
+    },
+    /// When the program's function says so.
+    Trigger(Trigger, UserData),
+}
+
+/// What the program's function is given.
+#[derive(Clone, Copy, Debug)]
+struct UserData(*mut c_void);
+
+// SAFETY: only handed back to the program, which has said that any thread may call its function (`lib/finject.h`).
+unsafe impl Send for UserData {}
+
+/// An enabled point.
+#[derive(Debug)]
+struct FaultPoint {
+    rule: Rule,
+    /// The calls so far.
+    calls: u64,
+}
+
+/// Whether a point fails.
+#[derive(Clone, Copy, Debug)]
+enum Verdict {
+    No,
+    Yes,
+    /// It does, and is off from now on.
+    Last,
+    Ask(Trigger, UserData),
+}
+
+impl FaultPoint {
+    /// The verdict on the next call. `random` is a random number.
+    fn call(&mut self, random: u64) -> Verdict {
+        let number = self.calls;
+        self.calls += 1;
+        let fails = match self.rule {
+            Rule::Always => true,
+            Rule::Once => return Verdict::Last,
+            Rule::Random(percent) => random % 100 < percent.into(),
+            Rule::EachNth(count) => count > 0 && (number + 1).is_multiple_of(count.into()),
+            Rule::OffOn { off, on } => {
+                let period = u64::from(off) + u64::from(on);
+                period > 0 && number % period >= off.into()
+            }
+            Rule::Trigger(trigger, data) => return Verdict::Ask(trigger, data),
+        };
+        if fails { Verdict::Yes } else { Verdict::No }
+    }
+}
+
+/// The enabled points, by function and tag.
+static POINTS: LazyLock<Mutex<HashMap<(CString, CString), FaultPoint>>> = LazyLock::new(Mutex::default);
+/// How many there are: a point costs no lock while none is enabled.
+static ENABLED: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(0));
+
+/// # Safety
+/// Both are strings.
+unsafe fn name(function: *const c_char, tag: *const c_char) -> (CString, CString) {
+    // SAFETY: by contract.
+    unsafe { (CStr::from_ptr(function).to_owned(), CStr::from_ptr(tag).to_owned()) }
+}
+
+/// # Safety
+/// Both are strings.
+unsafe fn enable(function: *const c_char, tag: *const c_char, rule: Rule) {
+    let mut points = lock(&POINTS);
+    // SAFETY: by contract.
+    points.insert(unsafe { name(function, tag) }, FaultPoint { rule, calls: 0 });
+    ENABLED.store(points.len(), Ordering::Release);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_fi_enabled(fp_func: *const c_char, fp_tag: *const c_char) -> bool {
+    if ENABLED.load(Ordering::Acquire) == 0 {
+        return false;
+    }
+    // SAFETY: by contract strings.
+    let name = unsafe { name(fp_func, fp_tag) };
+    let verdict = {
+        let mut points = lock(&POINTS);
+        let Some(point) = points.get_mut(&name) else { return false };
+        let verdict = point.call(RandomState::new().hash_one(point.calls));
+        if matches!(verdict, Verdict::Last) {
+            points.remove(&name);
+            ENABLED.store(points.len(), Ordering::Release);
+        }
+        verdict
+    };
+    match verdict {
+        Verdict::No => false,
+        Verdict::Yes | Verdict::Last => true,
+        // SAFETY: the program's function and its data, as `lib/finject.h` says.
+        Verdict::Ask(trigger, UserData(data)) => unsafe { trigger(data) },
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_fi_init() -> c_int {
+    m0_fi_fini();
+    0
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_fi_fini() {
+    let mut points = lock(&POINTS);
+    points.clear();
+    ENABLED.store(0, Ordering::Release);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_fi_enable(fp_func: *const c_char, fp_tag: *const c_char) {
+    // SAFETY: by contract strings.
+    unsafe { enable(fp_func, fp_tag, Rule::Always) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_fi_enable_once(fp_func: *const c_char, fp_tag: *const c_char) {
+    // SAFETY: by contract strings.
+    unsafe { enable(fp_func, fp_tag, Rule::Once) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_fi_enable_random(fp_func: *const c_char, fp_tag: *const c_char, p: u32) {
+    // SAFETY: by contract strings.
+    unsafe { enable(fp_func, fp_tag, Rule::Random(p)) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_fi_enable_each_nth_time(fp_func: *const c_char, fp_tag: *const c_char, n: u32) {
+    // SAFETY: by contract strings.
+    unsafe { enable(fp_func, fp_tag, Rule::EachNth(n)) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_fi_enable_off_n_on_m(
+    fp_func: *const c_char,
+    fp_tag: *const c_char,
+    n: u32,
+    m: u32,
+) {
+    // SAFETY: by contract strings.
+    unsafe { enable(fp_func, fp_tag, Rule::OffOn { off: n, on: m }) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_fi_enable_func(
+    fp_func: *const c_char,
+    fp_tag: *const c_char,
+    trigger_func: Option<Trigger>,
+    data: *mut c_void,
+) {
+    if let Some(trigger) = trigger_func {
+        // SAFETY: by contract strings.
+        unsafe { enable(fp_func, fp_tag, Rule::Trigger(trigger, UserData(data))) };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_fi_disable(fp_func: *const c_char, fp_tag: *const c_char) {
+    let mut points = lock(&POINTS);
+    // SAFETY: by contract strings.
+    points.remove(&unsafe { name(fp_func, fp_tag) });
+    ENABLED.store(points.len(), Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_says_which_calls_of_a_point_fail() {
+        let table = [
+            (Rule::Always, "111111"),
+            (Rule::EachNth(0), "000000"),
+            (Rule::EachNth(1), "111111"),
+            (Rule::EachNth(3), "001001"),
+            (Rule::OffOn { off: 2, on: 1 }, "001001"),
+            (Rule::OffOn { off: 0, on: 1 }, "111111"),
+            (Rule::OffOn { off: 0, on: 0 }, "000000"),
+            // The random numbers are 0, 20, 40 and so on.
+            (Rule::Random(0), "000000"),
+            (Rule::Random(41), "111001"),
+            (Rule::Random(100), "111111"),
+        ];
+        for (rule, expected) in table {
+            let mut point = FaultPoint { rule, calls: 0 };
+            let calls: String = (0..6)
+                .map(|call| if matches!(point.call(call * 20), Verdict::Yes) { '1' } else { '0' })
+                .collect();
+            assert_eq!(calls, expected, "{rule:?}");
+        }
+    }
+}
