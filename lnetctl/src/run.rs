@@ -5,6 +5,7 @@ use crate::commands::{self, Context, Outcome};
 use crate::output::{self, Streams};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
+use lnet_command_line::refusal;
 use lnet_dlc::client::Client;
 use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::fmt::Write as _;
@@ -178,7 +179,7 @@ fn not_parsed(
             Ok(End::Done(ReturnCode::BAD_PARAM))
         }
         kind => {
-            let rendered = error.to_string();
+            let rendered = refusal::text(error);
             let mut lines = rendered.lines();
             let mut text = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
             if text.ends_with(':') {

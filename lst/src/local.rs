@@ -103,8 +103,17 @@ impl Consoles for LocalConsoles {
                 }
                 None => return Err(Refusal::NoSession.into()),
             };
+            // Whoever ends a session may use its address and port as soon as it is told so.
+            let ends = matches!(call.command, Command::EndSession);
+            let owner = ends.then(|| resident::owner(&path)).flatten();
             match socket::call(&path, call) {
-                Ok(answer) => return Ok(answer?),
+                Ok(Ok(answer)) => {
+                    if let Some(owner) = owner {
+                        resident::wait_for_end(&path, owner);
+                    }
+                    return Ok(answer);
+                }
+                Ok(Err(refusal)) => return Err(refusal.into()),
                 // That of a session which has just ended.
                 Err(error) if begins && is_dead(&error) => {}
                 Err(error) => {

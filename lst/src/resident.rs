@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -82,7 +82,8 @@ fn serve(stays: bool) -> Result<(), String> {
     let name = NodeName::from_env().map_err(|error| error.to_string())?;
     let path = socket_of(&directory, &name);
     directory.make().map_err(|error| format!("{}: {error}", directory.path().display()))?;
-    let _lock = lock(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let owner = (!stays).then(std::process::id);
+    let _lock = lock(&path, owner).map_err(|error| format!("{}: {error}", path.display()))?;
     let config =
         NodeConfig::from_lookup(|name| std::env::var(name).ok()).map_err(|error| error.to_string())?;
     let node = TestNode::start(&config).map_err(|errno| format!("the LNet node does not start: {errno}"))?;
@@ -125,18 +126,44 @@ fn until_unused(host: &ConsoleHost) {
     }
 }
 
-/// One console of a name at a time: the next one waits until the last has given its addresses back.
-fn lock(path: &std::path::Path) -> io::Result<File> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(PathBuf::from(name))?;
+/// One console of a name at a time: the next one waits until the last has given its addresses back. The file has the number of
+/// the process, if that ends with its session.
+fn lock(socket: &Path, owner: Option<u32>) -> io::Result<File> {
+    let name = lock_file(socket);
+    let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(name)?;
     let began = Instant::now();
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(error) if began.elapsed() >= LOCK_TIMEOUT => return Err(error.into()),
-            Err(_) => thread::sleep(LOOK),
+    while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        if began.elapsed() >= LOCK_TIMEOUT {
+            return Err(error.into());
         }
+        thread::sleep(LOOK);
+    }
+    file.set_len(0)?;
+    if let Some(owner) = owner {
+        write!(file, "{owner}")?;
+    }
+    Ok(file)
+}
+
+fn lock_file(socket: &Path) -> PathBuf {
+    let mut name = socket.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+/// The process of the console behind this socket, if it ends with its session.
+pub fn owner(socket: &Path) -> Option<u32> {
+    let file = File::open(lock_file(socket)).ok()?;
+    let owner = io::read_to_string(&file).ok()?.parse().ok()?;
+    // What a process that has died wrote means nothing.
+    flock(&file, FlockOperation::NonBlockingLockShared).is_err().then_some(owner)
+}
+
+/// Waits until this process, whose session has ended, has given its addresses back.
+pub fn wait_for_end(socket: &Path, process: u32) {
+    let began = Instant::now();
+    while owner(socket) == Some(process) && began.elapsed() < LOCK_TIMEOUT {
+        thread::sleep(LOOK);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::commands::{self, Context, Exit, Failure};
 use crate::console::Consoles;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
+use lnet_command_line::refusal;
 use std::io::{self, Write};
 
 /// What lines have in common.
@@ -104,7 +105,7 @@ fn not_parsed(
         write!(out, "{error}")?;
         return Ok(SUCCESS);
     }
-    let text = error.to_string();
+    let text = refusal::text(error);
     let text = text.trim_start_matches("error: ").trim_end();
     refuse(words.first().map_or("lst", String::as_str), text, err)
 }

@@ -1,5 +1,7 @@
-//! What the command lines of `lnetctl` and `lst` have in common: options for every command, and numbers.
+//! What the command lines of `lnetctl` and `lst` have in common: options for every command, numbers, and how a
+//! line is refused.
 #![forbid(unsafe_code)]
 
 pub mod globals;
 pub mod number;
+pub mod refusal;

@@ -48,6 +48,11 @@ impl Site {
         format!("{}@tcp", self.address(host))
     }
 
+    /// Listens where the node of a host does, until this is dropped.
+    pub fn bind(&self, host: u8) -> std::io::Result<std::net::TcpListener> {
+        std::net::TcpListener::bind((self.address(host), self.port))
+    }
+
     /// `lst` at the console of a host, without its words.
     pub fn command(&self, host: u8) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lst"));

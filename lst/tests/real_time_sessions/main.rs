@@ -45,6 +45,28 @@ fn a_script_of_the_kernels_tool_runs_and_prints_the_same() {
     site.must(1, "end_session");
 }
 
+/// Fails if the console's node has its address and port still when the command has ended, which tells that the session is over.
+#[test]
+fn the_port_of_a_console_is_free_when_its_session_has_ended() {
+    let site = Site::new();
+    let _server = site.node(2);
+    for _ in 0..3 {
+        site.must(1, "new_session sess");
+        site.must(1, &format!("add_group srv {}", site.nid(2)));
+        assert!(site.bind(1).is_err());
+        site.must(1, "end_session");
+        site.bind(1).unwrap();
+        site.must(1, &format!("bench {} ping -t 0.2", site.nid(2)));
+        site.bind(1).unwrap();
+    }
+    // One that stays has its port, and does not hold the command up.
+    let stays = site.node(3);
+    site.must(3, "new_session sess");
+    site.must(3, "end_session");
+    assert!(site.bind(3).is_err());
+    drop(stays);
+}
+
 /// Every way of brw, both directions, from and to more than one node, the console's own among them.
 #[test]
 fn brw_of_all_kinds_finds_no_wrong_byte() {
