@@ -2,6 +2,8 @@
 /* LNetCtl: the commands that change and tell the configuration, with their structures. */
 #include "check.h"
 #include <lnet/lib-dlc.h>
+#include <lnet/lib-lnet.h>
+#include <lnet/lnetconfig/liblnetconfig.h>
 #include <lnet/lnetctl.h>
 #include <libcfs/util/ioctl.h>
 #include <stddef.h>
@@ -225,15 +227,10 @@ static void routes(void)
 	CHECK_EQ(pools->pl_routing, 1);
 }
 
-/* In the layout of 2.15, for which lib-dlc.h has no structures (c-abi 5.4). */
+/* In the layout of 2.15; for most lib-dlc.h has no structures (c-abi 5.4). */
 static void newer(void)
 {
-	struct {
-		struct libcfs_ioctl_hdr hdr;
-		__s32 idx;
-		__u32 action_type, bulk_size, priority;
-		void *bulk;
-	} udsp;
+	struct lnet_ioctl_udsp udsp;
 	struct {
 		struct libcfs_ioctl_hdr hdr;
 		__u32 pad[2];
@@ -258,11 +255,11 @@ static void newer(void)
 	__u32 rule[12] = { 0x00435253, 0, 2, 0, 0x00545344, 0, 0, 0, 0x00455452 }, back[12];
 
 	start(&udsp, sizeof(udsp));
-	udsp.idx = -1;
-	udsp.action_type = 1;
-	udsp.priority = 7;
-	udsp.bulk_size = sizeof(rule);
-	udsp.bulk = rule;
+	udsp.iou_idx = -1;
+	udsp.iou_action_type = 1;
+	udsp.iou_action.priority = 7;
+	udsp.iou_bulk_size = sizeof(rule);
+	udsp.iou_bulk = rule;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_UDSP, &udsp), 0);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_ADD_UDSP, &udsp), -EALREADY);
 	rule[0] = 1;
@@ -271,11 +268,11 @@ static void newer(void)
 	start(&udsp, sizeof(udsp));
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP, &udsp), -ENOSPC);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP_SIZE, &udsp), 0);
-	CHECK_EQ(udsp.bulk_size, sizeof(rule));
-	udsp.bulk = back;
+	CHECK_EQ(udsp.iou_bulk_size, sizeof(rule));
+	udsp.iou_bulk = back;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP, &udsp), 0);
 	CHECK_EQ(memcmp(rule, back, sizeof(rule)), 0);
-	CHECK_EQ(udsp.priority, 7);
+	CHECK_EQ(udsp.iou_action.priority, 7);
 	start(&applied, sizeof(applied));
 	applied.nid = nid("127.0.1.1@tcp");
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_CONST_UDSP_INFO, &applied), 0);
@@ -421,17 +418,157 @@ static void faults(void)
 	CHECK_EQ(fault(8, &attr, &stat, &count), -EINVAL);
 }
 
+/* ---- the selection rules of the first design ---- */
+
+struct selection {
+	struct lnet_ioctl_selection_rule rule;
+	/* Where lisr_selection_bulk is. */
+	struct lnet_match_expr bulk[8];
+};
+
+/* An expression of one range at the given place. */
+static struct lnet_offset_descriptor expression(struct selection *selection, int place, __u32 start, __u32 end, __u32 incr)
+{
+	struct lnet_offset_descriptor where = { sizeof(struct lnet_match_expr), place * sizeof(struct lnet_match_expr) };
+
+	selection->bulk[place].lme_start = start;
+	selection->bulk[place].lme_end = end;
+	selection->bulk[place].lme_incr = incr;
+	return where;
+}
+
+static void begin_selection(struct selection *selection, enum lnet_selection_rule_type type)
+{
+	start(selection, sizeof(*selection));
+	selection->rule.lisr_selection_type = type;
+	selection->rule.lisr_id = -1;
+}
+
+static void selection_rules(void)
+{
+	struct lnet_ioctl_config_data config;
+	struct selection net, nids, pair, back;
+	struct lnet_ioctl_udsp udsp;
+
+	/* o2ib[1-9/2], which is one rule. */
+	begin_selection(&net, LNET_SELECTION_NET_RULE);
+	strcpy(net.rule.lisr_u.lisr_net_rule.lnsn_net_name, "o2ib");
+	net.rule.lisr_u.lisr_net_rule.lnsn_priority = 3;
+	net.rule.lisr_u.lisr_net_rule.lnsn_net_descr = expression(&net, 0, 1, 9, 2);
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NET_SELECTION_RULE, &net), 0);
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NET_SELECTION_RULE, &net), -EALREADY);
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NID_SELECTION_RULE, &net), -EINVAL);
+	/* 10.0.[1-4].*@tcp1, which is two: for this node's NIDs and for others'. */
+	begin_selection(&nids, LNET_SELECTION_NID_RULE);
+	strcpy(nids.rule.lisr_u.lisr_nid_rule.lnsn_net_name, "tcp1");
+	nids.rule.lisr_u.lisr_nid_rule.lnsn_priority = 4;
+	nids.rule.lisr_u.lisr_nid_rule.lnsn_ip_descr.lad_octets[0] = expression(&nids, 0, 10, 10, 1);
+	nids.rule.lisr_u.lisr_nid_rule.lnsn_ip_descr.lad_octets[1] = expression(&nids, 1, 0, 0, 1);
+	nids.rule.lisr_u.lisr_nid_rule.lnsn_ip_descr.lad_octets[2] = expression(&nids, 2, 1, 4, 1);
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NID_SELECTION_RULE, &nids), 0);
+	/* Every NID on tcp with every other. */
+	begin_selection(&pair, LNET_SELECTION_PEER_RULE);
+	strcpy(pair.rule.lisr_u.lisr_peer_rule.lisp_net_name[0], "tcp");
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_CONNECTION_SELECTION_RULE, &pair), -EINVAL);
+	strcpy(pair.rule.lisr_u.lisr_peer_rule.lisp_net_name[1], "tcp");
+	pair.rule.lisr_u.lisr_peer_rule.lisp_priority = 5;
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_CONNECTION_SELECTION_RULE, &pair), 0);
+	/* Four rules of the policy. */
+	start(&udsp, sizeof(udsp));
+	udsp.iou_idx = 3;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP_SIZE, &udsp), 0);
+	udsp.iou_idx = 4;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP_SIZE, &udsp), -ENOENT);
+
+	/* Each is shown as it was given. */
+	begin_selection(&back, LNET_SELECTION_NET_RULE);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SHOW_NET_SELECTION_RULES, &back), 0);
+	CHECK_STR(back.rule.lisr_u.lisr_net_rule.lnsn_net_name, "o2ib");
+	CHECK(back.rule.lisr_id == 0 && back.rule.lisr_u.lisr_net_rule.lnsn_priority == 3);
+	CHECK_EQ(back.rule.lisr_u.lisr_net_rule.lnsn_net_descr.lodesc_size, 12);
+	CHECK(memcmp(&back.bulk[0], &net.bulk[0], sizeof(net.bulk[0])) == 0);
+	back.rule.lisr_idx = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SHOW_NET_SELECTION_RULES, &back), -ENOENT);
+	for (__u32 i = 0; i < 2; i++) {
+		begin_selection(&back, LNET_SELECTION_NID_RULE);
+		back.rule.lisr_idx = i;
+		CHECK_EQ(LNetCtl(IOC_LIBCFS_SHOW_NID_SELECTION_RULES, &back), 0);
+		CHECK_STR(back.rule.lisr_u.lisr_nid_rule.lnsn_net_name, "tcp1");
+		CHECK_EQ(back.rule.lisr_id, i + 1);
+		CHECK(memcmp(back.bulk, nids.bulk, 3 * sizeof(nids.bulk[0])) == 0);
+		/* What was left out is any number. */
+		CHECK(back.bulk[3].lme_start == 0 && back.bulk[3].lme_end == 255);
+	}
+	begin_selection(&back, LNET_SELECTION_PEER_RULE);
+	back.rule.lisr_hdr.ioc_len = sizeof(back.rule);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SHOW_CONNECTION_SELECTION_RULES, &back), -ENOSPC);
+	start(&back, sizeof(back));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SHOW_CONNECTION_SELECTION_RULES, &back), 0);
+	CHECK_STR(back.rule.lisr_u.lisr_peer_rule.lisp_net_name[1], "tcp");
+	CHECK(back.rule.lisr_id == 3 && back.rule.lisr_u.lisr_peer_rule.lisp_priority == 5);
+
+	/* What is no expression is refused. */
+	net.rule.lisr_u.lisr_net_rule.lnsn_net_descr.lodesc_offset = sizeof(net.bulk);
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NET_SELECTION_RULE, &net), -EINVAL);
+	net.rule.lisr_u.lisr_net_rule.lnsn_net_descr = expression(&net, 0, 9, 1, 1);
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NET_SELECTION_RULE, &net), -EINVAL);
+	net.rule.lisr_u.lisr_net_rule.lnsn_net_descr = expression(&net, 0, 1, 9, 0);
+	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NET_SELECTION_RULE, &net), -EINVAL);
+	net.rule.lisr_u.lisr_net_rule.lnsn_net_descr = expression(&net, 0, 1, 9, 2);
+
+	/* Deleted by the ID, which must be of this kind, by criteria, or by both. */
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_CONNECTION_SELECTION_RULE, &back), 0);
+	net.rule.lisr_id = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_NET_SELECTION_RULE, &net), -EINVAL);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_NID_SELECTION_RULE, &nids), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_NID_SELECTION_RULE, &nids), -ENOENT);
+	net.rule.lisr_id = 0;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_NET_SELECTION_RULE, &net), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_NET_SELECTION_RULE, &net), -ENOENT);
+	udsp.iou_idx = 0;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP_SIZE, &udsp), -ENOENT);
+
+	/* The two switches of the design. */
+	start(&config, sizeof(config));
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_DYN_DISCOVERY, &config), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_USE_TCP_BONDING, &config), 0);
+	config.cfg_count = 1;
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_DYN_DISCOVERY, &config), 0);
+	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_USE_TCP_BONDING, &config), -EOPNOTSUPP);
+}
+
+/* ---- CPU partitions ---- */
+
+static void partitions(void)
+{
+	struct cfs_cpt_table *table = lnet_cpt_table();
+	unsigned int own = cfs_cpt_distance(table, 0, 0), farthest = cfs_cpt_distance(table, CFS_CPT_ANY, 0);
+
+	/* Distances are there for comparison: a partition is no nearer to another one than to itself. */
+	CHECK(own > 0 && farthest >= own);
+	CHECK_EQ(cfs_cpt_distance(table, 0, CFS_CPT_ANY), farthest);
+	CHECK_EQ(cfs_cpt_distance(table, 9999, 0), farthest);
+	CHECK_EQ(cfs_cpt_of_node(table, -1), CFS_CPT_ANY);
+	CHECK_EQ(cfs_cpt_of_node(table, 9999), CFS_CPT_ANY);
+	CHECK(cfs_cpt_of_node(table, 0) >= CFS_CPT_ANY);
+	CHECK_EQ(cfs_cpt_of_node(table, 0), cfs_cpt_of_node(NULL, 0));
+}
+
 int main(void)
 {
 	struct lnet_ioctl_numa_range range;
 	struct libcfs_ioctl_data data;
 
 	setenv("LNET_ACCEPT", "none", 1);
+	CHECK_EQ(cfs_cpt_distance(NULL, 0, 0), 0);
+	CHECK_EQ(cfs_cpt_of_node(NULL, 0), CFS_CPT_ANY);
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	interfaces();
 	peers();
 	routes();
 	newer();
+	selection_rules();
+	partitions();
 	faults();
 	faults_as_the_kernel_has_them();
 	LIBCFS_IOC_INIT_V2(range, nr_hdr);

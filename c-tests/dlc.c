@@ -301,6 +301,9 @@ static void settings(void)
 		{ lustre_lnet_config_rtr_sensitivity, lustre_lnet_show_rtr_sensitivity, "router_sensitivity", 70, 100 },
 		{ lustre_lnet_config_response_tracking, lustre_lnet_show_response_tracking, "response_tracking", 1, 3 },
 		{ lustre_lnet_config_recovery_limit, lustre_lnet_show_recovery_limit, "recovery_limit", 9, 0 },
+		{ lustre_lnet_config_max_recovery_ping_interval, lustre_lnet_show_max_recovery_ping_interval,
+		  "max_recovery_ping_interval", 60, 900 },
+		{ lustre_lnet_config_compare_queued_bytes, lustre_lnet_show_compare_queued_bytes, "compare_queued_bytes", 1, 0 },
 	};
 
 	for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -373,6 +376,44 @@ static void files(void)
 	CHECK(freopen(file_with("global:\n    retry_count: 2\n"), "r", stdin) != NULL);
 	CALL(lustre_yaml_config(NULL, &err), 0);
 	unlink(path);
+}
+
+/* How many items a call has shown under a key. */
+static int items(const char *key)
+{
+	struct cYAML *list = shown == NULL ? NULL : cYAML_get_object_item(shown, key), *place = NULL;
+	int count = 0;
+
+	while (list != NULL && cYAML_get_next_seq_item(list, &place) != NULL)
+		count++;
+	cYAML_free_tree(shown);
+	shown = NULL;
+	return count;
+}
+
+static void names_of_the_first_design(void)
+{
+	char *one[] = { c("10.3.0.1@tcp"), c("10.3.0.2@tcp"), NULL }, *two[] = { c("10.3.0.3@tcp"), NULL };
+
+	shown = NULL;
+	CALL(lustre_lnet_show_ni(NULL, 0, NONE, &shown, &err), 0);
+	CHECK(items("net") >= 1);
+	CALL(lustre_lnet_config_peer(one, NONE, &err), 0);
+	CALL(lustre_lnet_config_peer(two, NONE, &err), 0);
+	/* A maximum of peers, or none. */
+	CALL(lustre_lnet_show_peers(1, 0, NONE, &shown, &err), 0);
+	CHECK_EQ(items("peer"), 1);
+	CALL(lustre_lnet_show_peers(2, 4, NONE, &shown, &err), 0);
+	CHECK_EQ(items("peer"), 2);
+	for (int max = -1; max <= 0; max++) {
+		CALL(lustre_lnet_show_peers(max, 1, NONE, &shown, &err), 0);
+		CHECK(items("peer") >= 2);
+	}
+	CALL(lustre_lnet_show_peer(c("10.3.0.2@tcp"), 0, NONE, &shown, &err, false), 0);
+	CHECK_EQ(items("peer"), 1);
+	CALL(lustre_lnet_del_peer(one, NONE, &err), 0);
+	CALL(lustre_lnet_del_peer(two, NONE, &err), 0);
+	CALL(lustre_lnet_show_peer(c("10.3.0.2@tcp"), 0, NONE, &shown, &err, false), -ENOENT);
 }
 
 /* The NIDs of the peer with this one, the primary one first, with blanks between. */
@@ -460,6 +501,7 @@ static void names_of_the_design_documents(void)
 	CALL(lustre_lnet_del_net(c("tcp1"), NULL, NONE, &err), 0);
 	CALL(lustre_lnet_config_peer_nid(none, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	nids_of_a_peer_go();
+	names_of_the_first_design();
 	CALL(lustre_lnet_set_dynamic_discover(2, NONE, &err), 0);
 	CHECK_EQ(discovery(), 2);
 	CALL(lustre_lnet_set_dynamic_discover(0, NONE, &err), 0);

@@ -99,6 +99,10 @@ static int tool(int argc, char **argv)
 	Parser_init((char *)"tool > ", commands);
 	if (strcmp(argv[1], "-") == 0)
 		return Parser_commands();
+	if (strcmp(argv[1], "-version") == 0) {
+		Parser_set_version("2.99.1");
+		return Parser_version(0, NULL);
+	}
 	if (strcmp(argv[1], "-ignore") == 0) {
 		Parser_ignore_errors(1);
 		return Parser_commands();
@@ -170,7 +174,13 @@ static void arguments(void)
 	CHECK_STR(run("group help", ""), "'help' is no command; use one of:\n\"add\"\n= 255");
 	CHECK(strstr(run("nothing", ""), "'nothing' is no command; use one of:\n\"new_session\"\n") != NULL);
 	CHECK(strstr(run("===", ""), "'===' is no command") != NULL);
+#ifdef PACKAGE_VERSION
+	CHECK_STR(run("version", ""), "parser " PACKAGE_VERSION "\n= 0");
+	CHECK_STR(run("--version", ""), "parser " PACKAGE_VERSION "\n= 0");
+#else
 	CHECK(strstr(run("version", ""), "parser (liblnet ") != NULL);
+#endif
+	CHECK_STR(run("-version", ""), "parser 2.99.1\n= 0");
 	CHECK(strstr(run("--version", ""), "= 0") != NULL);
 }
 

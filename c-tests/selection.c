@@ -278,6 +278,13 @@ static void rules_by_kind(void)
 	CALL(lustre_lnet_del_peer_selection_rule(NULL, NULL, 0, NONE, &err), 0);
 	CALL(lustre_lnet_del_nid_selection_rule(c("10.0.0.1@tcp"), -1, NONE, &err), -ENOENT);
 	check_rules(0, 0, 0);
+
+	/* The other name of the design for pairs. */
+	CALL(lustre_lnet_config_connection_selection_rule(c("tcp"), c("10.0.0.9@tcp"), 5, NONE, &err), 0);
+	check_rules(0, 0, 1);
+	CHECK_EQ(rules_shown(lustre_lnet_connection_selection_rule), 1);
+	CALL(lustre_lnet_del_connection_selection_rule(c("tcp"), c("10.0.0.9@tcp"), -1, NONE, &err), 0);
+	check_rules(0, 0, 0);
 }
 
 int main(void)

@@ -145,6 +145,8 @@ fn a_programs_own_page_size_kvec_and_list_stand_beside_the_headers() {
 #[test]
 fn the_command_parser_runs_arguments_and_lines_and_lists_commands() {
     run("parser", &[], &[]);
+    // As a program of a build system that knows its version.
+    run("parser", &["-DPACKAGE_VERSION=\"2.15.8\""], &[]);
 }
 
 #[test]

@@ -116,6 +116,25 @@ struct libcfs_ioctl_data {
 #define IOC_LIBCFS_SET_CONNS_PER_PEER LIBCFS_IOC_NEW(111)
 #define IOC_LIBCFS_SET_PEER LIBCFS_IOC_NEW(112)
 
+/* The commands of the Multi-Rail design under its names. Four are those above. It gave the others no numbers, and releases have
+ * selection policies in their place (IOC_LIBCFS_ADD_UDSP): these numbers are this library's. The argument of those for selection rules is
+ * struct lnet_ioctl_selection_rule (lnet/lib-dlc.h), that of the last two struct lnet_ioctl_config_data, with the value in cfg_count. */
+#define IOC_LNET_ADD_LOCAL_NI IOC_LIBCFS_ADD_LOCAL_NI
+#define IOC_LNET_DEL_LOCAL_NI IOC_LIBCFS_DEL_LOCAL_NI
+#define IOC_LNET_ADD_PEER_NI IOC_LIBCFS_ADD_PEER_NI
+#define IOC_LNET_DEL_PEER_NI IOC_LIBCFS_DEL_PEER_NI
+#define IOC_LNET_ADD_NET_SELECTION_RULE LIBCFS_IOC_NEW(201)
+#define IOC_LNET_ADD_NID_SELECTION_RULE LIBCFS_IOC_NEW(202)
+#define IOC_LNET_ADD_CONNECTION_SELECTION_RULE LIBCFS_IOC_NEW(203)
+#define IOC_LIBCFS_DEL_NET_SELECTION_RULE LIBCFS_IOC_NEW(204)
+#define IOC_LIBCFS_DEL_NID_SELECTION_RULE LIBCFS_IOC_NEW(205)
+#define IOC_LIBCFS_DEL_CONNECTION_SELECTION_RULE LIBCFS_IOC_NEW(206)
+#define IOC_LIBCFS_SHOW_NET_SELECTION_RULES LIBCFS_IOC_NEW(207)
+#define IOC_LIBCFS_SHOW_NID_SELECTION_RULES LIBCFS_IOC_NEW(208)
+#define IOC_LIBCFS_SHOW_CONNECTION_SELECTION_RULES LIBCFS_IOC_NEW(209)
+#define IOC_LIBCFS_SET_DYN_DISCOVERY LIBCFS_IOC_NEW(210)
+#define IOC_LIBCFS_SET_USE_TCP_BONDING LIBCFS_IOC_NEW(211)
+
 #define LIBCFS_IOC_DEBUG_MASK _IOC(_IOC_READ | _IOC_WRITE, 'f', 250, 8)
 
 #ifdef __cplusplus

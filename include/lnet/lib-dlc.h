@@ -74,6 +74,92 @@ struct lnet_ioctl_net_config {
 	__extension__ char cfg_bulk[0];
 };
 
+/** The argument of IOC_LIBCFS_ADD_UDSP, DEL_UDSP, GET_UDSP_SIZE and GET_UDSP: a rule of the selection policy. */
+struct lnet_ioctl_udsp {
+	/** The start. */
+	struct libcfs_ioctl_hdr iou_hdr;
+	/** Its place among the rules; -1: the end, or all of them. */
+	__s32 iou_idx;
+	/** Of enum lnet_udsp_action_type. */
+	__u32 iou_action_type;
+	/** Bytes of iou_bulk. */
+	__u32 iou_bulk_size;
+	union {
+		__u32 priority;
+	} iou_action;
+	/** The descriptors of source, destination and router, flattened. */
+	void *iou_bulk;
+};
+
+/** The longest name of a net in a selection rule, with the zero that ends it. */
+#define LNET_MAX_STR LNET_MAX_STR_LEN
+
+/** Numbers from lme_start to lme_end, every lme_incr-th of them. */
+struct lnet_match_expr {
+	__u32 lme_start;
+	__u32 lme_end;
+	__u32 lme_incr;
+	__extension__ char lme_r_expr[0];
+};
+
+/** Where an expression lies in lisr_selection_bulk: lodesc_size bytes of struct lnet_match_expr from lodesc_offset on; no bytes: any
+ * number. */
+struct lnet_offset_descriptor {
+	__u32 lodesc_size;
+	__u32 lodesc_offset;
+};
+
+/** The parts of an address; of one that is a number, only the first. */
+struct lnet_address_descriptor {
+	struct lnet_offset_descriptor lad_octets[4];
+};
+
+/** A rule about nets: the name of their kind, and an expression for their numbers; or the name of one net, or of several, alone. */
+struct lnet_ioctl_selection_net_rule {
+	char lnsn_net_name[LNET_MAX_STR];
+	__u32 lnsn_priority;
+	struct lnet_offset_descriptor lnsn_net_descr;
+};
+
+/** A rule about NIDs, this node's and others'. */
+struct lnet_ioctl_selection_nid_rule {
+	char lnsn_net_name[LNET_MAX_STR];
+	__u32 lnsn_priority;
+	struct lnet_address_descriptor lnsn_ip_descr;
+};
+
+/** A rule about pairs: NIDs of this node, and those of others. */
+struct lnet_ioctl_selection_peer_rule {
+	char lisp_net_name[2][LNET_MAX_STR];
+	__u32 lisp_priority;
+	struct lnet_address_descriptor lisp_nid_descrs[2];
+};
+
+/** What a selection rule is about. */
+enum lnet_selection_rule_type {
+	LNET_SELECTION_NET_RULE = 0,
+	LNET_SELECTION_NID_RULE = 1,
+	LNET_SELECTION_PEER_RULE = 2
+};
+
+/** The argument of IOC_LNET_ADD_NET_SELECTION_RULE and of its kin. */
+struct lnet_ioctl_selection_rule {
+	/** The start; ioc_len counts lisr_selection_bulk too. */
+	struct libcfs_ioctl_hdr lisr_hdr;
+	/** To show: which of the rules of this kind, from 0 on; -ENOENT behind the last. */
+	__u32 lisr_idx;
+	/** Its ID. Out when shown; to delete: -1 for the rules with the criteria. */
+	__s32 lisr_id;
+	enum lnet_selection_rule_type lisr_selection_type;
+	union {
+		struct lnet_ioctl_selection_net_rule lisr_net_rule;
+		struct lnet_ioctl_selection_nid_rule lisr_nid_rule;
+		struct lnet_ioctl_selection_peer_rule lisr_peer_rule;
+	} lisr_u;
+	/** Expressions; -ENOSPC if a rule that is shown has more. */
+	__extension__ char lisr_selection_bulk[0];
+};
+
 /** The pools of router buffers of one CPU partition. */
 struct lnet_ioctl_pool_cfg {
 	struct {

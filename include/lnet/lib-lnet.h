@@ -23,11 +23,26 @@ int lnet_cpt_of_nid(lnet_nid_t nid, struct lnet_ni *ni);
 /** CPU partitions; opaque. */
 struct cfs_cpt_table;
 
-/**
- * The CPU partitions, for the caller's calls that take a table: for C programs there is only one. Never NULL, and
- * not to be dereferenced.
- */
+/** The CPU partitions, for the caller's calls that take a table. Never NULL, and not to be dereferenced. */
 struct cfs_cpt_table *lnet_cpt_table(void);
+
+/** No CPU partition, or any. */
+#ifndef CFS_CPT_ANY
+#define CFS_CPT_ANY (-1)
+#endif
+
+/**
+ * The distance between two CPU partitions of this process's node: the largest between their NUMA nodes; the largest
+ * of the machine if there is no such partition, as CFS_CPT_ANY. Only for comparison with other distances. cptab is not
+ * looked at. 0 while the network is down.
+ */
+unsigned int cfs_cpt_distance(struct cfs_cpt_table *cptab, int cpt1, int cpt2);
+
+/**
+ * The CPU partition of this process's node that a NUMA node belongs to, always the same one; CFS_CPT_ANY if there is
+ * no such NUMA node, and while the network is down. cptab is not looked at.
+ */
+int cfs_cpt_of_node(struct cfs_cpt_table *cptab, int node);
 
 #ifdef __cplusplus
 }

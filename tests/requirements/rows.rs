@@ -93,7 +93,7 @@ pub const ROWS: &[(&str, Class, &str, State)] = &[
         "snd-035",
         Required,
         "A peer's NID is chosen by fewest queued bytes, then by most credits",
-        Partly("as in the kernel, queued bytes are compared only where LNET_COMPARE_QUEUED_BYTES=1 says so"),
+        Partly("as in the kernel, queued bytes are compared only after `lnetctl set compare_queued_bytes 1`"),
     ),
     ("snd-040", Required, "NUMA distance has no bearing on the choice of a peer's NID", Shown),
     ("snd-045", Required, "An answer goes from the NID that was asked to the NID that asked", Shown),

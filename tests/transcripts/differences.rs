@@ -92,8 +92,11 @@ pub const DIFFERENCES: &[Difference] = &[
             "out + set max_recovery_ping_interval",
             "out + max_recovery_ping_interval",
             "out + max_recovery_ping_interval: *",
+            "out + set compare_queued_bytes",
+            "out + compare_queued_bytes",
+            "out + compare_queued_bytes: *",
         ],
-        "a setting of a later release, as the last one",
+        "settings of a later release and of this library, as the last ones",
     ),
     row(
         KernelBug,

@@ -5,7 +5,10 @@
  * A word of the command line stands for the command of that name, or for the only one whose name begins with it, in which
  * case upper and lower case are the same. A command with sub-commands hands on what follows its name; if nothing follows,
  * or no sub-command of that name, its own function is called. An entry without either is a heading, which is passed
- * over. Where a table does not have them, there are also help, quit, exit, version and --list-commands. */
+ * over. Where a table does not have them, there are also help, quit, exit, version and --list-commands.
+ *
+ * What version shows is the program's own version if LUSTRE_VERSION_STRING or PACKAGE_VERSION is a string when the program includes
+ * this, as with Lustre's and other build systems. */
 #ifndef LIBCFS_UTIL_PARSER_H
 #define LIBCFS_UTIL_PARSER_H
 
@@ -74,8 +77,17 @@ void Parser_printhelp(char *cmd);
 /** Shows how the program is called and the commands of the first table, on standard output. */
 void Parser_qhelp(int argc, char **argv);
 
-/** A command that shows the name of the program and the version of this library. Returns 0. */
+/**
+ * A command that shows the name of the program and its version (Parser_set_version); that of this library, in parentheses, if
+ * the program has said none. Returns 0.
+ */
 int Parser_version(int argc, char **argv);
+
+/**
+ * Says which version the program has, for Parser_version: a string, which is copied; NULL if it is not known. Parser_init does so
+ * for programs whose version is a macro, see above. Not in other implementations.
+ */
+void Parser_set_version(const char *version);
 
 /**
  * Shows the names of the commands of a table on standard output, in rows of col_num cells, and those of sub-commands
@@ -87,6 +99,15 @@ int Parser_version(int argc, char **argv);
  */
 int Parser_list_commands(const struct parser_cmd *cmds, char *buffer, size_t size,
 		const char *parent, int col_start, int col_num);
+
+#if defined(LUSTRE_VERSION_STRING)
+#define PARSER_PROGRAM_VERSION LUSTRE_VERSION_STRING
+#elif defined(PACKAGE_VERSION)
+#define PARSER_PROGRAM_VERSION PACKAGE_VERSION
+#endif
+#ifdef PARSER_PROGRAM_VERSION
+#define Parser_init(prompt, cmds) (Parser_set_version("" PARSER_PROGRAM_VERSION), Parser_init((prompt), (cmds)))
+#endif
 
 #ifdef __cplusplus
 }

@@ -278,6 +278,13 @@ int lustre_lnet_modify_peer(char *prim_nid, char *nids, bool is_mr, int cmd, int
 int lustre_lnet_show_peer(char *knid, int detail, int seq_no, struct cYAML **show_rc,
 		struct cYAML **err_rc, bool backup);
 
+/**
+ * Shows at most max peers under peer, all if max is 0 or negative; detail as for lustre_lnet_show_peer. The name is that of
+ * the Multi-Rail design; not in other implementations.
+ */
+int lustre_lnet_show_peers(int max, int detail, int seq_no, struct cYAML **show_rc,
+		struct cYAML **err_rc);
+
 /** Shows the primary NIDs of all peers under peer list. */
 int lustre_lnet_list_peer(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
@@ -394,6 +401,20 @@ int lustre_lnet_config_recovery_limit(int value, int seq_no, struct cYAML **err_
 
 /** Shows that under global, as recovery_limit. */
 int lustre_lnet_show_recovery_limit(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
+/** Sets the most seconds between two recovery pings to an unhealthy interface, from 1 on. Not in other implementations. */
+int lustre_lnet_config_max_recovery_ping_interval(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as max_recovery_ping_interval. Not in other implementations. */
+int lustre_lnet_show_max_recovery_ping_interval(int seq_no, struct cYAML **show_rc,
+		struct cYAML **err_rc);
+
+/** Sets whether a peer's interfaces are compared by their queued bytes before their credits: 0 or 1. Not in other implementations. */
+int lustre_lnet_config_compare_queued_bytes(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as compare_queued_bytes. Not in other implementations. */
+int lustre_lnet_show_compare_queued_bytes(int seq_no, struct cYAML **show_rc,
+		struct cYAML **err_rc);
 
 /**
  * Shows under global, as lnd_timeout, the seconds that a driver has for one message. It follows from other

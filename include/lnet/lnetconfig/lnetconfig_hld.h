@@ -93,6 +93,12 @@ static inline int lustre_lnet_del_net(char *nw, char *intf, int seq_no, struct c
 	return lustre_lnet_del_ni(&descr, seq_no, err_rc);
 }
 
+/** Shows the interfaces of a net, or all (NULL): as lustre_lnet_show_net. */
+static inline int lustre_lnet_show_ni(char *nw, int detail, int seq_no, struct cYAML **show_rc, struct cYAML **err_rc)
+{
+	return lustre_lnet_show_net(nw, detail, seq_no, show_rc, err_rc, false);
+}
+
 /** Makes a multi-rail peer of a NULL-terminated array of NIDs, the primary one first. */
 static inline int lustre_lnet_config_peer_nid(char **nids, int seq_no, struct cYAML **err_rc)
 {
@@ -174,6 +180,18 @@ static inline int lustre_lnet_del_peer_nid(char **nids, int seq_no, struct cYAML
 	return rc;
 }
 
+/** Adds NIDs to a peer: as lustre_lnet_config_peer_nid. */
+static inline int lustre_lnet_config_peer(char **nids, int seq_no, struct cYAML **err_rc)
+{
+	return lustre_lnet_config_peer_nid(nids, seq_no, err_rc);
+}
+
+/** Takes NIDs from a peer: as lustre_lnet_del_peer_nid. */
+static inline int lustre_lnet_del_peer(char **nids, int seq_no, struct cYAML **err_rc)
+{
+	return lustre_lnet_del_peer_nid(nids, seq_no, err_rc);
+}
+
 /**
  * Adds a selection rule: the priority of a net of this node; that of NIDs, this node's and others', which
  * are two rules; that of pairs of NIDs, this node's and others'.
@@ -241,6 +259,24 @@ static inline int lustre_lnet_nid_selection_rule(int seq_no, struct cYAML **show
 static inline int lustre_lnet_peer_selection_rule(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc)
 {
 	return lustre_lnet_selection_show(LNET_SELECTION_PEER, seq_no, show_rc, err_rc);
+}
+
+/** The same three for the kind of rule that the design calls connection in one place and peer in another. */
+static inline int lustre_lnet_config_connection_selection_rule(char *local, char *remote, __u32 priority, int seq_no,
+							       struct cYAML **err_rc)
+{
+	return lustre_lnet_config_peer_selection_rule(local, remote, priority, seq_no, err_rc);
+}
+
+static inline int lustre_lnet_del_connection_selection_rule(char *local, char *remote, int id, int seq_no,
+							    struct cYAML **err_rc)
+{
+	return lustre_lnet_del_peer_selection_rule(local, remote, id, seq_no, err_rc);
+}
+
+static inline int lustre_lnet_connection_selection_rule(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc)
+{
+	return lustre_lnet_peer_selection_rule(seq_no, show_rc, err_rc);
 }
 
 /** Sets whether peers are discovered: 0 no, 1 yes, 2 only to compare what they say with what is known of them. */

@@ -14,6 +14,7 @@
 //! | `data` | `LNetPut` `LNetGet` |
 //! | `portal` | `LNetSetLazyPortal` `LNetClearLazyPortal` |
 //! | `ctl` | `LNetCtl` `l_ioctl` `register_ioc_dev` `lnet_counters_get` |
+//! | `cpt` | `cfs_cpt_*`, `lnet_cpt_*`: CPU partitions |
 //! | `nidstr` | `libcfs_*`: NIDs as strings |
 //! | `nidlist` | `cfs_*nid*`: lists of NIDs |
 //! | `expression` | `cfs_expr_list_*`, `cfs_ip_addr_*` |
@@ -24,6 +25,7 @@
 // The safety contract of a C function is its C documentation.
 #![allow(clippy::missing_safety_doc)]
 
+pub mod cpt;
 pub mod ctl;
 pub mod cyaml;
 pub mod data;

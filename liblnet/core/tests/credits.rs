@@ -85,7 +85,7 @@ fn queued_bytes_are_compared_before_credits_only_if_configured() {
     let table =
         [(false, [first, second, first, second, first]), (true, [first, second, second, second, second])];
     for (compare_queued_bytes, expected) in table {
-        let compare = |config: &mut CoreConfig| config.compare_queued_bytes = compare_queued_bytes;
+        let compare = |config: &mut CoreConfig| config.settings.compare_queued_bytes = compare_queued_bytes;
         let rig = rig(compare, (256, 8), &[first, second]);
         rig.core.make_peer(nid(first), true, false).unwrap();
         rig.core.add_peer_nid(nid(first), nid(second), true).unwrap();

@@ -52,7 +52,6 @@ impl Node {
             placement: Some(Arc::new(SystemPlacement::default())),
             clock: Arc::new(clock),
             settings: config.settings,
-            compare_queued_bytes: config.compare_queued_bytes,
             max_peers: config.max_peers,
             max_pending_responses: config.max_pending_responses,
             ..CoreConfig::new(pid, wall_clock_ns())

@@ -55,8 +55,6 @@ pub struct StartConfig {
     pub says_implementation: bool,
     /// How long a thread that waits for an event spins before it sleeps; zero: not at all.
     pub wait_spin: Duration,
-    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035).
-    pub compare_queued_bytes: bool,
     /// The number of peer NIs above which received messages add no more.
     pub max_peers: usize,
     /// The number of pending ACKs and REPLYs above which requests are dropped.
@@ -84,7 +82,6 @@ impl Default for StartConfig {
             socklnd: SocklndConfig { delivery_acks: DeliveryAcks::All, ..SocklndConfig::default() },
             says_implementation: true,
             wait_spin: default_spin(),
-            compare_queued_bytes: false,
             max_peers: 65_536,
             max_pending_responses: 65_536,
             cpts: Layout::Default,

@@ -58,6 +58,8 @@ pub enum Set {
     RecoveryLimit(Value),
     /// The longest time between two recovery pings to an unhealthy interface, in seconds from 1 [default: 900]
     MaxRecoveryPingInterval(Value),
+    /// Compare a peer's interfaces by their queued bytes before their credits (1) or not (0) [default: 0]
+    CompareQueuedBytes(Value),
 }
 
 /// What the node has as a router.

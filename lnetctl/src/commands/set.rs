@@ -25,6 +25,7 @@ pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
         Set::ResponseTracking(value) => (Setting::Tunable(Tunable::ResponseTracking), *value),
         Set::RecoveryLimit(value) => (Setting::Tunable(Tunable::RecoveryLimit), *value),
         Set::MaxRecoveryPingInterval(value) => (Setting::Tunable(Tunable::MaxRecoveryPingInterval), *value),
+        Set::CompareQueuedBytes(value) => (Setting::Tunable(Tunable::CompareQueuedBytes), *value),
     };
     Outcome::change(global::config(cx.node, setting, value, SeqNo::NONE, &mut cx.report))
 }

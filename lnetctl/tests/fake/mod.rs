@@ -195,6 +195,7 @@ fn tunables() -> Tunables {
         response_tracking: 3,
         recovery_limit: 0,
         max_recovery_ping_interval: 900,
+        compare_queued_bytes: 0,
         lnd_timeout: 16,
     }
 }

@@ -44,7 +44,7 @@ struct FaultPoint {
 
 /// Whether a point fails.
 #[derive(Clone, Copy, Debug)]
-enum Verdict {
+enum Outcome {
     No,
     Yes,
     /// It does, and is off from now on.
@@ -53,22 +53,22 @@ enum Verdict {
 }
 
 impl FaultPoint {
-    /// The verdict on the next call. `random` is a random number.
-    fn call(&mut self, random: u64) -> Verdict {
+    /// The outcome of the next call. `random` is a random number.
+    fn call(&mut self, random: u64) -> Outcome {
         let number = self.calls;
         self.calls += 1;
         let fails = match self.rule {
             Rule::Always => true,
-            Rule::Once => return Verdict::Last,
+            Rule::Once => return Outcome::Last,
             Rule::Random(percent) => random % 100 < percent.into(),
             Rule::EachNth(count) => count > 0 && (number + 1).is_multiple_of(count.into()),
             Rule::OffOn { off, on } => {
                 let period = u64::from(off) + u64::from(on);
                 period > 0 && number % period >= off.into()
             }
-            Rule::Trigger(trigger, data) => return Verdict::Ask(trigger, data),
+            Rule::Trigger(trigger, data) => return Outcome::Ask(trigger, data),
         };
-        if fails { Verdict::Yes } else { Verdict::No }
+        if fails { Outcome::Yes } else { Outcome::No }
     }
 }
 
@@ -100,21 +100,21 @@ pub unsafe extern "C" fn m0_fi_enabled(fp_func: *const c_char, fp_tag: *const c_
     }
     // SAFETY: by contract strings.
     let name = unsafe { name(fp_func, fp_tag) };
-    let verdict = {
+    let outcome = {
         let mut points = lock(&POINTS);
         let Some(point) = points.get_mut(&name) else { return false };
-        let verdict = point.call(RandomState::new().hash_one(point.calls));
-        if matches!(verdict, Verdict::Last) {
+        let outcome = point.call(RandomState::new().hash_one(point.calls));
+        if matches!(outcome, Outcome::Last) {
             points.remove(&name);
             ENABLED.store(points.len(), Ordering::Release);
         }
-        verdict
+        outcome
     };
-    match verdict {
-        Verdict::No => false,
-        Verdict::Yes | Verdict::Last => true,
+    match outcome {
+        Outcome::No => false,
+        Outcome::Yes | Outcome::Last => true,
         // SAFETY: the program's function and its data, as `lib/finject.h` says.
-        Verdict::Ask(trigger, UserData(data)) => unsafe { trigger(data) },
+        Outcome::Ask(trigger, UserData(data)) => unsafe { trigger(data) },
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
         for (rule, expected) in table {
             let mut point = FaultPoint { rule, calls: 0 };
             let calls: String = (0..6)
-                .map(|call| if matches!(point.call(call * 20), Verdict::Yes) { '1' } else { '0' })
+                .map(|call| if matches!(point.call(call * 20), Outcome::Yes) { '1' } else { '0' })
                 .collect();
             assert_eq!(calls, expected, "{rule:?}");
         }

@@ -4,13 +4,14 @@
 //! they are used, in the order of c-abi 5.4.
 
 use super::argument::{Argument, Bytes, store};
+use super::selection::{self, Kind};
 use super::udsp;
 use crate::ni::nid_to_c;
 use lnet_core::Errno;
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, BufferCounts, BufferPool, CommCount, CptBuffers, DelLocalNi, DelPeerNi,
     DelRoute, ElementStats, LndTunables, LocalNi, NiStatus, NiTunables, Peer, PeerNi, Route, SetConnsPerPeer,
-    SetHealth, SetHealthKind, SetPeerState,
+    SetHealth, SetHealthKind, SetPeerState, Tunable,
 };
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_wire::{NetId, Nid, Pid};
@@ -73,6 +74,11 @@ pub(super) enum Command {
     ResetStats,
     SetConnsPerPeer,
     SetPeer,
+    AddSelection(Kind),
+    DelSelection(Kind),
+    ShowSelection(Kind),
+    SetDiscovery,
+    SetTcpBonding,
 }
 
 impl Command {
@@ -111,6 +117,18 @@ impl Command {
             110 => Self::ResetStats,
             111 => Self::SetConnsPerPeer,
             112 => Self::SetPeer,
+            // Those of the first design, which gave them no numbers.
+            201 => Self::AddSelection(Kind::Net),
+            202 => Self::AddSelection(Kind::Nid),
+            203 => Self::AddSelection(Kind::Pair),
+            204 => Self::DelSelection(Kind::Net),
+            205 => Self::DelSelection(Kind::Nid),
+            206 => Self::DelSelection(Kind::Pair),
+            207 => Self::ShowSelection(Kind::Net),
+            208 => Self::ShowSelection(Kind::Nid),
+            209 => Self::ShowSelection(Kind::Pair),
+            210 => Self::SetDiscovery,
+            211 => Self::SetTcpBonding,
             _ => return None,
         })
     }
@@ -174,6 +192,16 @@ impl Command {
                 let data = argument.bytes(PEER_CFG)?;
                 node.tell(Request::SetPeer(SetPeerState { nid: nid(&data, 8)?, state: data.u32(32) }))
             }
+            Self::AddSelection(kind) => selection::add(node, kind, &argument.bytes(selection::RULE)?),
+            Self::DelSelection(kind) => selection::delete(node, kind, &argument.bytes(selection::RULE)?),
+            Self::ShowSelection(kind) => selection::show(node, kind, &mut argument.bytes(selection::RULE)?),
+            Self::SetDiscovery => {
+                let mode = argument.bytes(CONFIG_DATA)?.u32(12);
+                node.tell(Request::SetTunable(Tunable::Discovery, mode.into()))
+            }
+            // There is none to switch off.
+            Self::SetTcpBonding if argument.bytes(CONFIG_DATA)?.u32(12) == 0 => Ok(()),
+            Self::SetTcpBonding => Err(Errno::NotSupported),
         }
     }
 }

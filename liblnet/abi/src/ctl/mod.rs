@@ -6,6 +6,7 @@
 mod argument;
 mod dlc;
 mod fault;
+mod selection;
 pub(crate) mod udsp;
 
 use self::argument::Argument;
@@ -13,8 +14,7 @@ use crate::backend;
 use crate::entry::{entry, not_null};
 use crate::ni::nid_to_c;
 use crate::types::{
-    cfs_cpt_table, libcfs_ioctl_data, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data, lnet_ni,
-    lnet_nid_t, lnet_process_id,
+    libcfs_ioctl_data, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data, lnet_process_id,
 };
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{self, Discovered};
@@ -101,21 +101,6 @@ pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
         unsafe { counters.write(now) };
         Ok(())
     });
-}
-
-/// The CPU partition that serves a peer: for C programs there is only one, number 0.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lnet_cpt_of_nid(nid: lnet_nid_t, ni: *mut lnet_ni) -> c_int {
-    let _ = (nid, ni);
-    0
-}
-
-/// The CPU partitions, for the caller's calls that take a table: for C programs there is only one. Never NULL, and
-/// not to be dereferenced.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lnet_cpt_table() -> *mut cfs_cpt_table {
-    static ONE_PARTITION: u64 = 0;
-    (&raw const ONE_PARTITION).cast_mut().cast()
 }
 
 /// What is done with a command.

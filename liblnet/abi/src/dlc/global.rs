@@ -379,6 +379,82 @@ pub unsafe extern "C" fn _lustre_lnet_show_recovery_limit(
     }
 }
 
+/// Sets the most seconds between two recovery pings to an unhealthy interface, from 1 on. Not in other implementations.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_config_max_recovery_ping_interval(
+    value: c_int,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract NULL, or the caller's and NULL or a tree.
+    unsafe {
+        set(
+            "lustre_lnet_config_max_recovery_ping_interval",
+            Setting::Tunable(Tunable::MaxRecoveryPingInterval),
+            value,
+            seq_no,
+            err_rc,
+        )
+    }
+}
+
+/// Shows that under global, as max_recovery_ping_interval. Not in other implementations.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_show_max_recovery_ping_interval(
+    seq_no: c_int,
+    show_rc: *mut *mut cYAML,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
+    unsafe {
+        shown(
+            "lustre_lnet_show_max_recovery_ping_interval",
+            Setting::Tunable(Tunable::MaxRecoveryPingInterval),
+            seq_no,
+            show_rc,
+            err_rc,
+        )
+    }
+}
+
+/// Sets whether a peer's interfaces are compared by their queued bytes before their credits: 0 or 1. Not in other implementations.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_config_compare_queued_bytes(
+    value: c_int,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract NULL, or the caller's and NULL or a tree.
+    unsafe {
+        set(
+            "lustre_lnet_config_compare_queued_bytes",
+            Setting::Tunable(Tunable::CompareQueuedBytes),
+            value,
+            seq_no,
+            err_rc,
+        )
+    }
+}
+
+/// Shows that under global, as compare_queued_bytes. Not in other implementations.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_show_compare_queued_bytes(
+    seq_no: c_int,
+    show_rc: *mut *mut cYAML,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
+    unsafe {
+        shown(
+            "lustre_lnet_show_compare_queued_bytes",
+            Setting::Tunable(Tunable::CompareQueuedBytes),
+            seq_no,
+            show_rc,
+            err_rc,
+        )
+    }
+}
+
 /// Shows under global, as lnd_timeout, the seconds that a driver has for one message. It follows from other
 /// settings.
 #[unsafe(no_mangle)]

@@ -67,6 +67,26 @@ pub unsafe extern "C" fn _lustre_lnet_show_peer(
     }
 }
 
+/// Shows at most max peers under peer, all if max is 0 or negative; detail as for lustre_lnet_show_peer. The name is that of
+/// the Multi-Rail design; not in other implementations.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_show_peers(
+    max: c_int,
+    detail: c_int,
+    seq_no: c_int,
+    show_rc: *mut *mut cYAML,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: the trees as always.
+    unsafe {
+        show("lustre_lnet_show_peers", show_rc, err_rc, OnFailure::Drop, |node, report| {
+            let max = usize::try_from(max).ok().filter(|max| *max > 0).unwrap_or(usize::MAX);
+            let detail = u32::try_from(detail).unwrap_or(0);
+            peer::show_at_most(node, max, detail, SeqNo::from_c(seq_no), report)
+        })
+    }
+}
+
 /// Shows the primary NIDs of all peers under peer list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_list_peer(

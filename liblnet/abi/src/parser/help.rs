@@ -5,6 +5,7 @@ use super::table::{Entry, Found, Table, parser_cmd};
 use crate::cyaml::file;
 use crate::entry::{bytes_of, helper};
 use std::ffi::{c_char, c_int};
+use std::sync::PoisonError;
 
 /// A cell of a list of commands, and how many are in a row.
 const CELL: usize = 20;
@@ -38,12 +39,18 @@ pub unsafe extern "C" fn _Parser_qhelp(argc: c_int, argv: *mut *mut c_char) {
     helper((), || help(first_table(), std::iter::empty()));
 }
 
-/// A command that shows the name of the program and the version of this library. Returns 0.
+/// A command that shows the name of the program and its version (Parser_set_version); that of this library, in parentheses, if
+/// the program has said none. Returns 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_version(argc: c_int, argv: *mut *mut c_char) -> c_int {
     let _ = (argc, argv);
     helper(0, || {
-        file::print(&format!("{} (liblnet {})\n", program(), env!("CARGO_PKG_VERSION")));
+        let version = super::VERSION.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let version = match version {
+            Some(version) => String::from_utf8_lossy(&version).into_owned(),
+            None => format!("(liblnet {})", env!("CARGO_PKG_VERSION")),
+        };
+        file::print(&format!("{} {version}\n", program()));
         0
     })
 }

@@ -20,6 +20,8 @@ use std::sync::{Mutex, PoisonError};
 /// The table of `Parser_init`.
 static FIRST: AtomicPtr<parser_cmd> = AtomicPtr::new(ptr::null_mut());
 static PROMPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+/// The version of the program, as far as it has said so.
+static VERSION: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 /// `Parser_commands` is to end.
 static ENDED: AtomicBool = AtomicBool::new(false);
 static IGNORE_ERRORS: AtomicBool = AtomicBool::new(false);
@@ -40,6 +42,17 @@ pub unsafe extern "C" fn _Parser_init(prompt: *mut c_char, cmds: *mut parser_cmd
         let prompt = unsafe { bytes_of(prompt) }.unwrap_or_default().to_vec();
         *PROMPT.lock().unwrap_or_else(PoisonError::into_inner) = prompt;
         FIRST.store(cmds, Ordering::Release);
+    });
+}
+
+/// Says which version the program has, for Parser_version: a string, which is copied; NULL if it is not known. Parser_init does so
+/// for programs whose version is a macro, see above. Not in other implementations.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Parser_set_version(version: *const c_char) {
+    helper((), || {
+        // SAFETY: by contract NULL or a string.
+        let version = unsafe { bytes_of(version) }.map(<[u8]>::to_vec);
+        *VERSION.lock().unwrap_or_else(PoisonError::into_inner) = version;
     });
 }
 

@@ -300,7 +300,7 @@ impl Core {
         destination: Nid,
         numa: Option<&'a Numa<'a>>,
     ) -> PathRequest<'a> {
-        let compare_queued_bytes = self.env.config().compare_queued_bytes;
+        let compare_queued_bytes = self.env.settings().compare_queued_bytes;
         let any_unresponsive = self.health.any_unresponsive();
         PathRequest {
             source,

@@ -29,8 +29,6 @@ pub struct CoreConfig {
     pub clock: Arc<dyn Clock>,
     /// The initial settings.
     pub settings: Settings,
-    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
-    pub compare_queued_bytes: bool,
     /// The number of peer NIs above which received messages add no more. Default 65536.
     pub max_peers: usize,
     /// The maximum number of pending responses to one peer NI; requests beyond it are dropped. Default 16384.
@@ -52,7 +50,6 @@ impl CoreConfig {
             placement: None,
             clock: Arc::new(StoppedClock),
             settings: Settings::default(),
-            compare_queued_bytes: false,
             max_peers: MAX_PEERS,
             max_answers: MAX_ANSWERS,
             max_pending_responses: MAX_PENDING_RESPONSES,

@@ -47,6 +47,8 @@ pub struct Settings {
     pub recovery_limit: u32,
     /// The maximum interval, in seconds, between pings of an unhealthy interface (HE-51); never 0.
     pub max_recovery_ping_interval: u32,
+    /// Whether peer NIs are compared by their queued bytes before their credits (snd-035); the kernel does not.
+    pub compare_queued_bytes: bool,
     /// Whether a message that may have arrived is resent to a peer that does not deduplicate: at least once instead
     /// of at most once. To nodes of this library delivery is exactly once either way.
     pub resend_unconfirmed: bool,
@@ -83,6 +85,7 @@ impl Default for Settings {
             response_tracking: 3,
             recovery_limit: 0,
             max_recovery_ping_interval: 900,
+            compare_queued_bytes: false,
             resend_unconfirmed: false,
         }
     }

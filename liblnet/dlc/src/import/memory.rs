@@ -41,6 +41,7 @@ impl Memory {
             response_tracking: 3,
             recovery_limit: 0,
             max_recovery_ping_interval: 900,
+            compare_queued_bytes: 0,
             lnd_timeout: 16,
         };
         let state = State {
@@ -193,6 +194,7 @@ impl State {
             Tunable::ResponseTracking => all.response_tracking = value,
             Tunable::RecoveryLimit => all.recovery_limit = value,
             Tunable::MaxRecoveryPingInterval => all.max_recovery_ping_interval = value,
+            Tunable::CompareQueuedBytes => all.compare_queued_bytes = value,
         }
         Ok(Reply::Done)
     }

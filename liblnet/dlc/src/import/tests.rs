@@ -89,6 +89,7 @@ global:
     response_tracking: 2
     recovery_limit: 10
     max_recovery_ping_interval: 60
+    compare_queued_bytes: 1
 udsp:
     - idx: 0
       src: tcp1

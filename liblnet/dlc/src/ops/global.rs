@@ -18,7 +18,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// All, in the order in which they are shown (dlc 2.7); the last came with 2.17.
+    /// All, in the order in which they are shown (dlc 2.7); the recovery ping interval came with 2.17, what follows is this library's.
     pub const ALL: &[Self] = &[
         Self::NumaRange,
         Self::Tunable(Tunable::MaxInterfaces),
@@ -33,6 +33,7 @@ impl Setting {
         Self::Tunable(Tunable::ResponseTracking),
         Self::Tunable(Tunable::RecoveryLimit),
         Self::Tunable(Tunable::MaxRecoveryPingInterval),
+        Self::Tunable(Tunable::CompareQueuedBytes),
     ];
 
     /// Its name on the command line and in YAML.
@@ -152,6 +153,7 @@ fn request_for(setting: Setting, value: i64) -> Result<Request, ReturnCode> {
             Tunable::RecoveryLimit if value < 0 => Err(ReturnCode::BAD_PARAM),
             Tunable::MaxRecoveryPingInterval if value <= 0 => Err(ReturnCode::BAD_PARAM),
             Tunable::Discovery if value == VERIFY => Ok(Request::SetTunable(tunable, VERIFY)),
+            Tunable::CompareQueuedBytes if !(0..=1).contains(&value) => Err(ReturnCode::BAD_PARAM),
             Tunable::Discovery | Tunable::DropAsymRoute => {
                 Ok(Request::SetTunable(tunable, i64::from(value != 0)))
             }
@@ -179,6 +181,7 @@ const fn allowed(setting: Setting) -> &'static str {
             Tunable::ResponseTracking => "it takes 0 (LNet's own), 1 (GETs), 2 (PUTs) or 3 (both)",
             Tunable::RecoveryLimit => "it takes seconds from 0, which is no limit",
             Tunable::MaxRecoveryPingInterval => "it takes seconds from 1",
+            Tunable::CompareQueuedBytes => "it takes 0 (off) or 1 (on)",
         },
     }
 }
@@ -215,6 +218,9 @@ mod tests {
                 0,
             ),
             (tunable(MaxRecoveryPingInterval), 0, None, -1),
+            (tunable(CompareQueuedBytes), 1, Some((Request::SetTunable(CompareQueuedBytes, 1), done())), 0),
+            (tunable(CompareQueuedBytes), 2, None, -1),
+            (tunable(CompareQueuedBytes), -1, None, -1),
             (tunable(Discovery), 2, Some((Request::SetTunable(Discovery, 2), done())), 0),
             (tunable(Discovery), 3, Some((Request::SetTunable(Discovery, 1), done())), 0),
             (tunable(Discovery), -1, Some((Request::SetTunable(Discovery, 1), done())), 0),
@@ -255,6 +261,7 @@ mod tests {
             response_tracking: 3,
             recovery_limit: 10,
             max_recovery_ping_interval: 900,
+            compare_queued_bytes: 0,
             lnd_timeout: 49,
         }
     }
@@ -282,6 +289,7 @@ global:
     response_tracking: 3
     recovery_limit: 10
     max_recovery_ping_interval: 900
+    compare_queued_bytes: 0
 ";
         assert_eq!(report.shown.to_yaml(), expected);
     }

@@ -2,7 +2,7 @@
 
 mod show;
 
-pub use show::{list, page, show};
+pub use show::{list, page, show, show_at_most};
 
 use super::error_text::error_text;
 use super::health;

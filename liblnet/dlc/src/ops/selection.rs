@@ -95,6 +95,12 @@ pub fn show(
     }
 }
 
+/// The rule with this index among those of this kind. [`Errno::NotFound`] behind the last one.
+pub fn nth(backend: &dyn Backend, selection: Selection<'_>, index: usize) -> Result<Box<Udsp>, Errno> {
+    let rules: Vec<Box<Udsp>> = backend.list(Request::GetUdsp)?;
+    rules.into_iter().filter(|rule| selection.is_about(rule)).nth(index).ok_or(Errno::NotFound)
+}
+
 fn refused(operation: Operation, text: &str, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     report.end(operation, SELECTION, seq_no, ReturnCode::BAD_PARAM, text)
 }

@@ -59,4 +59,6 @@ tunables! {
     RecoveryLimit recovery_limit,
     /// The most seconds between two recovery pings to an unhealthy interface.
     MaxRecoveryPingInterval max_recovery_ping_interval,
+    /// Whether a peer's interfaces are compared by their queued bytes before their credits.
+    CompareQueuedBytes compare_queued_bytes,
 }

@@ -37,6 +37,10 @@ pub(super) fn set(core: &Core, tunable: Tunable, value: i64) -> Result<(), Errno
         Tunable::ResponseTracking => settings.set_response_tracking(value),
         Tunable::RecoveryLimit => settings.set_recovery_limit(value),
         Tunable::MaxRecoveryPingInterval => settings.set_max_recovery_ping_interval(value),
+        Tunable::CompareQueuedBytes => {
+            settings.compare_queued_bytes = value != 0;
+            Ok(())
+        }
     })
 }
 
@@ -57,6 +61,7 @@ pub(super) fn all(settings: &Settings) -> Tunables {
         response_tracking: settings.response_tracking,
         recovery_limit: settings.recovery_limit,
         max_recovery_ping_interval: settings.max_recovery_ping_interval,
+        compare_queued_bytes: settings.compare_queued_bytes.into(),
         lnd_timeout: settings.lnd_timeout(),
     }
 }

@@ -45,7 +45,7 @@ pub(super) const LNET: &[Tunable] = &[
         variable: "LNET_COMPARE_QUEUED_BYTES",
         help: "1: of a peer's interfaces the one with the fewest queued bytes goes before the one with the most \
                credits; 0: credits only, as in the kernel (0)",
-        set: |config, text| put(&mut config.compare_queued_bytes, text, switch),
+        set: |config, text| put(&mut config.settings.compare_queued_bytes, text, switch),
     },
     Tunable {
         variable: "LNET_CPU_NPARTITIONS",

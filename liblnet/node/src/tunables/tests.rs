@@ -33,7 +33,7 @@ fn each_variable_sets_its_field() {
     .unwrap();
     assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
     assert_eq!(config.max_pending_responses, 1000);
-    assert!(config.compare_queued_bytes && !start(&[]).unwrap().compare_queued_bytes);
+    assert!(config.settings.compare_queued_bytes && !start(&[]).unwrap().settings.compare_queued_bytes);
     assert_eq!(config.networks.len(), 1);
     assert_eq!(config.socklnd.accept, AcceptFrom::All);
     assert_eq!(config.socklnd.accept_port, 9988);

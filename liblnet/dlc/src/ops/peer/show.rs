@@ -40,6 +40,26 @@ pub fn show(
         // What is no NID is no peer's NID.
         Some(Err(_)) => Err(Errno::NotFound),
     };
+    shown(found, nid, seq_no, report)
+}
+
+/// Shows at most so many peers, as [`show`] shows all (dbg-100). `lustre_lnet_show_peers`.
+pub fn show_at_most(
+    backend: &dyn Backend,
+    max: usize,
+    detail: u32,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
+    shown(page(backend, 0, max, detail, false), None, seq_no, report)
+}
+
+fn shown(
+    found: Result<Vec<Value>, Errno>,
+    nid: Option<&str>,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
     match found {
         Ok(items) => {
             if !items.is_empty() {
