@@ -18,6 +18,7 @@ mod ni_state;
 mod ping_target;
 mod put_get;
 mod receive;
+mod repeat;
 mod resend;
 mod router;
 mod send;

@@ -33,6 +33,7 @@ impl Core {
         });
         self.carry_out(self.health.poll_paths(&self.env, &self.topology, now));
         let paths = self.health.next_path(now);
+        self.repeat_requests(now);
         self.carry_out(self.health.poll_suspects(&self.topology, now));
         let suspects = self.health.next_suspect(now);
         self.carry_out(self.health.poll_recovery(&self.env, &self.topology, now));

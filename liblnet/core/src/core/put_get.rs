@@ -173,6 +173,9 @@ impl Core {
         message.ni = Some(chosen.ni);
         message.peer_ni = chosen.peer_ni;
         self.track(&message);
+        if message.is_reserved() {
+            self.health.note_request(&self.env, &message);
+        }
         message
     }
 

@@ -160,6 +160,9 @@ impl Core {
         }
         message.ni = Some(chosen.ni);
         message.peer_ni = chosen.peer_ni;
+        if message.is_reserved() {
+            self.health.note_request(&self.env, message);
+        }
     }
 
     /// A new path to this peer NI, or another of its peer.

@@ -224,7 +224,7 @@ impl Core {
                 let now = self.resend(message, plan, failure);
                 return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
             }
-            if !answered {
+            if !answered && !message.is_copy() {
                 self.message_counters.error();
                 failure.errno = self.errno_of(&message, failure.errno);
                 result = Err(failure);

@@ -15,6 +15,7 @@ mod probe;
 mod reachability;
 mod recovery;
 mod recovery_queues;
+mod repeats;
 mod resend;
 mod resend_queue;
 pub(crate) mod response;
@@ -30,17 +31,21 @@ pub use crate::model::{
 pub(crate) use probe::{Probe, ProbeAction};
 pub use reachability::PeerReachability;
 pub use recovery_queues::NiKind;
+pub(crate) use repeats::Repeat;
 pub(crate) use resend::{Resend, ResendContext, ResendPlan, pause};
 pub use unresponsive_paths::UnresponsivePath;
 
-use crate::environment::Notify;
+use crate::environment::{Environment, Notify};
 use crate::environment::time::Time;
 use crate::model::message::Message;
 use crate::sync::{Mutex, MutexGuard, lock};
 use lnet_wire::Nid;
+use crate::memory::Md;
 use recovery_queues::RecoveryQueues;
+use repeats::Repeats;
 use resend_queue::ResendQueue;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 use suspect_paths::SuspectPaths;
@@ -61,6 +66,7 @@ pub(crate) struct Health {
     reachability: Mutex<BTreeSet<Nid>>,
     queues: RecoveryQueues,
     resend_queue: ResendQueue,
+    repeats: Repeats,
     /// Whether any message or MD waits for a response or a credit.
     armed: AtomicBool,
     /// When everything that waits is scanned next.
@@ -112,6 +118,25 @@ impl Health {
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn take_all_resends(&self) -> Vec<Box<Message>> {
         self.resend_queue.take_all()
+    }
+
+    /// The message is about to be sent on its path: it is repeated if that fails, if it may be.
+    pub(crate) fn note_request(&self, env: &Environment, message: &Message) {
+        self.repeats.note(message, env.now());
+    }
+
+    /// The requests that are to be sent again, each with its MD: they wait for a response on a path that `has_failed`.
+    pub(crate) fn requests_to_repeat(
+        &self,
+        now: Time,
+        has_failed: impl Fn((Nid, Nid)) -> bool,
+    ) -> Vec<(Arc<Md>, Repeat)> {
+        self.repeats.on_failed(now, has_failed)
+    }
+
+    /// Counts a resend.
+    pub(crate) fn count_resend(&self) {
+        self.resends.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether any message waits to be resent.

@@ -66,6 +66,9 @@ impl Health {
             self.paths.add(path, now + wait_before(0, LONGEST_PAUSE));
             self.suspect_other_paths(topology, ni, peer_ni, now);
             self.reachability_may_change(peer);
+            if self.repeats.any() {
+                self.wake();
+            }
         }
         is_new
     }

@@ -1,11 +1,12 @@
 //! Resends of failed messages (core-behaviour 4.3).
 //!
 //! The kernel resends what has certainly not arrived, `retry_count` times. This library also resends what may have
-//! arrived, if the peer deduplicates it. A resend on a path on which the message has not failed yet costs no retry:
+//! arrived, if the peer deduplicates it, or it may arrive twice (`repeats`). A resend on a path on which the message has not failed yet costs no retry:
 //! each path may be tried once (snd-055), paths on which the peer was heard first, unresponsive paths last; returning
 //! to a path costs one. A broken connection costs none either, if the peer deduplicates the message; then only the
 //! deadline ends the resends, and unresponsive paths are not tried.
 
+use super::repeats::is_repeatable;
 use super::value::is_single_nid;
 use super::{Cause, Delivery, Health, SendFailure};
 use crate::environment::Environment;
@@ -16,7 +17,6 @@ use crate::select::{self, ChosenPath};
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The pause before the first retry on a path that has failed; each further one is five times as long.
@@ -57,14 +57,14 @@ pub(crate) trait ResendContext {
     fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool;
 }
 
-/// Whether the failure allows a resend (core-behaviour 4.2, and deduplication).
-const fn may_repeat(failure: SendFailure, at_least_once: bool) -> bool {
+/// Whether the failure allows a resend (core-behaviour 4.2, and deduplication). `may_arrive_twice`: a second one does no harm.
+const fn may_repeat(failure: SendFailure, may_arrive_twice: bool) -> bool {
     match failure.delivery {
         Delivery::Deduplicated | Delivery::Returned => true,
         Delivery::Withheld => false,
         // Nothing was sent, so it does not matter which end is to blame.
         Delivery::NotSent => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
-        Delivery::Unknown => at_least_once,
+        Delivery::Unknown => may_arrive_twice,
     }
 }
 
@@ -98,7 +98,7 @@ impl Health {
             || message.recovery
             || env.is_ending()
             || message.md.as_ref().is_some_and(|md| md.is_aborted())
-            || !may_repeat(failure, settings.resend_unconfirmed)
+            || !may_repeat(failure, settings.resend_unconfirmed || is_repeatable(message))
         {
             return None;
         }
@@ -178,7 +178,7 @@ impl Health {
     ) -> Resend {
         let ResendPlan { path, at, spends_a_retry } = plan;
         log_resend(env, &message, path.as_ref(), failure);
-        self.resends.fetch_add(1, Ordering::Relaxed);
+        self.count_resend();
         message.attempts += u32::from(spends_a_retry);
         message.resends += 1;
         match (at, path) {

@@ -26,7 +26,7 @@ pub(crate) struct Md {
     attached: Option<MeHandle>,
     queue: Option<Arc<EventQueue>>,
     /// The owner of the memory of the node's own MDs; the application's memory is borrowed.
-    _owner: Option<Arc<dyn Any + Send + Sync>>,
+    owner: Option<Arc<dyn Any + Send + Sync>>,
     state: Mutex<State>,
     delivered: Condvar,
 }
@@ -164,7 +164,7 @@ impl Md {
             auto_unlink,
             attached,
             queue,
-            _owner: owner,
+            owner,
             state: Mutex::new(state),
             delivered: Condvar::new(),
         }
@@ -200,6 +200,16 @@ impl Md {
 
     pub(crate) const fn has_queue(&self) -> bool {
         self.queue.is_some()
+    }
+
+    /// Whether its memory is of the node itself, and stays as long as the MD does.
+    pub(crate) const fn is_of_node(&self) -> bool {
+        self.owner.is_some()
+    }
+
+    /// Whether no new operation may start, nor a response arrive.
+    pub(crate) fn is_unlinking(&self) -> bool {
+        lock(&self.state).unlinking
     }
 
     pub(crate) fn is_aborted(&self) -> bool {

@@ -190,8 +190,15 @@ impl Message {
     /// Whether its response has arrived: then the message has arrived, whatever its driver knows.
     pub(crate) fn is_answered(&self) -> bool {
         let Some(answer) = answer_to(&self.header.body) else { return false };
-        self.event.as_ref().is_some_and(|event| event.kind == EventKind::Send)
+        self.event.as_ref().is_none_or(|event| event.kind == EventKind::Send)
             && self.md.as_ref().is_some_and(|md| md.is_answered(answer))
+    }
+
+    /// Whether it repeats a request whose result another message reports.
+    pub(crate) const fn is_copy(&self) -> bool {
+        self.event.is_none()
+            && self.md.is_some()
+            && matches!(self.header.body, Body::Put { .. } | Body::Get { .. })
     }
 
     /// Whether the owner of the MD has unlinked it: a driver need make no further effort.

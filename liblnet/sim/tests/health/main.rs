@@ -10,6 +10,7 @@ mod paths;
 mod rails;
 mod reachability;
 mod recovery;
+mod requests;
 mod retries;
 mod values;
 

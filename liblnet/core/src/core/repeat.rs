@@ -1,0 +1,54 @@
+//! Requests to the reserved portal that are sent again because their path has failed.
+
+use super::Core;
+use crate::environment::time::Time;
+use crate::health::Repeat;
+use crate::memory::Md;
+use crate::model::message::Message;
+use crate::select;
+use lnet_wire::Nid;
+use std::sync::Arc;
+
+impl Core {
+    /// Sends pings and pushes again that wait for a response on a path that is unresponsive, or whose interface has
+    /// failed, if there is another path. A driver may still have the first message, and its result is that of the
+    /// operation; what becomes of a copy is not reported, but for its response.
+    pub(super) fn repeat_requests(&self, now: Time) {
+        let has_failed = |(local, next_hop): (Nid, Nid)| {
+            let ends = self.topology.ni(local).zip(self.topology.peer_ni(next_hop));
+            ends.is_none_or(|(ni, peer_ni)| select::is_avoided(&ni, &peer_ni))
+        };
+        for (md, repeat) in self.health.requests_to_repeat(now, has_failed) {
+            let copy = self.copy_of(md, &repeat);
+            match self.path_again(&copy) {
+                Ok(path) if !path.is_last_resort() => {
+                    self.health.count_resend();
+                    self.log_repeat(&repeat, path.ni.nid(), path.next_hop());
+                    self.reroute_now(copy);
+                }
+                _ => self.recycle(Self::without_md(copy), None),
+            }
+        }
+    }
+
+    fn copy_of(&self, md: Arc<Md>, repeat: &Repeat) -> Box<Message> {
+        let mut copy = self.new_message(None, repeat.header);
+        copy.length = repeat.length;
+        copy.deadline = repeat.deadline;
+        copy.source = repeat.source;
+        copy.md = Some(md);
+        copy.resends = 1;
+        copy.failed.push(repeat.path);
+        copy
+    }
+
+    fn without_md(mut message: Box<Message>) -> Box<Message> {
+        message.md = None;
+        message
+    }
+
+    fn log_repeat(&self, repeat: &Repeat, local: Nid, next_hop: Nid) {
+        let (kind, (from, to)) = (repeat.header.body.kind(), repeat.path);
+        log::debug!("{kind} {from} -> {to} unanswered; sending it again via {local} -> {next_hop}");
+    }
+}

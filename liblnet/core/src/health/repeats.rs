@@ -1,0 +1,120 @@
+//! Requests to the reserved portal that wait for their response, and that are repeated when their path fails.
+//!
+//! A message that a peer without deduplication may have is not sent again: the peer would take the second one for
+//! another message. A ping only reads, and a push that arrives twice, or after a later one, changes nothing, as it
+//! carries the sequence number of what it announces (core-behaviour 5.5). So these requests may be sent again. Most
+//! have left their driver by then: a message to such a peer has been sent when it is written.
+
+use crate::environment::time::Time;
+use crate::memory::Md;
+use crate::model::answer_to;
+use crate::model::message::Message;
+use crate::sync::{Mutex, lock};
+use lnet_wire::{Body, Header, Nid};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+/// Below this number of entries none is dropped before its response has arrived or its deadline has passed.
+const MIN_PRUNED: usize = 64;
+
+/// Whether a request may arrive twice: a request to the reserved portal that only reads, or a push of this node.
+pub(crate) fn is_repeatable(message: &Message) -> bool {
+    message.is_reserved()
+        && !message.recovery
+        && match message.header.body {
+            Body::Get { .. } => true,
+            Body::Put { .. } => message.md.as_ref().is_some_and(|md| md.is_of_node()),
+            Body::Ack { .. } | Body::Reply { .. } => false,
+        }
+}
+
+/// The requests that wait for a response, by the cookie of their MD.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    /// Whether there is any.
+    any: AtomicBool,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    requests: BTreeMap<u64, Repeat>,
+    /// At how many entries those that have ended are dropped.
+    prune_at: usize,
+}
+
+/// A request as it was last sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Repeat {
+    md: Weak<Md>,
+    pub(crate) header: Header,
+    pub(crate) length: u32,
+    pub(crate) deadline: Time,
+    /// The source that an application asked for. What the node itself asks may leave by any interface.
+    pub(crate) source: Option<Nid>,
+    /// The local NID and the NID of the next hop.
+    pub(crate) path: (Nid, Nid),
+}
+
+impl Repeat {
+    /// `None` if the message has no path.
+    fn of(message: &Message) -> Option<(u64, Self)> {
+        let (md, ni) = (message.md.as_ref()?, message.ni.as_ref()?);
+        let repeat = Self {
+            md: Arc::downgrade(md),
+            header: message.header,
+            length: message.length,
+            deadline: message.deadline,
+            source: message.source.filter(|_| !md.is_of_node()),
+            path: (ni.nid(), message.next_hop.nid),
+        };
+        Some((md.handle().cookie(), repeat))
+    }
+
+    /// The MD, as long as the response may still be used.
+    pub(crate) fn awaiting(&self, now: Time) -> Option<Arc<Md>> {
+        let answer = answer_to(&self.header.body)?;
+        let md = self.md.upgrade().filter(|_| now < self.deadline)?;
+        (!md.is_answered(answer) && !md.is_unlinking()).then_some(md)
+    }
+}
+
+impl Repeats {
+    /// The message is about to be sent on its path. Only what [`is_repeatable`] is kept.
+    pub(super) fn note(&self, message: &Message, now: Time) {
+        if !is_repeatable(message) {
+            return;
+        }
+        let Some((cookie, repeat)) = Repeat::of(message) else { return };
+        let inner = &mut *lock(&self.inner);
+        if inner.requests.len() >= inner.prune_at.max(MIN_PRUNED) {
+            inner.requests.retain(|_, repeat| repeat.awaiting(now).is_some());
+            inner.prune_at = 2 * inner.requests.len();
+        }
+        inner.requests.insert(cookie, repeat);
+        self.any.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether any request may wait.
+    pub(super) fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    /// The requests that wait for a response, each with its MD, whose paths `has_failed`. Those that have ended are
+    /// dropped.
+    pub(super) fn on_failed(
+        &self,
+        now: Time,
+        has_failed: impl Fn((Nid, Nid)) -> bool,
+    ) -> Vec<(Arc<Md>, Repeat)> {
+        if !self.any() {
+            return Vec::new();
+        }
+        let inner = &mut *lock(&self.inner);
+        inner.requests.retain(|_, repeat| repeat.awaiting(now).is_some());
+        self.any.store(!inner.requests.is_empty(), Ordering::Relaxed);
+        let failed = inner.requests.values().filter(|repeat| has_failed(repeat.path));
+        failed.filter_map(|repeat| Some((repeat.awaiting(now)?, repeat.clone()))).collect()
+    }
+}

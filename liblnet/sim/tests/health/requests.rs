@@ -1,0 +1,95 @@
+//! Pings and pushes in flight on a path that dies: they are sent again on another, whether or not the peer deduplicates.
+
+use super::*;
+use lnet_core::memory::RecvBuffer;
+use lnet_core::{EventKind, MdOptions, MdSpec, Target};
+use lnet_wire::{Pid, ProcessId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Longer than it takes to find a path unresponsive, and much shorter than the time of a request.
+const SOON: f64 = 2.5;
+
+/// What came of pings: REPLYs, and events that say that one has failed.
+#[derive(Default)]
+struct Answers {
+    replies: AtomicUsize,
+    failures: AtomicUsize,
+}
+
+/// A pings a NID of B's, as a program does.
+fn ping(world: &mut World, nid: Nid, answers: &Arc<Answers>) {
+    let noted = Arc::clone(answers);
+    world.with_core(A, |core| {
+        let room = RecvBuffer::new(1024);
+        let handler = move |event: &lnet_core::Event| match (event.kind, event.status) {
+            (EventKind::Reply, Ok(())) => drop(noted.replies.fetch_add(1, Ordering::Relaxed)),
+            (_, Err(_)) => drop(noted.failures.fetch_add(1, Ordering::Relaxed)),
+            _ => {}
+        };
+        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        let spec = MdSpec {
+            start: room.address(),
+            length: 1024,
+            threshold: 2,
+            max_size: 0,
+            options: MdOptions::TRUNCATE,
+            user_ptr: 0,
+            eq: Some(eq),
+        };
+        let md = core.bind_owned(spec, room.memory(), true, Arc::new(room.clone())).unwrap();
+        core.get(None, md, Target::of_pings(ProcessId { nid, pid: Pid::LUSTRE })).unwrap();
+    });
+}
+
+fn cut(world: &mut World, local: Nid, peer: Nid) {
+    world.cut_pair(local, peer);
+    world.cut_pair(peer, local);
+}
+
+const DELIVERIES: [Delivery; 2] = [Delivery::Acked, Delivery::Kernel];
+
+/// As many pings as there are paths: one of them is on the one that dies.
+#[test]
+fn a_ping_in_flight_on_a_path_that_dies_is_answered_on_another() {
+    for delivery in DELIVERIES {
+        for (local, peer) in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
+            let mut world = Pair { delivery, ..Pair::default() }.meet("pings on a path that dies");
+            cut(&mut world, local, peer);
+            let answers = Arc::default();
+            (0..8).for_each(|_| ping(&mut world, b(1), &answers));
+            pass(&mut world, SOON);
+            let count = |it: &AtomicUsize| it.load(Ordering::Relaxed);
+            let came = (count(&answers.replies), count(&answers.failures));
+            assert_eq!(came, (8, 0), "{delivery:?}, {local} -> {peer}");
+            world.heal();
+            pass(&mut world, 60.0);
+            assert_eq!(count(&answers.replies), 8, "a second REPLY is not delivered");
+            finish(world);
+        }
+    }
+}
+
+/// The path of a push is given: that of the last REPLY.
+#[test]
+fn a_discovery_in_progress_when_its_path_dies_ends_soon() {
+    for delivery in DELIVERIES {
+        for works in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
+            let mut world = Pair { delivery, ..Pair::default() }.meet("a discovery on paths that die");
+            for (local, peer) in [(a(1), b(1)), (a(2), b(1)), (a(1), b(2)), (a(2), b(2))] {
+                if (local, peer) != works {
+                    cut(&mut world, local, peer);
+                }
+            }
+            // Of what is found dead first nothing is known yet.
+            world.discover(A, b(1), true);
+            pass(&mut world, 2.0 * SOON);
+            let standing = world.standing(A, b(1)).unwrap();
+            assert!(standing.up_to_date, "{delivery:?}, {works:?}: {standing:?}");
+            world.heal();
+            pass(&mut world, 60.0);
+            world.check_agreement(A, B);
+            finish(world);
+        }
+    }
+}
