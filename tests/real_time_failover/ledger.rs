@@ -185,6 +185,33 @@ impl Ledger {
         gaps.map(|(begin, end)| *end - *begin).max().unwrap_or_default()
     }
 
+    /// The longest time from any moment between `from` and `to` until an operation of this process had succeeded that
+    /// began at that moment or later. Where none did before `end` it lasts until then.
+    pub fn longest_until_new_success(
+        &self,
+        incarnation: Incarnation,
+        from: Duration,
+        to: Duration,
+        end: Duration,
+    ) -> Duration {
+        let succeeded = self.entries.iter().filter_map(|(op, entry)| {
+            let (began, ended) = (entry.began?.0, entry.ended?);
+            (op.incarnation() == incarnation && entry.wrong.is_empty() && began >= from)
+                .then_some((began, ended))
+        });
+        let mut succeeded: Vec<_> = succeeded.collect();
+        succeeded.sort_unstable_by(|one, other| other.cmp(one));
+        // From the last to the first: after each beginning the next to succeed is one of those before it in this order.
+        let (mut next_success, mut longest) = (end, Duration::ZERO);
+        for (began, ended) in succeeded {
+            if began < to {
+                longest = longest.max(next_success.saturating_sub(began));
+            }
+            next_success = next_success.min(ended);
+        }
+        longest.max(next_success.saturating_sub(from))
+    }
+
     /// When an operation of this process succeeded for the first time after `since`.
     pub fn first_success(&self, incarnation: Incarnation, since: Duration) -> Option<Duration> {
         let mine = self
@@ -433,6 +460,33 @@ mod tests {
         ledger.close_gaps(0, ms(5000));
         assert_eq!(ledger.longest_stall(0, ms(0), ms(1000)), ms(4300));
         assert_eq!(ledger.first_success(0, ms(500)), Some(ms(700)));
+    }
+
+    #[test]
+    fn what_new_operations_wait_for_is_told_from_those_that_are_stuck() {
+        let at = |count: u64, began: u64, ended: u64, wrong: &str| -> [Told; 2] {
+            [
+                (0, began, What::Started { op: op(count), kind: Kind::Get, len: 8 }),
+                (0, ended, What::Ended { op: op(count), wrong: wrong.into() }),
+            ]
+        };
+        let told = [
+            at(1, 100, 110, ""),
+            // Stuck until the end.
+            at(2, 120, 900, ""),
+            at(3, 130, 200, "Reply: no answer"),
+            // The first that begins after the fault, and succeeds.
+            at(4, 300, 350, ""),
+            at(5, 360, 370, ""),
+        ];
+        let ledger = ledger_of(&told.concat());
+        let ms = Duration::from_millis;
+        let longest = |from, to| ledger.longest_until_new_success(0, ms(from), ms(to), ms(1000));
+        // From right after the second's beginning until the fourth succeeds.
+        assert_eq!(longest(90, 370), ms(350 - 120));
+        assert_eq!(longest(200, 370), ms(350 - 200));
+        assert_eq!(longest(301, 340), ms(370 - 301));
+        assert_eq!(longest(500, 600), ms(500), "nothing begins");
     }
 
     #[test]

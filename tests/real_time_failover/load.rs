@@ -36,7 +36,15 @@ pub struct Weight {
     pub long_of_64: u32,
     /// How long an operation may take before it is given up.
     pub timeout: Duration,
+    /// Whether it is of RPCs: operations that end with an answer, of which a new one begins at least once in
+    /// [`RPC_INTERVAL`], whatever has become of those under way.
+    pub rpcs: bool,
 }
+
+/// How often a new RPC begins at least.
+pub const RPC_INTERVAL: Duration = Duration::from_millis(50);
+/// The most that begin beyond those that are under way at once.
+const MAX_EXTRA_RPCS: usize = 64;
 
 /// A process' share in the traffic.
 pub struct Load {
@@ -49,6 +57,7 @@ pub struct Load {
     weight: Weight,
     random: fastrand::Rng,
     slots: Vec<Slot>,
+    last_begun: Instant,
     begun: u64,
     pieces: Vec<Bytes>,
     source: Bytes,
@@ -101,6 +110,7 @@ impl Load {
             weight,
             random,
             slots,
+            last_begun: Instant::now(),
             begun: 0,
             pieces,
             source,
@@ -151,12 +161,24 @@ impl Load {
                 self.begin_one(at, reports);
             }
         }
+        if self.weight.rpcs && self.last_begun.elapsed() >= RPC_INTERVAL {
+            let resting = self.slots.iter().position(|slot| matches!(slot.state, State::Resting { .. }));
+            let at = resting.unwrap_or(self.slots.len());
+            if resting.is_none() && at < self.weight.in_flight + MAX_EXTRA_RPCS {
+                self.slots.push(Slot { bytes: Bytes::new(LONGEST), state: State::Resting { until: now } });
+            }
+            if at < self.slots.len() {
+                self.begin_one(at, reports);
+            }
+        }
     }
 
     fn begin_one(&mut self, at: usize, reports: &mut Vec<Report>) {
         let op = Op::new(self.incarnation, self.begun);
         self.begun += 1;
-        let kind = Kind::ALL[self.random.usize(0..Kind::ALL.len())];
+        self.last_begun = Instant::now();
+        let kinds = if self.weight.rpcs { &Kind::ANSWERED[..] } else { &Kind::ALL[..] };
+        let kind = kinds[self.random.usize(0..kinds.len())];
         let len = self.length();
         let offset = self.random.u32(0..=LONGEST / WORD) * WORD;
         let bytes = &mut self.slots[at].bytes;

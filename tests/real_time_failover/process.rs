@@ -74,13 +74,13 @@ pub enum Order {
 impl Role {
     /// As [`PROCESS`] has it.
     pub fn to_text(&self) -> String {
-        let Weight { in_flight, pause, long_of_64, timeout } = self.weight;
+        let Weight { in_flight, pause, long_of_64, timeout, rpcs } = self.weight;
         let interfaces: Vec<String> =
             self.interfaces.iter().map(|(net, card)| format!("{net}/{card}")).collect();
         let routes: Vec<String> =
             self.routes.iter().map(|(net, gateway)| format!("{net}/{gateway}")).collect();
         format!(
-            "{} {} {} {} {} {} {in_flight} {} {long_of_64} {} {} {},",
+            "{} {} {} {} {} {} {in_flight} {} {long_of_64} {} {rpcs} {} {},",
             self.socket,
             self.incarnation,
             interfaces.join(","),
@@ -113,7 +113,8 @@ impl Role {
         let pause = Duration::from_micros(word().parse().unwrap());
         let long_of_64 = word().parse().unwrap();
         let timeout = Duration::from_millis(word().parse().unwrap());
-        let weight = Weight { in_flight, pause, long_of_64, timeout };
+        let rpcs = word().parse().unwrap();
+        let weight = Weight { in_flight, pause, long_of_64, timeout, rpcs };
         let transaction_timeout = word().parse().unwrap();
         let routes =
             pairs(&word()).into_iter().map(|(net, gateway)| (net, gateway.parse().unwrap())).collect();
@@ -368,7 +369,7 @@ fn orders_and_roles_round_trip() {
         assert_eq!(order.to_string().parse(), Ok(order));
     }
     let timeout = Duration::from_secs(20);
-    let weight = Weight { in_flight: 3, pause: Duration::from_millis(4), long_of_64: 5, timeout };
+    let weight = Weight { in_flight: 3, pause: Duration::from_millis(4), long_of_64: 5, timeout, rpcs: true };
     let [to, gateway] = ["10.0.0.1@tcp", "10.0.0.2@tcp"].map(|text| text.parse().unwrap());
     let net = |text: &str| text.parse().unwrap();
     let role = Role {

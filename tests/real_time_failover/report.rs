@@ -57,6 +57,8 @@ pub enum Kind {
 
 impl Kind {
     pub const ALL: [Self; 3] = [Self::Put, Self::PutWithAck, Self::Get];
+    /// Those that end with an answer.
+    pub const ANSWERED: [Self; 2] = [Self::PutWithAck, Self::Get];
 
     const fn letter(self) -> &'static str {
         match self {

@@ -55,6 +55,8 @@ pub struct Outcome {
     pub stall: Duration,
     /// The same before anything was broken.
     pub stall_before: Duration,
+    /// The longest time from any moment until an operation had succeeded that began at that moment or later.
+    pub new_operations: Duration,
     /// How long after its return the rail was used.
     pub back: Option<Duration>,
     /// What the nodes said of whether they reach each other, where all rails died.
@@ -70,6 +72,7 @@ const USUAL: Conditions = Conditions {
         pause: Duration::from_millis(30),
         long_of_64: 1,
         timeout: Duration::from_secs(20),
+        rpcs: false,
     },
     megabits: None,
     transaction_timeout: 0,
@@ -84,6 +87,19 @@ const KERNEL_PEER: Conditions = Conditions {
     kernel_peer: true,
     ..USUAL
 };
+
+/// Eight RPCs at once, one after the other, and new ones beside them: all eight may be on a dead path within milliseconds.
+const RPCS: Conditions = Conditions {
+    weight: Weight {
+        in_flight: 8,
+        pause: Duration::from_millis(2),
+        timeout: Duration::from_secs(80),
+        rpcs: true,
+        ..USUAL.weight
+    },
+    ..USUAL
+};
+const RPCS_TO_KERNEL_PEER: Conditions = Conditions { kernel_peer: true, ..RPCS };
 
 /// Slow cards and long messages: some are always half on their way.
 const LONG_MESSAGES: Conditions = Conditions {
@@ -378,6 +394,28 @@ pub fn all() -> Vec<Scenario> {
             )
             .with(KERNEL_PEER_FOR_LONG)
         },
+        rail(
+            "8 RPCs, blackhole at the peer",
+            "rpcs",
+            "",
+            "new ops 1 s",
+            |testbed| testbed.set_forwarding(FAR, RAIL, false),
+            |testbed| testbed.set_forwarding(FAR, RAIL, true),
+        )
+        .with(RPCS),
+        Scenario {
+            lasts: Duration::from_secs(30),
+            loss: Loss::RailForLong,
+            ..rail(
+                "8 RPCs, 30 s, kernel peer",
+                "kernel-rpcs",
+                "",
+                "new ops 1 s",
+                |testbed| testbed.set_forwarding(FAR, RAIL, false),
+                |testbed| testbed.set_forwarding(FAR, RAIL, true),
+            )
+            .with(RPCS_TO_KERNEL_PEER)
+        },
         Scenario {
             lasts: Duration::from_secs(1),
             loss: Loss::Nothing,
@@ -499,6 +537,11 @@ impl Scenario {
             }
             _ => self.stall_of(&testbed, &incarnations, broken, end),
         };
+        let since_start = now_alive.iter().zip(incarnations).map(|(now, before)| match *now == before {
+            true => testbed.ledger.longest_until_new_success(*now, broken, mended, end),
+            false => testbed.ledger.longest_until_new_success(*now, mended, mended, end),
+        });
+        let new_operations = since_start.max().unwrap_or_default();
         testbed.calm();
         match selftest.map(|selftest| selftest.end(&testbed)) {
             Some(Ok(checked)) => println!("{}: {checked}", self.key),
@@ -533,6 +576,12 @@ impl Scenario {
         };
         if measured > self.bound {
             faults.push(format!("{measured:.1?} is more than {:.1?}", self.bound));
+        }
+        if self.conditions.weight.rpcs && new_operations > self.bound {
+            faults.push(format!(
+                "new operations waited for {new_operations:.1?}, more than {:.1?}",
+                self.bound
+            ));
         }
         if back.is_none_or(|back| back > BACK_WITHIN) {
             faults.push(format!("the rail was not used again within {BACK_WITHIN:?} of its return"));
@@ -577,7 +626,7 @@ impl Scenario {
             sins.lost = 0;
         }
         faults.extend(sins.sins_in_words());
-        Some(Outcome { totals, errors, stall, stall_before, back, told, faults })
+        Some(Outcome { totals, errors, stall, stall_before, new_operations, back, told, faults })
     }
 
     fn stall_of(&self, testbed: &Testbed, incarnations: &[u16], from: Duration, to: Duration) -> Duration {

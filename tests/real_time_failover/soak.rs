@@ -21,6 +21,7 @@ const CONDITIONS: Conditions = Conditions {
         pause: Duration::from_millis(30),
         long_of_64: 2,
         timeout: Duration::from_secs(40),
+        rpcs: false,
     },
     megabits: None,
     transaction_timeout: 10,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 pub fn print_head() {
     println!(
-        "\n{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>8}  {:<15} {:<20}",
+        "\n{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8}  {:<15} {:<20}",
         "scenario",
         "ops",
         "failed",
@@ -14,6 +14,7 @@ pub fn print_head() {
         "doubled",
         "stall",
         "(before)",
+        "new ops",
         "longest",
         "back in",
         "kernel's stall",
@@ -24,7 +25,7 @@ pub fn print_head() {
 pub fn print_row(scenario: &Scenario, outcome: &Outcome) {
     let totals = &outcome.totals;
     println!(
-        "{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>8}  {:<15} {:<20} {}",
+        "{:<31} {:>6} {:>6} {:>5} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8}  {:<15} {:<20} {}",
         scenario.name,
         totals.ops,
         totals.errors() + totals.endless,
@@ -32,6 +33,7 @@ pub fn print_row(scenario: &Scenario, outcome: &Outcome) {
         totals.doubled,
         seconds(outcome.stall),
         seconds(outcome.stall_before),
+        seconds(outcome.new_operations),
         seconds(totals.longest),
         outcome.back.map_or_else(|| "never".to_owned(), seconds),
         if scenario.kernel.is_empty() { "not measured" } else { scenario.kernel },

@@ -120,7 +120,7 @@ impl Testbed {
         let peer_nids = site.nids(if machine == NEAR { FAR } else { NEAR });
         let interfaces = site.interfaces(machine);
         let weight =
-            Weight { in_flight: if site.forwards(machine) { 0 } else { weight.in_flight }, ..weight };
+            if site.forwards(machine) { Weight { in_flight: 0, rpcs: false, ..weight } } else { weight };
         let socket = self.place.path().join("s").to_str().unwrap().to_owned();
         let net = |text: &str| text.parse().unwrap();
         let role = Role {
