@@ -83,7 +83,7 @@ log_classes! {
         name: "ni_health",
         level: Error,
         limit: PerSubject,
-        meaning: "Sending by a local NI has failed, or succeeds again, which changes its health value and with it its state.",
+        meaning: "Sending by a local NI has failed, or succeeds again, which changes its health value and with it its state. What lasts for less than two seconds has no line.",
         action: "`lnetctl net show -v 3` shows the health value and which kinds of failures were counted. A state that changes again and again points to a bad link.",
     }
     PeerUnreachable {
@@ -151,14 +151,14 @@ log_classes! {
     }
     PathUnresponsive {
         name: "path_unresponsive",
-        level: Error,
+        level: Info,
         limit: PerSubject,
         meaning: "What is sent on a path is not acknowledged, or an interface at one end of it has failed. It is used only when there is no other, until something arrives over it.",
         action: "Look for a fault between the two addresses: a switch, a firewall, a wrong VLAN or MTU.",
     }
     PathResponsive {
         name: "path_responsive",
-        level: Warn,
+        level: Info,
         limit: PerSubject,
         meaning: "An unresponsive path has recovered: something has arrived over it.",
         action: "Nothing.",
@@ -167,8 +167,15 @@ log_classes! {
         name: "message_resent",
         level: Error,
         limit: PerSubject,
-        meaning: "A message could not be sent on one path and is sent on another.",
+        meaning: "A message could not be sent on one path and is sent on another: the first of this peer within a minute. Further ones are of the class `message_resent_too`.",
         action: "Nothing for single lines. Where the same pair fails again and again, treat it as an unresponsive path.",
+    }
+    MessageResentToo {
+        name: "message_resent_too",
+        level: Info,
+        limit: PerSubject,
+        meaning: "A further message to a peer was resent, within a minute of the one that a line of the class `message_resent` is about.",
+        action: "As for `message_resent`.",
     }
     MessageFailed {
         name: "message_failed",
@@ -183,6 +190,13 @@ log_classes! {
         limit: PerSubject,
         meaning: "A message that arrived was dropped; the cause says why. Its sender finds out by its own timeout.",
         action: "`no match` is usual while a service starts or stops. Otherwise compare the configuration of the two nodes.",
+    }
+    ResponseUnclaimed {
+        name: "response_unclaimed",
+        level: Info,
+        limit: PerSubject,
+        meaning: "An ACK or REPLY arrived that no MD waits for: its request has ended, or was answered before.",
+        action: "Nothing. The request that ended too early has a line of its own.",
     }
     PeerLimit {
         name: "peer_limit",
@@ -207,7 +221,7 @@ log_classes! {
     }
     RecoveryPingFailed {
         name: "recovery_ping_failed",
-        level: Warn,
+        level: Info,
         limit: PerSubject,
         meaning: "A ping of an unhealthy interface, to find out whether it has recovered, failed. Pings go on, at growing intervals.",
         action: "Nothing while the cause is known. `lnetctl peer show -v 3` shows the health values.",
@@ -389,7 +403,7 @@ log_classes! {
     }
     PeerUnresponsive {
         name: "peer_unresponsive",
-        level: Warn,
+        level: Info,
         limit: PerSubject,
         meaning: "The peer's system does not answer on TCP while messages are under way, and messages take other paths.",
         action: "Look for a fault between the two addresses. The limit is SOCKLND_UNRESPONSIVE_MS.",

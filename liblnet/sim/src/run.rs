@@ -3,7 +3,7 @@
 use crate::driver::HeldRx;
 use crate::events::SimEvent;
 use crate::link::{InterfaceId, LinkKey};
-use crate::network::{Arrival, Confirmed, Finished, Notice, PathCheck, Waiting};
+use crate::network::{Arrival, Confirmed, Finding, Finished, Notice, PathCheck, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
@@ -83,15 +83,17 @@ impl World {
         let Some(core) = self.core(from.node) else { return };
         let timeout = Duration::from_secs(core.settings().lnd_timeout().max(1).into());
         let look = self.network.lock().check_path(from, peer, timeout);
-        if let Some(PathCheck { ni, upcalls, answers }) = look {
-            if answers {
-                upcalls.path_is_responsive(&ni, peer);
-            } else {
-                let all_may_move = upcalls.path_is_unresponsive(&ni, peer);
-                self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));
-                let may_move = |message: &Message| upcalls.may_change_path(message);
-                let stuck = self.network.lock().leave_path(from, peer, all_may_move, may_move);
-                upcalls.release_credits(stuck);
+        if let Some(PathCheck { ni, upcalls, finding }) = look {
+            match finding {
+                Finding::Responsive => upcalls.path_is_responsive(&ni, peer),
+                Finding::Silent => upcalls.path_is_silent(&ni, peer),
+                Finding::Unresponsive => {
+                    let all_may_move = upcalls.path_is_unresponsive(&ni, peer);
+                    self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));
+                    let may_move = |message: &Message| upcalls.may_change_path(message);
+                    let stuck = self.network.lock().leave_path(from, peer, all_may_move, may_move);
+                    upcalls.release_credits(stuck);
+                }
             }
             self.settle(from.node);
         }

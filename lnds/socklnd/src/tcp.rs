@@ -13,6 +13,8 @@ const PROBES: usize = 3;
 const UNACKED: usize = 24;
 const LAST_DATA_RECEIVED: usize = 52;
 const LAST_ACK_RECEIVED: usize = 56;
+const ROUND_TRIP: usize = 68;
+const VARIATION: usize = 72;
 const ACKNOWLEDGED: usize = 120;
 const NOT_SENT: usize = 144;
 const SHORTEST_ROUND_TRIP: usize = 148;
@@ -46,16 +48,20 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
     };
     let acknowledged = info.get(ACKNOWLEDGED..ACKNOWLEDGED + 8).and_then(|bytes| bytes.try_into().ok());
     let milliseconds = |at| Duration::from_millis(number(at).into());
+    let microseconds = |at| Duration::from_micros(number(at).into());
     Ok(TcpState {
         outstanding: number(UNACKED) > 0 || number(NOT_SENT) > 0,
         acknowledged: acknowledged.map_or(0, u64::from_ne_bytes),
         retransmissions: info[RETRANSMITS],
         probes: info[PROBES],
         last_received: milliseconds(LAST_DATA_RECEIVED).min(milliseconds(LAST_ACK_RECEIVED)),
-        round_trip: match number(SHORTEST_ROUND_TRIP) {
+        in_flight: number(UNACKED) > 0,
+        shortest_round_trip: match number(SHORTEST_ROUND_TRIP) {
             NOT_MEASURED => Duration::ZERO,
             microseconds => Duration::from_micros(microseconds.into()),
         },
+        round_trip: microseconds(ROUND_TRIP),
+        variation: microseconds(VARIATION),
     })
 }
 
@@ -91,6 +97,12 @@ mod tests {
         let mut there = listener.accept().unwrap().0;
         limit_retransmission_interval(here.as_fd(), Duration::from_secs(1));
         assert!(!state(here.as_fd()).unwrap().outstanding);
+        let connected = state(here.as_fd()).unwrap();
+        assert!(connected.shortest_round_trip <= connected.round_trip, "{connected:?}");
+        assert!(
+            connected.round_trip > Duration::ZERO && connected.variation > Duration::ZERO,
+            "{connected:?}"
+        );
         here.set_nonblocking(true).unwrap();
         let mut written = 0;
         while let Ok(more) = here.write(&[7; 65_536]) {

@@ -61,11 +61,16 @@ impl Core {
         }
     }
 
+    /// Whether it is a request of a discovery.
+    pub(super) fn is_of_discovery(&self, message: &Message) -> bool {
+        let eq = message.event.as_ref().and_then(|event| event.md.eq);
+        eq.is_some() && eq == self.discovery.eq()
+    }
+
     /// Whether a failed message may be resent by a path that has failed, `retry_count` times in all. The messages of
     /// one discovery share its retries.
     pub(crate) fn may_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
-        let eq = message.event.as_ref().and_then(|event| event.md.eq);
-        match eq.is_some() && eq == self.discovery.eq() {
+        match self.is_of_discovery(message) {
             true => self.discovery.spend_retry(&peer_ni.peer_now()),
             false => message.attempts < retry_count,
         }

@@ -45,6 +45,7 @@ impl Core {
         let unconfirmed = self.poll_unconfirmed(now);
         let origins = self.poll_origins(now);
         let reachability = self.health.update_reachability(&self.env, &self.topology, now);
+        let ni_states = self.health.log_ni_states(&self.env, &self.topology, now);
         let resends = if self.health.has_resends() { resends.or(Some(now)) } else { None };
         let log = self.env.poll_log(now);
         let due = [
@@ -63,6 +64,7 @@ impl Core {
             unconfirmed,
             origins,
             reachability,
+            ni_states,
             log,
         ];
         due.into_iter().flatten().min()

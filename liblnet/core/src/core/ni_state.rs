@@ -29,7 +29,7 @@ impl Core {
         else {
             return;
         };
-        let before = NiState::of(&ni);
+        let before = self.health.take_logged_state(&ni);
         ni.set_fatal(fatal);
         let now = NiState::of(&ni);
         let cause = why.unwrap_or("recovered");

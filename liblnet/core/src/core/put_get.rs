@@ -174,7 +174,7 @@ impl Core {
         message.peer_ni = chosen.peer_ni;
         self.track(&message);
         if message.is_reserved() {
-            self.health.note_request(&self.env, &message);
+            self.note_request(&message);
         }
         message
     }
@@ -304,14 +304,14 @@ impl Core {
         numa: Option<&'a Numa<'a>>,
     ) -> PathRequest<'a> {
         let compare_queued_bytes = self.env.settings().compare_queued_bytes;
-        let any_unresponsive = self.health.any_unresponsive();
+        let any_in_doubt = self.health.any_in_doubt();
         PathRequest {
             source,
             destination,
             compare_queued_bytes,
             reserved: false,
             numa,
-            any_unresponsive,
+            any_in_doubt,
             failed: None,
             tries_unresponsive: false,
             forwarded: false,

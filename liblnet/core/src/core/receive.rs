@@ -136,6 +136,13 @@ impl Upcalls for Core {
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
         if let Some(peer_ni) = self.topology.peer_ni(peer) {
             self.health.path_is_responsive(&self.env, ni.nid(), &peer_ni);
+            peer_ni.trust_from(ni);
+        }
+    }
+
+    fn path_is_silent(&self, ni: &Arc<Ni>, peer: Nid) {
+        if let Some(peer_ni) = self.topology.peer_ni(peer) {
+            self.health.path_is_silent(&self.topology, ni, &peer_ni, self.env.now());
         }
     }
 
@@ -221,7 +228,7 @@ impl Core {
         let (header, kind) = (&message.header, message.header.body.kind());
         let (from, to, length) = (header.src_nid, header.dest_nid, header.payload_length);
         self.env.log(
-            LogClass::MessageDropped,
+            drop_class(&header.body),
             from,
             format_args!("{kind} {from} -> {to} of {length} bytes dropped ({why})"),
         );
@@ -396,6 +403,14 @@ impl Core {
     pub(super) fn forget(&self, mut message: Box<Message>) {
         let peer_ni = message.peer_ni.take();
         self.recycle(message, peer_ni.as_ref());
+    }
+}
+
+/// A response that nothing waits for is no failure: its request has ended, or was answered before.
+const fn drop_class(body: &Body) -> LogClass {
+    match body {
+        Body::Ack { .. } | Body::Reply { .. } => LogClass::ResponseUnclaimed,
+        Body::Put { .. } | Body::Get { .. } => LogClass::MessageDropped,
     }
 }
 

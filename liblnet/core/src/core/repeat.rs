@@ -31,6 +31,13 @@ impl Core {
         }
     }
 
+    /// A request to the reserved portal is about to be sent on its path. The source of a discovery's is only where it is tried
+    /// first; that of another was asked for.
+    pub(super) fn note_request(&self, message: &Message) {
+        let source = message.source.filter(|_| !self.is_of_discovery(message));
+        self.health.note_request(&self.env, message, source);
+    }
+
     fn copy_of(&self, md: Arc<Md>, repeat: &Repeat) -> Box<Message> {
         let mut copy = self.new_message(None, repeat.header);
         copy.length = repeat.length;

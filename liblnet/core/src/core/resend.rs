@@ -161,7 +161,7 @@ impl Core {
         message.ni = Some(chosen.ni);
         message.peer_ni = chosen.peer_ni;
         if message.is_reserved() {
-            self.health.note_request(&self.env, message);
+            self.note_request(message);
         }
     }
 

@@ -10,6 +10,7 @@
 //! use; the other paths to the same peer are suspect until something is received on them (`suspect`). What is
 //! unhealthy is pinged until it has recovered (`recovery`, `path`).
 
+mod ni_states;
 mod path;
 mod probe;
 mod reachability;
@@ -35,12 +36,13 @@ pub(crate) use repeats::Repeat;
 pub(crate) use resend::{Resend, ResendContext, ResendPlan, pause};
 pub use unresponsive_paths::UnresponsivePath;
 
-use crate::environment::{Environment, Notify};
 use crate::environment::time::Time;
+use crate::environment::{Environment, Notify};
+use crate::memory::Md;
 use crate::model::message::Message;
 use crate::sync::{Mutex, MutexGuard, lock};
 use lnet_wire::Nid;
-use crate::memory::Md;
+use ni_states::NiStates;
 use recovery_queues::RecoveryQueues;
 use repeats::Repeats;
 use resend_queue::ResendQueue;
@@ -67,6 +69,7 @@ pub(crate) struct Health {
     queues: RecoveryQueues,
     resend_queue: ResendQueue,
     repeats: Repeats,
+    ni_states: NiStates,
     /// Whether any message or MD waits for a response or a credit.
     armed: AtomicBool,
     /// When everything that waits is scanned next.
@@ -120,9 +123,10 @@ impl Health {
         self.resend_queue.take_all()
     }
 
-    /// The message is about to be sent on its path: it is repeated if that fails, if it may be.
-    pub(crate) fn note_request(&self, env: &Environment, message: &Message) {
-        self.repeats.note(message, env.now());
+    /// The message is about to be sent on its path: it is repeated, from `source` if that is given, if the path fails
+    /// and it may be.
+    pub(crate) fn note_request(&self, env: &Environment, message: &Message, source: Option<Nid>) {
+        self.repeats.note(message, source, env.now());
     }
 
     /// The requests that are to be sent again, each with its MD: they wait for a response on a path that `has_failed`.

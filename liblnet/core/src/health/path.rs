@@ -18,9 +18,9 @@ use lnet_wire::Nid;
 use std::time::Duration;
 
 impl Health {
-    /// Whether any path is unresponsive.
-    pub(crate) fn any_unresponsive(&self) -> bool {
-        self.paths.any()
+    /// Whether any path is unresponsive or suspect.
+    pub(crate) fn any_in_doubt(&self) -> bool {
+        self.paths.any() || self.suspects.any()
     }
 
     /// Marks a path as unresponsive and lowers the health of both ends, once. Returns whether the mark is new: then

@@ -51,7 +51,7 @@ pub(crate) struct Repeat {
     pub(crate) header: Header,
     pub(crate) length: u32,
     pub(crate) deadline: Time,
-    /// The source that an application asked for. What the node itself asks may leave by any interface.
+    /// The source that it must have.
     pub(crate) source: Option<Nid>,
     /// The local NID and the NID of the next hop.
     pub(crate) path: (Nid, Nid),
@@ -59,14 +59,14 @@ pub(crate) struct Repeat {
 
 impl Repeat {
     /// `None` if the message has no path.
-    fn of(message: &Message) -> Option<(u64, Self)> {
+    fn of(message: &Message, source: Option<Nid>) -> Option<(u64, Self)> {
         let (md, ni) = (message.md.as_ref()?, message.ni.as_ref()?);
         let repeat = Self {
             md: Arc::downgrade(md),
             header: message.header,
             length: message.length,
             deadline: message.deadline,
-            source: message.source.filter(|_| !md.is_of_node()),
+            source,
             path: (ni.nid(), message.next_hop.nid),
         };
         Some((md.handle().cookie(), repeat))
@@ -81,12 +81,13 @@ impl Repeat {
 }
 
 impl Repeats {
-    /// The message is about to be sent on its path. Only what [`is_repeatable`] is kept.
-    pub(super) fn note(&self, message: &Message, now: Time) {
+    /// The message is about to be sent on its path; a copy must have this source, if any. Only what [`is_repeatable`] is
+    /// kept.
+    pub(super) fn note(&self, message: &Message, source: Option<Nid>, now: Time) {
         if !is_repeatable(message) {
             return;
         }
-        let Some((cookie, repeat)) = Repeat::of(message) else { return };
+        let Some((cookie, repeat)) = Repeat::of(message, source) else { return };
         let inner = &mut *lock(&self.inner);
         if inner.requests.len() >= inner.prune_at.max(MIN_PRUNED) {
             inner.requests.retain(|_, repeat| repeat.awaiting(now).is_some());

@@ -14,6 +14,7 @@ use crate::environment::time::Time;
 use crate::model::PeerNi;
 use crate::model::message::Message;
 use crate::select::{self, ChosenPath};
+use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid};
@@ -26,6 +27,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The pause once all retries are spent, as long as no path has recovered: that of the pings of unresponsive paths.
 const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
+
+/// For this time the resends to a peer after the first one are of the class [`LogClass::MessageResentToo`]: they tell of
+/// the same incident.
+const INCIDENT: Duration = Duration::from_secs(60);
 
 /// How a failed message is resent.
 #[derive(Debug)]
@@ -226,18 +231,31 @@ fn log_resend(env: &Environment, message: &Message, path: Option<&ChosenPath>, f
     let (cause, errno) = (failure.cause.text(), failure.errno.name());
     let Some(path) = path else {
         return env.log(
-            LogClass::MessageResent,
+            resend_class(env, message),
             format_args!("{from} -> {to}"),
             format_args!("{kind} {from} -> {to} failed ({cause}, {errno}); waiting for a route"),
         );
     };
     let (new_from, new_to, resend) = (path.ni.nid(), path.next_hop(), message.resends + 1);
-    env.log(LogClass::MessageResent,
+    env.log(resend_class(env, message),
         format_args!("{from} -> {to}"),
         format_args!(
             "{kind} {from} -> {to} failed ({cause}, {errno}); resending via {new_from} -> {new_to}, resend {resend}"
         ),
     );
+}
+
+/// Whether it is the first resend to the peer for a while.
+fn resend_class(env: &Environment, message: &Message) -> LogClass {
+    let Some(peer_ni) = &message.peer_ni else { return LogClass::MessageResent };
+    let now = env.now();
+    let peer = peer_ni.peer_now();
+    let logged_at = &mut lock(&peer.discovery.reachability).resend_logged_at;
+    if logged_at.is_some_and(|at| now.since(at) < INCIDENT) {
+        return LogClass::MessageResentToo;
+    }
+    *logged_at = Some(now);
+    LogClass::MessageResent
 }
 
 #[cfg(all(test, not(loom)))]

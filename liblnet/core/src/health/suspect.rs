@@ -1,21 +1,39 @@
-//! Suspect paths: the other paths to a peer of which one path has become unresponsive.
+//! Suspect paths: those that are silent, and the other paths to a peer of which one path is silent or unresponsive.
 //!
-//! A failure that kills one path often kills others, which nothing shows where no message is in flight. So each other
-//! path becomes suspect: it is pinged at once, and until something is received on it selection prefers the paths on
-//! which something was. Otherwise messages that leave a dead path would move to the next dead one, and wait for its
-//! timeout.
+//! A driver reports a path as silent at the first sign that it may be dead: something is in flight, and nothing is
+//! heard. A failure that kills one path often kills others, which nothing shows where no message is in flight. So each
+//! other path to the peer becomes suspect: it is pinged at once, and until something is received on it selection prefers
+//! the paths on which something was, then those between two ends of one link, and a silent one last. Otherwise new
+//! messages would go where they may wait until the path is found unresponsive, and those that leave a dead path would
+//! move to the next dead one.
+//!
+//! A suspicion decides between paths for new messages, and nothing else: no message is returned, resent or failed
+//! because of it, and no health value changes.
 
 use super::probe::Purpose;
-use super::suspect_paths::{LONGEST, Pinged};
+use super::suspect_paths::{LONGEST, PROVEN, Pinged};
 use super::{Health, Probe, ProbeAction};
 use crate::environment::time::Time;
 use crate::model::{Ni, PeerNi};
 use crate::select;
 use crate::topology::Topology;
 use lnet_wire::Nid;
+use std::time::Duration;
 
 impl Health {
-    /// A path has become unresponsive: the other paths to the peer that are not unresponsive become suspect.
+    /// The driver hears nothing on a path with something in flight, or has to send it again. Reported as long as that is so.
+    pub(crate) fn path_is_silent(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
+        if topology.is_own(peer_ni.nid()) || select::is_avoided(ni, peer_ni) {
+            return;
+        }
+        if self.suspects.add_silent((ni.nid(), peer_ni.nid()), now) && peer_ni.silent_from(ni) {
+            self.suspect_other_paths(topology, ni, peer_ni, now);
+            // What is suspect is cleared in time.
+            self.wake();
+        }
+    }
+
+    /// A path has become silent or unresponsive: the other paths to the peer that are not unresponsive become suspect.
     pub(super) fn suspect_other_paths(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
         let peer = peer_ni.peer_now();
         if !peer.is_multi_rail() {
@@ -46,7 +64,7 @@ impl Health {
                     self.suspects.pinged(path, Pinged { at: Some(now), ping: None });
                     actions.push(ProbeAction::Send(Probe { local, peer, purpose: Purpose::Suspect }));
                 }
-                Some(at) if now.since(at) < LONGEST && may_work(topology, path) => {}
+                Some(at) if now.since(at) < stays_for(topology, path) && may_work(topology, path) => {}
                 _ => {
                     actions.extend(ping.map(ProbeAction::End));
                     self.trust(topology, path);
@@ -66,6 +84,15 @@ impl Health {
         if let Some((ni, peer_ni)) = topology.ni(local).zip(topology.peer_ni(peer)) {
             peer_ni.trust_from(&ni);
         }
+    }
+}
+
+/// How long a path is kept after its ping: one that has answered only for as long as it is not pinged again.
+fn stays_for(topology: &Topology, (local, peer): (Nid, Nid)) -> Duration {
+    let ends = topology.ni(local).zip(topology.peer_ni(peer));
+    match ends.is_some_and(|(ni, peer_ni)| peer_ni.is_suspect_from(&ni)) {
+        true => LONGEST,
+        false => PROVEN,
     }
 }
 

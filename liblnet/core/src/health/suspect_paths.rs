@@ -5,25 +5,29 @@ use crate::memory::MdHandle;
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a path stays suspect if nothing is received on it and it does not become unresponsive.
+/// How long a path stays suspect if nothing is received on it, its driver does not report it as silent again, and it
+/// does not become unresponsive.
 pub(super) const LONGEST: Duration = Duration::from_secs(5);
 /// For this time a path that has answered its ping does not become suspect again: where one path fails others often
 /// fail with it, and are detected one after the other.
-const PROVEN: Duration = Duration::from_secs(1);
+pub(super) const PROVEN: Duration = Duration::from_secs(1);
 /// The maximum number of suspect paths. Further paths are used as before.
 const MOST: usize = 64;
 
 /// The paths of a node that are or recently were suspect, by local and peer NID.
 #[derive(Debug, Default)]
 pub(super) struct SuspectPaths {
+    /// Whether there is any: read for every message.
+    any: AtomicBool,
     paths: Mutex<BTreeMap<(Nid, Nid), Pinged>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pinged {
-    /// When the ping was sent; `None`: not yet.
+    /// When the ping was sent, or the path was last reported as silent; `None`: it is to be pinged.
     pub(super) at: Option<Time>,
     /// The MD of the last ping, until it has ended.
     pub(super) ping: Option<MdHandle>,
@@ -41,7 +45,25 @@ impl SuspectPaths {
         }
         // A previous ping may still be in flight: it is ended when the next one is sent.
         paths.entry(path).or_default().at = None;
+        self.any.store(true, Ordering::Relaxed);
         true
+    }
+
+    /// Adds a path that its driver reports as silent, unless too many are suspect; what is in flight on it serves as a
+    /// ping. Returns whether it is there.
+    pub(super) fn add_silent(&self, path: (Nid, Nid), now: Time) -> bool {
+        let mut paths = lock(&self.paths);
+        if !paths.contains_key(&path) && paths.len() >= MOST {
+            return false;
+        }
+        paths.entry(path).or_default().at = Some(now);
+        self.any.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Whether any path is or recently was suspect.
+    pub(super) fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
     }
 
     pub(super) fn all(&self) -> Vec<((Nid, Nid), Pinged)> {
@@ -60,12 +82,15 @@ impl SuspectPaths {
     }
 
     pub(super) fn remove(&self, path: (Nid, Nid)) {
-        lock(&self.paths).remove(&path);
+        let mut paths = lock(&self.paths);
+        paths.remove(&path);
+        self.any.store(!paths.is_empty(), Ordering::Relaxed);
     }
 
     /// When the next path needs an action.
     pub(super) fn next(&self, now: Time) -> Option<Time> {
-        lock(&self.paths).values().map(|pinged| pinged.at.map_or(now, |at| at + LONGEST)).min()
+        let due = |at: Time| if now < at + PROVEN { at + PROVEN } else { at + LONGEST };
+        lock(&self.paths).values().map(|pinged| pinged.at.map_or(now, due)).min()
     }
 }
 
@@ -90,13 +115,26 @@ mod tests {
         assert_eq!(suspects.next(at(7)), Some(at(7)));
         let ping = Some(MdHandle::from_cookie(1));
         suspects.pinged(path(2), Pinged { at: Some(at(10)), ping });
-        assert_eq!(suspects.next(at(11)), Some(at(10) + LONGEST));
+        assert_eq!(suspects.next(at(11)), Some(at(10) + PROVEN), "whether it has answered by then");
+        assert_eq!(suspects.next(at(2000)), Some(at(10) + LONGEST));
         assert!(!suspects.add(path(2), at(900), || true));
         assert!(suspects.add(path(2), at(1100), || true));
         let all = suspects.all();
         assert_eq!((all[0].1.at, all[0].1.ping), (None, ping));
+        assert!(suspects.any());
         suspects.remove(path(2));
-        assert_eq!(suspects.next(at(2000)), None);
+        assert_eq!((suspects.next(at(2000)), suspects.any()), (None, false));
+    }
+
+    #[test]
+    fn a_silent_path_is_not_pinged_and_stays_as_long_as_it_is_reported() {
+        let suspects = SuspectPaths::default();
+        for millis in [0, 100, 200] {
+            assert!(suspects.add_silent(path(2), at(millis)));
+            assert_eq!(suspects.all()[0].1.at, Some(at(millis)));
+        }
+        assert!(suspects.any());
+        assert_eq!(suspects.next(at(300)), Some(at(200) + PROVEN));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{Cause, Health, NiState, SendFailure};
 use crate::environment::Environment;
 use crate::environment::settings::MAX_HEALTH;
+use crate::environment::time::Time;
 use crate::model::message::Message;
 use crate::model::{Ni, PeerNi};
 use crate::topology::Topology;
@@ -127,18 +128,32 @@ impl Health {
         }
     }
 
-    /// Sets the health of a local NI, and logs a change of its state (dbg-110).
+    /// Sets the health of a local NI. A change of its state that lasts is logged (dbg-110).
     fn set_ni_value(&self, env: &Environment, ni: &Ni, value: u32) {
         let before = NiState::of(ni);
         ni.set_health(value);
-        let now = NiState::of(ni);
-        if now != before {
-            env.log(
-                LogClass::NiHealth,
-                ni.nid(),
-                format_args!("NI {}: {before} -> {now} (health value {value})", ni.nid()),
-            );
+        if NiState::of(ni) != before {
+            self.ni_states.changed(ni.nid(), before, env.now());
+            self.wake();
         }
+    }
+
+    /// Logs the changes of NI states that have lasted; returns when the next is due.
+    pub(crate) fn log_ni_states(&self, env: &Environment, topology: &Topology, now: Time) -> Option<Time> {
+        for (nid, before) in self.ni_states.take_due(now) {
+            let Some(ni) = topology.ni(nid) else { continue };
+            let (state, value) = (NiState::of(&ni), ni.health());
+            if state != before {
+                let line = format_args!("NI {nid}: {before} -> {state} (health value {value})");
+                env.log(LogClass::NiHealth, nid, line);
+            }
+        }
+        self.ni_states.next()
+    }
+
+    /// The state of an NI that was logged last. The caller logs that of now.
+    pub(crate) fn take_logged_state(&self, ni: &Ni) -> NiState {
+        self.ni_states.take(ni.nid()).unwrap_or_else(|| NiState::of(ni))
     }
 
     /// Sets the health of a peer NI; below the maximum it is pinged until it has recovered.

@@ -130,6 +130,14 @@ pub trait Upcalls: Send + Sync {
         false
     }
 
+    /// The path from `ni` to the peer NI `peer` is silent: messages are in flight, and nothing has been received for a
+    /// short while, or they have to be sent again: the first sign that it may be unresponsive. The core prefers other
+    /// paths for new messages, and does nothing else. The driver repeats the call as long as the path stays silent, and
+    /// ends it with [`Upcalls::path_is_responsive`].
+    fn path_is_silent(&self, ni: &Arc<Ni>, peer: Nid) {
+        let _ = (ni, peer);
+    }
+
     /// The path from `ni` to the peer NI `peer` is unresponsive: messages are in flight, and nothing has been
     /// received for a while. The core marks the path, and uses it only where there is no other, until something has
     /// arrived over it or [`Upcalls::path_is_responsive`]. The driver repeats the call as long as the path stays
@@ -144,7 +152,7 @@ pub trait Upcalls: Send + Sync {
         false
     }
 
-    /// The peer NI has responded on a path that was reported as unresponsive.
+    /// The peer NI has responded on a path that was reported as silent or unresponsive.
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
         let _ = (ni, peer);
     }

@@ -201,6 +201,11 @@ impl Message {
             && matches!(self.header.body, Body::Put { .. } | Body::Get { .. })
     }
 
+    /// Whether it is a recovery ping: that it fails tells nothing new.
+    pub const fn is_recovery_ping(&self) -> bool {
+        self.recovery
+    }
+
     /// Whether the owner of the MD has unlinked it: a driver need make no further effort.
     pub fn is_given_up(&self) -> bool {
         self.md.as_ref().is_some_and(|md| md.is_aborted())

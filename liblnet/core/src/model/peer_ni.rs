@@ -45,9 +45,11 @@ pub struct PeerNi {
     heard_by: AtomicU64,
     /// The marks of the local NIs on which anything has ever arrived from it.
     ever_heard_by: AtomicU64,
-    /// The marks of the local NIs from which it is suspect: nothing has arrived since another path to its peer became
-    /// unresponsive.
+    /// The marks of the local NIs from which it is suspect: nothing has arrived since the path, or another one to its
+    /// peer, became silent or unresponsive.
     suspect_from: AtomicU64,
+    /// Of those the ones from which the path itself is silent.
+    silent_from: AtomicU64,
     /// How often connections to it have ended.
     connection_epoch: AtomicU32,
     /// The fewest router credits that it ever had.
@@ -73,6 +75,7 @@ impl PeerNi {
             heard_by: AtomicU64::new(0),
             ever_heard_by: AtomicU64::new(0),
             suspect_from: AtomicU64::new(0),
+            silent_from: AtomicU64::new(0),
             connection_epoch: AtomicU32::new(0),
             min_router_credits: AtomicI32::new(i32::MAX),
         }
@@ -234,7 +237,8 @@ impl PeerNi {
         self.ever_heard_by.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
-    /// Whether the path from this interface is suspect: another path to its peer has become unresponsive.
+    /// Whether the path from this interface is suspect: it is silent, or another path to its peer has become silent or
+    /// unresponsive.
     pub(crate) fn is_suspect_from(&self, ni: &Ni) -> bool {
         self.suspect_from.load(Ordering::Relaxed) & ni.mark() != 0
     }
@@ -244,9 +248,21 @@ impl PeerNi {
         self.suspect_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
     }
 
-    /// The path from this interface is not suspect any more.
+    /// Whether the path from this interface is silent: something is in flight on it, and its driver hears nothing.
+    pub(crate) fn is_silent_from(&self, ni: &Ni) -> bool {
+        self.silent_from.load(Ordering::Relaxed) & ni.mark() != 0
+    }
+
+    /// Makes the path from this interface silent, and with that suspect. Returns whether it was not silent.
+    pub(crate) fn silent_from(&self, ni: &Ni) -> bool {
+        self.suspect_from(ni);
+        self.silent_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
+    }
+
+    /// The path from this interface is neither suspect nor silent any more. Called for every message that arrives.
     pub(crate) fn trust_from(&self, ni: &Ni) {
         if self.is_suspect_from(ni) {
+            self.silent_from.fetch_and(!ni.mark(), Ordering::Relaxed);
             self.suspect_from.fetch_and(!ni.mark(), Ordering::Relaxed);
         }
     }

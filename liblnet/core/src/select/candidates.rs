@@ -10,8 +10,12 @@ pub enum PathState {
     #[default]
     Usable,
     /// The message has failed elsewhere, and nothing has arrived over this path since it last failed, if ever; or the
-    /// path is suspect.
+    /// path is suspect. Both ends are on one link: what fails beyond that does not concern the path.
+    UnprovenOnLink,
+    /// The same, with ends that are not known to be on one link.
     Unproven,
+    /// Something is in flight on the path, and nothing is heard on it: the first sign that it may be unresponsive.
+    Silent,
     /// The path is unresponsive, or the message has failed on it.
     Unresponsive,
     /// The message has failed on it, and unresponsive paths may have recovered.
@@ -22,7 +26,8 @@ impl PathState {
     /// The criterion by which a path of a worse state loses.
     const fn criterion(self) -> Criterion {
         match self {
-            Self::Unproven => Criterion::Unproven,
+            Self::UnprovenOnLink | Self::Unproven => Criterion::Unproven,
+            Self::Silent => Criterion::Silent,
             Self::Usable | Self::Unresponsive | Self::Failed => Criterion::Unresponsive,
         }
     }
@@ -437,7 +442,9 @@ mod tests {
             &[
                 (NetCandidate { route_state: RouteState::NoAnswer, ..better_later }, Criterion::RouteState),
                 (NetCandidate { fatal: true, ..better_later }, Criterion::Fatal),
+                (NetCandidate { path_state: PathState::UnprovenOnLink, ..better_later }, Criterion::Unproven),
                 (NetCandidate { path_state: PathState::Unproven, ..better_later }, Criterion::Unproven),
+                (NetCandidate { path_state: PathState::Silent, ..better_later }, Criterion::Silent),
                 (
                     NetCandidate { path_state: PathState::Unresponsive, ..better_later },
                     Criterion::Unresponsive,
@@ -472,6 +479,7 @@ mod tests {
             (NetCandidate { route_state: RouteState::Unhealthy, ..base }, false),
             (NetCandidate { route_state: RouteState::NoAnswer, ..base }, false),
             (NetCandidate { path_state: PathState::Unproven, ..base }, false),
+            (NetCandidate { path_state: PathState::Silent, ..base }, false),
             (NetCandidate { fatal: true, ..base }, false),
         ];
         for (its, expected) in table {

@@ -153,9 +153,17 @@ pub(super) fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_
         Some(failed) if path_request.tries_unresponsive && failed.contains(&path_nids) => PathState::Failed,
         _ if peer_ni.unresponsive().has(path_nids.0) => PathState::Unresponsive,
         Some(failed) if failed.contains(&path_nids) => PathState::Unresponsive,
-        Some(_) if !peer_ni.was_heard_by(ni) => PathState::Unproven,
-        _ if peer_ni.is_suspect_from(ni) => PathState::Unproven,
+        _ if peer_ni.is_silent_from(ni) => PathState::Silent,
+        Some(_) if !peer_ni.was_heard_by(ni) => unproven(ni, peer_ni),
+        _ if peer_ni.is_suspect_from(ni) => unproven(ni, peer_ni),
         _ => PathState::Usable,
+    }
+}
+
+fn unproven(ni: &Ni, peer_ni: &PeerNi) -> PathState {
+    match ni.is_neighbour(peer_ni.nid()) {
+        true => PathState::UnprovenOnLink,
+        false => PathState::Unproven,
     }
 }
 

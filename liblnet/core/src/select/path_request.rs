@@ -36,8 +36,8 @@ pub struct PathRequest<'a> {
     /// Whether it goes to the reserved portal. Such a request is sent from any interface, and does not bind a peer to
     /// that interface (PS-30).
     pub reserved: bool,
-    /// Whether any path is unresponsive.
-    pub any_unresponsive: bool,
+    /// Whether any path is unresponsive or suspect.
+    pub any_in_doubt: bool,
     /// The paths on which it has failed, local NID first; `None` if it was not sent before.
     pub failed: Option<&'a [(Nid, Nid)]>,
     /// Whether an unresponsive path is better than one on which it has failed.
@@ -58,6 +58,6 @@ pub struct PathRequest<'a> {
 impl PathRequest<'_> {
     /// Whether path states can differ.
     pub(super) const fn looks_at_pairs(&self) -> bool {
-        self.any_unresponsive || self.failed.is_some()
+        self.any_in_doubt || self.failed.is_some()
     }
 }

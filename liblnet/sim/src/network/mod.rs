@@ -15,7 +15,7 @@ mod unresponsive;
 pub(crate) use confirmations::Confirmed;
 pub use confirmations::Notice;
 pub(crate) use conn_error::ConnError;
-pub(crate) use unresponsive::PathCheck;
+pub(crate) use unresponsive::{Finding, PathCheck};
 
 use crate::clock::SimClock;
 use crate::counts::Counts;

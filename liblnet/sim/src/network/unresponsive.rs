@@ -9,11 +9,22 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// The time without an answer after which messages may take another path.
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(1);
 
-/// A report on a path for the core of a node: it is unresponsive, or responsive again.
+/// A report on a path for the core of a node.
 pub(crate) struct PathCheck {
     pub(crate) ni: Arc<Ni>,
     pub(crate) upcalls: Arc<dyn Upcalls>,
-    pub(crate) answers: bool,
+    pub(crate) finding: Finding,
+}
+
+/// What the check of a path finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finding {
+    /// There is no answer to what is in flight.
+    Silent,
+    /// There has not been one for too long.
+    Unresponsive,
+    /// There is one again.
+    Responsive,
 }
 
 impl Network {
@@ -54,13 +65,14 @@ impl Network {
             self.end_pair(from, peer, ConnError::Stalled);
             return None;
         }
-        if !answers
-            && unresponsive_since.is_none_or(|since| now.since(since) + CHECK_INTERVAL < UNRESPONSIVE_AFTER)
-        {
-            return None;
-        }
+        let finding = match unresponsive_since {
+            _ if answers => Finding::Responsive,
+            Some(since) if now.since(since) + CHECK_INTERVAL >= UNRESPONSIVE_AFTER => Finding::Unresponsive,
+            Some(_) => Finding::Silent,
+            None => return None,
+        };
         let (ni, upcalls) = self.interface(from)?.plugged.as_ref()?;
-        Some(PathCheck { ni: Arc::clone(ni), upcalls: Arc::clone(upcalls), answers })
+        Some(PathCheck { ni: Arc::clone(ni), upcalls: Arc::clone(upcalls), finding })
     }
 
     /// A path is unresponsive, and there are others for all messages, or for some: where receivers know messages again its

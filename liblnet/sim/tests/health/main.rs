@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod answers;
+mod closed_loop;
 mod in_time;
 #[path = "../support/logged.rs"]
 mod logged;

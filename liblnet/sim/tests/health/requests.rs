@@ -23,8 +23,12 @@ fn ping(world: &mut World, nid: Nid, answers: &Arc<Answers>) {
     world.with_core(A, |core| {
         let room = RecvBuffer::new(1024);
         let handler = move |event: &lnet_core::Event| match (event.kind, event.status) {
-            (EventKind::Reply, Ok(())) => drop(noted.replies.fetch_add(1, Ordering::Relaxed)),
-            (_, Err(_)) => drop(noted.failures.fetch_add(1, Ordering::Relaxed)),
+            (EventKind::Reply, Ok(())) => {
+                noted.replies.fetch_add(1, Ordering::Relaxed);
+            }
+            (_, Err(_)) => {
+                noted.failures.fetch_add(1, Ordering::Relaxed);
+            }
             _ => {}
         };
         let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();

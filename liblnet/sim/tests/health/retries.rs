@@ -110,7 +110,7 @@ fn a_message_whose_md_was_unlinked_is_not_resent() {
 fn a_message_that_fails_on_all_responsive_paths_tries_unresponsive_ones() {
     let mut world = two_rails("the unresponsive path has recovered");
     world.kill_rail(rail(2));
-    load(&mut world, 28.5);
+    load(&mut world, 30.0);
     world.heal_rail(rail(2));
     world.set_link_state(A, a(1), false);
     // As it is after worse error; or else the failures would soon make the other NID the worse one.

@@ -1,8 +1,8 @@
 //! Checks of connections on which something is under way, so that a peer that becomes unresponsive is noticed.
 
-use crate::conn::watch::{Liveness, Watch};
+use crate::conn::watch::{CHECK_INTERVAL, Liveness, Watch};
 use crate::conn::{Connection, Phase};
-use crate::decide::unresponsive::{Finding, assess, is_lost_by_peer};
+use crate::decide::unresponsive::{Finding, TcpState, assess, is_lost_by_peer, is_silent};
 use crate::scheduler::Pollable;
 use crate::sync::lock;
 use crate::tcp;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A connection on which bytes have arrived so lately is not checked more closely.
+/// A connection on which bytes have arrived so lately is not suspected, and only checked for silence.
 const RECENTLY: Duration = Duration::from_millis(300);
 
 impl Connection {
@@ -29,19 +29,20 @@ impl Connection {
             return (false, None);
         }
         let watch = self.update_watch(now);
-        if now.since(watch.received) < RECENTLY && !watch.unresponsive {
+        let quiet_for = now.since(watch.received);
+        if quiet_for < RECENTLY && !watch.unresponsive {
             self.suspect(None);
-            lock(&self.watch).unacknowledged = None;
-            return (true, None);
+            return (true, self.check_silence(now, quiet_for));
         }
         // Before TCP is asked what is under way: a thread that writes from now on puts the connection into the list again.
         self.watched.store(false, Ordering::SeqCst);
         let Ok(mut tcp) = tcp::state(self.fd()) else { return (false, None) };
         // That bytes arrive is not enough: the path may work in one direction only.
         let is_stuck = tcp.outstanding && (tcp.retransmissions > 0 || tcp.probes > 0);
-        let recovered = if is_stuck { None } else { self.take_recovered() };
         tcp.outstanding |= self.has_unsent();
-        let unacknowledged = lock(&self.watch).unacknowledged_since(now, tcp);
+        let unacknowledged = now.since(lock(&self.watch).unacknowledged_since(now, tcp));
+        let silent = is_silent(&tcp, unacknowledged);
+        let recovered = if is_stuck || silent { None } else { self.take_recovered() };
         if tcp.outstanding && tcp.last_received >= RECENTLY.min(limit) {
             self.suspect(Some(now));
         } else {
@@ -49,7 +50,7 @@ impl Connection {
         }
         let suspected = lock(&self.watch).suspected;
         let suspected = suspected.map_or(Duration::ZERO, |since| now.since(since));
-        let finding = assess(tcp, suspected, now.since(unacknowledged), limit);
+        let finding = assess(tcp, suspected, unacknowledged, limit);
         if finding == Finding::Nothing {
             if !self.awaits_acks() {
                 return (false, recovered);
@@ -61,9 +62,12 @@ impl Connection {
             return (false, recovered);
         }
         let mut watch = lock(&self.watch);
-        let was_undecided = std::mem::replace(&mut watch.undecided, finding == Finding::MaybeUnresponsive);
-        // If the last check was undecided, an answer would have arrived since.
-        if finding == Finding::Unresponsive || finding == Finding::MaybeUnresponsive && was_undecided {
+        let is_undecided = finding == Finding::MaybeUnresponsive;
+        watch.undecided = is_undecided.then(|| watch.undecided.unwrap_or(now));
+        // If an earlier check was undecided, an answer would have arrived since.
+        let is_decided =
+            watch.undecided.is_some_and(|at| now.since(at) >= CHECK_INTERVAL.max(tcp.late_after()));
+        if finding == Finding::Unresponsive || is_decided {
             watch.unresponsive = true;
             return (true, Some(Liveness::Unresponsive));
         }
@@ -71,12 +75,32 @@ impl Connection {
             watch.unresponsive = true;
             return (true, Some(Liveness::Unacknowledged));
         }
-        (true, recovered)
+        watch.silent = silent;
+        (true, recovered.or(silent.then_some(Liveness::Silent)))
     }
 
-    /// Something has arrived; reported if the connection was unresponsive.
+    /// Whether a connection on which bytes have arrived lately, the last of them `quiet_for` ago, is silent now, or is not any
+    /// more. TCP is asked only if none have come since the last check.
+    fn check_silence(&self, now: Time, quiet_for: Duration) -> Option<Liveness> {
+        let tcp = match quiet_for < CHECK_INTERVAL {
+            true => TcpState::default(),
+            false => tcp::state(self.fd()).ok()?,
+        };
+        let watch = &mut *lock(&self.watch);
+        let unacknowledged = now.since(watch.unacknowledged_since(now, tcp));
+        let was_silent = std::mem::replace(&mut watch.silent, is_silent(&tcp, unacknowledged));
+        match (was_silent, watch.silent) {
+            (_, true) => Some(Liveness::Silent),
+            (true, false) => Some(Liveness::Responsive),
+            (false, false) => None,
+        }
+    }
+
+    /// Something has arrived; reported if the connection was unresponsive, or silent.
     fn take_recovered(&self) -> Option<Liveness> {
-        std::mem::take(&mut lock(&self.watch).unresponsive).then_some(Liveness::Responsive)
+        let watch = &mut *lock(&self.watch);
+        let was_silent = std::mem::take(&mut watch.silent);
+        (std::mem::take(&mut watch.unresponsive) || was_silent).then_some(Liveness::Responsive)
     }
 
     /// Under suspicion since `now`, if it was not before; `None` ends that.

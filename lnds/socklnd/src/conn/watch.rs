@@ -34,8 +34,10 @@ pub(crate) struct Watch {
     pub(crate) unacknowledged: Option<(u64, Time)>,
     /// When, since it is suspected, the peer first asked for a connection that it has.
     pub(crate) surplus_connect: Option<Time>,
-    /// The last check could not tell whether the peer is unresponsive.
-    pub(crate) undecided: bool,
+    /// Since when checks cannot tell whether the peer is unresponsive.
+    pub(crate) undecided: Option<Time>,
+    /// The last check found the connection silent.
+    pub(crate) silent: bool,
     /// The last check found the peer unresponsive.
     pub(crate) unresponsive: bool,
 }
@@ -43,6 +45,8 @@ pub(crate) struct Watch {
 /// What the check of a connection finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Liveness {
+    /// Something in flight has to be sent again, or is not acknowledged in time: the peer may be unresponsive.
+    Silent,
     /// Nothing arrives from the peer.
     Unresponsive,
     /// Something arrives, but what is sent is not acknowledged.
@@ -61,7 +65,8 @@ impl Watch {
             suspected: None,
             unacknowledged: None,
             surplus_connect: None,
-            undecided: false,
+            undecided: None,
+            silent: false,
             unresponsive: false,
         }
     }

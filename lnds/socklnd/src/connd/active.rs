@@ -5,7 +5,7 @@ use super::entry::{Active, Entry};
 use crate::conn::Settled;
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::ConnError;
-use crate::decide::unresponsive::{Finding, assess};
+use crate::decide::unresponsive::{Finding, SILENCE, assess, is_silent};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};
 use crate::sockets::{self, Connecting};
@@ -67,7 +67,7 @@ impl Connd {
             privileged,
             since: now,
             deadline: now + ATTEMPT.min(ni.sock_timeout()),
-            next_check: now + self.unresponsive_limit(now) + AFTER_UNRESPONSIVE,
+            next_check: now + SILENCE,
         };
         if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
             self.connect_failed(peer, Errno::NoMemory, "its socket cannot be polled");
@@ -226,16 +226,24 @@ impl Connd {
         let limit = self.unresponsive_limit(now);
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         active.next_check = now + CHECK_INTERVAL;
-        let is_unresponsive = match tcp::state(active.socket.as_fd()) {
+        let since = now.since(active.since);
+        let (silent, is_unresponsive) = match tcp::state(active.socket.as_fd()) {
             // The peer's system would have answered at once.
-            _ if active.opening.is_some() => true,
-            Ok(tcp) => assess(tcp, now.since(active.since), Duration::ZERO, limit) == Finding::Unresponsive,
-            Err(_) => false,
+            _ if active.opening.is_some() => (true, true),
+            Ok(tcp) => {
+                (is_silent(&tcp, since), assess(tcp, since, Duration::ZERO, limit) == Finding::Unresponsive)
+            }
+            Err(_) => (false, false),
         };
         let peer = Arc::clone(&active.peer);
+        if limit.is_zero() || !peer.has_waiting() {
+            return;
+        }
+        if silent {
+            peer.note_silent();
+        }
         if is_unresponsive
-            && !limit.is_zero()
-            && peer.has_waiting()
+            && since >= limit + AFTER_UNRESPONSIVE
             && let action @ (UnresponsiveAction::Stay { moved: 1.., .. } | UnresponsiveAction::GiveUp) =
                 peer.note_unresponsive(now, false)
         {
@@ -277,11 +285,15 @@ impl Connd {
         if let Next::Failed(at) = next {
             peer.ni.counts.connects_failed.add();
             let (id, wait) = (peer.id, at.since(self.shared.now()).as_secs_f32());
-            self.shared.log(
-                LogClass::ConnectFailed,
-                id,
-                format_args!("{id}: cannot connect ({why}); retry in {wait:.1} s"),
-            );
+            if peer.is_only_probed() {
+                log::debug!("{id}: cannot connect ({why}); the pings of its path go on");
+            } else {
+                self.shared.log(
+                    LogClass::ConnectFailed,
+                    id,
+                    format_args!("{id}: cannot connect ({why}); retry in {wait:.1} s"),
+                );
+            }
             peer.fail_waiting(errno);
         }
         self.go_on(peer, next);

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) struct TcpState {
     /// Something has been given to TCP that the peer has not acknowledged.
     pub(crate) outstanding: bool,
+    /// Some of that has been sent: the peer's system would acknowledge it even if its process reads nothing.
+    pub(crate) in_flight: bool,
     /// Bytes that the peer has acknowledged.
     pub(crate) acknowledged: u64,
     /// Retransmissions in a row since then.
@@ -18,7 +20,11 @@ pub(crate) struct TcpState {
     /// Since anything has come from the peer.
     pub(crate) last_received: Duration,
     /// What an answer takes at best.
+    pub(crate) shortest_round_trip: Duration,
+    /// What an answer usually takes (SRTT of RFC 6298).
     pub(crate) round_trip: Duration,
+    /// How much that varies (RTTVAR of RFC 6298).
+    pub(crate) variation: Duration,
 }
 
 /// The result of a check of a connection.
@@ -43,6 +49,36 @@ const RETRANSMISSIONS_AT_LENGTH: u8 = 1;
 /// A peer does not answer every probe, so the second may be the only one in a while that it answers at all.
 const PROBES: u8 = 2;
 
+/// The shortest time without an answer after which a connection is silent: longer than a system delays the acknowledgement
+/// of a single segment.
+pub(crate) const SILENCE: Duration = Duration::from_millis(100);
+/// The longest that a peer far away may be unresponsive, in units of the limit of a near one.
+const FARTHEST: u32 = 4;
+/// The same of a peer whose answers take long, or vary.
+const SLOWEST: u32 = 8;
+
+impl TcpState {
+    /// When an answer is late by TCP's own measure (RFC 6298).
+    pub(crate) fn late_after(&self) -> Duration {
+        self.round_trip + 4 * self.variation
+    }
+}
+
+/// How long a peer may be unresponsive, if one with a short round trip may be for `limit`. It depends on what TCP measures,
+/// whatever the peer is: its system acknowledges what arrives, however slowly its process reads.
+pub(crate) fn limit_for(tcp: &TcpState, limit: Duration) -> Duration {
+    // What was measured when the peer was hard to reach is not to be the measure from then on.
+    let far = limit.max(3 * tcp.shortest_round_trip).min(FARTHEST * limit);
+    far.max(tcp.late_after().min(SLOWEST * limit))
+}
+
+/// Whether a connection is silent, the first sign that its path may be dead: something is in flight, and it has to be sent
+/// again, or is late, and nothing else is heard. For the time `unacknowledged_for` the peer has acknowledged nothing.
+pub(crate) fn is_silent(tcp: &TcpState, unacknowledged_for: Duration) -> bool {
+    let late = SILENCE.max(tcp.late_after());
+    tcp.in_flight && (tcp.retransmissions > 0 || tcp.last_received >= late && unacknowledged_for >= late)
+}
+
 /// Assesses a connection. For the time `suspected_for` it has had unacknowledged data while nothing was received from the
 /// peer; for the time `unacknowledged_for` the peer has acknowledged nothing. `limit` is how long a peer with a short round
 /// trip may be unresponsive.
@@ -55,8 +91,7 @@ pub(crate) fn assess(
     if !tcp.outstanding {
         return Finding::Nothing;
     }
-    // What was measured when the peer was hard to reach is not to be the measure from then on.
-    let limit = limit.max(3 * tcp.round_trip).min(4 * limit);
+    let limit = limit_for(&tcp, limit);
     let is_suspected_for_long = suspected_for >= limit * 3 / 4;
     let is_suspected_for_longer = suspected_for >= limit * 3 / 2;
     if tcp.last_received < limit {
@@ -121,7 +156,7 @@ mod tests {
             ("far away, and something arrives", true, 2, 0, 1000, 500, 1200, 1400, Fine),
             ("far away, and the other direction works", true, 2, 0, 1000, 500, 1200, 1500, Unacknowledged),
             ("far away, and unresponsive", true, 2, 0, 1600, 500, 1300, 1300, Unresponsive),
-            ("round trip measured in an outage", true, 2, 0, 2500, 30_000, 2000, 2000, Unresponsive),
+            ("shortest round trip measured in an outage", true, 2, 0, 2500, 30_000, 2000, 2000, Unresponsive),
         ];
         for (
             what,
@@ -136,9 +171,87 @@ mod tests {
         ) in table
         {
             let (last_received, round_trip) = (ms(last_received), ms(round_trip));
-            let tcp =
-                TcpState { outstanding, acknowledged: 0, retransmissions, probes, last_received, round_trip };
+            let tcp = TcpState {
+                outstanding,
+                retransmissions,
+                probes,
+                last_received,
+                shortest_round_trip: round_trip,
+                ..TcpState::default()
+            };
             assert_eq!(assess(tcp, ms(suspected), ms(unacknowledged), ms(600)), finding, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_limit_follows_the_round_trip_and_its_variation_and_is_never_below_that_of_a_near_peer() {
+        // (what, shortest, usual, variation, limit), with 600 ms as the limit of a near one.
+        let table = [
+            ("near", 1, 1, 1, 600),
+            ("near, and answers vary", 1, 100, 100, 600),
+            ("slow now and then", 1, 300, 150, 900),
+            ("slow", 400, 500, 200, 1300),
+            ("far away", 500, 510, 5, 1500),
+            ("measured in an outage", 30_000, 1, 1, 2400),
+            ("varied in an outage", 1, 3_750, 7_500, 4800),
+        ];
+        for (what, shortest, usual, variation, limit) in table {
+            let tcp = TcpState {
+                shortest_round_trip: ms(shortest),
+                round_trip: ms(usual),
+                variation: ms(variation),
+                ..TcpState::default()
+            };
+            assert_eq!(limit_for(&tcp, ms(600)), ms(limit), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_slow_peer_gets_more_time_than_a_near_one() {
+        let near =
+            TcpState { outstanding: true, retransmissions: 2, last_received: ms(900), ..TcpState::default() };
+        let slow = TcpState { round_trip: ms(400), variation: ms(200), ..near };
+        assert_eq!(assess(near, ms(900), ms(900), ms(600)), Unresponsive);
+        assert_eq!(assess(slow, ms(900), ms(900), ms(600)), Fine);
+        let slow = TcpState { last_received: ms(1300), ..slow };
+        assert_eq!(assess(slow, ms(1300), ms(1300), ms(600)), Unresponsive);
+    }
+
+    #[test]
+    fn a_connection_is_silent_at_the_first_retransmission_or_when_an_acknowledgement_is_late() {
+        // (what, in flight, retransmissions, last received, round trip, variation, unacknowledged, silent)
+        let table = [
+            ("idle", false, 0, 60_000, 1, 1, 60_000, false),
+            ("a closed window: the process does not read", false, 0, 200, 1, 1, 5_000, false),
+            ("just sent, after a long pause", true, 0, 60_000, 1, 1, 0, false),
+            ("not acknowledged yet", true, 0, 99, 1, 1, 99, false),
+            ("nothing heard for a while", true, 0, 100, 1, 1, 100, true),
+            ("something else is heard", true, 0, 10, 1, 1, 400, false),
+            ("sent again", true, 1, 50, 1, 1, 50, true),
+            ("far away", true, 0, 300, 300, 20, 300, false),
+            ("far away, and late", true, 0, 380, 300, 20, 380, true),
+        ];
+        for (
+            what,
+            in_flight,
+            retransmissions,
+            last_received,
+            round_trip,
+            variation,
+            unacknowledged,
+            silent,
+        ) in table
+        {
+            let tcp = TcpState {
+                outstanding: true,
+                in_flight,
+                retransmissions,
+                last_received: ms(last_received),
+                round_trip: ms(round_trip),
+                variation: ms(variation),
+                ..TcpState::default()
+            };
+            assert_eq!(is_silent(&tcp, ms(unacknowledged)), silent, "{what}");
         }
     }
 

@@ -152,6 +152,12 @@ impl Peer {
         !lock(&self.state).waiting.is_empty()
     }
 
+    /// Whether nothing waits for a connection but recovery pings: where they go is known not to work.
+    pub(crate) fn is_only_probed(&self) -> bool {
+        let state = lock(&self.state);
+        !state.waiting.is_empty() && state.waiting.iter().all(|waiting| waiting.message.is_recovery_ping())
+    }
+
     /// The messages that wait for a connection come back.
     pub(crate) fn give_back_waiting(&self, conn_error: ConnError) {
         let waiting = std::mem::take(&mut lock(&self.state).waiting);
@@ -216,6 +222,7 @@ impl Peer {
             self.end_because_of(&connection, ConnError::Local(errno));
             return Err(errno);
         }
+        self.note_connected();
         self.send_waiting();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A peer that has become unresponsive: what is reported to the core, and where messages go.
+//! A peer that has become silent or unresponsive: what is reported to the core, and where messages go.
 //!
 //! A peer that detects duplicates loses its connections as soon as there is another path for everything. To
 //! any other peer TCP goes on with what has begun to leave; what has not waits, or takes another path.
@@ -7,6 +7,7 @@ use super::{Peer, UnresponsiveAction, Waiting};
 use crate::conn::Connection;
 use crate::conn::watch::Liveness;
 use crate::decide::cause::{BytesSent, ConnError};
+use crate::decide::unresponsive::SILENCE;
 use crate::proto::ConnectionType;
 use crate::sync::lock;
 use lnet_core::Time;
@@ -35,6 +36,12 @@ impl Peer {
                 self.note_responsive();
                 return false;
             }
+            Liveness::Silent => {
+                if !self.is_responsive(SILENCE) {
+                    self.note_silent();
+                }
+                return false;
+            }
             Liveness::Unresponsive if self.is_responsive(limit) => return false,
             Liveness::Unresponsive => false,
             Liveness::Unacknowledged => true,
@@ -50,6 +57,29 @@ impl Peer {
             self.give_up(ConnError::Unresponsive);
         }
         !matches!(action, UnresponsiveAction::Nothing | UnresponsiveAction::Stay { is_new: false, moved: 0 })
+    }
+
+    /// Something is in flight, or waits for a connect, and nothing has been heard for a short while: reports that to the
+    /// core, so that new messages take other paths.
+    pub(crate) fn note_silent(&self) {
+        let Some(ni) = self.ni.lnet_ni() else { return };
+        if !std::mem::replace(&mut lock(&self.state).silent, true) {
+            log::debug!(
+                "{}: nothing heard for {} ms; new messages take other paths",
+                self.id,
+                SILENCE.as_millis()
+            );
+        }
+        self.ni.upcalls.path_is_silent(&ni, self.id.nid);
+    }
+
+    /// A connection has been established.
+    pub(super) fn note_connected(&self) {
+        if std::mem::take(&mut lock(&self.state).silent)
+            && let Some(ni) = self.ni.lnet_ni()
+        {
+            self.ni.upcalls.path_is_responsive(&ni, self.id.nid);
+        }
     }
 
     /// Something has been sent, or waits for a connect, and nothing arrives: reports that to the core, and moves messages to
@@ -114,14 +144,20 @@ impl Peer {
 
     /// Something has arrived from the peer.
     fn note_responsive(&self) {
-        if !std::mem::take(&mut lock(&self.state).unresponsive) {
+        let (was_unresponsive, was_silent) = {
+            let state = &mut *lock(&self.state);
+            (std::mem::take(&mut state.unresponsive), std::mem::take(&mut state.silent))
+        };
+        if !was_unresponsive && !was_silent {
             return;
         }
-        log::debug!("{} is responsive again", self.id);
+        log::debug!("{}: responsive again", self.id);
         if let Some(ni) = self.ni.lnet_ni() {
             self.ni.upcalls.path_is_responsive(&ni, self.id.nid);
         }
-        self.send_waiting();
+        if was_unresponsive {
+            self.send_waiting();
+        }
     }
 
     /// The core knows that nothing reaches the peer at this time, and that there is another path. Where the peer does not

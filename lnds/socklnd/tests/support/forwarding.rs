@@ -36,6 +36,10 @@ pub trait Hooks: Send + Sync + 'static {
         upcalls.path_is_responsive(ni, peer);
     }
 
+    fn path_is_silent(&self, upcalls: &dyn Upcalls, ni: &Arc<Ni>, peer: Nid) {
+        upcalls.path_is_silent(ni, peer);
+    }
+
     fn may_change_path(&self, upcalls: &dyn Upcalls, message: &Message) -> bool {
         upcalls.may_change_path(message)
     }
@@ -146,6 +150,10 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
 
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
         self.hooks.path_is_responsive(&*self.upcalls, ni, peer);
+    }
+
+    fn path_is_silent(&self, ni: &Arc<Ni>, peer: Nid) {
+        self.hooks.path_is_silent(&*self.upcalls, ni, peer);
     }
 
     fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {

@@ -1,0 +1,122 @@
+//! The node as a whole while a rail is dead: how long new operations wait, whatever has become of those that were under way.
+
+use super::*;
+
+/// Operations under way at once.
+const RPCS: usize = 8;
+/// How often a new one begins, whether or not one of those has ended.
+const INTERVAL: f64 = 0.05;
+/// How often the load looks at what has ended.
+const TURN: f64 = 0.004;
+
+/// Keeps [`RPCS`] operations of A's under way, and begins one more each [`INTERVAL`]; all of them.
+fn closed_loop(world: &mut World, seconds: f64) -> Vec<OpId> {
+    let (mut all, mut under_way) = (Vec::new(), Vec::<OpId>::new());
+    let until = world.now() + Duration::from_secs_f64(seconds);
+    let mut next = world.now();
+    while world.now() < until && world.is_sound() {
+        under_way.retain(|id| op(world, *id).end.is_none());
+        let is_due = world.now() >= next;
+        let begins = RPCS.saturating_sub(under_way.len()) + usize::from(is_due);
+        for _ in 0..begins {
+            let ask = [OpKind::PutWithAck, OpKind::Get][all.len() % 2];
+            let id = world.start_op(A, b(1), ask).unwrap();
+            all.push(id);
+            if under_way.len() < RPCS {
+                under_way.push(id);
+            }
+        }
+        if is_due {
+            next = world.now() + Duration::from_secs_f64(INTERVAL);
+        }
+        pass(world, TURN);
+    }
+    all
+}
+
+/// The longest time, in seconds, from the beginning of an operation until one has succeeded that began later.
+fn longest_until_new_success(world: &World, ops: &[OpId]) -> f64 {
+    let (mut next_success, mut longest) = (f64::INFINITY, 0.0_f64);
+    let last = op(world, ops[ops.len() - 1]).started;
+    for id in ops.iter().rev() {
+        let op = op(world, *id);
+        if op.started < last && next_success < f64::INFINITY {
+            longest = longest.max(next_success - op.started.0.as_secs_f64());
+        }
+        if let Some(end) = op.end.filter(|_| op.succeeded()) {
+            next_success = next_success.min(end.0.as_secs_f64());
+        }
+    }
+    longest
+}
+
+/// The longest time, in seconds, without any success.
+fn longest_gap(world: &World, ops: &[OpId]) -> f64 {
+    let succeeded = ops.iter().map(|id| op(world, *id)).filter(Op::succeeded);
+    let mut ends: Vec<f64> = succeeded.filter_map(|op| Some(op.end?.0.as_secs_f64())).collect();
+    ends.sort_by(f64::total_cmp);
+    ends.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
+}
+
+/// A kernel peer keeps what it may have: there eight operations are soon all on dead paths.
+#[test]
+fn new_operations_wait_less_than_a_second_while_a_rail_is_dead_for_long() {
+    for delivery in [Delivery::Acked, Delivery::Kernel] {
+        let mut world = Pair { delivery, ..Pair::default() }.meet("eight RPCs and a dead rail");
+        let mut ops = closed_loop(&mut world, 0.5);
+        world.kill_rail(rail(2));
+        ops.extend(closed_loop(&mut world, 20.0));
+        world.heal();
+        pass(&mut world, 60.0);
+        let (gap, new) = (longest_gap(&world, &ops), longest_until_new_success(&world, &ops));
+        println!("{delivery:?}: {} operations, the node {gap:.3} s, new ones {new:.3} s", ops.len());
+        assert!(new < 1.0 && gap < 1.0, "{delivery:?}: {new} s, {gap} s");
+        finish(world);
+    }
+}
+
+/// Silence decides between paths, and nothing else.
+#[test]
+fn a_silent_path_costs_no_message_and_no_health() {
+    for delivery in [Delivery::Acked, Delivery::Kernel] {
+        let mut world = Pair { delivery, ..Pair::default() }.meet("a rail that is silent for a moment");
+        let mut ops = load(&mut world, 0.5);
+        world.kill_rail(rail(2));
+        // Not as long as it takes to be found unresponsive.
+        ops.extend(load(&mut world, 0.6));
+        world.heal();
+        ops.extend(load(&mut world, 1.0));
+        pass(&mut world, 10.0);
+        all_succeeded(&world, &ops);
+        let core = world.core(A).unwrap();
+        assert_eq!(core.health_totals().resends, 0, "{delivery:?}");
+        assert!([a(1), a(2)].iter().all(|nid| own_health(&world, A, *nid) == 1000));
+        assert!([b(1), b(2)].iter().all(|nid| peer_health(&world, A, *nid) == 1000));
+        assert_eq!(core.unresponsive_paths(b(1)), []);
+        finish(world);
+    }
+}
+
+/// The line of the first resend, and that the peer is degraded; and, where it lasts, the state of the NI.
+#[test]
+fn one_dead_rail_writes_at_most_three_lines_on_each_node_at_the_default_level() {
+    for delivery in [Delivery::Acked, Delivery::Kernel] {
+        let mut world = Pair { delivery, ..Pair::default() }.meet("the lines of one incident");
+        load(&mut world, 0.5);
+        logged::listen();
+        world.kill_rail(rail(2));
+        load(&mut world, 20.0);
+        let lines = logged::take();
+        let shown: Vec<&str> = lines
+            .iter()
+            .filter(|line| line.level <= log::Level::Warn)
+            .map(|line| line.text.as_str())
+            .collect();
+        // Two nodes.
+        assert!(shown.len() <= 6, "{delivery:?}:\n{}", shown.join("\n"));
+        assert!(shown.iter().any(|line| line.contains("reachable -> degraded")), "{shown:?}");
+        world.heal();
+        pass(&mut world, 60.0);
+        finish(world);
+    }
+}
