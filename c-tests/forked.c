@@ -35,13 +35,17 @@ static int ask(void)
 static struct lnet_handle_eq eq;
 static struct lnet_handle_md md;
 
-#define CALLS 9
+#define CALLS 22
 
 static int call_number(int call)
 {
+	struct libcfs_ioctl_hdr counters = { .ioc_len = sizeof(counters) };
 	struct lnet_process_id id;
 	struct lnet_handle_eq other;
+	struct lnet_handle_me me = { 1 };
 	struct lnet_event event;
+	lnet_nid_t source = loopback().nid;
+	__u32 order;
 	int which;
 
 	switch (call) {
@@ -61,9 +65,42 @@ static int call_number(int call)
 		return LNetEQAlloc(1, LNET_EQ_HANDLER_NONE, &other);
 	case 7:
 		return LNetNIFini();
-	default:
+	case 8:
 		return LNetNIInit(LNET_PID_ANY);
+	case 9:
+		return LNetMEAttach(20, anybody(), 1, 0, LNET_UNLINK, LNET_INS_AFTER, &me);
+	case 10:
+		return LNetMEInsert(me, anybody(), 1, 0, LNET_UNLINK, LNET_INS_AFTER, &me);
+	case 11:
+		return LNetMEUnlink(me);
+	case 12:
+		return LNetMDAttach(me, make_md(&which, 1, 1, LNET_MD_OP_PUT, NULL, eq), LNET_UNLINK, &md);
+	case 13:
+		return LNetMDBind(make_md(&which, 1, 1, 0, NULL, eq), LNET_UNLINK, &md);
+	case 14:
+		return LNetEQGet(eq, &event);
+	case 15:
+		return LNetEQFree(eq);
+	case 16:
+		return LNetSetLazyPortal(20);
+	case 17:
+		return LNetClearLazyPortal(20);
+	case 18:
+		return LNetDist(loopback().nid, &source, &order);
+	case 19:
+		return LNetAddPeer(&source, 1);
+	case 20:
+		return LNetCtl(IOC_LIBCFS_GET_LNET_STATS, &counters);
+	default:
+		/* By the handler of `exit`, as a program may take its node down. */
+		return -ENETDOWN;
 	}
+}
+
+static void take_down(void)
+{
+	if (LNetNIFini() != -ENETDOWN)
+		_exit(1);
 }
 
 /* What a child does that inherits the node of this process, as a handler of atexit may. */
@@ -83,6 +120,10 @@ static void inherit(void)
 		if (child == 0) {
 			alarm(60);
 			CHECK_EQ(call_number(call), -ENETDOWN);
+			if (call == CALLS - 1) {
+				atexit(take_down);
+				exit(0);
+			}
 			_exit(failures != 0);
 		}
 		CHECK_EQ(waitpid(child, &status, 0), child);

@@ -105,6 +105,33 @@ fn a_child_of_fork_is_neither_taken_for_its_parents_node_nor_takes_it_down() {
     run("forked", &[], &[]);
 }
 
+/// Fails if a peer, or a client of the control socket, ends a program that leaves SIGPIPE at its default, in whichever role and at whichever
+/// byte it goes away.
+#[test]
+fn peers_and_clients_that_go_away_end_no_program() {
+    run("broken_peers", &[], &[]);
+}
+
+/// Fails if a log line stops a node or ends its program, changes the flags of standard error, or is lost without a word.
+#[test]
+fn a_node_goes_on_whatever_becomes_of_standard_error() {
+    run("standard_error", &[], &[]);
+}
+
+/// Fails if a child waits for a thread that only its parent has.
+#[test]
+fn a_child_of_fork_is_refused_by_the_libraries_on_lnet() {
+    run("ptlrpc_forked", &[], &[]);
+    run("selftest_forked", &[], &[]);
+}
+
+/// Fails if a node stops, or one of its descriptors outlives exec or takes a number below 3, when its program handles or blocks signals, closes
+/// its standard files, changes its umask, directory, root or user, or has no descriptors, threads or other resources left.
+#[test]
+fn a_node_goes_on_whatever_its_program_does_to_the_process() {
+    run("process", &[], &[]);
+}
+
 #[test]
 fn a_failed_allocation_returns_an_error_and_the_node_continues() {
     run("out_of_memory", &[], &[]);
@@ -288,6 +315,33 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
             assert!(!found.contains("undefined symbol") && !found.contains("not found"), "{path}: {found}");
             run(&mut Command::new(out.join(&path)));
         }
+    }
+}
+
+/// Fails if a library cannot be loaded where nothing else has brought `liblnet.so.1` into the process, nor told the loader where it is; or if
+/// letting it go takes away what still runs.
+#[test]
+fn each_library_can_be_loaded_alone_and_let_go() {
+    if !installed("gcc") {
+        test_support::skip("no gcc");
+        return;
+    }
+    let out = out_dir("loads_libraries");
+    let (program, source) = (out.join("loads_libraries"), root().join("c-tests/loads_libraries.c"));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=gnu11", "-g"]).args(STRICT).arg(source).arg("-o").arg(&program).arg("-ldl");
+    succeeded(&gcc.output().unwrap(), "compiling loads_libraries.c");
+    let sockets = tempfile::tempdir().unwrap();
+    for (library, begin, end) in [
+        ("liblnet.so.1", "LNetNIInit", "LNetNIFini"),
+        ("libptlrpc.so.1", "ptlrpc_init", "ptlrpc_fini"),
+        ("libm0net.so.1", "m0_init", "m0_fini"),
+        ("liblnet_selftest.so.1", "lnet_selftest_start", "lnet_selftest_stop"),
+    ] {
+        let mut command = Command::new(&program);
+        command.arg(out.join(library)).args([begin, end]);
+        command.env_remove("LD_LIBRARY_PATH").env("LNET_RUNTIME_DIR", sockets.path());
+        succeeded(&command.output().unwrap(), library);
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `md`, `event`, `live_mds` | descriptors and their events |
 //! | `region` | memory that is shared with LNet |
 //! | [`sys`] | the C functions |
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod clock;
 pub mod errno;

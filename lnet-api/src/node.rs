@@ -308,7 +308,8 @@ impl Drop for Node {
         match in_handler() {
             false => end(),
             // LNet must not be called here, and the event that is being handled has not ended.
-            true => drop(std::thread::spawn(end)),
+            // Where there is no thread to be had, LNet stays up.
+            true => drop(lnet_os::thread::spawn(std::thread::Builder::new(), end)),
         }
     }
 }

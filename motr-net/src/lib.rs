@@ -8,6 +8,7 @@
 //! | [`backend`] | the seam behind which LNet stands | `errno` |
 //! | [`lnet`] | the transport | `net`, `backend` |
 //! | [`init`] | start and end of a program | `lnet` |
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod backend;
 mod contract;

@@ -15,6 +15,7 @@
 //! | [`client`] | the client side put together: imports, sets of requests, the thread `ptlrpcd` | `request`, `import` |
 //! | [`service`] | the server side: requests that arrive, and who serves them | `message`, `lnet` |
 //! | `c` | all of it for programs in C: `include/ptlrpc/ptlrpc.h` | `client`, `service` |
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub use lnet_api as lnet;
 pub use lnet_api::{clock, errno};

@@ -6,6 +6,7 @@ use lnet_api::clock::SystemClock;
 use lnet_api::errno::Errno;
 use lnet_api::sync::lock;
 use lnet_log::{LogClass, write_line};
+use lnet_os::owner::Owner;
 use std::convert::Infallible;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,6 +18,8 @@ use std::time::Duration;
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
+/// Whose threads `INSTANCE` has.
+static OWNER: Owner = Owner::nobody();
 
 struct Instance {
     node: TestNode,
@@ -35,6 +38,11 @@ fn entry(body: impl FnOnce() -> Result<(), Errno>) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn lnet_selftest_start() -> c_int {
+    if OWNER.is_ancestor() {
+        // To end it would be to wait for its threads for ever.
+        std::mem::forget(lock(&INSTANCE).take());
+        OWNER.set(false);
+    }
     entry(|| {
         lnet_log::install("LNet", log::LevelFilter::Warn);
         let mut instance = lock(&INSTANCE);
@@ -50,6 +58,7 @@ extern "C" fn lnet_selftest_start() -> c_int {
         let lnet = Node::start_with_end_signal(Some(end_signal))?;
         let node = TestNode::start_on(lnet, Arc::new(SystemClock), &config)?;
         *instance = Some(Instance { node, references: 1, ended });
+        OWNER.set(true);
         Ok(())
     })
 }
@@ -57,6 +66,9 @@ extern "C" fn lnet_selftest_start() -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn lnet_selftest_stop() -> c_int {
     entry(|| {
+        if OWNER.is_ancestor() {
+            return Err(Errno::NETWORK_DOWN);
+        }
         // Kept until all has ended: a start meanwhile would make a second engine on the same portals. What ends here
         // takes no lock of this file.
         let mut instance = lock(&INSTANCE);
@@ -67,8 +79,10 @@ extern "C" fn lnet_selftest_stop() -> c_int {
         }
         if let Some(Instance { node, ended, .. }) = instance.take() {
             drop(node);
+            OWNER.set(false);
             // An event of the last message may still be being handled.
             let _ = ended.recv_timeout(END_TIMEOUT);
+            lnet_log::close();
         }
         Ok(())
     })

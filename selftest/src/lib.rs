@@ -10,6 +10,7 @@
 //! | [`framework`] | a test node: sessions, batches, tests | `load` |
 //! | [`console`] | sessions, groups, batches and tests as a console has them: pure | |
 //! | `c` | a test node for programs in C: `include/lnet/selftest.h` | `framework` |
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod c;
 pub mod console;

@@ -22,6 +22,7 @@
 //! | `cyaml` | `cYAML_*`: YAML as a tree |
 //! | `parser` | `Parser_*`: command lines |
 //! | `dlc` | `lustre_lnet_*`, `lustre_yaml_*`: configuration |
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 // The safety contract of a C function is its C documentation.
 #![allow(clippy::missing_safety_doc)]
 

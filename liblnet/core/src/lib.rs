@@ -8,6 +8,7 @@
 //! which are based on `model` and `environment`. ARCHITECTURE.md has the picture.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod confirm;
 mod core;

@@ -1,6 +1,7 @@
 //! Starting `lnetd`, the node with no program in it.
 
 use crate::runtime_dir::{NodeName, RuntimeDir, is_of_its_user};
+use lnet_os::descriptor::bind_unix_datagram;
 use lnet_wire::Errno;
 use rustix::fs::OFlags;
 use std::env;
@@ -99,7 +100,7 @@ pub fn start(
     }
     // A program that starts a daemon and outlives it must not keep a zombie.
     let reaper = thread::Builder::new().name("lnet_reaper".to_owned()).stack_size(64 * 1024);
-    let _ = reaper.spawn(move || child.wait());
+    let _ = lnet_os::thread::spawn(reaper, move || child.wait());
     outcome
 }
 
@@ -158,7 +159,7 @@ impl NotifySocket {
         let path = directory.path().join(format!(".start-{}-{number}", std::process::id()));
         // Left over from a process that had this number and was killed.
         let _ = fs::remove_file(&path);
-        let notify = Self { socket: UnixDatagram::bind(&path)?, path };
+        let notify = Self { socket: bind_unix_datagram(&path)?, path };
         fs::set_permissions(&notify.path, fs::Permissions::from_mode(0o600))?;
         notify.socket.set_read_timeout(Some(POLL_INTERVAL))?;
         Ok(notify)

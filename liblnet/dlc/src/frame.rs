@@ -4,10 +4,10 @@
 //! or `{"version":1,"errno":-17}`.
 
 use crate::request::{Reply, Request};
+use lnet_os::socket::{Wait, send};
 use lnet_wire::Errno;
-use rustix::net::{SendFlags, send};
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read};
+use std::io::{self, IoSlice, Read};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -123,11 +123,13 @@ pub fn write(stream: &UnixStream, mut message: &[u8], deadline: Option<Instant>)
         if let Some(deadline) = deadline {
             stream.set_write_timeout(Some(time_left(deadline)?))?;
         }
-        match send(stream, message, SendFlags::NOSIGNAL) {
+        match send(stream, &[IoSlice::new(message)], Wait::AsSet) {
             Ok(sent) => message = message.get(sent..).unwrap_or_default(),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(rustix::io::Errno::AGAIN) => return Err(io::ErrorKind::TimedOut.into()),
-            Err(errno) => return Err(errno.into()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            Err(error) => return Err(error),
         }
     }
     Ok(())

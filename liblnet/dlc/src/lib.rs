@@ -9,6 +9,7 @@
 //! - [`value`]: what is shown, and how it is written.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod client;
 pub mod cpts;

@@ -1,5 +1,6 @@
 //! Who is at the other end of a Unix socket, as the kernel says.
 
+use lnet_os::descriptor::connect_unix;
 use nix::sys::socket::{getsockopt, sockopt};
 use rustix::process::{Pid, test_kill_process};
 use std::io;
@@ -32,7 +33,7 @@ impl PeerCred {
 /// has ended, without ever answering: [`io::ErrorKind::ConnectionRefused`], as for a socket on which no process
 /// listens.
 pub fn connect(socket: &Path) -> io::Result<UnixStream> {
-    let stream = UnixStream::connect(socket)?;
+    let stream = connect_unix(socket)?;
     match PeerCred::of(&stream)?.has_ended() {
         true => Err(io::ErrorKind::ConnectionRefused.into()),
         false => Ok(stream),

@@ -141,8 +141,10 @@ impl RuntimeDir {
             fs::create_dir_all(parent)?;
         }
         match DirBuilder::new().mode(mode).create(&self.path) {
+            // Whatever the program's umask is.
+            Ok(()) => fs::set_permissions(&self.path, fs::Permissions::from_mode(mode))?,
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
+            Err(_) => {}
         }
         self.check()
     }

@@ -5,10 +5,11 @@
 use crate::clock::MonotonicClock;
 use lnet_core::{Clock, Core, Errno, Time};
 use lnet_log::{LogClass, write_line};
+use lnet_os::thread::JoinHandle;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle, Thread};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 /// The pause after a panic in the core, which then cannot return the time of the next call.
@@ -48,10 +49,11 @@ impl CoreThread {
         let ending = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&ending);
         let thread = thread::Builder::new().name(spec.name.to_owned());
-        let handle = thread.spawn(move || run(spec, &core, clock, &stop)).map_err(|error| {
-            write_line!(LogClass::ThreadFailed, "thread {}: not started ({error})", spec.name);
-            Errno::from(error)
-        })?;
+        let handle =
+            lnet_os::thread::spawn(thread, move || run(spec, &core, clock, &stop)).map_err(|error| {
+                write_line!(LogClass::ThreadFailed, "thread {}: not started ({error})", spec.name);
+                Errno::from(error)
+            })?;
         let (thread, process) = (handle.thread().clone(), std::process::id());
         Ok(Self { name: spec.name, ending, thread, process, handle: Mutex::new(Some(handle)) })
     }
@@ -69,7 +71,7 @@ impl CoreThread {
             return;
         }
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        if handle.take().is_some_and(|handle| handle.join().is_err()) {
+        if handle.take().is_some_and(|handle| handle.join().is_none()) {
             write_line!(
                 LogClass::ThreadFailed,
                 "thread {}: ended by an internal error (panic), see above; please report",

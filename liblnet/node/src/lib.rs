@@ -1,6 +1,7 @@
 //! A running LNet node: the core with its drivers, its threads and its start configuration.
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod clock;
 mod control;

@@ -58,6 +58,10 @@ errno! {
     NoDevice = 19, "ENODEV", "No such device";
     /// Invalid argument.
     Invalid = 22, "EINVAL", "Invalid argument";
+    /// The system has no descriptor left.
+    TooManyFilesInSystem = 23, "ENFILE", "Too many open files in system";
+    /// The process has no descriptor left.
+    TooManyFiles = 24, "EMFILE", "Too many open files";
     /// No room left.
     NoSpace = 28, "ENOSPC", "No space left on device";
     /// Broken pipe.

@@ -2,6 +2,7 @@
 //! ping information. No I/O, and no allocation where none is needed. Every decoder here accepts arbitrary bytes: it
 //! returns an error, and never panics.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod byte_order;
 mod errno;

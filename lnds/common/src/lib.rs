@@ -11,6 +11,7 @@
 //! How IDs and ACKs look on the wire is each driver's own affair; so is the queue of messages that wait for a connection.
 //! Log lines go through `lnet_log::RateLimitedLog`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod conn_limit;
 pub mod connect_schedule;

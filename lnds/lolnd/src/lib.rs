@@ -3,6 +3,7 @@
 //! Order of events (c-abi 3.9): a PUT's target event, its ACK, its SEND; a GET's SEND, its REPLY, its
 //! target event.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod copy;
 

@@ -20,13 +20,13 @@ use lnet_core::lnd::{Driver, LndNi, Progress, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin};
 use lnet_log::{LogClass, write_line};
+use lnet_os::thread::JoinHandle;
 use lnet_wire::{NetType, Nid};
 use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The TCP driver of one node. It has no threads and no descriptors before its first NI is started.
@@ -295,7 +295,7 @@ impl LndNi for NiHandle {
 }
 
 fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(name).spawn(move || as_driver_thread(work))
+    lnet_os::thread::spawn(std::thread::Builder::new().name(name), move || as_driver_thread(work))
 }
 
 fn log_cannot_listen(nid: Nid, address: SocketAddr, error: &io::Error) {

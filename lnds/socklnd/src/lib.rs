@@ -5,6 +5,7 @@
 //! `decide`, one connection's sending and receiving in `conn`, delivery ACKs in `ack`, the threads that do both
 //! in `scheduler`.
 #![deny(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod config;
 mod conn;

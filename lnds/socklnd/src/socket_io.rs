@@ -5,7 +5,8 @@
 
 use crate::proto::checksum::Checksum;
 use lnet_core::memory::{MemRange, MemSlice};
-use std::io;
+use lnet_os::socket::{self, Wait};
+use std::io::{self, IoSlice};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -80,18 +81,31 @@ impl<'a> Vecs<'a> {
         // SAFETY: a msghdr is plain integers and pointers, for all of which zero is a valid value.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         header.msg_iov = self.vecs.as_mut_ptr().cast();
-        header.msg_iovlen = self.len;
+        // Its type is another one in musl.
+        header.msg_iovlen = self.len as _;
         header
+    }
+
+    fn slices(&self) -> &[IoSlice<'_>] {
+        // SAFETY: `len` iovecs are initialised, and an IoSlice is an iovec. Each names a borrowed slice or memory of an MD that
+        // its message keeps alive, which nobody but the kernel reads through these.
+        unsafe { std::slice::from_raw_parts(self.vecs.as_ptr().cast(), self.len) }
     }
 }
 
 /// Sends as much as the socket takes now. Never blocks, never raises SIGPIPE.
-pub(crate) fn send(socket: BorrowedFd<'_>, vecs: &mut Vecs<'_>) -> io::Result<usize> {
-    let header = vecs.header();
-    // SAFETY: the header names `len` initialised iovecs, each of which is a borrowed slice or memory of an
-    // MD that its message keeps alive; the kernel only reads from them.
-    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &header, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
-    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+pub(crate) fn send(socket: BorrowedFd<'_>, vecs: &Vecs<'_>) -> io::Result<usize> {
+    socket::send(socket, vecs.slices(), Wait::Never)
+}
+
+/// Sends the few bytes of a handshake on a socket that takes them at once, because nothing was sent on it before. An error where
+/// it does not.
+pub(crate) fn send_handshake(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    match socket::send(socket, &[IoSlice::new(bytes)], Wait::Never) {
+        Ok(sent) if sent == bytes.len() => Ok(()),
+        Ok(_) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Receives what is there, at most what fits. Never blocks. 0 is the end of the stream.

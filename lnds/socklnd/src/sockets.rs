@@ -3,6 +3,7 @@
 use crate::config::SocklndConfig;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
 use crate::tcp;
+use lnet_os::descriptor::above_standard;
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -27,9 +28,11 @@ pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
 }
 
 /// The next inbound connection, if there is one.
+#[expect(clippy::disallowed_methods, reason = "the number is seen to here")]
 pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddr)>> {
     match listener.accept() {
         Ok((socket, source)) => {
+            let socket = above_standard(socket)?;
             socket.set_nonblocking(true)?;
             let source = source.as_socket().ok_or(ErrorKind::InvalidInput)?;
             Ok(Some((socket, source)))
@@ -129,9 +132,10 @@ fn start_connect(socket: &Socket, remote: SocketAddr) -> io::Result<()> {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the number is seen to here")]
 fn new_socket(ip: IpAddr) -> io::Result<Socket> {
     let domain = if ip.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    let socket = above_standard(Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?)?;
     socket.set_nonblocking(true)?;
     Ok(socket)
 }

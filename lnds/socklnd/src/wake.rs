@@ -1,7 +1,8 @@
 //! An epoll set whose waiting threads other threads can wake.
 
 use crate::wakeups::Signals;
-use rustix::event::{EventfdFlags, epoll, eventfd};
+use lnet_os::descriptor::{new_epoll, new_eventfd};
+use rustix::event::epoll;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -16,7 +17,7 @@ pub(crate) struct Wake(OwnedFd);
 
 /// A set, and what wakes who waits in it.
 pub(crate) fn epoll_with_wake() -> io::Result<(OwnedFd, Wake)> {
-    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let epoll = new_epoll()?;
     // Edge-triggered: each write to it is an event, and nobody need read it.
     let wake = watched_eventfd(&epoll, WAKE, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
     Ok((epoll, Wake(wake)))
@@ -61,7 +62,7 @@ impl Signals for SharedWake {
 }
 
 fn watched_eventfd(epoll: &OwnedFd, token: u64, flags: epoll::EventFlags) -> io::Result<OwnedFd> {
-    let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    let fd = new_eventfd()?;
     epoll::add(epoll, &fd, epoll::EventData::new_u64(token), flags)?;
     Ok(fd)
 }

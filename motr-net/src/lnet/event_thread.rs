@@ -47,7 +47,7 @@ pub(super) unsafe fn spawn(tm: *mut m0_net_transfer_mc) -> Result<(), Errno> {
         // SAFETY: by contract.
         unsafe { run(tm) };
     };
-    let thread = thread::Builder::new().name("m0_net_tm".into()).spawn(run)?;
+    let thread = lnet_os::thread::spawn(thread::Builder::new().name("m0_net_tm".into()), run)?;
     // SAFETY: by contract.
     unsafe { machine(tm).thread = Some(thread) };
     Ok(())

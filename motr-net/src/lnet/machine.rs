@@ -11,10 +11,10 @@ use crate::backend::{EventQueue, Fragment, Handle, ProcessId};
 use crate::net::types::{m0_net_buffer, m0_net_end_point, m0_net_transfer_mc};
 use crate::support::{TIME_NEVER, m0_chan, m0_time_t};
 use crate::sync::Mutex;
+use lnet_os::thread::JoinHandle;
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::{Arc, LazyLock};
-use std::thread::JoinHandle;
 
 /// The addresses in use in this process.
 pub(super) static ADDRESSES: LazyLock<Mutex<AddressTable>> = LazyLock::new(Mutex::default);

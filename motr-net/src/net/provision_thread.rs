@@ -6,10 +6,11 @@
 
 use super::types::{m0_net_buffer_pool, m0_net_domain};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock};
+use lnet_os::thread::JoinHandle;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 /// What is to be done for a pool whose lock the caller has.
 #[derive(Clone, Copy)]
@@ -133,8 +134,8 @@ fn worker_of(dom: *mut m0_net_domain) -> Option<Arc<Worker>> {
     }
     let shared = Arc::<Shared>::default();
     let of_thread = Arc::clone(&shared);
-    let thread =
-        thread::Builder::new().name("m0_net_provision".into()).spawn(move || work(&of_thread)).ok()?;
+    let thread = thread::Builder::new().name("m0_net_provision".into());
+    let thread = lnet_os::thread::spawn(thread, move || work(&of_thread)).ok()?;
     let worker = Arc::new(Worker { shared, thread: Mutex::new(Some(thread)), caller: Mutex::default() });
     workers.insert(dom as usize, Arc::clone(&worker));
     Some(worker)

@@ -72,6 +72,7 @@ pub extern "C" fn m0_net_check_xprt(xprt: *const m0_net_xprt) -> bool {
 }
 
 #[unsafe(no_mangle)]
+#[expect(clippy::disallowed_macros, reason = "the program asks for this text, and waits until it is printed")]
 pub extern "C" fn m0_net_print_xprt() {
     for xprt in all() {
         // SAFETY: a registered transport is valid, and its name a string.

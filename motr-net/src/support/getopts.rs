@@ -74,6 +74,10 @@ fn number(text: &str) -> Option<i64> {
 ///
 /// # Safety
 /// The descriptions are strings or NULL.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is wrong with the arguments is printed before the program starts"
+)]
 unsafe fn tell(program: &str, options: &[m0_getopts_opt]) {
     let mut err = std::io::stderr().lock();
     let mut line = |text: &str| {
@@ -93,6 +97,10 @@ unsafe fn tell(program: &str, options: &[m0_getopts_opt]) {
 }
 
 #[unsafe(no_mangle)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is wrong with the arguments is printed before the program starts"
+)]
 pub unsafe extern "C" fn m0_getopts(
     program: *const c_char,
     argc: c_int,

@@ -6,6 +6,7 @@ use crate::lnet::{Loan, ProcessId, Region, lnet_process_id};
 use crate::log::Log;
 use crate::message::Name;
 use lnet_log::LogClass;
+use lnet_os::owner::Owner;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
@@ -15,8 +16,15 @@ use std::time::{Duration, Instant};
 /// Calls are made by any part of a program, and have no service or import whose log it could be.
 static PANICS: LazyLock<Log> = LazyLock::new(|| Log::new(SystemClock.now()));
 
+/// Whose threads the library has: between `ptlrpc_init` and the last `ptlrpc_fini`.
+pub(super) static OWNER: Owner = Owner::nobody();
+
 /// Runs one call: an error becomes the error value of the function's type, and so does a panic, which is a bug in this library.
+/// In a child of `fork` it fails with `-ENETDOWN` until `ptlrpc_init`.
 pub(super) fn entry<T: FromErrno>(name: &'static str, body: impl FnOnce() -> Result<T, Errno>) -> T {
+    if OWNER.is_ancestor() {
+        return T::from_errno(Errno::NETWORK_DOWN);
+    }
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.unwrap_or_else(T::from_errno),
         Err(_) => {

@@ -1,6 +1,6 @@
 //! The library as a whole: start and end, and servers by UUID.
 
-use super::entry::{borrow, entry, ms, store, store_process, text};
+use super::entry::{OWNER, borrow, entry, ms, store, store_process, text};
 use crate::client::{Adaptive, Client, Timeouts};
 use crate::errno::Errno;
 use crate::lnet::{Nid, Node, lnet_nid_t, lnet_process_id};
@@ -86,6 +86,12 @@ impl CTimeouts {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_init(timeouts: *const CTimeouts) -> c_int {
+    if OWNER.is_ancestor() {
+        // To end it would be to wait for its threads for ever.
+        std::mem::forget(lock(&INSTANCE).take());
+        OBJECTS.store(0, Ordering::Release);
+        OWNER.set(false);
+    }
     entry("ptlrpc_init", || {
         // SAFETY: the contract of the C API.
         let timeouts = match unsafe { timeouts.as_ref() } {
@@ -102,6 +108,7 @@ unsafe extern "C" fn ptlrpc_init(timeouts: *const CTimeouts) -> c_int {
         let (end_signal, ended) = channel();
         let node = Node::start_with_end_signal(Some(end_signal))?;
         *instance = Some(Instance { client: Client::start(node, timeouts)?, references: 1, ended });
+        OWNER.set(true);
         Ok(0)
     })
 }
@@ -123,8 +130,10 @@ extern "C" fn ptlrpc_fini() -> c_int {
         };
         if let Some(Instance { client, ended, .. }) = last {
             drop(client);
+            OWNER.set(false);
             // A ping or a connect request may still be in progress.
             let _ = ended.recv_timeout(END_TIMEOUT);
+            lnet_log::close();
         }
         Ok(0)
     })

@@ -9,9 +9,9 @@ use crate::request::connect::{connect_request, read_connect_reply};
 use crate::request::{Purpose, Request, Rpc, RpcTable};
 use crate::wakeup::Waker;
 use lnet_api::sync::lock;
+use lnet_os::thread::JoinHandle;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// The thread, which ends when this is dropped.
@@ -56,12 +56,10 @@ impl Ptlrpcd {
         let shared =
             Arc::new(Shared { waker, sessions: Mutex::default(), is_stopped: AtomicBool::new(false) });
         let mut worker = Worker { shared: Arc::clone(&shared), node, clock, connections, rpcs };
-        let thread = std::thread::Builder::new()
-            .name("ptlrpcd".to_owned())
-            .spawn(move || worker.run())
-            .map_err(|error| {
-                error.raw_os_error().and_then(|number| Errno::from_c(-number)).unwrap_or(Errno::AGAIN)
-            })?;
+        let thread = std::thread::Builder::new().name("ptlrpcd".to_owned());
+        let thread = lnet_os::thread::spawn(thread, move || worker.run()).map_err(|error| {
+            error.raw_os_error().and_then(|number| Errno::from_c(-number)).unwrap_or(Errno::AGAIN)
+        })?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

@@ -5,13 +5,16 @@ use super::call::{Answer, Call};
 use super::host::ConsoleHost;
 use super::refusal::Refusal;
 use lnet_log::{LogClass, write_line};
+use lnet_os::descriptor::{accept_unix, connect_unix, listen_unix};
+use lnet_os::socket::send_all;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread;
+use std::sync::{Arc, Weak};
+use std::thread::{self, Builder};
+use std::time::Duration;
 
 /// What the name of a console's socket ends with, behind that of its node.
 pub const SUFFIX: &str = ".lst";
@@ -20,6 +23,8 @@ pub const SUFFIX: &str = ".lst";
 const MAX_CALL: u64 = 16 << 20;
 /// The most bytes of an answer.
 const MAX_ANSWER: u64 = 256 << 20;
+/// The pause before the next connection is accepted, after that of one failed for want of descriptors or memory.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A socket with a console behind it, for as long as this lives.
 pub struct ConsoleSocket {
@@ -34,24 +39,40 @@ impl ConsoleSocket {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = UnixListener::bind(path)?;
+        let listener = listen_unix(path)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         let host = Arc::downgrade(host);
-        thread::Builder::new().name("lnet_st_lst".to_owned()).spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let Some(host) = host.upgrade() else { return };
+        lnet_os::thread::spawn(of_a_client(), move || {
+            while let Some(next) = next_client(&listener, &host) {
+                let Ok((stream, host)) = next else {
+                    thread::sleep(RETRY_INTERVAL);
+                    continue;
+                };
                 let serve = move || {
                     // A client that has gone is no fault of ours.
                     let _ = serve(stream, &host);
                 };
-                let thread = thread::Builder::new().name("lnet_st_lst".to_owned());
-                if let Err(error) = thread.spawn(serve) {
+                if let Err(error) = lnet_os::thread::spawn(of_a_client(), serve) {
                     write_line!(LogClass::SelftestService, "lst: command refused (no thread: {error})");
                 }
             }
         })?;
         Ok(Self { path: path.to_owned() })
     }
+}
+
+fn of_a_client() -> Builder {
+    Builder::new().name("lnet_st_lst".to_owned())
+}
+
+/// The next client, with the host that serves it; `None` when there is no host any more.
+fn next_client(
+    listener: &UnixListener,
+    host: &Weak<ConsoleHost>,
+) -> Option<io::Result<(UnixStream, Arc<ConsoleHost>)>> {
+    let stream = accept_unix(listener);
+    let host = host.upgrade()?;
+    Some(stream.map(|stream| (stream, host)))
 }
 
 impl Drop for ConsoleSocket {
@@ -65,7 +86,7 @@ fn serve(stream: UnixStream, host: &Arc<ConsoleHost>) -> io::Result<()> {
     let call: Call = read(&stream, MAX_CALL)?;
     let pending = host.call(call);
     let (id, watcher, watched) = (pending.id, Arc::clone(host), stream.try_clone()?);
-    thread::Builder::new().name("lnet_st_lst".to_owned()).spawn(move || {
+    lnet_os::thread::spawn(of_a_client(), move || {
         // Nothing more is to come but the end.
         let _ = (&watched).read(&mut [0]);
         watcher.interrupt(id);
@@ -78,7 +99,7 @@ fn serve(stream: UnixStream, host: &Arc<ConsoleHost>) -> io::Result<()> {
 
 /// Gives the console at a path a command, and waits for its answer.
 pub fn call(path: &Path, call: &Call) -> io::Result<Result<Answer, Refusal>> {
-    let stream = UnixStream::connect(path)?;
+    let stream = connect_unix(path)?;
     write(&stream, call)?;
     read(&stream, MAX_ANSWER)
 }
@@ -91,8 +112,8 @@ fn read<T: serde::de::DeserializeOwned>(stream: &UnixStream, limit: u64) -> io::
     serde_json::from_str(&line).map_err(io::Error::other)
 }
 
-fn write(mut stream: &UnixStream, value: &impl serde::Serialize) -> io::Result<()> {
+fn write(stream: &UnixStream, value: &impl serde::Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value).map_err(io::Error::other)?;
     line.push(b'\n');
-    stream.write_all(&line)
+    send_all(stream, &line)
 }

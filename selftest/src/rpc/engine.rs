@@ -12,8 +12,9 @@ use lnet_api::clock::Clock;
 use lnet_api::errno::Errno;
 use lnet_api::sync::{lock, wait_until};
 use lnet_api::{Counters, Nid, Node};
+use lnet_os::thread::JoinHandle;
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 /// How often it is looked whose time is up.
@@ -74,7 +75,7 @@ impl RpcEngine {
                 has_ended = lock(&end.0);
             }
         };
-        let thread = thread::Builder::new().name("lnet_st_timer".to_owned()).spawn(tick);
+        let thread = lnet_os::thread::spawn(thread::Builder::new().name("lnet_st_timer".to_owned()), tick);
         *lock(&self.ticker) = Some(thread.map_err(|_| Errno::NO_MEMORY)?);
         Ok(())
     }

@@ -3,9 +3,10 @@
 use lnet_api::Node;
 use lnet_api::errno::Errno;
 use lnet_api::sync::{lock, wait};
+use lnet_os::thread::JoinHandle;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 /// What a thread is to do.
 pub(crate) trait Task: Send + Sync {
@@ -87,8 +88,8 @@ impl Workers {
                     task.run();
                 }
             };
-            let thread =
-                thread::Builder::new().name(name.to_owned()).spawn(run).map_err(|_| Errno::NO_MEMORY)?;
+            let thread = lnet_os::thread::spawn(thread::Builder::new().name(name.to_owned()), run)
+                .map_err(|_| Errno::NO_MEMORY)?;
             lock(&self.0).push((Arc::clone(queue), thread));
         }
         Ok(())

@@ -6,13 +6,14 @@ use super::log::ServerLog;
 use super::{STACK, SharedBackend, lock};
 use lnet_dlc::frame;
 use lnet_log::{LogClass, write_line};
+use lnet_os::thread::JoinHandle;
 use lnet_wire::Errno;
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The clients of one socket.
@@ -141,7 +142,8 @@ impl Clients {
         let id = table.count;
         let stream = Arc::new(stream);
         let (clients, own_stream, backend) = (Arc::clone(self), Arc::clone(&stream), Arc::clone(backend));
-        let thread = thread::Builder::new().name("lnet_ctl".to_owned()).stack_size(STACK).spawn(move || {
+        let builder = thread::Builder::new().name("lnet_ctl".to_owned()).stack_size(STACK);
+        let thread = lnet_os::thread::spawn(builder, move || {
             connection::serve(
                 &own_stream,
                 access,

@@ -3,8 +3,10 @@
 use lnet_dlc::Request;
 use lnet_dlc::peer_cred::{PeerCred, connect};
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
+use lnet_os::descriptor::listen_unix;
 use lnet_wire::Errno;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{FlockOperation, Mode, OFlags, fchmod, flock, open};
+use rustix::io::retry_on_intr;
 use rustix::process::geteuid;
 use std::fs;
 use std::io;
@@ -83,7 +85,7 @@ impl ControlListener {
         // A leftover of a killed process with the same process id.
         let _ = fs::remove_file(&new);
         let make = || {
-            let listener = UnixListener::bind(&new)?;
+            let listener = listen_unix(&new)?;
             listener.set_nonblocking(true)?;
             fs::set_permissions(&new, fs::Permissions::from_mode(mode))?;
             let identity = identity(&new)?;
@@ -138,7 +140,10 @@ fn remove_stale(directory: &RuntimeDir) {
 fn lock_directory(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = open(directory.join(".lock"), flags, Mode::RUSR | Mode::WUSR)?;
-    flock(&file, FlockOperation::LockExclusive)?;
+    // Whatever the program's umask is; it is another user's where this fails.
+    let _ = fchmod(&file, Mode::RUSR | Mode::WUSR);
+    // A signal handler of the program may end the wait.
+    retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;
     Ok(file)
 }
 

@@ -14,12 +14,14 @@ use listener::{Access, ControlListener};
 use lnet_dlc::Backend;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
 use lnet_log::{LogClass, write_line};
+use lnet_os::descriptor::{accept_unix, unix_pair};
+use lnet_os::thread::JoinHandle;
 use log::ServerLog;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The sockets of a node, and their limits.
@@ -108,11 +110,10 @@ impl ControlServer {
             .map(|listener| (listener, Arc::new(Clients::new(config.max_clients, Arc::clone(&log)))))
             .collect();
         let clients = listeners.iter().map(|(_, clients)| Arc::clone(clients)).collect();
-        let (wake, wake_fd) = UnixStream::pair()?;
-        let thread = thread::Builder::new()
-            .name("lnet_control".to_owned())
-            .stack_size(STACK)
-            .spawn(move || accept(&listeners, &wake_fd, &backend, config.request_timeout, &log))?;
+        let (wake, wake_fd) = unix_pair()?;
+        let builder = thread::Builder::new().name("lnet_control".to_owned()).stack_size(STACK);
+        let work = move || accept(&listeners, &wake_fd, &backend, config.request_timeout, &log);
+        let thread = lnet_os::thread::spawn(builder, work)?;
         let acceptor = Mutex::new(Some(Acceptor { wake, thread }));
         Ok(Self { process: std::process::id(), clients, acceptor })
     }
@@ -197,8 +198,8 @@ fn accept(
         }
         pausing = false;
         for (listener, clients) in listeners {
-            match listener.socket.accept() {
-                Ok((stream, _)) => clients.admit(stream, listener.access, backend, request_timeout),
+            match accept_unix(&listener.socket) {
+                Ok(stream) => clients.admit(stream, listener.access, backend, request_timeout),
                 Err(error) if is_harmless(&error) => {}
                 Err(error) => {
                     log.log(

@@ -11,13 +11,14 @@ mod netlink;
 use crate::interfaces;
 use lnet_core::Core;
 use lnet_log::{LogClass, write_line};
+use lnet_os::descriptor::new_eventfd;
+use lnet_os::thread::JoinHandle;
 use lnet_wire::{NetType, Nid};
 use netlink::{NetlinkSocket, Wakeup};
-use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 /// The link monitor of one node; its thread, `lnet_links`, starts with the first interface that needs it and ends
 /// with [`Links::end`], not when this is dropped.
@@ -86,7 +87,7 @@ impl Links {
         if let State::Watching(Watch { end, handle }) = std::mem::replace(state, State::Ended) {
             // This cannot fail: the counter is at 0.
             let _ = rustix::io::write(&end, &1_u64.to_ne_bytes());
-            if handle.join().is_err() {
+            if handle.join().is_none() {
                 write_line!(
                     LogClass::ThreadFailed,
                     "thread lnet_links: ended by an internal error (panic), see above; please report"
@@ -104,10 +105,10 @@ impl Watch {
     /// Subscribes before the links are listed for the first time, so that no change is missed.
     fn start(core: &Arc<Core>) -> io::Result<Self> {
         let netlink = NetlinkSocket::subscribe()?;
-        let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let end = Arc::new(new_eventfd()?);
         let (core, ended) = (Arc::clone(core), Arc::clone(&end));
         let thread = thread::Builder::new().name("lnet_links".to_owned());
-        let handle = thread.spawn(move || run(&core, &netlink, &ended))?;
+        let handle = lnet_os::thread::spawn(thread, move || run(&core, &netlink, &ended))?;
         Ok(Self { end, handle })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It needs no privilege. The contents of the messages are not read: see the parent module.
 
+use lnet_os::descriptor::above_standard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
@@ -30,10 +31,11 @@ pub(super) enum Wakeup {
 
 impl NetlinkSocket {
     /// Subscribes to changes of links and addresses. Some containers forbid it.
+    #[expect(clippy::disallowed_methods, reason = "the number is seen to here")]
     pub(super) fn subscribe() -> io::Result<Self> {
         let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+        let socket = above_standard(socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?)?;
         bind(&socket, &SocketAddrNetlink::new(0, groups as u32))?;
         Ok(Self(socket))
     }

@@ -408,7 +408,7 @@ fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> std::io::Result<(usize, b
                 break;
             }
         }
-        match socket_io::send(socket, &mut vecs) {
+        match socket_io::send(socket, &vecs) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
             Ok(sent) => return Ok((sent, sent < vecs.total())),

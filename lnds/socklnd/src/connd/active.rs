@@ -8,13 +8,14 @@ use crate::decide::cause::ConnError;
 use crate::decide::unresponsive::{Finding, SILENCE, assess, is_silent};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};
+use crate::socket_io::send_handshake;
 use crate::sockets::{self, Connecting};
 use crate::tcp;
 use lnd_common::connect_schedule::Next;
 use lnet_core::{Errno, Time};
 use lnet_log::{LogClass, write_line};
 use rustix::event::epoll;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -94,11 +95,11 @@ impl Connd {
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         if let Some(opening) = active.opening.take() {
             let sent = match active.socket.take_error() {
-                Ok(None) => (&active.socket).write(&opening),
+                Ok(None) => send_handshake(active.socket.as_fd(), &opening),
                 Ok(Some(error)) | Err(error) => Err(error),
             };
             match sent {
-                Ok(written) if written == opening.len() => {
+                Ok(()) => {
                     active.deadline = self.shared.now() + active.peer.ni.sock_timeout();
                     let data = epoll::EventData::new_u64(key as u64);
                     let flags = epoll::EventFlags::IN;
@@ -107,7 +108,6 @@ impl Connd {
                     }
                     return self.give_up_connect(key, Errno::NoMemory, "its socket cannot be polled");
                 }
-                Ok(_) => return self.give_up_connect(key, Errno::Io, "its socket takes no bytes"),
                 Err(error) => {
                     return self.give_up_connect(key, Errno::from(&error), &error.to_string());
                 }

@@ -11,6 +11,7 @@ use crate::ni::SockNi;
 use crate::ni_peers::NiPeers;
 use crate::proto::acceptor::{LAST_PRIVILEGED_PORT, REFUSAL, admit_port};
 use crate::proto::{ConnectionType, Hello, Version};
+use crate::socket_io::send_handshake;
 use crate::sockets;
 use lnd_common::conn_limit::Capacity;
 use lnet_core::Errno;
@@ -20,8 +21,9 @@ use lnet_wire::byte_order::ByteOrder;
 use rustix::event::epoll;
 use socket2::Socket;
 use std::fmt::Display;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// Connections accepted from one listener before the next listener is served.
@@ -246,7 +248,7 @@ fn refuse(ni: &SockNi, socket: &Socket, version: Version, dest: Nid) {
     }
 }
 
-/// Sends a few bytes on a socket that takes them at once, because nothing was sent on it before.
-fn send_bytes(mut socket: &Socket, bytes: &[u8]) -> bool {
-    socket.write(bytes).is_ok_and(|written| written == bytes.len())
+/// Whether these bytes are sent.
+fn send_bytes(socket: &Socket, bytes: &[u8]) -> bool {
+    send_handshake(socket.as_fd(), bytes).is_ok()
 }

@@ -109,7 +109,8 @@ impl Drop for Service {
         if self.0.stop() == Err(Errno::BUSY) {
             // A thread cannot wait for itself.
             let running = Arc::clone(&self.0);
-            std::thread::spawn(move || running.stop());
+            // Where there is no thread to be had, the service stays.
+            let _ = lnet_os::thread::spawn(std::thread::Builder::new(), move || running.stop());
         }
     }
 }

@@ -30,7 +30,8 @@ impl ThreadGroup {
             drop(sender);
         };
         // The system shows 15 bytes of a name.
-        let thread = Builder::new().name(name.replace('\0', "")).spawn(run).map_err(|_| Errno::AGAIN)?;
+        let thread = Builder::new().name(name.replace('\0', ""));
+        let thread = lnet_os::thread::spawn(thread, run).map_err(|_| Errno::AGAIN)?;
         self.ids.push(thread.thread().id());
         Ok(())
     }

@@ -14,13 +14,14 @@ use in_flight::InFlight;
 use lnet_api::ProcessId;
 use lnet_api::errno::Errno;
 use lnet_api::sync::{lock, wait};
+use lnet_os::thread::JoinHandle;
 use lnet_wire::Nid;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 /// A console on an engine.
@@ -56,7 +57,7 @@ impl ConsoleHost {
         let host = Arc::new(Self { engine, state, changed, timer });
         let runner = Arc::clone(&host);
         let thread = thread::Builder::new().name("lnet_st_console".to_owned());
-        *lock(&host.timer) = Some(thread.spawn(move || runner.run())?);
+        *lock(&host.timer) = Some(lnet_os::thread::spawn(thread, move || runner.run())?);
         Ok(host)
     }
 

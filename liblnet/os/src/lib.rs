@@ -1,0 +1,20 @@
+//! System calls of a library that lives in the process of somebody else's program.
+//!
+//! The program owns its signals, its descriptors 0 to 2 and its way to end. So, in all crates of the libraries:
+//!
+//! - bytes go to a socket by [`socket::send`] alone, which raises no SIGPIPE;
+//! - threads are started by [`thread::spawn`], with all signals blocked, so that the program's handlers run on the program's
+//!   threads;
+//! - descriptors that stay open are made by [`descriptor`], close-on-exec and above 2, where no `printf` writes into them.
+//!
+//! `clippy.toml` names what has to go through here, and `make lint` fails where a library calls it elsewhere.
+#![deny(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![allow(clippy::disallowed_methods, reason = "here is what the others call in their place")]
+
+pub mod descriptor;
+#[allow(unsafe_code)]
+pub mod exit;
+pub mod owner;
+pub mod socket;
+pub mod thread;

@@ -1,0 +1,53 @@
+//! What lives in the process of somebody else's program makes some system calls by `lnet-os` alone. Clippy finds the calls
+//! (`clippy.toml`) in the libraries that warn of them; here is what has to warn.
+
+use cargo_metadata::{Package, Target};
+use std::error::Error;
+use std::path::Path;
+
+/// Libraries that no program of somebody else's has in it, and the one that makes the calls.
+const EXEMPT: [&str; 4] = ["lnet-command-line", "lnet-os", "lnet-sim", "test-support"];
+/// Stands in the first file of each library.
+const WARNS: &str = "warn(clippy::disallowed_methods, clippy::disallowed_macros)";
+/// Programs reach nodes and consoles by the libraries.
+const SOCKETS: [&str; 6] =
+    ["TcpListener", "TcpStream", "UdpSocket", "UnixDatagram", "UnixListener", "UnixStream"];
+
+/// A line for each crate that does not keep to it.
+pub(crate) fn mistakes(packages: &[Package]) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut mistakes = Vec::new();
+    for package in packages.iter().filter(|package| !EXEMPT.contains(&package.name.as_str())) {
+        if package.targets.iter().any(Target::is_bin) {
+            let folder = package.manifest_path.with_file_name("src");
+            if folder.is_dir() && !is_for_tests(package) {
+                sockets_in(folder.as_std_path(), &mut mistakes)?;
+            }
+            continue;
+        }
+        for target in package.targets.iter().filter(|target| target.is_lib() || target.is_cdylib()) {
+            if !std::fs::read_to_string(&target.src_path)?.contains(WARNS) {
+                mistakes.push(format!("{}: no `{WARNS}` in {}", package.name, target.src_path));
+            }
+        }
+    }
+    Ok(mistakes)
+}
+
+/// Measurements and what only `make` runs.
+fn is_for_tests(package: &Package) -> bool {
+    package.manifest_path.ancestors().any(|folder| matches!(folder.file_name(), Some("benches" | "tests")))
+}
+
+fn sockets_in(folder: &Path, mistakes: &mut Vec<String>) -> Result<(), Box<dyn Error>> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sockets_in(&path, mistakes)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path)?;
+            let named = SOCKETS.into_iter().filter(|name| text.contains(name));
+            mistakes.extend(named.map(|name| format!("{}: a program has no {name}", path.display())));
+        }
+    }
+    Ok(())
+}
