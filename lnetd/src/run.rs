@@ -101,6 +101,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 
 /// Notifies the service manager, if there is one.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
+    // Who is told may read the log at once.
+    lnet_log::flush();
     if let Err(error) = sd_notify::notify(false, states) {
         log::debug!("NOTIFY_SOCKET: {error}");
     }

@@ -15,8 +15,6 @@ pub(crate) use require;
 /// Ends the process: `function` was called against its contract.
 #[cold]
 pub(crate) fn violated(function: &str, condition: &str, message: std::fmt::Arguments<'_>) -> ! {
-    use std::io::Write;
-    // The process ends whether this can be written or not.
-    let _ = writeln!(std::io::stderr(), "m0net: {function}: precondition violated: {message} ({condition})");
+    lnet_log::last_words(format_args!("m0net: {function}: precondition violated: {message} ({condition})"));
     std::process::abort()
 }

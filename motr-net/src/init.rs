@@ -51,6 +51,7 @@ pub extern "C" fn m0_fini() {
     let mut program = lock(&PROGRAM);
     if program.calls == 1 {
         m0_net_lnet_fini();
+        lnet_log::close();
         program.instance = ptr::null_mut();
     }
     program.calls = program.calls.saturating_sub(1);

@@ -26,7 +26,8 @@ pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
             pid if Pid(pid).is_user() => return Err(Errno::Invalid),
             pid => Some(Pid(pid)),
         };
-        Ok(c_int::try_from(backend::acquire(pid)?).unwrap_or(c_int::MAX))
+        let before = backend::acquire(pid).inspect_err(|_| lnet_log::flush())?;
+        Ok(c_int::try_from(before).unwrap_or(c_int::MAX))
     })
 }
 
@@ -38,7 +39,12 @@ pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
 /// event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetNIFini() -> c_int {
-    entry("LNetNIFini", || backend::release().map(|()| 0))
+    entry("LNetNIFini", || {
+        let released = backend::release();
+        // A program may end by `_exit` now, and finds no thread of the library.
+        lnet_log::close();
+        released.map(|()| 0)
+    })
 }
 
 /// Stores in *id the address of this node's interface number index. Number 0 is 0@lo.

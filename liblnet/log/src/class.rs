@@ -520,6 +520,13 @@ log_classes! {
         meaning: "A handler or callback of the program panicked while it served PtlRPC; the request fails, the service goes on.",
         action: "Mend the program; the message of the panic stands above.",
     }
+    LinesLost {
+        name: "lines_lost",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "Standard error took no lines for a while: nobody read it, its disk was full, or it was closed. Lines that were to stand here are lost; the node went on.",
+        action: "See who reads the standard error of the process, and whether the disk of its log is full.",
+    }
     RequestBuffersFailed {
         name: "request_buffers_failed",
         level: Warn,

@@ -24,6 +24,7 @@
 //! generated from there: `subject: event (cause); what the node does about it`, and `A -> B` for a pair of NIDs.
 //! `log::debug!` and `log::trace!` need no class.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod class;
 mod rate_limited_log;
@@ -33,7 +34,7 @@ pub use class::{Limit, LogClass};
 #[doc(hidden)]
 pub use log;
 pub use rate_limited_log::{LINES_PER_PERIOD, MAX_SUBJECTS, PERIOD, RateLimitedLog};
-pub use stderr::install;
+pub use stderr::{close, flush, install, last_words};
 
 /// Writes a line of a class that has no limit: `write_line!(LogClass::FaultRule, "{subject}: {event}")`. With a class that
 /// has one it does not compile.

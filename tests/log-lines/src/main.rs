@@ -14,7 +14,8 @@ use std::process::ExitCode;
 
 /// The libraries, and where their sources are. What lnetctl and lnetd print is for who calls them, and tests are no
 /// libraries.
-const LIBRARIES: [(&str, &str); 10] = [
+const LIBRARIES: [(&str, &str); 11] = [
+    ("log", "liblnet/log/src/stderr"),
     ("wire", "liblnet/wire/src"),
     ("core", "liblnet/core/src"),
     ("dlc", "liblnet/dlc/src"),

@@ -1,0 +1,236 @@
+//! The thread that writes to standard error.
+//!
+//! Only a thread of its own may wait for standard error. Nothing tells beforehand whether a write waits: not for terminals and
+//! files, and for pipes only where nobody else writes to them. O_NONBLOCK would be set for all processes that share the
+//! terminal or the pipe, and would break the program's own output.
+
+use super::backlog::{Backlog, Cause, Entry, Next, WRITE_TIMEOUT};
+use arc_swap::ArcSwapOption;
+use lnet_os::thread::JoinHandle;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::stdio::stderr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
+
+/// A standard error that somebody has set non-blocking is asked so often.
+const NON_BLOCKING_INTERVAL: Duration = Duration::from_millis(10);
+/// So often a thread that ends the process looks whether a lock is free that it may hold itself.
+const LOCK_INTERVAL: Duration = Duration::from_millis(1);
+/// Little is on it.
+const STACK: usize = 128 * 1024;
+
+/// Writes lines to standard error, whichever file that is at the time.
+pub(super) struct Writer {
+    /// The text of an entry.
+    text_of: fn(Entry) -> String,
+    /// A child of `fork` makes another: it has no threads, and a lock may be held for ever.
+    shared: ArcSwapOption<Shared>,
+}
+
+struct Shared {
+    process: u32,
+    epoch: Instant,
+    state: Mutex<State>,
+    /// Something is there to be written, or the thread is to end.
+    more: Condvar,
+    /// The text of an entry.
+    text_of: fn(Entry) -> String,
+}
+
+#[derive(Default)]
+struct State {
+    backlog: Backlog,
+    thread: Option<JoinHandle<()>>,
+    /// Counts threads that were told to end. One that has begun with another number ends.
+    ended: u64,
+}
+
+impl Writer {
+    /// Begins with the first line. `text_of`: what is written for an entry.
+    pub(super) const fn new(text_of: fn(Entry) -> String) -> Self {
+        Self { text_of, shared: ArcSwapOption::const_empty() }
+    }
+
+    /// Has a line written, or lost where standard error takes none. Never waits.
+    pub(super) fn write(&self, line: String) {
+        let shared = self.shared();
+        let mut state = lock(&shared.state);
+        shared.start(&mut state);
+        state.backlog.add(shared.now(), line);
+        drop(state);
+        shared.more.notify_one();
+    }
+
+    /// Waits until all lines are written; at most until standard error has taken nothing for [`WRITE_TIMEOUT`].
+    pub(super) fn flush(&self) {
+        if let Some(shared) = self.own() {
+            shared.flush();
+        }
+    }
+
+    /// As [`Writer::flush`], and ends the thread where nothing is left to write. The next line starts another.
+    pub(super) fn close(&self) {
+        let Some(shared) = self.own() else { return };
+        shared.flush();
+        let mut state = lock(&shared.state);
+        if !state.backlog.is_empty() {
+            return;
+        }
+        state.ended += 1;
+        let thread = state.thread.take();
+        drop(state);
+        shared.more.notify_all();
+        if let Some(thread) = thread {
+            thread.join();
+        }
+    }
+
+    /// That of this process, if it has logged a line.
+    fn own(&self) -> Option<Arc<Shared>> {
+        self.shared.load_full().filter(|shared| shared.process == std::process::id())
+    }
+
+    fn shared(&self) -> Arc<Shared> {
+        let process = std::process::id();
+        let found = self.shared.load();
+        if let Some(shared) = found.as_ref().filter(|shared| shared.process == process) {
+            return Arc::clone(shared);
+        }
+        let new = Arc::new(Shared {
+            process,
+            epoch: Instant::now(),
+            state: Mutex::default(),
+            more: Condvar::new(),
+            text_of: self.text_of,
+        });
+        self.shared.compare_and_swap(&*found, Some(Arc::clone(&new)));
+        // Another thread may have been first.
+        self.shared.load_full().unwrap_or(new)
+    }
+}
+
+impl Shared {
+    fn now(&self) -> Duration {
+        self.epoch.elapsed()
+    }
+
+    /// Starts the thread, unless it runs. Where there is none to be had, lines wait for the next try, or for the end of the process.
+    fn start(self: &Arc<Self>, state: &mut State) {
+        if state.thread.is_none() {
+            let (shared, ended) = (Arc::clone(self), state.ended);
+            let thread = Builder::new().name("lnet_log".to_owned()).stack_size(STACK);
+            state.thread = lnet_os::thread::spawn(thread, move || shared.run(ended)).ok();
+        }
+    }
+
+    fn flush(&self) {
+        // What is written one after the other takes as long as it takes, within this.
+        let deadline = self.now() + 4 * WRITE_TIMEOUT;
+        while self.now() < deadline {
+            let Some(mut state) = self.try_lock(deadline) else { return };
+            if state.backlog.is_settled(self.now()) {
+                return;
+            }
+            if state.thread.is_none() {
+                return self.write_what_is_taken(&mut state.backlog);
+            }
+            drop(state);
+            thread::sleep(LOCK_INTERVAL);
+        }
+    }
+
+    fn run(&self, ended: u64) {
+        let mut torn = false;
+        let mut state = lock(&self.state);
+        while state.ended == ended {
+            match state.backlog.next(self.now()) {
+                Next::Wait(None) => {
+                    state = self.more.wait(state).unwrap_or_else(|poison| poison.into_inner());
+                }
+                Next::Wait(Some(time)) => {
+                    let waited = self.more.wait_timeout(state, time);
+                    state = waited.unwrap_or_else(|poison| poison.into_inner()).0;
+                }
+                Next::Write(entry) => {
+                    drop(state);
+                    let lines = entry.lines();
+                    let result = write_all(&self.bytes_of(entry, torn));
+                    torn = result.is_err_and(|failed| failed.written > 0);
+                    state = lock(&self.state);
+                    state.backlog.written(
+                        self.now(),
+                        lines,
+                        result.map_err(|failed| Cause::Failed(failed.errno)),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Behind a line of which only a part was written, another one begins.
+    fn bytes_of(&self, entry: Entry, torn: bool) -> Vec<u8> {
+        let text = (self.text_of)(entry);
+        if torn { format!("\n{text}").into_bytes() } else { text.into_bytes() }
+    }
+
+    /// Writes what standard error takes at once, on the calling thread.
+    fn write_what_is_taken(&self, backlog: &mut Backlog) {
+        while let Next::Write(entry) = backlog.next(self.now()) {
+            let lines = entry.lines();
+            let result = match takes_a_line() {
+                true => write_all(&self.bytes_of(entry, false)).map_err(|failed| Cause::Failed(failed.errno)),
+                false => Err(Cause::Blocked),
+            };
+            backlog.written(self.now(), lines, result);
+        }
+    }
+
+    /// The lock, unless somebody holds it until `deadline`: a signal handler that ends the process may have interrupted its
+    /// holder.
+    fn try_lock(&self, deadline: Duration) -> Option<MutexGuard<'_, State>> {
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return Some(state),
+                Err(TryLockError::Poisoned(poison)) => return Some(poison.into_inner()),
+                Err(TryLockError::WouldBlock) if self.now() >= deadline => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_INTERVAL),
+            }
+        }
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+/// A write that failed.
+#[derive(Clone, Copy)]
+struct Failed {
+    errno: Errno,
+    written: usize,
+}
+
+/// Writes bytes to standard error; in one call where it takes them, as several processes may share it.
+fn write_all(bytes: &[u8]) -> Result<(), Failed> {
+    let mut written = 0;
+    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+        match rustix::io::write(stderr(), rest) {
+            Ok(0) => return Err(Failed { errno: Errno::IO, written }),
+            Ok(more) => written += more,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => thread::sleep(NON_BLOCKING_INTERVAL),
+            Err(errno) => return Err(Failed { errno, written }),
+        }
+    }
+    Ok(())
+}
+
+/// Whether standard error takes a line at once, as far as the system knows; not where nobody reads it, which would raise SIGPIPE.
+fn takes_a_line() -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let standard_error = stderr();
+    let mut asked = [PollFd::new(&standard_error, PollFlags::OUT)];
+    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents() == PollFlags::OUT
+}
