@@ -10,33 +10,30 @@ use std::{env, fs};
 #[allow(dead_code, unreachable_pub)]
 mod exported;
 
+#[path = "liblnet/abi/linking.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod linking;
+
 #[cfg(feature = "headers")]
 #[path = "liblnet/abi/headers/generator.rs"]
 mod generator;
 
 fn main() {
     println!("cargo::rerun-if-changed=liblnet/abi/exported.rs");
+    println!("cargo::rerun-if-changed=liblnet/abi/linking.rs");
     export_symbols();
     #[cfg(feature = "headers")]
     generator::generate();
 }
 
 fn export_symbols() {
-    let mut script = String::new();
-    for (version, rest) in [(exported::SYMBOL_VERSION, "  local: *;\n"), (exported::LNETCONFIG_VERSION, "")] {
-        script.push_str(&format!("{version} {{\n  global:\n"));
-        for export in exported::EXPORTED.iter().filter(|export| export.version() == version) {
-            let name = export.name;
-            script.push_str(&format!("    {name};\n"));
-            println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym={name}=_{name}");
-        }
-        script.push_str(&format!("{rest}}};\n"));
+    for exported::Export { name, .. } in exported::EXPORTED {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym={name}=_{name}");
     }
-
     let path = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("lnet.map");
-    if let Err(error) = fs::write(&path, script) {
+    if let Err(error) = fs::write(&path, linking::version_script()) {
         println!("cargo::error=cannot write {}: {error}", path.display());
     }
     println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={}", path.display());
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,liblnet.so.1");
+    linking::name_library("liblnet.so.1");
 }

@@ -1,0 +1,75 @@
+//! What the build scripts tell the linker of `liblnet.so.1`: of that library itself, and of those that call it.
+
+use crate::exported;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// What the library calls itself; programs and other libraries name it in their NEEDED.
+const SONAME: &str = "liblnet.so.1";
+
+/// The version script of `liblnet.so.1`: which names it exports, with which versions.
+pub fn version_script() -> String {
+    let mut script = String::new();
+    for (version, rest) in [(exported::SYMBOL_VERSION, "  local: *;\n"), (exported::LNETCONFIG_VERSION, "")] {
+        script.push_str(&format!("{version} {{\n  global:\n"));
+        for export in exported::EXPORTED.iter().filter(|export| export.version() == version) {
+            script.push_str(&format!("    {};\n", export.name));
+        }
+        script.push_str(&format!("{rest}}};\n"));
+    }
+    script
+}
+
+/// Names the shared library of a crate, and keeps it in memory until the process ends: threads of it, and what it registered for the end
+/// of the process, outlive a `dlclose`.
+pub fn name_library(soname: &str) {
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{soname}");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+}
+
+/// Links the shared library of a crate with `liblnet.so.1`, so that whoever loads it gets that, too; it is looked for in its own directory first. A
+/// name that `liblnet.so.1` does not export does not link.
+///
+/// Cargo builds the two in any order. So the linker gets another library of that name, with the same symbols and no code.
+pub fn need_liblnet() {
+    // Such a target has no shared libraries.
+    if env::var("CARGO_CFG_TARGET_FEATURE")
+        .is_ok_and(|features| features.split(',').any(|it| it == "crt-static"))
+    {
+        return;
+    }
+    println!("cargo::rerun-if-changed=../liblnet/abi/linking.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    match make_stand_in(&out) {
+        Ok(library) => {
+            println!("cargo::rustc-cdylib-link-arg=-Wl,--no-as-needed");
+            println!("cargo::rustc-cdylib-link-arg={}", library.display());
+            println!("cargo::rustc-cdylib-link-arg=-Wl,-z,defs");
+            println!("cargo::rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN");
+        }
+        Err(error) => println!("cargo::error=cannot link with {SONAME}: {error}"),
+    }
+}
+
+/// The library without code.
+fn make_stand_in(out: &Path) -> Result<PathBuf, String> {
+    let (source, script, library) = (out.join("stand-in.c"), out.join("stand-in.map"), out.join(SONAME));
+    let functions = exported::EXPORTED.iter().map(|export| format!("void {}(void) {{}}\n", export.name));
+    let written =
+        fs::write(&source, functions.collect::<String>()).and_then(|()| fs::write(&script, version_script()));
+    written.map_err(|error| format!("{}: {error}", out.display()))?;
+    // The one that links all else.
+    let linker = env::var("RUSTC_LINKER").unwrap_or_else(|_| "cc".to_owned());
+    let mut compile = Command::new(&linker);
+    compile.args(["-shared", "-nostdlib", "-fPIC", "-fno-builtin", "-w"]);
+    compile.arg(format!("-Wl,-soname,{SONAME},--version-script={}", script.display()));
+    compile.arg(&source).arg("-o").arg(&library);
+    let output = compile.output().map_err(|error| format!("{linker}: {error}"))?;
+    match output.status.success() {
+        true => Ok(library),
+        false => {
+            Err(format!("{linker}: {}", String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ")))
+        }
+    }
+}
