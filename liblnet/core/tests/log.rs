@@ -4,7 +4,7 @@
 
 mod support;
 
-use lnet_core::lnd::RxAction;
+use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::stats::Outcome;
 use lnet_core::{Cause, Errno, MdMemory, MdOptions, MdSpec, Ni, Target, Time};
 use lnet_wire::{Body, Header, Nid, Pid};
@@ -12,7 +12,7 @@ use log::Level;
 use std::sync::Arc;
 use std::time::Duration;
 use support::said::{listen, said};
-use support::{FakeDriver, OnSend, Rig, nid, not_sent};
+use support::{FakeDriver, OnSend, Rig, header_from, nid, not_sent, put_body};
 
 /// A node on which these NIDs fail, and a multi-rail peer.
 fn node(own: &[&str], failing: &[&str], cause: Cause, peer: &str) -> Rig {
@@ -121,4 +121,42 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     core.run_monitor();
     assert_eq!(said(Level::Error, &[&format!("{peer}: 15 lines suppressed (response_timeout)")]), 1);
     rig.core.shutdown();
+}
+
+/// Fails if peers that nobody configured fill the log with the states of ever new NIDs, whether they have responded or not; if
+/// nobody says how many lines are missing; or if they hide what becomes of a peer that an operator has configured.
+#[test]
+fn states_of_ever_new_nids_are_logged_within_limits_and_hide_no_configured_peer() {
+    let (own, configured) = ("10.5.0.1@tcp", "10.5.0.9@tcp");
+    for responds in [false, true] {
+        let rig = node(&[own], &[], Cause::LocalError, configured);
+        let dies = |peer: Nid| {
+            Upcalls::path_is_unresponsive(&*rig.core, rig.ni(), peer);
+            rig.core.run_monitor();
+        };
+        let before = said(Level::Error, &["peer 10.5.1", "-> unreachable"]);
+        if responds {
+            rig.attach(-1, MdOptions::OP_PUT.0);
+        }
+        for number in 0..500_u32 {
+            let peer = nid(&format!("10.5.1{}.{}@tcp", number / 250, 1 + number % 250));
+            let header = Header { dest_nid: nid(own), ..header_from(peer, put_body(None), 0) };
+            match rig.arrives(&header) {
+                RxAction::Deliver(message) => rig.core.received(message, Ok(())),
+                action => assert!(matches!(action, RxAction::Discard) && !responds),
+            }
+            dies(peer);
+        }
+        let lines = said(Level::Error, &["peer 10.5.1", "-> unreachable"]) - before;
+        assert!((10..=40).contains(&lines), "responds: {responds}: {lines} lines");
+        let before = said(Level::Error, &[&format!("peer {configured}: "), "-> unreachable"]);
+        dies(nid(configured));
+        let after = said(Level::Error, &[&format!("peer {configured}: "), "-> unreachable"]);
+        assert_eq!(after, before + 1, "responds: {responds}");
+        rig.clock.set(Duration::from_secs(61));
+        let before = said(Level::Error, &["lines suppressed (peer_unreachable)"]);
+        rig.core.run_monitor();
+        assert_eq!(said(Level::Error, &["lines suppressed (peer_unreachable)"]), before + 1);
+        rig.core.shutdown();
+    }
 }

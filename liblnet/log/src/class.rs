@@ -6,10 +6,15 @@ use log::Level;
 /// How often lines of a class are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// All are written: each tells once that something is in another state, or answers an operator's own action.
+    /// All are written: each tells once that something is in another state, or answers an operator's own action. No peer can
+    /// cause them at will.
     Unlimited,
-    /// Through a [`crate::RateLimitedLog`]: so many in a period for each subject.
+    /// Through a [`crate::RateLimitedLog`]: so many in a period for each subject, which this node or its machine gives rise to.
     PerSubject,
+    /// The same, of subjects that an operator has configured, such as gateways. Whoever speaks as one of them can cause them.
+    PerConfigured,
+    /// The same, and so many in a period in the class, and in all such classes: any peer can cause them.
+    AnyPeer,
 }
 
 /// Makes [`LogClass`]; a class without one of its descriptions does not compile.
@@ -67,7 +72,7 @@ macro_rules! log_classes {
 impl LogClass {
     /// Whether its lines go through a [`crate::RateLimitedLog`].
     pub const fn is_limited(self) -> bool {
-        matches!(self.limit(), Limit::PerSubject)
+        !matches!(self.limit(), Limit::Unlimited)
     }
 }
 
@@ -82,28 +87,28 @@ log_classes! {
     NiHealth {
         name: "ni_health",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "Sending by a local NI has failed, or succeeds again, which changes its health value and with it its state. What lasts for less than two seconds has no line.",
         action: "`lnetctl net show -v 3` shows the health value and which kinds of failures were counted. A state that changes again and again points to a bad link.",
     }
     PeerUnreachable {
         name: "peer_unreachable",
         level: Error,
-        limit: Unlimited,
+        limit: AnyPeer,
         meaning: "No path to a peer is usable. Messages to it wait until a path responds, and fail at their deadline.",
         action: "See whether the peer runs, and whether the network between responds (`lnetctl ping`). With no net in common: configure one, or a route.",
     }
     RouteState {
         name: "route_state",
         level: Error,
-        limit: Unlimited,
+        limit: PerConfigured,
         meaning: "A route cannot be used any more, or can again: its gateway does not answer, does not forward, or has no working interface on one of the two nets. Messages go by other routes while any is up.",
         action: "`lnetctl peer show -v` and `lnetctl ping` of the gateway say what it answers; `lnetctl set routing 1` there has it forward.",
     }
     RouteHops {
         name: "route_hops",
         level: Warn,
-        limit: Unlimited,
+        limit: PerConfigured,
         meaning: "A gateway has no interface on the net of its route, though the route has one hop or none was given. While `avoid_asym_router_failure` is on, a route of one hop is not used then.",
         action: "Give the route the number of its hops: `lnetctl route add --hop`. If it is one, `lnetctl ping` of the gateway shows which interface is missing.",
     }
@@ -124,161 +129,161 @@ log_classes! {
     NetUnreachable {
         name: "net_unreachable",
         level: Error,
-        limit: Unlimited,
+        limit: PerConfigured,
         meaning: "No route to a net is up. Messages to it are sent to gateways that may not answer, or wait for a route, and fail at their deadline.",
         action: "The lines of the class `route_state` before name the routes that went down. `lnetctl route show -v` shows their states.",
     }
     NetReachable {
         name: "net_reachable",
         level: Warn,
-        limit: Unlimited,
+        limit: PerConfigured,
         meaning: "A route to a net is up again, after none was.",
         action: "Nothing.",
     }
     PeerDegraded {
         name: "peer_degraded",
         level: Warn,
-        limit: Unlimited,
+        limit: AnyPeer,
         meaning: "Only some of the paths to a peer are usable, or it is reachable again after an outage.",
         action: "`lnetctl peer show -v` shows which paths do not respond. Nothing to do where all are usable again.",
     }
     PeerReachable {
         name: "peer_reachable",
         level: Debug,
-        limit: Unlimited,
+        limit: AnyPeer,
         meaning: "Something has arrived from a peer for the first time, or nothing is known of its paths any more.",
         action: "Nothing.",
     }
     PathUnresponsive {
         name: "path_unresponsive",
         level: Info,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "What is sent on a path is not acknowledged, or an interface at one end of it has failed. It is used only when there is no other, until something arrives over it.",
         action: "Look for a fault between the two addresses: a switch, a firewall, a wrong VLAN or MTU.",
     }
     PathResponsive {
         name: "path_responsive",
         level: Info,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "An unresponsive path has recovered: something has arrived over it.",
         action: "Nothing.",
     }
     MessageResent {
         name: "message_resent",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A message could not be sent on one path and is sent on another: the first of this peer within a minute. Further ones are of the class `message_resent_too`.",
         action: "Nothing for single lines. Where the same pair fails again and again, treat it as an unresponsive path.",
     }
     MessageResentToo {
         name: "message_resent_too",
         level: Info,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A further message to a peer was resent, within a minute of the one that a line of the class `message_resent` is about.",
         action: "As for `message_resent`.",
     }
     MessageFailed {
         name: "message_failed",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A message was given up: no further attempt may be made, or none could be. The program that sent it was told.",
         action: "The cause in parentheses is LNet's health status and the errno. See whether the peer is reachable, and the lines before.",
     }
     MessageDropped {
         name: "message_dropped",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A message that arrived was dropped; the cause says why. Its sender finds out by its own timeout.",
         action: "`no match` is usual while a service starts or stops. Otherwise compare the configuration of the two nodes.",
     }
     ResponseUnclaimed {
         name: "response_unclaimed",
         level: Info,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "An ACK or REPLY arrived that no MD waits for: its request has ended, or was answered before.",
         action: "Nothing. The request that ended too early has a line of its own.",
     }
     PeerLimit {
         name: "peer_limit",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A message of an unknown peer was dropped, because this node knows as many peers as it may.",
         action: "Somebody may be sending under invented NIDs. Restrict who may connect (the accept policy, a firewall).",
     }
     RepliesUnread {
         name: "replies_unread",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A peer requests replies faster than it receives them; further requests of it are dropped.",
         action: "See whether that peer is overloaded, or hostile.",
     }
     ResponseTimeout {
         name: "response_timeout",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "An ACK or REPLY did not arrive before its deadline; the MD that waited for it was unlinked.",
         action: "See whether the peer is overloaded or gone. The deadline is `lnetctl set transaction_timeout`.",
     }
     RecoveryPingFailed {
         name: "recovery_ping_failed",
         level: Info,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A ping of an unhealthy interface, to find out whether it has recovered, failed. Pings go on, at growing intervals.",
         action: "Nothing while the cause is known. `lnetctl peer show -v 3` shows the health values.",
     }
     DiscoveryFailed {
         name: "discovery_failed",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A ping or push of discovery failed. The line says whether it is retried, or messages fail that waited for it; otherwise the peer is used as it is known.",
         action: "See whether the peer is reachable by the NID in the line.",
     }
     DiscoveryLoop {
         name: "discovery_loop",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "The discovery of a peer made too many steps without an end; it was stopped. This is a defect of the library.",
         action: "Please report it, with the lines before.",
     }
     PingInfoInvalid {
         name: "ping_info_invalid",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "The interface list that a peer sent (ping reply or push) cannot be decoded; it was ignored.",
         action: "Find out what runs at that NID: another version, or something that is not LNet.",
     }
     PushRejected {
         name: "push_rejected",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A node that is no router pushed an interface list in the name of another node; it was ignored.",
         action: "Find out what runs at the sender's NID: it may be hostile.",
     }
     PeerNidRejected {
         name: "peer_nid_rejected",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A peer claims a NID that it cannot have, for the reason in the line; the NID is not added to it.",
         action: "Two nodes may be configured with one address, or a peer here with a wrong NID: compare `lnetctl peer show` with the nodes themselves.",
     }
     PeerMismatch {
         name: "peer_mismatch",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "What a peer says of itself differs from how it is known here, and this node does not adopt it (discovery is off, or an operator configured the peer).",
         action: "Correct the peer's configuration here (`lnetctl peer add`, `peer del`), or the peer itself.",
     }
     PeerRemoved {
         name: "peer_removed",
         level: Info,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A peer was removed because it does not take part in discovery any more. It is created anew when it is needed.",
         action: "Nothing.",
     }
     PingTargetFailed {
         name: "ping_target_failed",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "The memory that answers pings, or that receives pushes, could not be posted: peers learn of changes late, or this node of theirs.",
         action: "Look for a shortage of memory. The node tries again with the next change.",
     }
@@ -355,56 +360,56 @@ log_classes! {
     ConnectFailed {
         name: "connect_failed",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A TCP connection to a peer could not be made. What waits for it fails or takes another path; the driver tries again while there is something to send.",
         action: "The cause is in parentheses. See whether the peer runs, listens on the same port, and accepts connections from here.",
     }
     InboundRejected {
         name: "inbound_rejected",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A connection from another host was rejected: by the accept policy, or because what it sent is no LNet handshake for this node.",
         action: "If it is a peer: the accept policy (LNET_ACCEPT) must allow its port, and it must use a NID of this node. Otherwise find out what connects.",
     }
     InboundLimit {
         name: "inbound_limit",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A connection from another host was rejected: there are as many as one address, or this node, may have.",
         action: "Somebody may hold connections on purpose. Otherwise raise SOCKLND_CONNS_PER_ADDRESS or the limit of descriptors.",
     }
     AcceptFailed {
         name: "accept_failed",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "The system refused to hand over a connection that has arrived. The driver drops the oldest handshake and tries again.",
         action: "Raise the limit of descriptors (`ulimit -n`).",
     }
     SocketUnpolled {
         name: "socket_unpolled",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A socket could not be added to an epoll set; it was closed.",
         action: "Look for a shortage of memory, or of epoll watches (/proc/sys/fs/epoll/max_user_watches).",
     }
     ProtocolViolation {
         name: "protocol_violation",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A peer sent what the protocol does not allow; its connections were closed.",
         action: "Find out what runs at the peer: another version, or something hostile. With checksums on, it may be a damaged network.",
     }
     ConnectionStalled {
         name: "connection_stalled",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "Nothing moved on a connection, or no delivery ACK arrived, for the LND timeout; the connections to the peer were closed.",
         action: "See whether the peer is overloaded or stopped. The timeout is `lnet_lnd_timeout` or SOCKLND_SOCK_TIMEOUT.",
     }
     PeerUnresponsive {
         name: "peer_unresponsive",
         level: Info,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "The peer's system does not answer on TCP while messages are under way, and messages take other paths.",
         action: "Look for a fault between the two addresses. The limit is SOCKLND_UNRESPONSIVE_MS.",
     }
@@ -425,7 +430,7 @@ log_classes! {
     InternalError {
         name: "internal_error",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A part of the library panicked while it worked; the others go on. This is a defect of the library.",
         action: "Please report it, with the message of the panic above.",
     }
@@ -502,21 +507,21 @@ log_classes! {
     ReplyInvalid {
         name: "reply_invalid",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A PtlRPC reply cannot be decoded, or its bulk transfer failed; the request fails.",
         action: "Look at the server: it speaks another version of the protocol, or is defective.",
     }
     ReplyRejected {
         name: "reply_rejected",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "The program that serves a PtlRPC request gave a reply that cannot be sent; the client gets the error instead.",
         action: "Mend the service: its reply is longer than it said, or invalid.",
     }
     HandlerPanicked {
         name: "handler_panicked",
         level: Error,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A handler or callback of the program panicked while it served PtlRPC; the request fails, the service goes on.",
         action: "Mend the program; the message of the panic stands above.",
     }
@@ -530,7 +535,7 @@ log_classes! {
     RequestBuffersFailed {
         name: "request_buffers_failed",
         level: Warn,
-        limit: PerSubject,
+        limit: AnyPeer,
         meaning: "A PtlRPC service could not attach buffers for requests; requests wait at the clients.",
         action: "Give the process more memory, or stop another service on the same portal.",
     }
@@ -544,7 +549,7 @@ log_classes! {
     SelftestSession {
         name: "selftest_session",
         level: Warn,
-        limit: Unlimited,
+        limit: AnyPeer,
         meaning: "A session of LNet selftest has ended because its console sent nothing for the session's timeout; its tests are stopped.",
         action: "Start the test anew; if the console still ran, see whether it reaches this node (`lnetctl ping`).",
     }

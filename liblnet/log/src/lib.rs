@@ -11,7 +11,8 @@
 //! // One for each node (or library): a field, passed by reference. The time is the node's own.
 //! let log = RateLimitedLog::new();
 //! let now = Duration::from_secs(17);
-//! // What a peer or a failure may repeat: at a limited rate for each class and subject.
+//! // What a peer or a failure may repeat: at a limited rate for each subject, and what any peer can cause also for each class and
+// in all.
 //! let from = "192.0.2.1@tcp";
 //! log.write(now, LogClass::MessageDropped, from, format_args!("PUT from {from} dropped (no match)"));
 //! // Now and then, from the thread that has the timers: says what was suppressed.
@@ -33,7 +34,9 @@ mod stderr;
 pub use class::{Limit, LogClass};
 #[doc(hidden)]
 pub use log;
-pub use rate_limited_log::{LINES_PER_PERIOD, MAX_SUBJECTS, PERIOD, RateLimitedLog};
+pub use rate_limited_log::{
+    LINES_PER_PERIOD, MAX_LINES_IN_ALL, MAX_LINES_PER_CLASS, MAX_SUBJECTS, PERIOD, RateLimitedLog,
+};
 pub use stderr::{close, flush, install, last_words};
 
 /// Writes a line of a class that has no limit: `write_line!(LogClass::FaultRule, "{subject}: {event}")`. With a class that

@@ -16,8 +16,9 @@ use crate::wire::{
 };
 use lnet_api::sync::lock;
 use lnet_api::{Counters, ProcessId, Region};
-use lnet_log::{LogClass, write_line};
+use lnet_log::{LogClass, RateLimitedLog};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
 
 /// The most RPC loops of one test: peers choose their number.
 const MAX_LOOPS: u64 = 1 << 16;
@@ -33,6 +34,9 @@ pub(super) struct Dispatch {
     brw: BrwServer,
     ping_sequence: PingSequence,
     console: Mutex<Option<Arc<dyn JoinHandler>>>,
+    log: RateLimitedLog,
+    /// The times of the log count from here.
+    began: Instant,
 }
 
 impl Dispatch {
@@ -44,6 +48,8 @@ impl Dispatch {
             brw: BrwServer::default(),
             ping_sequence: PingSequence::default(),
             console: Mutex::new(None),
+            log: RateLimitedLog::new(),
+            began: engine.clock().now(),
         })
     }
 
@@ -263,14 +269,19 @@ impl RequestHandler for Dispatch {
 
     fn tick(&self) {
         let Some(engine) = self.engine.upgrade() else { return };
-        let expired = lock(&self.sessions).expire(engine.clock().now());
+        let instant = engine.clock().now();
+        let now = instant.saturating_duration_since(self.began);
+        let expired = lock(&self.sessions).expire(instant);
         if let Some((id, effects)) = expired {
-            write_line!(
+            self.log.write(
+                now,
                 LogClass::SelftestSession,
-                "session {id}: ended (no message of its console); its tests are stopped"
+                "session",
+                format_args!("session {id}: ended (no message of its console); its tests are stopped"),
             );
             self.perform(effects);
         }
+        self.log.poll(now);
         self.reap();
     }
 }

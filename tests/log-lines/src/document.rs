@@ -1,19 +1,23 @@
 //! The document.
 
 use crate::lines::Found;
-use lnet_log::{LINES_PER_PERIOD, Limit, LogClass, PERIOD};
+use lnet_log::{LINES_PER_PERIOD, Limit, LogClass, MAX_LINES_IN_ALL, MAX_LINES_PER_CLASS, PERIOD};
 use std::fmt::Write as _;
 
 /// All of it.
 pub(crate) fn write(found: &Found) -> String {
     let mut out = String::from(BEGINNING);
     let (lines, seconds) = (LINES_PER_PERIOD, PERIOD.as_secs());
+    let (of_class, in_all) = (MAX_LINES_PER_CLASS, MAX_LINES_IN_ALL);
     // A String takes everything.
     let _ = writeln!(
         out,
         "A class that is limited writes at most {lines} lines in {seconds} s for each subject (the NID, path or name that the\n\
-         line is about); a flood of one class or subject hides nothing of another. What was suppressed is said when the\n\
-         period ends, at the level of the class: `SUBJECT: COUNT lines suppressed (CLASS)`.\n"
+         line is about). One that any peer can cause writes at most {of_class}, whatever the subjects are, half of them for subjects that\n\
+         have none yet; and all of these together write at most {in_all}, besides the first line of each class. Lines about what an operator has\n\
+         configured (peers, the gateways of routes) are limited for each subject only: a flood of others does not hide them. What was\n\
+         suppressed is said when the period ends, in one line for each class, at its level: `SUBJECT: COUNT lines suppressed (CLASS)`, or\n\
+         `SUBJECT and others`.\n"
     );
     out.push_str("| class | level | what has happened |\n|---|---|---|\n");
     for class in LogClass::ALL {
@@ -33,7 +37,8 @@ pub(crate) fn write(found: &Found) -> String {
 fn write_class(out: &mut String, class: LogClass, found: &Found) {
     let limit = match class.limit() {
         Limit::Unlimited => "never suppressed",
-        Limit::PerSubject => "limited",
+        Limit::PerSubject | Limit::PerConfigured => "limited for each subject",
+        Limit::AnyPeer => "limited, as any peer can cause it",
     };
     let _ = writeln!(out, "\n## {}\n", class.name());
     let _ = writeln!(out, "Level {}, {limit}. {}\n", level(class), class.meaning());

@@ -93,6 +93,20 @@ impl Environment {
         self.log.write(self.now(), class, subject, line);
     }
 
+    /// The same about a peer: if an operator has configured it, what others cause does not suppress it.
+    pub(crate) fn log_of_peer(
+        &self,
+        is_configured: bool,
+        class: LogClass,
+        subject: impl Display,
+        line: Arguments<'_>,
+    ) {
+        match is_configured {
+            true => self.log.write_configured(self.now(), class, subject, line),
+            false => self.log.write(self.now(), class, subject, line),
+        }
+    }
+
     /// Logs what was suppressed in the periods that have ended; returns when the next one ends.
     pub(crate) fn poll_log(&self, now: Time) -> Option<Time> {
         self.log.poll(now).map(Time)

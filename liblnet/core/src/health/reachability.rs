@@ -1,8 +1,9 @@
 //! The reachability of peers: a state of each peer, derived from its paths and logged when it changes.
 //!
 //! The state is a pure function of the paths ([`Assessment::of`]). Changes of its inputs mark the peer
-//! ([`Health::reachability_may_change`]); the monitor thread computes, stores and logs the new state. These lines are
-//! never suppressed, but a peer gets at most one per [`PAUSE`]: of faster changes the latest state is logged.
+//! ([`Health::reachability_may_change`]); the monitor thread computes, stores and logs the new state. A peer gets at most one
+//! line per [`PAUSE`]: of faster changes the latest state is logged. Lines about peers that an operator has configured, as peers or
+//! as gateways, are not suppressed because of others; anybody can give rise to other peers.
 
 use super::Health;
 use crate::environment::Environment;
@@ -178,7 +179,8 @@ fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) ->
         None => String::new(),
     };
     let (primary, cause, consequence) = (peer.primary, assessment.cause(), consequence(state));
-    env.log(
+    env.log_of_peer(
+        peer.is_configured() || topology.is_gateway(peer),
         log_class(before, state),
         primary,
         format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}"),
