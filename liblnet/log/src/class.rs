@@ -266,6 +266,13 @@ log_classes! {
         meaning: "A peer claims a NID that it cannot have, for the reason in the line; the NID is not added to it.",
         action: "Two nodes may be configured with one address, or a peer here with a wrong NID: compare `lnetctl peer show` with the nodes themselves.",
     }
+    PeerNidsIgnored {
+        name: "peer_nids_ignored",
+        level: Warn,
+        limit: AnyPeer,
+        meaning: "A peer has more interfaces than this node keeps of one peer; the first ones of its list are used.",
+        action: "Where all are needed: `lnetctl set max_interfaces`. Otherwise nothing.",
+    }
     PeerMismatch {
         name: "peer_mismatch",
         level: Warn,

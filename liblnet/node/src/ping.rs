@@ -18,7 +18,8 @@ pub struct PingRequest {
     pub target: ProcessId,
     /// The local NID; `None`: selected by LNet.
     pub source: Option<Nid>,
-    /// The maximum number of interfaces in the reply, the loopback among them. The kernel's `lnetctl ping` uses 200.
+    /// The maximum number of interfaces in the reply, the loopback among them; more are left out. The kernel's `lnetctl ping` uses
+    /// 200.
     pub max_entries: u32,
     /// The timeout; `None`: unlimited.
     pub timeout: Option<Duration>,
@@ -58,7 +59,7 @@ impl Node {
         // A driver may still have the message; the core frees the queue after that.
         let _ = core.eq_leave(eq);
         let len = answer?;
-        PingInfo::decode(&room.read(len), request.max_entries).map_err(|error| {
+        PingInfo::decode(&room.read(len), request.max_entries - 1).map_err(|error| {
             let nid = request.target.nid;
             core.log(
                 LogClass::PingInfoInvalid,

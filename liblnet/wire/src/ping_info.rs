@@ -61,12 +61,14 @@ pub struct Features(pub u32);
 pub struct ReceivedPingInfo {
     /// What could be read.
     pub info: PingInfo,
-    /// Whether something was cut off: ask again with room for [`ReceivedPingInfo::claimed_len`].
+    /// Whether something that is kept was cut off: ask again with room for [`ReceivedPingInfo::claimed_len`].
     pub truncated: bool,
     /// The number of sixteen-byte entries that the sender announces, `0@lo` counted.
     pub claimed_count: u32,
-    /// Bytes of the whole block as the sender announces it.
+    /// Bytes of the block, as the sender announces it, with as many interfaces as are kept.
     pub claimed_len: usize,
+    /// The number of interfaces that the sender announces beyond those that are kept.
+    pub ignored: u32,
 }
 
 /// Why bytes are not a ping block. Such data is refused as a whole (DI-1).
@@ -81,16 +83,16 @@ pub enum PingInfoError {
     /// The sender does not say that its status words mean anything.
     #[error("features {0:#x} without interface status")]
     NoStatus(u32),
-    /// None, or more than this node allows.
-    #[error("{0} entries, not within 1 to {1}")]
-    BadCount(u32, u32),
+    /// None, not even `0@lo`.
+    #[error("no entries")]
+    NoEntries,
     /// The first entry is not `0@lo`.
     #[error("the first entry is {0:#018x}, not 0@lo")]
     NoLoopback(u64),
     /// An entry is the wildcard, or of an unknown form.
     #[error("entry {0} does not name one interface")]
     NotANid(u32),
-    /// The announced size has no room for the entries, or room for many more than this node allows.
+    /// The announced size has no room for the entries.
     #[error("a total size of {0} bytes")]
     BadSize(u32),
 }
@@ -166,6 +168,11 @@ pub const fn ping_buffer_len(count: u32) -> usize {
     PING_HEADER_LEN + PING_ENTRY_LEN * count as usize
 }
 
+/// Bytes that a receiver needs at most for a block of which it keeps `interfaces` entries of either size.
+pub const fn max_kept_len(interfaces: u32) -> usize {
+    ping_buffer_len(1) + (PING_ENTRY_LEN + PING_LONG_ENTRY_LEN) * interfaces as usize
+}
+
 impl PingInfo {
     /// Bytes that [`PingInfo::encode`] makes.
     pub fn encoded_len(&self) -> usize {
@@ -204,13 +211,14 @@ impl PingInfo {
         out
     }
 
-    /// Decodes a block, in either byte order, as far as `bytes` go. `max_count` is the maximum number of entries of
-    /// either size (`lnet_interfaces_max`); further `0@lo` entries are left out, as are long entries of an unknown
-    /// size.
-    pub fn decode(bytes: &[u8], max_count: u32) -> Result<ReceivedPingInfo, PingInfoError> {
-        let head = Head::decode(bytes, max_count)?;
+    /// Decodes a block, in either byte order, as far as `bytes` go. Of the interfaces the first `max_interfaces` are kept
+    /// (`lnet_interfaces_max`): the primary one, then those with eight-byte NIDs, then the others. Further `0@lo` entries are
+    /// left out, as are long entries of an unknown size.
+    pub fn decode(bytes: &[u8], max_interfaces: u32) -> Result<ReceivedPingInfo, PingInfoError> {
+        let head = Head::decode(bytes, max_interfaces)?;
         let mut short = Vec::new();
-        let shorts = bytes[..head.short_len.min(bytes.len())].chunks_exact(PING_ENTRY_LEN);
+        let shorts =
+            bytes[..ping_buffer_len(1 + head.kept_short).min(bytes.len())].chunks_exact(PING_ENTRY_LEN);
         for (index, entry) in (1..).zip(shorts.skip(2)) {
             let nid = Nid::from_u64(head.order.u64(entry, 0)).ok_or(PingInfoError::NotANid(index))?;
             short.push(PingEntry { nid, status: NiStatus::from_u32(head.order.u32(entry, 8)) });
@@ -225,11 +233,13 @@ impl PingInfo {
         }
         entries.extend(long);
         entries.retain(|entry| !entry.nid.is_loopback());
+        entries.truncate(max_interfaces as usize);
         Ok(ReceivedPingInfo {
             info: Self { features: head.features, pid: head.pid, sequence: head.sequence, entries },
             truncated: bytes.len() < head.claimed_len,
             claimed_count: head.claimed_count,
             claimed_len: head.claimed_len,
+            ignored: head.ignored,
         })
     }
 
@@ -254,13 +264,17 @@ struct Head {
     pid: Pid,
     sequence: u32,
     claimed_count: u32,
+    /// The sixteen-byte entries that are kept, without `0@lo`.
+    kept_short: u32,
     /// Where the sixteen-byte entries end.
     short_len: usize,
+    /// Where what is kept ends.
     claimed_len: usize,
+    ignored: u32,
 }
 
 impl Head {
-    fn decode(bytes: &[u8], max_count: u32) -> Result<Self, PingInfoError> {
+    fn decode(bytes: &[u8], max_interfaces: u32) -> Result<Self, PingInfoError> {
         if bytes.len() < ping_buffer_len(1) {
             return Err(PingInfoError::TooShort(bytes.len()));
         }
@@ -271,32 +285,39 @@ impl Head {
             return Err(PingInfoError::NoStatus(features.0));
         }
         let claimed_count = order.u32(bytes, 12);
-        if !(1..=max_count).contains(&claimed_count) {
-            return Err(PingInfoError::BadCount(claimed_count, max_count));
-        }
+        let announced = claimed_count.checked_sub(1).ok_or(PingInfoError::NoEntries)?;
         let first = order.u64(bytes, PING_HEADER_LEN);
         if first != LOOPBACK {
             return Err(PingInfoError::NoLoopback(first));
         }
         let short_len = ping_buffer_len(claimed_count);
-        let claimed_len = if features.contains(Features::LARGE_ADDR) {
-            let size = order.u32(bytes, LARGE_SIZE_OFFSET);
-            Some((size & !3) as usize)
-                .filter(|len| {
-                    *len >= short_len && (*len - short_len) / PING_LONG_ENTRY_LEN <= max_count as usize
-                })
-                .ok_or(PingInfoError::BadSize(size))?
-        } else {
-            short_len
+        let long_len = match features.contains(Features::LARGE_ADDR) {
+            true => {
+                let size = order.u32(bytes, LARGE_SIZE_OFFSET);
+                ((size & !3) as usize).checked_sub(short_len).ok_or(PingInfoError::BadSize(size))?
+            }
+            false => 0,
         };
+        let long = u32::try_from(long_len / PING_LONG_ENTRY_LEN).unwrap_or(u32::MAX);
+        let kept_short = announced.min(max_interfaces);
+        // The primary interface is kept wherever it stands.
+        let is_primary_long = u32::from(long > 0 && features.contains(Features::PRIMARY_LARGE));
+        let kept_long = (max_interfaces - kept_short).max(is_primary_long).min(long);
+        let with_long =
+            short_len + if kept_long == long { long_len } else { kept_long as usize * PING_LONG_ENTRY_LEN };
+        // Those with long addresses stand behind all others: too far, if these are many more than are kept.
+        let reaches_long =
+            (kept_long > 0 || kept_short == announced) && with_long <= max_kept_len(max_interfaces);
         Ok(Self {
             order,
             features,
             pid: Pid(order.u32(bytes, 8)),
             sequence: order.u32(bytes, PING_HEADER_LEN + 8),
             claimed_count,
+            kept_short,
             short_len,
-            claimed_len,
+            claimed_len: if reaches_long { with_long } else { ping_buffer_len(1 + kept_short) },
+            ignored: announced.saturating_add(long).saturating_sub(max_interfaces),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Merging the ping information of a peer into the topology (core-behaviour 5.6).
 
 use super::merge_plan::{MergeLimits, MergePlan, NidUpdate, Owner, owner, plan_merge};
+use super::requests::max_interfaces;
 use super::{Difference, Discovery, Input};
 use crate::environment::{ConfigGuard, Environment};
 use crate::model::{Inner, Peer, PeerState as Flag, Progress};
@@ -32,7 +33,7 @@ impl Discovery {
         info: &PingInfo,
     ) -> MergeEffects {
         let limits = MergeLimits {
-            max_interfaces: env.settings().max_interfaces as usize,
+            max_interfaces: max_interfaces(&env.settings()) as usize,
             max_peers: env.config().max_peers,
         };
         match plan_merge(topology, limits, &self.local_state(), peer, info) {

@@ -31,11 +31,12 @@ use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::Topology;
 use arc_swap::ArcSwap;
 use input::StepAction;
-use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN, PING_LONG_ENTRY_LEN};
+use lnet_wire::ping_info::max_kept_len;
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid, RESERVED_PORTAL};
 use parked::ParkedRequests;
 use push_buffers::PushBuffers;
 use queue::Queue;
+use requests::max_interfaces;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -135,8 +136,7 @@ impl Discovery {
             DiscoveryMode::Verify => 2,
         };
         let word = u64::from(settings.first_ping) << 34 | mode << 32 | u64::from(sequence);
-        let entries = (settings.max_interfaces as usize).saturating_mul(PING_ENTRY_LEN + PING_LONG_ENTRY_LEN);
-        let max_reply_len = u32::try_from(PING_HEADER_LEN + entries).unwrap_or(u32::MAX).min(MAX_PAYLOAD);
+        let max_reply_len = u32::try_from(max_kept_len(max_interfaces(settings))).unwrap_or(MAX_PAYLOAD);
         self.max_reply_len.store(max_reply_len, Ordering::Relaxed);
         let retries = u8::try_from(settings.retry_count).unwrap_or(u8::MAX);
         self.retries.store(retries, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 
 use super::Discovery;
 use super::input::Input;
-use super::requests::decode;
+use super::requests::{decode, note_ignored};
 use crate::environment::Environment;
 use crate::memory::{EqHandle, MdOptions, MdSpec, RecvBuffer};
 use crate::model::{MIN_REPLY_LEN, Peer, PeerNi};
@@ -116,6 +116,7 @@ impl Discovery {
     ) {
         self.grow_push_buffers(received.claimed_len);
         let peer = pushing_peer(topology, &received.info, peer_ni.nid()).unwrap_or_else(|| peer_ni.peer());
+        note_ignored(env, &peer.discovery, peer_ni.nid(), &received);
         let nids: Vec<Nid> = received.info.entries.iter().map(|entry| entry.nid).collect();
         let may_be_stale = self.may_be_stale(env);
         self.handle_input(

@@ -3,14 +3,15 @@
 use super::queue::PendingRequest;
 use super::{Discovery, Input, Step};
 use crate::environment::Environment;
+use crate::environment::settings::Settings;
 use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, RecvBuffer};
-use crate::model::Peer;
+use crate::model::{DiscoveryState, Peer};
 use crate::select;
 use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
-use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
-use lnet_wire::{Errno, Nid};
+use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, max_kept_len};
+use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
 use std::sync::Arc;
 
 /// Sending requests.
@@ -95,6 +96,7 @@ impl Discovery {
             Some(received) => {
                 // The peer's pushes will have the same size.
                 self.grow_push_buffers(received.claimed_len);
+                note_ignored(env, &request.state, request.nid, &received);
                 Input::Reply { received: Box::new(received), path }
             }
             None => Input::BadReply,
@@ -161,12 +163,38 @@ pub(super) fn decode(
     len: u32,
     from: Nid,
 ) -> Option<ReceivedPingInfo> {
-    PingInfo::decode(&buffer.read(len), env.settings().max_interfaces)
+    PingInfo::decode(&buffer.read(len), max_interfaces(&env.settings()))
         .inspect_err(|error| {
             let line = format_args!("peer {from}: invalid interface list ({error}); ignored");
             env.log(LogClass::PingInfoInvalid, from, line);
         })
         .ok()
+}
+
+/// The most interfaces of a peer: what the setting says, or a message can hold.
+pub(super) fn max_interfaces(settings: &Settings) -> u32 {
+    const MAX_IN_A_MESSAGE: u32 =
+        (MAX_PAYLOAD - max_kept_len(0) as u32) / (max_kept_len(1) - max_kept_len(0)) as u32;
+    settings.max_interfaces.min(MAX_IN_A_MESSAGE)
+}
+
+/// Logs that the peer with this state has more interfaces than are kept, once as long as it has so many.
+pub(super) fn note_ignored(
+    env: &Environment,
+    state: &DiscoveryState,
+    from: Nid,
+    received: &ReceivedPingInfo,
+) {
+    let ignored = received.ignored;
+    let before = state.with(|inner| std::mem::replace(&mut inner.ignored_nids, ignored));
+    if ignored > 0 && ignored != before {
+        let kept = max_interfaces(&env.settings());
+        env.log(
+            LogClass::PeerNidsIgnored,
+            from,
+            format_args!("peer {from}: {ignored} of its interfaces are not used (max_interfaces is {kept}); the first {kept} are"),
+        );
+    }
 }
 
 /// The path of a request, or `None` for the path that selection chooses: `wanted`, if its interface still exists;

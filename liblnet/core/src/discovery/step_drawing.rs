@@ -92,7 +92,7 @@ fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
             sequence,
             entries: Vec::new(),
         };
-        Box::new(ReceivedPingInfo { claimed_count: 1, claimed_len: 32, truncated: false, info })
+        Box::new(ReceivedPingInfo { claimed_count: 1, claimed_len: 32, truncated: false, ignored: 0, info })
     };
     let path = (Nid::LOOPBACK, Nid::LOOPBACK);
     let mut inputs = Vec::new();

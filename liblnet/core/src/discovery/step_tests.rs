@@ -21,7 +21,13 @@ fn nid(address: u32) -> Nid {
 fn received(features: Features, sequence: u32) -> Box<ReceivedPingInfo> {
     let entries = vec![PingEntry { nid: nid(1), status: NiStatus::Up }];
     let info = PingInfo { features, pid: Pid::LUSTRE, sequence, entries };
-    Box::new(ReceivedPingInfo { claimed_count: 2, claimed_len: info.encoded_len(), truncated: false, info })
+    Box::new(ReceivedPingInfo {
+        claimed_count: 2,
+        claimed_len: info.encoded_len(),
+        truncated: false,
+        ignored: 0,
+        info,
+    })
 }
 
 fn cut(claimed_len: usize) -> Box<ReceivedPingInfo> {

@@ -35,6 +35,8 @@ pub(crate) struct Inner {
     pub(crate) differences: Vec<Difference>,
     /// NIDs that the peer claims and did not get.
     pub(crate) rejected_nids: Vec<Nid>,
+    /// How many interfaces the peer has beyond those that are kept.
+    pub(crate) ignored_nids: u32,
     /// The number of parked requests, which discovery keeps.
     pub(crate) parked: usize,
     /// Whether it is in a queue.

@@ -56,3 +56,49 @@ fn two_nodes_with_many_nids_discover_each_other_at_once() {
         },
     );
 }
+
+/// The NIDs of B as A knows them.
+fn known_of_b(world: &World) -> Vec<Nid> {
+    world.core(A).unwrap().peer(b(1)).map_or_else(Vec::new, |(peer, _)| peer.nids.clone())
+}
+
+/// Fails if a node with more NIDs than are kept of one is known by one alone, or by others than its first ones; or if it is asked
+/// again and again.
+#[test]
+fn of_a_node_with_more_nids_than_are_kept_the_first_are_known() {
+    for (kept, nids) in [(200, 200), (200, 201), (200, 250), (16, 17), (16, 100)] {
+        let mut world = chosen("more NIDs than are kept, in a reply");
+        add(&mut world, 1);
+        add(&mut world, nids);
+        world.with_core(A, |core| core.change_settings(|settings| settings.set_max_interfaces(kept)).unwrap());
+        assert!(talk(&mut world, A, b(1)));
+        let first: Vec<Nid> = (1..=nids.min(kept as u32)).map(b).collect();
+        assert_eq!(known_of_b(&world), first, "{nids} NIDs");
+        let pings = world.counts().between(A, B).pings;
+        assert!(pings <= 2, "{nids} NIDs: {pings} pings");
+        finish(world);
+    }
+}
+
+/// The same of a node that grows: its push is longer than the buffer.
+#[test]
+fn of_a_node_that_pushes_more_nids_than_are_kept_the_first_are_known() {
+    let mut world = chosen("more NIDs than are kept, in a push");
+    add(&mut world, 1);
+    add(&mut world, 3);
+    assert!(talk(&mut world, A, b(1)));
+    for rail in 4..=230 {
+        world.add_ni(B, b(rail));
+        if rail % 50 == 0 {
+            world.run_in_order();
+        }
+    }
+    world.run_in_order();
+    assert_eq!(known_of_b(&world), (1..=200).map(b).collect::<Vec<_>>());
+    let pings = world.counts().between(A, B).pings;
+    world.remove_ni(B, b(7));
+    world.run_in_order();
+    assert_eq!(known_of_b(&world), (1..=201).filter(|rail| *rail != 7).map(b).collect::<Vec<_>>());
+    assert_eq!(world.counts().between(A, B).pings, pings, "the push fits");
+    finish(world);
+}
