@@ -37,7 +37,9 @@ pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use health::{Cause, Delivery, SendFailure};
 pub use lnet_wire::Errno;
 pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
-pub use model::{CarriedOrigin, Confirmation, Message, MessageOrigin, Provenance, Target, lnd, message};
+pub use model::{
+    CarriedOrigin, Confirmation, Message, MessageOrigin, PartialMessages, Provenance, Target, lnd, message,
+};
 pub use objects::{InsertPosition, MatchId};
 pub use settings::{DiscoveryMode, Settings};
 pub use time::{Clock, Time};

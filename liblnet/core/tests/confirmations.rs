@@ -261,6 +261,9 @@ fn messages_without_a_confirmation_end_when_their_md_is_unlinked_and_with_the_no
 fn router() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).nids([tcp(1), far(1)]).build();
     rig.core.change_router(|router| router.switched(true)).unwrap();
+    // By which messages of others come, too.
+    let (net, gateway) = (on_net(4, 1).net(), tcp(2));
+    rig.core.add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }).unwrap();
     rig
 }
 
@@ -349,8 +352,9 @@ fn comes_by(rig: &Rig, gateway: u32) -> RxAction {
     rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })
 }
 
+/// It has routes over all gateways by which messages come.
 fn destination() -> Rig {
-    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
+    let rig = sender(&[8, 9, 10]);
     rig.attach(-1, MdOptions::OP_PUT.0);
     rig
 }
@@ -375,7 +379,7 @@ fn a_copy_of_what_has_arrived_is_dropped() {
 
 #[test]
 fn a_copy_of_what_matched_nothing_is_dropped() {
-    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
+    let rig = sender(&[8, 9]);
     assert!(matches!(comes_by(&rig, 8), RxAction::Discard));
     rig.attach(-1, MdOptions::OP_PUT.0);
     assert!(matches!(comes_by(&rig, 9), RxAction::Discard));
@@ -456,4 +460,140 @@ fn a_reply_that_breaks_off_is_completed_by_its_copy() {
     assert!(matches!(reply(8, handles[0]), RxAction::Discard));
     let events = rig.take_events();
     assert_eq!(events, [(EventKind::Send, Ok(()), false), (EventKind::Reply, Ok(()), false)]);
+}
+
+// ---- origins that a node cannot speak for ----
+
+/// A PUT of `source` that the node `from` brings as the one with this id of `node`. The node `from` has the implementation_id 90.
+fn brought(rig: &Rig, from: Nid, source: Nid, node: u64, id: u64) -> RxAction {
+    let header = header_from(source, put_body(None), 0);
+    let origin = MessageOrigin { node: number(node), id: number(id) };
+    let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
+    let hop = Some(MessageOrigin { node: number(90), id: number(id) });
+    rig.arrives_as(from, &header, &Provenance { hop, carried })
+}
+
+/// Fails if a node that is on no way from another has its word for what that one has sent: the other's messages of the same ids would
+/// be dropped as copies; or if that of a gateway is not taken; or if messages are lost for an origin that is refused, or it is not
+/// counted.
+#[test]
+fn an_origin_is_believed_only_from_itself_and_from_gateways_on_the_way() {
+    let two_nets = far(6);
+    // Who brings it, of which source, and of which node it names; whether that is believed.
+    let table = [
+        ("a gateway of its net", tcp(8), far(5), 7, true),
+        ("a gateway, by another of its NIDs", tcp(18), far(5), 7, true),
+        ("a gateway of another net", tcp(9), far(5), 7, false),
+        ("a gateway of another net of the node", tcp(9), two_nets, 7, true),
+        ("a gateway of any net, of a source that is near", tcp(9), tcp(5), 7, true),
+        ("no gateway", tcp(20), far(5), 7, false),
+        ("no gateway, of a source that is near", tcp(20), tcp(5), 7, false),
+        ("the node of the source, in the name of another", far(5), far(5), 7, false),
+        ("no gateway, as a message of its own", tcp(20), tcp(20), 90, true),
+        ("a gateway of its net, which doubts it", tcp(8), far(5), 7 | 1 << 63, false),
+    ];
+    for (what, from, source, node, is_believed) in table {
+        let rig = sender(&[]);
+        for (primary, other) in [(tcp(8), tcp(18)), (two_nets, on_net(2, 6))] {
+            rig.core.make_peer(primary, true, false).unwrap();
+            rig.core.add_peer_nid(primary, other, true).unwrap();
+        }
+        for (net, gateway) in [(far(1).net(), tcp(8)), (on_net(2, 1).net(), tcp(9))] {
+            let route = Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
+            rig.core.add_route(route).unwrap();
+        }
+        rig.attach(-1, MdOptions::OP_PUT.0);
+        for _ in 0..2 {
+            if let RxAction::Deliver(message) = brought(&rig, from, source, node, 70) {
+                rig.core.received(message, Ok(()));
+            }
+        }
+        let counts = rig.core.message_counts();
+        // What is believed is told from its copy.
+        let delivered = if is_believed { 1 } else { 2 };
+        let is_doubted = node > 1 << 62;
+        assert_eq!(rig.take_events().len(), delivered, "{what}");
+        assert_eq!(counts.origins_refused, if is_believed || is_doubted { 0 } else { 2 }, "{what}");
+        // The message that it names comes by its gateway.
+        let comes_first = brought(&rig, tcp(8), far(5), node, 70);
+        assert_eq!(matches!(comes_first, RxAction::Deliver(_)), !is_believed, "{what}");
+    }
+}
+
+/// Fails if a router passes on a false origin as it is: the destination believes its gateways.
+#[test]
+fn a_gateway_marks_origins_that_it_does_not_believe() {
+    const DOUBTED: u64 = 1 << 63;
+    let route =
+        Route { net: on_net(2, 1).net(), gateway: tcp(8), hops: None, priority: 0, health_sensitivity: 1 };
+    for (from, source, named, passed_on) in
+        [(tcp(20), tcp(20), 7, 7 | DOUBTED), (tcp(20), tcp(20), 90, 90), (tcp(8), on_net(2, 5), 7, 7)]
+    {
+        let rig = router();
+        rig.core.add_route(route).unwrap();
+        let header = Header { src_nid: source, ..put_for(far(5)) };
+        let origin = MessageOrigin { node: number(named), id: number(70) };
+        let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
+        let hop = Some(MessageOrigin { node: number(90), id: number(70) });
+        match rig.arrives_as(from, &header, &Provenance { hop, carried }) {
+            RxAction::Deliver(message) => rig.core.received(message, Ok(())),
+            action => panic!("{from} names {named}: {action:?}"),
+        }
+        let origin_of = |message: &Message| message.carried_origin().map(|carried| carried.origin.node.get());
+        let sent: Vec<_> = rig.driver.nis().iter().flat_map(|ni| ni.map_kept(origin_of)).collect();
+        assert_eq!(sent, [Some(passed_on)], "{from} names {named}");
+    }
+}
+
+/// Fails if messages through gateways that arrive in part are kept without a limit, or those of one gateway put out those of others.
+#[test]
+fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
+    let rig = sender(&[8, 9]);
+    rig.attach(-1, MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
+    let breaks_off = |gateway: u32, id: u64| {
+        let header = header_from(far(5), put_body(None), 4);
+        let origin = MessageOrigin { node: number(7), id: number(id) };
+        let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
+        let action = rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried });
+        rig.core.received(delivered(action), Err(Errno::Io));
+    };
+    breaks_off(9, 1);
+    (100..200).for_each(|id| breaks_off(8, id));
+    let failed = rig.take_events();
+    assert!(failed.iter().all(|event| *event == (EventKind::Put, Err(Errno::Io), false)));
+    let counts = rig.core.message_counts();
+    assert_eq!((counts.partial, counts.partial_dropped, failed.len()), (33, 68, 68));
+    // The oldest went; a copy of one that is kept completes it.
+    let copy = |gateway: u32, id: u64| {
+        let header = header_from(far(5), put_body(None), 4);
+        let origin = MessageOrigin { node: number(7), id: number(id) };
+        let carried = Some(CarriedOrigin { origin, may_have_arrived: true });
+        rig.core.received(
+            delivered(rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })),
+            Ok(()),
+        );
+    };
+    copy(8, 1);
+    copy(9, 199);
+    assert_eq!(rig.take_events(), [ARRIVED, ARRIVED]);
+    assert_eq!(rig.core.message_counts().partial, 31);
+}
+
+/// Fails if a message that arrives in part again and again is kept for longer than one that does so once.
+#[test]
+fn a_message_that_breaks_off_again_is_kept_no_longer() {
+    let rig = destination();
+    let first = delivered(comes_by(&rig, 8));
+    rig.core.received(first, Err(Errno::Io));
+    let timeout = u64::from(rig.core.settings().transaction_timeout);
+    for gateway in [9, 8] {
+        rig.clock.advance(Duration::from_secs(timeout / 2 - 1));
+        rig.core.run_monitor();
+        assert_eq!(rig.take_events(), []);
+        let again = delivered(comes_by(&rig, gateway));
+        rig.core.received(again, Err(Errno::Io));
+    }
+    rig.clock.advance(Duration::from_secs(3));
+    rig.core.run_monitor();
+    assert_eq!(rig.take_events(), [(EventKind::Put, Err(Errno::Io), false)]);
 }

@@ -266,6 +266,13 @@ log_classes! {
         meaning: "A peer claims a NID that it cannot have, for the reason in the line; the NID is not added to it.",
         action: "Two nodes may be configured with one address, or a peer here with a wrong NID: compare `lnetctl peer show` with the nodes themselves.",
     }
+    OriginRefused {
+        name: "origin_refused",
+        level: Warn,
+        limit: AnyPeer,
+        meaning: "A node that is not on the way from another brought a message that names that one as its origin. It is received as a message of the node that brought it. Said once for each peer; `stats show` counts them (`origin_refused_count`).",
+        action: "If it is a gateway: add a route over it to the net of the source, so that the way back is the way there. Otherwise find out what runs at that NID: it may be hostile.",
+    }
     PeerNidsIgnored {
         name: "peer_nids_ignored",
         level: Warn,

@@ -5,9 +5,11 @@
 //! ([`Unconfirmed`]), and sends it over another gateway if this one fails. The copy carries the [`crate::model::MessageOrigin`] of the first,
 //! by which the destination drops whichever arrives second ([`Origins`]).
 
+mod known_nodes;
 mod origins;
 mod seen;
 mod unconfirmed;
 
-pub(crate) use origins::{Arrived, Origins, Recovered, WaitingCopy};
+pub(crate) use known_nodes::BroughtBy;
+pub(crate) use origins::{Arrived, BrokenOff, Origins, Recovered, WaitingCopy};
 pub(crate) use unconfirmed::{Due, Unconfirmed};

@@ -1,20 +1,18 @@
 //! What a destination remembers of the messages that came through gateways: which have arrived, which are arriving, and which
 //! have arrived in part.
 
-use super::seen::{REMEMBERED, Seen};
+use super::known_nodes::{BroughtBy, KnownNodes};
+use super::seen::REMEMBERED;
 use crate::environment::time::Time;
 use crate::model::lnd::DeferredRx;
 use crate::model::message::Message;
-use crate::model::{MessageOrigin, Ni};
+use crate::model::{MessageOrigin, Ni, PartialMessages};
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::collections::HashMap;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// More nodes than this are not remembered.
-const MOST_NODES: usize = 4096;
 /// How often what is old is looked for.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -24,8 +22,10 @@ pub(crate) struct Origins(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    nodes: HashMap<NonZeroU64, Seen>,
+    nodes: KnownNodes,
     arriving: HashMap<MessageOrigin, Progress>,
+    /// Those of `arriving` that have arrived in part.
+    partial: PartialMessages<MessageOrigin>,
     next_expiry: Time,
 }
 
@@ -43,9 +43,22 @@ pub(crate) struct Recovered {
 
 enum Progress {
     /// From this peer NI, on this NI.
-    Arriving { by: (Option<Arc<Ni>>, Nid), copy: Option<WaitingCopy> },
+    Arriving {
+        by: (Option<Arc<Ni>>, Nid),
+        copy: Option<WaitingCopy>,
+        /// If it has arrived in part before, until when it may do so again.
+        until: Option<Time>,
+    },
     /// Its payload has ended early. The operation fails unless a copy comes before that time.
     Partial { message: Box<Message>, until: Time },
+}
+
+/// What becomes of a message whose payload has ended early.
+pub(crate) enum BrokenOff {
+    /// It is kept. Those that are returned are not any more: there are too many.
+    Kept(Vec<Box<Message>>),
+    /// A copy has waited: the message is received from that.
+    Resumes(Recovered),
 }
 
 /// What a message with an origin is.
@@ -69,13 +82,13 @@ impl Origins {
         hold: impl FnOnce() -> Arc<dyn DeferredRx>,
     ) -> Arrived {
         let table = &mut *lock(&self.0);
-        if table.nodes.get(&origin.node).is_some_and(|seen| seen.contains(origin.id)) {
+        if table.nodes.contains(origin) {
             return Arrived::Duplicate(message);
         }
         let by = || (message.ni.clone(), message.next_hop.nid);
         match table.arriving.remove(&origin) {
             None => {
-                table.arriving.insert(origin, Progress::Arriving { by: by(), copy: None });
+                table.arriving.insert(origin, Progress::Arriving { by: by(), copy: None, until: None });
                 Arrived::First(message)
             }
             Some(Progress::Partial { message: partial, until }) => {
@@ -83,26 +96,26 @@ impl Origins {
                     table.arriving.insert(origin, Progress::Partial { message: partial, until });
                     return Arrived::Duplicate(message);
                 }
-                table.arriving.insert(origin, Progress::Arriving { by: by(), copy: None });
+                table.partial.release(&origin);
+                table
+                    .arriving
+                    .insert(origin, Progress::Arriving { by: by(), copy: None, until: Some(until) });
                 Arrived::Resumes { partial, copy: message }
             }
-            Some(Progress::Arriving { by, copy: earlier }) => {
+            Some(Progress::Arriving { by, copy: earlier, until }) => {
                 let first = by.clone();
                 // The latest: its sender waits for no other.
                 let copy = Some(WaitingCopy { message, hold: hold() });
-                table.arriving.insert(origin, Progress::Arriving { by, copy });
+                table.arriving.insert(origin, Progress::Arriving { by, copy, until });
                 Arrived::Waits { first, earlier }
             }
         }
     }
 
     /// The message has arrived, or will not be received: copies of it are dropped from now on. Returns one that waits.
-    pub(crate) fn arrived(&self, origin: MessageOrigin, now: Time) -> Option<WaitingCopy> {
+    pub(crate) fn arrived(&self, origin: MessageOrigin, by: BroughtBy, now: Time) -> Option<WaitingCopy> {
         let table = &mut *lock(&self.0);
-        if table.nodes.len() < MOST_NODES || table.nodes.contains_key(&origin.node) {
-            let nodes = table.nodes.len();
-            table.nodes.entry(origin.node).or_default().insert(origin.id, now, nodes);
-        }
+        table.nodes.insert(origin, by, now);
         match table.arriving.remove(&origin) {
             Some(Progress::Arriving { copy, .. }) => copy,
             other => {
@@ -114,25 +127,23 @@ impl Origins {
         }
     }
 
-    /// The payload of the message has ended early. It is kept until then for a copy, or returned with one that waits.
-    pub(crate) fn broke_off(
-        &self,
-        origin: MessageOrigin,
-        message: Box<Message>,
-        until: Time,
-    ) -> Option<Recovered> {
+    /// The payload of the message has ended early. It is kept until then for a copy, or until the time of the first time that it has,
+    /// or returned with a copy that waits.
+    pub(crate) fn broke_off(&self, origin: MessageOrigin, message: Box<Message>, until: Time) -> BrokenOff {
         let table = &mut *lock(&self.0);
-        match table.arriving.remove(&origin) {
-            Some(Progress::Arriving { copy: Some(copy), .. }) => {
+        let until = match table.arriving.remove(&origin) {
+            Some(Progress::Arriving { copy: Some(copy), until: first, .. }) => {
                 let by = (copy.message.ni.clone(), copy.message.next_hop.nid);
-                table.arriving.insert(origin, Progress::Arriving { by, copy: None });
-                Some(Recovered { partial: message, copy })
+                let until = Some(first.unwrap_or(until));
+                table.arriving.insert(origin, Progress::Arriving { by, copy: None, until });
+                return BrokenOff::Resumes(Recovered { partial: message, copy });
             }
-            _ => {
-                table.arriving.insert(origin, Progress::Partial { message, until });
-                None
-            }
-        }
+            Some(Progress::Arriving { until: Some(first), .. }) => first,
+            _ => until,
+        };
+        let too_many = table.partial.keep(message.next_hop.nid, origin);
+        table.arriving.insert(origin, Progress::Partial { message, until });
+        BrokenOff::Kept(too_many.into_iter().filter_map(|origin| table.take_one(origin)).collect())
     }
 
     /// The message has been lost before its memory was found. Returns a copy that waits: it is the first now.
@@ -142,7 +153,7 @@ impl Origins {
             return None;
         };
         let by = (copy.message.ni.clone(), copy.message.next_hop.nid);
-        table.arriving.insert(origin, Progress::Arriving { by, copy: None });
+        table.arriving.insert(origin, Progress::Arriving { by, copy: None, until: None });
         Some(copy)
     }
 
@@ -167,10 +178,7 @@ impl Origins {
             return (Vec::new(), next(table));
         }
         table.next_expiry = now + EXPIRY_INTERVAL;
-        table.nodes.retain(|_, seen| {
-            seen.expire(now);
-            !seen.is_empty()
-        });
+        table.nodes.expire(now);
         let over = table.take_partial(|message, until| until <= now || is_over(message));
         (over, next(table))
     }
@@ -189,13 +197,21 @@ impl Table {
             Progress::Partial { message, until } => which(message, *until),
             Progress::Arriving { .. } => false,
         };
-        let taken = self.arriving.extract_if(|_, progress| is_it(progress));
-        taken
-            .filter_map(|(_, progress)| match progress {
-                Progress::Partial { message, .. } => Some(message),
-                Progress::Arriving { .. } => None,
-            })
-            .collect()
+        let which: Vec<MessageOrigin> =
+            self.arriving.iter().filter(|(_, progress)| is_it(progress)).map(|(origin, _)| *origin).collect();
+        which.into_iter().filter_map(|origin| self.take_one(origin)).collect()
+    }
+
+    /// Takes a message that has arrived in part.
+    fn take_one(&mut self, origin: MessageOrigin) -> Option<Box<Message>> {
+        self.partial.release(&origin);
+        match self.arriving.remove(&origin)? {
+            Progress::Partial { message, .. } => Some(message),
+            arriving @ Progress::Arriving { .. } => {
+                self.arriving.insert(origin, arriving);
+                None
+            }
+        }
     }
 }
 

@@ -193,7 +193,7 @@ impl Core {
         let same_peer = |its: Nid| {
             gateway.is_none_or(|nid| self.topology.peers().primary(nid) == self.topology.peers().primary(its))
         };
-        self.topology.delete_routes(&config, net, same_peer)
+        self.topology.delete_routes(&config, net, same_peer, self.env.now())
     }
 
     /// What this node has forwarded.
@@ -209,7 +209,7 @@ impl Core {
     /// Removes what belongs to a net that the node has left.
     pub(crate) fn forget_net(&self, config: &ConfigGuard<'_>, net: NetId) {
         // Routes with a gateway on that net.
-        let _ = self.topology.delete_routes(config, None, |gateway| gateway.net() == net);
+        let _ = self.topology.delete_routes(config, None, |gateway| gateway.net() == net, self.env.now());
         self.discovery.note_forgetting(&self.env);
         self.topology.peers().forget_net(config, net);
         self.topology.renew_rules(config);

@@ -1,12 +1,14 @@
 //! Messages that gateways confirm, and copies of messages that come by several gateways (see `crate::confirm`).
 
 use super::Core;
-use crate::confirm::{Arrived, Due, Recovered, WaitingCopy};
+use crate::confirm::{Arrived, BrokenOff, BroughtBy, Due, Recovered, WaitingCopy};
 use crate::environment::time::Time;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
-use crate::model::{Confirmation, MessageOrigin, Ni, PreviousHop};
+use crate::model::{CarriedOrigin, Confirmation, MessageOrigin, Ni, PreviousHop, Provenance};
+use crate::stats::Partial;
+use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -115,6 +117,41 @@ impl Core {
     }
 }
 
+/// A gateway, or the destination.
+impl Core {
+    /// What is known of a message that arrives, with an origin that it cannot have marked as doubted: one that does not name the node
+    /// that has sent it here, which is no gateway on the way from its source either. Routers recognise a message by it nevertheless that
+    /// they have sent in a circle.
+    pub(super) fn with_doubts(&self, message: &Message, provenance: &Provenance) -> Provenance {
+        let from = message.next_hop.nid;
+        let Some(carried) = provenance.carried.filter(|carried| !carried.origin.is_doubted()) else {
+            return *provenance;
+        };
+        let source = message.header.src_nid;
+        if provenance.is_from_its_origin() || self.topology.may_come_through(source, from, self.env.now()) {
+            return *provenance;
+        }
+        self.message_counters.origin_refused();
+        let is_first = message.peer_ni.as_ref().is_some_and(|peer_ni| {
+            let state = &peer_ni.peer_now().discovery;
+            state.with(|inner| !std::mem::replace(&mut inner.origin_refused, true))
+        });
+        if is_first {
+            self.env.log(
+                LogClass::OriginRefused,
+                from,
+                format_args!(
+                    "message {source} -> {} from {from}: origin refused (no route to the net of {source} goes over {from}); \
+                     copies of such messages are not recognised",
+                    message.header.dest_nid
+                ),
+            );
+        }
+        let carried = CarriedOrigin { origin: carried.origin.doubted(), ..carried };
+        Provenance { carried: Some(carried), ..*provenance }
+    }
+}
+
 /// The destination.
 impl Core {
     /// The message, unless it is a copy of one that has arrived or is arriving.
@@ -145,6 +182,7 @@ impl Core {
                 Err(RxAction::Defer)
             }
             Arrived::Resumes { partial, copy } => {
+                self.message_counters.partial(Partial::Resumed);
                 message = self.in_place_of(partial, copy);
                 Err(RxAction::Deliver(message))
             }
@@ -154,9 +192,16 @@ impl Core {
     /// A message with an origin has arrived, or is dropped.
     pub(super) fn note_arrival(&self, origin: MessageOrigin, message: &mut Message) {
         message.arrives_as = None;
-        if let Some(copy) = self.origins.arrived(origin, self.env.now()) {
+        let by = self.brought_by(message);
+        if let Some(copy) = self.origins.arrived(origin, by, self.env.now()) {
             self.drop_copy(copy);
         }
+    }
+
+    /// The gateway that a message has come by; `None` if its origin has sent it here.
+    fn brought_by(&self, message: &Message) -> BroughtBy {
+        let peer = message.peer_ni.as_ref()?.peer_now();
+        self.topology.is_gateway(&peer).then_some(peer.primary)
     }
 
     fn drop_copy(&self, copy: WaitingCopy) {
@@ -181,11 +226,15 @@ impl Core {
         }
         let until = self.deadline_from_now();
         match self.origins.broke_off(origin, message, until) {
-            Some(Recovered { partial, copy: WaitingCopy { message, hold } }) => {
+            BrokenOff::Resumes(Recovered { partial, copy: WaitingCopy { message, hold } }) => {
                 let message = self.in_place_of(partial, message);
                 hold.resume(RxAction::Deliver(message));
             }
-            None => self.health.wake(),
+            BrokenOff::Kept(too_many) => {
+                self.message_counters.partial(Partial::Kept);
+                self.end_partial(too_many);
+                self.health.wake();
+            }
         }
         None
     }
@@ -216,6 +265,7 @@ impl Core {
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     fn end_partial(&self, messages: Vec<Box<Message>>) {
         for mut message in messages {
+            self.message_counters.partial(Partial::GivenUp);
             message.arrives_as = None;
             self.finish_received(message, Err(Errno::Io));
         }

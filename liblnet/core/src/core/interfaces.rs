@@ -128,7 +128,7 @@ impl Core {
         self.resume_waiting(served);
         for portal in self.objects.portals() {
             self.drop_delayed(
-                portal.take_delayed(|message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
+                portal.take_delayed(|one| one.message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
             );
         }
     }

@@ -3,13 +3,22 @@
 use super::Core;
 use super::receive::Arrival;
 use super::send::send_deferred;
+use crate::environment::time::Time;
 use crate::event::{EventHandler, EventQueue, Polled};
 use crate::memory::{Completion, EqHandle, Md, MdHandle, MdMemory, MdSpec, MeHandle};
 use crate::model::lnd::RxAction;
 use crate::objects::{Criteria, Delayed, InsertPosition, MatchId, MdAttached};
+use crate::sync::lock;
 use lnet_wire::Errno;
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often messages that wait at lazy portals are looked at, if some are lost.
+const LOST_DEFERRED_INTERVAL: Duration = Duration::from_secs(1);
+/// So many lost ones are dropped sooner.
+const MAX_LOST_DEFERRED: usize = 1024;
 
 impl Core {
     /// Adds a match entry to a portal: `LNetMEAttach`. It matches nothing until it has an MD. With `unlink` it is
@@ -171,6 +180,44 @@ impl Core {
         for delayed in delayed {
             self.count_drop(delayed.message, "portal no longer lazy, or interface removed");
             delayed.hold.resume(RxAction::Discard);
+        }
+    }
+
+    /// A driver has lost a message that may wait at a lazy portal.
+    pub(super) fn note_lost_deferred(&self) {
+        match self.lost_deferred.fetch_add(1, Ordering::Relaxed) + 1 < MAX_LOST_DEFERRED {
+            true => self.health.wake(),
+            false => self.drop_lost_deferred(),
+        }
+    }
+
+    /// Drops lost messages that wait at lazy portals, from time to time, as all that wait are looked at; returns when to call this
+    /// again.
+    pub(super) fn poll_lost_deferred(&self, now: Time) -> Option<Time> {
+        if self.lost_deferred.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let next = &mut *lock(&self.next_lost_deferred);
+        if now < *next {
+            return Some(*next);
+        }
+        *next = now + LOST_DEFERRED_INTERVAL;
+        self.drop_lost_deferred();
+        None
+    }
+
+    fn drop_lost_deferred(&self) {
+        self.lost_deferred.store(0, Ordering::Relaxed);
+        for Delayed { message, .. } in
+            self.objects.portals().flat_map(|portal| portal.take_delayed(|one| one.hold.is_lost()))
+        {
+            let message = match message.arrives_as {
+                Some(origin) => self.keep_partial(origin, message),
+                None => Some(message),
+            };
+            if let Some(message) = message {
+                self.count_drop(message, "its connection ended before all of it had arrived");
+            }
         }
     }
 

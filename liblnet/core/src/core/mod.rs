@@ -43,6 +43,7 @@ use lnet_log::{LogClass, RateLimitedLog};
 use lnet_wire::Errno;
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::fmt::{Arguments, Display};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// An LNet node. A process may have several. All methods may be called from any thread.
@@ -65,6 +66,10 @@ pub struct Core {
     pub(crate) stopping: Stopping,
     /// When messages that wait for router buffers are looked at.
     pub(crate) next_overdue: Mutex<Option<Time>>,
+    /// Messages that may wait at lazy portals and that drivers have lost since these were looked at.
+    pub(crate) lost_deferred: AtomicUsize,
+    /// When they may be looked at again.
+    pub(crate) next_lost_deferred: Mutex<Time>,
     pub(crate) unconfirmed: Unconfirmed,
     pub(crate) origins: Origins,
     /// The event queue of recovery pings.
@@ -97,6 +102,8 @@ impl Core {
             net_liveness: NetLiveness::default(),
             stopping: Stopping::default(),
             next_overdue: Mutex::default(),
+            lost_deferred: AtomicUsize::new(0),
+            next_lost_deferred: Mutex::default(),
             unconfirmed: Unconfirmed::default(),
             origins: Origins::default(),
             recovery_eq: OnceLock::new(),

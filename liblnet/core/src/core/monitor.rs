@@ -44,6 +44,7 @@ impl Core {
         let waiting = self.poll_waiting(now);
         let unconfirmed = self.poll_unconfirmed(now);
         let origins = self.poll_origins(now);
+        let lost = self.poll_lost_deferred(now);
         let reachability = self.health.update_reachability(&self.env, &self.topology, now);
         let ni_states = self.health.log_ni_states(&self.env, &self.topology, now);
         let resends = if self.health.has_resends() { resends.or(Some(now)) } else { None };
@@ -63,6 +64,7 @@ impl Core {
             waiting,
             unconfirmed,
             origins,
+            lost,
             reachability,
             ni_states,
             log,

@@ -9,7 +9,7 @@ use crate::model::message::{Message, TakenCredits};
 use crate::model::{CarriedOrigin, Confirmation, Ni, Provenance};
 use crate::objects::{Delayed, Found, Incoming, MatchRequest};
 use crate::select;
-use crate::stats::Outcome;
+use crate::stats::{Outcome, Partial};
 use lnet_log::LogClass;
 use lnet_wire::{Body, Errno, Header, MAX_PAYLOAD, NetId, Nid, ProcessId, WireHandle};
 use std::num::NonZeroU64;
@@ -65,6 +65,7 @@ impl Upcalls for Core {
             );
             return RxAction::Discard;
         };
+        let provenance = &self.with_doubts(&message, provenance);
         if inspection == Inspection::ForAnother {
             return self.forward(ni, message, provenance, hold);
         }
@@ -89,7 +90,8 @@ impl Upcalls for Core {
             self.forget_dropped(message);
             return RxAction::Discard;
         }
-        if let Some(CarriedOrigin { origin, .. }) = provenance.carried {
+        let believed = provenance.carried.filter(|carried| !carried.origin.is_doubted());
+        if let Some(CarriedOrigin { origin, .. }) = believed {
             message.arrives_as = Some(origin);
             message = match self.unless_duplicate(origin, message, hold) {
                 Ok(message) => message,
@@ -156,6 +158,14 @@ impl Upcalls for Core {
 
     fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
         self.take_confirmation(from, id, confirmation);
+    }
+
+    fn count_partial(&self, change: Partial) {
+        self.message_counters.partial(change);
+    }
+
+    fn deferred_is_lost(&self) {
+        self.note_lost_deferred();
     }
 
     fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {

@@ -35,6 +35,8 @@ pub(crate) struct Inner {
     pub(crate) differences: Vec<Difference>,
     /// NIDs that the peer claims and did not get.
     pub(crate) rejected_nids: Vec<Nid>,
+    /// Whether it has brought a message with an origin that was refused.
+    pub(crate) origin_refused: bool,
     /// How many interfaces the peer has beyond those that are kept.
     pub(crate) ignored_nids: u32,
     /// The number of parked requests, which discovery keeps.

@@ -12,6 +12,7 @@ use super::message::{Message, TakenCredits};
 use super::ni::Ni;
 use super::provenance::{Confirmation, MessageOrigin, Provenance};
 use crate::environment::settings::Settings;
+use crate::stats::Partial;
 use lnet_wire::Errno;
 use lnet_wire::{Header, NetType, Nid};
 use std::num::NonZeroU64;
@@ -175,6 +176,14 @@ pub trait Upcalls: Send + Sync {
         let _ = (ni, peer);
     }
 
+    /// Something becomes of a message that the driver keeps because it has arrived in part: for the counters.
+    fn count_partial(&self, change: Partial) {
+        let _ = change;
+    }
+
+    /// A message that the core has deferred will not arrive: [`DeferredRx::is_lost`] says of which.
+    fn deferred_is_lost(&self) {}
+
     /// Whether this message, if it is returned unsent, could take another path that may work.
     fn may_change_path(&self, message: &Message) -> bool {
         let _ = message;
@@ -201,6 +210,11 @@ pub trait DeferredRx: Send + Sync {
     /// The action: [`RxAction::Deliver`] or [`RxAction::Discard`]. Called once, possibly before the
     /// [`Upcalls::receive`] that returned [`RxAction::Defer`] has returned.
     fn resume(&self, action: RxAction);
+
+    /// Whether it will not arrive: its connection has ended, and its sender does not send it again.
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// A violation of LNet's rules (the fatal checks, wire-tcp 5.1).

@@ -5,10 +5,28 @@ use std::num::NonZeroU64;
 /// A message as all nodes that it passes know it, whatever way it takes: named by the driver of the node that sent it first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageOrigin {
-    /// The node that sent it first, in one incarnation.
+    /// The node that sent it first, in one incarnation. The topmost bit is set if a gateway on the way doubts that, and 0 otherwise.
     pub node: NonZeroU64,
     /// The message among those of the node.
     pub id: NonZeroU64,
+}
+
+/// Of [`MessageOrigin::node`].
+const DOUBTED: u64 = 1 << 63;
+
+impl MessageOrigin {
+    /// The same, which the destination is not to believe.
+    pub(crate) const fn doubted(self) -> Self {
+        match NonZeroU64::new(self.node.get() | DOUBTED) {
+            Some(node) => Self { node, ..self },
+            None => self,
+        }
+    }
+
+    /// Whether a gateway doubts it.
+    pub(crate) const fn is_doubted(self) -> bool {
+        self.node.get() & DOUBTED != 0
+    }
 }
 
 /// The origin that a message brings which a gateway forwards, or which is sent over another gateway.
@@ -25,7 +43,8 @@ pub struct CarriedOrigin {
 pub struct Provenance {
     /// As the node names it that has sent it here: for [`super::lnd::LndNi::confirm`].
     pub hop: Option<MessageOrigin>,
-    /// Of a forwarded message, or one that has been sent before: its origin. The origin of any other is `hop`.
+    /// Of a forwarded message, or one that has been sent before: its origin, as the node says that has sent it here. The origin of any
+    /// other is `hop`.
     pub carried: Option<CarriedOrigin>,
 }
 
@@ -43,6 +62,11 @@ pub enum Confirmation {
 }
 
 impl Provenance {
+    /// Whether the node that has sent the message here says that it is the origin itself.
+    pub(crate) fn is_from_its_origin(&self) -> bool {
+        self.hop.zip(self.carried).is_some_and(|(hop, carried)| hop.node == carried.origin.node)
+    }
+
     /// The origin of a message that is forwarded, and whether the destination may have it already.
     pub(crate) fn origin(&self) -> Option<CarriedOrigin> {
         let first = |origin| CarriedOrigin { origin, may_have_arrived: false };

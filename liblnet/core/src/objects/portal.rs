@@ -176,9 +176,9 @@ impl Portal {
     }
 
     /// Removes the waiting PUTs for which `which` holds.
-    pub(crate) fn take_delayed(&self, which: impl Fn(&Message) -> bool) -> Vec<Delayed> {
+    pub(crate) fn take_delayed(&self, which: impl Fn(&Delayed) -> bool) -> Vec<Delayed> {
         let state = &mut *lock(&self.state);
-        let (taken, kept) = state.delayed.drain(..).partition(|delayed| which(&delayed.message));
+        let (taken, kept) = state.delayed.drain(..).partition(which);
         state.delayed = kept;
         Vec::from(taken)
     }

@@ -12,6 +12,21 @@ pub(crate) struct MessageCounters {
     shards: [Shard; SHARDS],
     /// Written only when something fails.
     errors: AtomicU64,
+    origins_refused: AtomicU64,
+    /// Messages that have arrived in part and are kept. It may be below 0 for a moment.
+    partial: AtomicI64,
+    partial_dropped: AtomicU64,
+}
+
+/// What becomes of a message that has arrived in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partial {
+    /// It is kept until its sender sends it again.
+    Kept,
+    /// It is sent again.
+    Resumed,
+    /// It has not been sent again in time, there are too many, or its interface ends.
+    GivenUp,
 }
 
 /// The shard in which a message is counted; it stays the same if the message goes to another peer.
@@ -77,6 +92,22 @@ impl MessageCounters {
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A message came with an origin that it cannot have.
+    pub(crate) fn origin_refused(&self) {
+        self.origins_refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Something becomes of a message that has arrived in part.
+    pub(crate) fn partial(&self, change: Partial) {
+        match change {
+            Partial::Kept => self.partial.fetch_add(1, Ordering::Relaxed),
+            Partial::Resumed | Partial::GivenUp => self.partial.fetch_sub(1, Ordering::Relaxed),
+        };
+        if change == Partial::GivenUp {
+            self.partial_dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// The numbers as they are at this moment.
     pub(crate) fn read(&self) -> MessageCounts {
         let sum = |of: fn(&Shard) -> &AtomicI64| -> u64 {
@@ -85,12 +116,22 @@ impl MessageCounters {
         };
         let msgs_alloc = sum(|shard| &shard.msgs_alloc);
         let msgs_max = sum(|shard| &shard.msgs_max).max(msgs_alloc);
-        MessageCounts { msgs_alloc, msgs_max, errors: self.errors.load(Ordering::Relaxed) }
+        let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        MessageCounts {
+            msgs_alloc,
+            msgs_max,
+            errors: now(&self.errors),
+            partial: u64::try_from(self.partial.load(Ordering::Relaxed)).unwrap_or(0),
+            partial_dropped: now(&self.partial_dropped),
+            origins_refused: now(&self.origins_refused),
+        }
     }
 
     /// Resets: no errors, and a maximum of the current number.
     pub(crate) fn reset(&self) {
-        self.errors.store(0, Ordering::Relaxed);
+        for count in [&self.errors, &self.partial_dropped, &self.origins_refused] {
+            count.store(0, Ordering::Relaxed);
+        }
         for shard in &self.shards {
             shard.msgs_max.store(shard.msgs_alloc.load(Ordering::Relaxed), Ordering::Relaxed);
         }

@@ -3,6 +3,7 @@
 mod message_counters;
 
 use lnet_wire::MessageType;
+pub use message_counters::Partial;
 pub(crate) use message_counters::{MessageCounters, ShardId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -109,6 +110,12 @@ pub struct MessageCounts {
     pub msgs_max: u64,
     /// Messages that ended with an error since the last reset: not sent, aborted during reception, or invalid.
     pub errors: u64,
+    /// Messages that have arrived in part, whose senders may send them again.
+    pub partial: u64,
+    /// Such messages that were given up since the last reset: not sent again in time, or too many.
+    pub partial_dropped: u64,
+    /// Messages since the last reset whose origin was refused.
+    pub origins_refused: u64,
 }
 
 impl std::ops::AddAssign for NodeCounters {

@@ -1,5 +1,6 @@
 //! The topology: local nets and NIs, peers and peer NIs, routes, selection rules.
 
+mod former_routes;
 mod in_force;
 pub(crate) mod peer_config;
 mod peer_table;
@@ -15,11 +16,14 @@ pub(crate) use peer_table::PeerTable;
 pub(crate) use rules::RuleChange;
 
 use crate::environment::ConfigGuard;
+use crate::environment::time::Time;
 use crate::model::message::Message;
 use crate::model::{DiscoveryState, Onward, TurnClock};
 use crate::router::Router;
 use crate::select::{self, Paths};
+use crate::sync::{Mutex, lock};
 use arc_swap::ArcSwap;
+use former_routes::FormerRoutes;
 use in_force::InForce;
 use lnet_wire::{Errno, NetId, Nid};
 use rules::Basis;
@@ -32,6 +36,7 @@ pub(crate) struct Topology {
     nets: ArcSwap<Nets>,
     peers: PeerTable,
     routes: ArcSwap<Routes>,
+    former_routes: Mutex<FormerRoutes>,
     router: ArcSwap<Router>,
     basis: InForce<Basis>,
     /// Whether rules count messages.
@@ -47,6 +52,7 @@ impl Topology {
             nets: ArcSwap::from_pointee(Nets::default()),
             peers: PeerTable::new(),
             routes: ArcSwap::default(),
+            former_routes: Mutex::default(),
             router: ArcSwap::default(),
             basis: InForce::new(Basis::default()),
             counts_messages: AtomicBool::new(false),
@@ -275,6 +281,25 @@ impl Topology {
         })
     }
 
+    /// Whether messages of the node with the NID `source` may come through the node with the NID `gateway`: a route to one of its nets
+    /// names that as its gateway, or has until recently; or this node is on the net of `source`, to which there is no route, and any route
+    /// does.
+    pub(crate) fn may_come_through(&self, source: Nid, gateway: Nid, now: Time) -> bool {
+        let Some(gateway) = self.peer(gateway) else { return false };
+        let routes = self.routes.load();
+        let names_it = |net| routes.to(net).any(|active| gateway.nids.contains(&active.route.gateway));
+        let net = source.net();
+        if names_it(net)
+            || routes.have_gateway(&gateway.nids) && self.with_nets(|nets| nets.net(net).is_some())
+        {
+            return true;
+        }
+        let former = lock(&self.former_routes);
+        let named_it = |net| names_it(net) || former.named(net, &gateway.nids, now);
+        let peer = self.peer(source);
+        named_it(net) || peer.is_some_and(|peer| peer.nets.iter().any(|net| named_it(net.id)))
+    }
+
     /// Whether a route has this peer as its gateway.
     pub(crate) fn is_gateway(&self, peer: &Peer) -> bool {
         self.routes.load().have_gateway(&peer.nids)
@@ -320,8 +345,13 @@ impl Topology {
         config: &ConfigGuard<'_>,
         net: Option<NetId>,
         is_gateway: impl Fn(Nid) -> bool,
+        now: Time,
     ) -> Result<(), Errno> {
-        let routes = self.routes.load().without(net, is_gateway)?;
+        let before = self.routes.load_full();
+        let routes = before.without(net, is_gateway)?;
+        let name = |active: &Arc<ActiveRoute>| (active.route.net, active.route.gateway);
+        let stays = |deleted: &(NetId, Nid)| routes.active().iter().any(|active| name(active) == *deleted);
+        lock(&self.former_routes).note(before.active().iter().map(name).filter(|one| !stays(one)), now);
         self.routes.store(Arc::new(routes));
         self.renew_rules(config);
         Ok(())

@@ -1,0 +1,139 @@
+//! The nodes of which messages have come through gateways: which of their messages have arrived. The gateways share the places, so
+//! that none can put out the nodes of another by naming many.
+
+use super::seen::Seen;
+use crate::environment::time::Time;
+use crate::model::MessageOrigin;
+use lnet_wire::Nid;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+
+/// More nodes than this are not remembered.
+const MAX_NODES: usize = 4096;
+
+/// By which gateway a node was first named: its primary NID. `None`: by itself; all such nodes count as those of one gateway, as
+/// anybody can speak for any number of nodes of its own.
+pub(crate) type BroughtBy = Option<Nid>;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct KnownNodes {
+    nodes: HashMap<NonZeroU64, Known>,
+    /// How many each gateway has brought; none is 0.
+    brought: HashMap<BroughtBy, usize>,
+}
+
+#[derive(Debug)]
+struct Known {
+    seen: Seen,
+    by: BroughtBy,
+    /// When its last message arrived.
+    last: Time,
+}
+
+impl KnownNodes {
+    /// Whether this message has arrived.
+    pub(super) fn contains(&self, origin: MessageOrigin) -> bool {
+        self.nodes.get(&origin.node).is_some_and(|known| known.seen.contains(origin.id))
+    }
+
+    /// A message has arrived. For a new node there is always a place: the gateway that has brought most nodes gives up the one that
+    /// has sent nothing for longest, this gateway first if it has as many as any other.
+    pub(super) fn insert(&mut self, origin: MessageOrigin, by: BroughtBy, now: Time) {
+        if !self.nodes.contains_key(&origin.node) {
+            if self.nodes.len() >= MAX_NODES {
+                self.make_room(by);
+            }
+            *self.brought.entry(by).or_default() += 1;
+            self.nodes.insert(origin.node, Known { seen: Seen::default(), by, last: now });
+        }
+        let gateways = self.brought.len();
+        let Some(known) = self.nodes.get_mut(&origin.node) else { return };
+        let its_nodes = self.brought.get(&known.by).copied().unwrap_or(1);
+        known.last = known.last.max(now);
+        known.seen.insert(origin.id, now, gateways * its_nodes);
+    }
+
+    /// Forgets what is old.
+    pub(super) fn expire(&mut self, now: Time) {
+        let Self { nodes, brought } = self;
+        nodes.retain(|_, known| {
+            known.seen.expire(now);
+            let stays = !known.seen.is_empty();
+            if !stays {
+                give_back(brought, known.by);
+            }
+            stays
+        });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    fn make_room(&mut self, newcomer: BroughtBy) {
+        let most = self.brought.iter().max_by_key(|(by, nodes)| (**nodes, **by == newcomer, **by));
+        let Some(most) = most.map(|(by, _)| *by) else { return };
+        let its = self.nodes.iter().filter(|(_, known)| known.by == most);
+        if let Some(oldest) = its.min_by_key(|(node, known)| (known.last, **node)).map(|(node, _)| *node) {
+            self.nodes.remove(&oldest);
+            give_back(&mut self.brought, most);
+        }
+    }
+}
+
+fn give_back(brought: &mut HashMap<BroughtBy, usize>, by: BroughtBy) {
+    if let Some(nodes) = brought.get_mut(&by) {
+        *nodes -= 1;
+        if *nodes == 0 {
+            brought.remove(&by);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn at(seconds: u64) -> Time {
+        Time(Duration::from_secs(seconds))
+    }
+
+    fn of_node(node: u64, id: u64) -> MessageOrigin {
+        MessageOrigin { node: NonZeroU64::new(node).unwrap(), id: NonZeroU64::new(id).unwrap() }
+    }
+
+    fn gateway(number: u32) -> BroughtBy {
+        Some(format!("10.0.0.{number}@tcp").parse().unwrap())
+    }
+
+    /// Fails if one who names many nodes puts out those of a gateway that names few, or the table grows without a limit.
+    #[test]
+    fn gateways_share_the_places_and_who_names_most_loses_its_oldest() {
+        for (flood, honest) in [(gateway(1), gateway(2)), (None, gateway(2)), (gateway(1), None)] {
+            let mut known = KnownNodes::default();
+            (1..=100).for_each(|node| known.insert(of_node(node, 1), honest, at(0)));
+            (1000..11_000).for_each(|node| known.insert(of_node(node, 1), flood, at(node)));
+            assert_eq!(known.nodes.len(), MAX_NODES);
+            assert!((1..=100).all(|node| known.contains(of_node(node, 1))), "{flood:?}");
+            assert!(known.contains(of_node(10_999, 1)) && !known.contains(of_node(1000, 1)));
+            // There is room for more of the others, up to the half.
+            (101..=3000).for_each(|node| known.insert(of_node(node + 20_000, 1), honest, at(20_000)));
+            assert_eq!((known.brought[&honest], known.brought[&flood]), (MAX_NODES / 2, MAX_NODES / 2));
+        }
+    }
+
+    #[test]
+    fn nodes_are_forgotten_with_their_last_message() {
+        let mut known = KnownNodes::default();
+        known.insert(of_node(1, 1), gateway(1), at(0));
+        known.insert(of_node(2, 1), gateway(1), at(0));
+        known.insert(of_node(2, 2), gateway(2), at(200));
+        known.expire(at(300));
+        assert!(!known.contains(of_node(1, 1)) && known.contains(of_node(2, 2)));
+        assert_eq!(known.brought, HashMap::from([(gateway(1), 1)]));
+        known.expire(at(500));
+        assert!(known.is_empty() && known.brought.is_empty());
+    }
+}
