@@ -17,8 +17,6 @@ const MEMORY: Duration = Duration::from_secs(300);
 const MAX_CLOSED: usize = 64;
 /// IDs of resent messages that are remembered.
 const MAX_RESENT: usize = 1024;
-/// Messages that have arrived in part and may come again.
-const MAX_PARKED: usize = 256;
 
 /// What is known of one node. `C` stands for a connection, `M` for a message that has arrived in part.
 #[derive(Debug)]
@@ -146,17 +144,30 @@ impl<C: Clone, M> DedupTable<C, M> {
         }
     }
 
-    /// A message has arrived in part, for the first time or again. It comes back if there are too many.
+    /// A message has arrived in part, for the first time or again. It comes back if it has arrived otherwise. How many there
+    /// are is the caller's to limit: [`DedupTable::unpark`].
     pub fn park(&mut self, message_id: NonZeroU64, message: M, until: Time) -> Result<(), M> {
-        if self.parked >= MAX_PARKED
-            || matches!(self.message_ids.get(&message_id), Some(Outcome::Parked(..) | Outcome::Taken))
-        {
+        if matches!(self.message_ids.get(&message_id), Some(Outcome::Parked(..) | Outcome::Taken)) {
             self.forget(message_id);
             return Err(message);
         }
         self.parked += 1;
         self.message_ids.insert(message_id, Outcome::Parked(message, until));
         Ok(())
+    }
+
+    /// Takes a message that was parked: nothing is kept of it.
+    pub fn unpark(&mut self, message_id: NonZeroU64) -> Option<M> {
+        match self.message_ids.remove(&message_id)? {
+            Outcome::Parked(message, _) => {
+                self.parked -= 1;
+                Some(message)
+            }
+            other => {
+                self.message_ids.insert(message_id, other);
+                None
+            }
+        }
     }
 
     /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
@@ -299,11 +310,15 @@ mod tests {
             (MAX_CLOSED, MAX_RESENT, MAX_RESENT)
         );
         assert!(table.conns.contains_key(&conn_seq(999)) && !table.conns.contains_key(&conn_seq(0)));
-        for n in 1..=MAX_PARKED as u64 {
+        for n in 1..=10 {
             table.park(resent(1, n).first(), "", now).unwrap();
         }
-        assert_eq!(table.park(resent(2, 1).first(), "one too many", now), Err("one too many"));
-        assert_eq!(table.expire(now + 2 * MEMORY, |_| false).len(), MAX_PARKED);
+        assert_eq!(table.unpark(resent(1, 3).first()), Some(""));
+        assert_eq!(
+            (table.unpark(resent(1, 3).first()), table.unpark(resent(5000, 4999).first())),
+            (None, None)
+        );
+        assert_eq!(table.expire(now + 2 * MEMORY, |_| false).len(), 9);
         assert!(table.is_empty());
     }
 

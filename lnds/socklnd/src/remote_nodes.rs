@@ -8,8 +8,11 @@ use crate::sync::lock;
 use lnd_common::dedup::{DedupTable, Resend};
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
-use lnet_core::{Errno, Message, MessageOrigin};
+use lnet_core::stats::Partial;
+use lnet_core::{Errno, Message, MessageOrigin, PartialMessages};
+use lnet_wire::Nid;
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -20,13 +23,29 @@ const MAX_NODES: usize = 4096;
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(crate) struct RemoteNodes(Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::fast::RandomState>>);
+pub(crate) struct RemoteNodes {
+    nodes: Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::fast::RandomState>>,
+    partial: Arc<PartialOfAll>,
+}
+
+/// The messages of all nodes that have arrived in part and are kept.
+type PartialOfAll = Mutex<PartialMessages<PartialKey>>;
+
+/// One of them.
+#[derive(Clone, Debug)]
+struct PartialKey {
+    node: Weak<RemoteNode>,
+    message_id: NonZeroU64,
+}
 
 /// One of them, in one incarnation.
 #[derive(Debug)]
 pub(crate) struct RemoteNode {
     id: NodeId,
+    /// Itself.
+    this: Weak<Self>,
     dedup: Mutex<DedupTable<Weak<dyn InboundConn>, Parked>>,
+    partial: Arc<PartialOfAll>,
     /// It stays in the table when its connections have ended.
     remembered: bool,
     /// Its connections to this node. It grows under the lock of the table only.
@@ -50,6 +69,11 @@ pub(crate) trait InboundConn: Send + Sync + std::fmt::Debug {
 /// will send it again; then it goes into the same memory.
 pub(crate) struct Parked {
     pub(crate) state: ParkedState,
+    pub(crate) message_id: NonZeroU64,
+    /// The peer NI that it came from.
+    pub(crate) peer: Nid,
+    /// Until when it may be sent again, since it arrived in part for the first time.
+    pub(crate) until: Time,
     /// The length that its header announced.
     pub(crate) length: usize,
     /// The NI on which it arrived first.
@@ -80,7 +104,7 @@ pub(crate) enum Dedup {
 impl RemoteNodes {
     /// What is known of a node, for a new connection of it.
     pub(crate) fn connect(&self, id: NodeId) -> ConnectedNode {
-        let mut nodes = lock(&self.0);
+        let mut nodes = lock(&self.nodes);
         let node = match nodes.get(&id) {
             Some(node) => Arc::clone(node),
             None => {
@@ -90,8 +114,14 @@ impl RemoteNodes {
                     nodes.remove(&idle);
                 }
                 let remembered = nodes.len() < MAX_NODES;
-                let connections = AtomicUsize::new(0);
-                let node = Arc::new(RemoteNode { id, dedup: Mutex::default(), remembered, connections });
+                let node = Arc::new_cyclic(|this| RemoteNode {
+                    id,
+                    this: Weak::clone(this),
+                    dedup: Mutex::default(),
+                    partial: Arc::clone(&self.partial),
+                    remembered,
+                    connections: AtomicUsize::new(0),
+                });
                 if remembered {
                     nodes.insert(id, Arc::clone(&node));
                 }
@@ -108,7 +138,7 @@ impl RemoteNodes {
             ParkedState::Matched(message) => message.is_given_up(),
             ParkedState::Deferred(_) => false,
         });
-        lock(&self.0).retain(|_, node| node.is_connected() || !lock(&node.dedup).is_empty());
+        lock(&self.nodes).retain(|_, node| node.is_connected() || !lock(&node.dedup).is_empty());
     }
 
     /// The NI ends, and with it what arrived on it in part and has not been matched: the core has dropped that. What has
@@ -121,11 +151,12 @@ impl RemoteNodes {
     }
 
     fn expire(&self, now: Time, is_over: impl Fn(&Parked) -> bool) {
-        let all: Vec<_> = lock(&self.0).values().cloned().collect();
+        let all: Vec<_> = lock(&self.nodes).values().cloned().collect();
         for node in all {
             let over = lock(&node.dedup).expire(now, &is_over);
             for parked in over {
-                parked.end();
+                node.release(&parked);
+                parked.give_up();
             }
         }
     }
@@ -174,7 +205,11 @@ impl RemoteNode {
         match resend {
             Resend::New => Dedup::New,
             Resend::Duplicate => Dedup::Duplicate,
-            Resend::Resume(parked) => Dedup::Resumed(parked),
+            Resend::Resume(parked) => {
+                self.release(&parked);
+                parked.ni.upcalls.count_partial(Partial::Resumed);
+                Dedup::Resumed(parked)
+            }
             Resend::CloseFirst(_) => Dedup::Busy,
         }
     }
@@ -189,15 +224,35 @@ impl RemoteNode {
         lock(&self.dedup).forget(message_id);
     }
 
-    /// Keeps a message until it is sent again or `until`.
-    pub(crate) fn park(&self, message_id: NonZeroU64, parked: Parked, until: Time) {
+    /// Keeps a message until it is sent again or its time is over. Where there are too many, of one peer NI or in all, those that
+    /// have been kept for longest end.
+    pub(crate) fn park(&self, parked: Parked) {
         if !self.remembered {
             return parked.end();
         }
+        let (message_id, until) = (parked.message_id, parked.until);
+        parked.ni.upcalls.count_partial(Partial::Kept);
+        let too_many = lock(&self.partial).keep(parked.peer, self.key_of(message_id));
         let refused = lock(&self.dedup).park(message_id, parked, until);
         if let Err(parked) = refused {
-            parked.end();
+            self.release(&parked);
+            parked.give_up();
         }
+        for PartialKey { node, message_id } in too_many {
+            let parked = node.upgrade().and_then(|node| lock(&node.dedup).unpark(message_id));
+            if let Some(parked) = parked {
+                parked.give_up();
+            }
+        }
+    }
+
+    /// The message is not kept any more.
+    fn release(&self, parked: &Parked) {
+        lock(&self.partial).release(&self.key_of(parked.message_id));
+    }
+
+    fn key_of(&self, message_id: NonZeroU64) -> PartialKey {
+        PartialKey { node: Weak::clone(&self.this), message_id }
     }
 
     fn is_connected(&self) -> bool {
@@ -224,15 +279,42 @@ impl Drop for ConnectedNode {
     }
 }
 
+impl PartialEq for PartialKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.message_id == other.message_id && self.node.ptr_eq(&other.node)
+    }
+}
+
+impl Eq for PartialKey {}
+
+impl Hash for PartialKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.node.as_ptr(), self.message_id).hash(state);
+    }
+}
+
 impl Parked {
-    /// It has not been sent again.
+    /// It was kept, and has not been sent again.
+    fn give_up(self) {
+        self.ni.upcalls.count_partial(Partial::GivenUp);
+        self.end();
+    }
+
+    /// It will not be received.
     pub(crate) fn end(self) {
-        let message = match self.state {
-            ParkedState::Matched(message) => Some(message),
-            ParkedState::Deferred(deferred) => deferred.abandon(),
+        self.state.end(&self.ni);
+    }
+}
+
+impl ParkedState {
+    /// The message will not be received.
+    pub(crate) fn end(self, ni: &SockNi) {
+        let message = match self {
+            Self::Matched(message) => Some(message),
+            Self::Deferred(deferred) => deferred.abandon(),
         };
         if let Some(message) = message {
-            self.ni.upcalls.received(message, Err(Errno::Io));
+            ni.upcalls.received(message, Err(Errno::Io));
         }
     }
 }

@@ -1,13 +1,16 @@
 //! What all parts of the driver share: tunables, clock, log, limits and numbers. It knows none of the parts.
 
 use crate::config::SocklndConfig;
+use crate::sync::lock;
 use lnd_common::message_id::ConnSeq;
 use lnd_common::permit::Permits;
 use lnet_core::{Clock, Time};
 use lnet_log::{LogClass, RateLimitedLog};
+use lnet_wire::Nid;
+use std::collections::HashMap;
 use std::fmt::{Arguments, Display};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -18,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) permits: Permits,
     /// Bytes of deferred payloads, of all peers.
     pub(crate) deferred_bytes: Arc<AtomicUsize>,
+    /// The same of each peer NI, as long as it has any or is connected.
+    deferred_by_peer: Mutex<HashMap<Nid, Weak<AtomicUsize>>>,
     connection_ids: AtomicU64,
     conn_seqs: AtomicU64,
     last_incarnation: AtomicU64,
@@ -33,6 +38,7 @@ impl Shared {
             clock,
             log: RateLimitedLog::new(),
             deferred_bytes: Arc::default(),
+            deferred_by_peer: Mutex::default(),
             connection_ids: AtomicU64::new(0),
             conn_seqs: AtomicU64::new(0),
             last_incarnation: AtomicU64::new(0),
@@ -53,6 +59,20 @@ impl Shared {
     /// Logs what was suppressed in the periods that have ended. To be called from time to time.
     pub(crate) fn poll_log(&self, now: Time) {
         self.log.poll(now);
+    }
+
+    /// Bytes of deferred payloads of one peer NI: those of its earlier connections, too.
+    pub(crate) fn deferred_bytes_of(&self, peer: Nid) -> Arc<AtomicUsize> {
+        let mut by_peer = lock(&self.deferred_by_peer);
+        if let Some(its) = by_peer.get(&peer).and_then(Weak::upgrade) {
+            return its;
+        }
+        if by_peer.len() == by_peer.capacity() {
+            by_peer.retain(|_, its| its.strong_count() > 0);
+        }
+        let its = Arc::default();
+        by_peer.insert(peer, Arc::downgrade(&its));
+        its
     }
 
     pub(crate) fn next_connection_id(&self) -> u64 {

@@ -129,3 +129,115 @@ fn a_node_ends_with_deferred_messages() {
     offer(&node, buffer(1000), 1);
     node.no_event();
 }
+
+/// So many bytes of a PUT of 1000 to a portal without a buffer, then the end of the connection.
+fn breaks_off(node: &Node, mut raw: Raw, whole: &[u8]) {
+    let before = node.counters().closed_by_peer;
+    raw.send(&whole[..600]);
+    drop(raw);
+    wait_for("the end", || node.counters().closed_by_peer > before);
+}
+
+/// Fails if a peer that sends the beginnings of messages fills the memory of a node whose portal has no buffer.
+#[test]
+fn deferred_messages_that_break_off_leave_nothing_behind() {
+    let (node, low, high, port) = lazy_node();
+    let header = put_with_bits(low, high, 1000, 1);
+    let whole = message(Version::V3, &header, NO_COOKIES, pattern(1000, 1));
+    for _ in 0..20 {
+        breaks_off(&node, Raw::open(low, high, port, ConnectionType::Control), &whole);
+    }
+    wait_for("the messages to be dropped", || {
+        node.core.run_monitor();
+        node.core.message_counts().msgs_alloc == 0
+    });
+    let landed = buffer(1000);
+    offer(&node, landed, 1);
+    node.no_event();
+    let mut raw = Raw::open(low, high, port, ConnectionType::Control);
+    raw.put(&header, NO_COOKIES, pattern(1000, 1));
+    assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+}
+
+/// Fails if a deferred message that has arrived in part is kept for longer than its sender may send it again.
+#[test]
+fn deferred_messages_in_part_are_given_up_after_their_time() {
+    let (low, high, port) = addresses();
+    let clock = ManualClock::new();
+    let config = same_implementation(config(port), 1);
+    let node = Node::start_with_clock(tcp(high), config, clock.clone());
+    node.core.set_lazy_portal(PORTAL).unwrap();
+    let header = put_with_bits(low, high, 1000, 1);
+    let whole = message(Version::V3, &header, asks(7 << 40 | 1), pattern(1000, 1));
+    let raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
+    breaks_off(&node, raw, &whole);
+    wait_for("the message to be kept", || node.core.message_counts().partial == 1);
+    clock.advance_until(std::time::Duration::from_secs(1), "its end", || {
+        node.core.run_monitor();
+        node.core.message_counts().msgs_alloc == 0
+    });
+    let counts = node.core.message_counts();
+    assert_eq!((counts.partial, counts.partial_dropped), (0, 1));
+}
+
+/// Fails if a peer keeps memory that is offered from others by sending parts of messages, without a limit; or if the latest, which may
+/// come again, go first.
+#[test]
+fn of_one_peer_a_limited_number_of_messages_in_part_is_kept() {
+    const KEPT: usize = 32;
+    let (low, high, port) = addresses();
+    let node = Node::start(tcp(high), same_implementation(config(port), 1));
+    offer(&node, buffer(1000), 1);
+    let header = put_with_bits(low, high, 1000, 1);
+    let id = |number: u64| (7 + number) << 40 | 1;
+    let open = || Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
+    for number in 0..KEPT as u64 + 8 {
+        let whole = message(Version::V3, &header, asks(id(number)), pattern(1000, 1));
+        breaks_off(&node, open(), &whole);
+    }
+    for _ in 0..8 {
+        assert_eq!(node.expect(EventKind::Put).status, Err(lnet_core::Errno::Io));
+    }
+    node.no_event();
+    let kept = || {
+        let counts = node.core.message_counts();
+        (counts.partial, counts.partial_dropped)
+    };
+    assert_eq!(kept(), (KEPT as u64, 8));
+    // One that is kept goes on, one that is not is new.
+    for (number, resumed) in [(KEPT as u64 + 7, 1), (0, 1)] {
+        open().put(&header, asks(AGAIN | id(number)), pattern(1000, 1));
+        assert_eq!(node.expect(EventKind::Put).status, Ok(()));
+        assert_eq!(node.counters().resumed, resumed);
+    }
+    assert_eq!(kept(), (KEPT as u64 - 1, 8));
+}
+
+/// Fails if a peer that connects anew gets its share of the memory for deferred payloads once more.
+#[test]
+fn the_quota_of_a_peer_outlives_its_connections() {
+    const SIZE: usize = 900_000;
+    let (node, low, high, port) = lazy_node();
+    let header = put_with_bits(low, high, SIZE, 1);
+    for connection in 1..=2 {
+        let mut raw = Raw::open(low, high, port, ConnectionType::BulkOut);
+        raw.put(&header, asks(5), pattern(SIZE, 1));
+        assert_eq!(raw.read_noop().ack, 5);
+        drop(raw);
+        wait_for("the end", || node.counters().closed_by_peer == connection);
+    }
+    let mut raw = Raw::open(low, high, port, ConnectionType::BulkOut);
+    let writer = std::thread::spawn(move || {
+        raw.put(&header, asks(6), pattern(SIZE, 1));
+        raw
+    });
+    // Not read before there is a buffer.
+    wait_for("the third message", || node.core.message_counts().msgs_alloc == 3);
+    let landed = buffer(SIZE);
+    assert!(node.counters().acks <= 2);
+    offer(&node, landed, 1);
+    for _ in 0..3 {
+        assert_eq!(node.expect(EventKind::Put).mlength as usize, SIZE);
+    }
+    assert_eq!(writer.join().unwrap().read_noop().ack, 6);
+}

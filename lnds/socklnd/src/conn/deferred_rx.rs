@@ -186,10 +186,16 @@ impl Deferred {
         }
     }
 
-    /// The connection is gone. The message, if the core has decided to receive it.
+    /// The connection is gone. The message, if the core has decided to receive it; otherwise the core is told that it waits for
+    /// nothing.
     pub(crate) fn abandon(&self) -> Option<Box<Message>> {
-        match std::mem::replace(&mut *lock(&self.slot), Slot::Lost) {
+        let before = std::mem::replace(&mut *lock(&self.slot), Slot::Lost);
+        match before {
             Slot::Decided(RxAction::Deliver(message)) => Some(message),
+            Slot::Undecided(_) => {
+                self.ni.upcalls.deferred_is_lost();
+                None
+            }
             _ => None,
         }
     }
@@ -222,6 +228,10 @@ impl DeferredRx for Deferred {
         if let Some(connection) = connection {
             connection.schedule_receive();
         }
+    }
+
+    fn is_lost(&self) -> bool {
+        matches!(*lock(&self.slot), Slot::Lost)
     }
 }
 

@@ -149,7 +149,7 @@ impl Peer {
             this: Weak::clone(this),
             state: Mutex::default(),
             pending_acks: PendingAcks::default(),
-            deferred_bytes: Arc::default(),
+            deferred_bytes: ni.shared.deferred_bytes_of(id.nid),
         })
     }
 

@@ -112,28 +112,30 @@ impl Connection {
             State::Head | State::Over => (None, None),
         };
         let message_id = pending.as_ref().and_then(|pending| pending.message_id);
-        let is_kept = pending.as_ref().is_some_and(|pending| pending.kept);
+        let now = self.ni.shared.now();
+        let kept_until = |pending: &Pending| pending.kept_until.unwrap_or(now + 2 * self.ni.sock_timeout());
+        let until = pending.as_ref().map_or(now, kept_until);
+        let is_kept = pending.as_ref().is_some_and(|pending| pending.kept) && now < until;
         let length = pending.map_or(0, |pending| pending.length);
         let may_be_resent = match &state {
             _ if !is_kept => false,
             Some(ParkedState::Matched(_)) => self.ni.may_be_resent(),
             _ => !self.ni.is_ending(),
         };
-        let parked = state.map(|state| Parked { state, length, ni: Arc::clone(&self.ni) });
-        let now = self.ni.shared.now();
-        match (&self.node, message_id, parked) {
-            (Some(node), Some(message_id), Some(parked)) if may_be_resent => {
-                if let ParkedState::Deferred(deferred) = &parked.state {
+        match (&self.node, message_id, state) {
+            (Some(node), Some(message_id), Some(state)) if may_be_resent => {
+                if let ParkedState::Deferred(deferred) = &state {
                     deferred.park();
                 }
-                node.park(message_id.first(), parked, now + 2 * self.ni.sock_timeout());
+                let (peer, ni) = (self.identity.id.nid, Arc::clone(&self.ni));
+                node.park(Parked { state, message_id: message_id.first(), peer, until, length, ni });
             }
-            (node, message_id, parked) => {
+            (node, message_id, state) => {
                 if let (Some(node), Some(message_id)) = (node, message_id) {
                     node.forget(message_id.first());
                 }
-                if let Some(parked) = parked {
-                    parked.end();
+                if let Some(state) = state {
+                    state.end(&self.ni);
                 }
             }
         }

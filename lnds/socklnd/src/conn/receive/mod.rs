@@ -197,6 +197,7 @@ impl Connection {
             answered: !matches!(header.body, Body::Put { ack: None, .. }),
             message_id: message_id.filter(|_| !matches!(dedup, Dedup::Duplicate)),
             kept: true,
+            kept_until: None,
             check: (checksum != 0).then(|| (checksum, head_checksum(bytes))),
         };
         side.buffer.consume(len);
@@ -233,6 +234,7 @@ impl Connection {
             }
             (Dedup::Resumed(parked), Ok(())) => {
                 self.ni.counts.resumed.add();
+                let pending = Pending { kept_until: Some(parked.until), ..pending };
                 match parked.state {
                     ParkedState::Matched(message) => self.begin(side, RxAction::Deliver(message), pending),
                     ParkedState::Deferred(deferred) => {

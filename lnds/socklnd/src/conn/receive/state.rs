@@ -7,7 +7,7 @@ use crate::proto::checksum::Checksum;
 use crate::proto::frame;
 use crate::socket_io;
 use lnd_common::message_id::{ConnSeq, MessageId};
-use lnet_core::{Errno, Message};
+use lnet_core::{Errno, Message, Time};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -91,6 +91,8 @@ pub(super) struct Pending {
     /// Whether it is kept until it is sent again, if it has arrived in part. What comes through gateways may come by another
     /// way.
     pub(super) kept: bool,
+    /// If it has arrived in part before, until when it is kept.
+    pub(super) kept_until: Option<Time>,
     /// Something is likely to go the other way soon: its answer, or the next of those that it answers.
     pub(super) answered: bool,
     /// The checksum that it must have, and that of its head.
@@ -225,6 +227,7 @@ mod tests {
             ack: None,
             message_id: None,
             kept: true,
+            kept_until: None,
             answered: false,
             check: None,
         };
