@@ -180,6 +180,12 @@ pub const DIFFERENCES: &[Difference] = &[
         &["out - global:...", "err - show:...", "err - - global:..."],
         "settings belong to the modules, which are loaded before LNet is up; here they belong to the node",
     ),
+    row(
+        OursSaysMore,
+        &["lnetctl stats show"],
+        &["out + partial_count: #", "out + partial_dropped_count: #", "out + origin_refused_count: #"],
+        "messages that have arrived in part, and origins that were refused: what the kernel does not have",
+    ),
     // Nets.
     row(
         OursTakesMore,

@@ -62,6 +62,12 @@ fn node(page: &mut Page, of_node: &Labels, stats: &LnetStats) {
     ];
     page.family("lnet_failures_total", COUNTER, "Failed send attempts, by cause.", by("cause", &failures));
     page.family("lnet_responses_awaited", GAUGE, "Responses awaited.", one(stats.rst_alloc));
+    let help = "Messages that have arrived in part and may be sent again.";
+    page.family("lnet_partial_messages", GAUGE, help, one(stats.partial_count));
+    let help = "Messages in part that were given up: not sent again in time, or too many.";
+    page.family("lnet_partial_messages_dropped_total", COUNTER, help, one(stats.partial_dropped_count));
+    let help = "Messages with the origin of another node that were not on the way from there.";
+    page.family("lnet_origins_refused_total", COUNTER, help, one(stats.origin_refused_count));
 }
 
 /// The families of the local NIs.

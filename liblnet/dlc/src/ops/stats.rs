@@ -83,7 +83,8 @@ fn to_value(stats: &LnetStats) -> Value {
         local_interrupt_count local_dropped_count local_aborted_count local_no_route_count
         local_timeout_count local_error_count remote_dropped_count remote_error_count
         remote_timeout_count network_timeout_count recv_count route_count drop_count
-        send_length recv_length route_length drop_length)
+        send_length recv_length route_length drop_length
+        partial_count partial_dropped_count origin_refused_count)
 }
 
 #[cfg(test)]
@@ -134,6 +135,9 @@ statistics:
     recv_length: 1904
     route_length: 0
     drop_length: 0
+    partial_count: 0
+    partial_dropped_count: 0
+    origin_refused_count: 0
 ";
         assert_eq!(report.shown.to_yaml(), expected);
     }

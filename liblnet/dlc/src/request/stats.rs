@@ -77,4 +77,10 @@ pub struct LnetStats {
     pub recv_length: u64,
     pub route_length: u64,
     pub drop_length: u64,
+    /// Messages that have arrived in part and may be sent again, at this moment. This and what follows the kernel does not have.
+    pub partial_count: u64,
+    /// Such messages that were given up: not sent again in time, or too many.
+    pub partial_dropped_count: u64,
+    /// Messages that brought the origin of another node without being on the way from there.
+    pub origin_refused_count: u64,
 }

@@ -35,6 +35,9 @@ pub(super) fn node(core: &Core) -> LnetStats {
         recv_length: counters.received.bytes,
         route_length: forwarded.bytes,
         drop_length: counters.dropped.bytes,
+        partial_count: messages.partial,
+        partial_dropped_count: messages.partial_dropped,
+        origin_refused_count: messages.origins_refused,
     }
 }
 
