@@ -190,6 +190,75 @@ fn what_a_kernel_node_may_have_got_fails_at_once() {
     assert_eq!((sent(&rig), rig.messages()), (vec![], 0));
 }
 
+/// A node with routes to `tcp1` over these gateways, of which the last is a kernel node: what needs its origin is not sent to it.
+fn between_mixed_gateways(gateways: &[u32]) -> Rig {
+    let kernel = tcp(gateways[gateways.len() - 1]);
+    let refused = SendFailure {
+        errno: Errno::HostUnreachable,
+        cause: Cause::RemoteDropped,
+        delivery: Delivery::NeedsOrigin,
+    };
+    let driver = FakeDriver::scripted(move |message| match message.next_hop().nid == kernel {
+        true if message.needs_origin() => OnSend::Fail(refused),
+        _ => OnSend::Keep,
+    });
+    let rig = Rig::builder(driver.naming().recording()).build();
+    for gateway in gateways {
+        let (net, gateway) = (far(1).net(), tcp(*gateway));
+        rig.core.add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }).unwrap();
+    }
+    rig
+}
+
+/// Fails if what a gateway of this library may have passed on before it died fails because a kernel gateway is chosen in its place,
+/// which can only refuse it; or if that is chosen again and again.
+#[test]
+fn what_needs_its_origin_goes_by_gateways_that_take_it() {
+    let rig = between_mixed_gateways(&[7, 8, 9]);
+    let copies_to_kernel = || rig.core.health_totals().failures.of(Cause::RemoteDropped);
+    for round in 0..6 {
+        rig.put(rig.bind(1), far(5));
+        let first = sent(&rig).last().map(|(hop, ..)| *hop).unwrap();
+        rig.driver.finish();
+        if first == tcp(9) {
+            confirm_all(&rig, 9);
+            assert_eq!(rig.take_events(), [SENT], "{round}");
+            continue;
+        }
+        rig.driver.ni(0).connections_ended(first);
+        pass(&rig, 4);
+        // Besides pings.
+        let again: Vec<_> = sent(&rig).into_iter().filter(|(.., carried)| carried.is_some()).collect();
+        assert!(again.len() == 1 && again[0].0 != tcp(9), "{round}: {again:?}");
+        let gateway = if again[0].0 == tcp(7) { 7 } else { 8 };
+        rig.driver.finish();
+        confirm_all(&rig, gateway);
+        assert_eq!(rig.take_events(), [SENT], "{round}");
+    }
+    // The gateway that takes no origins is not to blame for that.
+    assert_eq!(copies_to_kernel(), 0);
+}
+
+/// Confirms whatever this gateway may have.
+fn confirm_all(rig: &Rig, gateway: u32) {
+    (1..50).for_each(|id| confirm(rig, gateway, id, Confirmation::Delivered));
+}
+
+/// Fails if the caller is told what became of the last attempt, which had to fail, in place of what failed first.
+#[test]
+fn what_can_only_be_refused_ends_with_its_first_failure() {
+    let rig = between_mixed_gateways(&[8, 9]);
+    rig.put(rig.bind(1), far(5));
+    assert_eq!(sent(&rig)[0].0, tcp(8));
+    rig.driver.finish();
+    rig.core.delete_routes(None, Some(tcp(8))).unwrap();
+    rig.driver.ni(0).connections_ended(tcp(8));
+    assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::ConnectionReset), true)]);
+    let failures = rig.core.health_totals().failures;
+    assert_eq!((failures.of(Cause::RemoteDropped), failures.of(Cause::RemoteError)), (0, 1));
+    assert_eq!(rig.messages(), 0);
+}
+
 /// Time passes, in which nothing that is sent arrives.
 fn pass(rig: &Rig, halves: u32) {
     for _ in 0..halves {

@@ -49,6 +49,10 @@ impl Core {
     pub(super) fn take_confirmation(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
         let is_gateway = |next_hop: Nid| self.topology.is_same_peer(next_hop, from);
         if let Some(mut message) = self.unconfirmed.confirmed(from, id, confirmation, is_gateway) {
+            // Only a node of this library confirms.
+            if let Some(peer_ni) = &message.peer_ni {
+                peer_ni.note_takes_origins(true);
+            }
             let result = settle(&mut message, confirmation);
             self.end(message, result);
         }
@@ -108,7 +112,9 @@ impl Core {
         if let Some(previous) = message.previous_hop.take() {
             let confirmation = match (result, message.may_have_arrived) {
                 (Ok(()), _) => Confirmation::Delivered,
-                (Err(Delivery::Unknown | Delivery::Withheld), _) => Confirmation::Withheld,
+                (Err(Delivery::Unknown | Delivery::Withheld | Delivery::NeedsOrigin), _) => {
+                    Confirmation::Withheld
+                }
                 (Err(_), true) => Confirmation::Unknown,
                 (Err(_), false) => Confirmation::NotDelivered,
             };

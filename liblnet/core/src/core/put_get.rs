@@ -110,7 +110,7 @@ impl Core {
             Err(errno) => {
                 let may_wait = errno == Errno::HostUnreachable && !reserved && !request.recovery;
                 let later = destination.filter(|_| may_wait);
-                match later.and_then(|peer_ni| self.route_may_come(&peer_ni, request.source)) {
+                match later.and_then(|peer_ni| self.route_may_come(&peer_ni, request.source, false)) {
                     Some(own) => self.send_later(request, own),
                     None => self.refuse(request, errno),
                 }
@@ -292,6 +292,7 @@ impl Core {
             tries_unresponsive: message.tries_unresponsive,
             forwarded: message.is_forwarded(),
             direct_only: message.may_be_with_peer(),
+            needs_origin: message.needs_origin(),
             came_by: message.came_by(),
             ..self.path_request(source, destination, numa)
         }
@@ -317,6 +318,7 @@ impl Core {
             forwarded: false,
             gateway_terms: self.gateway_terms(),
             direct_only: false,
+            needs_origin: false,
             came_by: None,
         }
     }

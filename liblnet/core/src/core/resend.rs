@@ -79,19 +79,23 @@ impl Core {
             && !message.recovery
             && message.deadline > self.env.now();
         may_wait
-            && self
-                .topology
-                .peer_ni(self.destination_again(message))
-                .is_some_and(|peer_ni| self.route_may_come(&peer_ni, message.source).is_some())
+            && self.topology.peer_ni(self.destination_again(message)).is_some_and(|peer_ni| {
+                self.route_may_come(&peer_ni, message.source, message.needs_origin()).is_some()
+            })
     }
 
     /// The NID by which a message to this peer NI would be sent once a gateway is usable again; `None` if no route leads there, or
     /// messages are not resent.
-    pub(super) fn route_may_come(&self, peer_ni: &PeerNi, source: Option<Nid>) -> Option<Nid> {
+    pub(super) fn route_may_come(
+        &self,
+        peer_ni: &PeerNi,
+        source: Option<Nid>,
+        needs_origin: bool,
+    ) -> Option<Nid> {
         if self.settings().retry_count == 0 || self.is_ending() {
             return None;
         }
-        self.topology.with_paths(|paths| select::may_be_routed(paths, peer_ni, source))
+        self.topology.with_paths(|paths| select::may_be_routed(paths, peer_ni, source, needs_origin))
     }
 
     /// Whether no way is left to the node that a message of this one is for: it has no net in common with this one, and no

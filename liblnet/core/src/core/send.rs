@@ -8,7 +8,7 @@
 use crate::core::Core;
 use crate::environment::time::Time;
 use crate::event::{Event, handler_depth, in_handler};
-use crate::health::{Cause, SendFailure};
+use crate::health::{Cause, Delivery, SendFailure};
 use crate::memory::Md;
 use crate::model::answer_to;
 use crate::model::lnd::SendOutcome;
@@ -218,7 +218,10 @@ impl Core {
         let mut result = result;
         if let Err(mut failure) = result {
             self.health.message_failed(&self.env, &self.topology, &message, failure);
-            message.note_failure(failure.delivery);
+            message.note_failure(failure);
+            if let (Delivery::NeedsOrigin, Some(peer_ni)) = (failure.delivery, &message.peer_ni) {
+                peer_ni.note_takes_origins(false);
+            }
             if !answered && let Some(plan) = self.plan_resend(&mut message, failure) {
                 self.release_credits_of(&mut message, steps);
                 let now = self.resend(message, plan, failure);
@@ -226,7 +229,7 @@ impl Core {
             }
             if !answered && !message.is_copy() {
                 self.message_counters.error();
-                failure.errno = self.errno_of(&message, failure.errno);
+                failure = self.failure_of(&message, failure);
                 result = Err(failure);
                 self.log_given_up(&message, failure);
             }
@@ -260,13 +263,25 @@ impl Core {
     }
 
     /// What the owner of a message is told that is not resent: the last attempt of one for which no way is left says how it
-    /// failed there, not why.
-    fn errno_of(&self, message: &Message, last: Errno) -> Errno {
+    /// failed there, not why; and that of one which could not be sent again for want of a gateway that takes its origin says nothing
+    /// of why it had to.
+    fn failure_of(&self, message: &Message, last: SendFailure) -> SendFailure {
         let is_for_want_of_a_way = matches!(
-            last,
-            Errno::TimedOut | Errno::ConnectionRefused | Errno::ConnectionReset | Errno::NetworkUnreachable
+            last.errno,
+            Errno::TimedOut
+                | Errno::ConnectionRefused
+                | Errno::ConnectionReset
+                | Errno::NetworkUnreachable
+                | Errno::HostUnreachable
         );
-        if is_for_want_of_a_way && self.has_no_way(message) { Errno::HostUnreachable } else { last }
+        if is_for_want_of_a_way && self.has_no_way(message) {
+            return SendFailure { errno: Errno::HostUnreachable, ..last };
+        }
+        let lacks_a_way = matches!(last.errno, Errno::TimedOut | Errno::HostUnreachable);
+        match message.first_failure.filter(|_| lacks_a_way && message.needs_origin()) {
+            Some(first) => SendFailure { errno: first.errno, cause: first.cause, ..last },
+            None => last,
+        }
     }
 
     /// Logs that a message is not resent (dbg-025). A message that its owner or the shutdown has cancelled was not

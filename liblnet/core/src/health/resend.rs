@@ -63,10 +63,12 @@ pub(crate) trait ResendContext {
 }
 
 /// Whether the failure allows a resend (core-behaviour 4.2, and deduplication). `may_arrive_twice`: a second one does no harm.
-const fn may_repeat(failure: SendFailure, may_arrive_twice: bool) -> bool {
+const fn may_repeat(failure: SendFailure, may_arrive_twice: bool, is_routed: bool) -> bool {
     match failure.delivery {
         Delivery::Deduplicated | Delivery::Returned => true,
         Delivery::Withheld => false,
+        // Another gateway may take its origin.
+        Delivery::NeedsOrigin => is_routed,
         // Nothing was sent, so it does not matter which end is to blame.
         Delivery::NotSent => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
         Delivery::Unknown => may_arrive_twice,
@@ -103,7 +105,11 @@ impl Health {
             || message.recovery
             || env.is_ending()
             || message.md.as_ref().is_some_and(|md| md.is_aborted())
-            || !may_repeat(failure, settings.resend_unconfirmed || is_repeatable(message))
+            || !may_repeat(
+                failure,
+                settings.resend_unconfirmed || is_repeatable(message),
+                message.is_routed(),
+            )
         {
             return None;
         }
@@ -267,11 +273,16 @@ mod tests {
         let failure = |cause, delivery| SendFailure { errno: Errno::Io, cause, delivery };
         for cause in Cause::ALL {
             let timeout = matches!(cause, Cause::RemoteTimeout | Cause::NetworkTimeout);
-            let repeats = may_repeat(failure(cause, Delivery::NotSent), false);
+            let repeats = may_repeat(failure(cause, Delivery::NotSent), false, false);
             assert_eq!(repeats, cause.is_safe_to_resend() || timeout, "{cause:?}");
-            assert!(may_repeat(failure(cause, Delivery::Deduplicated), false));
-            assert!(!may_repeat(failure(cause, Delivery::Unknown), false));
-            assert!(may_repeat(failure(cause, Delivery::Unknown), true));
+            assert!(may_repeat(failure(cause, Delivery::Deduplicated), false, false));
+            assert!(!may_repeat(failure(cause, Delivery::Unknown), false, false));
+            assert!(may_repeat(failure(cause, Delivery::Unknown), true, false));
+            // Another gateway may take the origin that this one does not.
+            for is_routed in [false, true] {
+                let repeats = may_repeat(failure(cause, Delivery::NeedsOrigin), false, is_routed);
+                assert_eq!(repeats, is_routed, "{cause:?}");
+            }
         }
     }
 

@@ -91,12 +91,14 @@ pub enum Delivery {
     Returned,
     /// The destination may have the message, and could not tell a copy from it: none is sent.
     Withheld,
+    /// Nothing was sent: the destination may have the message, so that it needs its origin, and the next hop takes none.
+    NeedsOrigin,
 }
 
 impl Delivery {
     /// Whether the failure says something about the path to the next hop.
     pub(crate) const fn concerns_path(self) -> bool {
-        !matches!(self, Self::Returned | Self::Withheld)
+        !matches!(self, Self::Returned | Self::Withheld | Self::NeedsOrigin)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The same object serves a whole exchange: a received PUT becomes its ACK, a received GET its REPLY.
 
-use super::failure::Delivery;
+use super::failure::{Delivery, SendFailure};
 use super::ni::Ni;
 use super::peer_ni::PeerNi;
 use super::provenance::{CarriedOrigin, MessageOrigin};
@@ -71,6 +71,8 @@ pub struct Message {
     pub(crate) carries_origin: bool,
     /// Whether the destination may have it.
     pub(crate) may_have_arrived: bool,
+    /// The failure since which that is so.
+    pub(crate) first_failure: Option<SendFailure>,
     /// Whether its gateway will confirm it.
     pub(crate) awaits_confirmation: bool,
     /// [`PeerNi::connection_epoch`] when it was sent to a gateway.
@@ -168,6 +170,11 @@ impl Message {
         Some(CarriedOrigin { origin, may_have_arrived: self.may_have_arrived })
     }
 
+    /// Whether it can only be sent with its origin: the destination may have it, and tells a copy by that.
+    pub fn needs_origin(&self) -> bool {
+        self.carried_origin().is_some_and(|carried| carried.may_have_arrived)
+    }
+
     /// Whether a driver keeps it, where it has arrived in part, until its sender sends it again. Otherwise it fails at once: the core keeps it,
     /// or it comes by another path.
     pub fn is_kept_for_resend(&self) -> bool {
@@ -175,11 +182,16 @@ impl Message {
     }
 
     /// It was not sent, or is not known to have arrived. What a gateway may have is sent as a copy from now on.
-    pub(crate) fn note_failure(&mut self, delivery: Delivery) {
-        if !self.is_routed() && !self.is_forwarded() || delivery == Delivery::NotSent {
+    pub(crate) fn note_failure(&mut self, failure: SendFailure) {
+        let delivery = failure.delivery;
+        let was_sent = !matches!(delivery, Delivery::NotSent | Delivery::NeedsOrigin);
+        if !self.is_routed() && !self.is_forwarded() || !was_sent {
             return;
         }
-        self.may_have_arrived |= !matches!(delivery, Delivery::NotSent | Delivery::Returned);
+        if delivery != Delivery::Returned {
+            self.may_have_arrived = true;
+            self.first_failure.get_or_insert(failure);
+        }
         self.awaits_confirmation = false;
         if self.is_routed() && self.origin.is_some() {
             self.carries_origin = true;
@@ -293,6 +305,7 @@ impl Message {
             origin: None,
             carries_origin: false,
             may_have_arrived: false,
+            first_failure: None,
             awaits_confirmation: false,
             connection_epoch: 0,
         }

@@ -52,6 +52,8 @@ pub struct PeerNi {
     silent_from: AtomicU64,
     /// How often connections to it have ended.
     connection_epoch: AtomicU32,
+    /// Whether it has turned out not to take origins, as it is of another implementation.
+    takes_no_origins: AtomicBool,
     /// The fewest router credits that it ever had.
     min_router_credits: AtomicI32,
 }
@@ -77,6 +79,7 @@ impl PeerNi {
             suspect_from: AtomicU64::new(0),
             silent_from: AtomicU64::new(0),
             connection_epoch: AtomicU32::new(0),
+            takes_no_origins: AtomicBool::new(false),
             min_router_credits: AtomicI32::new(i32::MAX),
         }
     }
@@ -101,6 +104,18 @@ impl PeerNi {
     /// Connections to it have ended.
     pub(crate) fn note_connections_ended(&self) {
         self.connection_epoch.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether messages that need their origins are not sent by it.
+    pub(crate) fn takes_no_origins(&self) -> bool {
+        self.takes_no_origins.load(Ordering::Relaxed)
+    }
+
+    /// It has turned out whether it takes origins.
+    pub(crate) fn note_takes_origins(&self, takes: bool) {
+        if takes == self.takes_no_origins() {
+            self.takes_no_origins.store(!takes, Ordering::Relaxed);
+        }
     }
 
     /// Counts a pending response.

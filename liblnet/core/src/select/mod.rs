@@ -161,6 +161,7 @@ fn of_ping(destination: Nid, any_in_doubt: bool) -> PathRequest<'static> {
         forwarded: false,
         gateway_terms: GatewayTerms::default(),
         direct_only: false,
+        needs_origin: false,
         came_by: None,
     }
 }

@@ -75,6 +75,7 @@ fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>
         numa: Some(&numa),
         gateway_terms: GatewayTerms::default(),
         direct_only: false,
+        needs_origin: false,
         came_by: None,
     };
     let (mut own, mut its) = (BTreeMap::new(), BTreeMap::new());
@@ -207,6 +208,7 @@ fn an_explanation_lists_the_numa_distances() {
         numa: Some(&numa),
         gateway_terms: GatewayTerms::default(),
         direct_only: false,
+        needs_origin: false,
         came_by: None,
     };
     let (nets, routes) = (nets(&EVERYWHERE), Routes::default());

@@ -51,6 +51,8 @@ pub struct PathRequest<'a> {
     /// Whether it is sent by a gateway only if this node and the peer have no net in common: it may have been sent without one, and
     /// only the peer itself could tell a copy from it.
     pub direct_only: bool,
+    /// Whether it can only be sent with its origin: no gateway is used that has turned out not to take any.
+    pub needs_origin: bool,
     /// The net that a forwarded message came by: no gateway on it is used (RT-12).
     pub came_by: Option<NetId>,
 }

@@ -139,7 +139,7 @@ pub(super) fn hops<'a>(
     paths.routes.to(net).enumerate().filter(move |(_, route)| is_other(route)).filter_map(
         move |(position, route)| {
             let route_state = route_state(route, paths.nets, path_request.gateway_terms);
-            if route_state == RouteState::Excluded {
+            if route_state == RouteState::Excluded || path_request.needs_origin && takes_no_origins(route) {
                 return None;
             }
             let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, preferring, source, path_request)?;
@@ -179,9 +179,19 @@ pub(crate) fn route_state(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms)
     }
 }
 
+/// Whether the gateway of a route has turned out not to take origins.
+fn takes_no_origins(route: &ActiveRoute) -> bool {
+    route.gateway.peer_now().nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.takes_no_origins())
+}
+
 /// Whether any route leads to a peer that this node has no net in common with, from `source` if it is given, in whatever state
-/// the route is: the NID of this node on the net of the gateway.
-pub(crate) fn may_be_routed(paths: Paths<'_>, named: &PeerNi, source: Option<Nid>) -> Option<Nid> {
+/// the route is, and with a gateway that may take origins if the message `needs_origin`: the NID of this node on the net of the gateway.
+pub(crate) fn may_be_routed(
+    paths: Paths<'_>,
+    named: &PeerNi,
+    source: Option<Nid>,
+    needs_origin: bool,
+) -> Option<Nid> {
     let Paths { nets, routes } = paths;
     let peer = &**named.peer_now();
     let named_net = [named.nid().net()];
@@ -194,6 +204,9 @@ pub(crate) fn may_be_routed(paths: Paths<'_>, named: &PeerNi, source: Option<Nid
     }
     let may_lead = |route: &Arc<ActiveRoute>| {
         let gateway = route.route.gateway;
+        if needs_origin && takes_no_origins(route) {
+            return None;
+        }
         let net = nets.net(gateway.net()).filter(|_| nets.ni(gateway).is_none())?;
         match source {
             Some(source) => (source.net() == net.id()).then_some(source),

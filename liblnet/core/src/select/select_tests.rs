@@ -54,6 +54,7 @@ fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static>
         numa: None,
         gateway_terms: GatewayTerms::default(),
         direct_only: false,
+        needs_origin: false,
         came_by: None,
     }
 }

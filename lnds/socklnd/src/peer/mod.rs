@@ -244,10 +244,10 @@ impl Peer {
     ) -> Result<SendOutcome, Box<Message>> {
         let checksum = self.ni.shared.config.enable_csum;
         let same_implementation = connection.same_implementation();
-        if !same_implementation && message.carried_origin().is_some_and(|carried| carried.may_have_arrived) {
+        if !same_implementation && message.needs_origin() {
             // Only a node of this implementation could tell it from the first.
             let failure = ConnError::NotConnected(Errno::HostUnreachable).failure(BytesSent::Nothing);
-            let failure = SendFailure { delivery: Delivery::Withheld, ..failure };
+            let failure = SendFailure { delivery: Delivery::NeedsOrigin, ..failure };
             return Ok(SendOutcome::Done(message, Err(failure)));
         }
         let ack = self.pending_acks.take_one();
