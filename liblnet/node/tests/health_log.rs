@@ -69,7 +69,8 @@ fn an_interface_failure_is_logged_as_an_error_with_its_states_and_the_cause() {
     assert!(was_said(&["127.0.1.2@tcp", "FAILED -> ACTIVE"]));
 }
 
-/// dbg-115: fails if a message is sent again without a line at error level that has both pairs of NIDs.
+/// dbg-115: fails if a message is sent again without a line at error level that has the pair of NIDs on which it failed and
+/// another one that it takes instead.
 #[test]
 fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     let node = node(["127.0.2.1", "127.0.2.2"]);
@@ -84,5 +85,27 @@ fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     let target = ProcessId { nid: primary, pid: Pid::LUSTRE };
     let ping = Ping { target, source: None, timeout_ms: Some(60_000), max_nids: 16 };
     assert!(backend.ask::<PingAnswer>(Request::PingPeer(ping)).is_err());
-    assert!(was_said(&["REMOTE_DROPPED", "resending via 127.0.2.", " -> 127.0.98."]));
+    let said = SAID.0.lock().unwrap();
+    let lines = said.iter().filter(|(level, _)| *level == Level::Error).map(|(_, line)| line.as_str());
+    let pairs: Vec<_> =
+        lines.filter_map(failed_and_new_path).filter(|(failed, _)| failed.1 == primary).collect();
+    assert!(!pairs.is_empty(), "{said:?}");
+    for (failed, new) in pairs {
+        assert_ne!(failed, new);
+        for (local, remote) in [failed, new] {
+            assert!([nid("127.0.2.1@tcp"), nid("127.0.2.2@tcp")].contains(&local), "{local}");
+            assert!([primary, other].contains(&remote), "{remote}");
+        }
+    }
+}
+
+/// The path on which a message failed, and the one that it takes instead, if a line is about that.
+fn failed_and_new_path(line: &str) -> Option<((Nid, Nid), (Nid, Nid))> {
+    let (failed, new) = line.split_once(" failed (REMOTE_DROPPED")?;
+    let (_, new) = new.split_once("resending via ")?;
+    let path = |text: &str| {
+        let (local, remote) = text.split_once(" -> ")?;
+        Some((local.rsplit(' ').next()?.parse().ok()?, remote.split(',').next()?.parse().ok()?))
+    };
+    Some((path(failed)?, path(new)?))
 }
