@@ -86,7 +86,7 @@ impl World {
         if let Some(PathCheck { ni, upcalls, finding }) = look {
             match finding {
                 Finding::Responsive => upcalls.path_is_responsive(&ni, peer),
-                Finding::Silent => upcalls.path_is_silent(&ni, peer),
+                Finding::Late => upcalls.path_is_late(&ni, peer),
                 Finding::Unresponsive => {
                     let all_may_move = upcalls.path_is_unresponsive(&ni, peer);
                     self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));

@@ -198,14 +198,14 @@ fn messages_leave_an_unresponsive_rail_and_return_when_it_responds() {
 }
 
 #[test]
-fn a_rail_that_drops_everything_is_silent_before_it_is_unresponsive_and_then_responsive_again() {
+fn a_rail_that_drops_everything_is_late_before_it_is_unresponsive_and_then_responsive_again() {
     for ours in [true, false] {
         let both = if ours { ours_or_skip() } else { machines_or_skip(|_| {}) };
         let Some((near, far)) = both else { return };
         blackhole(2);
         near.node.put(near.node.bind_bytes(pattern(8, 2)), far.node.nid, true);
         wait_for("the path to be unresponsive", || near.spy.unresponsive.load(Ordering::SeqCst) > 0);
-        assert!(near.spy.silent_before.load(Ordering::SeqCst) > 0, "ours: {ours}");
+        assert!(near.spy.late_before.load(Ordering::SeqCst) > 0, "ours: {ours}");
         forward(2);
         near.spy.responsive.store(0, Ordering::SeqCst);
         wait_for("the path to be responsive", || near.spy.responsive.load(Ordering::SeqCst) > 0);

@@ -305,14 +305,14 @@ impl Core {
         numa: Option<&'a Numa<'a>>,
     ) -> PathRequest<'a> {
         let compare_queued_bytes = self.env.settings().compare_queued_bytes;
-        let any_in_doubt = self.health.any_in_doubt();
+        let any_suspect = self.health.any_suspect();
         PathRequest {
             source,
             destination,
             compare_queued_bytes,
             reserved: false,
             numa,
-            any_in_doubt,
+            any_suspect,
             failed: None,
             tries_unresponsive: false,
             forwarded: false,

@@ -142,9 +142,9 @@ impl Upcalls for Core {
         }
     }
 
-    fn path_is_silent(&self, ni: &Arc<Ni>, peer: Nid) {
+    fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) {
         if let Some(peer_ni) = self.topology.peer_ni(peer) {
-            self.health.path_is_silent(&self.topology, ni, &peer_ni, self.env.now());
+            self.health.path_is_late(&self.topology, ni, &peer_ni, self.env.now());
         }
     }
 

@@ -26,8 +26,15 @@ impl NiStates {
 
     /// Takes the changes that are due, each with the state that was logged last.
     pub(super) fn take_due(&self, now: Time) -> Vec<(Nid, NiState)> {
-        let due = lock(&self.0).extract_if(.., |_, (_, at)| *at <= now).collect::<Vec<_>>();
-        due.into_iter().map(|(nid, (before, _))| (nid, before)).collect()
+        let mut due = Vec::new();
+        lock(&self.0).retain(|nid, (before, at)| {
+            let waits = *at > now;
+            if !waits {
+                due.push((*nid, *before));
+            }
+            waits
+        });
+        due
     }
 
     /// The state that was logged last, if it is not that of now: another line is written about the NI.

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 impl Health {
     /// Whether any path is unresponsive or suspect.
-    pub(crate) fn any_in_doubt(&self) -> bool {
+    pub(crate) fn any_suspect(&self) -> bool {
         self.paths.any() || self.suspects.any()
     }
 

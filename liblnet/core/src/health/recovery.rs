@@ -167,7 +167,7 @@ impl Health {
             }),
             NiKind::Peer => {
                 let peer_ni = topology.peer_ni(nid)?;
-                topology.with_nets(|nets| select::best_source(nets, &peer_ni, self.any_in_doubt()))
+                topology.with_nets(|nets| select::best_source(nets, &peer_ni, self.any_suspect()))
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Suspect paths: those that are silent, and the other paths to a peer of which one path is silent or unresponsive.
+//! Suspect paths: those that are late, and the other paths to a peer of which one path is late or unresponsive.
 //!
-//! A driver reports a path as silent at the first sign that it may be dead: something is in flight, and nothing is
+//! A driver reports a path as late at the first sign that it may be dead: something is in flight, and nothing is
 //! heard. A failure that kills one path often kills others, which nothing shows where no message is in flight. So each
 //! other path to the peer becomes suspect: it is pinged at once, and until something is received on it selection prefers
-//! the paths on which something was, then those between two ends of one link, and a silent one last. Otherwise new
+//! the paths on which something was, then those between two ends of one link, and a late one last. Otherwise new
 //! messages would go where they may wait until the path is found unresponsive, and those that leave a dead path would
 //! move to the next dead one.
 //!
@@ -22,18 +22,18 @@ use std::time::Duration;
 
 impl Health {
     /// The driver hears nothing on a path with something in flight, or has to send it again. Reported as long as that is so.
-    pub(crate) fn path_is_silent(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
+    pub(crate) fn path_is_late(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
         if topology.is_own(peer_ni.nid()) || select::is_avoided(ni, peer_ni) {
             return;
         }
-        if self.suspects.add_silent((ni.nid(), peer_ni.nid()), now) && peer_ni.silent_from(ni) {
+        if self.suspects.add_late((ni.nid(), peer_ni.nid()), now) && peer_ni.late_from(ni) {
             self.suspect_other_paths(topology, ni, peer_ni, now);
             // What is suspect is cleared in time.
             self.wake();
         }
     }
 
-    /// A path has become silent or unresponsive: the other paths to the peer that are not unresponsive become suspect.
+    /// A path has become late or unresponsive: the other paths to the peer that are not unresponsive become suspect.
     pub(super) fn suspect_other_paths(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
         let peer = peer_ni.peer_now();
         if !peer.is_multi_rail() {

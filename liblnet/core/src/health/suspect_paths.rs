@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a path stays suspect if nothing is received on it, its driver does not report it as silent again, and it
+/// How long a path stays suspect if nothing is received on it, its driver does not report it as late again, and it
 /// does not become unresponsive.
 pub(super) const LONGEST: Duration = Duration::from_secs(5);
 /// For this time a path that has answered its ping does not become suspect again: where one path fails others often
@@ -27,7 +27,7 @@ pub(super) struct SuspectPaths {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pinged {
-    /// When the ping was sent, or the path was last reported as silent; `None`: it is to be pinged.
+    /// When the ping was sent, or the path was last reported as late; `None`: it is to be pinged.
     pub(super) at: Option<Time>,
     /// The MD of the last ping, until it has ended.
     pub(super) ping: Option<MdHandle>,
@@ -49,9 +49,9 @@ impl SuspectPaths {
         true
     }
 
-    /// Adds a path that its driver reports as silent, unless too many are suspect; what is in flight on it serves as a
+    /// Adds a path that its driver reports as late, unless too many are suspect; what is in flight on it serves as a
     /// ping. Returns whether it is there.
-    pub(super) fn add_silent(&self, path: (Nid, Nid), now: Time) -> bool {
+    pub(super) fn add_late(&self, path: (Nid, Nid), now: Time) -> bool {
         let mut paths = lock(&self.paths);
         if !paths.contains_key(&path) && paths.len() >= MOST {
             return false;
@@ -127,10 +127,10 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_path_is_not_pinged_and_stays_as_long_as_it_is_reported() {
+    fn a_late_path_is_not_pinged_and_stays_as_long_as_it_is_reported() {
         let suspects = SuspectPaths::default();
         for millis in [0, 100, 200] {
-            assert!(suspects.add_silent(path(2), at(millis)));
+            assert!(suspects.add_late(path(2), at(millis)));
             assert_eq!(suspects.all()[0].1.at, Some(at(millis)));
         }
         assert!(suspects.any());

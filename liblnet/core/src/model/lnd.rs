@@ -131,11 +131,11 @@ pub trait Upcalls: Send + Sync {
         false
     }
 
-    /// The path from `ni` to the peer NI `peer` is silent: messages are in flight, and nothing has been received for a
+    /// The path from `ni` to the peer NI `peer` is late: messages are in flight, and nothing has been received for a
     /// short while, or they have to be sent again: the first sign that it may be unresponsive. The core prefers other
-    /// paths for new messages, and does nothing else. The driver repeats the call as long as the path stays silent, and
+    /// paths for new messages, and does nothing else. The driver repeats the call as long as the path stays late, and
     /// ends it with [`Upcalls::path_is_responsive`].
-    fn path_is_silent(&self, ni: &Arc<Ni>, peer: Nid) {
+    fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) {
         let _ = (ni, peer);
     }
 
@@ -153,7 +153,7 @@ pub trait Upcalls: Send + Sync {
         false
     }
 
-    /// The peer NI has responded on a path that was reported as silent or unresponsive.
+    /// The peer NI has responded on a path that was reported as late or unresponsive.
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
         let _ = (ni, peer);
     }

@@ -46,10 +46,10 @@ pub struct PeerNi {
     /// The marks of the local NIs on which anything has ever arrived from it.
     ever_heard_by: AtomicU64,
     /// The marks of the local NIs from which it is suspect: nothing has arrived since the path, or another one to its
-    /// peer, became silent or unresponsive.
+    /// peer, became late or unresponsive.
     suspect_from: AtomicU64,
-    /// Of those the ones from which the path itself is silent.
-    silent_from: AtomicU64,
+    /// Of those the ones from which the path itself is late.
+    late_from: AtomicU64,
     /// How often connections to it have ended.
     connection_epoch: AtomicU32,
     /// Whether it has turned out not to take origins, as it is of another implementation.
@@ -77,7 +77,7 @@ impl PeerNi {
             heard_by: AtomicU64::new(0),
             ever_heard_by: AtomicU64::new(0),
             suspect_from: AtomicU64::new(0),
-            silent_from: AtomicU64::new(0),
+            late_from: AtomicU64::new(0),
             connection_epoch: AtomicU32::new(0),
             takes_no_origins: AtomicBool::new(false),
             min_router_credits: AtomicI32::new(i32::MAX),
@@ -252,7 +252,7 @@ impl PeerNi {
         self.ever_heard_by.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
-    /// Whether the path from this interface is suspect: it is silent, or another path to its peer has become silent or
+    /// Whether the path from this interface is suspect: it is late, or another path to its peer has become late or
     /// unresponsive.
     pub(crate) fn is_suspect_from(&self, ni: &Ni) -> bool {
         self.suspect_from.load(Ordering::Relaxed) & ni.mark() != 0
@@ -263,21 +263,21 @@ impl PeerNi {
         self.suspect_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
     }
 
-    /// Whether the path from this interface is silent: something is in flight on it, and its driver hears nothing.
-    pub(crate) fn is_silent_from(&self, ni: &Ni) -> bool {
-        self.silent_from.load(Ordering::Relaxed) & ni.mark() != 0
+    /// Whether the path from this interface is late: something is in flight on it, and its driver hears nothing.
+    pub(crate) fn is_late_from(&self, ni: &Ni) -> bool {
+        self.late_from.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
-    /// Makes the path from this interface silent, and with that suspect. Returns whether it was not silent.
-    pub(crate) fn silent_from(&self, ni: &Ni) -> bool {
+    /// Makes the path from this interface late, and with that suspect. Returns whether it was not late.
+    pub(crate) fn late_from(&self, ni: &Ni) -> bool {
         self.suspect_from(ni);
-        self.silent_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
+        self.late_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
     }
 
-    /// The path from this interface is neither suspect nor silent any more. Called for every message that arrives.
+    /// The path from this interface is neither suspect nor late any more. Called for every message that arrives.
     pub(crate) fn trust_from(&self, ni: &Ni) {
         if self.is_suspect_from(ni) {
-            self.silent_from.fetch_and(!ni.mark(), Ordering::Relaxed);
+            self.late_from.fetch_and(!ni.mark(), Ordering::Relaxed);
             self.suspect_from.fetch_and(!ni.mark(), Ordering::Relaxed);
         }
     }

@@ -15,7 +15,7 @@ pub enum PathState {
     /// The same, with ends that are not known to be on one link.
     Unproven,
     /// Something is in flight on the path, and nothing is heard on it: the first sign that it may be unresponsive.
-    Silent,
+    Late,
     /// The path is unresponsive, or the message has failed on it.
     Unresponsive,
     /// The message has failed on it, and unresponsive paths may have recovered.
@@ -27,7 +27,7 @@ impl PathState {
     const fn criterion(self) -> Criterion {
         match self {
             Self::UnprovenOnLink | Self::Unproven => Criterion::Unproven,
-            Self::Silent => Criterion::Silent,
+            Self::Late => Criterion::Late,
             Self::Usable | Self::Unresponsive | Self::Failed => Criterion::Unresponsive,
         }
     }
@@ -444,7 +444,7 @@ mod tests {
                 (NetCandidate { fatal: true, ..better_later }, Criterion::Fatal),
                 (NetCandidate { path_state: PathState::UnprovenOnLink, ..better_later }, Criterion::Unproven),
                 (NetCandidate { path_state: PathState::Unproven, ..better_later }, Criterion::Unproven),
-                (NetCandidate { path_state: PathState::Silent, ..better_later }, Criterion::Silent),
+                (NetCandidate { path_state: PathState::Late, ..better_later }, Criterion::Late),
                 (
                     NetCandidate { path_state: PathState::Unresponsive, ..better_later },
                     Criterion::Unresponsive,
@@ -479,7 +479,7 @@ mod tests {
             (NetCandidate { route_state: RouteState::Unhealthy, ..base }, false),
             (NetCandidate { route_state: RouteState::NoAnswer, ..base }, false),
             (NetCandidate { path_state: PathState::Unproven, ..base }, false),
-            (NetCandidate { path_state: PathState::Silent, ..base }, false),
+            (NetCandidate { path_state: PathState::Late, ..base }, false),
             (NetCandidate { fatal: true, ..base }, false),
         ];
         for (its, expected) in table {

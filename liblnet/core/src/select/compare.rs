@@ -9,8 +9,8 @@ pub enum Criterion {
     Unresponsive,
     /// The path is suspect or untested: used only if no other works.
     Unproven,
-    /// The path is silent: something is in flight on it, and nothing is heard.
-    Silent,
+    /// The path is late: something is in flight on it, and nothing is heard.
+    Late,
     /// Health value: higher is better.
     Health,
     /// Its node reports it as down: its health counts as 0.
@@ -60,7 +60,7 @@ impl Criterion {
             Self::Fatal => "the driver reports it as broken",
             Self::Unresponsive => "nothing gets through over it",
             Self::Unproven => "nothing heard on it since other paths failed",
-            Self::Silent => "nothing heard on it since something was sent",
+            Self::Late => "nothing heard on it since something was sent",
             Self::Health => "lower health",
             Self::ReportedDown => "its node says that it is down",
             Self::Priority => "lower priority by selection rules",
@@ -92,7 +92,7 @@ impl Criterion {
             Fatal
                 | Unresponsive
                 | Unproven
-                | Silent
+                | Late
                 | Health
                 | ReportedDown
                 | RouteState

@@ -153,7 +153,7 @@ pub(super) fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_
         Some(failed) if path_request.tries_unresponsive && failed.contains(&path_nids) => PathState::Failed,
         _ if peer_ni.unresponsive().has(path_nids.0) => PathState::Unresponsive,
         Some(failed) if failed.contains(&path_nids) => PathState::Unresponsive,
-        _ if peer_ni.is_silent_from(ni) => PathState::Silent,
+        _ if peer_ni.is_late_from(ni) => PathState::Late,
         Some(_) if !peer_ni.was_heard_by(ni) => unproven(ni, peer_ni),
         _ if peer_ni.is_suspect_from(ni) => unproven(ni, peer_ni),
         _ => PathState::Usable,

@@ -132,9 +132,9 @@ pub(crate) fn choose_other_nid(
 }
 
 /// The best local NI to reach exactly this peer NI.
-pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_in_doubt: bool) -> Option<Nid> {
+pub(crate) fn best_source(nets: &Nets, peer_ni: &Arc<PeerNi>, any_suspect: bool) -> Option<Nid> {
     let net = nets.net(peer_ni.nid().net())?;
-    let path_request = of_ping(peer_ni.nid(), any_in_doubt);
+    let path_request = of_ping(peer_ni.nid(), any_suspect);
     let its = [Arc::downgrade(peer_ni)];
     best_local_ni(net, &its, Preferring::NOBODY, path_request).map(|ni| ni.nid())
 }
@@ -148,14 +148,14 @@ pub(crate) fn best_path_on(nets: &Nets, peer: &Peer, net: NetId) -> Option<(Nid,
     Some((ni.nid(), peer_ni.nid()))
 }
 
-fn of_ping(destination: Nid, any_in_doubt: bool) -> PathRequest<'static> {
+fn of_ping(destination: Nid, any_suspect: bool) -> PathRequest<'static> {
     PathRequest {
         source: None,
         destination,
         compare_queued_bytes: false,
         reserved: true,
         numa: None,
-        any_in_doubt,
+        any_suspect,
         failed: None,
         tries_unresponsive: false,
         forwarded: false,

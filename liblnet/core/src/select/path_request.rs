@@ -37,7 +37,7 @@ pub struct PathRequest<'a> {
     /// that interface (PS-30).
     pub reserved: bool,
     /// Whether any path is unresponsive or suspect.
-    pub any_in_doubt: bool,
+    pub any_suspect: bool,
     /// The paths on which it has failed, local NID first; `None` if it was not sent before.
     pub failed: Option<&'a [(Nid, Nid)]>,
     /// Whether an unresponsive path is better than one on which it has failed.
@@ -60,6 +60,6 @@ pub struct PathRequest<'a> {
 impl PathRequest<'_> {
     /// Whether path states can differ.
     pub(super) const fn looks_at_pairs(&self) -> bool {
-        self.any_in_doubt || self.failed.is_some()
+        self.any_suspect || self.failed.is_some()
     }
 }

@@ -47,7 +47,7 @@ fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static>
         destination: nid(destination),
         compare_queued_bytes: false,
         reserved: false,
-        any_in_doubt: false,
+        any_suspect: false,
         failed: None,
         tries_unresponsive: false,
         forwarded: false,
@@ -383,9 +383,9 @@ fn a_nid_that_its_node_reports_as_down_is_used_only_if_all_nids_are_down() {
 }
 
 /// snd-060: fails if either end of the path is not the healthiest of its side.
-/// Two rails in subnets of their own. Of the suspect paths that between two ends of one subnet comes first, a silent one last.
+/// Two rails in subnets of their own. Of the suspect paths that between two ends of one subnet comes first, a late one last.
 #[test]
-fn new_messages_leave_a_silent_path_for_one_on_which_something_was_heard_and_then_for_one_of_a_subnet() {
+fn new_messages_leave_a_late_path_for_one_on_which_something_was_heard_and_then_for_one_of_a_subnet() {
     let nets = nets(&["10.0.1.1@tcp", "10.0.2.1@tcp"]);
     let nis: Vec<_> = nets.nis().filter(|ni| !ni.nid().is_loopback()).cloned().collect();
     for (number, ni) in nis.iter().enumerate() {
@@ -393,9 +393,9 @@ fn new_messages_leave_a_silent_path_for_one_on_which_something_was_heard_and_the
         ni.set_prefix_len(24);
     }
     let (_table, its) = peer(&["10.0.1.2@tcp", "10.0.2.2@tcp"], PeerState::MULTI_RAIL);
-    let taken = |any_in_doubt| {
+    let taken = |any_suspect| {
         let taken = (0..8).map(|_| {
-            let request = PathRequest { any_in_doubt, ..path_request(None, "10.0.1.2@tcp") };
+            let request = PathRequest { any_suspect, ..path_request(None, "10.0.1.2@tcp") };
             let chosen = choose(&nets, Some(&its[0]), request).unwrap();
             chosen.commit();
             (chosen.ni.nid(), chosen.destination())
@@ -405,7 +405,7 @@ fn new_messages_leave_a_silent_path_for_one_on_which_something_was_heard_and_the
     let path = |ni: usize, peer_ni: usize| (nis[ni].nid(), its[peer_ni].nid());
     its.iter().for_each(|peer_ni| nis.iter().for_each(|ni| peer_ni.note_heard_by(ni)));
     assert_eq!(taken(true).len(), 2, "both rails");
-    assert!(its[0].silent_from(&nis[0]) && !its[0].silent_from(&nis[0]));
+    assert!(its[0].late_from(&nis[0]) && !its[0].late_from(&nis[0]));
     assert!(!taken(true).contains(&path(0, 0)));
     for (peer_ni, ni) in its.iter().flat_map(|peer_ni| nis.iter().map(move |ni| (peer_ni, ni))) {
         peer_ni.suspect_from(ni);
@@ -414,8 +414,8 @@ fn new_messages_leave_a_silent_path_for_one_on_which_something_was_heard_and_the
     its[1].note_heard_by(&nis[0]);
     assert_eq!(taken(true).into_iter().collect::<Vec<_>>(), [path(0, 1)]);
     its[0].note_heard_by(&nis[0]);
-    assert!(!its[0].is_silent_from(&nis[0]) && taken(true).iter().all(|it| it.0 == nis[0].nid()));
-    assert_eq!(taken(false).len(), 2, "nothing is looked at while no path is in doubt");
+    assert!(!its[0].is_late_from(&nis[0]) && taken(true).iter().all(|it| it.0 == nis[0].nid()));
+    assert_eq!(taken(false).len(), 2, "nothing is looked at while no path is suspect");
 }
 
 #[test]

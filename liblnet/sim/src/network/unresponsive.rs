@@ -20,7 +20,7 @@ pub(crate) struct PathCheck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// There is no answer to what is in flight.
-    Silent,
+    Late,
     /// There has not been one for too long.
     Unresponsive,
     /// There is one again.
@@ -68,7 +68,7 @@ impl Network {
         let finding = match unresponsive_since {
             _ if answers => Finding::Responsive,
             Some(since) if now.since(since) + CHECK_INTERVAL >= UNRESPONSIVE_AFTER => Finding::Unresponsive,
-            Some(_) => Finding::Silent,
+            Some(_) => Finding::Late,
             None => return None,
         };
         let (ni, upcalls) = self.interface(from)?.plugged.as_ref()?;

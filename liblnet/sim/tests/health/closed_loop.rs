@@ -75,11 +75,11 @@ fn new_operations_wait_less_than_a_second_while_a_rail_is_dead_for_long() {
     }
 }
 
-/// Silence decides between paths, and nothing else.
+/// A late answer decides between paths, and nothing else.
 #[test]
-fn a_silent_path_costs_no_message_and_no_health() {
+fn a_late_path_costs_no_message_and_no_health() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {
-        let mut world = Pair { delivery, ..Pair::default() }.meet("a rail that is silent for a moment");
+        let mut world = Pair { delivery, ..Pair::default() }.meet("a rail that is late for a moment");
         let mut ops = load(&mut world, 0.5);
         world.kill_rail(rail(2));
         // Not as long as it takes to be found unresponsive.

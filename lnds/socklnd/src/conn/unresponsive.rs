@@ -2,7 +2,7 @@
 
 use crate::conn::watch::{CHECK_INTERVAL, Liveness, Watch};
 use crate::conn::{Connection, Phase};
-use crate::decide::unresponsive::{Finding, TcpState, assess, is_lost_by_peer, is_silent};
+use crate::decide::unresponsive::{Finding, TcpState, assess, is_answer_late, is_lost_by_peer};
 use crate::scheduler::Pollable;
 use crate::sync::lock;
 use crate::tcp;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A connection on which bytes have arrived so lately is not suspected, and only checked for silence.
+/// A connection on which bytes have arrived so lately is not suspected to be unresponsive, and only checked for a late answer.
 const RECENTLY: Duration = Duration::from_millis(300);
 
 impl Connection {
@@ -32,7 +32,7 @@ impl Connection {
         let quiet_for = now.since(watch.received);
         if quiet_for < RECENTLY && !watch.unresponsive {
             self.suspect(None);
-            return (true, self.check_silence(now, quiet_for));
+            return (true, self.check_late(now, quiet_for));
         }
         // Before TCP is asked what is under way: a thread that writes from now on puts the connection into the list again.
         self.watched.store(false, Ordering::SeqCst);
@@ -41,8 +41,8 @@ impl Connection {
         let is_stuck = tcp.outstanding && (tcp.retransmissions > 0 || tcp.probes > 0);
         tcp.outstanding |= self.has_unsent();
         let unacknowledged = now.since(lock(&self.watch).unacknowledged_since(now, tcp));
-        let silent = is_silent(&tcp, unacknowledged);
-        let recovered = if is_stuck || silent { None } else { self.take_recovered() };
+        let late = is_answer_late(&tcp, unacknowledged);
+        let recovered = if is_stuck || late { None } else { self.take_recovered() };
         if tcp.outstanding && tcp.last_received >= RECENTLY.min(limit) {
             self.suspect(Some(now));
         } else {
@@ -75,32 +75,32 @@ impl Connection {
             watch.unresponsive = true;
             return (true, Some(Liveness::Unacknowledged));
         }
-        watch.silent = silent;
-        (true, recovered.or(silent.then_some(Liveness::Silent)))
+        watch.late = late;
+        (true, recovered.or_else(|| late.then_some(Liveness::Late)))
     }
 
-    /// Whether a connection on which bytes have arrived lately, the last of them `quiet_for` ago, is silent now, or is not any
+    /// Whether a connection on which bytes have arrived lately, the last of them `quiet_for` ago, is late now, or is not any
     /// more. TCP is asked only if none have come since the last check.
-    fn check_silence(&self, now: Time, quiet_for: Duration) -> Option<Liveness> {
+    fn check_late(&self, now: Time, quiet_for: Duration) -> Option<Liveness> {
         let tcp = match quiet_for < CHECK_INTERVAL {
             true => TcpState::default(),
             false => tcp::state(self.fd()).ok()?,
         };
         let watch = &mut *lock(&self.watch);
         let unacknowledged = now.since(watch.unacknowledged_since(now, tcp));
-        let was_silent = std::mem::replace(&mut watch.silent, is_silent(&tcp, unacknowledged));
-        match (was_silent, watch.silent) {
-            (_, true) => Some(Liveness::Silent),
+        let was_late = std::mem::replace(&mut watch.late, is_answer_late(&tcp, unacknowledged));
+        match (was_late, watch.late) {
+            (_, true) => Some(Liveness::Late),
             (true, false) => Some(Liveness::Responsive),
             (false, false) => None,
         }
     }
 
-    /// Something has arrived; reported if the connection was unresponsive, or silent.
+    /// Something has arrived; reported if the connection was unresponsive, or late.
     fn take_recovered(&self) -> Option<Liveness> {
         let watch = &mut *lock(&self.watch);
-        let was_silent = std::mem::take(&mut watch.silent);
-        (std::mem::take(&mut watch.unresponsive) || was_silent).then_some(Liveness::Responsive)
+        let was_late = std::mem::take(&mut watch.late);
+        (std::mem::take(&mut watch.unresponsive) || was_late).then_some(Liveness::Responsive)
     }
 
     /// Under suspicion since `now`, if it was not before; `None` ends that.

@@ -36,8 +36,8 @@ pub(crate) struct Watch {
     pub(crate) surplus_connect: Option<Time>,
     /// Since when checks cannot tell whether the peer is unresponsive.
     pub(crate) undecided: Option<Time>,
-    /// The last check found the connection silent.
-    pub(crate) silent: bool,
+    /// The last check found the connection late.
+    pub(crate) late: bool,
     /// The last check found the peer unresponsive.
     pub(crate) unresponsive: bool,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Watch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Liveness {
     /// Something in flight has to be sent again, or is not acknowledged in time: the peer may be unresponsive.
-    Silent,
+    Late,
     /// Nothing arrives from the peer.
     Unresponsive,
     /// Something arrives, but what is sent is not acknowledged.
@@ -66,7 +66,7 @@ impl Watch {
             unacknowledged: None,
             surplus_connect: None,
             undecided: None,
-            silent: false,
+            late: false,
             unresponsive: false,
         }
     }

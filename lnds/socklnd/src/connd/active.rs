@@ -5,7 +5,7 @@ use super::entry::{Active, Entry};
 use crate::conn::Settled;
 use crate::decide::admit::PeerIncarnation;
 use crate::decide::cause::ConnError;
-use crate::decide::unresponsive::{Finding, SILENCE, assess, is_silent};
+use crate::decide::unresponsive::{Finding, MIN_LATE, assess, is_answer_late};
 use crate::handshake::{self, ActiveStep};
 use crate::peer::{Peer, UnresponsiveAction};
 use crate::socket_io::send_handshake;
@@ -68,7 +68,7 @@ impl Connd {
             privileged,
             since: now,
             deadline: now + ATTEMPT.min(ni.sock_timeout()),
-            next_check: now + SILENCE,
+            next_check: now + MIN_LATE,
         };
         if self.watch(Entry::Active(active), epoll::EventFlags::OUT).is_none() {
             self.connect_failed(peer, Errno::NoMemory, "its socket cannot be polled");
@@ -227,20 +227,21 @@ impl Connd {
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         active.next_check = now + CHECK_INTERVAL;
         let since = now.since(active.since);
-        let (silent, is_unresponsive) = match tcp::state(active.socket.as_fd()) {
+        let (late, is_unresponsive) = match tcp::state(active.socket.as_fd()) {
             // The peer's system would have answered at once.
             _ if active.opening.is_some() => (true, true),
-            Ok(tcp) => {
-                (is_silent(&tcp, since), assess(tcp, since, Duration::ZERO, limit) == Finding::Unresponsive)
-            }
+            Ok(tcp) => (
+                is_answer_late(&tcp, since),
+                assess(tcp, since, Duration::ZERO, limit) == Finding::Unresponsive,
+            ),
             Err(_) => (false, false),
         };
         let peer = Arc::clone(&active.peer);
         if limit.is_zero() || !peer.has_waiting() {
             return;
         }
-        if silent {
-            peer.note_silent();
+        if late {
+            peer.note_late();
         }
         if is_unresponsive
             && since >= limit + AFTER_UNRESPONSIVE

@@ -49,9 +49,9 @@ const RETRANSMISSIONS_AT_LENGTH: u8 = 1;
 /// A peer does not answer every probe, so the second may be the only one in a while that it answers at all.
 const PROBES: u8 = 2;
 
-/// The shortest time without an answer after which a connection is silent: longer than a system delays the acknowledgement
+/// The shortest time without an answer after which a connection is late: longer than a system delays the acknowledgement
 /// of a single segment.
-pub(crate) const SILENCE: Duration = Duration::from_millis(100);
+pub(crate) const MIN_LATE: Duration = Duration::from_millis(100);
 /// The longest that a peer far away may be unresponsive, in units of the limit of a near one.
 const FARTHEST: u32 = 4;
 /// The same of a peer whose answers take long, or vary.
@@ -72,10 +72,10 @@ pub(crate) fn limit_for(tcp: &TcpState, limit: Duration) -> Duration {
     far.max(tcp.late_after().min(SLOWEST * limit))
 }
 
-/// Whether a connection is silent, the first sign that its path may be dead: something is in flight, and it has to be sent
+/// Whether a connection is late, the first sign that its path may be dead: something is in flight, and it has to be sent
 /// again, or is late, and nothing else is heard. For the time `unacknowledged_for` the peer has acknowledged nothing.
-pub(crate) fn is_silent(tcp: &TcpState, unacknowledged_for: Duration) -> bool {
-    let late = SILENCE.max(tcp.late_after());
+pub(crate) fn is_answer_late(tcp: &TcpState, unacknowledged_for: Duration) -> bool {
+    let late = MIN_LATE.max(tcp.late_after());
     tcp.in_flight && (tcp.retransmissions > 0 || tcp.last_received >= late && unacknowledged_for >= late)
 }
 
@@ -218,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_silent_at_the_first_retransmission_or_when_an_acknowledgement_is_late() {
-        // (what, in flight, retransmissions, last received, round trip, variation, unacknowledged, silent)
+    fn a_connection_is_late_at_the_first_retransmission_or_when_an_acknowledgement_is_late() {
+        // (what, in flight, retransmissions, last received, round trip, variation, unacknowledged, late)
         let table = [
             ("idle", false, 0, 60_000, 1, 1, 60_000, false),
             ("a closed window: the process does not read", false, 0, 200, 1, 1, 5_000, false),
@@ -231,16 +231,8 @@ mod tests {
             ("far away", true, 0, 300, 300, 20, 300, false),
             ("far away, and late", true, 0, 380, 300, 20, 380, true),
         ];
-        for (
-            what,
-            in_flight,
-            retransmissions,
-            last_received,
-            round_trip,
-            variation,
-            unacknowledged,
-            silent,
-        ) in table
+        for (what, in_flight, retransmissions, last_received, round_trip, variation, unacknowledged, late) in
+            table
         {
             let tcp = TcpState {
                 outstanding: true,
@@ -251,7 +243,7 @@ mod tests {
                 variation: ms(variation),
                 ..TcpState::default()
             };
-            assert_eq!(is_silent(&tcp, ms(unacknowledged)), silent, "{what}");
+            assert_eq!(is_answer_late(&tcp, ms(unacknowledged)), late, "{what}");
         }
     }
 

@@ -99,8 +99,8 @@ struct State {
     last_report: Option<Time>,
     /// Nothing arrives on any of its connections, although something is under way on one.
     unresponsive: bool,
-    /// The core was told that the path is silent, and not yet that it is not.
-    silent: bool,
+    /// The core was told that the path is late, and not yet that it is not.
+    late: bool,
     /// Messages failed at once while connects were backing off: a reason to connect again.
     failed_fast: bool,
     /// The connecting thread is deciding on a connection of the peer: the peer stays in the NI's table.
@@ -300,7 +300,7 @@ impl State {
     /// The last connection has ended.
     fn forget_incarnation(&mut self) {
         self.unresponsive = false;
-        self.silent = false;
+        self.late = false;
         self.surplus_pause = Duration::ZERO;
         self.peer_incarnation = None;
         self.proposed = None;

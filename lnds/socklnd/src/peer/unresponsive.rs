@@ -1,4 +1,4 @@
-//! A peer that has become silent or unresponsive: what is reported to the core, and where messages go.
+//! A peer that has become late or unresponsive: what is reported to the core, and where messages go.
 //!
 //! A peer that detects duplicates loses its connections as soon as there is another path for everything. To
 //! any other peer TCP goes on with what has begun to leave; what has not waits, or takes another path.
@@ -7,7 +7,7 @@ use super::{Peer, UnresponsiveAction, Waiting};
 use crate::conn::Connection;
 use crate::conn::watch::Liveness;
 use crate::decide::cause::{BytesSent, ConnError};
-use crate::decide::unresponsive::SILENCE;
+use crate::decide::unresponsive::MIN_LATE;
 use crate::proto::ConnectionType;
 use crate::sync::lock;
 use lnet_core::Time;
@@ -36,9 +36,9 @@ impl Peer {
                 self.note_responsive();
                 return false;
             }
-            Liveness::Silent => {
-                if !self.is_responsive(SILENCE) {
-                    self.note_silent();
+            Liveness::Late => {
+                if !self.is_responsive(MIN_LATE) {
+                    self.note_late();
                 }
                 return false;
             }
@@ -61,21 +61,21 @@ impl Peer {
 
     /// Something is in flight, or waits for a connect, and nothing has been heard for a short while: reports that to the
     /// core, so that new messages take other paths.
-    pub(crate) fn note_silent(&self) {
+    pub(crate) fn note_late(&self) {
         let Some(ni) = self.ni.lnet_ni() else { return };
-        if !std::mem::replace(&mut lock(&self.state).silent, true) {
+        if !std::mem::replace(&mut lock(&self.state).late, true) {
             log::debug!(
                 "{}: nothing heard for {} ms; new messages take other paths",
                 self.id,
-                SILENCE.as_millis()
+                MIN_LATE.as_millis()
             );
         }
-        self.ni.upcalls.path_is_silent(&ni, self.id.nid);
+        self.ni.upcalls.path_is_late(&ni, self.id.nid);
     }
 
     /// A connection has been established.
     pub(super) fn note_connected(&self) {
-        if std::mem::take(&mut lock(&self.state).silent)
+        if std::mem::take(&mut lock(&self.state).late)
             && let Some(ni) = self.ni.lnet_ni()
         {
             self.ni.upcalls.path_is_responsive(&ni, self.id.nid);
@@ -144,11 +144,11 @@ impl Peer {
 
     /// Something has arrived from the peer.
     fn note_responsive(&self) {
-        let (was_unresponsive, was_silent) = {
+        let (was_unresponsive, was_late) = {
             let state = &mut *lock(&self.state);
-            (std::mem::take(&mut state.unresponsive), std::mem::take(&mut state.silent))
+            (std::mem::take(&mut state.unresponsive), std::mem::take(&mut state.late))
         };
-        if !was_unresponsive && !was_silent {
+        if !was_unresponsive && !was_late {
             return;
         }
         log::debug!("{}: responsive again", self.id);

@@ -16,10 +16,10 @@ pub struct Spy {
     pub ni: Mutex<Option<Arc<dyn LndNi>>>,
     /// What the core answers when it is asked whether there is another path.
     pub other_path: AtomicBool,
-    /// How often it was told that a path is silent, and how often it had been when it was first told that one is
+    /// How often it was told that a path is late, and how often it had been when it was first told that one is
     /// unresponsive.
-    pub silent: AtomicU32,
-    pub silent_before: AtomicU32,
+    pub late: AtomicU32,
+    pub late_before: AtomicU32,
     /// How often it was told that a path is unresponsive.
     pub unresponsive: AtomicU32,
     /// How often it was told that one is responsive again.
@@ -58,13 +58,13 @@ impl Hooks for Spy {
         Some((message, result))
     }
 
-    fn path_is_silent(&self, _: &dyn Upcalls, _: &Arc<Ni>, _: Nid) {
-        self.silent.fetch_add(1, Ordering::SeqCst);
+    fn path_is_late(&self, _: &dyn Upcalls, _: &Arc<Ni>, _: Nid) {
+        self.late.fetch_add(1, Ordering::SeqCst);
     }
 
     fn path_is_unresponsive(&self, _: &dyn Upcalls, _: &Arc<Ni>, _: Nid) -> bool {
         if self.unresponsive.fetch_add(1, Ordering::SeqCst) == 0 {
-            self.silent_before.store(self.silent.load(Ordering::SeqCst), Ordering::SeqCst);
+            self.late_before.store(self.late.load(Ordering::SeqCst), Ordering::SeqCst);
         }
         self.other_path.load(Ordering::SeqCst)
     }
