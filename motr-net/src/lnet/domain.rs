@@ -69,6 +69,8 @@ pub(super) unsafe extern "C" fn dom_fini(dom: *mut m0_net_domain) {
         drop(Box::from_raw((*dom).nd_xprt_private.cast::<LnetDomain>()));
         (*dom).nd_xprt_private = ptr::null_mut();
     }
+    // A program that looks at its log now finds all of the domain there.
+    lnet_log::flush();
 }
 
 /// `xo_buf_register`
