@@ -56,6 +56,7 @@ enum Progress {
 /// What becomes of a message whose payload has ended early.
 pub(crate) enum BrokenOff {
     /// It is kept. Those that are returned are not any more: there are too many.
+    #[expect(clippy::vec_box, reason = "messages are handed on in their boxes")]
     Kept(Vec<Box<Message>>),
     /// A copy has waited: the message is received from that.
     Resumes(Recovered),

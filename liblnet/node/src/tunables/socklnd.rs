@@ -36,7 +36,8 @@ pub(super) const SOCKLND: &[Tunable] = &[
     Tunable {
         variable: "SOCKLND_UNRESPONSIVE_MS",
         help: "milliseconds that a peer may leave unanswered what is under way to it before the path counts as unresponsive \
-               and another one is used, if there is one; 0: only SOCKLND_SOCK_TIMEOUT counts (600)",
+               and another one is used, if there is one; longer if TCP measures a longer round trip and its variation; \
+               0: only SOCKLND_SOCK_TIMEOUT counts (600)",
         set: set_unresponsive_timeout,
     },
     Tunable {

@@ -113,7 +113,8 @@ impl Connection {
         };
         let message_id = pending.as_ref().and_then(|pending| pending.message_id);
         let now = self.ni.shared.now();
-        let kept_until = |pending: &Pending| pending.kept_until.unwrap_or(now + 2 * self.ni.sock_timeout());
+        let kept_until =
+            |pending: &Pending| pending.kept_until.unwrap_or_else(|| now + 2 * self.ni.sock_timeout());
         let until = pending.as_ref().map_or(now, kept_until);
         let is_kept = pending.as_ref().is_some_and(|pending| pending.kept) && now < until;
         let length = pending.map_or(0, |pending| pending.length);
