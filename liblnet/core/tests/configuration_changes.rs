@@ -100,18 +100,39 @@ fn a_gateway_can_neither_be_created_nor_deleted_while_routes_use_it() {
     core.delete_peer(nid("10.0.0.2@tcp"), None, false).unwrap();
 }
 
+/// OM-33: fails if a configured peer loses NIDs with a net, or one that is nowhere else stays, or a route by that net.
 #[test]
-fn removing_a_net_removes_its_peer_nis_and_routes() {
-    let core = node(&["10.0.0.1@tcp", "10.0.1.1@tcp1"]);
-    core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
-    core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.1.2@tcp1"), true).unwrap();
-    core.make_peer(nid("10.0.1.3@tcp1"), true, false).unwrap();
-    core.add_peer_nid(nid("10.0.1.3@tcp1"), nid("10.0.0.3@tcp"), true).unwrap();
-    core.add_route(route("tcp5", "10.0.1.9@tcp1")).unwrap();
-    core.remove_ni(nid("10.0.1.1@tcp1")).unwrap();
-    assert_eq!(nids_of(&core, "10.0.0.2@tcp"), Some(vec!["10.0.0.2@tcp".to_owned()]));
-    assert_eq!(nids_of(&core, "10.0.0.3@tcp"), None);
-    assert_eq!(core.routes().iter().count(), 0);
+fn a_configured_peer_on_several_nets_outlives_each_of_them() {
+    let (own, own1) = ("10.0.0.1@tcp", "10.0.1.1@tcp1");
+    for removed in [&[own][..], &[own1], &[own, own1], &[own1, own]] {
+        let core = node(&[own, own1]);
+        core.make_peer(nid("10.0.0.2@tcp"), true, false).unwrap();
+        core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.1.2@tcp1"), true).unwrap();
+        core.make_peer(nid("10.0.1.3@tcp1"), false, false).unwrap();
+        core.add_peer_nid(nid("10.0.1.3@tcp1"), nid("10.0.0.3@tcp"), false).unwrap();
+        core.make_peer(nid("10.0.0.4@tcp"), true, false).unwrap();
+        core.make_peer(nid("10.0.1.4@tcp1"), true, false).unwrap();
+        core.add_route(route("tcp5", "10.0.1.9@tcp1")).unwrap();
+        removed.iter().for_each(|own| core.remove_ni(nid(own)).unwrap());
+        let nids = |nids: [&str; 2]| Some(nids.map(str::to_owned).to_vec());
+        assert_eq!(nids_of(&core, "10.0.1.2@tcp1"), nids(["10.0.0.2@tcp", "10.0.1.2@tcp1"]), "{removed:?}");
+        assert_eq!(nids_of(&core, "10.0.0.3@tcp"), nids(["10.0.1.3@tcp1", "10.0.0.3@tcp"]), "{removed:?}");
+        let is_left = |own: &str| removed.contains(&own);
+        assert_eq!(nids_of(&core, "10.0.0.4@tcp").is_none(), is_left(own), "{removed:?}");
+        assert_eq!(nids_of(&core, "10.0.1.4@tcp1").is_none(), is_left(own1), "{removed:?}");
+        assert_eq!(core.routes().iter().count() == 0, is_left(own1), "{removed:?}");
+        let destination = || core.choose(None, nid("10.0.0.2@tcp")).map(|chosen| chosen.destination());
+        let expected = match removed {
+            [one] if *one == own => Ok(nid("10.0.1.2@tcp1")),
+            [_] => Ok(nid("10.0.0.2@tcp")),
+            _ => Err(Errno::HostUnreachable),
+        };
+        assert_eq!(destination(), expected, "{removed:?}");
+        for own in removed {
+            core.add_ni(nid(own), NiTunables::default(), &idle()).unwrap();
+        }
+        assert_eq!(destination(), Ok(nid("10.0.0.2@tcp")), "{removed:?}");
+    }
 }
 
 /// OM-6.

@@ -206,12 +206,12 @@ impl Core {
         self.router_buffers.state(cpt)
     }
 
-    /// Removes what belongs to a net that the node has left.
-    pub(crate) fn forget_net(&self, config: &ConfigGuard<'_>, net: NetId) {
+    /// Removes what depended on a net that the node has left.
+    pub(crate) fn leave_net(&self, config: &ConfigGuard<'_>, net: NetId) {
         // Routes with a gateway on that net.
         let _ = self.topology.delete_routes(config, None, |gateway| gateway.net() == net, self.env.now());
         self.discovery.note_forgetting(&self.env);
-        self.topology.peers().forget_net(config, net);
+        self.topology.peers().leave_net(config, net, |other| self.topology.leads_to(other));
         self.topology.renew_rules(config);
         self.discovery.reverify_rejected(&self.topology);
         self.discovery.wake();

@@ -58,8 +58,8 @@ impl Core {
     }
 
     /// Removes an interface: its messages end with an error, and the ping buffer no longer contains it. With the last
-    /// interface of its net the peer NIs on that net are removed, and the routes over them. [`Errno::NotFound`] for a
-    /// NID that is not local, [`Errno::Invalid`] for the loopback (OM-33), [`Errno::Busy`] in an event handler.
+    /// interface of its net the routes over gateways on that net are removed, and the peers that have no NID elsewhere. [`Errno::NotFound`]
+    /// for a NID that is not local, [`Errno::Invalid`] for the loopback (OM-33), [`Errno::Busy`] in an event handler.
     pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
         if nid.is_loopback() {
             return Err(Errno::Invalid);
@@ -73,7 +73,7 @@ impl Core {
         self.stop_ni(&ni);
         self.retired_add(&ni);
         if self.topology.with_nets(|nets| nets.net(nid.net()).is_none()) {
-            self.forget_net(&config, nid.net());
+            self.leave_net(&config, nid.net());
         }
         self.health.reachability_may_change_for_all(&self.topology);
         Ok(())

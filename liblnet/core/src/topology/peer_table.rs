@@ -9,7 +9,7 @@ use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use lnet_wire::{NetId, Nid};
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
@@ -31,7 +31,12 @@ pub(crate) struct PeerTable {
     reshaped: Mutex<Vec<Nid>>,
     /// The time of the last search for unused peers.
     swept: Mutex<Option<Time>>,
+    /// Changes under way: until they are over no peer counts as unused, as it may be gaining NIDs.
+    changes: AtomicUsize,
 }
+
+/// A change of peers under way.
+struct Change<'a>(&'a AtomicUsize);
 
 impl PeerTable {
     pub(crate) fn new() -> Self {
@@ -41,6 +46,7 @@ impl PeerTable {
             removed: Mutex::default(),
             reshaped: Mutex::default(),
             swept: Mutex::default(),
+            changes: AtomicUsize::new(0),
         }
     }
 
@@ -83,10 +89,10 @@ impl PeerTable {
             *swept = Some(now);
         }
         for shard in &self.shards {
-            shard
-                .write()
-                .unwrap_or_else(PoisonError::into_inner)
-                .retain(|_, peer_ni| !(peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load())));
+            shard.write().unwrap_or_else(PoisonError::into_inner).retain(|_, peer_ni| {
+                let is_changing = self.changes.load(Ordering::SeqCst) > 0;
+                is_changing || !(peer_ni.is_idle() && is_only_a_seen_nid(&peer_ni.peer.load()))
+            });
         }
         self.len() < most
     }
@@ -98,6 +104,7 @@ impl PeerTable {
 
     /// Replaces the peer with this NID by a new one with just this NID. Credits in use stay in use.
     pub(crate) fn make(&self, _: &ConfigGuard<'_>, nid: Nid, state: PeerState, credits: u32) {
+        let _change = self.begin_change();
         let previous = self.get_or_add(nid, credits).peer();
         self.forget(previous.nids.iter().copied().filter(|its| *its != nid));
         self.store(&self.peer(nid, state), vec![nid]);
@@ -131,12 +138,18 @@ impl PeerTable {
         nids: Vec<Nid>,
         credits: impl Fn(Nid) -> u32,
     ) -> Arc<Peer> {
+        let _change = self.begin_change();
         for nid in nids.iter().filter(|nid| !peer.nids.contains(nid)) {
             self.take(peer, *nid, || credits(*nid));
         }
         self.forget(peer.nids.iter().copied().filter(|nid| !nids.contains(nid)));
         peer.discovery.with(|inner| inner.primary = Some(primary));
         self.store(&Peer { primary, ..Peer::clone(peer) }, nids)
+    }
+
+    fn begin_change(&self) -> Change<'_> {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        Change(&self.changes)
     }
 
     /// Takes `nid` from the peer that has it, for `peer`.
@@ -184,12 +197,15 @@ impl PeerTable {
         }
     }
 
-    /// Removes every NID on `net`, and the peers whose primary NID is there (OM-33).
-    pub(crate) fn forget_net(&self, config: &ConfigGuard<'_>, net: NetId) {
-        for peer in self.peers() {
-            if peer.nids.iter().any(|nid| nid.net() == net) {
-                self.detach(config, &peer, |nid| nid.net() == net);
-                rediscover(&peer);
+    /// This node has left `net`: removes the peers that it cannot reach without it (OM-33). A configured peer that has NIDs on
+    /// other nets stays, and so does any other peer that has one on a net for which `leads_to` holds. It keeps all of its NIDs, its
+    /// primary NID among them: the peer still has them, and they are used again when this node joins the net again.
+    pub(crate) fn leave_net(&self, config: &ConfigGuard<'_>, net: NetId, leads_to: impl Fn(NetId) -> bool) {
+        for peer in self.peers().into_iter().filter(|peer| peer.net(net).is_some()) {
+            let mut others = peer.nets.iter().map(|its| its.id).filter(|its| *its != net);
+            let stays = others.any(|other| peer.is_configured() || leads_to(other));
+            if !stays {
+                self.detach(config, &peer, |_| true);
             }
         }
     }
@@ -278,6 +294,12 @@ impl PeerTable {
 
     fn shard(&self, nid: Nid) -> &RwLock<Shard> {
         &self.shards[FixedState::default().hash_one(nid) as usize % SHARDS]
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

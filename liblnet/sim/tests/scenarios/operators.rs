@@ -85,6 +85,51 @@ fn a_peer_can_be_deleted_while_it_pushes() {
     );
 }
 
+/// OM-33: fails if a peer is lost, or is there twice, after the net of its primary NID has been left, while it is discovered and used.
+#[test]
+fn a_peer_outlives_each_net_that_this_node_leaves_and_joins_again() {
+    let (a1, b1) = (nid(1, 0x101), nid(1, 0x201));
+    for left in [a(1), a1] {
+        let stays = if left == a1 { b(1) } else { b1 };
+        in_all_orders(
+            "a net is left",
+            400,
+            |world| {
+                world.add_node(NodeSpec::new(&[a(1), a1]));
+                world.add_node(NodeSpec::new(&[b(1), b1]));
+                let met = talk(world, A, b(1));
+                world.expect(met, || "they do not meet".to_owned());
+                let operator = Actor::anywhere().then(move |world| world.remove_ni(A, left));
+                vec![
+                    operator,
+                    Actor::on(A).then(ask(A, b(1))).then(ask(A, b1)),
+                    Actor::on(B).then(ask(B, a(1))),
+                ]
+            },
+            |world| {
+                world.give_up_ops(seconds(1_000_000));
+                let reached = talk(world, A, b(1)) && talk(world, A, b1);
+                world.expect(reached, || "B is not reached any more".to_owned());
+                let peers = world.core(A).map(|core| core.peers()).unwrap_or_default();
+                world.expect(peers.len() == 1, || format!("A has {} peers", peers.len()));
+                let path = world.core(A).and_then(|core| core.choose(None, b(1)).ok());
+                world.expect(path.is_some_and(|path| path.destination() == stays), || {
+                    "another way".to_owned()
+                });
+                world.add_ni(A, left);
+                let again = talk(world, A, b(1)) && talk(world, B, stays_of(left, a1)) && talk(world, A, b1);
+                world.expect(again, || "they do not talk again".to_owned());
+                world.check_agreement(A, B);
+            },
+        );
+    }
+}
+
+/// The NID of A that is not taken away.
+fn stays_of(left: Nid, other: Nid) -> Nid {
+    if left == other { a(1) } else { other }
+}
+
 /// DISC-5.
 #[test]
 fn a_configured_peer_that_reports_other_nids_stays_unchanged_and_the_differences_are_recorded() {
