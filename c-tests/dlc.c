@@ -304,6 +304,7 @@ static void settings(void)
 		{ lustre_lnet_config_max_recovery_ping_interval, lustre_lnet_show_max_recovery_ping_interval,
 		  "max_recovery_ping_interval", 60, 900 },
 		{ lustre_lnet_config_compare_queued_bytes, lustre_lnet_show_compare_queued_bytes, "compare_queued_bytes", 1, 0 },
+		{ lustre_lnet_config_discovery_to, lustre_lnet_show_discovery_to, "discovery_timeout", 5, 10 },
 	};
 
 	for (size_t i = 0; i < LENGTH(rows); i++) {

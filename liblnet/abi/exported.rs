@@ -173,6 +173,8 @@ pub const EXPORTED: &[Export] = &[
     export("lustre_lnet_show_max_recovery_ping_interval", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_config_compare_queued_bytes", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_show_compare_queued_bytes", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_config_discovery_to", "lnet/lnetconfig/liblnetconfig.h", ""),
+    export("lustre_lnet_show_discovery_to", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_show_lnd_timeout", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_show_stats", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_reset_stats", "lnet/lnetconfig/liblnetconfig.h", ""),

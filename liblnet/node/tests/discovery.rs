@@ -324,7 +324,7 @@ fn a_discovery_that_fails_names_the_step_and_the_nid() {
     let near = node(free_port(), &["127.0.53.1"], DiscoveryMode::On);
     let nobody = nids(&["127.0.53.9"])[0];
     let Discovered::Failed(failure) = discover(&near, nobody, false) else { panic!("somebody is there") };
-    let DiscoveryFailure { step, nid, errno } = failure;
+    let DiscoveryFailure { step, nid, errno, .. } = failure;
     assert_eq!((step, nid), (DiscoveryStep::Ping, nobody));
     assert_ne!(errno, Errno::TimedOut);
     assert_eq!(peer(&near, nobody).unwrap().discovery.unwrap().failure, Some(failure));

@@ -50,7 +50,9 @@ impl World {
         if settings.retry_count == 0 || breaks_always {
             return Ok(());
         }
-        if took + NOTICE < transaction(&settings) && !self.was_down(op) {
+        // What waits for a discovery that is not answered fails with it.
+        let was_not_discovered = self.was_never_sent(id) && took + NOTICE >= discovery(&settings);
+        if took + NOTICE < transaction(&settings) && !was_not_discovered && !self.was_down(op) {
             return Err(format!(
                 "operation {} of {} to {} fails ({}) after {took:?}, long before its timeout",
                 id.0,
@@ -104,6 +106,10 @@ impl Op {
 
 fn transaction(settings: &Settings) -> Duration {
     Duration::from_secs(settings.transaction_timeout.into())
+}
+
+fn discovery(settings: &Settings) -> Duration {
+    Duration::from_secs(settings.discovery_timeout.into())
 }
 
 /// The longest time that an operation may take, with all resends (HE-41).

@@ -60,6 +60,8 @@ pub enum Set {
     MaxRecoveryPingInterval(Value),
     /// Compare a peer's interfaces by their queued bytes before their credits (1) or not (0) [default: 0]
     CompareQueuedBytes(Value),
+    /// Seconds that a discovery may take, all of its steps together, and that a message waits for one, from 1 [default: 10]
+    DiscoveryTimeout(Value),
 }
 
 /// What the node has as a router.

@@ -26,6 +26,7 @@ pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
         Set::RecoveryLimit(value) => (Setting::Tunable(Tunable::RecoveryLimit), *value),
         Set::MaxRecoveryPingInterval(value) => (Setting::Tunable(Tunable::MaxRecoveryPingInterval), *value),
         Set::CompareQueuedBytes(value) => (Setting::Tunable(Tunable::CompareQueuedBytes), *value),
+        Set::DiscoveryTimeout(value) => (Setting::Tunable(Tunable::DiscoveryTimeout), *value),
     };
     Outcome::change(global::config(cx.node, setting, value, SeqNo::NONE, &mut cx.report))
 }

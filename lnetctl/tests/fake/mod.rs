@@ -157,7 +157,7 @@ fn discover(nid: Nid) -> Discovered {
         }
         _ => {
             let (step, errno) = (DiscoveryStep::Ping, Errno::HostUnreachable);
-            Discovered::Failed(DiscoveryFailure { step, nid, errno })
+            Discovered::Failed(DiscoveryFailure { step, nid, errno, limit: None })
         }
     }
 }
@@ -196,6 +196,7 @@ fn tunables() -> Tunables {
         recovery_limit: 0,
         max_recovery_ping_interval: 900,
         compare_queued_bytes: 0,
+        discovery_timeout: 10,
         lnd_timeout: 16,
     }
 }

@@ -188,6 +188,44 @@ pub unsafe extern "C" fn _lustre_lnet_show_transaction_to(
     }
 }
 
+/// Sets the seconds that a discovery may take, all of its steps together, from 1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_config_discovery_to(
+    value: c_int,
+    seq_no: c_int,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract NULL, or the caller's and NULL or a tree.
+    unsafe {
+        set(
+            "lustre_lnet_config_discovery_to",
+            Setting::Tunable(Tunable::DiscoveryTimeout),
+            value,
+            seq_no,
+            err_rc,
+        )
+    }
+}
+
+/// Shows that under global, as discovery_timeout.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _lustre_lnet_show_discovery_to(
+    seq_no: c_int,
+    show_rc: *mut *mut cYAML,
+    err_rc: *mut *mut cYAML,
+) -> c_int {
+    // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
+    unsafe {
+        shown(
+            "lustre_lnet_show_discovery_to",
+            Setting::Tunable(Tunable::DiscoveryTimeout),
+            seq_no,
+            show_rc,
+            err_rc,
+        )
+    }
+}
+
 /// Sets by how much a failure lowers a health value, 0 to 1000.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_config_hsensitivity(

@@ -28,7 +28,7 @@ impl Core {
             return primary;
         }
         if !is_known() && !in_handler() {
-            let _ = self.wait_discovered(nid, self.longest_discovery());
+            let _ = self.wait_discovered(nid, self.discovery_timeout());
         }
         if is_known() { self.topology.peers().primary(nid) } else { self.locked_primary(nid) }
     }

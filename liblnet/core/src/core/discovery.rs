@@ -1,7 +1,7 @@
 //! The work of the discovery thread, and the calls that start and await discovery.
 
 use super::Core;
-use crate::discovery::{Action, DiscoveryStatus, Failure, Input, longest_discovery};
+use crate::discovery::{Action, DiscoveryStatus, Failure, Input};
 use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
 use crate::event::in_handler;
@@ -32,9 +32,9 @@ impl Core {
         Ok(())
     }
 
-    /// The longest duration of a discovery: a ping and a push, each with a message and its response.
-    pub fn longest_discovery(&self) -> Duration {
-        longest_discovery(&self.env)
+    /// The longest duration of a discovery, all steps together ([`crate::Settings::discovery_timeout`]).
+    pub fn discovery_timeout(&self) -> Duration {
+        self.env.discovery_timeout()
     }
 
     /// Waits until the discovery of the peer with this NID has ended; after `timeout` [`Errno::TimedOut`]. In an

@@ -100,7 +100,7 @@ impl Core {
         }
         let peer = peer_ni.peer();
         if self.topology.is_gateway(&peer) {
-            let failure = Failure { step: Step::Ping, nid, errno: Errno::HostUnreachable };
+            let failure = Failure { step: Step::Ping, nid, errno: Errno::HostUnreachable, limit: None };
             peer.discovery.with(|inner| inner.failure = (!alive).then_some(failure));
             self.note_routes();
         }

@@ -7,8 +7,8 @@ use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
 use crate::memory::{Answer, Md, MdHandle, MdSpec, Near, ResponseTracker};
 use crate::model::message::Message;
+use crate::model::{DiscoveryWait, Outgoing, SendRequest, Target, answer_to};
 use crate::model::{GatewayTerms, PeerNi};
-use crate::model::{Outgoing, SendRequest, Target, answer_to};
 use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
 use crate::topology::PeerTable;
 use lnet_wire::Errno;
@@ -35,7 +35,17 @@ impl Core {
         let outgoing = Outgoing { body, length };
         let event = send_event(self.env.pid(), target, &md, spec, hdr_data);
         let deadline = self.deadline_from_now();
-        self.send_request(SendRequest { source, target, md, outgoing, event, deadline, recovery: false });
+        let wait = DiscoveryWait::IfNeeded;
+        self.send_request(SendRequest {
+            source,
+            target,
+            md,
+            outgoing,
+            event,
+            deadline,
+            wait,
+            recovery: false,
+        });
         Ok(())
     }
 
@@ -57,7 +67,8 @@ impl Core {
         let outgoing = Outgoing { body, length: 0 };
         let event = send_event(self.env.pid(), target, &md, spec, 0);
         let deadline = self.deadline_from_now();
-        self.send_request(SendRequest { source, target, md, outgoing, event, deadline, recovery });
+        let wait = DiscoveryWait::IfNeeded;
+        self.send_request(SendRequest { source, target, md, outgoing, event, deadline, wait, recovery });
         Ok(())
     }
 
@@ -90,9 +101,10 @@ impl Core {
                 Ok(destination) => destination,
                 Err(errno) => return self.refuse(request, errno),
             };
-            let waits = destination
-                .as_ref()
-                .filter(|peer_ni| self.discovery.must_wait(&self.topology, peer_ni, target.portal));
+            let waits = destination.as_ref().filter(|peer_ni| {
+                request.wait != DiscoveryWait::Over
+                    && self.discovery.must_wait(&self.topology, peer_ni, target.portal)
+            });
             request = match waits {
                 None => break destination,
                 Some(peer_ni) => match self.discovery.park(&self.env, &peer_ni.peer().discovery, request) {
@@ -144,6 +156,10 @@ impl Core {
             // The source is checked whatever is known of the peer.
             Some(_) if request.source.is_some_and(|source| !self.topology.is_own(source)) => {
                 Err(Errno::Invalid)
+            }
+            // What cannot be sent makes no peer.
+            Some(nid) if self.topology.peer_ni(nid).is_none() && !self.topology.leads_to(nid.net()) => {
+                Err(Errno::HostUnreachable)
             }
             Some(nid) => {
                 let is_new = request.recovery && self.topology.peer_ni(nid).is_none();

@@ -201,8 +201,8 @@ impl Discovery {
             let wanted = matches!(input, Input::Wanted | Input::Examine { .. } | Input::Check { .. });
             let acted = step::step(&mut inner.progress, input, &local);
             let queue = acted == StepAction::Queue && !inner.removed;
-            // A peer in the normal queue moves to the urgent one.
-            let urgent = wanted || inner.parked > 0;
+            // A peer in the normal queue moves to the urgent one. The time of a discovery that has begun does not pass in a queue.
+            let urgent = wanted || inner.parked > 0 || inner.deadline.is_some();
             let enter = queue && (!inner.queued || urgent && !inner.urgent);
             inner.queued |= enter;
             inner.urgent |= enter && urgent;
@@ -242,9 +242,9 @@ impl Discovery {
     }
 
     /// Peers are about to be removed, and their sequence numbers with them. Older pushes may still be in flight: for
-    /// the longest duration of a discovery the first push of an unknown peer is verified by a ping.
+    /// as long as a push and its ACK may take the first push of an unknown peer is verified by a ping.
     pub(crate) fn note_forgetting(&self, env: &Environment) {
-        *lock(&self.may_be_stale_until) = env.now() + longest_discovery(env);
+        *lock(&self.may_be_stale_until) = env.now() + env.transaction_timeout().saturating_mul(2);
     }
 
     /// Whether a push of an unknown peer may be older than what was known before the peer was removed.
@@ -279,7 +279,8 @@ impl Discovery {
         nid: Nid,
         timeout: Duration,
     ) -> Result<(), Failure> {
-        let failure = |errno| Failure { step: Step::Ping, nid, errno };
+        let limit = |errno| (errno == Errno::TimedOut).then(|| env.settings().discovery_timeout);
+        let failure = |errno| Failure { step: Step::Ping, nid, errno, limit: limit(errno) };
         if in_handler() {
             return Err(failure(Errno::Busy));
         }
@@ -324,9 +325,4 @@ impl Discovery {
     pub(crate) fn wake(&self) {
         self.wakeup.notify();
     }
-}
-
-/// The longest duration of a discovery: a ping and a push, each with a message and its response.
-pub(crate) fn longest_discovery(env: &Environment) -> Duration {
-    env.transaction_timeout().saturating_mul(2)
 }

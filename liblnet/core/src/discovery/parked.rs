@@ -4,7 +4,7 @@ use super::Discovery;
 use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::memory::Md;
-use crate::model::{DiscoveryState, SendRequest};
+use crate::model::{DiscoveryState, DiscoveryWait, SendRequest};
 use crate::sync::lock;
 use foldhash::HashMap;
 use lnet_wire::Errno;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 pub(super) struct ParkedRequests {
     /// By [`DiscoveryState::id`]: an MD has no reference to its requests.
     peers: HashMap<u64, Parked>,
-    /// The earliest deadline of all waiting requests, or a time before that.
-    first_deadline: Option<Time>,
+    /// The earliest end of the wait of all waiting requests, or a time before that.
+    first_end: Option<Time>,
     /// Failed discoveries that are retried for waiting requests, and when.
     retries: Vec<(Time, Arc<DiscoveryState>)>,
 }
@@ -30,8 +30,8 @@ struct Parked {
 
 impl ParkedRequests {
     fn add(&mut self, state: &Arc<DiscoveryState>, request: SendRequest) {
-        let deadline = request.deadline;
-        self.first_deadline = Some(self.first_deadline.map_or(deadline, |first| first.min(deadline)));
+        let end = waits_until(&request);
+        self.first_end = Some(self.first_end.map_or(end, |first| first.min(end)));
         let parked = self.peers.entry(state.id());
         parked
             .or_insert_with(|| Parked { state: Arc::clone(state), requests: Vec::new() })
@@ -39,29 +39,37 @@ impl ParkedRequests {
             .push(request);
     }
 
-    /// Takes the requests whose deadline has passed.
+    /// Takes the requests that have waited for long enough.
     fn take_expired(&mut self, now: Time) -> Vec<ExpiredRequest> {
-        if self.first_deadline.is_none_or(|first| now < first) {
+        if self.first_end.is_none_or(|first| now < first) {
             return Vec::new();
         }
         let (mut expired, mut first) = (Vec::new(), None);
         self.peers.retain(|_, parked| {
             parked.state.with(|inner| {
                 let errno = inner.failure.map_or(Errno::TimedOut, |failure| failure.errno);
-                let overdue = parked.requests.extract_if(.., |request| request.deadline <= now);
-                expired.extend(overdue.map(|request| (request, errno)));
-                first = first.into_iter().chain(parked.requests.iter().map(|request| request.deadline)).min();
+                let overdue = parked.requests.extract_if(.., |request| waits_until(request) <= now);
+                expired.extend(overdue.map(|request| (request, Arc::clone(&parked.state), errno)));
+                first = first.into_iter().chain(parked.requests.iter().map(waits_until)).min();
                 inner.parked = parked.requests.len();
             });
             !parked.requests.is_empty()
         });
-        self.first_deadline = first;
+        self.first_end = first;
         expired
     }
 }
 
-/// A request whose deadline has passed, and the error it fails with.
-type ExpiredRequest = (SendRequest, Errno);
+/// A request that has waited for long enough for a peer, and the error it fails with if it is not sent.
+type ExpiredRequest = (SendRequest, Arc<DiscoveryState>, Errno);
+
+/// When a request ends to wait.
+pub(super) fn waits_until(request: &SendRequest) -> Time {
+    match request.wait {
+        DiscoveryWait::Until(end) => end.min(request.deadline),
+        DiscoveryWait::IfNeeded | DiscoveryWait::Over => request.deadline,
+    }
+}
 
 impl Discovery {
     /// Keeps a request until the discovery of its peer ends. `Some`: the request need not wait any more, its MD has
@@ -70,8 +78,11 @@ impl Discovery {
         &self,
         env: &Environment,
         state: &Arc<DiscoveryState>,
-        request: SendRequest,
+        mut request: SendRequest,
     ) -> Option<SendRequest> {
+        if request.wait == DiscoveryWait::IfNeeded {
+            request.wait = DiscoveryWait::Until(env.now() + env.discovery_timeout());
+        }
         let local = self.local_state();
         // Held while the MD is checked: the thread that unlinks an MD takes this lock afterwards.
         let parked = &mut *lock(&self.parked);
@@ -95,7 +106,7 @@ impl Discovery {
         retries.push((at, Arc::clone(state)));
     }
 
-    /// Takes the discoveries to be retried and the requests whose deadline has passed.
+    /// Takes the discoveries to be retried and the requests that have waited for long enough.
     pub(super) fn take_due(&self, now: Time) -> (Vec<Arc<DiscoveryState>>, Vec<ExpiredRequest>) {
         let parked = &mut *lock(&self.parked);
         let due = parked.retries.extract_if(.., |(at, _)| *at <= now).map(|(_, state)| state).collect();
@@ -105,7 +116,7 @@ impl Discovery {
     /// The next time at which [`Discovery::take_due`] returns something.
     pub(super) fn next_due(&self) -> Option<Time> {
         let parked = lock(&self.parked);
-        parked.retries.iter().map(|(at, _)| *at).chain(parked.first_deadline).min()
+        parked.retries.iter().map(|(at, _)| *at).chain(parked.first_end).min()
     }
 
     /// Takes the requests that wait for a peer.

@@ -1,13 +1,14 @@
 //! The work of the discovery thread, one [`Action`] at a time.
 
 use super::input::{Input, StepAction};
+use super::parked::waits_until;
 use super::ping_buffer::PingBuffer;
 use super::step::step;
 use super::{Discovery, Failure, Step};
 use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::memory::MdHandle;
-use crate::model::{DiscoveryState, Inner, Peer, SendRequest};
+use crate::model::{DiscoveryState, DiscoveryWait, Inner, Peer, PeerState, SendRequest};
 use crate::sync::{MutexGuard, lock};
 use crate::topology::Topology;
 use lnet_log::LogClass;
@@ -79,7 +80,7 @@ impl Run<'_> {
             let now = env.now();
             self.end_expired(now);
             self.clear_removed(topology);
-            self.take_due(now);
+            self.take_due(topology, now);
             if self.pending.is_empty() {
                 let next = lock(&self.discovery.queue).pop(now);
                 match next {
@@ -113,16 +114,25 @@ impl Run<'_> {
         }
     }
 
-    /// Retries failed discoveries for which requests wait, and fails requests whose deadline has passed.
-    fn take_due(&mut self, now: Time) {
+    /// Retries failed discoveries for which requests wait, and ends the wait of requests that have waited for long enough.
+    fn take_due(&mut self, topology: &Topology, now: Time) {
         let (retries, expired) = self.discovery.take_due(now);
         for state in retries {
             if state.with(|inner| inner.parked > 0) {
                 self.discovery.handle_input(&state, Input::Wanted);
             }
         }
-        if !expired.is_empty() {
-            self.pending.push_back(Action::Fail(expired));
+        for (request, state, errno) in expired {
+            let goes_on = now < request.deadline && may_be_there(topology, &state);
+            self.end_wait(request, goes_on, errno);
+        }
+    }
+
+    /// A request does not wait any more, though the peer is not discovered: it is sent as named, or fails.
+    fn end_wait(&mut self, request: SendRequest, goes_on: bool, errno: Errno) {
+        match goes_on {
+            true => self.release(vec![SendRequest { wait: DiscoveryWait::Over, ..request }]),
+            false => self.pending.push_back(Action::Fail(vec![(request, errno)])),
         }
     }
 
@@ -130,6 +140,9 @@ impl Run<'_> {
         let is_to_come = state.with(|inner| {
             let is_to_come = inner.queued && !inner.removed;
             (inner.queued, inner.urgent) = (false, false);
+            if is_to_come && inner.progress.has(PeerState::DISCOVERING) {
+                inner.deadline.get_or_insert_with(|| env.now() + env.discovery_timeout());
+            }
             is_to_come
         });
         if is_to_come && !env.is_ending() {
@@ -149,8 +162,11 @@ impl Run<'_> {
             let action = step(&mut inner.progress, Input::Look, &local);
             // Together with the end of the discovery: a waiting thread reads both.
             match action {
-                StepAction::Finish => inner.failure = None,
-                StepAction::GiveUp(step, errno) => inner.failure = failure(inner, step, errno),
+                StepAction::Finish => (inner.failure, inner.deadline) = (None, None),
+                StepAction::GiveUp(step, errno) => {
+                    inner.failure = failure(inner, step, errno, env);
+                    inner.deadline = None;
+                }
                 _ => {}
             }
             action
@@ -185,31 +201,23 @@ impl Run<'_> {
         self.release(parked);
     }
 
-    /// Fails the requests that wait for a peer (DI-20). They wait on, until their deadlines, if the peer has
-    /// responded before or is not known to be unreachable: only a ping or push has failed.
+    /// Ends the wait of the requests for a peer (DI-20). They wait on, as long as they may, if the peer has responded
+    /// before or is not known to be unreachable: only a ping or push has failed.
     fn give_up(&mut self, env: &Environment, topology: &Topology, state: &Arc<DiscoveryState>, errno: Errno) {
         let parked = self.discovery.unpark(state);
-        let keeps_waiting = !parked.is_empty()
-            && (matches!(errno, Errno::TimedOut | Errno::ConnectionReset)
-                || topology
-                    .peer_of(state)
-                    .is_some_and(|peer| topology.was_heard(&peer) || topology.is_routed(&peer)));
+        let may_be_there = may_be_there(topology, state);
+        let may_answer = may_be_there || matches!(errno, Errno::TimedOut | Errno::ConnectionReset);
+        let now = env.now();
+        let waits_on = |request: &SendRequest| may_answer && now < waits_until(request);
+        let keeps_waiting = parked.iter().any(waits_on);
         if let Some(failure) = state.with(|inner| inner.failure) {
-            let consequence = match (parked.is_empty(), keeps_waiting) {
-                (true, _) => "",
-                (false, true) => "; retrying for the messages that wait for it",
-                (false, false) => "; the messages that waited for it fail",
+            let consequence = match (parked.is_empty(), keeps_waiting, may_be_there) {
+                (true, ..) => "",
+                (false, true, _) => "; retrying for the messages that wait for it",
+                (false, false, true) => "; the messages that waited for it are sent by what is known of it",
+                (false, false, false) => "; the messages that waited for it fail",
             };
-            env.log(
-                LogClass::DiscoveryFailed,
-                failure.nid,
-                format_args!(
-                    "discovery {} to {} failed: {}{consequence}",
-                    failure.step,
-                    failure.nid,
-                    failure.errno.text()
-                ),
-            );
+            env.log(LogClass::DiscoveryFailed, failure.nid, format_args!("{failure}{consequence}"));
         }
         self.discovery.notify_finished();
         let rounds = state.with(|inner| {
@@ -217,12 +225,12 @@ impl Run<'_> {
             inner.rounds = if keeps_waiting { rounds.saturating_add(1) } else { 0 };
             rounds
         });
-        let now = env.now();
         for request in parked {
-            if keeps_waiting && now < request.deadline {
+            if waits_on(&request) {
                 self.release(self.discovery.keep(env, state, request).into_iter().collect());
             } else {
-                self.pending.push_back(Action::Fail(vec![(request, errno)]));
+                let goes_on = may_be_there && now < request.deadline;
+                self.end_wait(request, goes_on, errno);
             }
         }
         if keeps_waiting {
@@ -237,8 +245,15 @@ impl Run<'_> {
     }
 }
 
-fn failure(inner: &Inner, step: Step, errno: Errno) -> Option<Failure> {
-    Some(Failure { step, nid: inner.failing.or(inner.primary)?, errno })
+/// Whether a peer that was not discovered may be reached nevertheless: it has responded before, or a route leads to it.
+fn may_be_there(topology: &Topology, state: &DiscoveryState) -> bool {
+    topology.peer_of(state).is_some_and(|peer| topology.was_heard(&peer) || topology.is_routed(&peer))
+}
+
+fn failure(inner: &Inner, step: Step, errno: Errno, env: &Environment) -> Option<Failure> {
+    let is_over = errno == Errno::TimedOut && inner.deadline.is_some_and(|deadline| deadline <= env.now());
+    let limit = is_over.then(|| env.settings().discovery_timeout);
+    Some(Failure { step, nid: inner.failing.or(inner.primary)?, errno, limit })
 }
 
 #[cfg(all(test, not(loom)))]

@@ -70,17 +70,20 @@ fn peers_with_waiting_requests_are_pinged_first_and_each_peer_once() {
 }
 
 #[test]
-fn a_ping_without_a_reply_in_time_fails_the_discovery() {
+fn a_ping_without_a_reply_in_time_fails_the_discovery_which_says_the_limit() {
     let rig = Rig::new();
     let peer = rig.peer(1);
     rig.discovery.handle_input(&peer.discovery, Input::Wanted);
     assert_eq!(rig.pings(), [peer.primary]);
-    let timeout = rig.env.transaction_timeout();
+    let timeout = rig.env.discovery_timeout();
     assert_eq!(rig.discovery.next_poll(), Some(Time(timeout)));
     rig.clock.0.store(timeout.as_secs(), Ordering::Relaxed);
     assert_eq!(rig.pings(), []);
     let status = rig.discovery.status(&rig.topology, peer.primary).unwrap();
-    let failure = Failure { step: Step::Ping, nid: peer.primary, errno: Errno::TimedOut };
+    let (nid, limit) = (peer.primary, Some(10));
+    let failure = Failure { step: Step::Ping, nid, errno: Errno::TimedOut, limit };
+    let text = format!("discovery ping to {nid} failed: Connection timed out (discovery_timeout: 10 s)");
+    assert_eq!(failure.to_string(), text);
     assert_eq!((status.failure, status.up_to_date), (Some(failure), false));
     assert_eq!(rig.discovery.next_poll(), None);
 }

@@ -35,7 +35,7 @@ pub(crate) struct PendingRequest {
 /// The work of discovery.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    /// Peers for which requests or callers wait.
+    /// Peers for which requests or callers wait, and those whose discovery has begun.
     urgent: VecDeque<Arc<DiscoveryState>>,
     others: VecDeque<Arc<DiscoveryState>>,
     /// Requests in flight in the order in which they were sent.

@@ -54,12 +54,14 @@ impl Discovery {
 
     fn request(&self, env: &Environment, peer: &Peer, step: Step, nid: Nid) -> PendingRequest {
         let state = Arc::clone(&peer.discovery);
-        let timeout = env.transaction_timeout();
-        let brief = peer.is_multi_rail() && peer.nids.len() > 1;
-        state.with(|inner| inner.progress.brief = brief);
-        let at = env.now();
-        let tries = u32::from(self.local_state().tries());
-        let expires = at + if brief { timeout / tries } else { timeout };
+        let (at, tries) = (env.now(), self.local_state().tries());
+        let several = peer.is_multi_rail() && peer.nids.len() > 1;
+        let expires = state.with(|inner| {
+            let left = inner.deadline.map_or_else(|| env.discovery_timeout(), |deadline| deadline.since(at));
+            let tries_left = if several { tries.saturating_sub(inner.progress.tries).max(1) } else { 1 };
+            inner.progress.brief = tries_left > 1;
+            at + left / u32::from(tries_left)
+        });
         PendingRequest { state, step, nid, at, expires, reply: None, sequence: 0, md: None }
     }
 

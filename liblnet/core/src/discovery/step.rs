@@ -378,7 +378,7 @@ fn learn_routing(peer: &mut Progress, received: &ReceivedPingInfo) {
 }
 
 /// Whether a failed request is repeated at once, to another of the peer's NIDs: as long as the discovery has retries
-/// left, and not after a timeout, as that has taken the whole transaction time.
+/// left, and not after a timeout, as that has taken all the time that the discovery had left.
 fn may_try_next_path(peer: &mut Progress, errno: Errno, local: &LocalState) -> bool {
     peer.failures = peer.failures.wrapping_add(1);
     peer.tries = peer.tries.saturating_add(1);

@@ -78,6 +78,11 @@ impl Environment {
         Duration::from_secs(self.transaction_timeout.load(Ordering::Relaxed).into())
     }
 
+    /// The time for all steps of a discovery together.
+    pub(crate) fn discovery_timeout(&self) -> Duration {
+        Duration::from_secs(self.settings.load().discovery_timeout.into())
+    }
+
     /// Which responses are tracked: [`Settings::response_tracking`].
     pub(crate) fn response_tracking(&self) -> u32 {
         self.response_tracking.load(Ordering::Relaxed)

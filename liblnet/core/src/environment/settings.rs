@@ -37,6 +37,8 @@ pub struct Settings {
     pub retry_count: u32,
     /// The seconds for a message and its response; never 0.
     pub transaction_timeout: u32,
+    /// The seconds for all steps of a discovery together, and for which a message waits for one; never 0.
+    pub discovery_timeout: u32,
     /// By how much a failure lowers a health value.
     pub health_sensitivity: u32,
     /// The health, in percent, that an interface of a router must have to be used.
@@ -80,6 +82,7 @@ impl Default for Settings {
             router_ping_timeout: 50,
             retry_count: 2,
             transaction_timeout: 50,
+            discovery_timeout: 10,
             health_sensitivity: 100,
             router_sensitivity: 100,
             response_tracking: 3,
@@ -119,6 +122,12 @@ impl Settings {
     pub fn set_transaction_timeout(&mut self, value: i64) -> Result<(), Errno> {
         let least = self.retry_count.checked_add(1).ok_or(Errno::Invalid)?;
         self.transaction_timeout = within(value, least, u32::MAX)?;
+        Ok(())
+    }
+
+    /// Any number of seconds but 0.
+    pub fn set_discovery_timeout(&mut self, value: i64) -> Result<(), Errno> {
+        self.discovery_timeout = within(value, 1, i32::MAX as u32)?;
         Ok(())
     }
 
@@ -182,7 +191,7 @@ mod tests {
 
     #[test]
     fn settings_accept_what_the_kernel_accepts() {
-        let table: [(&str, Set, &[i64], &[i64]); 7] = [
+        let table: [(&str, Set, &[i64], &[i64]); 8] = [
             ("retry_count", Settings::set_retry_count, &[0, 5, 50], &[-1, 51, 1000]),
             (
                 "transaction_timeout",
@@ -190,6 +199,7 @@ mod tests {
                 &[3, 50, 100_000],
                 &[0, 1, 2, -1, 1 << 32],
             ),
+            ("discovery_timeout", Settings::set_discovery_timeout, &[1, 10, 100_000], &[0, -1, 1 << 31]),
             ("health_sensitivity", Settings::set_health_sensitivity, &[0, 100, 1000], &[-1, 1001]),
             ("router_sensitivity", Settings::set_router_sensitivity, &[0, 100], &[-1, 101]),
             ("response_tracking", Settings::set_response_tracking, &[0, 3], &[-1, 4]),

@@ -61,7 +61,7 @@ pub(crate) struct Progress {
     pub(crate) failures: u8,
     /// Failed requests of this discovery, and retries of its messages: at most [`LocalState::tries`].
     pub(crate) tries: u8,
-    /// The last request got only a part of the transaction time, so that another can follow.
+    /// The last request got only a part of the time that the discovery has left, so that another can follow.
     pub(crate) brief: bool,
     /// Useless replies in a row.
     pub(crate) bad_replies: u8,

@@ -13,7 +13,7 @@ pub enum Step {
 
 /// Why a discovery failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("discovery {step} to {nid} failed: {}", errno.text())]
+#[error("discovery {step} to {nid} failed: {}{}", errno.text(), Limit(*limit))]
 pub struct Failure {
     /// The step that failed.
     pub step: Step,
@@ -21,6 +21,17 @@ pub struct Failure {
     pub nid: Nid,
     /// The error.
     pub errno: Errno,
+    /// The seconds for all steps together (`discovery_timeout`), if these were over.
+    pub limit: Option<u32>,
+}
+
+/// The limit of a discovery, behind its error.
+struct Limit(Option<u32>);
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.map_or(Ok(()), |seconds| write!(f, " (discovery_timeout: {seconds} s)"))
+    }
 }
 
 /// A difference between the ping information of a peer and what is known of the peer (dyn-060).

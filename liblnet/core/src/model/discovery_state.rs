@@ -4,6 +4,7 @@ use super::discovery_progress::{LocalState, Progress, is_up_to_date};
 use super::discovery_result::{Difference, Failure};
 use super::peer_state::PeerState;
 use super::reachability::Remembered;
+use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -30,6 +31,8 @@ pub(crate) struct Inner {
     /// The NID by which the peer is found; once the peer is removed it may be that of another peer.
     pub(crate) primary: Option<Nid>,
     pub(crate) failure: Option<Failure>,
+    /// When the discovery in progress ends at the latest; `None` if its first step is still to be taken.
+    pub(crate) deadline: Option<Time>,
     /// Failed discoveries in a row for which requests waited.
     pub(crate) rounds: u32,
     pub(crate) differences: Vec<Difference>,

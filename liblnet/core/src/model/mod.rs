@@ -58,7 +58,7 @@ pub use provenance::{CarriedOrigin, Confirmation, MessageOrigin, Provenance};
 pub use recovery_state::Recovery;
 pub(crate) use recovery_state::{RecoveryState, Turn, wait_before};
 pub use request::Target;
-pub(crate) use request::{Outgoing, SendRequest};
+pub(crate) use request::{DiscoveryWait, Outgoing, SendRequest};
 pub use route::{ActiveRoute, GatewayTerms, Route, RouteState, Routes};
 pub(crate) use router_buffer::{BufferPlace, Onward, RouterBuffer};
 pub use state::{NiState, PeerNiState};

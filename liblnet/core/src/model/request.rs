@@ -40,8 +40,22 @@ pub(crate) struct SendRequest {
     pub(crate) event: Event,
     /// The deadline of the operation: its time began with the call, and includes the wait for discovery.
     pub(crate) deadline: Time,
+    /// Whether and until when it waits for the discovery of its peer.
+    pub(crate) wait: DiscoveryWait,
     /// Whether it is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
+}
+
+/// Whether a request waits for the discovery of its peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum DiscoveryWait {
+    /// It waits if it has to.
+    #[default]
+    IfNeeded,
+    /// It has begun to wait, and waits until then at the latest.
+    Until(Time),
+    /// It has waited for long enough: it is sent by what is known of the peer.
+    Over,
 }
 
 /// What differs between a PUT and a GET.

@@ -164,7 +164,8 @@ fn in_order(backend: &dyn Backend, settings: &[(Setting, i64)]) -> Vec<(Setting,
         Setting::Tunable(Tunable::ResponseTracking) => 10,
         Setting::Tunable(Tunable::RecoveryLimit) => 11,
         Setting::Tunable(Tunable::MaxRecoveryPingInterval) => 12,
-        Setting::Tunable(Tunable::CompareQueuedBytes) | Setting::LndTimeout => 13,
+        Setting::Tunable(Tunable::CompareQueuedBytes) => 13,
+        Setting::Tunable(Tunable::DiscoveryTimeout) | Setting::LndTimeout => 14,
     };
     let mut ordered: Vec<_> =
         settings.iter().copied().filter(|(setting, _)| *setting != Setting::LndTimeout).collect();

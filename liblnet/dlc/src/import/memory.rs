@@ -42,6 +42,7 @@ impl Memory {
             recovery_limit: 0,
             max_recovery_ping_interval: 900,
             compare_queued_bytes: 0,
+            discovery_timeout: 10,
             lnd_timeout: 16,
         };
         let state = State {
@@ -195,6 +196,7 @@ impl State {
             Tunable::RecoveryLimit => all.recovery_limit = value,
             Tunable::MaxRecoveryPingInterval => all.max_recovery_ping_interval = value,
             Tunable::CompareQueuedBytes => all.compare_queued_bytes = value,
+            Tunable::DiscoveryTimeout => all.discovery_timeout = value,
         }
         Ok(Reply::Done)
     }

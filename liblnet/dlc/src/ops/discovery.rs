@@ -6,7 +6,8 @@ use crate::request::{Difference, DiscoveryFailure, DiscoveryStep, PeerDiscovery}
 
 /// Which step failed at which NID, and why: `the ping to 192.0.2.1@tcp failed: No route to host`.
 pub fn failure(failure: &DiscoveryFailure) -> String {
-    format!("{}: {}", step(failure), failure.errno.text())
+    let limit = failure.limit.map(|seconds| format!(" (discovery_timeout: {seconds} s)"));
+    format!("{}: {}{}", step(failure), failure.errno.text(), limit.unwrap_or_default())
 }
 
 /// The same without the cause.

@@ -34,6 +34,7 @@ impl Setting {
         Self::Tunable(Tunable::RecoveryLimit),
         Self::Tunable(Tunable::MaxRecoveryPingInterval),
         Self::Tunable(Tunable::CompareQueuedBytes),
+        Self::Tunable(Tunable::DiscoveryTimeout),
     ];
 
     /// Its name on the command line and in YAML.
@@ -151,7 +152,9 @@ fn request_for(setting: Setting, value: i64) -> Result<Request, ReturnCode> {
         Setting::Tunable(tunable) => match tunable {
             Tunable::ResponseTracking if !(0..=3).contains(&value) => Err(ReturnCode::BAD_PARAM),
             Tunable::RecoveryLimit if value < 0 => Err(ReturnCode::BAD_PARAM),
-            Tunable::MaxRecoveryPingInterval if value <= 0 => Err(ReturnCode::BAD_PARAM),
+            Tunable::MaxRecoveryPingInterval | Tunable::DiscoveryTimeout if value <= 0 => {
+                Err(ReturnCode::BAD_PARAM)
+            }
             Tunable::Discovery if value == VERIFY => Ok(Request::SetTunable(tunable, VERIFY)),
             Tunable::CompareQueuedBytes if !(0..=1).contains(&value) => Err(ReturnCode::BAD_PARAM),
             Tunable::Discovery | Tunable::DropAsymRoute => {
@@ -180,8 +183,8 @@ const fn allowed(setting: Setting) -> &'static str {
             Tunable::RouterSensitivity => "it takes 0 to 100 percent",
             Tunable::ResponseTracking => "it takes 0 (LNet's own), 1 (GETs), 2 (PUTs) or 3 (both)",
             Tunable::RecoveryLimit => "it takes seconds from 0, which is no limit",
-            Tunable::MaxRecoveryPingInterval => "it takes seconds from 1",
             Tunable::CompareQueuedBytes => "it takes 0 (off) or 1 (on)",
+            Tunable::MaxRecoveryPingInterval | Tunable::DiscoveryTimeout => "it takes seconds from 1",
         },
     }
 }
@@ -221,6 +224,8 @@ mod tests {
             (tunable(CompareQueuedBytes), 1, Some((Request::SetTunable(CompareQueuedBytes, 1), done())), 0),
             (tunable(CompareQueuedBytes), 2, None, -1),
             (tunable(CompareQueuedBytes), -1, None, -1),
+            (tunable(DiscoveryTimeout), 5, Some((Request::SetTunable(DiscoveryTimeout, 5), done())), 0),
+            (tunable(DiscoveryTimeout), 0, None, -1),
             (tunable(Discovery), 2, Some((Request::SetTunable(Discovery, 2), done())), 0),
             (tunable(Discovery), 3, Some((Request::SetTunable(Discovery, 1), done())), 0),
             (tunable(Discovery), -1, Some((Request::SetTunable(Discovery, 1), done())), 0),
@@ -262,6 +267,7 @@ mod tests {
             recovery_limit: 10,
             max_recovery_ping_interval: 900,
             compare_queued_bytes: 0,
+            discovery_timeout: 10,
             lnd_timeout: 49,
         }
     }
@@ -290,6 +296,7 @@ global:
     recovery_limit: 10
     max_recovery_ping_interval: 900
     compare_queued_bytes: 0
+    discovery_timeout: 10
 ";
         assert_eq!(report.shown.to_yaml(), expected);
     }

@@ -113,6 +113,7 @@ fn parse_target(text: &str) -> Result<ProcessId, TextError> {
 /// What may help where time was too short.
 const LONGER_TIMEOUT: &str = "is more --timeout needed?";
 const MORE_TRANSACTION_TIME: &str = "is more of 'lnetctl set transaction_timeout' needed?";
+const MORE_DISCOVERY_TIME: &str = "is more of 'lnetctl set discovery_timeout' needed?";
 
 /// A host may be unreachable for a net that is down, too: then the remedy for a missing node would mislead.
 fn cause(backend: &dyn Backend, errno: Errno, more_time: &str) -> String {
@@ -124,9 +125,13 @@ fn cause(backend: &dyn Backend, errno: Errno, more_time: &str) -> String {
 
 /// A discovery that failed was begun: there is a node.
 fn failed_step(failure: &DiscoveryFailure) -> String {
-    let why = match failure.errno {
-        Errno::NetworkDown => failure.errno.text().to_owned(),
-        errno => why(errno, MORE_TRANSACTION_TIME),
+    let why = match (failure.errno, failure.limit) {
+        (Errno::NetworkDown, _) => failure.errno.text().to_owned(),
+        (errno, Some(seconds)) => {
+            let what = format!("{}: no answer within {seconds} s (discovery_timeout)", errno.text());
+            timed_out(&what, MORE_DISCOVERY_TIME)
+        }
+        (errno, None) => why(errno, MORE_TRANSACTION_TIME),
     };
     format!("{}: {why}", discovery::step(failure))
 }
@@ -143,11 +148,13 @@ fn why(errno: Errno, more_time: &str) -> String {
                 errno.text()
             )
         }
-        Errno::TimedOut => {
-            format!("{}; is the node up, and LNet on it, and {more_time}", errno.text())
-        }
+        Errno::TimedOut => timed_out(errno.text(), more_time),
         errno => error_text(errno),
     }
+}
+
+fn timed_out(what: &str, more_time: &str) -> String {
+    format!("{what}; is the node up, and LNet on it, and {more_time}")
 }
 
 fn to_value(answer: &PingAnswer) -> Value {
@@ -302,22 +309,36 @@ discover:
     }
 
     #[test]
-    fn a_failed_discovery_names_the_step_and_the_nid() {
+    fn a_failed_discovery_names_the_step_the_nid_and_the_limit_that_was_over() {
         use DiscoveryStep::{Ping, Push};
         let table = [
             (
                 Ping,
                 Errno::HostUnreachable,
+                None,
                 "the ping to 10.99.1.12@tcp failed: No route to host; nothing answers",
             ),
-            (Push, Errno::TimedOut, "the push to 10.99.1.12@tcp failed: Connection timed out; is the node"),
-            (Ping, Errno::NetworkDown, "the ping to 10.99.1.12@tcp failed: Network is down\""),
-            (Push, Errno::Io, "the push to 10.99.1.12@tcp failed: Input/output error\""),
+            (
+                Push,
+                Errno::TimedOut,
+                None,
+                "the push to 10.99.1.12@tcp failed: Connection timed out; is the node up, and LNet on it, and is more \
+                 of 'lnetctl set transaction_timeout' needed?",
+            ),
+            (
+                Ping,
+                Errno::TimedOut,
+                Some(7),
+                "the ping to 10.99.1.12@tcp failed: Connection timed out: no answer within 7 s (discovery_timeout); is \
+                 the node up, and LNet on it, and is more of 'lnetctl set discovery_timeout' needed?",
+            ),
+            (Ping, Errno::NetworkDown, None, "the ping to 10.99.1.12@tcp failed: Network is down\""),
+            (Push, Errno::Io, None, "the push to 10.99.1.12@tcp failed: Input/output error\""),
         ];
-        for (step, errno, expected) in table {
+        for (step, errno, limit, expected) in table {
             let target: ProcessId = "12345-10.99.0.12@tcp".parse().unwrap();
             let request = Request::Discover(Discover { target, force: false, max_nids: 1024 });
-            let failure = DiscoveryFailure { step, nid: nid("10.99.1.12@tcp"), errno };
+            let failure = DiscoveryFailure { step, nid: nid("10.99.1.12@tcp"), errno, limit };
             let fake = Fake::new([(request, Ok(Reply::Discovered(Discovered::Failed(failure))))]);
             let mut report = Report::new();
             assert_eq!(discover(&fake, "10.99.0.12", false, SeqNo::NONE, &mut report), ReturnCode(-1));

@@ -51,6 +51,9 @@ pub struct DiscoveryFailure {
     /// How it failed.
     #[serde(with = "errno_as_number")]
     pub errno: Errno,
+    /// The seconds for all steps together (`discovery_timeout`), if these were over.
+    #[serde(default)]
+    pub limit: Option<u32>,
 }
 
 /// A difference between the ping information of a peer and what is known of the peer (dyn-060).
@@ -108,7 +111,8 @@ mod tests {
     #[test]
     fn a_failure_is_encoded_as_text_and_a_number() {
         let nid: Nid = "10.99.0.77@tcp".parse().unwrap();
-        let failure = DiscoveryFailure { step: DiscoveryStep::Ping, nid, errno: Errno::HostUnreachable };
+        let failure =
+            DiscoveryFailure { step: DiscoveryStep::Ping, nid, errno: Errno::HostUnreachable, limit: None };
         let text = serde_json::to_string(&Discovered::Failed(failure)).unwrap();
         assert_eq!(text, r#"{"failed":{"step":"ping","nid":"10.99.0.77@tcp","errno":-113}}"#);
         assert_eq!(serde_json::from_str::<Discovered>(&text).unwrap(), Discovered::Failed(failure));

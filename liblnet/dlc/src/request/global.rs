@@ -61,4 +61,6 @@ tunables! {
     MaxRecoveryPingInterval max_recovery_ping_interval,
     /// Whether a peer's interfaces are compared by their queued bytes before their credits.
     CompareQueuedBytes compare_queued_bytes,
+    /// Seconds that a discovery may take, all steps together. The kernel has none.
+    DiscoveryTimeout discovery_timeout,
 }

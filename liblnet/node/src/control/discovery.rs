@@ -8,10 +8,10 @@ use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery, PingAnswer,
 };
 use lnet_wire::{Nid, Pid};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Time for everything besides the wait for responses.
-const GRACE: Duration = Duration::from_secs(5);
+/// Time to notice the end of a discovery.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// How often one discovery is started, if the peer is removed or replaced meanwhile.
 const MOST_BEGINNINGS: usize = 3;
@@ -24,9 +24,10 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
     if nid.is_loopback() {
         return Ok(alone(core));
     }
+    let end = Instant::now() + core.discovery_timeout() + GRACE;
     for _ in 0..MOST_BEGINNINGS {
         core.discover(nid, ask.force)?;
-        if let Err(failure) = core.wait_discovered(nid, core.longest_discovery() + GRACE) {
+        if let Err(failure) = core.wait_discovered(nid, end.saturating_duration_since(Instant::now())) {
             return Ok(Discovered::Failed(failure_of(failure)));
         }
         if let Some(found) = found(core, nid, ask.max_nids) {
@@ -81,12 +82,12 @@ pub(super) fn of_peer(standing: &DiscoveryStatus) -> PeerDiscovery {
     }
 }
 
-const fn failure_of(Failure { step, nid, errno }: Failure) -> DiscoveryFailure {
+const fn failure_of(Failure { step, nid, errno, limit }: Failure) -> DiscoveryFailure {
     let step = match step {
         Step::Ping => DiscoveryStep::Ping,
         Step::Push => DiscoveryStep::Push,
     };
-    DiscoveryFailure { step, nid, errno }
+    DiscoveryFailure { step, nid, errno, limit }
 }
 
 fn differences(standing: &DiscoveryStatus) -> Vec<Difference> {
@@ -155,7 +156,7 @@ mod tests {
             node_sequence: 2,
             peer_sequence: 3,
             parked: 4,
-            failure: Some(Failure { step: Step::Push, nid, errno: Errno::TimedOut }),
+            failure: Some(Failure { step: Step::Push, nid, errno: Errno::TimedOut, limit: Some(10) }),
             differences: vec![
                 discovery::Difference::Extra(nid),
                 discovery::Difference::Missing(nid),
@@ -169,7 +170,12 @@ mod tests {
             node_sequence: 2,
             peer_sequence: 3,
             parked: 4,
-            failure: Some(DiscoveryFailure { step: DiscoveryStep::Push, nid, errno: Errno::TimedOut }),
+            failure: Some(DiscoveryFailure {
+                step: DiscoveryStep::Push,
+                nid,
+                errno: Errno::TimedOut,
+                limit: Some(10),
+            }),
             differences: vec![
                 Difference::Extra(nid),
                 Difference::Missing(nid),

@@ -31,6 +31,7 @@ pub(super) fn set(core: &Core, tunable: Tunable, value: i64) -> Result<(), Errno
         }
         Tunable::RetryCount => settings.set_retry_count(value),
         Tunable::TransactionTimeout => settings.set_transaction_timeout(value),
+        Tunable::DiscoveryTimeout => settings.set_discovery_timeout(value),
         Tunable::HealthSensitivity => settings.set_health_sensitivity(value),
         Tunable::RecoveryInterval => Ok(()),
         Tunable::RouterSensitivity => settings.set_router_sensitivity(value),
@@ -55,6 +56,7 @@ pub(super) fn all(settings: &Settings) -> Tunables {
         drop_asym_route: settings.drop_asym_route.into(),
         retry_count: settings.retry_count,
         transaction_timeout: settings.transaction_timeout,
+        discovery_timeout: settings.discovery_timeout,
         health_sensitivity: settings.health_sensitivity,
         recovery_interval: RECOVERY_INTERVAL,
         router_sensitivity: settings.router_sensitivity,

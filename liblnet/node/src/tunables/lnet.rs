@@ -114,6 +114,11 @@ pub(super) const LNET: &[Tunable] = &[
         set: |config, text| put(&mut config.settings.transaction_timeout, text, positive),
     },
     Tunable {
+        variable: "LNET_DISCOVERY_TIMEOUT",
+        help: "seconds that a discovery may take, all of its steps together, and that a message waits for one (10)",
+        set: |config, text| settings(config, text, Settings::set_discovery_timeout),
+    },
+    Tunable {
         variable: "LNET_RETRY_COUNT",
         help: "how often a message that failed is sent again; 0 while LNET_HEALTH_SENSITIVITY is 0 (2)",
         set: |config, text| put(&mut config.settings.retry_count, text, Some),

@@ -113,11 +113,13 @@ fn health_settings_are_checked_against_each_other() {
         ("LNET_RESPONSE_TRACKING", "1"),
         ("LNET_RECOVERY_LIMIT", "60"),
         ("LNET_MAX_RECOVERY_PING_INTERVAL", "30"),
+        ("LNET_DISCOVERY_TIMEOUT", "4"),
         ("LNET_RESEND_UNCONFIRMED", "1"),
     ]);
     let settings = config.unwrap().settings;
     let Settings { response_tracking, recovery_limit, max_recovery_ping_interval, .. } = settings;
     assert_eq!((response_tracking, recovery_limit, max_recovery_ping_interval), (1, 60, 30));
+    assert_eq!(settings.discovery_timeout, 4);
     assert!(settings.resend_unconfirmed);
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use lnet_core::Errno;
+use lnet_core::discovery::Step;
 use lnet_core::topology::PeerState;
 
 /// DISC-17.
@@ -26,23 +27,76 @@ fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_trie
     finish(world);
 }
 
-/// DISC-17, DI-22.
+/// DISC-17, DI-22: fails if the steps of a discovery, or the NIDs that are tried, have a time of their own each.
 #[test]
-fn requests_to_an_unresponsive_peer_fail_after_the_transaction_timeout() {
-    for (from, to) in [(A, B), (B, A)] {
+fn whichever_step_of_a_discovery_is_not_answered_it_fails_when_the_time_for_all_steps_is_over() {
+    let over_by = |world: &World| world.standing(A, b(1)).unwrap().failure.unwrap();
+    // The messages that arrive before the peer falls silent, whether its other NIDs are known, and the step that fails.
+    for (arrive, several, step) in
+        [(0, false, Step::Ping), (1, false, Step::Ping), (2, false, Step::Push), (0, true, Step::Ping)]
+    {
         let mut world = chosen("T17, unresponsive");
         add(&mut world, 1);
-        add(&mut world, 1);
-        world.cut(from, to);
+        add(&mut world, 3);
+        if several {
+            world.with_core(A, |core| core.add_peer(&[b(1), b(2), b(3)])).unwrap().unwrap();
+        }
         let op = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
+        for _ in 0..arrive {
+            let next = world.ready()[0];
+            world.deliver(next);
+        }
+        world.cut(A, B);
+        world.cut(B, A);
         world.run_in_order();
-        let op = world.op(op).unwrap();
-        assert_eq!(op.sent, Some(Err(Errno::TimedOut)));
-        let left = op.left.unwrap();
-        assert!(left >= seconds(50) && left <= seconds(75), "{left:?}");
+        let began = world.op(op).unwrap().started;
+        let left = world.op(op).unwrap().left.unwrap().since(began);
+        // A peer that was heard is sent to by what is known of it, until the operation's time is over.
+        let (errno, most) = (Err(Errno::TimedOut), if arrive < 2 { 11 } else { 75 });
+        assert_eq!(
+            world.op(op).unwrap().sent.map(|sent| sent.is_err() || arrive >= 2),
+            Some(true),
+            "{arrive}"
+        );
+        if arrive < 2 {
+            assert_eq!(world.op(op).unwrap().sent, Some(errno), "{arrive} {several}");
+        }
+        assert!(left <= Duration::from_secs(most), "{arrive} {several}: {left:?}");
+        let failure = over_by(&world);
+        assert_eq!(
+            (failure.step, failure.errno, failure.limit),
+            (step, Errno::TimedOut, Some(10)),
+            "{arrive} {several}"
+        );
         world.heal();
         assert!(talk(&mut world, A, b(1)));
         world.check_agreement(A, B);
+        world.give_up_ops(seconds(1_000_000));
+        finish(world);
+    }
+}
+
+/// DI-22: fails if the setting is not heeded.
+#[test]
+fn the_time_of_a_discovery_is_a_setting() {
+    for limit in [1, 3, 30] {
+        let mut world = chosen("discovery_timeout");
+        add(&mut world, 1);
+        add(&mut world, 1);
+        world
+            .with_core(A, |core| core.change_settings(|settings| settings.set_discovery_timeout(limit)))
+            .unwrap()
+            .unwrap();
+        world.cut(A, B);
+        let began = world.now();
+        world.discover(A, b(1), false);
+        world.run_in_order();
+        let standing = world.standing(A, b(1)).unwrap();
+        assert_eq!(standing.failure.unwrap().limit, Some(limit as u32));
+        let op = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
+        world.run_in_order();
+        let took = world.op(op).unwrap().left.unwrap().since(world.op(op).unwrap().started);
+        assert!(took <= Duration::from_secs(limit as u64 + 1), "{limit}: {took:?} since {began:?}");
         world.give_up_ops(seconds(1_000_000));
         finish(world);
     }

@@ -335,6 +335,7 @@ fn above_the_kernels_detail_levels_the_state_is_named_and_the_discovery_status_s
             step: DiscoveryStep::Ping,
             nid: nid("10.99.1.12@tcp"),
             errno: Errno::HostUnreachable,
+            limit: None,
         }),
         differences: vec![Difference::Extra(nid("10.99.2.12@tcp"))],
     };

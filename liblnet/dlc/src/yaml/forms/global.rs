@@ -100,8 +100,8 @@ const fn range(setting: Setting) -> (RangeInclusive<i64>, ReturnCode) {
             Tunable::RouterSensitivity => (0..=100, ReturnCode::GENERIC),
             Tunable::ResponseTracking => (0..=3, ReturnCode::BAD_PARAM),
             Tunable::RecoveryLimit => (0..=most, ReturnCode::BAD_PARAM),
-            Tunable::MaxRecoveryPingInterval => (1..=most, ReturnCode::BAD_PARAM),
             Tunable::CompareQueuedBytes => (0..=1, ReturnCode::BAD_PARAM),
+            Tunable::MaxRecoveryPingInterval | Tunable::DiscoveryTimeout => (1..=most, ReturnCode::BAD_PARAM),
         },
     }
 }
