@@ -117,7 +117,7 @@ impl Core {
         }
         // Unresponsive other paths count as well: a message on the last path would wait for as long as the driver
         // tries, and another path may have recovered before that is known.
-        self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid()))
+        self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid(), false))
             || self.topology.has_substitute_gateways(peer_ni)
             // What is forwarded can be returned.
             || self.topology.router().forwards()

@@ -38,11 +38,16 @@ pub(crate) fn is_only_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
 }
 
 /// Whether a message to the node of this peer NI could be tried on another path, unresponsive or not: any may have
-/// recovered.
-pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
+/// recovered. To a peer that is not multi-rail, as in [`has_other_path`], only what is sent from any interface (`reserved`).
+pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid, reserved: bool) -> bool {
     let peer = peer_ni.peer_now();
-    let is_other = |ni: &Ni, its: &PeerNi| (ni.nid(), its.nid()) != (local, peer_ni.nid()) && !ni.is_fatal();
-    peer.is_multi_rail() && any_path(nets, &peer, is_other)
+    let multi_rail = peer.is_multi_rail();
+    let is_other = |ni: &Ni, its: &PeerNi| {
+        (ni.nid(), its.nid()) != (local, peer_ni.nid())
+            && !ni.is_fatal()
+            && (multi_rail || its.nid() == peer_ni.nid())
+    };
+    (multi_rail || reserved) && any_path(nets, &peer, is_other)
 }
 
 /// Whether there is a path from this node to the peer that is not avoided.

@@ -188,11 +188,19 @@ impl Topology {
             || message.source.is_none()
                 && path.is_some_and(|(ni, peer_ni)| {
                     self.has_other_path(ni, peer_ni, message.leaves_by_any())
+                        || message.leaves_by_any() && self.may_leave_by_another(ni, peer_ni)
                         || match message.is_routed() {
                             true => self.may_leave_gateway(message.header.dest_nid, peer_ni),
                             false => !message.may_be_with_peer() && self.is_routed_too(peer_ni),
                         }
                 })
+    }
+
+    /// Whether what is sent from any interface to a peer that is not multi-rail may be tried on another, whatever is known of the path
+    /// from there: before the peer has answered, nothing else shows which of its paths work.
+    fn may_leave_by_another(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
+        !peer_ni.peer_now().is_multi_rail()
+            && self.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid(), true))
     }
 
     /// Whether this node is on one of these nets, or a route to one of them is up whose gateway responds on some path.
