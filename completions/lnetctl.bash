@@ -217,8 +217,14 @@ _lnetctl() {
             lnetctl__subcmd__selection__subcmd__peer,show)
                 cmd="lnetctl__subcmd__selection__subcmd__peer__subcmd__show"
                 ;;
+            lnetctl__subcmd__set,compare_queued_bytes)
+                cmd="lnetctl__subcmd__set__subcmd__compare_queued_bytes"
+                ;;
             lnetctl__subcmd__set,discovery)
                 cmd="lnetctl__subcmd__set__subcmd__discovery"
+                ;;
+            lnetctl__subcmd__set,discovery_timeout)
+                cmd="lnetctl__subcmd__set__subcmd__discovery_timeout"
                 ;;
             lnetctl__subcmd__set,drop_asym_route)
                 cmd="lnetctl__subcmd__set__subcmd__drop_asym_route"
@@ -2340,7 +2346,7 @@ _lnetctl() {
             return 0
             ;;
         lnetctl__subcmd__set)
-            opts="-h --node --format --help tiny_buffers small_buffers large_buffers routing numa_range max_interfaces discovery drop_asym_route retry_count transaction_timeout health_sensitivity recovery_interval router_sensitivity response_tracking recovery_limit max_recovery_ping_interval"
+            opts="-h --node --format --help tiny_buffers small_buffers large_buffers routing numa_range max_interfaces discovery drop_asym_route retry_count transaction_timeout health_sensitivity recovery_interval router_sensitivity response_tracking recovery_limit max_recovery_ping_interval compare_queued_bytes discovery_timeout"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2361,7 +2367,51 @@ _lnetctl() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lnetctl__subcmd__set__subcmd__compare_queued_bytes)
+            opts="-h --node --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lnetctl__subcmd__set__subcmd__discovery)
+            opts="-h --node --format --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --node)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "yaml json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lnetctl__subcmd__set__subcmd__discovery_timeout)
             opts="-h --node --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -297,7 +297,7 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
     match order {
         Order::Discover => {
             core.discover(role.to, true).map_err(|errno| errno.to_string())?;
-            let timeout = core.longest_discovery();
+            let timeout = core.discovery_timeout();
             core.wait_discovered(role.to, timeout).map_err(|failure| format!("{failure:?}"))?;
             match core.peer(role.to) {
                 Some((peer, _)) if peer.nids.len() == role.nids_of_peer => Ok(()),

@@ -416,6 +416,12 @@ int lustre_lnet_config_compare_queued_bytes(int value, int seq_no, struct cYAML 
 int lustre_lnet_show_compare_queued_bytes(int seq_no, struct cYAML **show_rc,
 		struct cYAML **err_rc);
 
+/** Sets the seconds that a discovery may take, all of its steps together, from 1. */
+int lustre_lnet_config_discovery_to(int value, int seq_no, struct cYAML **err_rc);
+
+/** Shows that under global, as discovery_timeout. */
+int lustre_lnet_show_discovery_to(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
+
 /**
  * Shows under global, as lnd_timeout, the seconds that a driver has for one message. It follows from other
  * settings.

@@ -3,8 +3,10 @@
 
 mod support;
 
+use lnet_core::lnd::Upcalls;
 use lnet_core::{
-    Core, CoreConfig, DiscoveryMode, Errno, Event, MdMemory, MdOptions, MdSpec, NiTunables, Target,
+    Core, CoreConfig, DiscoveryMode, Errno, Event, MdMemory, MdOptions, MdSpec, NiTunables, Provenance,
+    Target,
 };
 use lnet_wire::{Body, Pid};
 use std::sync::Arc;
@@ -108,4 +110,37 @@ fn every_request_completes_once_while_interfaces_and_peers_change() {
             assert!(ends == 1 || ends == 0 && !accepted, "round {round}: {number} ended {ends} times");
         }
     }
+}
+
+/// Fails if a NID gets lost between the peers that traffic makes and forgets and the one that a program adds.
+#[test]
+fn a_peer_that_a_program_adds_has_all_its_nids_while_traffic_makes_and_forgets_peers() {
+    let config = CoreConfig { max_peers: 8, ..CoreConfig::new(Pid::LUSTRE, 42) };
+    let core = Core::new(config);
+    let ni = core.add_ni(tcp(1000), NiTunables::default(), &FakeDriver::new(OnSend::Complete)).unwrap();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for sender in 0..SENDERS as u32 {
+            let (core, ni, over) = (&core, &ni, &over);
+            scope.spawn(move || {
+                let hold = || panic!("nothing waits");
+                for number in (0..64).cycle().take_while(|_| !over.load(Ordering::Relaxed)) {
+                    // Two of them are the added peer's.
+                    let from = tcp(1 + (number * SENDERS as u32 + sender) % 40);
+                    let header = support::header_from(from, support::put_body(None), 0);
+                    drop(core.receive(ni, from, &header, &Provenance::default(), &hold));
+                }
+            });
+        }
+        for round in 0..400_u32 {
+            let nids = [tcp(1 + round % 40), tcp(1 + (round + 1) % 40), tcp(1 + (round + 2) % 40)];
+            if core.add_peer(&nids).is_ok() {
+                let primaries = nids.map(|nid| core.peer(nid).map(|(peer, _)| peer.primary));
+                assert!(primaries.iter().all(|its| *its == primaries[0]), "{nids:?}: {primaries:?}");
+            }
+            let _ = core.delete_peer(core.primary_nid(nids[0]), None, true);
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    core.shutdown();
 }

@@ -181,3 +181,55 @@ fn a_node_restarted_with_other_nids_is_rediscovered() {
         check_spread(&near, &far);
     }
 }
+
+/// DISC-14: fails if what is for a peer that was started again goes to the node that has one of its NIDs now.
+#[test]
+fn puts_for_a_restarted_peer_do_not_go_to_the_node_that_has_one_of_its_nids_now() {
+    let addresses = ["127.0.68.1", "127.0.68.2"];
+    let far_nids = nids(&addresses);
+    for kept in [0, 1] {
+        let port = free_port();
+        let near = Talker::new(node(port, &["127.0.67.1"], DiscoveryMode::On));
+        let far = Talker::new(node(port, &addresses, DiscoveryMode::On));
+        for _ in 0..8 {
+            near.put(far_nids[kept]);
+            near.await_acks(1);
+            far.arrival();
+        }
+        far.node.shutdown();
+        let again = Talker::new(node(port, &[addresses[kept]], DiscoveryMode::On));
+        let stranger = Talker::new(node(port, &[addresses[1 - kept]], DiscoveryMode::On));
+        for _ in 0..24 {
+            near.put(far_nids[kept]);
+            near.await_acks(1);
+            again.arrival();
+        }
+        assert_eq!(stranger.arrivals_so_far(), 0, "kept {kept}");
+    }
+}
+
+/// OM-33: fails if a peer is lost with the net of its primary NID, or is there twice then.
+#[test]
+fn traffic_goes_on_when_the_net_of_a_peers_primary_nid_is_left_and_joined_again() {
+    let port = free_port();
+    let near = Talker::new(node_on(port, "tcp(127.0.69.1),tcp1(127.0.69.2)", DiscoveryMode::On));
+    let far = Talker::new(node_on(port, "tcp(127.0.70.1),tcp1(127.0.70.2)", DiscoveryMode::On));
+    let [near_nids, far_nids] = [&near, &far].map(|talker| own_nids(&talker.node));
+    let all_answer = || {
+        for nid in far_nids.iter().cycle().take(8) {
+            near.put(*nid);
+            near.await_acks(1);
+            far.arrival();
+        }
+        let peers = near.node.core().peers();
+        assert_eq!(peers.iter().map(|peer| peer.primary).collect::<Vec<_>>(), [far_nids[0]]);
+        assert_eq!(peer_nids(&near.node, far_nids[1]).len(), 2);
+    };
+    all_answer();
+    near.node.remove_ni(near_nids[0]).unwrap();
+    all_answer();
+    near.node.add_nid(near_nids[0]).unwrap();
+    all_answer();
+    near.node.remove_ni(near_nids[1]).unwrap();
+    all_answer();
+}

@@ -1,7 +1,7 @@
 //! The driver of simulated interfaces: what the core sends goes into the network, with a copy of its payload.
 
 use crate::link::InterfaceId;
-use crate::network::{ConnError, Network};
+use crate::network::{ConnError, Meeting, Network};
 use crate::trace::NodeId;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::{Cause, Confirmation, Message, MessageOrigin, Ni};
@@ -46,7 +46,19 @@ struct SimNi {
 
 impl LndNi for SimNi {
     fn send(&self, message: Box<Message>) -> SendOutcome {
+        let peer = message.next_hop().nid;
+        let meeting = self.network.lock().meet(self.place, peer);
+        if let Some(Meeting { ni, upcalls, incarnation }) = meeting {
+            upcalls.connected(&ni, peer, incarnation);
+            if upcalls.is_for_earlier_incarnation(&message) {
+                return self.network.lock().hand_back(self.place, message);
+            }
+        }
         self.network.lock().send(self.place, message)
+    }
+
+    fn incarnation(&self, peer: Nid) -> Option<u64> {
+        self.network.lock().incarnation_met(self.place, peer)
     }
 
     fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {

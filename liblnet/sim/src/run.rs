@@ -3,7 +3,7 @@
 use crate::driver::HeldRx;
 use crate::events::SimEvent;
 use crate::link::{InterfaceId, LinkKey};
-use crate::network::{Arrival, Confirmed, Finding, Finished, Notice, PathCheck, Waiting};
+use crate::network::{Arrival, Confirmed, Finding, Finished, Meeting, Notice, PathCheck, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
@@ -196,6 +196,10 @@ impl World {
     }
 
     fn arrive(&mut self, arrival: Arrival) {
+        let meeting = self.network.lock().be_met(&arrival);
+        if let Some(Meeting { ni, upcalls, incarnation }) = meeting {
+            upcalls.connected(&ni, arrival.from, incarnation);
+        }
         let asked = Cell::new(None);
         let hold = || {
             let number = self.network.lock().next_number();

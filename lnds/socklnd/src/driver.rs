@@ -281,6 +281,10 @@ impl LndNi for NiHandle {
         self.ni_peers.abort_tx(peer, cause);
     }
 
+    fn incarnation(&self, peer: Nid) -> Option<u64> {
+        self.ni_peers.incarnation(peer)
+    }
+
     fn confirm(&self, to: Nid, hop: MessageOrigin, confirmation: Confirmation) {
         self.ni_peers.confirm(to, hop, confirmation);
     }

@@ -83,6 +83,11 @@ impl NiPeers {
         self.peers_of(to).iter().for_each(|peer| peer.confirm(named, confirmation));
     }
 
+    /// The incarnation of the peer with this NID, if it has connections.
+    pub(crate) fn incarnation(&self, nid: Nid) -> Option<u64> {
+        self.peers_of(nid).iter().find_map(|peer| peer.incarnation())
+    }
+
     /// The peers with this NID: one, but where peers have synthetic identities.
     fn peers_of(&self, nid: Nid) -> Vec<Arc<Peer>> {
         let id = ProcessId { nid, pid: Pid::LUSTRE };

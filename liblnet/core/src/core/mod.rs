@@ -20,6 +20,7 @@ mod put_get;
 mod receive;
 mod repeat;
 mod resend;
+mod restarts;
 mod router;
 mod send;
 
@@ -171,6 +172,7 @@ impl Core {
             let peer_ni = self.topology.peers().get_or_add(nid, self.topology.first_peer_credits(nid));
             // Its net may have been added in the meantime.
             self.grant_credits(&peer_ni);
+            self.learn_incarnation(&peer_ni);
             self.topology.apply_rules_to_new(&peer_ni);
             peer_ni
         })

@@ -79,6 +79,7 @@ impl Upcalls for Core {
             return self
                 .discard(message, "it came by a gateway that no route to the net of its source names");
         }
+        self.note_initiator(from, header);
         if self.exceeds_answer_limit(&message) {
             self.env.log(
                 LogClass::RepliesUnread,
@@ -166,6 +167,14 @@ impl Upcalls for Core {
 
     fn deferred_is_lost(&self) {
         self.note_lost_deferred();
+    }
+
+    fn connected(&self, _: &Arc<Ni>, peer: Nid, incarnation: u64) {
+        self.note_connected(peer, incarnation);
+    }
+
+    fn is_for_earlier_incarnation(&self, message: &Message) -> bool {
+        self.is_by_old_list(message)
     }
 
     fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {

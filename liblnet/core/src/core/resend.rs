@@ -4,8 +4,8 @@ use super::Core;
 use super::put_get::next_hop;
 use crate::environment::time::Time;
 use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
-use crate::model::PeerNi;
 use crate::model::message::Message;
+use crate::model::{PeerNi, PeerState};
 use crate::select::{self, ChosenPath};
 use lnet_wire::{Body, Errno, Nid};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Core {
     }
 
     /// Whether a message for which there is no path waits for one until its deadline: an own one to a net that a route leads to,
-    /// whose gateway may come back. Forwarded ones do not wait, as they hold a buffer.
+    /// whose gateway may come back, or to a peer whose NIDs are being asked for. Forwarded ones do not wait, as they hold a buffer.
     pub(super) fn awaits_route(&self, message: &Message) -> bool {
         let may_wait = !message.is_forwarded()
             && !message.is_reserved()
@@ -80,7 +80,8 @@ impl Core {
             && message.deadline > self.env.now();
         may_wait
             && self.topology.peer_ni(self.destination_again(message)).is_some_and(|peer_ni| {
-                self.route_may_come(&peer_ni, message.source, message.needs_origin()).is_some()
+                is_being_asked(&peer_ni)
+                    || self.route_may_come(&peer_ni, message.source, message.needs_origin()).is_some()
             })
     }
 
@@ -143,7 +144,7 @@ impl Core {
         peer_ni.ok_or(Errno::HostUnreachable)
     }
 
-    fn destination_again(&self, message: &Message) -> Nid {
+    pub(super) fn destination_again(&self, message: &Message) -> Nid {
         let named = message.event.as_ref().and_then(|event| event.target.nid);
         match message.header.body {
             Body::Put { .. } | Body::Get { .. } => named.unwrap_or(message.header.dest_nid),
@@ -188,4 +189,10 @@ impl Core {
         }
         chosen
     }
+}
+
+/// Whether a peer that has been started again is being discovered.
+fn is_being_asked(peer_ni: &PeerNi) -> bool {
+    let peer = peer_ni.peer_now();
+    peer.discovery.has_restarted() && peer.state().contains(PeerState::DISCOVERING)
 }

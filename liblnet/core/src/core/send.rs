@@ -140,7 +140,9 @@ impl Core {
                 Step::Resume(message) if message.deadline <= self.env.now() => {
                     steps.push(Step::End(message, Err(Errno::TimedOut.into())));
                 }
-                Step::Resume(message) if self.topology.needs_other_path(&message) => {
+                Step::Resume(message)
+                    if self.topology.needs_other_path(&message) || self.is_by_old_list(&message) =>
+                {
                     self.reroute(message, &mut steps)
                 }
                 Step::Resume(message) => self.post(message, &mut steps),

@@ -41,6 +41,8 @@ pub(crate) enum Input {
     StaleReply(u32),
     /// Ping the peer again: another peer claims one of its NIDs, or a NID that it claims has become free.
     Reverify,
+    /// The peer has been started again.
+    Restarted,
     /// The configuration of this node has changed; with `force` it is also pushed to peers that do not discover.
     Changed { force: bool },
     /// Discovery has been switched on.

@@ -102,7 +102,7 @@ fn update_nids(
     let NidUpdate { merge_target, nids: plan } = plan;
     if let Some(target) = &merge_target {
         let path = peer.discovery.with(|inner| inner.progress.path);
-        target.discovery.with(|inner| inner.progress.inherit(path, info.sequence));
+        target.discovery.with(|inner| inner.progress.inherit(path, info));
     }
     let grows = merge_target.as_ref().unwrap_or(peer);
     for (nid, owner) in &plan.rejected {
@@ -174,10 +174,10 @@ fn same_nids(some: &[Nid], others: &[Nid]) -> bool {
 
 impl Progress {
     /// Takes over from a duplicate of this peer.
-    fn inherit(&mut self, path: Option<(Nid, Nid)>, sequence: u32) {
+    fn inherit(&mut self, path: Option<(Nid, Nid)>, info: &PingInfo) {
         self.set(Flag::MULTI_RAIL.union(Flag::NIDS_UPTODATE));
         self.clear(Flag::NO_DISCOVERY.union(Flag::FORCE_PING).union(Flag::PING_FAILED));
-        self.peer_sequence = sequence;
+        self.note_list(info);
         self.path = self.path.or(path);
     }
 }

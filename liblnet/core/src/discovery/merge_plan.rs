@@ -5,8 +5,10 @@ use super::step::is_older;
 use crate::environment::settings::DiscoveryMode;
 use crate::model::{LocalState, Peer, PeerState as Flag, Progress};
 use crate::topology::Topology;
+use foldhash::fast::FixedState;
 use lnet_wire::Nid;
 use lnet_wire::ping_info::{Features, PingInfo};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// Which peer has a NID that another peer claims.
@@ -89,7 +91,7 @@ pub(super) fn plan_merge(
     }
     let Some(first) = claimed.first() else { return MergePlan::Ignore };
     // The next REPLY shows whether this one was overtaken, or the peer has restarted.
-    if is_stale(topology, peer, &claimed, info.sequence) {
+    if is_stale(topology, peer, &claimed, info) {
         return MergePlan::Stale;
     }
     let merge_target = merge_target(topology, peer, *first, claimed.contains(&peer.primary));
@@ -144,15 +146,15 @@ fn plan_nids(nids: &[Nid], keeps_primary: bool, claimed: &[Nid], owner: impl Fn(
 
 /// Whether another peer with one of the claimed NIDs, which may be the same node, has sent newer information. A
 /// sequence number that was stale before and came again in the REPLY to the next ping is accepted.
-fn is_stale(topology: &Topology, peer: &Peer, claimed: &[Nid], sequence: u32) -> bool {
+fn is_stale(topology: &Topology, peer: &Peer, claimed: &[Nid], info: &PingInfo) -> bool {
     let has_newer_info = |nid: &Nid| {
         topology.peer(*nid).is_some_and(|known| {
             known.discovery.id() != peer.discovery.id()
                 && !known.is_configured()
-                && known.discovery.with(|inner| inner.progress.has_newer_info(sequence))
+                && known.discovery.with(|inner| inner.progress.knows_newer_than(info))
         })
     };
-    peer.discovery.with(|inner| inner.progress.stale_seq) != Some(sequence)
+    peer.discovery.with(|inner| inner.progress.stale_seq) != Some(info.sequence)
         && claimed.iter().any(has_newer_info)
 }
 
@@ -239,10 +241,24 @@ impl Owner {
 }
 
 impl Progress {
-    /// Whether information with this sequence number is older than the known one.
-    const fn has_newer_info(&self, sequence: u32) -> bool {
-        self.peer_sequence != 0 && is_older(sequence, self.peer_sequence)
+    /// Whether what is known of the peer is newer than this, or is of another incarnation: the same number with another list.
+    pub(super) fn knows_newer_than(&self, info: &PingInfo) -> bool {
+        let is_other = || self.peer_list.is_some_and(|known| known != digest(info));
+        self.peer_sequence != 0
+            && (is_older(info.sequence, self.peer_sequence)
+                || info.sequence == self.peer_sequence && is_other())
     }
+
+    /// Stores the sequence number and the list that the peer has reported.
+    pub(super) fn note_list(&mut self, info: &PingInfo) {
+        (self.peer_sequence, self.peer_list) = (info.sequence, Some(digest(info)));
+    }
+}
+
+/// A number that differs for different lists of NIDs.
+fn digest(info: &PingInfo) -> u64 {
+    let nids: Vec<Nid> = info.entries.iter().map(|entry| entry.nid).collect();
+    FixedState::default().hash_one(nids)
 }
 
 #[cfg(all(test, not(loom)))]

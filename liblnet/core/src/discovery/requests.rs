@@ -16,16 +16,23 @@ use std::sync::Arc;
 
 /// Sending requests.
 impl Discovery {
-    /// The path of a ping, which is that of the last push if the ping verifies a push, and on the net that is checked if it
-    /// checks one; and the size of its REPLY buffer.
+    /// The path of a ping, which is that of the last push if the ping verifies a push, on the net that is checked if it checks one, and
+    /// to the primary NID of a peer that has been started again; and the size of its REPLY buffer.
     pub(super) fn ping_path(&self, topology: &Topology, peer: &Peer) -> (Option<(Nid, Nid)>, u32) {
-        let (len, push_path, net) = peer.discovery.with(|inner| {
+        let (len, push_path, net, restarted) = peer.discovery.with(|inner| {
             let progress = &mut inner.progress;
-            (progress.reply_buffer_len(), progress.push_path.take(), progress.check_net.take())
+            let is_first = progress.restarted && progress.failures == 0;
+            (progress.reply_buffer_len(), progress.push_path.take(), progress.check_net.take(), is_first)
         });
         let on_net = || topology.with_nets(|nets| select::best_path_on(nets, peer, net?));
+        // Another of its NIDs may be a stranger's.
+        let to_primary = || {
+            let primary = peer.primary_ni().filter(|_| restarted)?;
+            let source = topology.with_nets(|nets| select::best_source(nets, &primary, true))?;
+            Some((source, primary.nid()))
+        };
         // The push may have come from a NID that is not known to be the peer's.
-        (path(topology, peer, push_path.or_else(on_net)), len)
+        (path(topology, peer, push_path.or_else(on_net).or_else(to_primary)), len)
     }
 
     /// The path of a push: that of the last REPLY to a ping, reversed, if there was one.

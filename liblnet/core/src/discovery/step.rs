@@ -119,6 +119,7 @@ pub(crate) const TABLE: [Row; 10] = [
         act: |peer| {
             peer.set(Flag::DISCOVERED);
             peer.clear(Flag::DISCOVERING.union(Flag::REDISCOVER));
+            peer.restarted = false;
             end_check(peer);
             StepAction::Finish
         },
@@ -206,10 +207,19 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
             queue(peer)
         }
         Input::AnsweredByAnother => {
-            peer.peer_sequence = 0;
+            (peer.peer_sequence, peer.peer_list) = (0, None);
             peer.clear(Flag::NIDS_UPTODATE);
             bad_reply(peer);
             StepAction::Repeat
+        }
+        // Nobody asks it for its NIDs.
+        Input::Restarted if !local.discovers() => StepAction::Nothing,
+        Input::Restarted => {
+            peer.restarted = true;
+            forget_told(peer);
+            (peer.failures, peer.tries, peer.stale_seq) = (0, 0, None);
+            ping_again(peer);
+            queue(peer)
         }
         Input::Changed { force } => {
             peer.set(if force && peer.has(Flag::MULTI_RAIL) { Flag::FORCE_PUSH } else { Flag::default() });
@@ -230,6 +240,15 @@ impl Progress {
     fn may_push_now(&self, local: &LocalState) -> bool {
         !self.has(Flag::PING_SENT) && self.needs_push(local)
     }
+}
+
+/// The peer that is told this node's NIDs, and whose NIDs and sequence number are known, is no more: the next one counts from the beginning,
+/// and was told nothing.
+fn forget_told(peer: &mut Progress) {
+    (peer.peer_sequence, peer.peer_list, peer.data) = (0, None, None);
+    (peer.node_sequence, peer.confirmed_by) = (0, None);
+    (peer.path, peer.push_path) = (None, None);
+    peer.clear(Flag::DATA_PRESENT);
 }
 
 fn look(peer: &mut Progress, local: &LocalState) -> StepAction {
@@ -289,11 +308,11 @@ fn reply(peer: &mut Progress, received: ReceivedPingInfo, local: &LocalState) {
         return;
     }
     // A push has overtaken the REPLY, which is out of date, unless the peer has restarted (DISC-9).
-    if peer.pushed_since_ping && is_older(received.info.sequence, peer.peer_sequence) {
+    if peer.pushed_since_ping && peer.knows_newer_than(&received.info) {
         ping_again(peer);
         return;
     }
-    peer.peer_sequence = received.info.sequence;
+    peer.note_list(&received.info);
     keep(peer, received.info);
 }
 
@@ -320,11 +339,11 @@ fn pushed(
     let may_be_late = may_be_stale && peer.peer_sequence == 0;
     if may_be_late {
         // Responses and pushes of the peer that are in flight may be even older.
-        peer.peer_sequence = sequence;
+        peer.note_list(&received.info);
         peer.pushed_since_ping = true;
     }
     // The push is late, or the peer has restarted, possibly with this NID alone: a ping to this NID decides (DISC-9).
-    if received.truncated || may_be_late || is_older(sequence, peer.peer_sequence) {
+    if received.truncated || may_be_late || peer.knows_newer_than(&received.info) {
         peer.push_path = Some(path);
         ping_again(peer);
         return;
@@ -334,7 +353,7 @@ fn pushed(
     // A push is not the REPLY that is awaited because of a stale one.
     peer.stale_seq = None;
     peer.push_path = None;
-    peer.peer_sequence = sequence;
+    peer.note_list(&received.info);
     peer.clear(Flag::NIDS_UPTODATE);
     if kept.is_none_or(|kept| is_older(kept, sequence)) {
         keep(peer, received.info);

@@ -105,6 +105,7 @@ fn inputs(peer: &Progress) -> Vec<(&'static str, Input)> {
         let stops_discovering = Input::Pushed { received: received(0x0e, 2), path, may_be_stale: false };
         inputs.push(("push without discovery arrives", stops_discovering));
         inputs.push(("local interfaces change", Input::Changed { force: true }));
+        inputs.push(("peer restarts", Input::Restarted));
     }
     if peer.has(Flag::PING_SENT) {
         inputs.extend([

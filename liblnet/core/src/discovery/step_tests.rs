@@ -454,3 +454,79 @@ fn a_peer_forwards_as_long_as_it_says_so() {
         assert!(!knows(before, reply(FULL)) && !knows(before, pushed(FULL)));
     }
 }
+
+/// Fails if a peer that was started again counts as told, or its former sequence number as newer than its present one.
+#[test]
+fn a_peer_that_has_restarted_is_asked_and_told_from_the_beginning() {
+    let table = [
+        (KNOWN, LOCAL, [StepAction::Ping, StepAction::Push]),
+        (KNOWN.union(Flag::PING_SENT).union(Flag::DISCOVERING), LOCAL, [StepAction::Wait, StepAction::Ping]),
+        (KNOWN, VERIFY, [StepAction::Ping, StepAction::Push]),
+    ];
+    for (flags, local, expected) in table {
+        let mut peer = Progress { failures: 2, ..peer(flags) };
+        assert_eq!(step(&mut peer, Input::Restarted, &local), StepAction::Queue, "{flags:?}");
+        assert!(peer.restarted && !peer.is_up_to_date(&local), "{flags:?}");
+        assert_eq!((peer.peer_sequence, peer.node_sequence, peer.failures), (0, 0, 0), "{flags:?}");
+        let mut acted = Vec::new();
+        for _ in 0..2 {
+            let last = loop {
+                match step(&mut peer, Input::Look, &local) {
+                    StepAction::Repeat => {}
+                    StepAction::Merge(_) => drop(step(&mut peer, Input::Merged, &local)),
+                    action => break action,
+                }
+            };
+            acted.push(last);
+            let answer = Input::Reply { received: received(FULL, 1), path: (nid(9), nid(1)) };
+            step(&mut peer, answer, &local);
+        }
+        assert_eq!(acted, expected, "{flags:?}");
+    }
+    let mut done = peer(KNOWN);
+    step(&mut done, Input::Restarted, &LOCAL);
+    step(&mut done, Input::Look, &LOCAL);
+    step(&mut done, reply(FULL), &LOCAL);
+    step(&mut done, Input::PushAcked(LOCAL.sequence, nid(1)), &LOCAL);
+    assert_eq!(actions_of(done.clone(), &LOCAL).last(), Some(&StepAction::Finish));
+    // Nobody asks for the NIDs of a node that is not discovered.
+    let mut configured = peer(KNOWN);
+    assert_eq!(step(&mut configured, Input::Restarted, &OFF), StepAction::Nothing);
+    assert!(!configured.restarted);
+}
+
+/// Fails if a list is believed for its number alone: the peer may have been started again, or the list is of before.
+#[test]
+fn another_list_of_nids_with_a_known_sequence_number_is_confirmed_by_a_ping() {
+    let list = |addresses: &[u32], sequence| {
+        let entries = addresses.iter().map(|it| PingEntry { nid: nid(*it), status: NiStatus::Up }).collect();
+        let info = PingInfo { features: FULL, pid: Pid::LUSTRE, sequence, entries };
+        let claimed_len = info.encoded_len();
+        Box::new(ReceivedPingInfo { claimed_count: 2, claimed_len, truncated: false, ignored: 0, info })
+    };
+    let pushed = |received| Input::Pushed { received, path: (nid(9), nid(1)), may_be_stale: false };
+    // The list and number of a push, and whether a ping follows that confirms it.
+    let table = [
+        (&[1, 2][..], 4, false),
+        (&[1, 2], 4, false),
+        (&[1, 3], 4, true),
+        (&[1, 2, 3], 4, true),
+        (&[1, 3], 5, false),
+        (&[1, 2], 3, true),
+    ];
+    for (addresses, sequence, asks) in table {
+        let mut peer = peer(KNOWN);
+        step(&mut peer, pushed(list(&[1, 2], 4)), &LOCAL);
+        actions_of(peer.clone(), &LOCAL);
+        step(&mut peer, pushed(list(addresses, sequence)), &LOCAL);
+        assert_eq!(peer.has(Flag::FORCE_PING), asks, "{addresses:?} {sequence}");
+        // The next REPLY is believed, whatever its number.
+        if asks {
+            actions_of(peer.clone(), &LOCAL);
+            peer.pushed_since_ping = false;
+            let answer = Input::Reply { received: list(addresses, sequence), path: (nid(9), nid(1)) };
+            step(&mut peer, answer, &LOCAL);
+            assert_eq!(peer.data.as_ref().map(|data| data.sequence), Some(sequence), "{addresses:?}");
+        }
+    }
+}

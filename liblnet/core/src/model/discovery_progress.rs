@@ -41,6 +41,10 @@ pub(crate) struct Progress {
     pub(crate) confirmed_by: Option<Nid>,
     /// The last sequence number received from the peer.
     pub(crate) peer_sequence: u32,
+    /// What the NIDs reported with that number were: another list with the same number is another incarnation's.
+    pub(crate) peer_list: Option<u64>,
+    /// It has been started again, and has not been discovered since: its NIDs may be other nodes'.
+    pub(crate) restarted: bool,
     /// Received ping information that has not been merged ([`PeerState::DATA_PRESENT`]).
     pub(crate) data: Option<Box<PingInfo>>,
     /// The size of its ping REPLYs in bytes, as far as is known; 0: the minimum.

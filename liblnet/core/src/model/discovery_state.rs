@@ -19,6 +19,7 @@ pub(crate) struct DiscoveryState {
     node_sequence: AtomicU32,
     /// Whether the last discovery failed.
     failed: AtomicBool,
+    restarted: AtomicBool,
     inner: Mutex<Inner>,
     /// The stored reachability of the peer.
     pub(crate) reachability: Mutex<Remembered>,
@@ -62,6 +63,7 @@ impl DiscoveryState {
             flags: AtomicU32::new(state.0),
             node_sequence: AtomicU32::new(0),
             failed: AtomicBool::new(false),
+            restarted: AtomicBool::new(false),
             inner: Mutex::new(Inner { progress, primary: Some(primary), ..Inner::default() }),
             reachability: Mutex::default(),
         }
@@ -79,6 +81,11 @@ impl DiscoveryState {
     /// Whether the last discovery of the peer failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
+    }
+
+    /// Whether the peer has been started again and not been discovered since: read for every message.
+    pub(crate) fn has_restarted(&self) -> bool {
+        self.restarted.load(Ordering::Acquire)
     }
 
     /// Whether messages are sent to the peer without waiting for discovery: read for every message.
@@ -99,6 +106,7 @@ impl DiscoveryState {
         let result = change(inner);
         self.node_sequence.store(inner.progress.node_sequence, Ordering::Release);
         self.failed.store(inner.failure.is_some(), Ordering::Release);
+        self.restarted.store(inner.progress.restarted, Ordering::Release);
         self.flags.store(inner.progress.flags.0, Ordering::Release);
         result
     }

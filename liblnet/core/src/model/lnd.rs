@@ -85,6 +85,12 @@ pub trait LndNi: Send + Sync {
         let _ = (to, hop, confirmation);
     }
 
+    /// The incarnation of the peer NI `peer`, as its connections show it ([`Upcalls::connected`]); `None` without a connection.
+    fn incarnation(&self, peer: Nid) -> Option<u64> {
+        let _ = peer;
+        None
+    }
+
     /// Shuts the interface down: no upcall for it follows the return, and every message has been returned (with
     /// [`Errno::Shutdown`]).
     fn shutdown(&self);
@@ -161,6 +167,19 @@ pub trait Upcalls: Send + Sync {
     /// Credits of messages that stay with the driver on an unresponsive path: waiting messages may take other paths.
     fn release_credits(&self, credits: Vec<TakenCredits>) {
         let _ = credits;
+    }
+
+    /// A connection from `ni` to the peer NI `peer` is made; nothing has been sent on it yet. `incarnation` is not 0, and differs for each
+    /// start of the peer's interface: the core discovers a peer again that has been started again.
+    fn connected(&self, ni: &Arc<Ni>, peer: Nid, incarnation: u64) {
+        let _ = (ni, peer, incarnation);
+    }
+
+    /// Whether this message, which has waited for the connection that is made now, is to be returned as not sent: its peer has been started
+    /// again, and its NID may be another node's.
+    fn is_for_earlier_incarnation(&self, message: &Message) -> bool {
+        let _ = message;
+        false
     }
 
     /// The gateway `from` confirms the message that was sent to it as `id` ([`Message::message_id`]), before or after its

@@ -7,6 +7,7 @@ mod discovery_state;
 mod exchange;
 mod failure;
 mod failure_counts;
+mod incarnation;
 mod last_use;
 pub mod lnd;
 pub mod message;
@@ -36,6 +37,7 @@ pub use discovery_result::{Difference, Failure, Step};
 pub(crate) use discovery_state::{DiscoveryState, Inner};
 pub use failure::{Cause, Delivery, SendFailure};
 pub use failure_counts::{CauseCounters, CauseCounts, HealthTotals};
+pub(crate) use incarnation::Evidence;
 pub(crate) use last_use::LastUse;
 #[cfg(all(test, not(loom)))]
 pub(crate) use last_use::LatestUse;

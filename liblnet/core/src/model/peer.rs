@@ -147,6 +147,11 @@ impl Peer {
         self.state().contains(PeerState::CONFIGURED)
     }
 
+    /// The peer NI of its primary NID.
+    pub(crate) fn primary_ni(&self) -> Option<Arc<PeerNi>> {
+        self.net(self.primary.net())?.nis().find(|its| its.nid() == self.primary)
+    }
+
     /// Its peer NIs on one net.
     pub(crate) fn net(&self, net: NetId) -> Option<&PeerNet> {
         self.nets.iter().find(|its| its.id == net)

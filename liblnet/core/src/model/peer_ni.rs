@@ -2,6 +2,7 @@
 
 use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
+use super::incarnation::KnownIncarnation;
 use super::last_use::LastUse;
 use super::message::{Message, MessagePool};
 use super::ni::Ni;
@@ -38,6 +39,7 @@ pub struct PeerNi {
     failures: CauseCounters,
     recovery_state: RecoveryState,
     exchange: ExchangeCell,
+    incarnation: KnownIncarnation,
     unresponsive: UnresponsiveFrom,
     /// Whether only recovery pings were sent to it.
     only_probed: AtomicBool,
@@ -72,6 +74,7 @@ impl PeerNi {
             failures: CauseCounters::default(),
             recovery_state: RecoveryState::default(),
             exchange: ExchangeCell::default(),
+            incarnation: KnownIncarnation::default(),
             unresponsive: UnresponsiveFrom::default(),
             only_probed: AtomicBool::new(false),
             heard_by: AtomicU64::new(0),
@@ -94,6 +97,11 @@ impl PeerNi {
         if credits < self.min_router_credits() {
             self.min_router_credits.fetch_min(credits, Ordering::Relaxed);
         }
+    }
+
+    /// The incarnation of its node that was met last.
+    pub(crate) const fn incarnation(&self) -> &KnownIncarnation {
+        &self.incarnation
     }
 
     /// A number that changes when connections to it have ended.

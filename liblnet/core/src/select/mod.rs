@@ -65,7 +65,7 @@ pub fn choose(
             false => over_gateway(paths, named, Some(ni), path_request),
         };
     }
-    if !peer.is_multi_rail() || path_request.forwarded {
+    if is_named_only(peer, path_request) {
         return choose_to_named(paths, named, path_request);
     }
     let Some((net, peer_net)) = best_net(nets, peer, path_request) else {
@@ -82,6 +82,14 @@ pub fn choose(
     Ok(ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds))
 }
 
+/// Whether a message may go to no other NID of the peer than the one that was named: it is no multi-rail peer, or it has been started
+/// again and has not yet said which NIDs are its own. Until then only requests to the reserved portal, which ask it, go to the others.
+fn is_named_only(peer: &Peer, path_request: PathRequest<'_>) -> bool {
+    !peer.is_multi_rail()
+        || path_request.forwarded
+        || peer.discovery.has_restarted() && !path_request.reserved
+}
+
 /// The path to exactly the NID that was named, by the interface that it sticks to.
 fn choose_to_named(
     paths: Paths<'_>,
@@ -89,8 +97,9 @@ fn choose_to_named(
     path_request: PathRequest<'_>,
 ) -> Result<ChosenPath, Errno> {
     let nets = paths.nets;
-    // What is forwarded says nothing about which interface the peer knows this node by.
-    let reserved = path_request.reserved || path_request.forwarded;
+    let peer = &**named.peer_now();
+    // What is forwarded says nothing about which interface the peer knows this node by; a multi-rail peer knows all of them.
+    let reserved = path_request.reserved || path_request.forwarded || peer.is_multi_rail();
     let Some(net) = nets.net(named.nid().net()) else {
         let bound = if reserved { None } else { bound_ni(paths, named) };
         return match bound.map(|ni| over_gateway(paths, named, Some(ni), path_request)) {
@@ -98,7 +107,6 @@ fn choose_to_named(
             _ => over_gateway(paths, named, None, path_request),
         };
     };
-    let peer = &**named.peer_now();
     if !reserved && named.criteria().prefers_local_nis() {
         let ni = partner_of(net, named, path_request).ok_or(Errno::HostUnreachable)?;
         return Ok(ChosenPath::direct(nets, peer, ni, named, Choice::Neither));

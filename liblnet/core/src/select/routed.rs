@@ -4,6 +4,7 @@ use super::candidates::{GatewayCandidate, NetCandidate, PathState};
 use super::chosen_path::{Choice, ChosenPath, Hop};
 use super::compare::best;
 use super::direct::{best_local_ni, best_peer_ni, path_state, shared_nets};
+use super::is_named_only;
 use super::path_request::{PathRequest, Paths};
 use super::preferring::Preferring;
 use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState};
@@ -62,7 +63,7 @@ pub(super) fn over_gateway(
 
 /// Whether a message may go to another NID of the peer behind a gateway than the one that was named.
 pub(super) fn is_any_nid_meant(peer: &Peer, source: Option<&Arc<Ni>>, path_request: PathRequest<'_>) -> bool {
-    peer.is_multi_rail() && source.is_none() && !path_request.forwarded
+    source.is_none() && !is_named_only(peer, path_request)
 }
 
 /// The local NI from which a node that is not multi-rail, and is behind a gateway, is sent to: the one that rules prefer for it, as long

@@ -90,6 +90,7 @@ global:
     recovery_limit: 10
     max_recovery_ping_interval: 60
     compare_queued_bytes: 1
+    discovery_timeout: 4
 udsp:
     - idx: 0
       src: tcp1

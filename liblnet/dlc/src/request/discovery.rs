@@ -52,7 +52,7 @@ pub struct DiscoveryFailure {
     #[serde(with = "errno_as_number")]
     pub errno: Errno,
     /// The seconds for all steps together (`discovery_timeout`), if these were over.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 

@@ -141,6 +141,12 @@ impl Talker {
         event
     }
 
+    /// PUTs that have arrived and were not asked for yet.
+    pub fn arrivals_so_far(&self) -> usize {
+        let next = || self.node.eq_poll(&[self.inbox], Some(Duration::ZERO)).unwrap();
+        std::iter::from_fn(next).count()
+    }
+
     fn next(&self, eq: EqHandle) -> Event {
         let (_, polled) = self.node.eq_poll(&[eq], Some(TIMEOUT)).unwrap().expect("an event in time");
         assert!(!polled.lost);

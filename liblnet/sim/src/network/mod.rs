@@ -9,12 +9,14 @@ mod confirmations;
 mod conn_error;
 mod connection_loss;
 mod freeze;
+mod meetings;
 mod sending;
 mod unresponsive;
 
 pub(crate) use confirmations::Confirmed;
 pub use confirmations::Notice;
 pub(crate) use conn_error::ConnError;
+pub(crate) use meetings::Meeting;
 pub(crate) use unresponsive::{Finding, PathCheck};
 
 use crate::clock::SimClock;
@@ -230,6 +232,8 @@ pub(crate) struct Network {
     confirmations: BTreeMap<u64, confirmations::InFlightConfirmation>,
     /// What each node has taken in its present incarnation, by name.
     taken: HashMap<NodeId, HashSet<u64>>,
+    /// Whom each interface has met last by each NID.
+    met: HashMap<(InterfaceId, Nid), InterfaceId>,
 }
 
 impl Network {
@@ -261,6 +265,7 @@ impl Network {
             identities: HashMap::new(),
             confirmations: BTreeMap::new(),
             taken: HashMap::new(),
+            met: HashMap::new(),
         }
     }
 

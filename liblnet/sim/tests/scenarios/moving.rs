@@ -113,6 +113,70 @@ fn a_primary_nid_that_moves_to_another_node_belongs_to_it_and_the_other_nids_sta
     );
 }
 
+/// Fails if what is for a peer that was started again goes to the node that has one of its NIDs now. `kept`: the NID that it keeps.
+fn restarts_without_a_nid(name: &str, kept: u32, moved: u32) {
+    in_all_orders(
+        name,
+        400,
+        |world| {
+            add(world, 1);
+            add(world, 2);
+            add(world, 1);
+            let met = (0..4).all(|_| talk(world, A, b(kept)));
+            world.expect(met, || "they do not meet".to_owned());
+            let restart = Actor::anywhere()
+                .then(|world| world.crash(B))
+                .then(move |world| {
+                    world.respecify(B, NodeSpec::new(&[b(kept)]));
+                    world.add_ni(C, b(moved));
+                    world.start(B);
+                })
+                .then(ask(A, b(kept)))
+                .then(ask(A, b(kept)))
+                .then(ask(A, b(kept)));
+            vec![restart]
+        },
+        |world| {
+            let mut lines = world.trace().into_iter().map(|line| line.to_string());
+            let strayed = lines.find(|line| line.contains(" C   gets") && line.contains("PUT"));
+            world.expect(strayed.is_none(), || format!("not for C: {strayed:?}"));
+            world.give_up_ops(seconds(1_000_000));
+            let reached = talk(world, A, b(kept)) && talk(world, A, b(kept));
+            world.expect(reached, || "B is not reached".to_owned());
+        },
+    );
+}
+
+/// DISC-9, DISC-14.
+#[test]
+fn nothing_for_a_peer_that_restarted_goes_to_the_node_that_has_its_second_nid_now() {
+    restarts_without_a_nid("restart without the second NID", 1, 2);
+}
+
+/// DISC-9, DISC-14.
+#[test]
+fn nothing_for_a_peer_that_restarted_goes_to_the_node_that_has_its_primary_nid_now() {
+    restarts_without_a_nid("restart without the primary NID", 2, 1);
+}
+
+/// What a peer acknowledged before it was started again it does not know any more, and its sequence numbers come again.
+#[test]
+fn a_peer_that_restarted_is_told_again_what_it_had_acknowledged() {
+    for nids in [&[b(1), b(2)][..], &[b(1)], &[b(2), b(1)]] {
+        let mut world = chosen("told again");
+        add(&mut world, 2);
+        add(&mut world, 2);
+        assert!(talk(&mut world, A, b(1)) && talk(&mut world, B, a(1)));
+        world.crash(B);
+        world.respecify(B, NodeSpec::new(nids));
+        world.start(B);
+        assert!(talk(&mut world, A, b(1)), "{nids:?}");
+        world.check_agreement(A, B);
+        world.give_up_ops(seconds(1_000_000));
+        finish(world);
+    }
+}
+
 /// Lets two nodes talk until they agree: some of it may go to NIDs that are gone.
 fn settle(world: &mut World, one: NodeId, other: NodeId, to_other: Nid, to_one: Nid) {
     world.give_up_ops(seconds(1_000_000));

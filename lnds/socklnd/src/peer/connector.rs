@@ -99,6 +99,12 @@ impl Peer {
         lock(&self.state).schedule.postpone(until);
     }
 
+    /// The incarnation that its connections show, if there are any.
+    pub(crate) fn incarnation(&self) -> Option<u64> {
+        let known = lock(&self.state).peer_incarnation;
+        known.map(|known| known.incarnation).filter(|incarnation| !self.synthetic && *incarnation != 0)
+    }
+
     /// Whether a connect that found this incarnation of the peer found it restarted, or of another version.
     pub(crate) fn is_other_incarnation(&self, peer_incarnation: PeerIncarnation) -> bool {
         lock(&self.state).peer_incarnation.is_some_and(|known| known != peer_incarnation)
@@ -189,6 +195,10 @@ impl Peer {
         let peer_incarnation = PeerIncarnation { version: settled.version, incarnation };
         let lnet_ni = self.ni.lnet_ni().ok_or(Errno::Shutdown)?;
         let this = self.this.upgrade().ok_or(Errno::Shutdown)?;
+        if !self.synthetic && incarnation != 0 {
+            // Before anything can be sent on it.
+            self.ni.upcalls.connected(&lnet_ni, self.id.nid, incarnation);
+        }
         let context = ConnContext {
             owner: this as Arc<dyn ConnOwner>,
             identity: Identity { id: self.id, synthetic: self.synthetic },
@@ -237,6 +247,11 @@ impl Peer {
             std::mem::take(&mut state.waiting)
         };
         for Waiting { message, .. } in waiting {
+            if self.ni.upcalls.is_for_earlier_incarnation(&message) {
+                let failure = ConnError::ClosedByPeer(Errno::ConnectionReset).failure(BytesSent::Nothing);
+                self.ni.finalize(message, Err(failure));
+                continue;
+            }
             // Not through this peer, which may have lost its connections and been removed since.
             if let SendOutcome::Done(message, result) = Arc::clone(&self.owner).send_again(message) {
                 self.ni.finalize(message, result);

@@ -1,0 +1,66 @@
+//! Peers that were started again: their NIDs may be those of other nodes by now.
+
+use super::Core;
+use crate::discovery::Input;
+use crate::model::message::Message;
+use crate::model::{Evidence, PeerNi};
+use lnet_wire::{Body, Header, Nid};
+use std::sync::Arc;
+
+impl Core {
+    /// A connection to this peer NI is made, to this incarnation of its interface.
+    pub(super) fn note_connected(&self, peer: Nid, incarnation: u64) {
+        if let Some(peer_ni) = self.topology.peer_ni(peer)
+            && peer_ni.incarnation().note(Evidence::Connection, incarnation)
+        {
+            self.peer_has_restarted(&peer_ni);
+        }
+    }
+
+    /// A request has come through the gateway `from`: no connection shows in which incarnation its source is.
+    pub(super) fn note_initiator(&self, from: Nid, header: &Header) {
+        let answer_to = match header.body {
+            Body::Put { ack: Some(handle), .. } | Body::Get { reply: handle, .. } => handle,
+            _ => return,
+        };
+        if header.src_nid.net() != from.net()
+            && let Some(peer_ni) = self.topology.peer_ni(header.src_nid)
+            && peer_ni.incarnation().note(Evidence::Request, answer_to.interface_cookie)
+        {
+            self.peer_has_restarted(&peer_ni);
+        }
+    }
+
+    /// A peer NI that is made now may be connected already.
+    pub(super) fn learn_incarnation(&self, peer_ni: &PeerNi) {
+        let nid = peer_ni.nid();
+        let nets = self.nets();
+        let nis = nets.net(nid.net()).map_or(&[][..], |net| net.nis());
+        if let Some(incarnation) = nis.iter().find_map(|ni| ni.lnd()?.incarnation(nid)) {
+            peer_ni.incarnation().note(Evidence::Connection, incarnation);
+        }
+    }
+
+    /// The node of this peer NI has another incarnation than before: it is discovered again at once, and messages go to none of its
+    /// other NIDs before it has answered.
+    fn peer_has_restarted(&self, peer_ni: &PeerNi) {
+        let (nid, peer) = (peer_ni.nid(), peer_ni.peer());
+        log::debug!("peer {}: started again, as {nid} shows; it is discovered again", peer.primary);
+        // The others show the same restart when they are met.
+        let others = peer.nids.iter().filter(|its| **its != nid);
+        others.filter_map(|its| self.topology.peer_ni(*its)).for_each(|its| its.incarnation().forget());
+        self.discovery.handle_input(&peer.discovery, Input::Restarted);
+    }
+
+    /// Whether a request is to be sent to another NID than the one that was named, chosen among those of a peer that has restarted since:
+    /// it may be another node's.
+    pub(super) fn is_by_old_list(&self, message: &Message) -> bool {
+        let is_request = matches!(message.header.body, Body::Put { .. } | Body::Get { .. });
+        let may_choose =
+            is_request && !message.is_reserved() && !message.is_forwarded() && !message.is_routed();
+        let has_restarted = |peer_ni: &Arc<PeerNi>| peer_ni.peer_now().discovery.has_restarted();
+        may_choose
+            && message.peer_ni.as_ref().is_some_and(has_restarted)
+            && self.destination_again(message) != message.header.dest_nid
+    }
+}

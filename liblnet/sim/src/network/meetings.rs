@@ -1,0 +1,50 @@
+//! Interfaces that meet: what a connection that is made tells each end of the other's incarnation.
+
+use super::*;
+
+/// An interface meets a peer NI in an incarnation that it has not met last.
+pub(crate) struct Meeting {
+    pub(crate) ni: Arc<Ni>,
+    pub(crate) upcalls: Arc<dyn Upcalls>,
+    pub(crate) incarnation: u64,
+}
+
+impl Network {
+    /// Before a message is sent to `peer`: what its driver learns from the connection, if that is new. Nobody is met where nothing gets
+    /// through.
+    pub(crate) fn meet(&mut self, place: InterfaceId, peer: Nid) -> Option<Meeting> {
+        let met = self.by_nid.get(&peer).copied()?;
+        let is_open = self.is_open_both_ways(place, peer) && !self.faults.is_shut_off(place.node);
+        if is_open { self.note_meeting(place, peer, met) } else { None }
+    }
+
+    /// Before a message arrives from `peer`: the same for its receiver.
+    pub(crate) fn be_met(&mut self, arrival: &Arrival) -> Option<Meeting> {
+        self.note_meeting(arrival.key.to, arrival.from, arrival.key.from)
+    }
+
+    /// The incarnation in which an interface has met a peer NI last.
+    pub(crate) fn incarnation_met(&self, place: InterfaceId, peer: Nid) -> Option<u64> {
+        self.met.get(&(place, peer)).map(|met| incarnation_of(*met))
+    }
+
+    /// Gives back a message whose destination its node chose by what it knew of an earlier incarnation.
+    pub(crate) fn hand_back(&mut self, from: InterfaceId, message: Box<Message>) -> SendOutcome {
+        let digest = Digest::of(message.header(), None);
+        self.fail(from, message, digest, Errno::ConnectionReset.into())
+    }
+
+    fn note_meeting(&mut self, place: InterfaceId, peer: Nid, met: InterfaceId) -> Option<Meeting> {
+        if self.met.insert((place, peer), met) == Some(met) {
+            return None;
+        }
+        let (ni, upcalls) = self.interface(place)?.plugged.as_ref()?;
+        let (ni, upcalls) = (Arc::clone(ni), Arc::clone(upcalls));
+        Some(Meeting { ni, upcalls, incarnation: incarnation_of(met) })
+    }
+}
+
+/// Each start of an interface has a place of its own.
+fn incarnation_of(place: InterfaceId) -> u64 {
+    u64::from(place.node.0) << 32 | u64::from(place.index) + 1
+}
