@@ -194,6 +194,23 @@ fn the_output_of_a_single_sample_has_all_rows() {
     compare("top-once.txt", &draw::as_text(&at(1, &watch(20)), 80));
 }
 
+/// Fails if the node itself, which is a peer of its own once something was sent to it, is shown as one that may be unhealthy.
+#[test]
+fn the_node_itself_is_not_shown_as_a_peer() {
+    let mut sample = sample(10, 3);
+    sample.peers[1].nis[0].nid = sample.nis[1].nid;
+    let mut watch = Watch::new(Duration::from_secs(1), Sort::Nid);
+    watch.sampled(Duration::from_secs(0), Ok(sample.clone()));
+    let view = at(1, &watch);
+    let shown: Vec<&str> = view.peers.iter().map(|row| row.nid.as_str()).collect();
+    assert_eq!((shown, view.peer_count), (vec!["10.0.0.11@tcp", "10.0.0.13@tcp"], 2));
+    assert!(!view.health.contains("unresponsive from"), "{}", view.health);
+    assert!(
+        !prometheus::exposition(&sample)
+            .contains("lnet_peer_reachable{node=\"oss-1\",peer=\"10.0.0.12@tcp\"}")
+    );
+}
+
 /// The smallest ones hold nothing of use, but they are no reason to end.
 #[test]
 fn no_terminal_is_too_small() {

@@ -20,7 +20,7 @@ pub fn exposition(sample: &Sample) -> String {
     page.family("lnet_peers", GAUGE, "Known peers.", [(of_node.clone(), sample.peer_count)]);
     node(&mut page, &of_node, &sample.stats);
     nis(&mut page, &of_node, &sample.nis);
-    reachability(&mut page, &of_node, &sample.peers);
+    reachability(&mut page, &of_node, sample.other_peers());
     peer_nis(&mut page, &of_node, &sample.peers);
     page.0
 }
@@ -133,8 +133,8 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
 }
 
 /// A peer of unknown reachability has no samples: an alert on the value 0 concerns unreachable peers only.
-fn reachability(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
-    let known = peers.iter().filter_map(|peer| {
+fn reachability<'a>(page: &mut Page, of_node: &Labels, peers: impl Iterator<Item = &'a Peer>) {
+    let known = peers.filter_map(|peer| {
         let its = peer.reachability.filter(|its| its.state != Reachability::Unknown)?;
         Some((of_node.clone().with("peer", peer.primary), its))
     });

@@ -44,15 +44,19 @@ pub fn peers_that_fit(view: &View, height: u16) -> usize {
     Heights::new(view, height).peers.into()
 }
 
-/// The whole view as text, without the line of keys.
+/// The whole view as text, without the line of keys. The lines of the header are as long as they need to be.
 pub fn as_text(view: &View, width: u16) -> String {
     let rows = view.rails.len().saturating_add(view.peers.len()).min(usize::from(u16::MAX / 4)) as u16;
-    let longest = view.rails.iter().chain(&view.peers).map(|row| row.nid.len()).max().unwrap_or(0);
-    let wider = (longest.min(200) as u16).saturating_sub(NID);
+    let wider = |least: u16, of: fn(&Row) -> &String| {
+        let longest = view.rails.iter().chain(&view.peers).map(|row| of(row).len()).max().unwrap_or(0);
+        (longest.min(200) as u16).saturating_sub(least)
+    };
+    let wider = wider(NID, |row| &row.nid) + wider(DETAIL, |row| &row.detail);
     let area = Rect::new(0, 0, width.max(SMALLEST + wider).clamp(1, 500), HEADER + rows + 5);
     let mut buffer = Buffer::empty(area);
     screen(view, area, &mut buffer);
     let mut lines = lines(&buffer);
+    lines.iter_mut().zip(header_texts(view)).for_each(|(line, text)| text.trim_end().clone_into(line));
     lines.truncate(lines.len().saturating_sub(1));
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
@@ -67,20 +71,31 @@ pub fn lines(buffer: &Buffer) -> Vec<String> {
     (area.top()..area.bottom()).map(|y| line(y).trim_end().to_owned()).collect()
 }
 
-fn header(view: &View, area: Rect, buffer: &mut Buffer) {
+/// The lines of the header.
+fn header_texts(view: &View) -> [String; HEADER as usize] {
     let node = if view.node.is_empty() { "no node" } else { &view.node };
     let paused = if view.paused { "  PAUSED" } else { "" };
-    let title = format!("lnetctl top  node {node}  {}{paused}", view.watching);
-    let problem =
-        view.problem.as_ref().map(|problem| format!("node does not answer: {problem}; trying again"));
-    let rates = match problem {
-        Some(problem) => Line::from(Span::styled(problem, BOLD.fg(Color::Red))),
-        None => Line::from(format!("rate   {}", view.rates)),
+    let rates = match &view.problem {
+        Some(problem) => format!("node does not answer: {problem}; trying again"),
+        None => format!("rate   {}", view.rates),
+    };
+    [
+        format!("lnetctl top  node {node}  {}{paused}", view.watching),
+        format!("total  {}", view.totals),
+        rates,
+        format!("health {}", view.health),
+    ]
+}
+
+fn header(view: &View, area: Rect, buffer: &mut Buffer) {
+    let [title, totals, rates, health] = header_texts(view);
+    let rates = match view.problem {
+        Some(_) => Line::from(Span::styled(rates, BOLD.fg(Color::Red))),
+        None => Line::from(rates),
     };
     let title = format!("{title:<width$}", width = area.width.into());
-    let totals = Line::from(format!("total  {}", view.totals));
-    let health = Line::from(fitting(format!("health {}", view.health), area.width.into()));
-    let lines = [Line::from(title).style(REVERSED), totals, rates, health];
+    let health = Line::from(fitting(health, area.width.into()));
+    let lines = [Line::from(title).style(REVERSED), Line::from(totals), rates, health];
     for (line, y) in lines.into_iter().zip(area.top()..area.bottom()) {
         line.render(Rect { y, height: 1, ..area }, buffer);
     }

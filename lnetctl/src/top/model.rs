@@ -119,8 +119,9 @@ impl Watch {
         let stats = &sample.stats;
         let mut rails: Vec<Row> = sample.nis.iter().map(|ni| self.rail(ni)).collect();
         set_shares(&mut rails);
-        let mut order: Vec<&Peer> = sample.peers.iter().collect();
+        let mut order: Vec<&Peer> = sample.other_peers().collect();
         order.sort_by(|one, other| self.compare(one, other));
+        let shown = order.len();
         let mut peers: Vec<Row> = order.into_iter().map(|peer| self.peer(peer)).collect();
         set_shares(&mut peers);
         View {
@@ -152,7 +153,7 @@ impl Watch {
             health: health(sample),
             rails,
             peers,
-            peer_count: sample.peer_count,
+            peer_count: sample.peer_count.saturating_sub(sample.peers.len() - shown),
             skipped: self.skipped,
             sort: match self.sort {
                 Sort::Traffic => "traffic",
@@ -237,11 +238,11 @@ fn health(sample: &Sample) -> String {
     });
     let unreachable =
         |peer: &&Peer| peer.reachability.is_some_and(|its| its.state == Reachability::Unreachable);
-    let gone = sample.peers.iter().filter(unreachable).map(|peer| {
+    let gone = sample.other_peers().filter(unreachable).map(|peer| {
         let seconds = peer.reachability.map_or(0, |its| its.seconds);
         format!("{} unreachable for {seconds} s", peer.primary)
     });
-    let peers = sample.peers.iter().filter(|peer| !unreachable(peer));
+    let peers = sample.other_peers().filter(|peer| !unreachable(peer));
     let peers = peers.flat_map(|peer| &peer.nis).filter_map(|ni| {
         let unresponsive = ni.health.unresponsive_from.first();
         match (usable_health(ni), unresponsive) {

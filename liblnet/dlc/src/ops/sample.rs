@@ -40,6 +40,13 @@ impl Sample {
         let nis = nis.into_iter().map(|ni| *ni).collect();
         Ok(Self { node, stats, nis, peers, peer_count: primaries.len() })
     }
+
+    /// The peers without the node itself, which is one of them once something was sent to one of its own NIDs: what is wrong with its
+    /// interfaces is said of those.
+    pub fn other_peers(&self) -> impl Iterator<Item = &Peer> {
+        let is_own = |peer: &Peer| self.nis.iter().any(|ni| peer.nis.iter().any(|its| its.nid == ni.nid));
+        self.peers.iter().filter(move |peer| !is_own(peer))
+    }
 }
 
 /// Messages and bytes, one way and the other.
