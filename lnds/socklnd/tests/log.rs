@@ -7,6 +7,7 @@ use lnet_core::EventKind;
 use log::{LevelFilter, Log, Metadata, Record};
 use socklnd::AcceptFrom;
 use socklnd::proto::{ConnectionType, Hello, acceptor};
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
 use support::*;
@@ -139,4 +140,16 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
         });
         assert!(said.iter().any(|line| line.starts_with(expected)), "{said:?}");
     }
+
+    // One that was accepted, and says only after the interface was removed that it is for it.
+    let (node, low, high, port) = node(|_| {});
+    let said = said_of(low, || {
+        let mut early = Raw::connect(low.into(), 0, high.into(), port);
+        // Accepted after the first one.
+        let _later = Raw::open(low, high, port, ConnectionType::Control);
+        node.core.remove_ni(tcp(high)).unwrap();
+        let _ = early.stream.write_all(&acceptor::encode_request(tcp(high)));
+        early.read_to_end();
+    });
+    assert!(!said.iter().any(|line| line.contains("no interface of this node")), "{said:?}");
 }

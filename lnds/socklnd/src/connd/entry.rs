@@ -6,7 +6,7 @@ use lnd_common::permit::Permit;
 use lnet_core::Time;
 use lnet_wire::Nid;
 use socket2::Socket;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 pub(super) enum Entry {
@@ -55,6 +55,13 @@ impl Entry {
             Self::Passive(passive) => Some(passive.deadline),
             Self::Active(active) => Some(active.deadline.min(active.next_check)),
         }
+    }
+
+    /// Whether it is an inbound connection to this address of the node.
+    pub(super) fn is_inbound_at(&self, address: IpAddr) -> bool {
+        let Self::Passive(passive) = self else { return false };
+        let local = passive.socket.local_addr().ok().and_then(|local| local.as_socket());
+        local.is_some_and(|local| local.ip().to_canonical() == address)
     }
 
     /// Whether it is for the NI `nid`.

@@ -237,7 +237,8 @@ impl Connd {
         let is_last = self.commands.stop_listening(address);
         let of_this = |entry: &Entry| match entry {
             Entry::Listener(_, listening) => is_last && *listening == address,
-            entry => entry.is_of(nid),
+            // A handshake that has not said yet which NI it is for can be for no other on this address.
+            entry => entry.is_of(nid) || is_last && entry.is_inbound_at(address.ip()),
         };
         let keys: Vec<usize> =
             self.entries.iter().filter(|(_, entry)| of_this(entry)).map(|(key, _)| key).collect();
