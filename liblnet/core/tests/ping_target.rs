@@ -5,7 +5,7 @@
 mod support;
 
 use lnet_core::lnd::{RxAction, Upcalls};
-use lnet_core::{DiscoveryMode, NiTunables};
+use lnet_core::{DiscoveryMode, Errno, NiTunables};
 use lnet_wire::ping_info::{Features, NiStatus, PingInfo};
 use lnet_wire::{Body, Nid, PING_MATCH_BITS, RESERVED_PORTAL, WireHandle};
 use support::{FakeDriver, OnSend, Rig, header_from, tcp};
@@ -85,4 +85,32 @@ fn ping_replies_have_the_discovery_feature_unless_discovery_is_off() {
         assert_eq!(features.contains(Features::DISCOVERY), discovers, "{mode:?}");
         assert!(features.contains(Features::MULTI_RAIL), "{mode:?}");
     }
+}
+
+/// bck-015: fails if a node that is to be without Multi-Rail says that it has it, uses what such a node does not have, or refuses a
+/// configuration without it.
+#[test]
+fn a_node_without_multi_rail_says_so_and_neither_discovers_nor_takes_pushes_nor_has_multi_rail_peers() {
+    let driver = FakeDriver::new(OnSend::Keep);
+    let without = |config: &mut lnet_core::CoreConfig| config.multi_rail = false;
+    let rig = Rig::builder(driver).with_discovery().config(without).build();
+    rig.core.run_discovery();
+    let features = ping(&rig).features;
+    assert!(
+        !features.contains(Features::MULTI_RAIL) && !features.contains(Features::DISCOVERY),
+        "{features:?}"
+    );
+    assert!(features.contains(Features::NI_STATUS));
+    assert!(!rig.is_pushed(5, &[tcp(2), tcp(3)]), "it knows no pushes");
+    rig.put(rig.bind(1), tcp(9));
+    let sent = rig.driver.ni(0).map_kept(|message| message.header().body.kind());
+    assert_eq!(sent.len(), 1, "no ping before the first message: {sent:?}");
+    let discovers = |settings: &mut lnet_core::Settings| {
+        settings.discovery = DiscoveryMode::On;
+        Ok(())
+    };
+    assert_eq!(rig.core.change_settings(discovers), Err(Errno::NotSupported));
+    assert_eq!(rig.core.make_peer(tcp(8), true, false), Err(Errno::NotSupported));
+    assert_eq!(rig.core.make_peer(tcp(8), false, false), Ok(()));
+    assert_eq!(rig.core.add_peer_nid(tcp(8), tcp(7), true), Err(Errno::NotSupported));
 }

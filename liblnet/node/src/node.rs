@@ -52,6 +52,7 @@ impl Node {
             placement: Some(Arc::new(SystemPlacement::default())),
             clock: Arc::new(clock),
             settings: config.settings,
+            multi_rail: config.multi_rail,
             max_peers: config.max_peers,
             max_pending_responses: config.max_pending_responses,
             ..CoreConfig::new(pid, wall_clock_ns())

@@ -55,6 +55,8 @@ pub struct StartConfig {
     pub says_implementation: bool,
     /// How long a thread that waits for an event spins before it sleeps; zero: not at all.
     pub wait_spin: Duration,
+    /// Whether the node has Multi-Rail: see [`lnet_core::CoreConfig::multi_rail`].
+    pub multi_rail: bool,
     /// The number of peer NIs above which received messages add no more.
     pub max_peers: usize,
     /// The number of pending ACKs and REPLYs above which requests are dropped.
@@ -82,6 +84,7 @@ impl Default for StartConfig {
             socklnd: SocklndConfig { delivery_acks: DeliveryAcks::All, ..SocklndConfig::default() },
             says_implementation: true,
             wait_spin: default_spin(),
+            multi_rail: true,
             max_peers: 65_536,
             max_pending_responses: 65_536,
             cpts: Layout::Default,

@@ -83,6 +83,10 @@ impl Core {
     /// at once, and each of them wakes the thread again, so a flood of pushes does not keep a thread in this
     /// function.
     pub(super) fn post_push_buffers(&self) {
+        // A version without Multi-Rail does not know pushes.
+        if !self.env.config().multi_rail {
+            return;
+        }
         for _ in 0..self.discovery.push_buffers() {
             let Some((number, buffer)) = self.discovery.next_push_buffer() else { return };
             if let Err(errno) = self.post_push_buffer(number, &buffer) {

@@ -87,7 +87,7 @@ impl Core {
     /// Creates a node without nets, not even the loopback.
     pub fn new(config: CoreConfig) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            objects: Objects::new(config.interface_cookie),
+            objects: Objects::new(config.interface_cookie, config.multi_rail),
             faults: FaultRules::new(config.interface_cookie),
             router_buffers: RouterBuffers::new(config.cpts.count()),
             env: Environment::new(config, log_that_wakes_the_monitor(Weak::clone(this))),

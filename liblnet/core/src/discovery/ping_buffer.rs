@@ -31,7 +31,8 @@ impl PingBuffer {
             let others = nets.nis().filter(|ni| !ni.nid().is_loopback());
             others.map(|ni| PingEntry { nid: ni.nid(), status: status(ni) }).collect()
         });
-        let features = (Features::NI_STATUS | Features::MULTI_RAIL)
+        let features = Features::NI_STATUS
+            .with(Features::MULTI_RAIL, env.config().multi_rail)
             .with(Features::RTE_DISABLED, !topology.router().is_on())
             .with(Features::DISCOVERY, env.settings().discovery != DiscoveryMode::Off);
         let info = PingInfo { features, pid: env.pid(), sequence, entries };

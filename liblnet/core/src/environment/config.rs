@@ -29,6 +29,9 @@ pub struct CoreConfig {
     pub clock: Arc<dyn Clock>,
     /// The initial settings.
     pub settings: Settings,
+    /// Whether the node has Multi-Rail. One without it is, to its peers, a node of a version before it: it says so in its ping
+    /// information, drops their pushes, does not discover, and takes each NID for a peer of its own. Default true.
+    pub multi_rail: bool,
     /// The number of peer NIs above which received messages add no more. Default 65536.
     pub max_peers: usize,
     /// The maximum number of pending responses to one peer NI; requests beyond it are dropped. Default 16384.
@@ -50,9 +53,18 @@ impl CoreConfig {
             placement: None,
             clock: Arc::new(StoppedClock),
             settings: Settings::default(),
+            multi_rail: true,
             max_peers: MAX_PEERS,
             max_answers: MAX_ANSWERS,
             max_pending_responses: MAX_PENDING_RESPONSES,
+        }
+    }
+
+    /// The settings that the node starts with: without Multi-Rail it neither discovers nor pings peers before their first use.
+    pub(super) fn first_settings(&self) -> Settings {
+        match self.multi_rail {
+            true => self.settings,
+            false => Settings { discovery: DiscoveryMode::Off, first_ping: false, ..self.settings },
         }
     }
 

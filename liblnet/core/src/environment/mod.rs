@@ -38,7 +38,7 @@ impl Environment {
     pub(crate) fn new(config: CoreConfig, log: RateLimitedLog) -> Self {
         let Settings { transaction_timeout, response_tracking, .. } = config.settings;
         Self {
-            settings: ArcSwap::from_pointee(config.settings),
+            settings: ArcSwap::from_pointee(config.first_settings()),
             transaction_timeout: transaction_timeout.into(),
             response_tracking: response_tracking.into(),
             config,

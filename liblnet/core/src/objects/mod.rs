@@ -32,10 +32,10 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// All portals, without entries. `interface_cookie` makes the handles of this incarnation of the node differ from
-    /// those of others.
-    pub(crate) fn new(interface_cookie: u64) -> Self {
+    /// those of others. `takes_pushes`: pushes of peers wait for a buffer rather than be dropped.
+    pub(crate) fn new(interface_cookie: u64, takes_pushes: bool) -> Self {
         Self {
-            portals: portals(),
+            portals: portals(takes_pushes),
             mds: HandleTable::new(interface_cookie),
             queues: HandleTable::new(interface_cookie),
         }
@@ -103,10 +103,12 @@ impl Objects {
     }
 }
 
-/// All portals. On the reserved portal pushes wait for a buffer (core-behaviour 5.1); other PUTs do not, as they
-/// would wait for ever.
-fn portals() -> Box<[Portal]> {
+/// All portals. On the reserved portal pushes wait for a buffer (core-behaviour 5.1), if the node `takes_pushes`; other PUTs do not, as
+/// they would wait for ever.
+fn portals(takes_pushes: bool) -> Box<[Portal]> {
     let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
-    portals.iter().take(1).for_each(|reserved| reserved.set_lazy_for(PING_MATCH_BITS));
+    if takes_pushes {
+        portals.iter().take(1).for_each(|reserved| reserved.set_lazy_for(PING_MATCH_BITS));
+    }
     portals
 }

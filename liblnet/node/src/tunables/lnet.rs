@@ -97,6 +97,12 @@ pub(super) const LNET: &[Tunable] = &[
         },
     },
     Tunable {
+        variable: "LNET_MULTI_RAIL",
+        help: "1: the node has Multi-Rail (default); 0: to its peers it is a node of a version before Multi-Rail: it does \
+               not discover, drops what they push, and takes each NID for a peer of its own",
+        set: |config, text| put(&mut config.multi_rail, text, switch),
+    },
+    Tunable {
         variable: "LNET_FIRST_PING",
         help: "1: without discovery, too, a peer is pinged once before it is used, as in the kernel (default); 0: it \
                is not",

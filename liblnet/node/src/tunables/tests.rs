@@ -26,6 +26,7 @@ fn each_variable_sets_its_field() {
         ("SOCKLND_DELIVERY_ACK", "ours"),
         ("LNET_CPU_NPARTITIONS", "4"),
         ("LNET_COMPARE_QUEUED_BYTES", "1"),
+        ("LNET_MULTI_RAIL", "0"),
         ("LNET_MAX_PEERS", "99"),
         ("LNET_MAX_PENDING_RESPONSES", "1000"),
         ("SOCKLND_CONNS_PER_ADDRESS", "0"),
@@ -34,6 +35,7 @@ fn each_variable_sets_its_field() {
     assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
     assert_eq!(config.max_pending_responses, 1000);
     assert!(config.settings.compare_queued_bytes && !start(&[]).unwrap().settings.compare_queued_bytes);
+    assert!(!config.multi_rail && start(&[]).unwrap().multi_rail);
     assert_eq!(config.networks.len(), 1);
     assert_eq!(config.socklnd.accept, AcceptFrom::All);
     assert_eq!(config.socklnd.accept_port, 9988);
@@ -143,6 +145,7 @@ fn invalid_values_are_rejected() {
         ("SOCKLND_CONNS_PER_ADDRESS", "-1", Errno::Invalid),
         ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
         ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
+        ("LNET_MULTI_RAIL", "yes", Errno::Invalid),
         ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),
         ("LNET_DISCOVERY", "3", Errno::Invalid),
         ("LNET_PEER_DISCOVERY_DISABLED", "3", Errno::Invalid),
