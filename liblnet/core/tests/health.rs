@@ -4,10 +4,13 @@
 
 mod support;
 
-use lnet_core::Time;
 use lnet_core::health::PeerNiState;
+use lnet_core::lnd::Upcalls;
+use lnet_core::select::Criterion;
+use lnet_core::{MdOptions, Time};
+use lnet_wire::Header;
 use std::time::Duration;
-use support::{FakeDriver, OnSend, Rig, tcp};
+use support::{FakeDriver, OnSend, Rig, header_from, put_body, target, tcp};
 
 fn rig(on_send: OnSend) -> Rig {
     Rig::builder(FakeDriver::new(on_send)).with_discovery().build()
@@ -75,4 +78,36 @@ fn a_response_timeout_lowers_the_health_of_the_peer_ni_by_the_sensitivity() {
     rig.clock.set(Duration::from_secs(200));
     rig.core.run_monitor();
     assert_eq!(health(), 900);
+}
+
+/// Fails if what is told against a dead path is a consequence of it, such as the credits that its messages hold.
+#[test]
+fn the_reason_against_a_dead_path_is_that_nothing_gets_through_over_it() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), tcp(2)]).build();
+    let core = &rig.core;
+    core.make_peer(tcp(8), true, false).unwrap();
+    core.add_peer_nid(tcp(8), tcp(9), true).unwrap();
+    rig.attach(-1, MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
+    // Each pair of interfaces is a rail.
+    for (at, from) in [(0, tcp(8)), (1, tcp(9))] {
+        let header = Header { dest_nid: rig.nis[at].nid(), ..header_from(from, put_body(None), 8) };
+        rig.driver.ni(at).arrives(&header);
+        rig.driver.finish();
+    }
+    // It holds a credit of both ends.
+    core.put(Some(tcp(1)), rig.bind(1), false, target(tcp(8)), 0).unwrap();
+    core.path_is_unresponsive(&rig.nis[0], tcp(8));
+    // The other paths are no longer suspect; but nothing has arrived on those between the rails.
+    for _ in 0..2 {
+        rig.clock.advance(Duration::from_secs(10));
+        core.run_monitor();
+    }
+    core.set_ni_health(None, 1000);
+    core.set_peer_ni_health(None, 1000);
+    let explained = core.explain(None, tcp(8)).unwrap();
+    assert_eq!((explained.chosen.ni.nid(), explained.chosen.next_hop()), (tcp(2), tcp(9)));
+    let local: Vec<_> = explained.local_nis.iter().map(|(nid, _, why)| (*nid, *why)).collect();
+    let remote: Vec<_> = explained.peer_nis.iter().map(|(nid, _, why)| (*nid, *why)).collect();
+    assert_eq!(local, [(tcp(1), Criterion::Unresponsive)]);
+    assert_eq!(remote, [(tcp(8), Criterion::Unresponsive)]);
 }

@@ -4,13 +4,14 @@
 
 mod support;
 
-use lnet_core::lnd::Upcalls;
+use lnet_core::health::PeerNiState;
+use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::topology::{PeerState, Route};
-use lnet_core::{Cause, DiscoveryMode, Errno, EventKind, Settings};
+use lnet_core::{Cause, DiscoveryMode, Errno, EventKind, MdOptions, Settings};
 use lnet_wire::Nid;
 use std::time::Duration;
 use support::routes::{far, far_net, gateways_of, hops, rig, route};
-use support::{FakeDriver, OnSend, Rig, not_sent, tcp};
+use support::{FakeDriver, OnSend, Rig, header_from, not_sent, put_body, tcp};
 
 const FORWARDS: PeerState = PeerState::DISCOVERED.with(PeerState::ROUTER_ENABLED, true);
 
@@ -226,4 +227,124 @@ fn an_interface_of_a_gateway_is_alive_if_that_answers_and_the_interface_is_up_an
     // The gateway does not answer, an operator says.
     rig.core.notify_peer_ni(tcp(9), false);
     assert_eq!(alive(), [Some(false), Some(false)]);
+}
+
+/// Fails if a route is shown as up although selection would take any other path first.
+#[test]
+fn a_route_is_down_while_no_path_to_its_gateway_gets_through() {
+    let rig = two_gateways();
+    let (peer, nis) = rig.core.peer(tcp(8)).unwrap();
+    let alive = || rig.core.gateway_ni_is_alive(&peer, &nis[0]);
+    rig.core.path_is_unresponsive(rig.ni(), tcp(8));
+    assert_eq!((up(&rig), alive()), (vec![false, true], Some(false)));
+    assert_eq!(gateways_of(&rig, 2), [tcp(9), tcp(9)]);
+    rig.core.path_is_responsive(rig.ni(), tcp(8));
+    assert_eq!((up(&rig), alive()), (vec![true, true], Some(true)));
+    rig.core.set_ni_fatal(tcp(1), Some("its link is down"));
+    assert_eq!(up(&rig), [false, false]);
+}
+
+/// A gateway that forwards, and for whose check nothing is under way.
+fn idle_gateway() -> Rig {
+    let rig = rig(&[]);
+    let checks_every = |seconds| {
+        rig.core.change_settings(|settings| {
+            settings.alive_router_check_interval = seconds;
+            Ok(())
+        })
+    };
+    checks_every(0).unwrap();
+    rig.core.add_route(route(far_net(), tcp(9))).unwrap();
+    checks_every(60).unwrap();
+    set_state(&rig, tcp(9), FORWARDS.with(PeerState::NIDS_UPTODATE, true));
+    rig.core.run_monitor();
+    rig.core.run_discovery();
+    assert_eq!((hops(&rig), up(&rig)), (vec![], vec![true]));
+    rig
+}
+
+/// Fails if a gateway that has died is asked only when its turn comes.
+#[test]
+fn whatever_speaks_against_a_gateway_has_it_asked_at_once() {
+    let fails = |failure| {
+        move |rig: &Rig| {
+            rig.put(rig.bind(1), far(5));
+            rig.driver.ni(0).finish(Err(failure));
+        }
+    };
+    let (timeout, reset) = (Cause::NetworkTimeout, Cause::RemoteError);
+    type Evidence = Box<dyn Fn(&Rig)>;
+    let table: [(&str, Evidence, bool); 6] = [
+        (
+            "a refused message",
+            Box::new(fails(not_sent(Errno::ConnectionRefused, Cause::RemoteDropped))),
+            true,
+        ),
+        ("a message that timed out", Box::new(fails(not_sent(Errno::TimedOut, timeout))), true),
+        ("a connection that broke", Box::new(fails(not_sent(Errno::ConnectionReset, reset))), true),
+        ("a lack of memory here", Box::new(fails(not_sent(Errno::NoMemory, Cause::LocalDropped))), false),
+        ("an unresponsive path", Box::new(|rig| _ = rig.core.path_is_unresponsive(rig.ni(), tcp(9))), true),
+        ("the end of its connections", Box::new(|rig| rig.driver.ni(0).connections_ended(tcp(9))), true),
+    ];
+    for (what, happens, expected) in table {
+        let rig = idle_gateway();
+        happens(&rig);
+        rig.clock.advance(Duration::from_millis(10));
+        rig.core.run_monitor();
+        rig.core.run_discovery();
+        let is_asked = hops(&rig).contains(&(tcp(9), tcp(9)));
+        assert_eq!(is_asked, expected, "{what}");
+    }
+}
+
+/// Fails if a gateway that does not answer its check counts as up until the transaction timeout.
+#[test]
+fn a_check_that_is_not_answered_in_six_seconds_has_failed() {
+    let rig = idle_gateway();
+    rig.driver.ni(0).connections_ended(tcp(9));
+    for (seconds, expected) in [(0, true), (5, true), (2, false)] {
+        rig.clock.advance(Duration::from_secs(seconds));
+        rig.core.run_monitor();
+        rig.core.run_discovery();
+        assert_eq!(up(&rig), [expected], "after {seconds} s more");
+    }
+}
+
+/// Fails if what is shown of a node behind gateways does not follow from the gateways, or from its own responses.
+#[test]
+fn a_peer_behind_gateways_is_as_reachable_as_they_are_and_as_its_responses_say() {
+    use lnet_core::health::Reachability::{Degraded, Reachable, Unknown, Unreachable};
+    let rig = two_gateways();
+    let shown = || rig.core.reachability(far(5)).map(|its| its.state);
+    assert_eq!(shown(), None);
+    rig.put(rig.bind(1), far(5));
+    rig.driver.finish();
+    assert_eq!(shown(), Some(Unknown), "nothing has come from it");
+    rig.core.path_is_unresponsive(rig.ni(), tcp(8));
+    assert_eq!(shown(), Some(Unknown));
+    rig.core.path_is_unresponsive(rig.ni(), tcp(9));
+    assert_eq!(shown(), Some(Unreachable));
+    rig.core.path_is_responsive(rig.ni(), tcp(8));
+    rig.attach(-1, MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
+    let arrives = || {
+        let action = rig.arrives_from(tcp(8), &header_from(far(5), put_body(None), 8));
+        let RxAction::Deliver(message) = action else { panic!() };
+        rig.core.received(message, Ok(()));
+    };
+    arrives();
+    assert_eq!(shown(), Some(Degraded), "by one of two gateways");
+    rig.core.path_is_responsive(rig.ni(), tcp(9));
+    assert_eq!(shown(), Some(Reachable));
+    // It does not answer, and a gateway works.
+    rig.get(rig.bind(-1), far(5));
+    rig.driver.finish();
+    rig.core.run_monitor();
+    rig.clock.advance(Duration::from_secs(200));
+    rig.core.run_monitor();
+    assert_eq!(shown(), Some(Unreachable));
+    let nis = rig.core.peer(far(5)).unwrap().1;
+    assert_eq!(rig.core.peer_ni_state(&nis[0]), PeerNiState::Failed);
+    arrives();
+    assert_eq!(shown(), Some(Reachable));
+    assert_eq!(rig.core.peer_ni_state(&nis[0]), PeerNiState::Connected);
 }

@@ -151,7 +151,7 @@ log_classes! {
         name: "peer_reachable",
         level: Debug,
         limit: AnyPeer,
-        meaning: "Something has arrived from a peer for the first time, or nothing is known of its paths any more.",
+        meaning: "Something has arrived from a peer for the first time, nothing is known of its paths any more, or the routes to it are up or down: that is said of the routes.",
         action: "Nothing.",
     }
     PathUnresponsive {

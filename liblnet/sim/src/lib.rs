@@ -31,6 +31,7 @@ mod operations;
 mod oracle;
 mod rails;
 mod run;
+pub mod shown;
 mod trace;
 mod violation;
 mod world;

@@ -2,6 +2,7 @@
 
 use crate::invariants;
 use crate::node::lock;
+use crate::shown;
 use crate::trace::NodeId;
 use crate::world::World;
 use std::fmt;
@@ -20,6 +21,9 @@ pub struct Violation {
     /// What happened last, oldest first.
     pub trace: Vec<String>,
 }
+
+/// After how many steps at least what a node shows is compared with what it selects, which takes longer than the other checks.
+const COMPARE_EVERY: u32 = 50;
 
 /// What must be true.
 impl World {
@@ -72,7 +76,13 @@ impl World {
         }
         self.unchecked = 0;
         let Some(core) = self.core(node) else { return };
-        let checked = invariants::node(&core);
+        self.not_compared += self.config.check_every;
+        let compares = self.not_compared >= COMPARE_EVERY;
+        let mut checked = invariants::node(&core);
+        if compares {
+            self.not_compared = 0;
+            checked = checked.and_then(|()| shown::agrees_with_selection(&core));
+        }
         let peers = core.peers().len();
         if let Some(it) = self.nodes.get_mut(node.0 as usize) {
             self.peers_joined += it.peers.saturating_sub(peers) as u64;

@@ -46,6 +46,8 @@ pub struct World {
     pub(crate) violation: Option<Box<Violation>>,
     /// Steps since the last check.
     pub(crate) unchecked: u32,
+    /// Steps since what a node shows was last compared with what it selects.
+    pub(crate) not_compared: u32,
     /// The longest that one call of `run_discovery` took, by a clock of the caller's.
     pub(crate) slowest_discovery: Option<(fn() -> Duration, Duration)>,
     /// Peers that nodes have merged with another, or removed.
@@ -67,6 +69,7 @@ impl World {
             nodes: Vec::new(),
             violation: None,
             unchecked: 0,
+            not_compared: 0,
             slowest_discovery: None,
             peers_joined: 0,
             config,

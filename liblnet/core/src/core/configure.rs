@@ -12,7 +12,7 @@ use crate::policy::{Applied, Rule, Rules};
 use crate::router::{Forwarded, PoolState};
 use crate::select;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
-use crate::topology::{ActiveRoute, Route, RouteState, Routes, RuleChange};
+use crate::topology::{ActiveRoute, Route, Routes, RuleChange};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ impl Core {
         self.env.settings()
     }
 
-    /// Changes settings: everything that `change` does, or nothing if it fails.
+    /// Changes settings: everything that `change` does, or nothing if it fails. [`Errno::NotSupported`]: the node has no Multi-Rail,
+    /// and so no discovery.
     pub fn change_settings(
         &self,
         change: impl FnOnce(&mut Settings) -> Result<(), Errno>,
@@ -40,6 +41,9 @@ impl Core {
         let before = self.settings();
         let mut settings = before;
         change(&mut settings)?;
+        if settings.discovery != DiscoveryMode::Off {
+            self.needs_multi_rail()?;
+        }
         self.env.set_settings(settings);
         let off = |settings: &Settings| settings.discovery == DiscoveryMode::Off;
         if off(&before) != off(&settings) {
@@ -52,6 +56,10 @@ impl Core {
 
 /// Peers (cfg-070 to cfg-080).
 impl Core {
+    fn needs_multi_rail(&self) -> Result<(), Errno> {
+        if self.env.config().multi_rail { Ok(()) } else { Err(Errno::NotSupported) }
+    }
+
     /// All peers, in the order in which they were added. This node itself is one of them once a message has been sent
     /// to one of its NIDs; a recovery ping of one of its interfaces does not count (HE-53).
     pub fn peers(&self) -> Vec<Arc<Peer>> {
@@ -65,8 +73,12 @@ impl Core {
         Some((peer, nis))
     }
 
-    /// Adds a configured peer; one that exists with the same configuration is not changed (OM-27).
+    /// Adds a configured peer; one that exists with the same configuration is not changed (OM-27). [`Errno::NotSupported`] for a
+    /// multi-rail peer of a node without Multi-Rail.
     pub fn make_peer(&self, primary: Nid, multi_rail: bool, lock_primary: bool) -> Result<(), Errno> {
+        if multi_rail {
+            self.needs_multi_rail()?;
+        }
         let config = self.configuring()?;
         let known = self.topology.peer(primary);
         let is_gateway = known.as_ref().is_some_and(|peer| self.topology.is_gateway(peer));
@@ -89,8 +101,11 @@ impl Core {
         Ok(())
     }
 
-    /// Adds a NID to the configured peer `primary` (OM-28, OM-29).
+    /// Adds a NID to the configured peer `primary` (OM-28, OM-29). [`Errno::NotSupported`] as for [`Core::make_peer`].
     pub fn add_peer_nid(&self, primary: Nid, nid: Nid, multi_rail: bool) -> Result<(), Errno> {
+        if multi_rail {
+            self.needs_multi_rail()?;
+        }
         let config = self.configuring()?;
         let peer = self.topology.peer(primary);
         let owner = self.topology.peer(nid);
@@ -156,7 +171,7 @@ impl Core {
     /// Whether a route is up (RT-22).
     pub fn route_is_up(&self, route: &ActiveRoute) -> bool {
         let terms = self.gateway_terms();
-        self.topology.with_nets(|nets| select::route_state(route, nets, terms)) == RouteState::Up
+        self.topology.with_nets(|nets| select::is_route_up(route, nets, terms))
     }
 
     /// Whether the gateway of a route has answered the last time it was asked, or was not asked yet; `None` for a peer that
@@ -165,12 +180,16 @@ impl Core {
         self.is_gateway(peer).then(|| !peer.discovery.has_failed())
     }
 
-    /// Whether this interface of a gateway is alive (RT-20): the gateway answers, does not say that the interface is down, and its
-    /// health is at least the sensitivity. `None` for a peer that is no gateway.
+    /// Whether this interface of a gateway is alive (RT-20): the gateway answers, does not say that the interface is down, its
+    /// health is at least the sensitivity, and if it is on a net of this node some path to it gets through. `None` for a peer that is
+    /// no gateway.
     pub fn gateway_ni_is_alive(&self, peer: &Peer, peer_ni: &PeerNi) -> Option<bool> {
         let least_health = self.gateway_terms().least_health;
-        let is_alive =
-            |answers: bool| answers && !peer_ni.is_reported_down() && peer_ni.health() >= least_health;
+        let nets = self.nets();
+        let is_reached = || nets.net(peer_ni.nid().net()).is_none() || select::is_usable(&nets, peer_ni);
+        let is_alive = |answers: bool| {
+            answers && !peer_ni.is_reported_down() && peer_ni.health() >= least_health && is_reached()
+        };
         self.gateway_answers(peer).map(is_alive)
     }
 

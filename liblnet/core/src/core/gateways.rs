@@ -7,9 +7,10 @@ use crate::environment::time::Time;
 use crate::health::Cause;
 use crate::model::{ActiveRoute, PeerNi, PeerState, Route};
 use crate::router::{DueCheck, Gateway, GatewayActions, NetRoutes};
+use crate::select;
 use crate::stats::Outcome;
 use lnet_log::LogClass;
-use lnet_wire::{NetId, Nid};
+use lnet_wire::Nid;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,9 +32,11 @@ impl Core {
         let id = |route: &Arc<ActiveRoute>| route.gateway.peer_now().discovery.id();
         let gateway = |route: &Arc<ActiveRoute>| {
             let peer = route.gateway.peer_now();
-            let is_local = |net: &NetId| self.topology.with_nets(|nets| nets.net(*net).is_some());
-            let nets = peer.nets.iter().map(|net| net.id).filter(is_local).collect();
-            Gateway { id: peer.discovery.id(), failed: peer.discovery.has_failed(), nets }
+            let (nets, is_cut_off) = self.topology.with_nets(|nets| {
+                let local = peer.nets.iter().map(|net| net.id).filter(|net| nets.net(*net).is_some());
+                (local.collect(), !select::has_usable_path(nets, &peer))
+            });
+            Gateway { id: peer.discovery.id(), failed: peer.discovery.has_failed() || is_cut_off, nets }
         };
         let mut gateways: Vec<Gateway> = routes.active().iter().map(gateway).collect();
         gateways.sort_unstable_by_key(|gateway| gateway.id);
@@ -81,10 +84,23 @@ impl Core {
     /// that it does not, it is asked again at once (CR-31).
     pub(super) fn hurry_gateway(&self, gateway: &PeerNi, forwarded: bool) {
         let state = Arc::clone(&gateway.peer_now().discovery);
-        let may_have_changed =
-            state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED);
-        if may_have_changed && self.gateway_checks.hurry(state.id(), self.env.now()) {
+        if state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED) {
+            self.ask_gateway(gateway);
+        }
+    }
+
+    /// Something speaks for a change of this peer NI: a message to it has failed, its path has become unresponsive, or connections to
+    /// it have ended. If it is a gateway's, that is asked at once.
+    pub(super) fn ask_gateway(&self, gateway: &PeerNi) {
+        if self.gateway_checks.hurry(gateway.peer_now().discovery.id(), self.env.now()) {
             self.health.wake();
+        }
+    }
+
+    /// A gateway has returned a message for the node with this NID, and no other is left to try; that node is not reached by gateways.
+    pub(super) fn note_returned(&self, destination: Nid) {
+        if let Some(peer_ni) = self.topology.peer_ni(destination) {
+            self.health.note_silent_behind_gateways(&peer_ni);
         }
     }
 
@@ -93,12 +109,16 @@ impl Core {
         let routes = self.topology.routes();
         let (mut any_down, mut any_came_up, mut nets) = (false, false, Vec::new());
         for to_net in routes.nets() {
-            let mut up = 0;
+            let (mut up, mut has_changed) = (0, false);
             for (_, route) in to_net {
                 let is_up = self.route_is_up(route);
                 up += usize::from(is_up);
-                any_came_up |= self.log_state(route, is_up) && is_up;
+                let changes = self.log_state(route, is_up);
+                (has_changed, any_came_up) = (has_changed | changes, any_came_up | changes & is_up);
                 self.log_missing_net(route);
+            }
+            if let Some((net, _)) = to_net.first().filter(|_| has_changed) {
+                self.health.reachability_may_change_on(&self.topology, *net);
             }
             any_down |= up < to_net.len();
             nets.extend(to_net.first().map(|(net, _)| NetRoutes { net: *net, routes: to_net.len(), up }));

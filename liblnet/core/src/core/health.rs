@@ -3,7 +3,7 @@
 use super::Core;
 use crate::environment::settings::MAX_HEALTH;
 use crate::event::{Event, EventKind};
-use crate::health::{HealthTotals, NiKind, PeerReachability, UnresponsivePath};
+use crate::health::{self, HealthTotals, NiKind, PeerNiState, PeerReachability, UnresponsivePath};
 use crate::memory::{EqHandle, MdHandle, MdOptions, MdSpec, RecvBuffer};
 use crate::model::{PeerNi, Target};
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
@@ -31,6 +31,11 @@ impl Core {
     pub fn reachability(&self, nid: Nid) -> Option<PeerReachability> {
         let peer = self.topology.peer(nid)?;
         Some(PeerReachability::of(&peer, &self.env, &self.topology))
+    }
+
+    /// The state of a peer NI.
+    pub fn peer_ni_state(&self, peer_ni: &PeerNi) -> PeerNiState {
+        health::peer_ni_state(&self.env, &self.topology, peer_ni)
     }
 
     /// The unresponsive paths to the peer with this NID, in the order of its NIDs. A peer whose paths are all

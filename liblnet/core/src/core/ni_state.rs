@@ -109,6 +109,7 @@ impl Core {
     /// A driver reports an unresponsive path. Returns whether all messages to the peer could take another path.
     pub(super) fn note_path_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         if self.health.path_is_unresponsive(&self.env, &self.topology, ni, peer_ni) {
+            self.ask_gateway(peer_ni);
             self.move_waiting_for_peers(|message| {
                 message.source.is_none()
                     && message.peer_ni.as_ref().is_some_and(|its| its.nid() == peer_ni.nid())

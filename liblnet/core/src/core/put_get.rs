@@ -1,7 +1,6 @@
 //! PUT and GET of the application.
 
 use crate::core::Core;
-use crate::environment::settings::MAX_HEALTH;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
@@ -233,7 +232,7 @@ impl Core {
         let Some(answer) = answer_to(&message.header.body) else { return };
         let mode = self.env.response_tracking();
         if let Some(md) = message.md.as_ref().filter(|md| response::is_tracked(mode, md.options(), answer)) {
-            md.track(ResponseTracker { deadline: message.deadline, asked: message.next_hop.nid });
+            md.track(ResponseTracker { deadline: message.deadline, asked: message.header.dest_nid });
             self.health.watch();
         }
     }
@@ -341,11 +340,7 @@ impl Core {
 
     /// When the gateway of a route may be used.
     pub(crate) fn gateway_terms(&self) -> GatewayTerms {
-        let settings = self.settings();
-        GatewayTerms {
-            least_health: MAX_HEALTH * settings.router_sensitivity / 100,
-            avoid_asym: settings.avoid_asym_router_failure,
-        }
+        GatewayTerms::of(&self.settings())
     }
 
     /// The parameters of the NUMA distances to a message's memory, where these differ.

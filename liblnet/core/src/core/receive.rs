@@ -181,6 +181,7 @@ impl Upcalls for Core {
         if let Some(peer_ni) = self.topology.peer_ni(peer) {
             // First: a message that is about to wait for its confirmation looks at it afterwards.
             peer_ni.note_connections_ended();
+            self.ask_gateway(&peer_ni);
         }
         self.lose_confirmations(ni, peer);
     }
@@ -193,9 +194,16 @@ impl Core {
         match (&result, &message.ni, &message.peer_ni) {
             (Err(_), ..) => self.message_counters.error(),
             (Ok(()), Some(ni), Some(peer_ni)) => {
-                self.health.heard(&self.env, ni, peer_ni);
+                self.health.heard(&self.env, &self.topology, ni, peer_ni);
+                let source = message.header.src_nid;
                 if self.gateway_checks.any_down() {
-                    self.hurry_gateway(peer_ni, message.header.src_nid != peer_ni.nid());
+                    self.hurry_gateway(peer_ni, source != peer_ni.nid());
+                }
+                if source.net() != peer_ni.nid().net()
+                    && !message.is_forwarded()
+                    && let Some(its) = self.topology.peer_ni(source)
+                {
+                    self.health.heard_behind_gateway(&self.env, &its);
                 }
             }
             _ => {}

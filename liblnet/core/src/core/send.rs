@@ -224,19 +224,27 @@ impl Core {
             if let (Delivery::NeedsOrigin, Some(peer_ni)) = (failure.delivery, &message.peer_ni) {
                 peer_ni.note_takes_origins(false);
             }
+            self.note_failure_of_gateway(&message, failure);
             if !answered && let Some(plan) = self.plan_resend(&mut message, failure) {
                 self.release_credits_of(&mut message, steps);
+                let (destination, is_returned) = (message.header.dest_nid, is_returned(&message, failure));
                 let now = self.resend(message, plan, failure);
+                if is_returned && now.is_none() {
+                    self.note_returned(destination);
+                }
                 return now.into_iter().for_each(|message| steps.push(Step::Post(message)));
             }
             if !answered && !message.is_copy() {
                 self.message_counters.error();
                 failure = self.failure_of(&message, failure);
+                if is_returned(&message, failure) {
+                    self.note_returned(message.header.dest_nid);
+                }
                 result = Err(failure);
                 self.log_given_up(&message, failure);
             }
         } else if let Some(ni) = &message.ni {
-            self.health.ni_works(&self.env, ni);
+            self.health.ni_sends(&self.env, &self.topology, ni);
             if message.awaits_confirmation && !message.is_answered() {
                 self.release_credits_of(&mut message, steps);
                 let ended = self.await_confirmation(message);
@@ -262,6 +270,17 @@ impl Core {
         self.release_credits_of(&mut message, steps);
         let peer_ni = message.peer_ni.take();
         self.recycle(message, peer_ni.as_ref());
+    }
+
+    /// A gateway to which a message could not be sent, or that has not taken it, is asked at once.
+    fn note_failure_of_gateway(&self, message: &Message, failure: SendFailure) {
+        if let Some(gateway) = &message.peer_ni
+            && message.is_routed()
+            && failure.delivery.concerns_path()
+            && failure.cause.blames_peer_ni()
+        {
+            self.ask_gateway(gateway);
+        }
     }
 
     /// What the owner of a message is told that is not resent: the last attempt of one for which no way is left says how it
@@ -324,6 +343,11 @@ impl Core {
             peer_ni.counters().count(outcome, kind, bytes);
         }
     }
+}
+
+/// Whether a gateway says that it could not send this node's message on.
+fn is_returned(message: &Message, failure: SendFailure) -> bool {
+    failure.delivery == Delivery::Returned && message.is_routed() && !message.is_forwarded()
 }
 
 /// Sends the messages of nested handlers, once this thread has left all of them.

@@ -158,12 +158,14 @@ impl Run<'_> {
             return env.log(LogClass::DiscoveryLoop, primary, line);
         }
         let local = self.discovery.local_state();
+        let mut is_news = true;
         let action = state.with(|inner| {
             let action = step(&mut inner.progress, Input::Look, &local);
             // Together with the end of the discovery: a waiting thread reads both.
             match action {
                 StepAction::Finish => (inner.failure, inner.deadline) = (None, None),
                 StepAction::GiveUp(step, errno) => {
+                    is_news = inner.failure.is_none();
                     inner.failure = failure(inner, step, errno, env);
                     inner.deadline = None;
                 }
@@ -189,7 +191,7 @@ impl Run<'_> {
             }
             StepAction::Forget => self.pending.push_back(Action::Forget(peer)),
             StepAction::Finish => self.finish(&state),
-            StepAction::GiveUp(_, errno) => self.give_up(env, topology, &state, errno),
+            StepAction::GiveUp(_, errno) => self.give_up(env, topology, &state, errno, is_news),
         }
     }
 
@@ -203,14 +205,24 @@ impl Run<'_> {
 
     /// Ends the wait of the requests for a peer (DI-20). They wait on, as long as they may, if the peer has responded
     /// before or is not known to be unreachable: only a ping or push has failed.
-    fn give_up(&mut self, env: &Environment, topology: &Topology, state: &Arc<DiscoveryState>, errno: Errno) {
+    ///
+    /// `is_news`: the discovery before this one did not fail. Where no request waits, as with the checks of a gateway, only the first
+    /// failure is logged.
+    fn give_up(
+        &mut self,
+        env: &Environment,
+        topology: &Topology,
+        state: &Arc<DiscoveryState>,
+        errno: Errno,
+        is_news: bool,
+    ) {
         let parked = self.discovery.unpark(state);
         let may_be_there = may_be_there(topology, state);
         let may_answer = may_be_there || matches!(errno, Errno::TimedOut | Errno::ConnectionReset);
         let now = env.now();
         let waits_on = |request: &SendRequest| may_answer && now < waits_until(request);
         let keeps_waiting = parked.iter().any(waits_on);
-        if let Some(failure) = state.with(|inner| inner.failure) {
+        if let Some(failure) = state.with(|inner| inner.failure).filter(|_| is_news || !parked.is_empty()) {
             let consequence = match (parked.is_empty(), keeps_waiting, may_be_there) {
                 (true, ..) => "",
                 (false, true, _) => "; retrying for the messages that wait for it",

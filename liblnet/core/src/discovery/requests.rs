@@ -5,7 +5,7 @@ use super::{Discovery, Input, Step};
 use crate::environment::Environment;
 use crate::environment::settings::Settings;
 use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, RecvBuffer};
-use crate::model::{DiscoveryState, Peer};
+use crate::model::{DiscoveryState, Peer, PeerState};
 use crate::select;
 use crate::sync::lock;
 use crate::topology::Topology;
@@ -13,6 +13,10 @@ use lnet_log::LogClass;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, max_kept_len};
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a gateway has to answer all pings and pushes of a check: one that takes longer is of no use.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Sending requests.
 impl Discovery {
@@ -65,6 +69,8 @@ impl Discovery {
         let several = peer.is_multi_rail() && peer.nids.len() > 1;
         let expires = state.with(|inner| {
             let left = inner.deadline.map_or_else(|| env.discovery_timeout(), |deadline| deadline.since(at));
+            let is_check = inner.progress.has(PeerState::RTR_DISCOVERY);
+            let left = if is_check { left.min(CHECK_TIMEOUT) } else { left };
             let tries_left = if several { tries.saturating_sub(inner.progress.tries).max(1) } else { 1 };
             inner.progress.brief = tries_left > 1;
             at + left / u32::from(tries_left)

@@ -31,6 +31,7 @@ pub use crate::model::{
 };
 pub(crate) use probe::{Probe, ProbeAction};
 pub use reachability::PeerReachability;
+pub(crate) use reachability::peer_ni_state;
 pub use recovery_queues::NiKind;
 pub(crate) use repeats::Repeat;
 pub(crate) use resend::{Resend, ResendContext, ResendPlan, pause};

@@ -5,16 +5,16 @@
 //! line per [`PAUSE`]: of faster changes the latest state is logged. Lines about peers that an operator has configured, as peers or
 //! as gateways, are not suppressed because of others; anybody can give rise to other peers.
 
-use super::Health;
+use super::{Health, PeerNiState};
 use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::model::Reachability;
-use crate::model::{Nets, Ni, Peer, PeerNi};
-use crate::select::Paths;
+use crate::model::{ActiveRoute, GatewayTerms, Nets, Ni, Peer, PeerNi, RouteState};
+use crate::select::{self, Paths};
 use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
-use lnet_wire::Nid;
+use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,8 +41,10 @@ struct PathFacts {
     proven: bool,
     /// It is unresponsive: messages are lost, or connections are refused.
     unresponsive: bool,
-    /// The local or the peer NI is down.
+    /// The local or the peer NI is down; or the gateway does not forward.
     down: bool,
+    /// It leads over a gateway: its state is logged with that of the route.
+    routed: bool,
 }
 
 impl PathFacts {
@@ -59,6 +61,8 @@ struct Assessment {
     usable: usize,
     /// Paths with an interface that is down.
     down: usize,
+    /// Whether all paths lead over gateways.
+    routed: bool,
 }
 
 impl Assessment {
@@ -67,7 +71,7 @@ impl Assessment {
     /// A path on which nothing ever arrived does not count while there is another to the same interface: where each
     /// pair of interfaces has a subnet of its own, the cross paths cannot work.
     fn of(heard: bool, peer_nis: impl IntoIterator<Item = Vec<PathFacts>>) -> Self {
-        let (mut its, mut unresponsive) = (Self::default(), false);
+        let (mut its, mut unresponsive) = (Self { routed: true, ..Self::default() }, false);
         for paths in peer_nis {
             let exists = |path: &PathFacts| path.usable() || path.proven;
             let some_exist = paths.iter().any(exists);
@@ -75,7 +79,8 @@ impl Assessment {
                 its.paths += 1;
                 its.usable += usize::from(path.usable());
                 its.down += usize::from(path.down);
-                unresponsive |= path.unresponsive;
+                its.routed &= path.routed;
+                unresponsive |= path.unresponsive || path.routed && path.down;
             }
         }
         its.state = match (its.usable, heard) {
@@ -94,7 +99,8 @@ impl Assessment {
         let Self { paths, usable, down, .. } = *self;
         match self.state {
             Reachability::Unknown => "nothing has arrived from it".to_owned(),
-            Reachability::Unreachable if paths == 0 => "no net in common".to_owned(),
+            Reachability::Unreachable if paths == 0 => "no net in common, and no route".to_owned(),
+            Reachability::Unreachable if self.routed => "no gateway gets through to it".to_owned(),
             Reachability::Unreachable if down == 0 => "no path responds".to_owned(),
             Reachability::Unreachable if down == paths => "every path has an interface down".to_owned(),
             _ if down == 0 => format!("{usable} of {paths} paths usable"),
@@ -126,6 +132,14 @@ impl Health {
         self.wake();
     }
 
+    /// The reachability of the peers on this net may have changed: the routes to it have.
+    pub(crate) fn reachability_may_change_on(&self, topology: &Topology, net: NetId) {
+        let peers = topology.peers().peers();
+        let on_net = peers.iter().filter(|peer| peer.net(net).is_some());
+        lock(&self.reachability).extend(on_net.map(|peer| peer.primary));
+        self.wake();
+    }
+
     /// Stores and logs the reachability of peers that have been marked; returns when the next line is due.
     pub(crate) fn update_reachability(
         &self,
@@ -150,7 +164,7 @@ impl Health {
 impl PeerReachability {
     /// The current reachability of a peer.
     pub(crate) fn of(peer: &Peer, env: &Environment, topology: &Topology) -> Self {
-        let Assessment { state, paths, usable, .. } = assess(topology, peer);
+        let Assessment { state, paths, usable, .. } = assess(env, topology, peer);
         let remembered = *lock(&peer.discovery.reachability);
         // A change that has just happened has not been stored yet.
         let since = if remembered.state == state { remembered.since } else { env.now() };
@@ -160,7 +174,7 @@ impl PeerReachability {
 
 /// Returns when to come back, if the line about the change has to wait.
 fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) -> Option<Time> {
-    let assessment = assess(topology, peer);
+    let assessment = assess(env, topology, peer);
     let state = assessment.state;
     let remembered = &mut *lock(&peer.discovery.reachability);
     if remembered.state != state {
@@ -179,30 +193,72 @@ fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) ->
         None => String::new(),
     };
     let (primary, cause, consequence) = (peer.primary, assessment.cause(), consequence(state));
+    let is_said_of_routes = assessment.routed && !is_silent_behind_gateways(peer);
     env.log_of_peer(
         peer.is_configured() || topology.is_gateway(peer),
-        log_class(before, state),
+        log_class(before, state, is_said_of_routes),
         primary,
         format_args!("peer {primary}: {before} -> {state}{after} ({cause}){consequence}"),
     );
     None
 }
 
-fn assess(topology: &Topology, peer: &Peer) -> Assessment {
-    topology.with_paths(|Paths { nets, routes }| {
+/// Whether any of its interfaces behind gateways does not respond although a gateway works.
+fn is_silent_behind_gateways(peer: &Peer) -> bool {
+    peer.nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.is_silent_behind_gateways())
+}
+
+fn assess(env: &Environment, topology: &Topology, peer: &Peer) -> Assessment {
+    let terms = GatewayTerms::of(&env.settings());
+    topology.with_paths(|paths| {
         let nis: Vec<_> = peer.nets.iter().flat_map(|net| net.nis()).collect();
         let heard = nis.iter().any(|peer_ni| peer_ni.was_heard());
         let multi_rail = peer.is_multi_rail();
-        let direct = Assessment::of(heard, nis.iter().map(|peer_ni| facts(nets, peer_ni, multi_rail)));
-        let is_routed = || peer.nets.iter().any(|net| routes.lead_to(net.id));
-        // Of what is behind gateways this node knows no paths.
-        if direct.paths == 0 && is_routed() { Assessment::default() } else { direct }
+        let is_local = |peer_ni: &PeerNi| paths.nets.net(peer_ni.nid().net()).is_some();
+        // Beside a common net a gateway is a path only once a response has come by one.
+        let is_common = nis.iter().any(|peer_ni| is_local(peer_ni));
+        let facts = |peer_ni: &Arc<PeerNi>| match is_local(peer_ni) {
+            true => facts(paths.nets, peer_ni, multi_rail),
+            false if is_common && !peer_ni.was_heard() => Vec::new(),
+            false => facts_of_routes(paths, peer, peer_ni, terms),
+        };
+        Assessment::of(heard, nis.iter().map(facts))
     })
 }
 
-/// A recovery is a warning at most; the first response of a peer is not logged as one.
-const fn log_class(before: Reachability, now: Reachability) -> LogClass {
+/// The state of a peer NI (dbg-030): it has failed, too, if no path to it can be used.
+pub(crate) fn peer_ni_state(env: &Environment, topology: &Topology, peer_ni: &PeerNi) -> PeerNiState {
+    let peer = peer_ni.peer_now();
+    let terms = GatewayTerms::of(&env.settings());
+    let facts = topology.with_paths(|paths| match paths.nets.net(peer_ni.nid().net()) {
+        Some(_) => facts(paths.nets, peer_ni, peer.is_multi_rail()),
+        None => facts_of_routes(paths, &peer, peer_ni, terms),
+    });
+    let has_paths = !facts.is_empty();
+    match Assessment::of(peer_ni.was_heard(), [facts]).state {
+        Reachability::Unreachable if has_paths => PeerNiState::Failed,
+        _ => PeerNiState::of(peer_ni),
+    }
+}
+
+/// The paths by gateways to a peer NI: one for each route to its net that is not by the peer itself.
+fn facts_of_routes(paths: Paths<'_>, peer: &Peer, peer_ni: &PeerNi, terms: GatewayTerms) -> Vec<PathFacts> {
+    let routes = select::routes_to(paths, peer, peer_ni.nid().net());
+    let fact = |route: &Arc<ActiveRoute>| PathFacts {
+        proven: true,
+        unresponsive: peer_ni.is_silent_behind_gateways()
+            || !select::is_route_usable(route, paths.nets, terms),
+        down: select::route_state(route, paths.nets, terms) == RouteState::Excluded,
+        routed: true,
+    };
+    routes.map(fact).collect()
+}
+
+/// A recovery is a warning at most; the first response of a peer is not logged as one, nor is what follows from the state of gateways:
+/// that is said once, of the routes.
+const fn log_class(before: Reachability, now: Reachability, is_said_of_routes: bool) -> LogClass {
     match (before, now) {
+        _ if is_said_of_routes => LogClass::PeerReachable,
         (_, Reachability::Unreachable) => LogClass::PeerUnreachable,
         (Reachability::Unknown, Reachability::Reachable) | (_, Reachability::Unknown) => {
             LogClass::PeerReachable
@@ -225,6 +281,7 @@ fn facts(nets: &Nets, peer_ni: &PeerNi, multi_rail: bool) -> Vec<PathFacts> {
             proven: peer_ni.was_ever_heard_by(ni),
             unresponsive: peer_ni.unresponsive().has(ni.nid()),
             down: ni.is_fatal() || peer_ni.is_reported_down(),
+            routed: false,
         })
         .collect()
 }
@@ -234,10 +291,13 @@ mod tests {
     use super::*;
     use Reachability::{Degraded, Reachable, Unknown, Unreachable};
 
-    const GOOD: PathFacts = PathFacts { proven: true, unresponsive: false, down: false };
+    const GOOD: PathFacts = PathFacts { proven: true, unresponsive: false, down: false, routed: false };
     const UNTRIED: PathFacts = PathFacts { proven: false, ..GOOD };
     const DEAD: PathFacts = PathFacts { unresponsive: true, ..GOOD };
     const DOWN: PathFacts = PathFacts { down: true, ..GOOD };
+    const BY_GATEWAY: PathFacts = PathFacts { routed: true, ..GOOD };
+    const BY_DEAD: PathFacts = PathFacts { unresponsive: true, ..BY_GATEWAY };
+    const BY_EXCLUDED: PathFacts = PathFacts { down: true, ..BY_GATEWAY };
     const BOTH: PathFacts = PathFacts { down: true, ..DEAD };
     /// It leads nowhere.
     const NONE: PathFacts = PathFacts { proven: false, ..DEAD };
@@ -245,7 +305,7 @@ mod tests {
     #[test]
     fn a_peer_is_as_reachable_as_its_paths_are_usable() {
         // Whether it was ever heard, the paths to each of its interfaces, its state and why.
-        let table: [(bool, &[&[PathFacts]], Reachability, &str); 18] = [
+        let table: [(bool, &[&[PathFacts]], Reachability, &str); 26] = [
             (false, &[], Unknown, "nothing has arrived from it"),
             (false, &[&[UNTRIED], &[UNTRIED]], Unknown, "nothing has arrived from it"),
             (false, &[&[UNTRIED, NONE]], Unknown, "nothing has arrived from it"),
@@ -259,7 +319,16 @@ mod tests {
             (true, &[&[DEAD, DEAD]], Unreachable, "no path responds"),
             (true, &[&[DOWN, BOTH]], Unreachable, "every path has an interface down"),
             (true, &[&[BOTH], &[DEAD]], Unreachable, "0 of 2 paths usable, 1 with an interface down"),
-            (true, &[], Unreachable, "no net in common"),
+            (true, &[], Unreachable, "no net in common, and no route"),
+            // Behind gateways.
+            (false, &[&[BY_GATEWAY]], Unknown, "nothing has arrived from it"),
+            (false, &[&[BY_DEAD, BY_DEAD]], Unreachable, "no gateway gets through to it"),
+            (false, &[&[BY_EXCLUDED]], Unreachable, "no gateway gets through to it"),
+            (true, &[&[BY_GATEWAY, BY_GATEWAY]], Reachable, "2 of 2 paths usable"),
+            (true, &[&[BY_GATEWAY, BY_DEAD]], Degraded, "1 of 2 paths usable"),
+            (true, &[&[BY_DEAD], &[BY_DEAD]], Unreachable, "no gateway gets through to it"),
+            (true, &[&[DEAD], &[BY_DEAD]], Unreachable, "no path responds"),
+            (true, &[&[DEAD], &[BY_GATEWAY]], Degraded, "1 of 2 paths usable"),
             // Each pair of interfaces has a subnet of its own.
             (true, &[&[GOOD, NONE], &[NONE, GOOD]], Reachable, "2 of 2 paths usable"),
             (true, &[&[GOOD, NONE], &[NONE, DEAD]], Degraded, "1 of 2 paths usable"),
@@ -278,8 +347,9 @@ mod tests {
     fn only_a_loss_is_an_error() {
         for before in [Unknown, Reachable, Degraded, Unreachable] {
             for now in [Unknown, Reachable, Degraded, Unreachable] {
-                let is_error = log_class(before, now) == LogClass::PeerUnreachable;
-                assert_eq!(is_error, now == Unreachable, "{before} -> {now}");
+                let is_error = |by_routes| log_class(before, now, by_routes) == LogClass::PeerUnreachable;
+                assert_eq!(is_error(false), now == Unreachable, "{before} -> {now}");
+                assert!(!is_error(true), "{before} -> {now}");
             }
         }
     }

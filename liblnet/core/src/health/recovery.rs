@@ -147,30 +147,57 @@ impl Health {
                 let source = entry.source.wrapping_add(usize::from(!was_answered));
                 let entry = Entry { ping: None, source, ..entry };
                 self.queues.update(kind, entry);
-                if let Some(local) = self.recovery_source(topology, kind, entry) {
+                if let Some((local, peer)) = self.recovery_path(topology, kind, entry) {
                     let purpose = Purpose::Recovery(kind, entry);
-                    actions.push(ProbeAction::Send(Probe { local, peer: entry.nid, purpose }));
+                    actions.push(ProbeAction::Send(Probe { local, peer, purpose }));
                 }
             }
         }
     }
 
-    /// The source of a recovery ping: for a peer NI any that fits (HE-53); for a local NI itself, as in the kernel,
-    /// and after an unanswered ping the next one on its net, since only the path to itself may be blocked.
-    fn recovery_source(&self, topology: &Topology, kind: NiKind, entry: Entry) -> Option<Nid> {
+    /// The path of a recovery ping: to a peer NI from any interface that fits (HE-53); to a local NI from itself, as in the kernel,
+    /// and after an unanswered ping from the next one on its net, since only the path to itself may be blocked. An interface whose
+    /// rail is known to be broken towards some peer pings another peer, if it can: only that shows that the rest of it works.
+    fn recovery_path(&self, topology: &Topology, kind: NiKind, entry: Entry) -> Option<(Nid, Nid)> {
         let nid = entry.nid;
         match kind {
-            NiKind::Local => topology.with_nets(|nets| {
-                let others = nets.net(nid.net())?.nis().iter().filter(|ni| ni.nid() != nid && !ni.is_fatal());
-                let sources: Vec<Nid> = std::iter::once(nid).chain(others.map(|ni| ni.nid())).collect();
-                sources.get(entry.source.checked_rem(sources.len())?).copied()
-            }),
+            NiKind::Local => {
+                let ni = topology.ni(nid)?;
+                let others = if self.is_cut_off_from_some(topology, &ni) {
+                    heard_on(topology, &ni)
+                } else {
+                    Vec::new()
+                };
+                if let Some(turn) = entry.source.checked_rem(others.len()) {
+                    return Some((nid, *others.get(turn)?));
+                }
+                topology.with_nets(|nets| {
+                    let others =
+                        nets.net(nid.net())?.nis().iter().filter(|ni| ni.nid() != nid && !ni.is_fatal());
+                    let sources: Vec<Nid> = std::iter::once(nid).chain(others.map(|ni| ni.nid())).collect();
+                    Some((*sources.get(entry.source.checked_rem(sources.len())?)?, nid))
+                })
+            }
             NiKind::Peer => {
                 let peer_ni = topology.peer_ni(nid)?;
-                topology.with_nets(|nets| select::best_source(nets, &peer_ni, self.any_suspect()))
+                let any_suspect = self.any_suspect();
+                let best = topology.with_nets(|nets| select::best_source(nets, &peer_ni, any_suspect));
+                best.map(|local| (local, nid))
             }
         }
     }
+}
+
+/// The NIDs of other nodes that are reached from this interface, as far as is known.
+fn heard_on(topology: &Topology, ni: &Ni) -> Vec<Nid> {
+    let all = topology.peers().all().into_iter();
+    let is_heard = |peer_ni: &PeerNi| {
+        peer_ni.nid().net() == ni.nid().net()
+            && peer_ni.was_heard_by(ni)
+            && !select::is_avoided(ni, peer_ni)
+            && !topology.is_own(peer_ni.nid())
+    };
+    all.filter(|peer_ni| is_heard(peer_ni)).map(|peer_ni| peer_ni.nid()).collect()
 }
 
 /// Whether a peer NI is pinged for recovery: if it has responded before, and not too long ago (HE-11).

@@ -6,6 +6,7 @@
 use super::Health;
 use crate::environment::Environment;
 use crate::memory::{Answer, MdOptions};
+use crate::model::GatewayTerms;
 use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::Nid;
@@ -33,9 +34,12 @@ impl Health {
             nid,
             format_args!("no response from {nid} in time; the MD that waited for it is unlinked"),
         );
-        // A gateway has sent the request on, as far as is known: what is behind it does not answer.
-        if let Some(peer_ni) = topology.peer_ni(nid).filter(|its| !topology.is_gateway(&its.peer_now())) {
+        let Some(peer_ni) = topology.peer_ni(nid) else { return };
+        if topology.is_on_net(nid.net()) {
             self.lower_peer_ni(env, &peer_ni);
+        } else if topology.has_usable_route(nid.net(), GatewayTerms::of(&env.settings())) {
+            // A gateway has sent the request on, as far as is known: what is behind it does not answer.
+            self.note_silent_behind_gateways(&peer_ni);
         }
     }
 }

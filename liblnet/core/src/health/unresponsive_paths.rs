@@ -49,6 +49,11 @@ impl UnresponsivePaths {
         self.count.load(Ordering::Relaxed) > 0
     }
 
+    /// The peer NIDs of those from this local NID.
+    pub(super) fn from(&self, local: Nid) -> Vec<Nid> {
+        lock(&self.paths).keys().filter(|(own, _)| *own == local).map(|(_, peer)| *peer).collect()
+    }
+
     pub(super) fn add(&self, path: (Nid, Nid), next: Time) {
         let mut paths = lock(&self.paths);
         paths.entry(path).or_insert(Pinged { pings: 0, next, ping: None });

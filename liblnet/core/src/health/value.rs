@@ -6,6 +6,7 @@ use crate::environment::settings::MAX_HEALTH;
 use crate::environment::time::Time;
 use crate::model::message::Message;
 use crate::model::{Ni, PeerNi};
+use crate::select;
 use crate::topology::Topology;
 use lnet_log::LogClass;
 
@@ -73,16 +74,38 @@ impl Health {
         }
     }
 
-    /// A message has been sent, or has arrived, on this interface.
-    pub(crate) fn ni_works(&self, env: &Environment, ni: &Ni) {
+    /// A message has been sent on this interface, or has arrived from this node itself. That says nothing about a rail of which it is
+    /// known that it is broken.
+    pub(crate) fn ni_sends(&self, env: &Environment, topology: &Topology, ni: &Ni) {
+        if ni.health() < MAX_HEALTH && !self.is_cut_off_from_some(topology, ni) {
+            self.raise_ni(env, ni);
+        }
+    }
+
+    /// Whether a path from this interface on which something has arrived is unresponsive although its peer is reached from another
+    /// interface: what is broken is not the peer.
+    pub(super) fn is_cut_off_from_some(&self, topology: &Topology, ni: &Ni) -> bool {
+        self.paths.any()
+            && self.paths.from(ni.nid()).into_iter().filter_map(|nid| topology.peer_ni(nid)).any(|peer_ni| {
+                peer_ni.was_ever_heard_by(ni)
+                    && topology.with_nets(|nets| select::is_reached_from_another(nets, &peer_ni, ni))
+            })
+    }
+
+    fn raise_ni(&self, env: &Environment, ni: &Ni) {
         if ni.health() < MAX_HEALTH && !ni.nid().is_loopback() {
             self.set_ni_value(env, ni, raised(ni.health(), env.settings().health_sensitivity));
         }
     }
 
     /// A message has arrived.
-    pub(crate) fn heard(&self, env: &Environment, ni: &Ni, peer_ni: &PeerNi) {
-        self.ni_works(env, ni);
+    pub(crate) fn heard(&self, env: &Environment, topology: &Topology, ni: &Ni, peer_ni: &PeerNi) {
+        if ni.health() < MAX_HEALTH {
+            match topology.is_own(peer_ni.nid()) {
+                true => self.ni_sends(env, topology, ni),
+                false => self.raise_ni(env, ni),
+            }
+        }
         let now = || env.now();
         let mut sooner = ni.recovery_state().heard(now);
         if peer_ni.health() < MAX_HEALTH {
@@ -103,6 +126,23 @@ impl Health {
         }
         if peer_ni.unresponsive().any() {
             self.path_is_responsive(env, ni.nid(), peer_ni);
+        }
+    }
+
+    /// A message has arrived by a gateway from this peer NI.
+    pub(crate) fn heard_behind_gateway(&self, env: &Environment, peer_ni: &PeerNi) {
+        let is_first = !peer_ni.was_heard();
+        peer_ni.note_heard(|| env.now());
+        if peer_ni.note_silent_behind_gateways(false) || is_first {
+            self.reachability_may_change(peer_ni.nid());
+        }
+    }
+
+    /// This peer NI was sent to by a gateway that works, as far as is known, and has not responded, or the gateway says that it could
+    /// not be reached.
+    pub(crate) fn note_silent_behind_gateways(&self, peer_ni: &PeerNi) {
+        if peer_ni.note_silent_behind_gateways(true) {
+            self.reachability_may_change(peer_ni.nid());
         }
     }
 

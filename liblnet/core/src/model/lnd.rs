@@ -188,8 +188,8 @@ pub trait Upcalls: Send + Sync {
         let _ = (from, id, confirmation);
     }
 
-    /// Connections from `ni` to the peer NI `peer`, a node of this library, have ended: confirmations that were under way on them
-    /// will not arrive. Called after the messages on them have been returned, and before that of an interface that is shut down has
+    /// Connections from `ni` to the peer NI `peer` have ended: confirmations that were under way on them will not arrive, and if it is
+    /// a gateway's it may not be there any more. Called after the messages on them have been returned, and before that of an interface that is shut down has
     /// returned.
     fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {
         let _ = (ni, peer);

@@ -2,6 +2,7 @@
 
 use super::last_use::{LastUse, LatestUse};
 use super::{Distance, Nets, PeerNet, PeerNi, PeerState};
+use crate::environment::settings::{MAX_HEALTH, Settings};
 use lnet_wire::{Errno, NetId, Nid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,6 +30,16 @@ pub struct GatewayTerms {
     pub least_health: u32,
     /// Whether a gateway on the net of the route must have a live interface there (`avoid_asym_router_failure`).
     pub avoid_asym: bool,
+}
+
+impl GatewayTerms {
+    /// As these settings say.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Self {
+            least_health: MAX_HEALTH * settings.router_sensitivity / 100,
+            avoid_asym: settings.avoid_asym_router_failure,
+        }
+    }
 }
 
 /// The state of a route, the best first. Only one that is [`RouteState::Up`] counts as up (RT-22).

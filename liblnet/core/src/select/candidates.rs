@@ -206,9 +206,22 @@ pub struct GatewayCandidate {
     pub last_use: u64,
 }
 
+impl GatewayCandidate {
+    /// Why nothing gets through by it, as far as is known.
+    fn cause_of_death(&self) -> Option<Criterion> {
+        match (self.route_state, self.path_state) {
+            (RouteState::NoAnswer | RouteState::Excluded, _) => Some(Criterion::RouteState),
+            (_, PathState::Unresponsive | PathState::Failed) => Some(Criterion::Unresponsive),
+            _ => None,
+        }
+    }
+}
+
 impl Candidate for GatewayCandidate {
     fn beats(&self, best: &Self) -> (bool, Criterion) {
+        let (its, of_best) = (self.cause_of_death(), best.cause_of_death());
         first_difference! {
+            of_best.is_some().cmp(&its.is_some()) => its.or(of_best).unwrap_or(Criterion::RouteState),
             best.route_state.cmp(&self.route_state) => Criterion::RouteState,
             best.path_state.cmp(&self.path_state) => self.path_state.criterion(),
             self.health.cmp(&best.health) => Criterion::Health,

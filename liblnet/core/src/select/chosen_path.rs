@@ -124,7 +124,7 @@ impl ChosenPath {
     }
 
     /// Whether nothing gets through on the path, as far as is known.
-    pub(crate) fn is_dead(&self) -> bool {
+    pub fn is_dead(&self) -> bool {
         self.routed.as_ref().is_some_and(|routed| routed.state >= RouteState::NoAnswer)
             || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
     }
@@ -136,6 +136,7 @@ impl ChosenPath {
         note_use(&self.ni, self.latest_use_of_others, &peer_ni.peer_now(), peer_ni);
         if let Some(Routed { route, destination, .. }) = &self.routed {
             route.note_use();
+            destination.note_sent();
             note_use_of_peer_ni(&destination.peer_now(), destination);
         }
         if let Some(destination) = self.destination_ni().filter(|_| self.sticks) {

@@ -151,7 +151,7 @@ pub(super) fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_
     let path_nids = (ni.nid(), peer_ni.nid());
     match path_request.failed {
         Some(failed) if path_request.tries_unresponsive && failed.contains(&path_nids) => PathState::Failed,
-        _ if peer_ni.unresponsive().has(path_nids.0) => PathState::Unresponsive,
+        _ if peer_ni.is_reported_down() || peer_ni.unresponsive().has(path_nids.0) => PathState::Unresponsive,
         Some(failed) if failed.contains(&path_nids) => PathState::Unresponsive,
         _ if peer_ni.is_late_from(ni) => PathState::Late,
         Some(_) if !peer_ni.was_heard_by(ni) => unproven(ni, peer_ni),

@@ -5,6 +5,7 @@ use super::choose;
 use super::chosen_path::ChosenPath;
 use super::compare::{Candidate, Criterion, Explained, explained};
 use super::direct::{held_peer_nis, local_nis, shared_nets};
+use super::other_paths::is_avoided;
 use super::path_request::{PathRequest, Paths};
 use super::preferring::Preferring;
 use super::routed::{bound_ni, hops, is_any_nid_meant, nets_of_gateway, routed_nets};
@@ -96,7 +97,7 @@ struct Of<'a> {
     peer: &'a Peer,
 }
 
-impl Of<'_> {
+impl<'a> Of<'a> {
     /// Of a path without a gateway, whose source is not given.
     fn direct(self, mut explanation: Explanation) -> Explanation {
         let Self { paths, path_request, named, peer } = self;
@@ -118,13 +119,13 @@ impl Of<'_> {
             explanation.net = chosen.0;
             let losers = others
                 .into_iter()
-                .map(|(candidate, (net, its), why)| (net.id(), candidate, named_of_net(why, its)));
+                .map(|(candidate, (net, its), why)| (net.id(), candidate, self.named_of_net(why, its)));
             explanation.nets = losers.collect();
         }
         let behind = routed_nets(paths, peer, named, path_request).map(|(candidate, (its, _))| {
             let why = match candidate.is_as_healthy_as(&explanation.net) {
                 true => Criterion::BehindGateway,
-                false => named_of_net(candidate.beats(&explanation.net).1, its),
+                false => self.named_of_net(candidate.beats(&explanation.net).1, its),
             };
             (its.id, candidate, why)
         });
@@ -167,7 +168,7 @@ impl Of<'_> {
                 explanation.gateway_net = chosen.0;
                 let losers = others
                     .into_iter()
-                    .map(|(candidate, (net, its), why)| (net.id(), candidate, named_of_net(why, its)));
+                    .map(|(candidate, (net, its), why)| (net.id(), candidate, self.named_of_net(why, its)));
                 explanation.gateway_nets = losers.collect();
             }
             (explanation.gateway_ni, explanation.gateway_nis) = self.peer_nis(gateway_net, &own, None);
@@ -193,11 +194,11 @@ impl Of<'_> {
             explanation.net = chosen.0;
             let losers = others
                 .into_iter()
-                .map(|(candidate, (its, _), why)| (its.id, candidate, named_of_net(why, its)));
+                .map(|(candidate, (its, _), why)| (its.id, candidate, self.named_of_net(why, its)));
             explanation.nets = losers.collect();
         }
         let common = shared_nets(paths.nets, peer, path_request).map(|(candidate, (net, its))| {
-            (net.id(), candidate, named_of_net(candidate.beats(&explanation.net).1, its))
+            (net.id(), candidate, self.named_of_net(candidate.beats(&explanation.net).1, its))
         });
         let common: Vec<_> = common.collect();
         explanation.nets.extend(common);
@@ -218,8 +219,10 @@ impl Of<'_> {
         if !is_bound {
             if let Some(Explained { others, chosen }) = explained(all) {
                 explanation.local_ni = chosen.0;
-                explanation.local_nis =
-                    others.into_iter().map(|(candidate, ni, why)| (ni.nid(), candidate, why)).collect();
+                let named = |(candidate, ni, why): (_, &Arc<Ni>, _)| {
+                    (ni.nid(), candidate, self.named(why, false, || self.is_dead(&[Arc::clone(ni)], its)))
+                };
+                explanation.local_nis = others.into_iter().map(named).collect();
             }
             return;
         }
@@ -234,12 +237,12 @@ impl Of<'_> {
         let Some(best) = all.iter().find(|(_, ni)| ni.nid() == chosen).map(|(its, _)| *its) else { return };
         explanation.local_ni = best;
         let others = all.iter().filter(|(_, ni)| ni.nid() != chosen);
-        let losers = others.map(|(its, ni)| {
-            let why = match without_turns(its).beats(&without_turns(&best)) {
+        let losers = others.map(|(candidate, ni)| {
+            let why = match without_turns(candidate).beats(&without_turns(&best)) {
                 (false, why) if why != Criterion::Order => why,
                 _ => Criterion::Bound,
             };
-            (ni.nid(), *its, why)
+            (ni.nid(), *candidate, self.named(why, false, || self.is_dead(&[Arc::clone(ni)], its)))
         });
         explanation.local_nis = losers.collect();
     }
@@ -248,22 +251,39 @@ impl Of<'_> {
     fn peer_nis(self, net: &PeerNet, own: &Ni, gateway: Option<Nid>) -> (PeerNiCandidate, Vec<PeerLoser>) {
         let all = held_peer_nis(net, own, gateway, self.path_request).collect();
         let Some(Explained { others, chosen }) = explained(all) else { return Default::default() };
-        let losers = others
-            .into_iter()
-            .map(|(candidate, its, why)| (its.nid(), candidate, named(why, its.is_reported_down())));
+        let losers = others.into_iter().map(|(candidate, its, why)| {
+            let is_dead = || self.is_dead(self.nis_on(net.id), &[Arc::downgrade(&its)]);
+            (its.nid(), candidate, self.named(why, its.is_reported_down(), is_dead))
+        });
         (chosen.0, losers.collect())
     }
-}
 
-fn named_of_net(why: Criterion, its: &PeerNet) -> Criterion {
-    named(why, its.nis().all(|peer_ni| peer_ni.is_reported_down()))
-}
+    fn named_of_net(self, why: Criterion, its: &PeerNet) -> Criterion {
+        let is_down = its.nis().all(|peer_ni| peer_ni.is_reported_down());
+        self.named(why, is_down, || self.is_dead(self.nis_on(its.id), &its.nis))
+    }
 
-/// A peer NI that is reported as down loses by health, though its health value was not lowered: nothing else shows
-/// that.
-const fn named(why: Criterion, reported_down: bool) -> Criterion {
-    match why {
-        Criterion::Health if reported_down => Criterion::ReportedDown,
-        why => why,
+    /// What is told of a loser. A peer NI that is reported as down loses by health, though its health value was not lowered: nothing
+    /// else shows that. Of what nothing gets through to, that is told, whatever of its consequences has decided.
+    fn named(self, why: Criterion, reported_down: bool, is_dead: impl FnOnce() -> bool) -> Criterion {
+        use Criterion::{Fatal, Health, ReportedDown, RouteState, Unproven, Unresponsive};
+        match why {
+            Health | Unresponsive if reported_down => ReportedDown,
+            Fatal | Unresponsive | Unproven | RouteState => why,
+            _ if self.path_request.any_suspect && is_dead() => Unresponsive,
+            _ => why,
+        }
+    }
+
+    /// Whether some path between these is unresponsive, and none works on which anything has ever arrived.
+    fn is_dead(self, nis: &[Arc<Ni>], its: &[Weak<PeerNi>]) -> bool {
+        let its: Vec<Arc<PeerNi>> = its.iter().filter_map(Weak::upgrade).collect();
+        let pairs = || nis.iter().flat_map(|ni| its.iter().map(move |peer_ni| (ni, peer_ni)));
+        let works = |(ni, its): (&Arc<Ni>, &Arc<PeerNi>)| its.was_ever_heard_by(ni) && !is_avoided(ni, its);
+        pairs().any(|(ni, its)| its.unresponsive().has(ni.nid())) && !pairs().any(works)
+    }
+
+    fn nis_on(self, net: NetId) -> &'a [Arc<Ni>] {
+        self.paths.nets.net(net).map_or(&[], |net| net.nis())
     }
 }

@@ -23,10 +23,11 @@ pub use explain::{Explanation, GatewayLoser, LocalLoser, NetLoser, PeerLoser, ex
 pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
     for_each_path, has_other_gateway, has_other_path, has_usable_path, is_avoided, is_only_path,
-    is_reached_without, is_routed_too, may_try_other_path,
+    is_reached_from_another, is_reached_without, is_route_up, is_route_usable, is_routed_too, is_usable,
+    may_try_other_path,
 };
 pub use path_request::{PathRequest, Paths};
-pub(crate) use routed::{may_be_routed, route_state};
+pub(crate) use routed::{may_be_routed, route_state, routes_to};
 
 use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi};
 use direct::{best_local_ni, best_net, best_peer_ni, partner_of, shared_nets};

@@ -55,6 +55,31 @@ pub(crate) fn has_usable_path(nets: &Nets, peer: &Peer) -> bool {
     any_path(nets, peer, |ni, its| !is_avoided(ni, its))
 }
 
+/// Whether there is a path from this node to exactly this peer NI that is not avoided.
+pub(crate) fn is_usable(nets: &Nets, peer_ni: &PeerNi) -> bool {
+    let nis = nets.net(peer_ni.nid().net()).map_or(&[][..], |net| net.nis());
+    nis.iter().any(|ni| !is_avoided(ni, peer_ni))
+}
+
+/// Whether the node of this peer NI is reached from another interface of this node than `ni`, by a path on which something has arrived.
+pub(crate) fn is_reached_from_another(nets: &Nets, peer_ni: &PeerNi, ni: &Ni) -> bool {
+    let is_it = |other: &Ni, its: &PeerNi| {
+        other.nid() != ni.nid() && its.was_ever_heard_by(other) && !is_avoided(other, its)
+    };
+    any_path(nets, &peer_ni.peer_now(), is_it)
+}
+
+/// Whether a route is up: by the state of its gateway, and because some path to that is not avoided. What is shown and logged of a
+/// route, and the messages for which no gateway works, follow from this.
+pub(crate) fn is_route_up(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> bool {
+    route_state(route, nets, terms) == RouteState::Up && has_usable_path(nets, &route.gateway.peer_now())
+}
+
+/// Whether a message by this route gets through to its gateway, as far as is known: it may be used although others come before it.
+pub(crate) fn is_route_usable(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> bool {
+    route_state(route, nets, terms) < RouteState::NoAnswer && has_usable_path(nets, &route.gateway.peer_now())
+}
+
 /// Whether a route to `net` over another gateway than this one is up.
 pub(crate) fn has_other_gateway(paths: Paths<'_>, net: NetId, gateway: &Peer) -> bool {
     let id = gateway.discovery.id();

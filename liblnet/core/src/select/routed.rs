@@ -185,6 +185,16 @@ fn takes_no_origins(route: &ActiveRoute) -> bool {
     route.gateway.peer_now().nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.takes_no_origins())
 }
 
+/// The routes to `net` by which a node on it may be reached: not those of which it is the gateway itself.
+pub(crate) fn routes_to<'a>(
+    paths: Paths<'a>,
+    destination: &Peer,
+    net: NetId,
+) -> impl Iterator<Item = &'a Arc<ActiveRoute>> {
+    // A node refuses what comes to one of its interfaces for another.
+    paths.routes.to(net).filter(|route| !is_same_peer(&route.gateway.peer_now(), destination))
+}
+
 /// Whether any route leads to a peer that this node has no net in common with, from `source` if it is given, in whatever state
 /// the route is, and with a gateway that may take origins if the message `needs_origin`: the NID of this node on the net of the gateway.
 pub(crate) fn may_be_routed(

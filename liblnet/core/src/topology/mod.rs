@@ -85,6 +85,11 @@ impl Topology {
         self.with_nets(|nets| nets.ni(nid).cloned())
     }
 
+    /// Whether this node is on `net`.
+    pub(crate) fn is_on_net(&self, net: NetId) -> bool {
+        self.with_nets(|nets| nets.net(net).is_some())
+    }
+
     /// Whether this node is on `net`, or has a route to it.
     pub(crate) fn leads_to(&self, net: NetId) -> bool {
         self.onward(net).is_some()
@@ -92,7 +97,7 @@ impl Topology {
 
     /// Where this node sends messages to `net`; `None` if it is not on it and has no route to it.
     pub(crate) fn onward(&self, net: NetId) -> Option<Onward> {
-        match self.with_nets(|nets| nets.net(net).is_some()) {
+        match self.is_on_net(net) {
             true => Some(Onward::ToDestination),
             false => self.has_route_to(net).then_some(Onward::ToRouter),
         }
@@ -206,11 +211,15 @@ impl Topology {
     /// Whether this node is on one of these nets, or a route to one of them is up whose gateway responds on some path.
     pub(crate) fn has_way(&self, to: &[NetId], terms: GatewayTerms) -> bool {
         self.with_paths(|Paths { nets, routes }| {
-            let works = |route: &Arc<ActiveRoute>| {
-                select::route_state(route, nets, terms) == RouteState::Up
-                    && select::has_usable_path(nets, &route.gateway.peer_now())
-            };
+            let works = |route: &Arc<ActiveRoute>| select::is_route_up(route, nets, terms);
             to.iter().any(|net| nets.net(*net).is_some() || routes.to(*net).any(works))
+        })
+    }
+
+    /// Whether any route to `net` gets its messages through to its gateway, as far as is known.
+    pub(crate) fn has_usable_route(&self, net: NetId, terms: GatewayTerms) -> bool {
+        self.with_paths(|Paths { nets, routes }| {
+            routes.to(net).any(|route| select::is_route_usable(route, nets, terms))
         })
     }
 

@@ -104,7 +104,12 @@ fn remark(node: &Node, chosen: &ChosenPath) -> Option<String> {
         _ if chosen.ni.is_fatal() => format!("{local} is down"),
         _ if its.is_reported_down() => format!("{} is down, as its node says", its.nid()),
         Some(since) => format!("the path has been unresponsive for {} s", node.now().since(since).as_secs()),
-        None => return None,
+        None => match chosen.route() {
+            Some(route) if !node.core().route_is_up(route) => {
+                format!("the route to {} via {} is down", route.route.net, route.route.gateway)
+            }
+            _ => return None,
+        },
     };
     Some(format!("{wrong}; there is no better one"))
 }

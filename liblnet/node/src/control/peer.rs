@@ -88,7 +88,7 @@ fn health(node: &Node, ni: &PeerNi) -> PeerHealth {
         ping_count,
         next_ping: at,
         next_ping_in: seconds,
-        state: Some(match PeerNiState::of(ni) {
+        state: Some(match node.core().peer_ni_state(ni) {
             PeerNiState::Created => request::PeerNiState::Created,
             PeerNiState::Activating => request::PeerNiState::Activating,
             PeerNiState::Connected => request::PeerNiState::Connected,

@@ -98,3 +98,30 @@ fn the_healthier_interface_is_chosen() {
     assert!(puts.len() == 8 && puts.iter().all(|(_, put)| put.header.dest_nid == b(1)), "{puts:?}");
     finish(world);
 }
+
+/// Fails if pings of an interface to itself, or what is only written to a socket, raise the health of an interface whose rail is dead; or
+/// if one path that is dead for good keeps an interface that works from full health.
+#[test]
+fn an_interface_on_a_dead_rail_stays_degraded_until_something_arrives_on_it() {
+    use lnet_core::health::NiState;
+    for delivery in [Delivery::Acked, Delivery::Kernel] {
+        let mut world = Pair { delivery, ..Pair::default() }.meet("a dead rail");
+        let state = |world: &World, nid: Nid| NiState::of(world.core(A).unwrap().nets().ni(nid).unwrap());
+        world.kill_rail(rail(2));
+        load(&mut world, 3.0);
+        for second in 0..60 {
+            pass(&mut world, 1.0);
+            assert_eq!(state(&world, a(2)), NiState::Degraded, "{delivery:?}, {second}");
+        }
+        assert_eq!(state(&world, a(1)), NiState::Active, "{delivery:?}");
+        world.heal_rail(rail(2));
+        pass(&mut world, 60.0);
+        assert_eq!(state(&world, a(2)), NiState::Active, "{delivery:?}");
+        // B loses an interface: A's are blamed for nothing that they do not do.
+        world.kill_interface(b(2));
+        load(&mut world, 3.0);
+        pass(&mut world, 60.0);
+        assert_eq!([1, 2].map(|rail| own_health(&world, A, a(rail))), [1000, 1000], "{delivery:?}");
+        finish(world);
+    }
+}

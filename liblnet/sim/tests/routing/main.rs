@@ -10,6 +10,7 @@ mod many;
 mod no_way;
 mod orders;
 mod routers;
+mod shown;
 mod stalls;
 
 use lnet_core::{Settings, Time};

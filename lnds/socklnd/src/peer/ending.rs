@@ -86,9 +86,9 @@ impl Peer {
         self.retire();
     }
 
-    /// Tells the core that connections to a node of this implementation have ended.
+    /// Tells the core that connections to the peer have ended.
     fn report_end(&self, ended: &[Arc<Connection>]) {
-        if ended.iter().any(|connection| connection.same_implementation())
+        if !ended.is_empty()
             && let Some(lnet_ni) = self.ni.lnet_ni()
         {
             self.ni.upcalls.connections_ended(&lnet_ni, self.id.nid);
