@@ -31,7 +31,7 @@ fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_trie
 #[test]
 fn whichever_step_of_a_discovery_is_not_answered_it_fails_when_the_time_for_all_steps_is_over() {
     let over_by = |world: &World| world.standing(A, b(1)).unwrap().failure.unwrap();
-    // The messages that arrive before the peer falls silent, whether its other NIDs are known, and the step that fails.
+    // The messages that arrive before nothing gets through any more, whether its other NIDs are known, and the step that fails.
     for (arrive, several, step) in
         [(0, false, Step::Ping), (1, false, Step::Ping), (2, false, Step::Push), (0, true, Step::Ping)]
     {
