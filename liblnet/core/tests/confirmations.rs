@@ -559,7 +559,7 @@ fn an_origin_is_believed_only_from_itself_and_from_gateways_on_the_way() {
         ("no gateway, of a source that is near", tcp(20), tcp(5), 7, false),
         ("the node of the source, in the name of another", far(5), far(5), 7, false),
         ("no gateway, as a message of its own", tcp(20), tcp(20), 90, true),
-        ("a gateway of its net, which doubts it", tcp(8), far(5), 7 | 1 << 63, false),
+        ("a gateway of its net, which refuses it", tcp(8), far(5), 7 | 1 << 63, false),
     ];
     for (what, from, source, node, is_believed) in table {
         let rig = sender(&[]);
@@ -580,9 +580,9 @@ fn an_origin_is_believed_only_from_itself_and_from_gateways_on_the_way() {
         let counts = rig.core.message_counts();
         // What is believed is told from its copy.
         let delivered = if is_believed { 1 } else { 2 };
-        let is_doubted = node > 1 << 62;
+        let is_refused = node > 1 << 62;
         assert_eq!(rig.take_events().len(), delivered, "{what}");
-        assert_eq!(counts.origins_refused, if is_believed || is_doubted { 0 } else { 2 }, "{what}");
+        assert_eq!(counts.origins_refused, if is_believed || is_refused { 0 } else { 2 }, "{what}");
         // The message that it names comes by its gateway.
         let comes_first = brought(&rig, tcp(8), far(5), node, 70);
         assert_eq!(matches!(comes_first, RxAction::Deliver(_)), !is_believed, "{what}");
@@ -592,11 +592,11 @@ fn an_origin_is_believed_only_from_itself_and_from_gateways_on_the_way() {
 /// Fails if a router passes on a false origin as it is: the destination believes its gateways.
 #[test]
 fn a_gateway_marks_origins_that_it_does_not_believe() {
-    const DOUBTED: u64 = 1 << 63;
+    const REFUSED: u64 = 1 << 63;
     let route =
         Route { net: on_net(2, 1).net(), gateway: tcp(8), hops: None, priority: 0, health_sensitivity: 1 };
     for (from, source, named, passed_on) in
-        [(tcp(20), tcp(20), 7, 7 | DOUBTED), (tcp(20), tcp(20), 90, 90), (tcp(8), on_net(2, 5), 7, 7)]
+        [(tcp(20), tcp(20), 7, 7 | REFUSED), (tcp(20), tcp(20), 90, 90), (tcp(8), on_net(2, 5), 7, 7)]
     {
         let rig = router();
         rig.core.add_route(route).unwrap();

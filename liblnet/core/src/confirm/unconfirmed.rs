@@ -29,7 +29,7 @@ pub(crate) struct Unconfirmed {
 struct Table {
     /// By the id that the driver gave them on their present path.
     waiting: HashMap<NonZeroU64, Box<Message>>,
-    /// Those of them that this node forwards, by their origins, all marked as doubted: what comes back may be so.
+    /// Those of them that this node forwards, by their origins, all marked as refused: what comes back may be so.
     forwarded: BTreeSet<(MessageOrigin, NonZeroU64)>,
     /// From the NID given.
     early: HashMap<NonZeroU64, (Nid, Confirmation)>,
@@ -107,7 +107,7 @@ impl Unconfirmed {
     pub(crate) fn has_come_back(&self, carried: CarriedOrigin, is_previous: impl Fn(Nid) -> bool) -> bool {
         let table = &*lock(&self.table);
         let CarriedOrigin { origin, may_have_arrived } = carried;
-        let origin = origin.doubted();
+        let origin = origin.refused();
         let mut its = table.forwarded.range((origin, NonZeroU64::MIN)..=(origin, NonZeroU64::MAX));
         let went_to = |id: &NonZeroU64| table.waiting.get(id).map(|message| message.next_hop.nid);
         if !may_have_arrived {
@@ -171,5 +171,5 @@ impl Table {
 }
 
 fn place_of_forwarded(id: NonZeroU64, message: &Message) -> Option<(MessageOrigin, NonZeroU64)> {
-    message.origin.filter(|_| message.is_forwarded()).map(|origin| (origin.doubted(), id))
+    message.origin.filter(|_| message.is_forwarded()).map(|origin| (origin.refused(), id))
 }

@@ -125,12 +125,12 @@ impl Core {
 
 /// A gateway, or the destination.
 impl Core {
-    /// What is known of a message that arrives, with an origin that it cannot have marked as doubted: one that does not name the node
+    /// What is known of a message that arrives, with an origin that it cannot have marked as refused: one that does not name the node
     /// that has sent it here, which is no gateway on the way from its source either. Routers recognise a message by it nevertheless that
     /// they have sent in a circle.
-    pub(super) fn with_doubts(&self, message: &Message, provenance: &Provenance) -> Provenance {
+    pub(super) fn with_refusals(&self, message: &Message, provenance: &Provenance) -> Provenance {
         let from = message.next_hop.nid;
-        let Some(carried) = provenance.carried.filter(|carried| !carried.origin.is_doubted()) else {
+        let Some(carried) = provenance.carried.filter(|carried| !carried.origin.is_refused()) else {
             return *provenance;
         };
         let source = message.header.src_nid;
@@ -153,7 +153,7 @@ impl Core {
                 ),
             );
         }
-        let carried = CarriedOrigin { origin: carried.origin.doubted(), ..carried };
+        let carried = CarriedOrigin { origin: carried.origin.refused(), ..carried };
         Provenance { carried: Some(carried), ..*provenance }
     }
 }

@@ -65,7 +65,7 @@ impl Upcalls for Core {
             );
             return RxAction::Discard;
         };
-        let provenance = &self.with_doubts(&message, provenance);
+        let provenance = &self.with_refusals(&message, provenance);
         if inspection == Inspection::ForAnother {
             return self.forward(ni, message, provenance, hold);
         }
@@ -91,7 +91,7 @@ impl Upcalls for Core {
             self.forget_dropped(message);
             return RxAction::Discard;
         }
-        let believed = provenance.carried.filter(|carried| !carried.origin.is_doubted());
+        let believed = provenance.carried.filter(|carried| !carried.origin.is_refused());
         if let Some(CarriedOrigin { origin, .. }) = believed {
             message.arrives_as = Some(origin);
             message = match self.unless_duplicate(origin, message, hold) {

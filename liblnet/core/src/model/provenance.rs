@@ -5,27 +5,27 @@ use std::num::NonZeroU64;
 /// A message as all nodes that it passes know it, whatever way it takes: named by the driver of the node that sent it first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageOrigin {
-    /// The node that sent it first, in one incarnation. The topmost bit is set if a gateway on the way doubts that, and 0 otherwise.
+    /// The node that sent it first, in one incarnation. The topmost bit is set if a gateway on the way does not believe that, and 0 otherwise.
     pub node: NonZeroU64,
     /// The message among those of the node.
     pub id: NonZeroU64,
 }
 
 /// Of [`MessageOrigin::node`].
-const DOUBTED: u64 = 1 << 63;
+const REFUSED: u64 = 1 << 63;
 
 impl MessageOrigin {
     /// The same, which the destination is not to believe.
-    pub(crate) const fn doubted(self) -> Self {
-        match NonZeroU64::new(self.node.get() | DOUBTED) {
+    pub(crate) const fn refused(self) -> Self {
+        match NonZeroU64::new(self.node.get() | REFUSED) {
             Some(node) => Self { node, ..self },
             None => self,
         }
     }
 
-    /// Whether a gateway doubts it.
-    pub(crate) const fn is_doubted(self) -> bool {
-        self.node.get() & DOUBTED != 0
+    /// Whether a gateway does not believe it.
+    pub(crate) const fn is_refused(self) -> bool {
+        self.node.get() & REFUSED != 0
     }
 }
 
