@@ -19,15 +19,8 @@ impl Core {
         driver: &dyn Driver,
     ) -> Result<Arc<Ni>, Errno> {
         let guard = self.configuring()?;
-        if self.is_ending() {
-            return Err(Errno::Shutdown);
-        }
-        if self.topology.has_route_to(nid.net()) {
-            return Err(Errno::TooManyUsers);
-        }
-        let ni = Arc::new(Ni::new(nid, config.into(), self.env.config().cpts.count())?);
+        let (ni, nets) = self.with_ni(nid, config.into())?;
         ni.set_number(self.health.next_number());
-        let nets = self.nets().with(Arc::clone(&ni))?;
         // The driver may make upcalls as soon as it is started, so the interface must be in the table before.
         let before = self.topology.replace_nets(&guard, Arc::new(nets));
         let is_new_net = before.net(nid.net()).is_none();
@@ -55,6 +48,24 @@ impl Core {
                 Err(errno)
             }
         }
+    }
+
+    /// What [`Core::add_ni`] would fail with before it starts the driver.
+    pub fn check_ni(&self, nid: Nid, config: impl Into<NiConfig>) -> Result<(), Errno> {
+        self.with_ni(nid, config.into()).map(drop)
+    }
+
+    /// A new interface, and the nets with it.
+    fn with_ni(&self, nid: Nid, config: NiConfig) -> Result<(Arc<Ni>, Nets), Errno> {
+        if self.is_ending() {
+            return Err(Errno::Shutdown);
+        }
+        if self.topology.has_route_to(nid.net()) {
+            return Err(Errno::TooManyUsers);
+        }
+        let ni = Arc::new(Ni::new(nid, config, self.env.config().cpts.count())?);
+        let nets = self.nets().with(Arc::clone(&ni))?;
+        Ok((ni, nets))
     }
 
     /// Removes an interface: its messages end with an error, and the ping buffer no longer contains it. With the last

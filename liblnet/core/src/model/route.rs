@@ -280,16 +280,16 @@ impl Routes {
         Ok(Self::new(list, Arc::clone(&self.latest_use)))
     }
 
-    /// The routes without those to `net` (`None`: any) whose gateway satisfies `is_gateway`. [`Errno::NotFound`]
-    /// without a route to that net; an unknown gateway is no error (RT-3).
+    /// The routes without those to `net` (`None`: any) whose gateway satisfies `is_gateway`. [`Errno::NotFound`] if there is none
+    /// (RT-3).
     pub fn without(&self, net: Option<NetId>, is_gateway: impl Fn(Nid) -> bool) -> Result<Self, Errno> {
-        let concerns = |route: &Route| net.is_none_or(|net| route.net == net);
-        if !self.iter().any(concerns) {
+        let stays = |active: &&Arc<ActiveRoute>| {
+            net.is_some_and(|net| active.route.net != net) || !is_gateway(active.route.gateway)
+        };
+        let list: Vec<_> = self.list.iter().filter(stays).cloned().collect();
+        if list.len() == self.list.len() {
             return Err(Errno::NotFound);
         }
-        let stays =
-            |active: &&Arc<ActiveRoute>| !(concerns(&active.route) && is_gateway(active.route.gateway));
-        let list = self.list.iter().filter(stays).cloned().collect();
         Ok(Self::new(list, Arc::clone(&self.latest_use)))
     }
 }

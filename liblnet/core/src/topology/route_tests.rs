@@ -63,7 +63,8 @@ fn routes_are_deleted_by_net_and_by_gateway() {
     };
     assert_eq!(left(Some("tcp1"), "10.0.0.2@tcp"), Ok(3));
     assert_eq!(left(None, "10.0.0.2@tcp"), Ok(2));
-    assert_eq!(left(Some("tcp1"), "10.0.0.9@tcp"), Ok(4));
+    assert_eq!(left(Some("tcp1"), "10.0.0.9@tcp"), Err(Errno::NotFound));
+    assert_eq!(left(None, "10.0.0.9@tcp"), Err(Errno::NotFound));
     assert_eq!(left(Some("tcp9"), "10.0.0.2@tcp"), Err(Errno::NotFound));
 }
 
