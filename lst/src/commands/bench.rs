@@ -31,9 +31,12 @@ struct Measured {
     clients: usize,
     servers: usize,
     seconds: f64,
-    /// Bytes of bulk in a second; nothing for pings.
-    bytes_per_second: f64,
-    rpcs_per_second: f64,
+    /// Servers that told their counters before and after; what was measured is theirs.
+    answered: usize,
+    /// Bytes of bulk in a second; 0 for pings, and `None` if no server answered.
+    bytes_per_second: Option<f64>,
+    /// `None` if no server answered.
+    rpcs_per_second: Option<f64>,
     /// Of tests, on all nodes.
     errors: u64,
 }
@@ -151,11 +154,9 @@ fn measure(
         clients: clients.len(),
         servers: servers.len(),
         seconds: f64::from(passed) / 1000.0,
-        bytes_per_second: rates
-            .iter()
-            .map(|rates| if is_read { rates.bulk_put } else { rates.bulk_got })
-            .sum(),
-        rpcs_per_second: rates.iter().map(|rates| rates.rpcs_received).sum(),
+        answered: rates.len(),
+        bytes_per_second: sum(&rates, |rates| if is_read { rates.bulk_put } else { rates.bulk_got }),
+        rpcs_per_second: sum(&rates, |rates| rates.rpcs_received),
         errors,
     };
     if !cx.json(&measured)? {
@@ -166,8 +167,13 @@ fn measure(
     Ok(if errors == 0 { is_well } else { Exit::NodeRefused })
 }
 
+/// The sum over the servers that answered; `None` if none did.
+fn sum(rates: &[Rates], of: impl Fn(&Rates) -> f64) -> Option<f64> {
+    (!rates.is_empty()).then(|| rates.iter().map(of).fold(0.0, |sum, rate| sum + rate))
+}
+
 fn say(cx: &mut Context<'_>, it: &cli::Bench, measured: &Measured) -> Result<()> {
-    let Measured { test, concurrency, clients, servers, seconds, .. } = measured;
+    let Measured { test, concurrency, clients, servers, seconds, answered, .. } = measured;
     let test = match test {
         TestSpec::Ping => "ping".to_owned(),
         TestSpec::Brw(brw) => {
@@ -175,14 +181,23 @@ fn say(cx: &mut Context<'_>, it: &cli::Bench, measured: &Measured) -> Result<()>
             format!("brw {direction} of {} bytes", brw.size())
         }
     };
-    cx.say(&format!(
-        "{test}, {clients} to {servers} nodes ({}), {concurrency} at once, {seconds:.1} s",
-        it.nids
-    ))?;
-    if matches!(measured.test, TestSpec::Brw(_)) {
-        cx.say(&format!("bandwidth  {:.2} MiB/s", measured.bytes_per_second / MIB))?;
+    let head = format!("{test}, {clients} to {servers} nodes ({}), {concurrency} at once", it.nids);
+    match (measured.bytes_per_second, measured.rpcs_per_second) {
+        (Some(bytes), Some(rpcs)) => {
+            cx.say(&format!("{head}, {seconds:.1} s"))?;
+            if answered < servers {
+                cx.say(&format!("measured   on {answered} of {servers} servers; the others do not answer"))?;
+            }
+            if matches!(measured.test, TestSpec::Brw(_)) {
+                cx.say(&format!("bandwidth  {:.2} MiB/s", bytes / MIB))?;
+            }
+            cx.say(&format!("RPCs       {rpcs:.0} in a second"))?;
+        }
+        _ => {
+            cx.say(&head)?;
+            cx.say("measured   nothing: no server answers any more")?;
+        }
     }
-    cx.say(&format!("RPCs       {:.0} in a second", measured.rpcs_per_second))?;
     cx.say(&format!("errors     {}", measured.errors))
 }
 
@@ -201,5 +216,18 @@ fn pause(cx: &mut Context<'_>, time: Duration, interrupted: &AtomicBool) {
     while cx.now() < until && !interrupted.load(Ordering::Relaxed) {
         let left = until.saturating_sub(cx.now());
         cx.wait(left.min(STEP));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails if a bench of servers that have died tells a rate.
+    #[test]
+    fn nothing_is_summed_where_nobody_answered() {
+        assert_eq!(sum(&[], |rates| rates.rpcs_received), None);
+        let rates = Rates { rpcs_received: 2.0, ..Rates::default() };
+        assert_eq!(sum(&[rates, rates], |rates| rates.rpcs_received), Some(4.0));
     }
 }

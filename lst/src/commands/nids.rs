@@ -1,14 +1,20 @@
 //! NIDs in brackets: `192.0.2.[1-5,9,10-20/2]@tcp`.
 
+use lnet_dlc::host_names::Names;
 use lnet_wire::{Nid, NidList};
 
 /// More nodes than this are a slip of the finger.
 const MOST: usize = 65_536;
 
-/// All of them, in ascending order. Only NIDs of four bytes are known to selftest.
+/// All of them, in ascending order; or one whose address is the name of a host. Only NIDs of four bytes are known to selftest.
 pub(super) fn expand(text: &str) -> Result<Vec<Nid>, String> {
-    let list: NidList = text.parse().map_err(|error| format!("'{text}': {error}"))?;
-    let nids = list.nids(MOST).map_err(|error| format!("'{text}': {error}"))?;
+    let nids = match text.parse::<NidList>() {
+        Ok(list) => list.nids(MOST).map_err(|error| format!("'{text}': {error}"))?,
+        Err(_) if text.starts_with(|letter: char| letter.is_ascii_alphabetic()) => {
+            vec![Names::new().nid(text).map_err(|error| format!("'{text}': {error}"))?]
+        }
+        Err(error) => return Err(format!("'{text}': {error}")),
+    };
     match nids.iter().find(|nid| nid.to_u64().is_none()) {
         Some(nid) => Err(format!("{nid}: selftest has no room for NIDs of more than four bytes")),
         None if nids.is_empty() => Err(format!("'{text}': no NID")),
@@ -29,6 +35,7 @@ mod tests {
                 "192.168.1.[9,10-14/2]@tcp1",
                 "192.168.1.9@tcp1 192.168.1.10@tcp1 192.168.1.12@tcp1 192.168.1.14@tcp1",
             ),
+            ("localhost@tcp1", "127.0.0.1@tcp1"),
             ("10.[1-2].0.[3-4]@o2ib", "10.1.0.3@o2ib 10.1.0.4@o2ib 10.2.0.3@o2ib 10.2.0.4@o2ib"),
         ];
         for (text, expected) in table {
@@ -41,7 +48,7 @@ mod tests {
     fn what_is_no_list_of_nids_is_refused() {
         for text in [
             "",
-            "x",
+            "x@gni",
             "10.0.0.[3-1]@tcp",
             "10.0.0.[1-9/0]@tcp",
             "*@tcp",
