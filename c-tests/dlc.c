@@ -178,6 +178,8 @@ static void interfaces(void)
 	     LUSTRE_CFG_RC_MISSING_PARAM);
 	CALL(lustre_lnet_config_ni(net_with("tcp2", "127.0.0.1"), NULL, NULL, NULL, 70000, NONE, &err),
 	     LUSTRE_CFG_RC_BAD_PARAM);
+	CALL(lustre_lnet_config_ni(net_with("tcp2", "127.0.0.1"), NULL, NULL, NULL, 128, NONE, &err),
+	     LUSTRE_CFG_RC_BAD_PARAM);
 
 	shown = NULL;
 	CALL(lustre_lnet_show_net(c("tcp1"), 1, NONE, &shown, &err, false), 0);
@@ -201,6 +203,8 @@ static void interfaces(void)
 	cYAML_free_tree(shown);
 	CALL(lustre_lnet_config_ni_healthv(-1, true, NULL, NONE, &err), 0);
 	CALL(lustre_lnet_config_ni_healthv(-1, false, NULL, NONE, &err), LUSTRE_CFG_RC_MISSING_PARAM);
+	CALL(lustre_lnet_config_ni_healthv(1001, true, NULL, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
+	CALL(lustre_lnet_config_ni_healthv(500, false, c("127.0.0.9@tcp77"), NONE, &err), -ENOENT);
 	CALL(lustre_lnet_config_ni_conns_per_peer(3, false, c("127.0.0.1@tcp1"), NONE, &err), 0);
 	CALL(lustre_lnet_config_ni_conns_per_peer(200, true, NULL, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_lnet_config_ni_conns_per_peer(2, false, NULL, NONE, &err), LUSTRE_CFG_RC_MISSING_PARAM);
@@ -269,6 +273,10 @@ static void routes(void)
 	CALL(lustre_lnet_config_route(NULL, c("127.0.0.2@tcp"), -1, -1, -1, NONE, &err), LUSTRE_CFG_RC_MISSING_PARAM);
 	CALL(lustre_lnet_config_route(c("tcp5"), c("127.0.0.2@tcp"), 256, -1, -1, NONE, &err),
 	     LUSTRE_CFG_RC_OUT_OF_RANGE_PARAM);
+	CALL(lustre_lnet_config_route(c("tcp5"), c("127.0.0.2@tcp"), -1, -1, -1, NONE, &err), 0);
+	CALL(lustre_lnet_config_route(c("tcp5"), c("127.0.0.2@tcp"), 2, 4, -1, NONE, &err), -EEXIST);
+	CALL(lustre_lnet_config_route(c("tcp"), c("1@gni"), -1, -1, -1, NONE, &err), -EEXIST);
+	CALL(lustre_lnet_del_route(c("tcp5"), c("127.0.0.9@tcp"), NONE, &err), -ENOENT);
 	CALL(lustre_lnet_del_route(c("tcp5"), c("127.0.0.2@tcp"), NONE, &err), 0);
 
 	SHOW(lustre_lnet_show_routing(NONE, &shown, &err, false), "");

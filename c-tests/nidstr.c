@@ -42,6 +42,9 @@ static void nids(void)
 		CHECK_EQ(nid, LNET_NID_ANY);
 	}
 	CHECK_EQ(libcfs_str2nid(NULL), LNET_NID_ANY);
+	/* The name of a host, as the kernel's user-space library takes it. */
+	CHECK_EQ(libcfs_str2nid("localhost@tcp3"), libcfs_str2nid("127.0.0.1@tcp3"));
+	CHECK_EQ(libcfs_str2nid("localhost@gni"), LNET_NID_ANY);
 	CHECK_STR(libcfs_nid2str(LNET_NID_ANY), "<?>");
 	CHECK_STR(libcfs_nid2str(LNET_MKNID(LNET_MKNET(77, 3), 0x0a000001)), "a000001@<77:3>");
 }

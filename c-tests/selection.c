@@ -22,6 +22,9 @@ static void policy(void)
 	CALL(lustre_lnet_del_same_udsp(c("tcp"), c("10.0.0.*@tcp"), NULL, 0, NONE, &err), 0);
 	action.udsp_priority = 256;
 	CALL(lustre_lnet_add_udsp(c("tcp9"), NULL, NULL, c("priority"), &action, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
+	action.udsp_priority = -1;
+	CALL(lustre_lnet_add_udsp(c("tcp9"), NULL, NULL, c("priority"), &action, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
+	CALL(lustre_lnet_add_udsp(c("tcp9"), NULL, NULL, NULL, NULL, -2, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_lnet_del_udsp(0, NONE, &err), 0);
 	CALL(lustre_lnet_del_udsp((unsigned int)-1, NONE, &err), 0);
 	SHOW(lustre_lnet_show_udsp(-1, NONE, &shown, &err), "");

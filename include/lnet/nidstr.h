@@ -81,7 +81,8 @@ __u32 libcfs_str2net(const char *str);
 
 /**
  * The NID that a string such as 10.0.0.1@tcp names (tcp if there is no @); LNET_NID_ANY if it names none,
- * or one whose address is longer than four bytes. Host names are not resolved.
+ * or one whose address is longer than four bytes. The name of a host may stand in place of an IPv4 address; then the system's resolver is
+ * asked, for at most 5 s.
  */
 lnet_nid_t libcfs_str2nid(const char *str);
 

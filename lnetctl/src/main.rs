@@ -30,7 +30,7 @@ fn start() -> io::Result<u8> {
     }
     let connect = |node| -> Box<dyn Node> { Box::new(Client::new(node)) };
     // Only `--node` and `--format`: a shell that has them for every line.
-    if let Ok((globals, rest)) = Globals::take(&words)
+    if let Ok((globals, rest)) = Globals::take(&words).map(|(globals, rest)| (globals.or_environment(), rest))
         && rest.is_empty()
     {
         return match io::stdin().is_terminal() {
@@ -42,8 +42,11 @@ fn start() -> io::Result<u8> {
     }
     let (mut input, mut out, mut err) = (io::stdin().lock(), io::stdout().lock(), io::stderr().lock());
     let mut streams = Streams { input: &mut input, out: &mut out, err: &mut err };
-    let end = run::line(&words, &Globals::default(), &connect, &mut streams)?;
-    out.flush()?;
+    let end = run::line(&words, &Globals::default().or_environment(), &connect, &mut streams)?;
+    match out.flush() {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        flushed => flushed?,
+    }
     Ok(match end {
         End::Done(rc) => rc.exit_code(),
         End::Exit => 0,

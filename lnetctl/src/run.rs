@@ -78,9 +78,12 @@ pub fn line(
         Command::Exit | Command::Quit => Ok(End::Exit),
         Command::Help { command } => help(&definition, command.as_deref(), streams),
         command => {
-            let node = connect(said.node.or_else(|| globals.node.clone()));
+            let name = said.node.or_else(|| globals.node.clone());
+            let is_node_named = name.is_some();
+            let node = connect(name);
             let mut cx = Context {
                 node: &*node,
+                is_node_named,
                 report: Report::new(),
                 input: &mut *streams.input,
                 text: String::new(),
@@ -88,8 +91,15 @@ pub fn line(
             };
             let outcome = commands::run(command, &mut cx);
             let Context { report, text, .. } = cx;
-            streams.out.write_all(text.as_bytes())?;
-            output::write(&report, outcome, node.explain().as_deref(), format, streams.out, streams.err)?;
+            let why = node.explain();
+            let written = streams.out.write_all(text.as_bytes()).and_then(|()| {
+                output::write(&report, outcome, why.as_deref(), format, streams.out, streams.err)
+            });
+            match written {
+                // Whoever reads has seen enough; how the command ended does not depend on that.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                written => written?,
+            }
             Ok(End::Done(outcome.rc))
         }
     }

@@ -26,6 +26,47 @@ pub const STAGING: &[(When, &[&str], &str)] = &[
         "the kernel adds it, and this node shall have the same nets",
     ),
     (
+        After("lnetctl net add --net tcp2 --if eth0 --peer-credits -5"),
+        &["lnetctl net add --net tcp2 --if eth0"],
+        "the kernel's tool takes it for that, and this node shall have the same nets",
+    ),
+    (
+        After("lnetctl net set --nid 10.99.0.11@tcp --health 5000"),
+        &["lnetctl net set --nid 10.99.0.11@tcp --health 1000"],
+        "the kernel takes it for that",
+    ),
+    (
+        After("lnetctl peer set --nid 10.99.0.50@tcp --health 2000"),
+        &["lnetctl peer set --nid 10.99.0.50@tcp --health 1000"],
+        "the kernel takes it for that",
+    ),
+    (
+        After("lnetctl route add --net tcp3 --gateway 10.99.0.12@tcp --priority -1"),
+        &["lnetctl route add --net tcp3 --gateway 10.99.0.12@tcp"],
+        "the kernel's tool takes it for that, and this node shall have the same routes",
+    ),
+    (
+        After("lnetctl set numa_range -1"),
+        &["lnetctl set numa_range 4294967295"],
+        "the kernel's tool takes it for that, and this node shall have the same settings",
+    ),
+    (
+        After("lnetctl set max_interfaces 2"),
+        &["lnetctl set max_interfaces 200"],
+        "the kernel takes it for that",
+    ),
+    (After("lnetctl set discovery -1"), &["lnetctl set discovery 1"], "the kernel takes it for that"),
+    (
+        After("lnetctl set drop_asym_route 3"),
+        &["lnetctl set drop_asym_route 1"],
+        "the kernel takes it for that",
+    ),
+    (
+        After("lnetctl udsp add --src tcp --priority -1"),
+        &["lnetctl udsp add --src tcp --priority 4294967295"],
+        "the kernel's tool takes it for that, and this node shall have the same rules",
+    ),
+    (
         Before("lnetctl peer add --prim_nid 10.99.0.11@tcp"),
         &["lnetctl peer del --prim_nid 10.99.0.11@tcp"],
         "a discovered peer would be replaced",

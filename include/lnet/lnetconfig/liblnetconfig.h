@@ -104,7 +104,7 @@ enum lnet_udsp_action_type {
 
 /** What a selection rule does. */
 union lnet_udsp_action {
-	/** The priority: smaller is preferred, -1 is the lowest. */
+	/** The priority, from 0 to 255: smaller is preferred. */
 	int udsp_priority;
 };
 
@@ -197,8 +197,8 @@ int lustre_lnet_show_net(char *nw, int detail, int seq_no, struct cYAML **show_r
 		struct cYAML **err_rc, bool backup);
 
 /**
- * Sets the health value of the interface ni_nid, or of all. Outside of 0 to 1000 is 1000. A NID that the
- * node does not have changes nothing. LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
+ * Sets the health value of the interface ni_nid, or of all: 0 to 1000; -1 is 1000. LUSTRE_CFG_RC_BAD_PARAM for any other value and for
+ * what is no NID, -ENOENT for a NID that the node does not have, LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
  */
 int lustre_lnet_config_ni_healthv(int value, bool all, char *ni_nid, int seq_no,
 		struct cYAML **err_rc);
@@ -333,14 +333,14 @@ int lustre_lnet_config_numa_range(int value, int seq_no, struct cYAML **err_rc);
 /** Shows that under global, as numa_range. */
 int lustre_lnet_show_numa_range(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
-/** Sets the most interfaces that a peer may have; below 16 is 200. */
+/** Sets the most interfaces that a peer may have: from 16. */
 int lustre_lnet_config_max_intf(int value, int seq_no, struct cYAML **err_rc);
 
 /** Shows that under global, as max_interfaces. */
 int lustre_lnet_show_max_intf(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
 /**
- * Sets whether peers are discovered: 0 not, 1 (and what is none of these) yes, 2 only to compare what they
+ * Sets whether peers are discovered: 0 not, 1 yes, 2 only to compare what they
  * say with what is known of them.
  */
 int lustre_lnet_config_discovery(int value, int seq_no, struct cYAML **err_rc);
@@ -446,7 +446,7 @@ int lustre_lnet_show_peer_ni_recovq(int seq_no, struct cYAML **show_rc, struct c
 
 /**
  * Adds a selection rule: src for interfaces of this node, dst for those of others, rte for routers, each
- * NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value in *action, or pref, for which
+ * NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value from 0 to 255 in *action, or pref, for which
  * action may be NULL; NULL for what suits the rule. idx is its place, -1 for the end. A rule that is there
  * already: -EALREADY.
  */

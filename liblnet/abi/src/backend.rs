@@ -7,6 +7,7 @@ use arc_swap::ArcSwapOption;
 use lnet_core::event::in_handler;
 use lnet_core::{Core, Errno};
 use lnet_dlc::client::Client;
+use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
 use lnet_node::{ControlServer, Node, SharedBackend, StartConfig};
 use lnet_wire::Pid;
@@ -21,10 +22,7 @@ static WATCH_FORKS: Once = Once::new();
 /// Held while the node comes up and goes down.
 static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
 /// Nodes elsewhere, for a process that has none: the one of the name `LNET_NODE`, if that is set.
-static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| {
-    let name = std::env::var("LNET_NODE").ok().filter(|name| !name.trim().is_empty());
-    Arc::new(Client::new(name))
-});
+static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| Arc::new(Client::new(NodeName::of_environment())));
 
 struct Users {
     /// How many `LNetNIInit` are in force, and one for [`adopt`].

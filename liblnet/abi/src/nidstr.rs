@@ -2,8 +2,9 @@
 
 use crate::entry::{helper, text_of};
 use crate::types::{__u32, NID_ANY, lnet_nid_t, lnet_process_id};
+use lnet_dlc::host_names::Names;
 use lnet_wire::lnd_table::Lnd;
-use lnet_wire::nid_text::{AnyNid, RawNet, RawNid};
+use lnet_wire::nid_text::{RawNet, RawNid};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int};
@@ -100,12 +101,13 @@ pub unsafe extern "C" fn _libcfs_str2net(str: *const c_char) -> __u32 {
 }
 
 /// The NID that a string such as 10.0.0.1@tcp names (tcp if there is no @); LNET_NID_ANY if it names none,
-/// or one whose address is longer than four bytes. Host names are not resolved.
+/// or one whose address is longer than four bytes. The name of a host may stand in place of an IPv4 address; then the system's resolver is
+/// asked, for at most 5 s.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_str2nid(str: *const c_char) -> lnet_nid_t {
     helper(NID_ANY, || {
         // SAFETY: by contract NULL or a string.
-        let nid = unsafe { text_of(str) }.and_then(|text| text.parse::<Nid>().ok());
+        let nid = unsafe { text_of(str) }.and_then(|text| Names::new().nid(text).ok());
         nid.and_then(Nid::to_u64).unwrap_or(NID_ANY)
     })
 }
@@ -116,8 +118,10 @@ pub unsafe extern "C" fn _libcfs_str2nid(str: *const c_char) -> lnet_nid_t {
 pub unsafe extern "C" fn _libcfs_str2anynid(nid: *mut lnet_nid_t, str: *const c_char) -> c_int {
     helper(0, || {
         // SAFETY: by contract NULL or a string.
-        let parsed = unsafe { text_of(str) }.and_then(|text| text.parse::<AnyNid>().ok());
-        let parsed = parsed.and_then(|any| any.0.map_or(Some(NID_ANY), Nid::to_u64));
+        let parsed = match unsafe { text_of(str) } {
+            Some("*") => Some(NID_ANY),
+            text => text.and_then(|text| Names::new().nid(text).ok()).and_then(Nid::to_u64),
+        };
         if nid.is_null() {
             return 0;
         }

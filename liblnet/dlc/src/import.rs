@@ -62,11 +62,17 @@ pub fn import(
 ///
 /// The value has one key, `check`, with a sequence of changes, each a word and what it is about: `add`,
 /// `set`, `remove`, `conflict` (would be refused), `skip` (this machine does not have it), `run` (a ping or
-/// a discovery). What is there already is
-/// not in it; with nothing to change it is empty. A conflict is no failure: the result is
-/// [`ReturnCode::OK`] unless the file has problems or the node cannot be asked.
+/// a discovery). What is there already is not in it; with nothing to change it is empty.
+///
+/// The result is the last refusal, which is reported as the import would report it; [`ReturnCode::BAD_PARAM`] for a file in which there
+/// is nothing to import.
 pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (ReturnCode, Value) {
     match read(source.text, Purpose::Add) {
+        Ok(document) if document.blocks.is_empty() => {
+            let text = format!("{}: there is nothing in it to import", source.name);
+            let rc = report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, text);
+            (rc, Value::map())
+        }
         Ok(document) => checking::check(backend, document, report),
         Err(problems) => (report_problems(source.name, Purpose::Add, &problems, "", report), Value::map()),
     }

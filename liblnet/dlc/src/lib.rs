@@ -5,7 +5,9 @@
 //! - [`ops`]: the operations of the DLC API (`lustre_lnet_*`), over a backend.
 //! - [`model`] and [`yaml`]: the configuration as a value, and the YAML that it is written in.
 //! - [`networks`], [`ip2nets`], [`routes`]: the strings that the kernel's module parameters of these names have.
+//! - [`host_names`]: host names in NIDs.
 //! - [`peer_state`]: what the bits of a peer's state are called.
+//! - [`ranges`]: which numbers are taken.
 //! - [`value`]: what is shown, and how it is written.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -16,6 +18,7 @@ pub mod cpts;
 pub mod daemon;
 pub mod export;
 pub mod frame;
+pub mod host_names;
 pub mod import;
 pub mod interface_spec;
 pub mod interfaces;
@@ -27,6 +30,7 @@ pub mod networks;
 pub mod ops;
 pub mod peer_cred;
 pub mod peer_state;
+pub mod ranges;
 pub mod report;
 pub mod request;
 mod return_code;

@@ -43,10 +43,13 @@ impl NodeName {
 
     /// `LNET_NODE`, or the number of this process.
     pub fn from_env() -> Result<Self, NotANodeName> {
-        match std::env::var("LNET_NODE").unwrap_or_default().trim() {
-            "" => Ok(Self(std::process::id().to_string())),
-            name => name.parse(),
-        }
+        Self::of_environment().map_or_else(|| Ok(Self::of_this_process()), |name| name.parse())
+    }
+
+    /// `LNET_NODE`, as it is written; `None` if it is not set, or empty.
+    pub fn of_environment() -> Option<String> {
+        let name = std::env::var("LNET_NODE").ok()?;
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
     }
 
     /// As text.

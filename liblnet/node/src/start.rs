@@ -7,6 +7,7 @@ use lnet_dlc::import::{Source, import};
 use lnet_dlc::interfaces::HostInterface;
 use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
 use lnet_dlc::networks::{self, Network};
+use lnet_dlc::ops::net::why_refused;
 use lnet_dlc::request::{
     AddLocalNi, AddRoute, BufferCounts, Discover, Discovered, LndTunables, LocalNi, NiTunables,
 };
@@ -110,10 +111,11 @@ fn add_ni(node: &dyn Backend, ni: AddLocalNi) -> Result<(), Errno> {
         );
         return Err(Errno::ProtocolNotSupported);
     }
-    let interface = ni.interface.clone().unwrap_or_else(|| "its first interface".to_owned());
-    let net = ni.net;
-    node.tell(Request::AddLocalNi(ni)).inspect_err(|errno| {
-        write_line!(LogClass::NiNotStarted, "net {net} on {interface}: not started ({errno})")
+    node.tell(Request::AddLocalNi(ni.clone())).inspect_err(|errno| {
+        let net = ni.net;
+        let interface = ni.interface.as_deref().unwrap_or("its first interface");
+        let why = why_refused(node, &ni, *errno);
+        write_line!(LogClass::NiNotStarted, "net {net} on {interface}: not started ({why})")
     })
 }
 
@@ -168,6 +170,13 @@ fn check_gateway(node: &dyn Backend, gateway: Nid) {
 fn add_route(node: &dyn Backend, route: AddRoute) -> Result<(), Errno> {
     let AddRoute { net, gateway, .. } = route;
     match node.tell(Request::AddRoute(route)) {
+        Err(Errno::Exists) if own_nids(node).iter().any(|nid| nid.net() == net) => {
+            write_line!(
+                LogClass::ConfigIgnored,
+                "LNET_ROUTES: route to {net} via {gateway} skipped (this node is on {net} itself)"
+            );
+            Ok(())
+        }
         Ok(()) | Err(Errno::Exists) => Ok(()),
         Err(Errno::HostUnreachable) => {
             write_line!(

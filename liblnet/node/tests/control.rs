@@ -108,17 +108,45 @@ fn health_and_connections_are_set_for_one_or_for_all() {
     }
     let health = |which: Option<&str>, value| {
         let set = SetHealth { kind: SetHealthKind::LocalNi, nid: which.map(nid), value };
-        backend.tell(Request::SetHealth(set)).unwrap();
-        nis(backend).iter().map(|ni| ni.health.value).collect::<Vec<_>>()
+        let told = backend.tell(Request::SetHealth(set));
+        (told, nis(backend).iter().map(|ni| ni.health.value).collect::<Vec<_>>())
     };
-    assert_eq!(health(Some("127.0.1.1@tcp"), 500), [0, 500, 1000]);
-    assert_eq!(health(Some("127.0.1.9@tcp"), 1), [0, 500, 1000]);
-    assert_eq!(health(None, 7), [0, 7, 7]);
-    assert_eq!(health(None, 5000), [0, 1000, 1000]);
-    let set = SetConnsPerPeer { nid: Some(nid("127.0.1.2@tcp")), value: 4 };
-    backend.tell(Request::SetConnsPerPeer(set)).unwrap();
+    assert_eq!(health(Some("127.0.1.1@tcp"), 500), (Ok(()), vec![0, 500, 1000]));
+    assert_eq!(health(Some("127.0.1.9@tcp"), 1), (Err(Errno::NotFound), vec![0, 500, 1000]));
+    assert_eq!(health(None, 5000), (Err(Errno::Invalid), vec![0, 500, 1000]));
+    assert_eq!(health(None, 7), (Ok(()), vec![0, 7, 7]));
+    assert_eq!(health(None, -1), (Ok(()), vec![0, 1000, 1000]));
+    let conns = |nid, value| backend.tell(Request::SetConnsPerPeer(SetConnsPerPeer { nid, value }));
+    assert_eq!(conns(Some(nid("127.0.1.2@tcp")), 4), Ok(()));
+    assert_eq!(conns(Some(nid("127.0.1.2@tcp")), 128), Err(Errno::Invalid));
+    assert_eq!(conns(Some(nid("127.0.1.9@tcp")), 4), Err(Errno::NotFound));
     let conns: Vec<_> = nis(backend).iter().map(|ni| ni.lnd.conns_per_peer).collect();
     assert_eq!(conns, [None, Some(1), Some(4)]);
+}
+
+/// Fails if the node finds something else when it is asked than when it is told.
+#[test]
+fn what_adding_an_interface_would_fail_with_is_told_without_adding_it() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
+    let too_many = LndTunables { conns_per_peer: Some(128) };
+    let table = [
+        (add("tcp", "127.0.1.1"), Err(Errno::Exists)),
+        (add("o2ib", "127.0.1.1"), Err(Errno::ProtocolNotSupported)),
+        (add("o2ib", "nosuch0"), Err(Errno::ProtocolNotSupported)),
+        (add("tcp1", "nosuch0"), Err(Errno::NoDevice)),
+        (AddLocalNi { cpts: Some(CptList::new(vec![2])), ..add("tcp1", "127.0.1.2") }, Err(Errno::Invalid)),
+        (AddLocalNi { lnd: too_many, ..add("tcp1", "127.0.1.2") }, Err(Errno::Invalid)),
+        (add("tcp1", "127.0.1.2"), Ok(())),
+    ];
+    for (asked, expected) in table {
+        assert_eq!(backend.tell(Request::CheckLocalNi(asked.clone())), expected, "{asked:?}");
+        assert_eq!(nis(backend).len(), 2, "{asked:?}");
+        if expected.is_err() {
+            assert_eq!(backend.tell(Request::AddLocalNi(asked.clone())), expected, "{asked:?}");
+        }
+    }
 }
 
 /// dbg-030: fails if an interface is told in another state than its health, its link and its net's other

@@ -52,6 +52,12 @@ pub enum Problem {
     /// A range without a number in it, such as `3-2`.
     #[error("a range that ends before it begins")]
     EmptyRange,
+    /// No host has this name, or it has no address of the kind that the net has.
+    #[error("no address, and no name of a host that is known")]
+    UnknownHost,
+    /// The system's resolver has not said in time which address a host has.
+    #[error("the name of a host, for which the system's resolver gave no address in time")]
+    SilentResolver,
     /// A blank at the end, which a NID list must not have.
     #[error("a blank at the end")]
     TrailingBlank,

@@ -2,11 +2,12 @@
 
 use clap::ValueEnum;
 use lnet_command_line::globals::{self, GlobalsError};
+use lnet_dlc::runtime_dir::NodeName;
 
 /// For every command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct Globals {
-    /// Which node; needed only where several run on this machine
+    /// Which node; needed only where several run on this machine [default: LNET_NODE, if that is set]
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
     /// How to write what is shown: yaml (the default) or json
@@ -29,5 +30,11 @@ impl Globals {
     pub fn take(words: &[String]) -> Result<(Self, Vec<String>), GlobalsError> {
         let (given, rest) = globals::take(words)?;
         Ok((Self { node: given.node, format: given.format }, rest))
+    }
+
+    /// With the node that `LNET_NODE` names where none was given.
+    #[must_use]
+    pub fn or_environment(self) -> Self {
+        Self { node: self.node.or_else(NodeName::of_environment), ..self }
     }
 }

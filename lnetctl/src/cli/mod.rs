@@ -95,8 +95,8 @@ pub enum Command {
     Import(Import),
     /// Give out the whole configuration as YAML
     ///
-    /// Nets, routes, routing, buffers, peers, settings, selection rules. What cannot be read is reported and
-    /// left out, and is no failure.
+    /// Nets, routes, routing, buffers, peers, settings, selection rules. It fails if something of it cannot be read; standard output then
+    /// has the rest, and a file is left as it was.
     Export(Export),
     /// Counters of the node
     Stats(Stats),
@@ -168,7 +168,7 @@ pub fn names() -> Vec<String> {
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Verbosity {
     /// Show more; levels 1 to 4, and 5 for what only this program shows; 1 without LEVEL
-    #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", value_parser = number::count)]
+    #[arg(short, long, alias = "detail", value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", value_parser = number::count)]
     verbose: Option<u32>,
 }
 

@@ -3,6 +3,7 @@
 use super::{Verbosity, number};
 use clap::{Args, Subcommand};
 use lnet_dlc::CptList;
+use lnet_dlc::ranges::{CONNS_PER_PEER, CREDITS, HEALTH, PEER_BUFFER_CREDITS, PEER_CREDITS, PEER_TIMEOUT};
 use lnet_wire::Nid;
 
 /// Nets and interfaces.
@@ -28,30 +29,30 @@ pub struct NetAdd {
     #[arg(short, long = "if", value_name = "LIST")]
     pub interfaces: Option<String>,
     /// Net and interface in one, in place of --net and --if
-    #[arg(long, conflicts_with_all = ["net", "interfaces"])]
+    #[arg(long, conflicts_with_all = ["net", "interfaces"], value_parser = number::nid)]
     pub nid: Option<Nid>,
     /// A rule by addresses, in place of --net and --if: "tcp(eth0) 10.0.*.*"; at most 127 characters
     #[arg(short = 'p', long, alias = "ip2nets", value_name = "RULE")]
     pub ip2net: Option<String>,
-    /// Seconds without a message after which a peer counts as down [default: 180]
-    #[arg(short = 't', long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = number::int)]
-    pub peer_timeout: Option<i32>,
-    /// Messages under way to one peer [default: 8]
-    #[arg(short = 'c', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
-    pub peer_credits: Option<i32>,
+    /// Seconds without a message after which a peer counts as down; 0 is the default [default: 180]
+    #[arg(short = 't', long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = number::within(PEER_TIMEOUT))]
+    pub peer_timeout: Option<i64>,
+    /// Messages under way to one peer; 0 is the default [default: 8]
+    #[arg(short = 'c', long, value_name = "N", allow_negative_numbers = true, value_parser = number::within(PEER_CREDITS))]
+    pub peer_credits: Option<i64>,
     /// Router buffers that one peer may occupy [default: 0, as many as --peer-credits]
-    #[arg(short = 'b', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
-    pub peer_buffer_credits: Option<i32>,
-    /// Messages under way on the interface [default: 256]
-    #[arg(short = 'r', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
-    pub credits: Option<i32>,
+    #[arg(short = 'b', long, value_name = "N", allow_negative_numbers = true, value_parser = number::within(PEER_BUFFER_CREDITS))]
+    pub peer_buffer_credits: Option<i64>,
+    /// Messages under way on the interface; 0 is the default [default: 256]
+    #[arg(short = 'r', long, value_name = "N", allow_negative_numbers = true, value_parser = number::within(CREDITS))]
+    pub credits: Option<i64>,
     /// CPU partitions for interfaces that name none: 0, [0,1], [0-3/2] [default: all]
     #[arg(short = 's', long, value_name = "CPTS")]
     pub cpt: Option<CptList>,
     /// Connections for bulk data in each direction to one peer: 1 to 127, or 0 for what suits the link
     /// [default: 0]
-    #[arg(short = 'm', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
-    pub conns_per_peer: Option<i32>,
+    #[arg(short = 'm', long, value_name = "N", allow_negative_numbers = true, value_parser = number::within(CONNS_PER_PEER))]
+    pub conns_per_peer: Option<i64>,
     /// Without effect: routing tables are never touched here; see setup-mrrouting
     #[arg(short = 'k', long)]
     pub skip_mr_route_setup: bool,
@@ -67,15 +68,15 @@ pub struct NetDel {
     #[arg(short, long = "if", value_name = "LIST")]
     pub interfaces: Option<String>,
     /// The interface with this NID, in place of --net and --if
-    #[arg(long, conflicts_with_all = ["net", "interfaces"])]
+    #[arg(long, conflicts_with_all = ["net", "interfaces"], value_parser = number::nid)]
     pub nid: Option<Nid>,
 }
 
 /// What is shown.
 #[derive(Debug, Args)]
 pub struct NetShow {
-    /// Only this net
-    #[arg(short, long)]
+    /// Only this net; several between commas
+    #[arg(short, long, value_name = "LIST")]
     pub net: Option<String>,
     #[command(flatten)]
     /// How much of each.
@@ -91,10 +92,10 @@ pub struct NetSet {
     /// All interfaces
     #[arg(short, long)]
     pub all: bool,
-    /// Health: 0 to 1000, which is healthy; what is above is 1000, what is negative changes nothing
-    #[arg(short = 't', long, value_name = "VALUE", allow_negative_numbers = true, value_parser = number::int)]
+    /// Health: 0 to 1000, which is healthy
+    #[arg(short = 't', long, value_name = "VALUE", allow_negative_numbers = true, value_parser = number::int_within(HEALTH))]
     pub health: Option<i32>,
-    /// Connections to one peer, for connections to come: 0 to 127; -1 changes nothing
+    /// Connections to one peer, for connections to come: 0 to 127
     #[arg(short = 'm', long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub conns_per_peer: Option<i32>,
     /// For --lnd-timeout [not supported yet]

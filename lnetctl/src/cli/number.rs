@@ -3,6 +3,10 @@
 pub(super) use lnet_command_line::number::seconds;
 
 use lnet_command_line::number::any_base;
+use lnet_dlc::host_names::Names;
+use lnet_dlc::ops::policy::priority_of;
+use lnet_dlc::ranges::{RULE_PRIORITY, Range};
+use lnet_wire::Nid;
 
 /// Reads a whole number: decimal, hexadecimal behind `0x`, octal behind `0`, with a sign before it.
 pub(super) fn whole(text: &str) -> Result<i64, String> {
@@ -29,6 +33,39 @@ pub(super) fn int(text: &str) -> Result<i32, String> {
 /// [`whole`], without negative ones.
 pub(super) fn count(text: &str) -> Result<u32, String> {
     u32::try_from(whole(text)?).map_err(|_| "it takes 0 to 4294967295".to_owned())
+}
+
+/// [`whole`], within a range.
+pub(super) fn within(range: Range) -> impl Fn(&str) -> Result<i64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let value = whole(text).map_err(|error| format!("{error}, from {}", range.wanted()))?;
+        range.check(value).map_err(|error| error.to_string())
+    }
+}
+
+/// [`within`], for numbers without negative values.
+pub(super) fn counted(range: Range) -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync + 'static {
+    let within = within(range);
+    move |text| u32::try_from(within(text)?).map_err(|_| format!("it takes {}", range.wanted()))
+}
+
+/// [`within`], for what C has as an `int`.
+pub(super) fn int_within(
+    range: Range,
+) -> impl Fn(&str) -> Result<i32, String> + Clone + Send + Sync + 'static {
+    let within = within(range);
+    move |text| i32::try_from(within(text)?).map_err(|_| format!("it takes {}", range.wanted()))
+}
+
+/// The priority of a selection rule.
+pub(super) fn rule_priority(text: &str) -> Result<u32, String> {
+    let value = whole(text).map_err(|error| format!("{error}, from {}", RULE_PRIORITY.wanted()))?;
+    priority_of(value).map_err(|error| error.to_string())
+}
+
+/// The NID of an interface or another node; its address may be the name of a host.
+pub(super) fn nid(text: &str) -> Result<Nid, String> {
+    Names::new().nid(text).map_err(|error| error.to_string())
 }
 
 const NOT_A_NUMBER: &str = "not a whole number (decimal, 0x... or octal 0...)";

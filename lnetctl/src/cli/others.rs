@@ -43,10 +43,10 @@ pub enum PeerCredits {
 #[derive(Debug, Args)]
 pub struct CptOfNid {
     /// NIDs; without --ncpt, with the number of CPU partitions of the node
-    #[arg(value_name = "NID")]
+    #[arg(value_name = "NID", value_parser = number::nid)]
     pub nids: Vec<Nid>,
     /// One NID; --ncpt is mandatory
-    #[arg(short, long, conflicts_with = "nids")]
+    #[arg(short, long, conflicts_with = "nids", value_parser = number::nid)]
     pub nid: Option<Nid>,
     /// How many CPU partitions there are
     #[arg(short = 'c', long, value_name = "N", value_parser = number::count)]

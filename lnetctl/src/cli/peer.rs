@@ -2,6 +2,7 @@
 
 use super::{Verbosity, number};
 use clap::{Args, Subcommand};
+use lnet_dlc::ranges::HEALTH;
 
 /// Other nodes.
 #[derive(Debug, Subcommand)]
@@ -91,7 +92,7 @@ pub struct PeerSet {
     #[arg(short, long)]
     pub all: bool,
     /// Health: 0 to 1000, which is healthy [default: 1000]
-    #[arg(short = 't', long, value_name = "VALUE", allow_negative_numbers = true, value_parser = number::int)]
+    #[arg(short = 't', long, value_name = "VALUE", allow_negative_numbers = true, value_parser = number::int_within(HEALTH))]
     pub health: Option<i32>,
     /// Overwrite the peer's state word, for debugging; needs --nid
     #[arg(short = 's', long, value_name = "BITS", conflicts_with_all = ["health", "all"], value_parser = number::count)]

@@ -2,15 +2,20 @@
 
 use super::number;
 use clap::Args;
+use lnet_dlc::ranges::{PING_TIMEOUT_MS, Range};
+
+/// In seconds.
+const TIMEOUT: Range = Range { most: PING_TIMEOUT_MS.most / 1000, ..PING_TIMEOUT_MS };
 
 /// Asks other nodes for their NIDs.
 #[derive(Debug, Args)]
 pub struct Ping {
-    /// NIDs, also several between commas; without @NET they are on tcp; PID-NID is a process of a node
+    /// NIDs, also several between commas; without @NET they are on tcp; the name of a host may stand in place of its address; PID-NID is
+    /// a process of a node
     #[arg(value_name = "NID", required = true)]
     pub nids: Vec<String>,
-    /// How many seconds to wait for an answer [default: 1]
-    #[arg(short, long, value_name = "SECONDS", value_parser = number::count)]
+    /// How many seconds to wait for an answer: 1 to 180 [default: 1]
+    #[arg(short, long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = number::counted(TIMEOUT))]
     pub timeout: Option<u32>,
     /// By which of this node's NIDs
     #[arg(short, long, value_name = "NID")]

@@ -2,6 +2,7 @@
 
 use super::{Verbosity, number};
 use clap::{Args, Subcommand};
+use lnet_dlc::ranges::{HOPS, ROUTE_PRIORITY, ROUTE_SENSITIVITY};
 
 /// Routes.
 #[derive(Debug, Subcommand)]
@@ -27,11 +28,11 @@ pub struct RouteAdd {
     #[arg(short = 'c', long = "hop-count", alias = "hop", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
     pub hops: Option<i32>,
     /// Smaller is preferred: from 0 [default: 0]
-    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int_within(ROUTE_PRIORITY))]
     pub priority: Option<i32>,
     /// Of releases before 2.17: kept and shown, but `set health_sensitivity` says how much a failure lowers the health of
     /// gateways, too; from 1 [default: 1]
-    #[arg(long = "health_sensitivity", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    #[arg(long = "health_sensitivity", value_name = "N", allow_negative_numbers = true, value_parser = number::int_within(ROUTE_SENSITIVITY))]
     pub sensitivity: Option<i32>,
 }
 
@@ -56,10 +57,10 @@ pub struct RouteShow {
     #[arg(short, long, value_name = "NID")]
     pub gateway: Option<String>,
     /// Over so many routers
-    #[arg(short = 'c', long = "hop-count", alias = "hop", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    #[arg(short = 'c', long = "hop-count", alias = "hop", value_name = "N", allow_negative_numbers = true, value_parser = number::int_within(HOPS))]
     pub hops: Option<i32>,
     /// With this priority
-    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int_within(ROUTE_PRIORITY))]
     pub priority: Option<i32>,
     #[command(flatten)]
     /// How much of each.

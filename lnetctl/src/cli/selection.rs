@@ -56,9 +56,9 @@ pub struct Adding<About: Args> {
     #[command(flatten)]
     /// What it is about.
     pub about: About,
-    /// From 0, the most preferred, to 255; -1 is the least preferred
-    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::whole)]
-    pub priority: i64,
+    /// From 0, the most preferred, to 255
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::rule_priority)]
+    pub priority: u32,
 }
 
 /// What is deleted.

@@ -14,7 +14,7 @@ pub struct Value {
 /// How peers are discovered.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Mode {
-    /// off (0), on (1) or verify (2); any other number is on
+    /// off (0), on (1) or verify (2)
     #[arg(allow_negative_numbers = true, value_parser = number::discovery_mode)]
     pub value: i64,
 }
@@ -33,7 +33,7 @@ pub enum Set {
     Routing(Value),
     /// How far apart NUMA nodes may be and count as near: 0 to 4294967295 [default: 0]
     NumaRange(Value),
-    /// The most interfaces that a peer may have; less than 16 is 200 [default: 200]
+    /// The most interfaces that a peer may have: from 16 [default: 200]
     MaxInterfaces(Value),
     /// Discover peers (1, on) or not (0, off), or only compare what they say with what is known of them and
     /// report what differs (2, verify) [default: 1]

@@ -2,6 +2,7 @@
 
 use super::number;
 use clap::{ArgGroup, Args, Subcommand};
+use lnet_dlc::ranges::{RULE_INDEX, RULE_MESSAGES};
 
 /// Selection rules.
 #[derive(Debug, Subcommand)]
@@ -32,15 +33,15 @@ pub struct UdspAdd {
     /// Routers
     #[arg(short, long, value_name = "NIDS")]
     pub rte: Option<String>,
-    /// From 0, the most preferred, to 255; -1 is the least preferred. Without it, 0
-    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::whole)]
-    pub priority: Option<i64>,
+    /// From 0, the most preferred, to 255. Without it, 0
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::rule_priority)]
+    pub priority: Option<u32>,
     /// How many messages go in a row, before the next of equal priority has its turn
-    #[arg(short, long, value_name = "N", value_parser = number::whole)]
-    pub messages: Option<i64>,
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::counted(RULE_MESSAGES))]
+    pub messages: Option<u32>,
     /// The place of the rule, from 0 [default: the last]
-    #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::int)]
-    pub index: Option<i32>,
+    #[arg(short, long = "idx", value_name = "N", allow_negative_numbers = true, value_parser = number::counted(RULE_INDEX))]
+    pub index: Option<u32>,
 }
 
 /// What is deleted.

@@ -22,7 +22,8 @@ pub struct Import {
     /// Carry out pings and discoveries only
     #[arg(short, long)]
     pub exec: bool,
-    /// Show what --add would change, and change nothing; without a node, what it would do to an empty one
+    /// Show what --add would change, and change nothing; without a node, what it would do to an empty one; fails where --add would be
+    /// refused, and for a file with nothing in it
     #[arg(long)]
     pub check: bool,
 }

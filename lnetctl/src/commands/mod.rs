@@ -23,6 +23,8 @@ use std::io::Read;
 pub struct Context<'a> {
     /// The node; used only by commands that need one.
     pub node: &'a dyn Backend,
+    /// Whether a node was named, on the line or by LNET_NODE.
+    pub is_node_named: bool,
     /// How it went and what is shown.
     pub report: Report,
     /// Standard input.

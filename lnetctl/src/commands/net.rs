@@ -3,8 +3,9 @@
 use super::{Context, Outcome, unsupported};
 use crate::cli::{Net, NetAdd, NetDel, NetSet};
 use lnet_dlc::ops::net::{self, NetConfig};
+use lnet_dlc::ranges::Range;
 use lnet_dlc::request::{LndTunables, NiTunables};
-use lnet_dlc::{InterfaceSpec, Operation, ReturnCode, SeqNo};
+use lnet_dlc::{InterfaceSpec, Operation, ReturnCode, SeqNo, ranges};
 use lnet_wire::Nid;
 
 pub(super) fn run(command: &Net, cx: &mut Context<'_>) -> Outcome {
@@ -21,28 +22,21 @@ pub(super) fn run(command: &Net, cx: &mut Context<'_>) -> Outcome {
 }
 
 fn add(command: &NetAdd, cx: &mut Context<'_>) -> ReturnCode {
-    let Ok((net, interfaces)) = place(&command.net, &command.interfaces, command.nid, "add", cx) else {
+    let Ok((net_name, interfaces)) = place(&command.net, &command.interfaces, command.nid, "add", cx) else {
         return ReturnCode::BAD_PARAM;
     };
-    // What is not above 0 is the default (dlc 1.6).
-    let above_zero =
-        |value: Option<i32>| value.and_then(|value| u32::try_from(value).ok()).filter(|&it| it > 0);
-    let conns_per_peer = match command.conns_per_peer.map(u16::try_from) {
-        Some(Err(_)) if command.conns_per_peer > Some(0) => {
-            let text = "--conns-per-peer is not within 0 to 127";
-            return cx.report.end(Operation::Add, "net", SeqNo::NONE, ReturnCode::BAD_PARAM, text);
-        }
-        connections => connections.and_then(Result::ok),
-    };
+    // Within their ranges already.
+    let tunable = |range: Range, value: Option<i64>| range.or_default(value?).ok().flatten();
+    let conns_per_peer = command.conns_per_peer.and_then(|value| net::conns_per_peer(value).ok());
     let config = NetConfig {
-        net: net.as_deref(),
+        net: net_name.as_deref(),
         interfaces,
         ip2net: command.ip2net.as_deref(),
         tunables: NiTunables {
-            peer_timeout: above_zero(command.peer_timeout),
-            peer_credits: above_zero(command.peer_credits),
-            peer_buffer_credits: above_zero(command.peer_buffer_credits),
-            credits: above_zero(command.credits),
+            peer_timeout: tunable(ranges::PEER_TIMEOUT, command.peer_timeout),
+            peer_credits: tunable(ranges::PEER_CREDITS, command.peer_credits),
+            peer_buffer_credits: tunable(ranges::PEER_BUFFER_CREDITS, command.peer_buffer_credits),
+            credits: tunable(ranges::CREDITS, command.credits),
         },
         lnd: LndTunables { conns_per_peer },
         cpts: command.cpt.clone(),
@@ -83,8 +77,7 @@ fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
         return unsupported(cx, Operation::Add, "lnd_timeout", "--lnd-timeout");
     }
     let nid = if command.all { None } else { command.nid.as_deref() };
-    // A negative health value is no value (dlc 1.6).
-    let health = command.health.filter(|&value| value >= 0);
+    let health = command.health;
     if nid.is_none() && !command.all && (health.is_some() || command.conns_per_peer.is_some()) {
         let text = "which interface? give --nid NID or --all";
         return Outcome::change(cx.report.end(
@@ -100,6 +93,12 @@ fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
         rc = net::set_health(cx.node, value, nid, SeqNo::NONE, &mut cx.report);
     }
     if let Some(value) = command.conns_per_peer {
+        // To the operation, as to C, -1 is "not said".
+        if let Err(error) = net::conns_per_peer(value.into()) {
+            let entity = "ni conns_per_peer";
+            let refused = cx.report.end(Operation::Add, entity, SeqNo::NONE, ReturnCode::BAD_PARAM, error);
+            return Outcome::change(refused);
+        }
         rc = net::set_conns_per_peer(cx.node, value, nid, SeqNo::NONE, &mut cx.report).or(rc);
     }
     Outcome::change(rc)

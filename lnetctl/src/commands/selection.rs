@@ -1,9 +1,9 @@
 //! `lnetctl selection`
 
-use super::{Context, Outcome, udsp};
+use super::{Context, Outcome};
 use crate::cli::{Adding, Deleting, NetRules, NidRules, PeerRules, Selection};
 use lnet_dlc::SeqNo;
-use lnet_dlc::ops::policy::RuleEffect;
+use lnet_dlc::ops::policy::{RuleAction, RuleEffect};
 use lnet_dlc::ops::selection::{self, Selection as Rules};
 
 pub(super) fn run(command: &Selection, cx: &mut Context<'_>) -> Outcome {
@@ -34,12 +34,9 @@ pub(super) fn run(command: &Selection, cx: &mut Context<'_>) -> Outcome {
     }
 }
 
-fn add(rules: Rules<'_>, priority: i64, cx: &mut Context<'_>) -> Outcome {
-    let rc = match udsp::priority(priority, cx) {
-        Ok(action) => selection::add(cx.node, rules, RuleEffect::of(action), SeqNo::NONE, &mut cx.report),
-        Err(rc) => rc,
-    };
-    Outcome::change(rc)
+fn add(rules: Rules<'_>, priority: u32, cx: &mut Context<'_>) -> Outcome {
+    let effect = RuleEffect::of(RuleAction::Priority(priority));
+    Outcome::change(selection::add(cx.node, rules, effect, SeqNo::NONE, &mut cx.report))
 }
 
 fn del(rules: Rules<'_>, index: Option<u32>, cx: &mut Context<'_>) -> Outcome {

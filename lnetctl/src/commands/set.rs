@@ -4,6 +4,7 @@ use super::{Context, Outcome};
 use crate::cli::{Mode, Routing, Set, Value};
 use lnet_dlc::ops::global::{self, Setting};
 use lnet_dlc::ops::routing;
+use lnet_dlc::ranges::{OutOfRange, ROUTER_BUFFERS};
 use lnet_dlc::request::Tunable;
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 
@@ -48,7 +49,7 @@ fn switch(Value { value }: Value, cx: &mut Context<'_>) -> ReturnCode {
 /// Sets one of tiny, small and large.
 fn buffers(which: usize, Value { value }: Value, cx: &mut Context<'_>) -> ReturnCode {
     let Ok(value) = i32::try_from(value) else {
-        let text = format!("{value} buffers are more than there can be");
+        let text = OutOfRange { range: ROUTER_BUFFERS, value };
         return cx.report.end(Operation::Add, "buf", SeqNo::NONE, ReturnCode::OUT_OF_RANGE, text);
     };
     let [tiny, small, large] = [0, 1, 2].map(|pool| if pool == which { value } else { -1 });

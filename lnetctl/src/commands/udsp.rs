@@ -17,21 +17,9 @@ pub(super) fn run(command: &Udsp, cx: &mut Context<'_>) -> Outcome {
 }
 
 fn add(command: &UdspAdd, cx: &mut Context<'_>) -> ReturnCode {
-    let action = match command.priority.map(|priority| self::priority(priority, cx)).transpose() {
-        Ok(action) => action.unwrap_or(RuleAction::Suited),
-        Err(rc) => return rc,
-    };
-    // What does not fit is out of range, too.
-    let messages = command.messages.map(|messages| u32::try_from(messages).unwrap_or(0));
-    let effect = RuleEffect { action, messages, index: command.index.unwrap_or(-1) };
+    let action = command.priority.map_or(RuleAction::Suited, RuleAction::Priority);
+    let effect = RuleEffect { action, messages: command.messages, index: command.index };
     policy::add(cx.node, text(&command.src, &command.dst, &command.rte), effect, SeqNo::NONE, &mut cx.report)
-}
-
-/// What a priority on the command line means; one that is out of range is reported.
-pub(super) fn priority(priority: i64, cx: &mut Context<'_>) -> Result<RuleAction, ReturnCode> {
-    policy::priority_of(priority)
-        .map(RuleAction::Priority)
-        .map_err(|text| cx.report.end(Operation::Add, "udsp", SeqNo::NONE, ReturnCode::BAD_PARAM, text))
 }
 
 fn text<'a>(src: &'a Option<String>, dst: &'a Option<String>, rte: &'a Option<String>) -> RuleText<'a> {

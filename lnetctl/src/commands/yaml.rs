@@ -8,6 +8,7 @@ use lnet_dlc::import::{self, Source};
 use lnet_dlc::request::Request;
 use lnet_dlc::yaml::{self, Purpose};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
+use lnet_wire::Errno;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,11 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
     if command.check {
         return check(source, cx);
     }
+    // A file of which nothing need be asked is no success without a node.
+    if let Err(errno) = cx.node.call(Request::GetNode) {
+        let text = format!("cannot import {name}: {}", errno.text());
+        return Outcome::change(cx.report.end(Operation::Yaml, "import", SeqNo::NONE, errno.into(), text));
+    }
     let mut pass = |purpose| import::import(cx.node, source, purpose, &mut cx.report);
     match command {
         Import { del: true, .. } => Outcome::change(pass(Purpose::Del)),
@@ -42,9 +48,17 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
     }
 }
 
-/// Without a node, the file is checked by itself.
+/// Without any node, the file is checked by itself. A node that is named, or does not let itself be asked, is missing.
 fn check(source: Source<'_>, cx: &mut Context<'_>) -> Outcome {
-    let node = cx.node.call(Request::GetNode).is_ok().then_some(cx.node);
+    let node = match cx.node.call(Request::GetNode) {
+        Ok(_) => Some(cx.node),
+        Err(Errno::NetworkDown) if !cx.is_node_named => None,
+        Err(errno) => {
+            let text = format!("cannot ask the node for its configuration: {}", errno.text());
+            let rc = cx.report.end(Operation::Show, "check", SeqNo::NONE, errno.into(), text);
+            return Outcome::change(rc);
+        }
+    };
     let (rc, changes) = import::check(node, source, &mut cx.report);
     cx.report.shown.merge(changes);
     Outcome::show(rc)
@@ -58,34 +72,21 @@ fn read(file: &Option<PathBuf>, input: &mut dyn Read) -> io::Result<String> {
 }
 
 pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
-    export_all(cx.node, command.backup, &mut cx.report);
-    let exported = Outcome { rc: ReturnCode::OK, kind: Kind::Export };
+    let rc = export_all(cx.node, command.backup, &mut cx.report);
+    let exported = Outcome { rc, kind: Kind::Export };
     let Some(file) = &command.file else { return exported };
-    if cx.report.shown.is_empty() {
-        let text = format!("nothing could be read; {} is left as it was", file.display());
-        return Outcome::change(cx.report.end(
-            Operation::Yaml,
-            "export",
-            SeqNo::NONE,
-            ReturnCode::BAD_PARAM,
-            text,
-        ));
-    }
-    let text = output::text(&cx.report.shown, cx.format);
-    cx.report.shown = lnet_dlc::Value::map();
-    match replace(file, &text) {
-        Ok(()) => exported,
-        Err(error) => {
-            let text = format!("cannot write {}: {error}", file.display());
-            Outcome::change(cx.report.end(
-                Operation::Yaml,
-                "export",
-                SeqNo::NONE,
-                ReturnCode::BAD_PARAM,
-                text,
-            ))
+    let (text, rc) = if rc.is_ok() {
+        let text = output::text(&cx.report.shown, cx.format);
+        cx.report.shown = lnet_dlc::Value::map();
+        match replace(file, &text) {
+            Ok(()) => return exported,
+            Err(error) => (format!("cannot write {}: {error}", file.display()), ReturnCode::BAD_PARAM),
         }
-    }
+    } else {
+        cx.report.shown = lnet_dlc::Value::map();
+        (format!("not everything could be read; {} is left as it was", file.display()), rc)
+    };
+    Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, rc, text))
 }
 
 /// Writes the file whole or leaves it as it was: a full disk must not cost the last backup.

@@ -32,7 +32,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_numa_range(
     unsafe { shown("lustre_lnet_show_numa_range", Setting::NumaRange, seq_no, show_rc, err_rc) }
 }
 
-/// Sets the most interfaces that a peer may have; below 16 is 200.
+/// Sets the most interfaces that a peer may have: from 16.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_config_max_intf(
     value: c_int,
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_max_intf(
     }
 }
 
-/// Sets whether peers are discovered: 0 not, 1 (and what is none of these) yes, 2 only to compare what they
+/// Sets whether peers are discovered: 0 not, 1 yes, 2 only to compare what they
 /// say with what is known of them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_config_discovery(

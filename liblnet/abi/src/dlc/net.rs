@@ -5,10 +5,12 @@ use super::{OnFailure, call, descr, show, text};
 use crate::cyaml::node::cYAML;
 use crate::entry::helper;
 use crate::types::{__u64, Flag, cfs_expr_list};
+use lnet_dlc::host_names::Names;
 use lnet_dlc::ops::net::{self, NetConfig};
+use lnet_dlc::ranges::OutOfRange;
 use lnet_dlc::request::{LndTunables, NiTunables};
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
-use lnet_wire::{NetId, Nid};
+use lnet_wire::NetId;
 use std::ffi::{c_char, c_int, c_long};
 use std::num::NonZeroUsize;
 
@@ -38,9 +40,9 @@ pub unsafe extern "C" fn _lustre_lnet_config_ni(
         let (net, interfaces) = descr::take(nw_descr);
         call("lustre_lnet_config_ni", err_rc, |node, report| {
             let ip2net = text(ip2net);
-            let Some(lnd) = lnd_tunables(net.as_deref(), tunables, cpp) else {
-                let text = format!("{cpp} connections to each peer are too many");
-                return report.end(Operation::Add, "net", seq_no, ReturnCode::BAD_PARAM, text);
+            let lnd = match lnd_tunables(net.as_deref(), tunables, cpp) {
+                Ok(lnd) => lnd,
+                Err(error) => return report.end(Operation::Add, "net", seq_no, ReturnCode::BAD_PARAM, error),
             };
             let config = NetConfig {
                 net: net.as_deref(),
@@ -92,8 +94,8 @@ pub unsafe extern "C" fn _lustre_lnet_show_net(
     }
 }
 
-/// Sets the health value of the interface ni_nid, or of all. Outside of 0 to 1000 is 1000. A NID that the
-/// node does not have changes nothing. LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
+/// Sets the health value of the interface ni_nid, or of all: 0 to 1000; -1 is 1000. LUSTRE_CFG_RC_BAD_PARAM for any other value and for
+/// what is no NID, -ENOENT for a NID that the node does not have, LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_config_ni_healthv(
     value: c_int,
@@ -164,7 +166,7 @@ pub unsafe extern "C" fn _lustre_lnet_calc_service_id(service_id: *mut __u64) ->
 pub unsafe extern "C" fn _lustre_lnet_calc_cpt_of_nid(nidc: *mut c_char, ncpts: c_long) -> c_int {
     helper(ReturnCode::GENERIC.0, || {
         // SAFETY: by contract NULL or a string.
-        let nid = unsafe { text(nidc) }.and_then(|text| text.parse::<Nid>().ok());
+        let nid = unsafe { text(nidc) }.and_then(|text| Names::new().nid(&text).ok());
         let partitions = usize::try_from(ncpts).ok().and_then(NonZeroUsize::new);
         let (Some(nid), Some(partitions)) = (nid, partitions) else { return ReturnCode::BAD_PARAM.0 };
         c_int::try_from(lnet_wire::nid::cpt_of_nid(nid, partitions)).unwrap_or(ReturnCode::OUT_OF_RANGE.0)
@@ -217,24 +219,28 @@ unsafe fn ni_tunables(tunables: *const lnet_ioctl_config_lnd_tunables) -> NiTuna
     }
 }
 
-/// What C has for one driver; `cpp` comes first. `None` for more than there can be.
+/// What C has for one driver; `cpp` comes first.
 ///
 /// # Safety
 /// `tunables` is NULL or a structure.
 unsafe fn lnd_tunables(
-    net: Option<&str>,
+    net_name: Option<&str>,
     tunables: *const lnet_ioctl_config_lnd_tunables,
     cpp: c_long,
-) -> Option<LndTunables> {
+) -> Result<LndTunables, OutOfRange> {
     if cpp >= 0 {
-        return Some(LndTunables { conns_per_peer: Some(u16::try_from(cpp).ok()?) });
+        return Ok(LndTunables { conns_per_peer: Some(net::conns_per_peer(cpp)?) });
     }
-    let is_tcp =
-        net.and_then(|net| net.parse().ok()).is_some_and(|net: NetId| net.kind() == lnet_wire::NetType::TCP);
+    let is_tcp = net_name
+        .and_then(|net| net.parse().ok())
+        .is_some_and(|net: NetId| net.kind() == lnet_wire::NetType::TCP);
     if tunables.is_null() || !is_tcp {
-        return Some(LndTunables::default());
+        return Ok(LndTunables::default());
     }
     // SAFETY: not NULL, and this function's contract; every view of the union is made of plain numbers.
     let count = unsafe { (*tunables).lt_tun.lnd_tun_u.lnd_sock.lnd_conns_per_peer };
-    Some(LndTunables { conns_per_peer: Some(count).filter(|count| !matches!(*count, 0 | u16::MAX)) })
+    match count {
+        0 | u16::MAX => Ok(LndTunables::default()),
+        count => Ok(LndTunables { conns_per_peer: Some(net::conns_per_peer(count.into())?) }),
+    }
 }

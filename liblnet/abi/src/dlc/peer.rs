@@ -6,6 +6,7 @@ use crate::cyaml::node::cYAML;
 use crate::entry::helper;
 use crate::nidstr::write_string;
 use crate::types::{Flag, lnet_nid_t};
+use lnet_dlc::host_names::Names;
 use lnet_dlc::ops::peer::{self, Modify};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_char, c_int};
@@ -163,7 +164,7 @@ pub unsafe extern "C" fn _lustre_lnet_parse_nidstr(
         // SAFETY: by contract NULL or a string.
         let Some(text) = (unsafe { text(nidstr) }) else { return fail("no NIDs") };
         let max = usize::try_from(max_nids).unwrap_or(0);
-        let nids = match peer::parse_nids(&text, max) {
+        let nids = match peer::parse_named_nids(&text, max, &Names::new()) {
             Ok(nids) => nids,
             Err(error) => return fail(&error.to_string()),
         };

@@ -5,11 +5,12 @@ use super::{OnFailure, call, show, text};
 use crate::cyaml::node::cYAML;
 use crate::entry::helper;
 use lnet_dlc::ops::policy::{self, RuleAction, RuleEffect, RuleText};
+use lnet_dlc::ranges::RULE_INDEX;
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_char, c_int, c_uint};
 
 /// Adds a selection rule: src for interfaces of this node, dst for those of others, rte for routers, each
-/// NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value in *action, or pref, for which
+/// NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value from 0 to 255 in *action, or pref, for which
 /// action may be NULL; NULL for what suits the rule. idx is its place, -1 for the end. A rule that is there
 /// already: -EALREADY.
 #[unsafe(no_mangle)]
@@ -30,9 +31,15 @@ pub unsafe extern "C" fn _lustre_lnet_add_udsp(
         call("lustre_lnet_add_udsp", err_rc, |node, report| {
             let word = text(r#type);
             let priority = if action.is_null() { 0 } else { (*action).udsp_priority };
+            let priority = policy::priority_of(priority.into());
             let rule = match word.as_deref() {
                 None => RuleAction::Suited,
-                Some(word) if word.starts_with("priority") => RuleAction::Priority(priority as u32),
+                Some(word) if word.starts_with("priority") => match priority {
+                    Ok(priority) => RuleAction::Priority(priority),
+                    Err(error) => {
+                        return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, error);
+                    }
+                },
                 Some(word) if word.starts_with("pref") => RuleAction::PreferredList,
                 Some(word) => {
                     let text = format!("'{word}' is no type of rule: priority or pref");
@@ -41,7 +48,16 @@ pub unsafe extern "C" fn _lustre_lnet_add_udsp(
             };
             let (src, dst, rte) = (text(src), text(dst), text(rte));
             let criteria = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
-            let effect = RuleEffect { index: idx, ..RuleEffect::of(rule) };
+            let index = match idx {
+                -1 => None,
+                idx => match RULE_INDEX.count(idx.into()) {
+                    Ok(index) => Some(index),
+                    Err(error) => {
+                        return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, error);
+                    }
+                },
+            };
+            let effect = RuleEffect { index, ..RuleEffect::of(rule) };
             policy::add(node, criteria, effect, seq_no, report)
         })
     }

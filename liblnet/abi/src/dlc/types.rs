@@ -49,7 +49,7 @@ pub enum lnet_udsp_action_type {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union lnet_udsp_action {
-    /// The priority: smaller is preferred, -1 is the lowest.
+    /// The priority, from 0 to 255: smaller is preferred.
     pub udsp_priority: c_int,
 }
 

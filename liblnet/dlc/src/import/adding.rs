@@ -1,7 +1,7 @@
 //! `import --add`.
 
 use super::{complete_peers, each};
-use crate::model::{Block, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem};
+use crate::model::{Block, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem, UdspItem};
 use crate::ops::global::Setting;
 use crate::ops::net::NetConfig;
 use crate::ops::peer::Modify;
@@ -30,18 +30,22 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
             ops::routing::config_buffers(backend, tiny, small, large, item.seq_no, report)
         }
         Block::Global(item) => {
-            in_order(backend, &item.it).into_iter().fold(ReturnCode::OK, |before, (setting, value)| {
+            in_order(Some(backend), &item.it).into_iter().fold(ReturnCode::OK, |before, (setting, value)| {
                 ops::global::config(backend, setting, value, item.seq_no, report).or(before)
             })
         }
         Block::Udsp(items) => each(items, |rule, seq_no| {
             let [src, dst, rte] = [&rule.src, &rule.dst, &rule.rte].map(text);
             let text = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
-            let effect = RuleEffect { action: rule.action, messages: rule.messages, index: as_c(rule.index) };
-            ops::policy::add(backend, text, effect, seq_no, report)
+            ops::policy::ensure(backend, text, effect(rule), seq_no, report)
         }),
         Block::Statistics(_) | Block::Ping(_) | Block::Discover(_) => ReturnCode::OK,
     }
+}
+
+/// What a rule does.
+pub(super) const fn effect(rule: &UdspItem) -> RuleEffect {
+    RuleEffect { action: rule.action, messages: rule.messages, index: rule.index }
 }
 
 /// As C has it: -1 for nothing.
@@ -67,7 +71,11 @@ fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report
             lnd: *lnd,
             cpts: cpts.clone(),
         };
-        last = ops::net::add(backend, &config, seq_no, report).or(last);
+        last = match item.ip2net {
+            Some(_) => ops::net::add(backend, &config, seq_no, report),
+            None => ops::net::ensure(backend, &config, seq_no, report),
+        }
+        .or(last);
         if item.ip2net.is_some() {
             // The rule is in place of the interfaces: once is enough.
             break;
@@ -136,11 +144,12 @@ pub(super) fn list(nids: &[Nid]) -> String {
 
 /// The order of lnetctl (dlc 2.7), but for settings that bound each other: where the new retry count
 /// does not fit what the node has now, what it depends on comes before it.
-fn in_order(backend: &dyn Backend, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
+pub(super) fn in_order(backend: Option<&dyn Backend>, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
     let new =
         |tunable| settings.iter().find(|(it, _)| *it == Setting::Tunable(tunable)).map(|(_, value)| *value);
-    let needs_more = match (new(Tunable::RetryCount), backend.ask::<Tunables>(Request::GetTunables)) {
-        (Some(retries), Ok(now)) => {
+    let now = backend.and_then(|backend| backend.ask::<Tunables>(Request::GetTunables).ok());
+    let needs_more = match (new(Tunable::RetryCount), now) {
+        (Some(retries), Some(now)) => {
             retries >= now.transaction_timeout.into() || retries > 0 && now.health_sensitivity == 0
         }
         _ => false,

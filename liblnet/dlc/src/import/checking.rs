@@ -1,15 +1,19 @@
-//! `import --check`: what adding a file would change.
+//! `import --check`: what adding a file would change. What the import would be refused is decided and worded by the operations that it
+//! would call.
 
-use super::adding::text;
+use super::adding::{effect, in_order, text};
 use super::complete_peers::{owner, plan};
 use super::gateways::before_routes;
-use crate::model::{Block, Document, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem, UdspItem};
+use crate::model::{Block, Document, Ip2netsItem, Item, NetItem, NiItem, PeerItem, RouteItem, UdspItem};
+use crate::ops::error_text::OpError;
 use crate::ops::global::Setting;
-use crate::ops::peer::{MAX_NIDS, parse_nids};
-use crate::ops::policy::RuleAction;
+use crate::ops::net::{Adjustment, NetConfig};
+use crate::ops::peer::{MAX_NIDS, Modify, parse_nids};
+use crate::ops::policy::RuleText;
+use crate::ops::route::{AskedRoute, nids_of};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp, UdspAction};
-use crate::{InterfaceSpec, ReturnCode, Value, interfaces, ip2nets, networks};
+use crate::{InterfaceSpec, ReturnCode, Value, interfaces, ip2nets, networks, ops};
 use lnet_wire::{Errno, NetId, Nid, Selector};
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -20,23 +24,36 @@ pub(super) fn check(
     report: &mut Report,
 ) -> (ReturnCode, Value) {
     let blocks = before_routes(document.blocks);
-    let changes = backend.map_or_else(|| Ok(Present::default()), Present::of).and_then(|present| {
-        let nets =
-            std::iter::once(NetId::LOOPBACK).chain(present.nis.iter().map(|ni| ni.nid.net())).collect();
-        let gateways = present.routes.iter().map(|route| route.gateway).collect();
-        let mut changes =
-            Changes { present, backend, items: Vec::new(), added: Vec::new(), nets: Some(nets), gateways };
-        blocks.iter().try_for_each(|block| changes.block(block))?;
-        Ok(changes.items)
-    });
-    match changes {
-        Ok(items) if items.is_empty() => (ReturnCode::OK, Value::map()),
-        Ok(items) => (ReturnCode::OK, Value::map().with("check", items)),
-        Err(errno) => {
-            let text = format!("cannot ask the node for its configuration: {}", errno.text());
-            (report.end(Operation::Show, "check", SeqNo::NONE, errno.into(), text), Value::map())
-        }
+    let present = match backend.map_or_else(|| Ok(Present::default()), Present::of) {
+        Ok(present) => present,
+        Err(errno) => return (cannot_ask(errno, report), Value::map()),
+    };
+    let nets = std::iter::once(NetId::LOOPBACK).chain(present.nis.iter().map(|ni| ni.nid.net())).collect();
+    let gateways = present.routes.iter().map(|route| route.gateway).collect();
+    let mut changes = Changes {
+        present,
+        backend,
+        report,
+        rc: ReturnCode::OK,
+        seq_no: SeqNo::NONE,
+        items: Vec::new(),
+        added: Vec::new(),
+        nets: Some(nets),
+        gateways,
+    };
+    if let Err(errno) = blocks.iter().try_for_each(|block| changes.block(block)) {
+        return (cannot_ask(errno, report), Value::map());
     }
+    let Changes { items, rc, .. } = changes;
+    match items.is_empty() {
+        true => (rc, Value::map()),
+        false => (rc, Value::map().with("check", items)),
+    }
+}
+
+fn cannot_ask(errno: Errno, report: &mut Report) -> ReturnCode {
+    let text = format!("cannot ask the node for its configuration: {}", errno.text());
+    report.end(Operation::Show, "check", SeqNo::NONE, errno.into(), text)
 }
 
 /// What the node has now; nothing without a node.
@@ -70,6 +87,12 @@ fn unboxed<T>(all: Vec<Box<T>>) -> Vec<T> {
 struct Changes<'a> {
     present: Present,
     backend: Option<&'a dyn Backend>,
+    /// Has what an import would report.
+    report: &'a mut Report,
+    /// The last refusal.
+    rc: ReturnCode,
+    /// The number of the item that is looked at.
+    seq_no: SeqNo,
     items: Vec<Value>,
     /// What rules have added so far: two may come to the same interface.
     added: Vec<(NetId, String)>,
@@ -84,15 +107,30 @@ impl Changes<'_> {
         self.items.push(Value::map().with(change, what.into()));
     }
 
+    /// What an import would be refused, in its words.
+    fn refuse(&mut self, operation: Operation, entity: &str, (rc, text): OpError) {
+        self.say("conflict", text.as_str());
+        self.rc = self.report.end(operation, entity, self.seq_no, rc, text);
+    }
+
     fn block(&mut self, block: &Block) -> Result<(), Errno> {
         match block {
-            Block::Net(items) => items.iter().for_each(|item| self.net(&item.it)),
+            Block::Net(items) => self.each(items, |changes, item| {
+                changes.net(item);
+                Ok(())
+            })?,
             Block::Ip2nets(items) => {
                 let host = interfaces::host_interfaces().map_err(|error| Errno::from(&error))?;
-                items.iter().for_each(|item| self.ip2nets(&item.it, &host));
+                self.each(items, |changes, item| {
+                    changes.ip2nets(item, &host);
+                    Ok(())
+                })?;
             }
-            Block::Route(items) => items.iter().for_each(|item| self.route(&item.it)),
-            Block::Peer(items) => items.iter().try_for_each(|item| self.peer(&item.it))?,
+            Block::Route(items) => self.each(items, |changes, item| {
+                changes.route(item);
+                Ok(())
+            })?,
+            Block::Peer(items) => self.each(items, Self::peer)?,
             Block::Routing(item) => {
                 let now = self.present.buffers.first().is_some_and(|cpt| cpt.enabled);
                 if let Some(enable) = item.it.filter(|enable| *enable != now) {
@@ -100,8 +138,16 @@ impl Changes<'_> {
                 }
             }
             Block::Buffers(item) => self.buffers(item.it),
-            Block::Global(item) => item.it.iter().for_each(|(setting, value)| self.setting(*setting, *value)),
-            Block::Udsp(items) => items.iter().for_each(|item| self.rule(&item.it)),
+            Block::Global(item) => {
+                self.seq_no = item.seq_no;
+                for (setting, value) in in_order(self.backend, &item.it) {
+                    self.setting(setting, value);
+                }
+            }
+            Block::Udsp(items) => self.each(items, |changes, item| {
+                changes.rule(item);
+                Ok(())
+            })?,
             Block::Statistics(_) => {}
             Block::Ping(items) => {
                 items.iter().for_each(|item| self.say("run", format!("ping {}", item.it.target)))
@@ -111,6 +157,17 @@ impl Changes<'_> {
             }
         }
         Ok(())
+    }
+
+    fn each<T>(
+        &mut self,
+        items: &[Item<T>],
+        one: impl Fn(&mut Self, &T) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        items.iter().try_for_each(|item| {
+            self.seq_no = item.seq_no;
+            one(self, &item.it)
+        })
     }
 
     fn net(&mut self, item: &NetItem) {
@@ -126,28 +183,26 @@ impl Changes<'_> {
     }
 
     fn ni(&mut self, net: NetId, ni: &NiItem) {
-        let name = ni.interface.as_ref().map_or("", |spec| &spec.name);
+        let NiItem { interface, tunables, lnd, cpts } = ni.clone();
+        let config = NetConfig { tunables, lnd, cpts, ..NetConfig::default() };
+        let request = ops::net::request(net, interface.as_ref(), &config);
+        let found = match self.backend {
+            _ if !networks::has_driver(net) => Err(ops::net::no_driver(&request)),
+            Some(backend) => ops::net::rehearse(backend, &request),
+            None => Ok(None),
+        };
+        let name = interface.map_or_else(String::new, |spec| spec.name);
         let said = format!("net {net} {name}");
-        if !networks::has_driver(net) {
-            self.say("conflict", format!("{}, there is no driver for such a net", said.trim_end()));
-            return;
+        match found {
+            Ok(None) => self.say("add", said.trim_end()),
+            Ok(Some(Adjustment::Nothing)) => {}
+            Ok(Some(Adjustment::ConnsPerPeer(set))) => {
+                self.say("set", format!("{said} conns_per_peer {}", set.value));
+            }
+            Err(error) => return self.refuse(Operation::Add, "net", error),
         }
         if let Some(nets) = &mut self.nets {
             nets.insert(net);
-        }
-        // An interface may be named by its address, which is then its NID's.
-        let is_it = |now: &&LocalNi| {
-            let address = now.nid.to_string();
-            let names = [now.interface.as_deref().unwrap_or(""), address.split('@').next().unwrap_or("")];
-            now.nid.net() == net && names.contains(&name)
-        };
-        match self.present.nis.iter().find(is_it).map(|now| differences(ni, now)) {
-            None => self.say("add", said.trim_end()),
-            Some(different) if different.is_empty() => {}
-            Some(different) => {
-                let said = format!("{said} is there with another {}; delete it first", different.join(", "));
-                self.say("conflict", said);
-            }
         }
     }
 
@@ -175,28 +230,26 @@ impl Changes<'_> {
 
     fn route(&mut self, item: &RouteItem) {
         let (Some(net), Some(gateways)) = (item.net, &item.gateway) else { return };
+        let RouteItem { hops, priority, sensitivity, .. } = *item;
         // The reader has read the list already.
         for gateway in parse_nids(gateways, MAX_NIDS).unwrap_or_default() {
-            if self.nets.as_ref().is_some_and(|nets| !nets.contains(&gateway.net())) {
-                let said = "the gateway is on none of the node's nets; add its net before";
-                self.say("conflict", format!("route {net} by {gateway}, {said}"));
-                continue;
-            }
-            self.gateways.insert(gateway);
-            let is_it = |now: &&Route| now.net == net && now.gateway == gateway;
-            match self.present.routes.iter().find(is_it).cloned() {
-                None => self.say("add", format!("route {net} by {gateway}")),
-                Some(now) => {
-                    let other = item.hops.is_some_and(|hops| now.hops != Some(hops))
-                        || item.priority.is_some_and(|priority| now.priority != priority)
-                        || item.sensitivity.is_some_and(|it| now.health_sensitivity != it);
-                    if other {
-                        let said = "is there with another hop, priority or health_sensitivity and stays so; \
-                                    delete it first";
-                        self.say("conflict", format!("route {net} by {gateway} {said}"));
-                    }
+            let asked = AskedRoute { net, gateway, hops, priority, sensitivity };
+            let its_nids = self.backend.map_or_else(Vec::new, |backend| nids_of(backend, gateway));
+            // Of nets that a rule adds it is not known which they are.
+            let found = match &self.nets {
+                Some(nets) => asked.rehearse(|net| nets.contains(&net), &self.present.routes, &its_nids),
+                None => asked.rehearse(|net| net == gateway.net(), &self.present.routes, &its_nids),
+            };
+            match found {
+                Ok(true) => self.say("add", format!("route {net} by {gateway}")),
+                Ok(false) => {}
+                Err(error) => {
+                    self.refuse(Operation::Add, "route", error);
+                    // A list ends with the first that is refused.
+                    return;
                 }
             }
+            self.gateways.insert(gateway);
         }
     }
 
@@ -225,12 +278,11 @@ impl Changes<'_> {
         if let (false, Some(now)) = (item.replace, &now)
             && now.primary != primary
         {
-            self.say("conflict", format!("peer {primary} is a NID of peer {}", now.primary));
+            self.refuse_peer(primary, item, Errno::Exists);
             return Ok(());
         }
-        if let Some(now) = now.as_ref().filter(|now| !item.replace && now.multi_rail != item.multi_rail) {
-            let word = if now.multi_rail { "multi-rail" } else { "not multi-rail" };
-            self.say("conflict", format!("peer {primary} is there and is {word}; delete it first"));
+        if now.as_ref().is_some_and(|now| !item.replace && now.multi_rail != item.multi_rail) {
+            self.refuse_peer(primary, item, Errno::NotPermitted);
             return Ok(());
         }
         if let Some(old) = plan.forget {
@@ -245,8 +297,11 @@ impl Changes<'_> {
                 .find(&[nid])?
                 .filter(|other| other.primary != primary && Some(other.primary) != plan.forget)
             {
-                Some(other) => {
-                    self.say("conflict", format!("peer {primary} nid {nid} is of peer {}", other.primary));
+                Some(_) => {
+                    self.refuse_peer(nid, item, Errno::Exists);
+                    if !item.replace {
+                        return Ok(());
+                    }
                 }
                 None => self.say("add", format!("peer {primary} nid {nid}")),
             }
@@ -257,6 +312,12 @@ impl Changes<'_> {
             }
         }
         Ok(())
+    }
+
+    fn refuse_peer(&mut self, nid: Nid, item: &PeerItem, errno: Errno) {
+        let what = Modify::Add { multi_rail: item.multi_rail, lock_primary: false };
+        let error = ops::peer::refused(nid, what, errno);
+        self.refuse(Operation::Add, "peer_ni", error);
     }
 
     fn buffers(&mut self, counts: [Option<u32>; 3]) {
@@ -277,73 +338,48 @@ impl Changes<'_> {
             Setting::NumaRange => self.present.numa_range,
             Setting::Tunable(tunable) => self.present.tunables.as_ref().map(|all| all.get(tunable)),
         };
-        match now.map(i64::from) {
-            Some(now) if now == value => {}
-            Some(now) => self.say("set", format!("global {} {value} (now {now})", setting.name())),
-            None => self.say("set", format!("global {} {value}", setting.name())),
+        let agrees = match &mut self.present.tunables {
+            Some(all) => ops::global::rehearse(all, setting, value),
+            None => Ok(()),
+        };
+        match (agrees, now.map(i64::from)) {
+            (Err(error), _) => self.refuse(Operation::Add, setting.name(), error),
+            (Ok(()), Some(now)) if now == value => {}
+            (Ok(()), Some(now)) => {
+                self.say("set", format!("global {} {value} (now {now})", setting.name()));
+            }
+            (Ok(()), None) => self.say("set", format!("global {} {value}", setting.name())),
         }
     }
 
     fn rule(&mut self, item: &UdspItem) {
-        let mut said = String::from("udsp");
-        for (side, selector) in [("src", &item.src), ("dst", &item.dst), ("rte", &item.rte)] {
-            if let Some(selector) = text::<Selector>(selector) {
-                said.push_str(&format!(" {side} {selector}"));
-            }
-        }
-        let action = match item.action {
-            RuleAction::Priority(priority) => UdspAction::Priority(priority),
-            RuleAction::Suited if item.messages.is_some() => UdspAction::Priority(0),
-            RuleAction::Suited if item.src.is_none() || item.dst.is_none() && item.rte.is_none() => {
-                match item.rte {
-                    None => UdspAction::Priority(0),
-                    Some(_) => UdspAction::PreferredList,
-                }
-            }
-            RuleAction::Suited | RuleAction::PreferredList => UdspAction::PreferredList,
+        let [src, dst, rte] = [&item.src, &item.dst, &item.rte].map(text::<Selector>);
+        let criteria = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
+        let asked = match ops::policy::request(criteria, effect(item)) {
+            Ok(asked) => asked,
+            Err(error) => return self.refuse(Operation::Add, "udsp", error),
         };
-        if let UdspAction::Priority(priority) = action {
-            said.push_str(&format!(" priority {priority}"));
-        }
-        if let Some(messages) = item.messages {
-            said.push_str(&format!(" messages {messages}"));
-        }
-        let same = |rule: &&Udsp| rule.src == item.src && rule.dst == item.dst && rule.rte == item.rte;
-        match self
-            .present
-            .rules
-            .iter()
-            .find(same)
-            .map(|rule| (rule.action, rule.messages.map(NonZeroU32::get)))
-        {
-            Some(now) if now == (action, item.messages) => {}
-            Some((UdspAction::Priority(now), messages)) if matches!(action, UdspAction::Priority(_)) => {
-                let messages = messages.map_or_else(String::new, |messages| format!(" messages {messages}"));
-                self.say("set", format!("{said} (now {now}{messages})"));
+        let found =
+            self.present.rules.iter().find_map(|now| Some((ops::policy::rehearse(&asked, now)?, now)));
+        let said = described(&asked.action, asked.messages);
+        match found {
+            None => self.say("add", format!("udsp {criteria}{said}")),
+            Some((Ok(false), _)) => {}
+            Some((Ok(true), now)) => {
+                let now = described(&now.action, now.messages);
+                self.say("set", format!("udsp {criteria}{said} (now{now})"));
             }
-            Some(_) => {
-                self.say("conflict", format!("{said}, there is a rule about the same; delete it first"))
-            }
-            None => self.say("add", said),
+            Some((Err(error), _)) => self.refuse(Operation::Add, "udsp", error),
         }
     }
 }
 
-/// What is said of an NI and is otherwise where it is there.
-fn differences(said: &NiItem, now: &LocalNi) -> Vec<&'static str> {
-    let (want, have) = (&said.tunables, &now.tunables);
-    let differs = |want: Option<u32>, have: Option<u32>| want.is_some() && want != have;
-    let table = [
-        ("peer_timeout", differs(want.peer_timeout, have.peer_timeout)),
-        ("peer_credits", differs(want.peer_credits, have.peer_credits)),
-        ("peer_buffer_credits", differs(want.peer_buffer_credits, have.peer_buffer_credits)),
-        ("credits", differs(want.credits, have.credits)),
-        (
-            "conns_per_peer",
-            // 0 asks for as many as suit the link: what there is is that.
-            said.lnd.conns_per_peer.is_some_and(|want| want != 0) && said.lnd != now.lnd,
-        ),
-        ("CPT", said.cpts.as_ref().is_some_and(|cpts| !cpts.is_empty() && *cpts != now.cpts)),
-    ];
-    table.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+/// What a rule does, in a few words with a blank before them.
+fn described(action: &UdspAction, messages: Option<NonZeroU32>) -> String {
+    let priority = match action {
+        UdspAction::Priority(priority) => format!(" priority {priority}"),
+        UdspAction::PreferredList => String::new(),
+    };
+    let messages = messages.map_or_else(String::new, |messages| format!(" messages {messages}"));
+    priority + &messages
 }

@@ -3,7 +3,8 @@
 use crate::CptList;
 use crate::request::{
     AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LocalHealth,
-    LocalNi, NiStatus, Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunable, Tunables, Udsp, UdspPartner,
+    LocalNi, NiStatus, Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunable, Tunables, Udsp, UdspAction,
+    UdspPartner,
 };
 use lnet_wire::{Errno, Nid};
 use std::cell::RefCell;
@@ -46,7 +47,7 @@ impl Memory {
             lnd_timeout: 16,
         };
         let state = State {
-            nis: vec![local(Nid::LOOPBACK, None)],
+            nis: vec![LocalNi { cpts: CptList::new(vec![0, 1]), ..local(Nid::LOOPBACK, None) }],
             routes: Vec::new(),
             peers: Vec::new(),
             rules: Vec::new(),
@@ -105,8 +106,14 @@ impl State {
 
     fn add_ni(&mut self, request: AddLocalNi) -> Result<Reply, Errno> {
         let AddLocalNi { net, interface, tunables, lnd, cpts } = request;
+        if !crate::networks::has_driver(net) {
+            return Err(Errno::ProtocolNotSupported);
+        }
         if interface.as_deref() == Some("nosuch0") {
             return Err(Errno::NoDevice);
+        }
+        if cpts.as_ref().is_some_and(|cpts| cpts.as_slice().iter().any(|cpt| *cpt > 1)) {
+            return Err(Errno::Invalid);
         }
         if self.nis.iter().any(|ni| ni.nid.net() == net && ni.interface == interface) {
             return Err(Errno::Exists);
@@ -238,6 +245,12 @@ impl Backend for Memory {
             Request::GetNumaRange => Ok(Reply::Number(state.numa_range)),
             Request::GetTunables => Ok(Reply::Tunables(state.tunables)),
             Request::AddLocalNi(request) => state.add_ni(request),
+            Request::CheckLocalNi(request) => state.clone().add_ni(request).map(|_| Reply::Done),
+            Request::SetConnsPerPeer(set) => {
+                let ni = state.nis.iter_mut().find(|ni| Some(ni.nid) == set.nid).ok_or(Errno::NotFound)?;
+                ni.lnd.conns_per_peer = Some(set.value);
+                Ok(Reply::Done)
+            }
             Request::DelLocalNi(request) => state.del_ni(request),
             Request::AddPeerNi(request) => state.add_peer(request),
             Request::DelPeerNi(request) => state.del_peer(request.primary, request.nid),
@@ -247,6 +260,17 @@ impl Backend for Memory {
             }
             Request::SetTunable(tunable, value) => state.set(tunable, value),
             Request::AddRoute(it) => {
+                let is_local = |net| state.nis.iter().any(|ni| ni.nid.net() == net);
+                let is_there = state.routes.iter().any(|its| (its.net, its.gateway) == (it.net, it.gateway));
+                if it.gateway.net() == it.net {
+                    return Err(Errno::Invalid);
+                }
+                if is_local(it.net) || is_there {
+                    return Err(Errno::Exists);
+                }
+                if !is_local(it.gateway.net()) {
+                    return Err(Errno::HostUnreachable);
+                }
                 if state.owner(it.gateway).is_none() {
                     // As the node has it: no state but whether it is alive.
                     let nis = vec![PeerNi { alive: Some(true), ..peer_ni(it.gateway) }];
@@ -296,8 +320,16 @@ impl Backend for Memory {
                 let rule = Udsp { index: 0, src, dst, rte, action, messages };
                 let same =
                     |known: &Udsp| (&known.src, &known.dst, &known.rte) == (&rule.src, &rule.dst, &rule.rte);
-                if state.rules.iter().any(same) {
-                    return Err(Errno::Already);
+                if let Some(known) = state.rules.iter_mut().find(|known| same(known)) {
+                    let both = matches!(
+                        (known.action, rule.action),
+                        (UdspAction::Priority(_), UdspAction::Priority(_))
+                    );
+                    if !both || known.action == rule.action {
+                        return Err(Errno::Already);
+                    }
+                    known.action = rule.action;
+                    return Ok(Reply::Done);
                 }
                 state.rules.insert(at, rule);
                 (0..).zip(&mut state.rules).for_each(|(index, rule)| rule.index = index);

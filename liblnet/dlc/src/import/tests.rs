@@ -22,15 +22,12 @@ fn add(node: &Memory, text: &str) {
 
 fn exported(node: &Memory, backup: bool) -> String {
     let mut report = Report::new();
-    export(node, backup, &mut report);
+    assert_eq!(export(node, backup, &mut report), ReturnCode::OK);
     report.shown.to_yaml()
 }
 
 fn checked(node: &Memory, text: &str) -> String {
-    let mut report = Report::new();
-    let (rc, value) = check(Some(node), source(text), &mut report);
-    assert_eq!(rc, ReturnCode::OK, "{}", report.errors_to_yaml());
-    value.to_yaml()
+    check(Some(node), source(text), &mut Report::new()).1.to_yaml()
 }
 
 const EVERYTHING: &str = "\
@@ -161,25 +158,19 @@ fn output_of_any_detail_level_can_be_imported() {
 }
 
 #[test]
-fn existing_interfaces_fail_and_the_rest_is_imported() {
+fn what_is_there_already_is_no_failure_and_the_rest_is_imported() {
     let node = Memory::new();
     add(&node, EVERYTHING);
     node.told.borrow_mut().clear();
     let (rc, report) = imported(&node, Purpose::Add, EVERYTHING);
-    assert_eq!(
-        rc,
-        ReturnCode(lnet_wire::Errno::Already.to_c().abs()),
-        "the last failure is the result: the rule's"
-    );
-    let text = report.errors_to_yaml();
-    assert_eq!(text.matches("errno: -17").count(), 2, "{text}");
+    assert_eq!(rc, ReturnCode::OK, "{}", report.errors_to_yaml());
     assert!(node.told.borrow().iter().any(|request| matches!(request, Request::SetTunable(..))));
 }
 
 #[test]
 fn a_file_with_a_problem_is_not_begun() {
     let node = Memory::new();
-    let text = "global:\n    discovery: 0\nnet:\n  - net type: tcp\n    seq_no: 4\nbogus:\npeer:\n  - primary nid: x\n";
+    let text = "global:\n    discovery: 0\nnet:\n  - net type: tcp\n    seq_no: 4\nbogus:\npeer:\n  - primary nid: 5\n";
     let (rc, report) = imported(&node, Purpose::Add, text);
     assert_eq!(rc, ReturnCode::BAD_PARAM);
     assert_eq!(*node.told.borrow(), []);
@@ -196,7 +187,7 @@ yaml:
 peer:
     - add:
           errno: -1
-          descr: \"lnet.conf:8:18: primary nid 'x': not a dotted IPv4 address at byte 0; nothing of this file is in force\"
+          descr: \"lnet.conf:8:18: primary nid '5': not a dotted IPv4 address at byte 0; nothing of this file is in force\"
 ";
     assert_eq!(report.errors_to_yaml(), expected);
 }
@@ -227,10 +218,10 @@ fn problems_stand_under_the_words_of_lnetctl() {
         (Purpose::Add, "udsp:\n  - idx: 0\n", "add:\n    - udsp:\n"),
         (Purpose::Add, "ip2nets:\n  - net: tcp\n    x: 1\n", "add:\n    - ip2nets:\n"),
         (Purpose::Del, "udsp:\n  - idx: x\n", "add:\n    - udsp:\n"),
-        (Purpose::Del, "peer:\n  - primary nid: x\n", "peer:\n    - del:\n"),
+        (Purpose::Del, "peer:\n  - primary nid: 5\n", "peer:\n    - del:\n"),
         (Purpose::Del, "net:\n  - net: x\n", "del:\n    - net:\n"),
-        (Purpose::Show, "peer:\n  - nid: x\n", "show:\n    - peer:\n"),
-        (Purpose::Exec, "ping:\n  - primary nid: x\n", "manage:\n    - ping:\n"),
+        (Purpose::Show, "peer:\n  - nid: 5\n", "show:\n    - peer:\n"),
+        (Purpose::Exec, "ping:\n  - primary nid: 5\n", "manage:\n    - ping:\n"),
     ];
     for (purpose, text, expected) in table {
         let (rc, report) = imported(&Memory::new(), purpose, text);
@@ -253,7 +244,7 @@ fn files_end_as_they_did_with_lnetctl_2_15() {
         (Purpose::Add, &net.replace("tcp9", "bogus"), 255),
         (
             Purpose::Add,
-            "route:\n    - net: tcp1\n      gateway: 10.99.0.12@tcp\n      hop: 2\n      priority: 1\n",
+            "route:\n    - net: tcp1\n      gateway: 10.99.0.12@tcp9\n      hop: 2\n      priority: 1\n",
             0,
         ),
         (
@@ -267,7 +258,7 @@ fn files_end_as_they_did_with_lnetctl_2_15() {
         (Purpose::Add, "udsp:\n    - src: tcp\n      action:\n          priority: 0\n", 0),
         (Purpose::Show, net, 0),
         (Purpose::Exec, net, 0),
-        (Purpose::Add, net, 239),
+        (Purpose::Add, net, 0),
         (Purpose::Del, net, 0),
         (Purpose::Del, net, 254),
     ];
@@ -330,15 +321,112 @@ udsp:
           priority: 1
 ";
 
-/// As with the kernel's tool.
+/// Fails if what is there as a file says is an error, or if a value that the file changes is not in force afterwards and not refused by
+/// name.
 #[test]
-fn a_rule_that_is_there_already_is_reported_and_nothing_changes() {
+fn an_export_with_one_value_changed_changes_that_value_or_is_refused_by_name() {
     let node = Memory::new();
-    add(&node, TWO_RULES);
-    let once = exported(&node, false);
-    assert_eq!(checked(&node, TWO_RULES), checked(&node, ""));
-    let (rc, _) = imported(&node, Purpose::Add, TWO_RULES);
-    assert_eq!((rc, exported(&node, false)), (ReturnCode(lnet_wire::Errno::Already.to_c().abs()), once));
+    add(&node, EVERYTHING);
+    let once = exported(&node, true);
+    add(&node, &once);
+    assert_eq!((exported(&node, true), checked(&node, &once)), (once.clone(), String::new()));
+    let changed = [
+        ("conns_per_peer: 2", "conns_per_peer: 5"),
+        ("discovery: 0", "discovery: 1"),
+        ("numa_range: 3", "numa_range: 4"),
+        ("small: 16384", "small: 8"),
+        ("          priority: 1", "          priority: 2"),
+        ("        - nid: 192.0.2.21@tcp", "        - nid: 192.0.2.21@tcp\n        - nid: 192.0.2.22@tcp"),
+    ];
+    for (old, new) in changed {
+        assert_eq!(once.matches(old).count(), 1, "{old}");
+        let node = Memory::new();
+        add(&node, EVERYTHING);
+        add(&node, &once.replace(old, new));
+        assert_eq!(exported(&node, true), once.replace(old, new), "{new}");
+    }
+    let refused = [
+        (
+            "credits: 100\n          lnd",
+            "credits: 101\n          lnd",
+            -17,
+            "credits from 100 to 101 of eth0 on tcp",
+        ),
+        ("peer_timeout: 100", "peer_timeout: 99", -17, "peer_timeout from 100 to 99"),
+        ("CPT: \"[0,1]\"", "CPT: \"[1]\"", -17, "CPT from [0,1] to [1]"),
+        (
+            "      priority: 0\n      health",
+            "      priority: 7\n      health",
+            -17,
+            "priority from 0 to 7 of the route",
+        ),
+        ("      hop: -1", "      hop: 3", -17, "hop from -1 to 3"),
+        ("      Multi-Rail: True", "      Multi-Rail: False", -1, "other setting of --non_mr"),
+        ("retry_count: 60", "retry_count: 101", -5, "at most transaction_timeout"),
+    ];
+    for (old, new, rc, text) in refused {
+        assert!(once.contains(old), "{old}");
+        let file = once.replacen(old, new, 1);
+        let node = Memory::new();
+        add(&node, EVERYTHING);
+        let mut report = Report::new();
+        let (found, _) = check(Some(&node), source(&file), &mut report);
+        let told = report.errors_to_yaml();
+        assert_eq!(found, ReturnCode(rc), "{new}\n{told}");
+        assert!(told.contains(text), "{new}\n{told}");
+        let (found, report) = imported(&node, Purpose::Add, &file);
+        assert_eq!(found, ReturnCode(rc), "{new}\n{}", report.errors_to_yaml());
+        assert!(report.errors_to_yaml().contains(text), "{new}\n{}", report.errors_to_yaml());
+        assert_eq!(exported(&node, true), once, "{new}");
+    }
+}
+
+/// Fails if the check finds something other than the import is refused, or in other words.
+#[test]
+fn a_check_ends_as_the_import_would_and_gives_its_reasons() {
+    let ni = |net: &str, interface: &str, more: &str| {
+        format!(
+            "net:\n    - net type: {net}\n      local NI(s):\n        - interfaces:\n              0: {interface}\n{more}"
+        )
+    };
+    let route = |net: &str, gateway: &str| format!("route:\n    - {{net: {net}, gateway: {gateway}}}\n");
+    let refused = [
+        ni("o2ib", "ib0", ""),
+        ni("tcp5", "nosuch0", ""),
+        ni("tcp5", "eth0", "          CPT: \"[0,2]\"\n"),
+        ni("tcp", "eth0", "          CPT: \"[0]\"\n"),
+        route("tcp", "192.0.2.9@o2ib"),
+        route("tcp6", "192.0.2.9@tcp7"),
+        route("tcp6", "192.0.2.9@tcp6"),
+        "peer:\n    - primary nid: 192.0.2.21@tcp\n".to_owned(),
+        "peer:\n    - primary nid: 192.0.2.30@tcp\n      peer ni: [192.0.2.20@tcp]\n".to_owned(),
+        "udsp:\n    - {src: 192.0.2.10@tcp, dst: 192.0.2.20@tcp, priority: 2}\n".to_owned(),
+        "global:\n    transaction_timeout: 60\n".to_owned(),
+        "global:\n    health_sensitivity: 0\n    transaction_timeout: 1\n    retry_count: 1\n".to_owned(),
+    ];
+    let failures = |report: &Report| {
+        let yaml = report.errors_to_yaml();
+        let texts = yaml.lines().filter(|line| line.contains("descr") && !line.contains("success"));
+        let all = texts.filter(|line| !line.contains("the operation ended at"));
+        all.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    for file in refused {
+        let node = Memory::new();
+        add(&node, EVERYTHING);
+        let mut told = Report::new();
+        let (rc, changes) = check(Some(&node), source(&file), &mut told);
+        let (ended, report) = imported(&node, Purpose::Add, &file);
+        assert!(!rc.is_ok(), "{file}\n{}", report.errors_to_yaml());
+        assert_eq!((rc, failures(&told)), (ended, failures(&report)), "{file}");
+        assert!(changes.to_yaml().contains("conflict"), "{file}");
+    }
+    for nothing in ["", "# only this\n", "net:\n", "net:\n    - net type: lo\n"] {
+        let mut report = Report::new();
+        let (rc, _) = check(None, source(nothing), &mut report);
+        assert_eq!(rc, ReturnCode::BAD_PARAM, "{nothing}");
+        assert!(report.errors_to_yaml().contains("nothing in it to import"));
+        assert_eq!(imported(&Memory::new(), Purpose::Add, nothing).0, ReturnCode::OK, "{nothing}");
+    }
 }
 
 /// Fails if a file deletes rules that it does not name.
@@ -496,20 +584,20 @@ ping: {primary nid: 192.0.2.1@tcp}
 ";
     let expected = "\
 check:
-    - conflict: net tcp eth0 is there with another credits; delete it first
+    - conflict: cannot change credits from 100 to 7 of eth0 on tcp; delete the interface first, and add it again
     - add: net tcp eth2
     - skip: peer 192.0.2.1@tcp is a gateway, which its route makes; it stays as it is
-    - conflict: route tcp4 by 192.0.2.1@tcp is there with another hop, priority or health_sensitivity and stays so; delete it first
+    - conflict: cannot change priority from 0 to 9 of the route to tcp4 by 192.0.2.1@tcp; delete it first, and add it again
     - add: route tcp5 by 192.0.2.1@tcp
     - set: routing enable 0
     - set: buffers tiny 1
     - add: peer 192.0.2.20@tcp nid 192.0.2.22@tcp
-    - conflict: peer 192.0.2.21@tcp is a NID of peer 192.0.2.20@tcp
+    - conflict: cannot add 192.0.2.21@tcp: File exists; another peer has this NID, see 'lnetctl peer show'
     - add: peer 192.0.2.30@tcp
     - set: global discovery 1 (now 0)
-    - set: udsp src tcp1 priority 4 (now 1)
+    - set: udsp src tcp1 priority 4 (now priority 1)
     - add: udsp dst tcp priority 0
-    - conflict: udsp src 192.0.2.10@tcp dst 192.0.2.20@tcp priority 2, there is a rule about the same; delete it first
+    - conflict: cannot add the rule: Operation already in progress; there is a rule about the same, which only another priority, or other messages, would change; see 'lnetctl udsp show'
     - run: ping 12345-192.0.2.1@tcp
 ";
     assert_eq!(checked(&node, text), expected);
@@ -531,7 +619,7 @@ peer:
 check:
     - add: net tcp eth0
     - add: route tcp9 by 192.0.2.1@tcp
-    - conflict: route tcp9 by 192.0.2.1@tcp7, the gateway is on none of the node's nets; add its net before
+    - conflict: cannot add a route to tcp9 by 192.0.2.1@tcp7: No route to host; the gateway must be on a net of this node, see 'lnetctl net show'
 ";
     assert_eq!(checked(&Memory::new(), text), expected);
 }
@@ -547,14 +635,17 @@ route:
 ";
     let expected = "\
 check:
-    - conflict: net o2ib ib0, there is no driver for such a net
+    - conflict: cannot add ib0 to o2ib: there is no driver for nets of this kind here, only for tcp
     - add: net tcp eth0
-    - conflict: route tcp9 by 192.0.2.1@o2ib, the gateway is on none of the node's nets; add its net before
+    - conflict: cannot add a route to tcp9 by 192.0.2.1@o2ib: No route to host; the gateway must be on a net of this node, see 'lnetctl net show'
 ";
     assert_eq!(checked(&Memory::new(), text), expected);
     let mut report = Report::new();
     let (rc, value) = check(None, source(text), &mut report);
-    assert_eq!((rc, value.to_yaml().as_str()), (ReturnCode::OK, expected));
+    assert_eq!(
+        (rc, value.to_yaml().as_str()),
+        (ReturnCode::from(lnet_wire::Errno::HostUnreachable), expected)
+    );
 }
 
 #[test]

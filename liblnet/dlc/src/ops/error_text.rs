@@ -1,12 +1,13 @@
 //! The texts of errors: the cause and, where there is one, the remedy.
 
 use crate::ReturnCode;
+use crate::host_names::Names;
 use crate::request::{Backend, LocalNi, Request};
 use lnet_wire::text::Problem;
-use lnet_wire::{Errno, NetId, TextError};
+use lnet_wire::{Errno, NetId, Nid, TextError};
 
 /// What an operation that failed returns, and its text for the user.
-pub(super) type OpError = (ReturnCode, String);
+pub(crate) type OpError = (ReturnCode, String);
 
 /// The system's text for `errno`, and what can be done about it where that does not depend on the request.
 pub(super) fn error_text(errno: Errno) -> String {
@@ -23,6 +24,12 @@ pub(super) fn error_text(errno: Errno) -> String {
 /// down as well.
 pub(super) fn is_down(backend: &dyn Backend) -> bool {
     matches!(backend.ask::<Box<LocalNi>>(Request::GetLocalNi(0)), Err(Errno::NetworkDown))
+}
+
+/// The NID that a person has written; what is wrong with it, and what one looks like.
+pub(super) fn one_nid(text: &str, names: &Names) -> Result<Nid, String> {
+    let example = "one is ADDRESS@NET, such as 192.0.2.1@tcp";
+    names.nid(text).map_err(|error| format!("'{text}' is not a NID: {error}; {example}"))
 }
 
 /// The net with this name. A number beyond 65535 gets as far as the kernel

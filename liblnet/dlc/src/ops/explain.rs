@@ -1,6 +1,7 @@
 //! Which way a message would go, and why no other. Ours: the kernel's tools have nothing like it.
 
-use super::error_text::error_text;
+use super::error_text::{error_text, one_nid};
+use crate::host_names::Names;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Explain, Explanation, Passed};
 use crate::{ReturnCode, Value};
@@ -16,12 +17,8 @@ pub fn explain(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> ReturnCode {
-    let parsed = |text: &str| {
-        text.parse::<Nid>().map_err(|error| {
-            let text = format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp");
-            (ReturnCode::BAD_PARAM, text)
-        })
-    };
+    let names = Names::new();
+    let parsed = |text: &str| one_nid(text, &names).map_err(|text| (ReturnCode::BAD_PARAM, text));
     let asked = parsed(to).and_then(|destination| {
         let source = from.map(parsed).transpose()?;
         backend

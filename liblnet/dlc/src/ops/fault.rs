@@ -1,6 +1,7 @@
 //! Messages that are lost or late on purpose, for tests of what is built on LNet (`lnetctl fault`, dlc 1.7).
 
 use super::error_text::{OpError, error_text};
+use crate::host_names::Names;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, DelFaults, Fault, FaultEffect, FaultKind, FaultOdds, FaultRule, Request};
 use crate::{ReturnCode, Value};
@@ -194,7 +195,7 @@ fn mandatory(name: &str, text: Option<&str>) -> Result<NidPattern, OpError> {
 }
 
 fn pattern(name: &str, text: &str) -> Result<NidPattern, OpError> {
-    text.parse().map_err(|error| {
+    Names::new().pattern(text).map_err(|error| {
         let text = format!("--{name} '{text}' cannot be read: {error}; it takes a NID, *@NET or *");
         (ReturnCode::BAD_PARAM, text)
     })

@@ -1,6 +1,7 @@
 //! Settings of the whole node.
 
-use super::error_text::error_text;
+use super::error_text::{OpError, error_text};
+use crate::ranges::Range;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Tunable, Tunables};
 use crate::{ReturnCode, Value};
@@ -45,6 +46,45 @@ impl Setting {
             Self::LndTimeout => "lnd_timeout",
         }
     }
+
+    /// The values that it takes on some node; what it takes on a certain one may depend on other settings.
+    pub const fn range(self) -> Range {
+        let (least, most) = match self {
+            Self::NumaRange => (0, u32::MAX as i64),
+            Self::LndTimeout => (0, i32::MAX as i64),
+            Self::Tunable(tunable) => match tunable {
+                Tunable::MaxInterfaces => (16, i32::MAX as i64),
+                Tunable::Discovery => (0, VERIFY),
+                Tunable::DropAsymRoute | Tunable::CompareQueuedBytes => (0, 1),
+                Tunable::RetryCount | Tunable::RecoveryInterval | Tunable::RecoveryLimit => {
+                    (0, i32::MAX as i64)
+                }
+                Tunable::TransactionTimeout
+                | Tunable::MaxRecoveryPingInterval
+                | Tunable::DiscoveryTimeout => (1, i32::MAX as i64),
+                Tunable::HealthSensitivity => (0, 1000),
+                Tunable::RouterSensitivity => (0, 100),
+                Tunable::ResponseTracking => (0, 3),
+            },
+        };
+        Range { name: self.name(), least, most }
+    }
+
+    /// What DLC returns for a value that it does not take: some are judged by the library and some by the node (dlc 1.6).
+    pub const fn refusal(self) -> ReturnCode {
+        match self {
+            Self::NumaRange => ReturnCode::OUT_OF_RANGE,
+            Self::LndTimeout
+            | Self::Tunable(
+                Tunable::ResponseTracking
+                | Tunable::RecoveryLimit
+                | Tunable::MaxRecoveryPingInterval
+                | Tunable::CompareQueuedBytes
+                | Tunable::DiscoveryTimeout,
+            ) => ReturnCode::BAD_PARAM,
+            Self::Tunable(_) => ReturnCode::GENERIC,
+        }
+    }
 }
 
 /// The value of the setting `discovery` that has this name: `off`, `on`, or `verify`, in which peers are asked
@@ -60,12 +100,8 @@ pub fn discovery_mode(word: &str) -> Option<i64> {
 
 const VERIFY: i64 = 2;
 
-/// Sets one. [`ReturnCode::GENERIC`] when the node refuses the value. `lustre_lnet_config_numa_range` and the like
-/// (cfg-090).
-///
-/// `drop_asym_route` is on for any value but 0, and so is discovery, for which 2 is a mode of its own: see
-/// [`discovery_mode`]. A NUMA range of -1 is the largest. Response
-/// tracking and what is about recovery are checked here ([`ReturnCode::BAD_PARAM`]), all others by the node.
+/// Sets one. [`Setting::refusal`] for a value out of its range, and [`ReturnCode::GENERIC`] for one that the node refuses because of
+/// other settings. `lustre_lnet_config_numa_range` and the like (cfg-090).
 pub fn config(
     backend: &dyn Backend,
     setting: Setting,
@@ -74,16 +110,54 @@ pub fn config(
     report: &mut Report,
 ) -> ReturnCode {
     let name = setting.name();
-    let (rc, cause) = match request_for(setting, value).map(|request| backend.tell(request)) {
-        Ok(Ok(())) => return report.success(Operation::Add, name, seq_no),
-        Err(rc) => (rc, "not allowed".to_owned()),
-        Ok(Err(errno)) => {
-            let by_itself = matches!(setting, Setting::Tunable(_)) && errno != Errno::NetworkDown;
-            (if by_itself { ReturnCode::GENERIC } else { errno.into() }, error_text(errno))
-        }
+    let request = setting.range().check(value).ok().and_then(|value| request_for(setting, value));
+    let (rc, text) = match request.map(|request| backend.tell(request)) {
+        Some(Ok(())) => return report.success(Operation::Add, name, seq_no),
+        None => (setting.refusal(), said(setting, value, "not allowed")),
+        Some(Err(errno)) => refused(setting, value, errno),
     };
-    let text = format!("cannot set {name} to {value}: {cause}; {}", allowed(setting));
     report.end(Operation::Add, name, seq_no, rc, text)
+}
+
+/// The code and the text for a value that the node refused.
+fn refused(setting: Setting, value: i64, errno: Errno) -> OpError {
+    let by_itself = matches!(setting, Setting::Tunable(_)) && errno != Errno::NetworkDown;
+    let rc = if by_itself { ReturnCode::GENERIC } else { errno.into() };
+    (rc, said(setting, value, &error_text(errno)))
+}
+
+fn said(setting: Setting, value: i64, cause: &str) -> String {
+    format!("cannot set {} to {value}: {cause}{}", setting.name(), allowed(setting))
+}
+
+/// What a node with these settings would answer to this one, which is within its range: `now` becomes what it then has (HE-2, HE-30).
+pub(crate) fn rehearse(now: &mut Tunables, setting: Setting, value: i64) -> Result<(), OpError> {
+    let Setting::Tunable(tunable) = setting else { return Ok(()) };
+    let value_of = |tunable| i64::from(now.get(tunable));
+    let agrees = match tunable {
+        Tunable::RetryCount => {
+            value <= value_of(Tunable::TransactionTimeout)
+                && (value == 0 || value_of(Tunable::HealthSensitivity) > 0)
+        }
+        Tunable::TransactionTimeout => value > value_of(Tunable::RetryCount),
+        _ => true,
+    };
+    match u32::try_from(value) {
+        Ok(value) if agrees => now.set(tunable, value),
+        _ => return Err(refused(setting, value, Errno::Invalid)),
+    }
+    if tunable == Tunable::HealthSensitivity && value == 0 {
+        now.set(Tunable::RetryCount, 0);
+    }
+    Ok(())
+}
+
+/// Which values it takes.
+fn allowed(setting: Setting) -> String {
+    match setting {
+        Setting::LndTimeout => remark(setting).to_owned(),
+        _ => format!("; it takes {}{}", setting.range().wanted(), remark(setting)),
+    }
 }
 
 /// Shows one under `global`. `lustre_lnet_show_numa_range` and the like.
@@ -141,50 +215,30 @@ const fn of_tunables(setting: Setting, tunables: &Tunables) -> u32 {
     }
 }
 
-/// The request that sets it, or what the library itself returns.
-fn request_for(setting: Setting, value: i64) -> Result<Request, ReturnCode> {
+/// The request that sets it; `None` for what cannot be set.
+fn request_for(setting: Setting, value: i64) -> Option<Request> {
     match setting {
-        Setting::LndTimeout => Err(ReturnCode::BAD_PARAM),
-        Setting::NumaRange => u32::try_from(value)
-            .or_else(|_| i32::try_from(value).map(|negative| negative as u32))
-            .map(Request::SetNumaRange)
-            .map_err(|_| ReturnCode::OUT_OF_RANGE),
-        Setting::Tunable(tunable) => match tunable {
-            Tunable::ResponseTracking if !(0..=3).contains(&value) => Err(ReturnCode::BAD_PARAM),
-            Tunable::RecoveryLimit if value < 0 => Err(ReturnCode::BAD_PARAM),
-            Tunable::MaxRecoveryPingInterval | Tunable::DiscoveryTimeout if value <= 0 => {
-                Err(ReturnCode::BAD_PARAM)
-            }
-            Tunable::Discovery if value == VERIFY => Ok(Request::SetTunable(tunable, VERIFY)),
-            Tunable::CompareQueuedBytes if !(0..=1).contains(&value) => Err(ReturnCode::BAD_PARAM),
-            Tunable::Discovery | Tunable::DropAsymRoute => {
-                Ok(Request::SetTunable(tunable, i64::from(value != 0)))
-            }
-            _ => Ok(Request::SetTunable(tunable, value)),
-        },
+        Setting::LndTimeout => None,
+        Setting::NumaRange => u32::try_from(value).ok().map(Request::SetNumaRange),
+        Setting::Tunable(tunable) => Some(Request::SetTunable(tunable, value)),
     }
 }
 
-/// Which values it takes.
-const fn allowed(setting: Setting) -> &'static str {
+/// What else is to be known of its values, besides their range.
+const fn remark(setting: Setting) -> &'static str {
     match setting {
-        Setting::NumaRange => "it takes 0 to 4294967295",
-        Setting::LndTimeout => "it follows from transaction_timeout and retry_count; set those",
+        Setting::NumaRange => "",
+        Setting::LndTimeout => "; it follows from transaction_timeout and retry_count; set those",
         Setting::Tunable(tunable) => match tunable {
-            Tunable::MaxInterfaces => "it takes the number of interfaces that a peer may have",
-            Tunable::Discovery => "it takes 0 (off), 1 (on) or 2 (verify)",
-            Tunable::DropAsymRoute => "it takes 0 (off) or 1 (on)",
-            Tunable::RetryCount => {
-                "it takes 0 to transaction_timeout, and only 0 while health_sensitivity is 0"
-            }
-            Tunable::TransactionTimeout => "it takes seconds, more than retry_count",
-            Tunable::HealthSensitivity => "it takes 0 to 1000",
-            Tunable::RecoveryInterval => "it is accepted and ignored",
-            Tunable::RouterSensitivity => "it takes 0 to 100 percent",
-            Tunable::ResponseTracking => "it takes 0 (LNet's own), 1 (GETs), 2 (PUTs) or 3 (both)",
-            Tunable::RecoveryLimit => "it takes seconds from 0, which is no limit",
-            Tunable::CompareQueuedBytes => "it takes 0 (off) or 1 (on)",
-            Tunable::MaxRecoveryPingInterval | Tunable::DiscoveryTimeout => "it takes seconds from 1",
+            Tunable::Discovery => " (off, on, verify)",
+            Tunable::DropAsymRoute | Tunable::CompareQueuedBytes => " (off, on)",
+            Tunable::RetryCount => ", at most transaction_timeout, and only 0 while health_sensitivity is 0",
+            Tunable::TransactionTimeout => " seconds, more than retry_count",
+            Tunable::RouterSensitivity => " percent",
+            Tunable::ResponseTracking => " (LNet's own, GETs, PUTs, both)",
+            Tunable::RecoveryLimit => " seconds, where 0 is no limit",
+            Tunable::MaxRecoveryPingInterval | Tunable::DiscoveryTimeout => " seconds",
+            Tunable::MaxInterfaces | Tunable::HealthSensitivity | Tunable::RecoveryInterval => "",
         },
     }
 }
@@ -200,13 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn the_library_checks_some_settings_and_the_node_the_others() {
+    fn a_value_out_of_range_is_refused_with_the_range_and_never_changed() {
         use Tunable::*;
         let refused = || Err(Errno::Invalid);
         let done = || Ok(Reply::Done);
         let table = [
             (Setting::NumaRange, 5, Some((Request::SetNumaRange(5), done())), 0),
-            (Setting::NumaRange, -1, Some((Request::SetNumaRange(u32::MAX), done())), 0),
+            (Setting::NumaRange, 4_294_967_295, Some((Request::SetNumaRange(u32::MAX), done())), 0),
+            (Setting::NumaRange, -1, None, -3),
             (Setting::NumaRange, 1 << 32, None, -3),
             (Setting::LndTimeout, 10, None, -1),
             (tunable(ResponseTracking), 3, Some((Request::SetTunable(ResponseTracking, 3), done())), 0),
@@ -227,15 +282,17 @@ mod tests {
             (tunable(DiscoveryTimeout), 5, Some((Request::SetTunable(DiscoveryTimeout, 5), done())), 0),
             (tunable(DiscoveryTimeout), 0, None, -1),
             (tunable(Discovery), 2, Some((Request::SetTunable(Discovery, 2), done())), 0),
-            (tunable(Discovery), 3, Some((Request::SetTunable(Discovery, 1), done())), 0),
-            (tunable(Discovery), -1, Some((Request::SetTunable(Discovery, 1), done())), 0),
-            (tunable(DropAsymRoute), 3, Some((Request::SetTunable(DropAsymRoute, 1), done())), 0),
-            (tunable(MaxInterfaces), 2, Some((Request::SetTunable(MaxInterfaces, 2), done())), 0),
-            (tunable(RetryCount), -1, Some((Request::SetTunable(RetryCount, -1), refused())), -5),
+            (tunable(Discovery), 3, None, -5),
+            (tunable(Discovery), -1, None, -5),
+            (tunable(DropAsymRoute), 3, None, -5),
+            (tunable(MaxInterfaces), 15, None, -5),
+            (tunable(MaxInterfaces), 16, Some((Request::SetTunable(MaxInterfaces, 16), done())), 0),
+            (tunable(RetryCount), -1, None, -5),
+            (tunable(RetryCount), 99, Some((Request::SetTunable(RetryCount, 99), refused())), -5),
             (
                 tunable(TransactionTimeout),
-                0,
-                Some((Request::SetTunable(TransactionTimeout, 0), Err(Errno::OutOfRange))),
+                1,
+                Some((Request::SetTunable(TransactionTimeout, 1), Err(Errno::OutOfRange))),
                 -5,
             ),
             (tunable(Discovery), 1, Some((Request::SetTunable(Discovery, 1), Err(Errno::NetworkDown))), -100),
@@ -250,6 +307,8 @@ mod tests {
             );
             let head = format!("add:\n    - {}:\n          errno: {rc}\n", setting.name());
             assert!(report.errors_to_yaml().starts_with(&head), "{}", report.errors_to_yaml());
+            let names_the_range = report.errors_to_yaml().contains(&setting.range().wanted());
+            assert!(names_the_range || rc == 0 || setting == Setting::LndTimeout, "{setting:?} {value}");
         }
     }
 

@@ -1,12 +1,15 @@
 //! Health values, of the node's own interfaces and of other nodes'.
 
-use super::error_text::error_text;
+use super::error_text::{error_text, one_nid};
 use crate::ReturnCode;
+use crate::host_names::Names;
+use crate::ranges::HEALTH;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, SetHealth, SetHealthKind};
+use lnet_wire::Errno;
 
-/// Sets the health value of one or, without a NID, of all. The node makes 1000 of what is outside 0..=1000.
-/// A NID that it does not have changes nothing and is no failure; nor is a text that is no NID.
+/// Sets the health value of one or, without a NID, of all; -1 is how C says "healthy". [`ReturnCode::BAD_PARAM`] for any other value
+/// out of range and for a text that is no NID; -2 for a NID that is not there.
 pub(super) fn set(
     backend: &dyn Backend,
     kind: SetHealthKind,
@@ -19,14 +22,33 @@ pub(super) fn set(
         SetHealthKind::LocalNi => "ni healthv",
         SetHealthKind::PeerNi => "peer_ni healthv",
     };
-    let Ok(nid) = nid.map(str::parse).transpose() else {
-        return report.end(Operation::Add, entity, seq_no, ReturnCode::OK, "not a NID: nothing was changed");
+    let value = match value {
+        -1 => HEALTH.most,
+        value => match HEALTH.check(value.into()) {
+            Ok(value) => value,
+            Err(error) => {
+                return report.end(Operation::Add, entity, seq_no, ReturnCode::BAD_PARAM, error);
+            }
+        },
     };
-    match backend.tell(Request::SetHealth(SetHealth { kind, nid, value })) {
+    let nid = match nid.map(|text| one_nid(text, &Names::new())).transpose() {
+        Ok(nid) => nid,
+        Err(text) => return report.end(Operation::Add, entity, seq_no, ReturnCode::BAD_PARAM, text),
+    };
+    let request = SetHealth { kind, nid, value: i32::try_from(value).unwrap_or(-1) };
+    match backend.tell(Request::SetHealth(request)) {
         Ok(()) => report.success(Operation::Add, entity, seq_no),
         Err(errno) => {
-            let text = format!("cannot set the health value to {value}: {}", error_text(errno));
+            let remedy = match (errno, kind) {
+                (Errno::NotFound, SetHealthKind::LocalNi) => NO_SUCH_NI,
+                (Errno::NotFound, SetHealthKind::PeerNi) => "; no peer has this NID, see 'lnetctl peer show'",
+                _ => "",
+            };
+            let text = format!("cannot set the health value to {value}: {}{remedy}", error_text(errno));
             report.end(Operation::Add, entity, seq_no, errno.into(), text)
         }
     }
 }
+
+/// What helps where an interface is named by a NID that the node does not have.
+pub(super) const NO_SUCH_NI: &str = "; the node does not have this NID, see 'lnetctl net show'";

@@ -8,7 +8,7 @@
 
 pub mod counters;
 pub mod discovery;
-mod error_text;
+pub(crate) mod error_text;
 pub mod explain;
 #[cfg(test)]
 mod fake;

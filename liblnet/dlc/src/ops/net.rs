@@ -1,13 +1,18 @@
 //! Interfaces of this node.
 
 mod add;
+mod existing;
 mod show;
 
-pub use add::{add, add_rule};
+pub use add::{add, add_rule, why_refused};
+pub(crate) use add::{ensure, no_driver, rehearse, request};
+pub(crate) use existing::Adjustment;
 pub use show::show;
 
-use super::error_text::{error_text, parse_net};
+use super::error_text::{error_text, one_nid, parse_net};
 use super::health;
+use crate::host_names::Names;
+use crate::ranges::{CONNS_PER_PEER, OutOfRange};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, DelLocalNi, LndTunables, NiTunables, Request, SetConnsPerPeer, SetHealthKind};
 use crate::{CptList, InterfaceSpec, ReturnCode};
@@ -56,6 +61,11 @@ pub fn del(
         [] => vec![None],
         _ => named.collect(),
     };
+    if asked.is_empty()
+        && let Err(errno) = backend.tell(Request::GetNode)
+    {
+        return report.end(Operation::Del, NET, seq_no, errno.into(), error_text(errno));
+    }
     let mut rc = ReturnCode::OK;
     for interface in asked {
         let request = DelLocalNi { net, interface: interface.map(str::to_owned) };
@@ -80,7 +90,7 @@ pub fn del(
 }
 
 /// Sets the health value of one interface or, without a NID, of all. `lustre_lnet_config_ni_healthv`.
-/// The node makes 1000 of what is outside 0..=1000; an unknown NID changes nothing and is no failure.
+/// -1 is 1000; [`ReturnCode::BAD_PARAM`] for what is outside 0..=1000, -2 for a NID that the node does not have.
 pub fn set_health(
     backend: &dyn Backend,
     value: i32,
@@ -92,8 +102,8 @@ pub fn set_health(
 }
 
 /// Sets the number of connections to each peer, of one interface or, without a NID, of all; -1 changes
-/// nothing. `lustre_lnet_config_ni_conns_per_peer`. [`ReturnCode::BAD_PARAM`] for what is outside 0..=127; an unknown
-/// NID changes nothing and is no failure.
+/// nothing. `lustre_lnet_config_ni_conns_per_peer`. [`ReturnCode::BAD_PARAM`] for what is outside 0..=127, -2 for a NID that the node
+/// does not have.
 pub fn set_conns_per_peer(
     backend: &dyn Backend,
     value: i32,
@@ -105,25 +115,31 @@ pub fn set_conns_per_peer(
     if value == -1 {
         return report.success(Operation::Add, ENTITY, seq_no);
     }
-    let Some(value) = u16::try_from(value).ok().filter(|value| *value <= MAX_CONNS_PER_PEER) else {
-        let text = format!("conns-per-peer {value} is not within 0 to {MAX_CONNS_PER_PEER}");
-        return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::BAD_PARAM, text);
+    let value = match conns_per_peer(value.into()) {
+        Ok(value) => value,
+        Err(error) => return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::BAD_PARAM, error),
     };
-    let Ok(nid) = nid.map(str::parse).transpose() else {
-        return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::OK, "not a NID: nothing was changed");
+    let nid = match nid.map(|text| one_nid(text, &Names::new())).transpose() {
+        Ok(nid) => nid,
+        Err(text) => return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::BAD_PARAM, text),
     };
     match backend.tell(Request::SetConnsPerPeer(SetConnsPerPeer { nid, value })) {
         Ok(()) => report.success(Operation::Add, ENTITY, seq_no),
         Err(errno) => {
-            let text = format!("cannot set conns-per-peer to {value}: {}", error_text(errno));
+            let remedy = if errno == Errno::NotFound { health::NO_SUCH_NI } else { "" };
+            let text = format!("cannot set conns_per_peer to {value}: {}{remedy}", error_text(errno));
             report.end(Operation::Add, ENTITY, seq_no, errno.into(), text)
         }
     }
 }
 
-const NET: &str = "net";
+/// The number of connections to each peer, as requests have it.
+pub fn conns_per_peer(value: i64) -> Result<u16, OutOfRange> {
+    let checked = CONNS_PER_PEER.check(value)?;
+    u16::try_from(checked).map_err(|_| OutOfRange { range: CONNS_PER_PEER, value })
+}
 
-const MAX_CONNS_PER_PEER: u16 = 127;
+const NET: &str = "net";
 
 #[cfg(test)]
 #[path = "net/tests.rs"]

@@ -4,9 +4,10 @@ mod show;
 
 pub use show::{list, page, show, show_at_most};
 
-use super::error_text::error_text;
+use super::error_text::{OpError, error_text, one_nid};
 use super::health;
 use crate::ReturnCode;
+use crate::host_names::Names;
 use crate::interface_spec::split_outside_brackets;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddPeerNi, Backend, DelPeerNi, Request, SetHealthKind, SetPeerState};
@@ -46,6 +47,25 @@ pub fn parse_nids(text: &str, max: usize) -> Result<Vec<Nid>, TextError> {
     }
 }
 
+/// [`parse_nids`], where a NID may have the name of a host in place of its address. Waits for the resolver.
+pub fn parse_named_nids(text: &str, max: usize, names: &Names) -> Result<Vec<Nid>, TextError> {
+    let error = match parse_nids(text, max) {
+        Ok(nids) => return Ok(nids),
+        Err(error) => error,
+    };
+    let entries = split_outside_brackets(text).flat_map(str::split_ascii_whitespace);
+    let mut is_named = false;
+    let mut resolved = |entry: &str| match entry.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+        false => Ok(entry.to_owned()),
+        true => {
+            is_named = true;
+            names.nid(entry).map(|nid| nid.to_string())
+        }
+    };
+    let texts = entries.map(&mut resolved).collect::<Result<Vec<_>, _>>()?;
+    if is_named { parse_nids(&texts.join(" "), max) } else { Err(error) }
+}
+
 /// What is wrong with such a list of at most [`MAX_NIDS`], and the remedy.
 pub(crate) fn not_nids(what: &str, text: &str, error: &TextError) -> String {
     const MOST: Problem = Problem::OutOfBounds(1, MAX_NIDS as u32);
@@ -53,6 +73,9 @@ pub(crate) fn not_nids(what: &str, text: &str, error: &TextError) -> String {
         MOST => format!("{what} '{text}': these are more than {MAX_NIDS} NIDs; name them in several steps"),
         Problem::Empty => format!("{what} '{text}': there is no NID in this; a range goes up, as in [1-9]"),
         Problem::NoNetwork => format!("{what} '{text}': {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"),
+        Problem::UnknownNetwork => {
+            format!("{what} '{text}': {error}; a net is a kind and a number, such as tcp1 or o2ib")
+        }
         _ => format!("{what} '{text}': {error}"),
     }
 }
@@ -80,8 +103,8 @@ pub fn modify(
     };
     for (nid, request) in requests {
         if let Err(errno) = backend.tell(request) {
-            let text = format!("cannot {word} {nid}: {}{}", error_text(errno), remedy(what, errno));
-            let rc = report.end(operation, PEER_NI, seq_no, errno.into(), text);
+            let (rc, text) = refused(nid, what, errno);
+            let rc = report.end(operation, PEER_NI, seq_no, rc, text);
             // The second item, under swapped words, is what C callers find there (dlc 1.5).
             return report.end(Operation::Peer, word, seq_no, rc, format!("the operation ended at {nid}"));
         }
@@ -115,7 +138,7 @@ pub fn set_state(
         return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::MISSING_PARAM, text);
     };
     // What is no NID is no peer's NID.
-    let told = text.parse().map_err(|_| Errno::NotFound);
+    let told = Names::new().nid(text).map_err(|_| Errno::NotFound);
     match told.and_then(|nid| backend.tell(Request::SetPeer(SetPeerState { nid, state }))) {
         Ok(()) => report.success(Operation::Add, ENTITY, seq_no),
         Err(errno) => {
@@ -131,14 +154,24 @@ pub fn set_state(
 
 const PEER_NI: &str = "peer_ni";
 
+/// The code and the text for a NID that the node refused.
+pub(crate) fn refused(nid: Nid, what: Modify, errno: Errno) -> OpError {
+    let word = if matches!(what, Modify::Add { .. }) { "add" } else { "del" };
+    (errno.into(), format!("cannot {word} {nid}: {}{}", error_text(errno), remedy(what, errno)))
+}
+
 /// What to ask of the node, each with the NID that it is about; or what to say.
 fn requests(primary: Option<&str>, nids: Option<&str>, what: Modify) -> Result<Vec<(Nid, Request)>, String> {
-    let primary = primary.ok_or("the primary NID is missing; give --prim_nid")?;
-    let primary: Nid = primary.parse().map_err(|error| {
-        format!("primary NID '{primary}': {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp")
+    let primary = primary.ok_or_else(|| match nids.and_then(|nids| split_outside_brackets(nids).next()) {
+        None => "the primary NID is missing; give --prim_nid".to_owned(),
+        Some(first) => {
+            format!("the primary NID is missing; give --prim_nid, such as --prim_nid {}", first.trim())
+        }
     })?;
+    let names = Names::new();
+    let primary = one_nid(primary, &names).map_err(|text| format!("primary NID {text}"))?;
     let nids = nids
-        .map(|text| parse_nids(text, MAX_NIDS).map_err(|error| not_nids("NIDs", text, &error)))
+        .map(|text| parse_named_nids(text, MAX_NIDS, &names).map_err(|error| not_nids("NIDs", text, &error)))
         .transpose()?;
     let others = nids.iter().flatten().copied().filter(|nid| *nid != primary);
     Ok(match what {

@@ -2,10 +2,12 @@
 
 use super::discovery;
 use super::error_text::{error_text, is_down};
+use crate::host_names::Names;
+use crate::ranges::PING_TIMEOUT_MS;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, PingAnswer, Request};
 use crate::{ReturnCode, Value};
-use lnet_wire::{Errno, Nid, Pid, ProcessId, TextError};
+use lnet_wire::{Errno, Nid, ProcessId};
 
 /// Pings every NID of a comma list of `[PID-]NID` (dlc 1.6). 0 if at least one answered.
 /// `lustre_lnet_ping_nid`; `timeout_ms` as there: not above 0, or above 180000, is 180000.
@@ -19,24 +21,23 @@ pub fn ping(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> ReturnCode {
-    let source: Option<Nid> = match source.map(str::parse).transpose() {
+    let names = Names::new();
+    let source: Option<Nid> = match source.map(|text| names.nid(text)).transpose() {
         Ok(source) => source,
         Err(error) => {
             let text = format!("source '{}' is not a NID: {error}", source.unwrap_or_default());
             return report.end(Operation::Manage, "ping", seq_no, ReturnCode::BAD_PARAM, text);
         }
     };
-    let timeout_ms = match u32::try_from(timeout_ms) {
-        Ok(timeout @ 1..=MAX_TIMEOUT_MS) => timeout,
-        _ => MAX_TIMEOUT_MS,
-    };
+    let longest = u32::try_from(PING_TIMEOUT_MS.most).unwrap_or(u32::MAX);
+    let timeout_ms = PING_TIMEOUT_MS.count(timeout_ms.into()).unwrap_or(longest);
     let ask = |target| {
         let ping = Ping { target, source, timeout_ms: Some(timeout_ms), max_nids: MAX_NIDS };
         let answer: PingAnswer =
             backend.ask(Request::PingPeer(ping)).map_err(|errno| cause(backend, errno, LONGER_TIMEOUT))?;
         Ok(to_value(&answer))
     };
-    ask_each("ping", nids, ask, seq_no, report)
+    ask_each("ping", nids, &names, ask, seq_no, report)
 }
 
 /// Discovers every NID of such a list (cfg-085). `lustre_lnet_discover_nid`.
@@ -62,10 +63,8 @@ pub fn discover(
         Ok(Discovered::Failed(failure)) => Err(failed_step(&failure)),
         Err(errno) => Err(cause(backend, errno, MORE_TRANSACTION_TIME)),
     };
-    ask_each("discover", nids, ask, seq_no, report)
+    ask_each("discover", nids, &Names::new(), ask, seq_no, report)
 }
-
-const MAX_TIMEOUT_MS: u32 = 180_000;
 
 /// More than a node has.
 const MAX_NIDS: u32 = 1024;
@@ -74,6 +73,7 @@ const MAX_NIDS: u32 = 1024;
 fn ask_each(
     word: &str,
     nids: &str,
+    names: &Names,
     ask: impl Fn(ProcessId) -> Result<Value, String>,
     seq_no: SeqNo,
     report: &mut Report,
@@ -81,7 +81,7 @@ fn ask_each(
     let mut answers = Vec::new();
     let mut failures = 0;
     for text in nids.split(',').map(str::trim).filter(|text| !text.is_empty()) {
-        let answer = match parse_target(text) {
+        let answer = match names.process(text) {
             Ok(target) => ask(target).map_err(|cause| format!("cannot {word} {text}: {cause}")),
             Err(error) => {
                 Err(format!("'{text}' is not a NID: {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"))
@@ -95,19 +95,15 @@ fn ask_each(
             }
         }
     }
-    let rc = if answers.is_empty() && failures > 0 { ReturnCode::BAD_PARAM } else { ReturnCode::OK };
+    if answers.is_empty() && failures == 0 {
+        let text = format!("whom? '{nids}' names no NID; one is ADDRESS@NET, such as 192.0.2.1@tcp");
+        return report.end(Operation::Manage, word, seq_no, ReturnCode::BAD_PARAM, text);
+    }
+    let rc = if answers.is_empty() { ReturnCode::BAD_PARAM } else { ReturnCode::OK };
     if !answers.is_empty() {
         report.show(word, answers);
     }
     rc
-}
-
-/// `NID`, with LNet's process id; or `PID-NID`.
-fn parse_target(text: &str) -> Result<ProcessId, TextError> {
-    match text.contains('-') {
-        true => text.parse(),
-        false => text.parse().map(|nid| ProcessId { nid, pid: Pid::LUSTRE }),
-    }
 }
 
 /// What may help where time was too short.
@@ -171,6 +167,7 @@ mod tests {
     use super::*;
     use crate::request::Reply;
     use crate::request::{Difference, DiscoveryStep};
+    use lnet_wire::Pid;
 
     fn nid(text: &str) -> Nid {
         text.parse().unwrap()
@@ -228,7 +225,7 @@ manage:
         let mut report = Report::new();
         assert_eq!(ping(&fake, "7-10.99.0.12@tcp", None, 0, SeqNo::NONE, &mut report), ReturnCode::OK);
         assert_eq!(ping(&fake, "U5-10.99.0.12@tcp", None, 180_001, SeqNo::NONE, &mut report), ReturnCode(-1));
-        for bad in ["bogus", "10.99.0.[11-12]@tcp", "10.99.0.12@bogus", "300.1.1.1@tcp"] {
+        for bad in ["10.99.0", "10.99.0.[11-12]@tcp", "10.99.0.12@bogus", "300.1.1.1@tcp"] {
             assert_eq!(
                 ping(&Fake::unasked(), bad, None, 1, SeqNo::NONE, &mut report),
                 ReturnCode(-1),
@@ -237,7 +234,10 @@ manage:
             let rc = ping(&Fake::unasked(), "10.99.0.12@tcp", Some(bad), 1, SeqNo::NONE, &mut report);
             assert_eq!(rc, ReturnCode(-1), "{bad}");
         }
-        assert_eq!(ping(&Fake::unasked(), "", None, 1, SeqNo::NONE, &mut report), ReturnCode::OK);
+        for nobody in ["", " ", ","] {
+            let rc = ping(&Fake::unasked(), nobody, None, 1, SeqNo::NONE, &mut report);
+            assert_eq!(rc, ReturnCode(-1), "'{nobody}'");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! User-defined selection policy.
 
 use super::error_text::{OpError, error_text};
+use crate::ranges::{OutOfRange, RULE_PRIORITY};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddUdsp, Backend, DelSameUdsp, Request, Udsp, UdspAction};
 use crate::{ReturnCode, Value};
@@ -37,29 +38,20 @@ pub struct RuleEffect {
     pub action: RuleAction,
     /// The messages of a turn, if they are counted.
     pub messages: Option<u32>,
-    /// Its place; negative: at the end.
-    pub index: i32,
+    /// Its place; `None`: at the end.
+    pub index: Option<u32>,
 }
 
 impl RuleEffect {
     /// At the end, without counting messages.
     pub const fn of(action: RuleAction) -> Self {
-        Self { action, messages: None, index: -1 }
+        Self { action, messages: None, index: None }
     }
 }
 
-/// The highest priority number of a rule.
-pub const MAX_PRIORITY: u32 = 255;
-
-/// The priority that a number means: -1 is the lowest, `u32::MAX`. Otherwise what is wrong with it.
-pub fn priority_of(number: i64) -> Result<u32, String> {
-    match number {
-        -1 => Ok(u32::MAX),
-        number => u32::try_from(number)
-            .ok()
-            .filter(|priority| *priority <= MAX_PRIORITY)
-            .ok_or_else(|| format!("priority {number} is not within 0 to {MAX_PRIORITY} (-1 is the lowest)")),
-    }
+/// The priority that a number means: within its range, or 4294967295, as the lowest one of all is shown.
+pub fn priority_of(number: i64) -> Result<u32, OutOfRange> {
+    if number == i64::from(u32::MAX) { Ok(u32::MAX) } else { RULE_PRIORITY.count(number) }
 }
 
 /// Adds a rule (cfg-095, cfg-110 to cfg-160). `lustre_lnet_add_udsp`.
@@ -81,19 +73,57 @@ pub fn add(
     match backend.tell(Request::AddUdsp(request)) {
         Ok(()) => report.success(Operation::Add, UDSP, seq_no),
         Err(errno) => {
-            let remedy = match errno {
-                Errno::Already => {
-                    "; there is a rule about the same, which only another priority, or other messages, would change; see \
-                     'lnetctl udsp show'"
-                }
-                Errno::Invalid => "; a rule with rte has dst, too",
-                _ => "",
-            };
-            let text = format!("cannot add the rule: {}{remedy}", error_text(errno));
-            // Positive, as C callers know it (dlc 1.2).
-            report.end(Operation::Add, UDSP, seq_no, ReturnCode(-errno.to_c()), text)
+            let (rc, text) = refused(errno);
+            report.end(Operation::Add, UDSP, seq_no, rc, text)
         }
     }
+}
+
+/// Sees to it that the node has this rule, as [`add`]: one that is there with the same action is success. For files, which say how a node
+/// shall be (cfg-170).
+pub(crate) fn ensure(
+    backend: &dyn Backend,
+    rule: RuleText<'_>,
+    effect: RuleEffect,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
+    let there = request(rule, effect).ok().is_some_and(|asked| {
+        let rules: Vec<Box<Udsp>> = backend.list(Request::GetUdsp).unwrap_or_default();
+        rules.iter().any(|now| rehearse(&asked, now) == Some(Ok(false)))
+    });
+    match there {
+        true => report.success(Operation::Add, UDSP, seq_no),
+        false => add(backend, rule, effect, seq_no, report),
+    }
+}
+
+/// What becomes of a rule where there is the rule `now`: `None` if that is about something else. Otherwise whether it is changed, or the
+/// error that adding it ends with.
+pub(crate) fn rehearse(asked: &AddUdsp, now: &Udsp) -> Option<Result<bool, OpError>> {
+    if (&asked.src, &asked.dst, &asked.rte) != (&now.src, &now.dst, &now.rte) {
+        return None;
+    }
+    let is_same = (asked.action, asked.messages) == (now.action, now.messages);
+    Some(match (is_same, asked.action, now.action) {
+        (true, ..) => Ok(false),
+        (false, UdspAction::Priority(_), UdspAction::Priority(_)) => Ok(true),
+        _ => Err(refused(Errno::Already)),
+    })
+}
+
+/// The code and the text for what the node refused.
+fn refused(errno: Errno) -> OpError {
+    let remedy = match errno {
+        Errno::Already => {
+            "; there is a rule about the same, which only another priority, or other messages, would change; see \
+             'lnetctl udsp show'"
+        }
+        Errno::Invalid => "; a rule with rte has dst, too",
+        _ => "",
+    };
+    // Positive, as C callers know it (dlc 1.2).
+    (ReturnCode(-errno.to_c()), format!("cannot add the rule: {}{remedy}", error_text(errno)))
 }
 
 /// Deletes the rule at this index; `None`: all. `lustre_lnet_del_udsp`.
@@ -210,7 +240,8 @@ impl fmt::Display for RuleText<'_> {
     }
 }
 
-fn request(rule: RuleText<'_>, effect: RuleEffect) -> Result<AddUdsp, OpError> {
+/// What the node is asked.
+pub(crate) fn request(rule: RuleText<'_>, effect: RuleEffect) -> Result<AddUdsp, OpError> {
     let bad = |text: String| Err((ReturnCode::BAD_PARAM, text));
     let one_sided = match rule.given() {
         [Some(_), None, None] | [None, Some(_), None] | [None, None, Some(_)] => true,
@@ -219,9 +250,6 @@ fn request(rule: RuleText<'_>, effect: RuleEffect) -> Result<AddUdsp, OpError> {
             return bad("a rule has src, dst, src and dst, or dst and rte; no other combination".to_owned());
         }
     };
-    if effect.index < -1 {
-        return bad(format!("index {} is not within 0 to {} (-1 is the end)", effect.index, i32::MAX));
-    }
     if effect.action == RuleAction::PreferredList && effect.messages.is_some() {
         return bad("a preferred list counts no messages; give a priority instead".to_owned());
     }
@@ -237,14 +265,13 @@ fn request(rule: RuleText<'_>, effect: RuleEffect) -> Result<AddUdsp, OpError> {
             );
         }
         RuleAction::Suited | RuleAction::PreferredList => UdspAction::PreferredList,
-        RuleAction::Priority(u32::MAX) => UdspAction::Priority(u32::MAX),
         RuleAction::Priority(priority) => match priority_of(priority.into()) {
             Ok(priority) => UdspAction::Priority(priority),
-            Err(text) => return bad(text),
+            Err(error) => return bad(error.to_string()),
         },
     };
     let [src, dst, rte] = rule.criteria()?;
-    Ok(AddUdsp { src, dst, rte, action, messages, index: u32::try_from(effect.index).ok() })
+    Ok(AddUdsp { src, dst, rte, action, messages, index: effect.index })
 }
 
 fn criterion(name: &str, text: Option<&str>) -> Result<Option<Selector>, OpError> {
@@ -339,12 +366,13 @@ mod tests {
     }
 
     #[test]
-    fn an_index_below_the_end_is_refused() {
-        let at = |index| {
-            let effect = RuleEffect { index, ..RuleEffect::of(RuleAction::Suited) };
-            request(RuleText { src: NIC, dst: None, rte: None }, effect).map(|request| request.index)
-        };
-        assert_eq!((at(-1).ok(), at(5).ok(), at(-5).ok()), (Some(None), Some(Some(5)), None));
+    fn a_priority_has_a_range_and_the_number_by_which_none_is_shown() {
+        let table =
+            [(0, Some(0)), (255, Some(255)), (4_294_967_295, Some(u32::MAX)), (-1, None), (256, None)];
+        for (number, priority) in table {
+            assert_eq!(priority_of(number).ok(), priority, "{number}");
+        }
+        assert_eq!(priority_of(-1).unwrap_err().to_string(), "priority -1 is not within 0 to 255");
     }
 
     #[test]
@@ -360,7 +388,7 @@ mod tests {
         let fake = Fake::new([(Request::AddUdsp(expected), Err(Errno::Already))]);
         let mut report = Report::new();
         let rule = RuleText { src: Some("tcp"), ..RuleText::default() };
-        let effect = RuleEffect { index: 2, ..RuleEffect::of(RuleAction::Suited) };
+        let effect = RuleEffect { index: Some(2), ..RuleEffect::of(RuleAction::Suited) };
         let rc = add(&fake, rule, effect, SeqNo::NONE, &mut report);
         assert_eq!(rc, ReturnCode(114));
         assert!(report.errors_to_yaml().starts_with("add:\n    - udsp:\n          errno: 114\n"));

@@ -1,12 +1,13 @@
 //! Routes.
 
-use super::error_text::{OpError, error_text, parse_net};
+use super::error_text::{OpError, error_text, one_nid, parse_net};
 use super::peer;
+use crate::host_names::Names;
+use crate::ranges::{HOPS, OutOfRange, ROUTE_PRIORITY, ROUTE_SENSITIVITY, Range};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{AddRoute, Backend, DelRoute, Request, Route};
+use crate::request::{AddRoute, Backend, DelRoute, LocalNi, Peer, Request, Route};
 use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, NetId, Nid};
-use std::ops::RangeInclusive;
 
 /// What [`add`] is told; -1 is "not said", as in C.
 #[derive(Clone, Copy, Debug)]
@@ -36,26 +37,22 @@ pub struct RouteFilter<'a> {
     pub priority: i32,
 }
 
-/// Adds routes. One that is there already is no failure; the first gateway that is refused ends it.
-/// [`ReturnCode::MISSING_PARAM`] without net or gateways, [`ReturnCode::OUT_OF_RANGE`] for numbers. `lustre_lnet_config_route`.
+/// Adds routes. One that is there already, as asked for, is no failure; the first gateway that is refused ends it.
+/// [`ReturnCode::MISSING_PARAM`] without net or gateways, [`ReturnCode::OUT_OF_RANGE`] for numbers; -17 for a net that the node is on
+/// itself, and for a route that is there with other numbers. `lustre_lnet_config_route`.
 pub fn add(backend: &dyn Backend, config: RouteConfig<'_>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
-    let requests = match requests(&config) {
-        Ok(requests) => requests,
+    let asked = match asked(&config) {
+        Ok(asked) => asked,
         Err((rc, text)) => return report.end(Operation::Add, ROUTE, seq_no, rc, text),
     };
-    for request in requests {
-        match backend.tell(Request::AddRoute(request)) {
-            Ok(()) | Err(Errno::Exists) => {}
-            Err(errno) => {
-                let remedy = match errno {
-                    Errno::HostUnreachable => "; the gateway must be on a net of this node",
-                    Errno::Invalid => "; the net must be another than the gateway's, and neither 'lo'",
-                    _ => "",
-                };
-                let AddRoute { net, gateway, .. } = request;
-                let text = format!("cannot add a route to {net} by {gateway}: {}{remedy}", error_text(errno));
-                return report.end(Operation::Add, ROUTE, seq_no, errno.into(), text);
-            }
+    for asked in asked {
+        let added = match backend.tell(Request::AddRoute(asked.request())) {
+            Ok(()) => Ok(()),
+            Err(Errno::Exists) => is_there(backend, &asked),
+            Err(errno) => Err(asked.refused(errno)),
+        };
+        if let Err((rc, text)) = added {
+            return report.end(Operation::Add, ROUTE, seq_no, rc, text);
         }
     }
     report.success(Operation::Add, ROUTE, seq_no)
@@ -78,7 +75,7 @@ pub fn del(
             backend.tell(Request::DelRoute(DelRoute { net: Some(net), gateway: Some(gateway) }))
         {
             let remedy = match errno {
-                Errno::NotFound => "; there is no route to this net, see 'lnetctl route show'",
+                Errno::NotFound => "; there is no such route, see 'lnetctl route show'",
                 _ => "",
             };
             let text =
@@ -126,13 +123,110 @@ const ROUTE: &str = "route";
 /// What the C API has for "not said".
 const UNSAID: i32 = -1;
 
-fn requests(config: &RouteConfig<'_>) -> Result<Vec<AddRoute>, OpError> {
+fn asked(config: &RouteConfig<'_>) -> Result<Vec<AskedRoute>, OpError> {
     let (net, gateways) = ends(config.net, config.gateways)?;
-    let hops = number("hop count", config.hops, 1..=255)?;
-    let priority = number("priority", config.priority, 0..=i32::MAX)?.unwrap_or(0);
-    let health_sensitivity = number("health sensitivity", config.sensitivity, 1..=i32::MAX)?.unwrap_or(1);
-    let request = |gateway| AddRoute { net, gateway, hops, priority, health_sensitivity };
-    Ok(gateways.into_iter().map(request).collect())
+    let hops = number(HOPS, config.hops)?;
+    let priority = number(ROUTE_PRIORITY, config.priority)?;
+    let sensitivity = number(ROUTE_SENSITIVITY, config.sensitivity)?;
+    let asked = |gateway| AskedRoute { net, gateway, hops, priority, sensitivity };
+    Ok(gateways.into_iter().map(asked).collect())
+}
+
+/// One route, with what is said of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedRoute {
+    pub(crate) net: NetId,
+    pub(crate) gateway: Nid,
+    pub(crate) hops: Option<u32>,
+    pub(crate) priority: Option<u32>,
+    pub(crate) sensitivity: Option<u32>,
+}
+
+impl AskedRoute {
+    fn request(&self) -> AddRoute {
+        let (priority, health_sensitivity) = (self.priority.unwrap_or(0), self.sensitivity.unwrap_or(1));
+        AddRoute { net: self.net, gateway: self.gateway, hops: self.hops, priority, health_sensitivity }
+    }
+
+    /// Whether it is to be added; `false` for one that is there as asked for. The error that adding it ends with (RT-1). `its_nids` are
+    /// those of the gateway.
+    pub(crate) fn rehearse(
+        &self,
+        is_local: impl Fn(NetId) -> bool,
+        routes: &[Route],
+        its_nids: &[Nid],
+    ) -> Result<bool, OpError> {
+        let Self { net, gateway, .. } = *self;
+        if net == NetId::LOOPBACK || gateway.is_loopback() || gateway.net() == net {
+            return Err(self.refused(Errno::Invalid));
+        }
+        if is_local(net) {
+            let text = format!(
+                "cannot add a route to {net} by {gateway}: this node is on {net} itself, and sends there without a gateway"
+            );
+            return Err((Errno::Exists.into(), text));
+        }
+        let is_it = |route: &&Route| {
+            route.net == net && (route.gateway == gateway || its_nids.contains(&route.gateway))
+        };
+        match routes.iter().find(is_it) {
+            Some(now) => self.differs(now).map(|()| false),
+            None if !is_local(gateway.net()) => Err(self.refused(Errno::HostUnreachable)),
+            None => Ok(true),
+        }
+    }
+
+    /// An error, with the values, if something is said that is otherwise.
+    fn differs(&self, now: &Route) -> Result<(), OpError> {
+        let hops = |hops: Option<u32>| hops.map_or(i64::from(UNSAID), i64::from);
+        let numbers = [
+            (HOPS, self.hops.map(i64::from), hops(now.hops)),
+            (ROUTE_PRIORITY, self.priority.map(i64::from), now.priority.into()),
+            (ROUTE_SENSITIVITY, self.sensitivity.map(i64::from), now.health_sensitivity.into()),
+        ];
+        let differing = numbers.iter().filter_map(|(range, said, now)| {
+            let said = (*said)?;
+            (said != *now).then(|| format!("{} from {now} to {said}", range.name))
+        });
+        let differing: Vec<String> = differing.collect();
+        if differing.is_empty() {
+            return Ok(());
+        }
+        let (net, gateway, which) = (self.net, now.gateway, differing.join(", "));
+        let text = format!(
+            "cannot change {which} of the route to {net} by {gateway}; delete it first, and add it again"
+        );
+        Err((Errno::Exists.into(), text))
+    }
+
+    /// The code and the text for what the node refused.
+    fn refused(&self, errno: Errno) -> OpError {
+        let remedy = match errno {
+            Errno::HostUnreachable => "; the gateway must be on a net of this node, see 'lnetctl net show'",
+            Errno::Invalid => "; the net must be another than the gateway's, and neither 'lo'",
+            _ => "",
+        };
+        let text =
+            format!("cannot add a route to {} by {}: {}{remedy}", self.net, self.gateway, error_text(errno));
+        (errno.into(), text)
+    }
+}
+
+/// Why a route is refused as one that exists: success if it is there as asked for.
+fn is_there(backend: &dyn Backend, asked: &AskedRoute) -> Result<(), OpError> {
+    let ask = || -> Result<_, Errno> {
+        let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi)?;
+        Ok((nis, backend.list::<Route>(Request::GetRoute)?))
+    };
+    let (nis, routes) = ask().map_err(|errno| asked.refused(errno))?;
+    let is_local = |net: NetId| nis.iter().any(|ni| ni.nid.net() == net);
+    asked.rehearse(is_local, &routes, &nids_of(backend, asked.gateway)).map(drop)
+}
+
+/// The NIDs of the peer with this NID, as far as the node knows it.
+pub(crate) fn nids_of(backend: &dyn Backend, nid: Nid) -> Vec<Nid> {
+    let peer = backend.ask::<Box<Peer>>(Request::GetPeerNi(nid));
+    peer.map_or_else(|_| vec![nid], |peer| peer.nis.iter().map(|ni| ni.nid).collect())
 }
 
 /// The net at one end and the gateways at the other.
@@ -146,20 +240,16 @@ fn ends(net: Option<&str>, gateways: Option<&str>) -> Result<(NetId, Vec<Nid>), 
         (_, None) => return missing("the gateway is"),
     };
     let net = parse_net(net)?;
-    let gateways = peer::parse_nids(gateways, peer::MAX_NIDS)
+    let gateways = peer::parse_named_nids(gateways, peer::MAX_NIDS, &Names::new())
         .map_err(|error| (ReturnCode::BAD_PARAM, peer::not_nids("gateways", gateways, &error)))?;
     Ok((net, gateways))
 }
 
-fn number(what: &str, value: i32, allowed: RangeInclusive<i32>) -> Result<Option<u32>, OpError> {
-    let out_of_range = || {
-        let (least, most) = (allowed.start(), allowed.end());
-        (ReturnCode::OUT_OF_RANGE, format!("{what} {value} is not within {least} to {most}"))
-    };
+fn number(range: Range, value: i32) -> Result<Option<u32>, OpError> {
+    let out_of_range = |error: OutOfRange| (ReturnCode::OUT_OF_RANGE, error.to_string());
     match value {
         UNSAID => Ok(None),
-        value if allowed.contains(&value) => u32::try_from(value).map(Some).map_err(|_| out_of_range()),
-        _ => Err(out_of_range()),
+        value => range.count(value.into()).map(Some).map_err(out_of_range),
     }
 }
 
@@ -174,8 +264,8 @@ struct Filter {
 impl Filter {
     fn parse(filter: &RouteFilter<'_>) -> Result<Self, OpError> {
         let gateway = |text: &str| {
-            text.parse()
-                .map_err(|error| (ReturnCode::BAD_PARAM, format!("gateway '{text}' is not a NID: {error}")))
+            let nid = one_nid(text, &Names::new());
+            nid.map_err(|text| (ReturnCode::BAD_PARAM, format!("gateway {text}")))
         };
         Ok(Self {
             net: filter.net.map(parse_net).transpose()?,
@@ -227,11 +317,28 @@ mod tests {
         AddRoute { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }
     }
 
+    fn there(net: &str, gateway: &str, priority: u32) -> Route {
+        Route {
+            net: net.parse().unwrap(),
+            gateway: gateway.parse().unwrap(),
+            hops: None,
+            priority,
+            health_sensitivity: 1,
+            alive: true,
+            rules: Vec::new(),
+            single_hop: true,
+        }
+    }
+
     #[test]
     fn an_existing_route_is_success_and_another_error_ends_it() {
         let scene = |gateway: &str, reply| (Request::AddRoute(request("tcp5", gateway)), reply);
         let fake = Fake::new([
             scene("10.99.0.40@tcp", Err(Errno::Exists)),
+            (Request::GetLocalNi(0), Err(Errno::NotFound)),
+            (Request::GetRoute(0), Ok(Reply::Route(there("tcp5", "10.99.0.40@tcp", 0)))),
+            (Request::GetRoute(1), Err(Errno::NotFound)),
+            (Request::GetPeerNi("10.99.0.40@tcp".parse().unwrap()), Err(Errno::NotFound)),
             scene("10.99.0.41@tcp", Ok(Reply::Done)),
             scene("10.99.0.42@tcp", Err(Errno::HostUnreachable)),
         ]);
@@ -239,6 +346,48 @@ mod tests {
         let rc = add(&fake, config("tcp5", "10.99.0.[40-43]@tcp"), SeqNo::NONE, &mut report);
         assert_eq!(rc, ReturnCode(-113));
         assert!(report.errors_to_yaml().contains("by 10.99.0.42@tcp: No route to host"));
+    }
+
+    /// RT-1: fails if a route that the node does not take is success, or its error names something else.
+    #[test]
+    fn a_route_that_is_not_taken_is_refused_with_what_is_wrong() {
+        let nid = |text: &str| text.parse::<Nid>().unwrap();
+        let is_local = |net: NetId| ["lo", "tcp", "tcp1"].contains(&net.to_string().as_str());
+        let routes = [there("tcp5", "10.0.0.9@tcp", 3)];
+        let asked = |net: &str, gateway: &str| AskedRoute {
+            net: net.parse().unwrap(),
+            gateway: nid(gateway),
+            hops: None,
+            priority: None,
+            sensitivity: None,
+        };
+        let table = [
+            (asked("tcp6", "10.0.0.9@tcp"), Ok(true)),
+            (asked("tcp5", "10.0.0.9@tcp"), Ok(false)),
+            // Another NID of the same gateway.
+            (asked("tcp5", "10.0.1.9@tcp1"), Ok(false)),
+            (AskedRoute { priority: Some(3), ..asked("tcp5", "10.0.0.9@tcp") }, Ok(false)),
+            (
+                AskedRoute { priority: Some(4), ..asked("tcp5", "10.0.0.9@tcp") },
+                Err((-17, "priority from 3 to 4")),
+            ),
+            (AskedRoute { hops: Some(2), ..asked("tcp5", "10.0.0.9@tcp") }, Err((-17, "hop from -1 to 2"))),
+            (asked("tcp", "1@gni"), Err((-17, "this node is on tcp itself"))),
+            (asked("tcp", "10.0.0.9@tcp1"), Err((-17, "this node is on tcp itself"))),
+            (asked("tcp6", "10.0.0.9@tcp7"), Err((-113, "the gateway must be on a net of this node"))),
+            (asked("tcp6", "10.0.0.9@tcp6"), Err((-22, "another than the gateway's"))),
+            (asked("tcp6", "0@lo"), Err((-22, "neither 'lo'"))),
+        ];
+        let its = [nid("10.0.0.9@tcp"), nid("10.0.1.9@tcp1")];
+        for (asked, expected) in table {
+            match (asked.rehearse(is_local, &routes, &its), expected) {
+                (Ok(found), expected) => assert_eq!(Ok(found), expected.map_err(drop), "{asked:?}"),
+                (Err((rc, text)), Err((code, part))) => {
+                    assert!(rc.0 == code && text.contains(part), "{asked:?}: {rc} {text}");
+                }
+                (Err((_, text)), Ok(_)) => panic!("{asked:?}: {text}"),
+            }
+        }
     }
 
     #[test]
@@ -250,7 +399,7 @@ mod tests {
             (RouteConfig { net: None, ..good }, -2),
             (RouteConfig { gateways: None, ..good }, -2),
             (config("bogus", gateway), -1),
-            (config("tcp4", "bogus"), -1),
+            (config("tcp4", "1.2.3"), -1),
             (config("tcp4", "*@tcp"), -1),
             (config("tcp4", "10.0.0.[1-200]@tcp"), -1),
             (RouteConfig { hops: 256, ..good }, -3),
@@ -274,7 +423,7 @@ mod tests {
         let (net, gateway) = (Some("tcp1"), Some("10.99.0.12@tcp"));
         let refused = DelRoute { net: "tcp1".parse().ok(), gateway: "10.99.0.12@tcp".parse().ok() };
         let mut report = Report::new();
-        for (net, gateway, rc) in [(None, gateway, -2), (net, None, -2), (net, Some("bogus"), -1)] {
+        for (net, gateway, rc) in [(None, gateway, -2), (net, None, -2), (net, Some("1.2.3"), -1)] {
             assert_eq!(del(&Fake::unasked(), net, gateway, SeqNo::NONE, &mut report), ReturnCode(rc));
         }
         let fake = Fake::new([(Request::DelRoute(refused), Err(Errno::NotFound))]);
@@ -327,7 +476,7 @@ mod tests {
             assert_eq!(show(&routes(), filter, detail, SeqNo::NONE, &mut report, backup), ReturnCode::OK);
             assert_eq!(report.shown.to_yaml(), expected, "{filter:?}");
         }
-        let bogus = RouteFilter { gateway: Some("bogus"), ..all };
+        let bogus = RouteFilter { gateway: Some("1.2.3"), ..all };
         assert_eq!(show(&Fake::unasked(), bogus, 0, SeqNo::NONE, &mut Report::new(), false), ReturnCode(-1));
         let down = Fake::down(Request::GetRoute(0));
         assert_eq!(show(&down, all, 0, SeqNo::NONE, &mut Report::new(), false), ReturnCode(-100));

@@ -1,6 +1,7 @@
 //! Forwarding for others.
 
 use super::error_text::error_text;
+use crate::ranges::{ROUTER_BUFFERS, Range};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, BufferCounts, BufferPool, CptBuffers, Request};
 use crate::{ReturnCode, Value};
@@ -35,11 +36,12 @@ pub fn config_buffers(
     seq_no: SeqNo,
     report: &mut Report,
 ) -> ReturnCode {
-    if let Some((name, count)) =
-        [("tiny", tiny), ("small", small), ("large", large)].into_iter().find(|(_, count)| *count < -1)
-    {
-        let text = format!("{name} buffers: {count}: give a number, 0 for the default or -1 for no change");
-        return report.end(Operation::Add, "buf", seq_no, ReturnCode::OUT_OF_RANGE, text);
+    let sizes = [("tiny buffers", tiny), ("small buffers", small), ("large buffers", large)];
+    for (name, count) in sizes {
+        if let Err(error) = (Range { name, ..ROUTER_BUFFERS }).check(count.into()) {
+            let text = format!("{error}; 0 is the default, and -1 changes nothing");
+            return report.end(Operation::Add, "buf", seq_no, ReturnCode::OUT_OF_RANGE, text);
+        }
     }
     let [tiny, small, large] = [tiny, small, large].map(|count| u32::try_from(count).ok());
     match backend.tell(Request::AddBuffers(BufferCounts { tiny, small, large })) {

@@ -32,6 +32,11 @@ macro_rules! tunables {
             pub const fn get(&self, tunable: Tunable) -> u32 {
                 match tunable { $(Tunable::$variant => self.$field),* }
             }
+
+            /// Changes one.
+            pub const fn set(&mut self, tunable: Tunable, value: u32) {
+                match tunable { $(Tunable::$variant => self.$field = value),* }
+            }
         }
     };
 }

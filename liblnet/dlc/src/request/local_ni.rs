@@ -162,12 +162,12 @@ pub enum SetHealthKind {
     PeerNi,
 }
 
-/// Sets health values. A value outside 0..=1000 becomes 1000 (dlc 1.6).
+/// Sets health values, 0..=1000; -1 is 1000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetHealth {
     /// Of what.
     pub kind: SetHealthKind,
-    /// Of which; `None`: of all. An unknown NID changes nothing and is no error.
+    /// Of which; `None`: of all. [`lnet_wire::Errno::NotFound`] for a NID that is not there.
     pub nid: Option<Nid>,
     /// To what.
     pub value: i32,
@@ -176,7 +176,7 @@ pub struct SetHealth {
 /// Sets the number of connections to each peer, 0..=127, for connections made from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetConnsPerPeer {
-    /// Of which interface; `None`: of all. An unknown NID changes nothing and is no error.
+    /// Of which interface; `None`: of all. [`lnet_wire::Errno::NotFound`] for a NID that is not there.
     pub nid: Option<Nid>,
     /// To what.
     pub value: u16,

@@ -98,6 +98,8 @@ pub enum Request {
     SetPeer(SetPeerState),
     /// (95) Add an interface. [`Reply::Nid`].
     AddLocalNi(AddLocalNi),
+    /// What [`Request::AddLocalNi`] would be answered: [`Reply::Done`] or its error. No IOCTL has this.
+    CheckLocalNi(AddLocalNi),
     /// (96) Take away an interface or a net.
     DelLocalNi(DelLocalNi),
     /// (97, 101, 103) The `index`th interface, net by net, the loopback first; [`Errno::NotFound`] past the
@@ -147,6 +149,7 @@ impl Request {
                 | Self::GetPeerNi(_)
                 | Self::GetPeerList
                 | Self::GetLocalNi(_)
+                | Self::CheckLocalNi(_)
                 | Self::GetNumaRange
                 | Self::GetTunables
                 | Self::GetRecoveryQueue(_)

@@ -2,6 +2,7 @@
 
 use super::tree::{Entry, Kind, Node};
 use super::{MAX_PROBLEMS, Problem, Purpose};
+use crate::host_names::Names;
 use crate::model::Place;
 use crate::{ReturnCode, SeqNo, nearest};
 use std::collections::{HashMap, HashSet};
@@ -16,12 +17,14 @@ pub(super) struct Reader {
     pub block: Option<&'static str>,
     /// In which item.
     pub seq_no: SeqNo,
+    /// Finds the addresses of hosts that NIDs name.
+    pub names: Names,
 }
 
 impl Reader {
     /// For a file that is read for `purpose`.
-    pub(super) const fn new(purpose: Purpose) -> Self {
-        Self { purpose, problems: Vec::new(), block: None, seq_no: SeqNo::NONE }
+    pub(super) fn new(purpose: Purpose) -> Self {
+        Self { purpose, problems: Vec::new(), block: None, seq_no: SeqNo::NONE, names: Names::new() }
     }
 
     /// Notes that something at `at` is wrong.
@@ -60,7 +63,7 @@ impl<'a> Fields<'a> {
     pub(super) fn of(node: &'a Node, of: &'static str, reader: &mut Reader) -> Option<Self> {
         let entries = match &node.kind {
             Kind::Map(entries) => entries.as_slice(),
-            Kind::Null => &[],
+            Kind::Empty | Kind::Null => &[],
             Kind::Scalar(_) | Kind::Seq(_) => {
                 reader.wrong(
                     node.at,
@@ -82,9 +85,19 @@ impl<'a> Fields<'a> {
         Some(Self { at: node.at, entries, known: Vec::new(), of })
     }
 
-    /// The value of `key`. A key without a value is as good as none.
-    pub(super) fn get(&mut self, key: &'static str) -> Option<&'a Node> {
-        self.entry(key).map(|entry| &entry.value).filter(|value| !value.is_null())
+    /// The value of `key`. Of a key without a value a problem is noted: what its author meant is not known.
+    pub(super) fn get(&mut self, key: &'static str, reader: &mut Reader) -> Option<&'a Node> {
+        let entry = self.entry(key)?;
+        if entry.value.is_empty() {
+            reader.wrong(entry.at, no_value(key));
+            return None;
+        }
+        Some(&entry.value)
+    }
+
+    /// The value of a `key` whose own keys are all optional. None if there are none: files that were exported have it so.
+    pub(super) fn section(&mut self, key: &'static str) -> Option<&'a Node> {
+        self.entry(key).map(|entry| &entry.value).filter(|value| !value.is_empty())
     }
 
     /// Whether `key` is there, with a value or without.
@@ -133,6 +146,11 @@ impl<'a> Fields<'a> {
             reader.wrong(entry.at, format!("{} has no key '{}'{remedy}", self.of, entry.key));
         }
     }
+}
+
+/// What is said of a key without a value.
+pub(super) fn no_value(key: &str) -> String {
+    format!("'{key}' has no value; give it one, or take the key out")
 }
 
 /// Whether a key is a whole number.

@@ -89,7 +89,7 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
             &[
                 (5, 7, net, BAD, "did you mean 'peer_credits'?"),
                 (6, 16, net, BAD, "not a whole decimal number"),
-                (8, 23, net, BAD, "not within -1 to 127"),
+                (8, 23, net, BAD, "not within 0 to 127"),
                 (9, 10, net, BAD, "CPT 'a'"),
             ],
         ),
@@ -151,7 +151,10 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
                 "10.0.0.2@tcp is of peer 10.0.0.2@tcp here and of peer 10.0.0.1@tcp in the item at 2:5",
             )],
         ),
-        ("routing:\n  - tiny: 1024\n", &[(2, 5, Some("routing"), BAD, "'buffers'")]),
+        (
+            "routing:\n  - tiny: -2\n",
+            &[(2, 11, Some("routing"), BAD, "tiny -2 is not within -1 to 2147483647")],
+        ),
         ("routing:\n  enable: 2\n", &[(2, 11, Some("routing"), BAD, "not within 0 to 1")]),
         ("buffers:\n  tiny: -2\n", &[(2, 9, Some("buffers"), BAD, "tiny")]),
         (
@@ -175,12 +178,110 @@ fn every_kind_of_problem_has_its_place_and_remedy() {
         ("selection:\n  - type: nid\n    net: tcp\n", &[(2, 5, Some("udsp"), BAD, "'type: net'")]),
         ("ping:\n  - timeout: 4\n", &[(2, 5, Some("ping"), MISSING, "primary nid")]),
         (
-            "discover:\n  - primary nid: x@tcp\n    force: 2\n",
-            &[(2, 18, Some("discover"), BAD, "'x@tcp'"), (3, 12, Some("discover"), BAD, "force")],
+            "discover:\n  - primary nid: 7@tcp\n    force: 2\n",
+            &[(2, 18, Some("discover"), BAD, "'7@tcp'"), (3, 12, Some("discover"), BAD, "force")],
         ),
     ];
     for (text, expected) in table {
         problems_are(text, Purpose::Add, expected);
+    }
+}
+
+/// Fails if the value of a key that has none is guessed.
+#[test]
+fn a_key_without_a_value_is_refused_with_its_place() {
+    let udsp = |key: &str| format!("udsp:\n  - src: tcp\n    {key}:\n");
+    let route = |key: &str| format!("route:\n  - net: tcp9\n    gateway: 10.0.0.9@tcp\n    {key}:\n");
+    let tunable = |key: &str| {
+        format!("net:\n  - net: tcp1\n    interfaces: {{0: eth0}}\n    tunables:\n      {key}:\n")
+    };
+    let net = |key: &str| format!("net:\n  - net: tcp1\n    interfaces: {{0: eth0}}\n    {key}:\n");
+    let rule = |key: &str| format!("ip2nets:\n  - net-spec: tcp1\n    {key}:\n");
+    let peer = |key: &str| format!("peer:\n  - primary nid: 10.0.0.7@tcp\n    {key}:\n");
+    let global = |key: &str| format!("global:\n    {key}:\n");
+    let ping = |key: &str| format!("ping:\n  - primary nid: 10.0.0.7@tcp\n    {key}:\n");
+    let mut files: Vec<String> = Vec::new();
+    files.extend(["idx", "dst", "rte", "priority", "messages", "action", "seq_no"].map(udsp));
+    files.push("udsp:\n  - src: tcp\n    action:\n      priority:\n".to_owned());
+    files.extend(["hop", "priority", "health_sensitivity", "detail", "seq_no"].map(route));
+    files.extend(
+        ["peer_timeout", "peer_credits", "peer_buffer_credits", "credits", "CPT", "SMP"].map(tunable),
+    );
+    files.extend(["CPT", "SMP", "pattern", "intf", "ip2net", "seq_no", "detail"].map(net));
+    files.push(net("lnd tunables:\n      conns_per_peer"));
+    files.extend(["interfaces", "ip-range", "CPT"].map(rule));
+    files.extend(["Multi-Rail", "peer ni", "ip2nets", "nid", "detail"].map(peer));
+    files.push(peer("peer ni:\n      - nid"));
+    files.extend(["numa_range", "max_interfaces", "discovery", "retry_count", "recovery_limit"].map(global));
+    files.extend(["timeout", "source_nid", "seq_no"].map(ping));
+    files.extend(["tiny", "small", "large", "enable"].map(|key| format!("routing:\n    {key}:\n")));
+    files.extend(["tiny", "small", "large"].map(|key| format!("buffers:\n    {key}:\n")));
+    files.push("numa:\n    range:\n".to_owned());
+    files.push("discover:\n  - primary nid: 10.0.0.7@tcp\n    force:\n".to_owned());
+    files.extend(
+        ["route:\n  - net:\n    gateway: 10.0.0.1@tcp\n", "peer:\n  - primary nid:\n"].map(str::to_owned),
+    );
+    for text in files {
+        let problems = read(&text, Purpose::Add).expect_err(&text);
+        let last = text.trim_end().lines().count() as u32;
+        let found: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        let named = problems.iter().find(|problem| problem.text.contains("has no value"));
+        let at = named.map(|problem| problem.at.line);
+        assert!(at == Some(last) || at == Some(2), "{text}\n{}", found.join("\n"));
+    }
+}
+
+#[test]
+fn what_has_no_keys_of_its_own_and_what_says_nothing_on_purpose_are_taken() {
+    for text in [
+        "net:\n  - net: tcp1\n    interfaces: {0: eth0}\n    tunables:\n    lnd tunables:\n",
+        "udsp:\n  - src: tcp\n    dst: null\n    rte: ~\n",
+        "udsp:\n  - src: tcp\n    dst: NA\n    rte: NA\n",
+        "peer:\n  - primary nid: 10.0.0.1@tcp\n    non_mr:\n",
+        "net:\nroute:\nglobal:\n",
+    ] {
+        assert!(read(text, Purpose::Add).is_ok(), "{text}");
+    }
+}
+
+/// Fails if a number out of range is taken for another one.
+#[test]
+fn a_number_out_of_range_is_refused_with_the_range() {
+    let table = [
+        ("udsp:\n  - {src: tcp, priority: -1}\n", "priority -1 is not within 0 to 255"),
+        ("udsp:\n  - {src: tcp, idx: -1}\n", "idx -1 is not within 0 to 2147483647"),
+        ("udsp:\n  - {src: tcp, messages: 0}\n", "messages 0 is not within 1 to 4294967295"),
+        (
+            "route:\n  - {net: tcp9, gateway: 10.0.0.1@tcp, priority: -1}\n",
+            "priority -1 is not within 0 to 2147483647",
+        ),
+        ("route:\n  - {net: tcp9, gateway: 10.0.0.1@tcp, hop: -2}\n", "hop -2 is not within 1 to 255"),
+        ("route:\n  - {net: tcp9, gateway: 10.0.0.1@tcp, health_sensitivity: -1}\n", "-1 is not within 1 to"),
+        (
+            "net:\n  - {net: tcp, interfaces: {0: a}, tunables: {credits: -1}}\n",
+            "credits -1 is not within 0 to 2147483647",
+        ),
+        (
+            "net:\n  - {net: tcp, interfaces: {0: a}, lnd tunables: {conns_per_peer: 65535}}\n",
+            "not within 0 to 127",
+        ),
+        (
+            "net:\n  - {net: tcp, interfaces: {0: a}, tunables: {credits: true}}\n",
+            "not a whole decimal number",
+        ),
+        ("global:\n    max_interfaces: 15\n", "max_interfaces 15 is not within 16 to 2147483647"),
+        ("global:\n    discovery: 3\n", "discovery 3 is not within 0 to 2"),
+        ("global:\n    drop_asym_route: 2\n", "drop_asym_route 2 is not within 0 to 1"),
+        ("global:\n    numa_range: -1\n", "numa_range -1 is not within 0 to 4294967295"),
+        (
+            "ping:\n  - {primary nid: 10.0.0.1@tcp, timeout: 180001}\n",
+            "timeout 180001 is not within 1 to 180000",
+        ),
+        ("buffers:\n    tiny: -2\n", "tiny -2 is not within -1 to 2147483647"),
+    ];
+    for (text, said) in table {
+        let problems = read(text, Purpose::Add).expect_err(text);
+        assert!(problems.len() == 1 && problems[0].text.contains(said), "{text}\n{problems:?}");
     }
 }
 

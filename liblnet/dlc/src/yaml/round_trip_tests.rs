@@ -37,8 +37,9 @@ fn cpts() -> impl Strategy<Value = Option<CptList>> {
 }
 
 fn tunables() -> impl Strategy<Value = (NiTunables, LndTunables)> {
-    let number = || of(0..=i32::MAX as u32);
-    (number(), number(), number(), number(), of(0..=127_u16)).prop_map(
+    // 0 is the default: nothing is said.
+    let number = || of(1..=i32::MAX as u32);
+    (number(), number(), of(0..=i32::MAX as u32), number(), of(0..=127_u16)).prop_map(
         |(peer_timeout, peer_credits, peer_buffer_credits, credits, conns_per_peer)| {
             let common = NiTunables { peer_timeout, peer_credits, peer_buffer_credits, credits };
             (common, LndTunables { conns_per_peer })
@@ -133,7 +134,7 @@ fn peers() -> impl Strategy<Value = Block> {
 fn settings() -> impl Strategy<Value = Block> {
     item(proptest::sample::subsequence(Setting::ALL.to_vec(), 1..Setting::ALL.len()))
         .prop_map(|Item { it, at, seq_no }| Item {
-            it: it.into_iter().map(|setting| (setting, 1)).collect(),
+            it: it.into_iter().map(|setting| (setting, setting.range().least.max(1))).collect(),
             at,
             seq_no,
         })
@@ -170,8 +171,11 @@ fn actions() -> impl Strategy<Value = [Block; 2]> {
         let pid = prop_oneof![Just(Pid::LUSTRE), (0..u32::MAX).prop_map(Pid)];
         (nid(), pid).prop_map(|(nid, pid)| ProcessId { nid, pid })
     };
-    let ping = (target(), of(0..=i32::MAX as u32), of(nid()))
-        .prop_map(|(target, timeout_ms, source)| PingItem { target, timeout_ms, source });
+    let ping = (target(), of(1..=180_000_u32), of(nid())).prop_map(|(target, timeout_ms, source)| PingItem {
+        target,
+        timeout_ms,
+        source,
+    });
     let discover = (target(), any::<bool>()).prop_map(|(target, force)| DiscoverItem { target, force });
     (vec(item(ping), 1..3), vec(item(discover), 1..3))
         .prop_map(|(pings, discoveries)| [Block::Ping(pings), Block::Discover(discoveries)])

@@ -2,17 +2,17 @@
 
 use super::fields::{Fields, Reader};
 use super::tree::{Kind, Node};
-use crate::ops::peer::{MAX_NIDS, not_nids, parse_nids};
+use crate::ops::peer::{MAX_NIDS, not_nids, parse_named_nids};
+use crate::ranges::{Range, SEQ_NO};
 use crate::{CptList, InterfaceSpec, ReturnCode, SeqNo};
-use lnet_wire::{NetId, Nid, Pid, ProcessId, Selector, TextError};
-use std::ops::RangeInclusive;
+use lnet_wire::{NetId, Nid, Selector, TextError};
 use std::str::FromStr;
 
 /// The text of a single value.
 pub(super) fn text<'a>(node: &'a Node, what: &str, reader: &mut Reader) -> Option<&'a str> {
     match &node.kind {
         Kind::Scalar(text) => Some(text),
-        Kind::Null | Kind::Seq(_) | Kind::Map(_) => {
+        Kind::Empty | Kind::Null | Kind::Seq(_) | Kind::Map(_) => {
             reader.wrong(node.at, format!("{what} must be a single value, not {}", node.what()));
             None
         }
@@ -31,51 +31,39 @@ fn parsed<T: FromStr<Err = TextError>>(node: &Node, what: &str, reader: &mut Rea
     }
 }
 
-/// A whole number in decimal; `true` is 1 and `false` is 0, as lnetctl has it.
+/// A whole number in decimal, within `range`; `out_of_range` is the code of any other.
 pub(super) fn number(
     node: &Node,
-    what: &str,
-    range: RangeInclusive<i64>,
+    range: Range,
     out_of_range: ReturnCode,
     reader: &mut Reader,
 ) -> Option<i64> {
-    let text = text(node, what, reader)?;
-    let value = match text.trim() {
-        "true" | "True" | "TRUE" => 1,
-        "false" | "False" | "FALSE" => 0,
-        digits => match digits.parse::<i64>() {
-            Ok(value) => value,
-            Err(_) => {
-                reader.wrong(node.at, format!("{what} '{text}' is not a whole decimal number"));
-                return None;
-            }
-        },
+    let text = text(node, range.name, reader)?;
+    let Ok(value) = text.trim().parse() else {
+        let said =
+            format!("{} '{text}' is not a whole decimal number; it takes {}", range.name, range.wanted());
+        reader.wrong(node.at, said);
+        return None;
     };
-    if range.contains(&value) {
-        return Some(value);
-    }
-    let said = format!("{what} {value} is not within {} to {}", range.start(), range.end());
-    reader.wrong_with(node.at, out_of_range, said);
-    None
+    range.check(value).map_err(|error| reader.wrong_with(node.at, out_of_range, error.to_string())).ok()
 }
 
-/// A number that fits its type, under `key`; -1 is "not said".
-pub(super) fn count<T: TryFrom<i64>>(
-    fields: &mut Fields<'_>,
-    key: &'static str,
-    max: i64,
-    reader: &mut Reader,
-) -> Option<T> {
-    let node = fields.get(key)?;
-    let value = number(node, key, -1..=max, ReturnCode::BAD_PARAM, reader)?;
-    T::try_from(value).ok()
+/// A number under the name of its range.
+pub(super) fn count(fields: &mut Fields<'_>, range: Range, reader: &mut Reader) -> Option<u32> {
+    let node = fields.get(range.name, reader)?;
+    u32::try_from(number(node, range, ReturnCode::BAD_PARAM, reader)?).ok()
+}
+
+/// The same of a number of which 0 is the default: `None`.
+pub(super) fn count_or_default(fields: &mut Fields<'_>, range: Range, reader: &mut Reader) -> Option<u32> {
+    count(fields, range, reader).filter(|value| *value > 0)
 }
 
 /// `seq_no`, for all problems of the item from now on.
 pub(super) fn seq_no(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     reader.seq_no = SeqNo::NONE;
-    if let Some(node) = fields.get("seq_no") {
-        let number = number(node, "seq_no", -1..=i32::MAX.into(), ReturnCode::BAD_PARAM, reader);
+    if let Some(node) = fields.get("seq_no", reader) {
+        let number = number(node, SEQ_NO, ReturnCode::BAD_PARAM, reader);
         reader.seq_no =
             number.and_then(|number| i32::try_from(number).ok()).map_or(SeqNo::NONE, SeqNo::from_c);
     }
@@ -83,8 +71,24 @@ pub(super) fn seq_no(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
 }
 
 /// 0, 1, true or false.
-pub(super) fn flag(node: &Node, what: &str, reader: &mut Reader) -> Option<bool> {
-    number(node, what, 0..=1, ReturnCode::BAD_PARAM, reader).map(|value| value == 1)
+pub(super) fn flag(node: &Node, name: &'static str, reader: &mut Reader) -> Option<bool> {
+    match yes_or_no(node) {
+        None => {
+            let range = Range { name, least: 0, most: 1 };
+            number(node, range, ReturnCode::BAD_PARAM, reader).map(|value| value == 1)
+        }
+        said => said,
+    }
+}
+
+/// What a word for yes or no says: lnetctl has it for numbers that switch something.
+pub(super) fn yes_or_no(node: &Node) -> Option<bool> {
+    let Kind::Scalar(text) = &node.kind else { return None };
+    match text.trim() {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
 }
 
 /// `True` or `False`, in any case.
@@ -109,9 +113,11 @@ pub(super) fn net(node: &Node, what: &str, reader: &mut Reader) -> Option<NetId>
     net.ok()
 }
 
-/// One NID; TCP where no net is named.
+/// One NID, of which the address may be the name of a host; TCP where no net is named.
 pub(super) fn nid(node: &Node, what: &str, reader: &mut Reader) -> Option<Nid> {
-    parsed(node, what, reader)
+    let text = text(node, what, reader)?;
+    let found = reader.names.nid(text.trim());
+    found.map_err(|error| reader.wrong(node.at, format!("{what} '{text}': {error}"))).ok()
 }
 
 /// A list of NID ranges, expanded.
@@ -121,7 +127,7 @@ pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<N
     if let (true, Ok(nid)) = (text.contains('@'), text.parse()) {
         return Some(vec![nid]);
     }
-    match parse_nids(text, MAX_NIDS) {
+    match parse_named_nids(text, MAX_NIDS, &reader.names) {
         Ok(nids) => Some(nids),
         Err(error) => {
             reader.wrong(node.at, not_nids(what, text, &error));
@@ -130,22 +136,13 @@ pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<N
     }
 }
 
-/// `[PID-]NID`.
-pub(super) fn process(text: &str) -> Result<ProcessId, TextError> {
-    let address_ends = text.find('@').unwrap_or(text.len());
-    match text[..address_ends].contains('-') {
-        true => text.parse(),
-        false => text.parse().map(|nid| ProcessId { nid, pid: Pid::LUSTRE }),
-    }
-}
-
-/// What a selection rule is about; `NA` and nothing are no criterion.
+/// What a selection rule is about; `NA` and `null` are no criterion.
 pub(super) fn selector(fields: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<Selector> {
-    let node = fields.get(key)?;
-    if matches!(&node.kind, Kind::Scalar(text) if text == "NA") {
-        return None;
+    match &fields.entry(key)?.value.kind {
+        Kind::Null => None,
+        Kind::Scalar(text) if text == "NA" => None,
+        _ => parsed(fields.get(key, reader)?, key, reader),
     }
-    parsed(node, key, reader)
 }
 
 /// CPTs: `4`, `1,3`, `"[0-3/2]"`, or a YAML list `[0,1]` without quotes.
@@ -157,7 +154,7 @@ pub(super) fn cpts(node: &Node, reader: &mut Reader) -> Option<CptList> {
             joined = texts?.join(",");
             &joined
         }
-        Kind::Null | Kind::Scalar(_) | Kind::Map(_) => text(node, "CPT", reader)?,
+        Kind::Empty | Kind::Null | Kind::Scalar(_) | Kind::Map(_) => text(node, "CPT", reader)?,
     };
     let bare = text.trim();
     let list = if bare.starts_with('[') { bare.to_owned() } else { format!("[{bare}]") };

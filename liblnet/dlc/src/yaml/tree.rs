@@ -28,7 +28,9 @@ pub(crate) struct Node {
 /// What a piece of a file is.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    /// Nothing, `~` or `null`.
+    /// Nothing: a key without a value.
+    Empty,
+    /// `~` or `null`.
     Null,
     /// Text or number: the text as written, without quotes.
     Scalar(String),
@@ -53,21 +55,26 @@ impl Node {
     /// The items of a sequence; anything else but nothing is one item.
     pub(crate) fn items(&self) -> &[Self] {
         match &self.kind {
-            Kind::Null => &[],
+            Kind::Empty | Kind::Null => &[],
             Kind::Seq(items) => items,
             Kind::Scalar(_) | Kind::Map(_) => std::slice::from_ref(self),
         }
     }
 
-    /// Whether there is nothing.
-    pub(crate) const fn is_null(&self) -> bool {
-        matches!(self.kind, Kind::Null)
+    /// Whether there is nothing, in whichever way that is written.
+    pub(crate) const fn is_empty(&self) -> bool {
+        match &self.kind {
+            Kind::Empty | Kind::Null => true,
+            Kind::Seq(items) => items.is_empty(),
+            Kind::Map(entries) => entries.is_empty(),
+            Kind::Scalar(_) => false,
+        }
     }
 
     /// What it is, for a message.
     pub(crate) const fn what(&self) -> &'static str {
         match self.kind {
-            Kind::Null => "nothing",
+            Kind::Empty | Kind::Null => "nothing",
             Kind::Scalar(_) => "a single value",
             Kind::Seq(_) => "a sequence",
             Kind::Map(_) => "a mapping",
@@ -89,7 +96,7 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
     let mut all = Vec::new();
     for node in documents(text).map_err(|problem| vec![problem])? {
         match node.kind {
-            Kind::Null => {}
+            Kind::Empty | Kind::Null => {}
             Kind::Map(entries) if all.is_empty() => all = entries,
             Kind::Map(entries) => all.extend(entries),
             Kind::Scalar(_) | Kind::Seq(_) => {
@@ -176,6 +183,7 @@ fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
             let key = match node.kind {
                 Kind::Scalar(text) => text,
                 Kind::Null => "null".to_owned(),
+                Kind::Empty => String::new(),
                 Kind::Seq(_) | Kind::Map(_) => {
                     let said = format!("here is {}, where a key must be", node.what());
                     return Err(Problem::of_file(node.at, said));
@@ -190,8 +198,12 @@ fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
 }
 
 fn scalar(text: String, style: TScalarStyle, at: Place) -> Node {
-    let null = style == TScalarStyle::Plain && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL");
-    Node { at, kind: if null { Kind::Null } else { Kind::Scalar(text) } }
+    let kind = match (style, text.as_str()) {
+        (TScalarStyle::Plain, "") => Kind::Empty,
+        (TScalarStyle::Plain, "~" | "null" | "Null" | "NULL") => Kind::Null,
+        _ => Kind::Scalar(text),
+    };
+    Node { at, kind }
 }
 
 /// What the scanner found wrong, with what it usually comes from.
@@ -229,6 +241,7 @@ mod tests {
 
     fn shown(node: &Node) -> String {
         match &node.kind {
+            Kind::Empty => "empty".into(),
             Kind::Null => "null".into(),
             Kind::Scalar(text) => format!("{text:?}"),
             Kind::Seq(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
@@ -246,7 +259,7 @@ mod tests {
             ("# only this\n", ""),
             ("---\n...\n", ""),
             ("a: 010", "a@1:1=\"010\""),
-            ("a: 'null'\nb:\nc: ~", "a@1:1=\"null\" b@2:1=null c@3:1=null"),
+            ("a: 'null'\nb:\nc: ~", "a@1:1=\"null\" b@2:1=empty c@3:1=null"),
             ("a:\n- b: 1\n  c: 2\n- b: 3", "a@1:1=[{b@2:3=\"1\" c@3:3=\"2\"} {b@4:3=\"3\"}]"),
             ("a: [1, {b: 2}]", "a@1:1=[\"1\" {b@1:9=\"2\"}]"),
             ("a: 1\n---\na: 2\n", "a@1:1=\"1\" a@3:1=\"2\""),

@@ -6,15 +6,35 @@ use crate::node::Node;
 use lnet_core::health::{Cause, NiState};
 use lnet_core::settings::MAX_HEALTH;
 use lnet_core::{Core, Errno, Ni, NiConfig};
-use lnet_dlc::CptList;
+use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::{
     self, AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
 };
+use lnet_dlc::{CptList, networks};
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
 /// Adds an interface; tunables that are not given are those of the node's start (cfg-020, cfg-025, cfg-035).
 pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
+    let (nid, config) = configured(node, add)?;
+    node.start_ni(nid, config)
+}
+
+/// What adding it would fail with, as far as that shows before its driver is started.
+pub(super) fn check(node: &Node, add: AddLocalNi) -> Result<(), Errno> {
+    let (nid, config) = configured(node, add)?;
+    node.core().check_ni(nid, config)
+}
+
+/// The NID and the configuration of an interface that is asked for. Whether there is a driver is asked before the interface is looked
+/// for, which may be missing for the same reason.
+fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), Errno> {
+    if !networks::has_driver(add.net) {
+        return Err(Errno::ProtocolNotSupported);
+    }
+    if let Some(connections) = add.lnd.conns_per_peer {
+        conns_per_peer(connections.into()).map_err(|_| Errno::Invalid)?;
+    }
     let found = find(add.net, add.interface.as_deref())?;
     let mut tunables = node.ni_tunables();
     let asked = add.tunables;
@@ -28,7 +48,7 @@ pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
     }
     tunables.conns_per_peer = add.lnd.conns_per_peer.or(tunables.conns_per_peer);
     let cpts = add.cpts.map_or_else(Vec::new, |cpts| cpts.as_slice().to_vec());
-    node.start_ni(found.nid, NiConfig { tunables, interface: Some(found.name), cpts, device_cpt: None })
+    Ok((found.nid, NiConfig { tunables, interface: Some(found.name), cpts, device_cpt: None }))
 }
 
 /// An interface that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
@@ -141,9 +161,15 @@ fn cpts(core: &Core, ni: &Ni) -> CptList {
     }
 }
 
-/// Of one interface, or of all that have connections.
-pub(super) fn set_conns_per_peer(core: &Core, set: SetConnsPerPeer) {
+/// Of one interface, or of all that have connections. [`Errno::Invalid`] for a number out of range, [`Errno::NotFound`] for a NID that is
+/// not local.
+pub(super) fn set_conns_per_peer(core: &Core, set: SetConnsPerPeer) -> Result<(), Errno> {
+    conns_per_peer(set.value.into()).map_err(|_| Errno::Invalid)?;
     let nets = core.nets();
+    if set.nid.is_some_and(|nid| nets.ni(nid).is_none()) {
+        return Err(Errno::NotFound);
+    }
     let concerned = |ni: &&Arc<Ni>| set.nid.is_none_or(|nid| ni.nid() == nid);
     nets.nis().filter(concerned).for_each(|ni| ni.set_conns_per_peer(set.value));
+    Ok(())
 }

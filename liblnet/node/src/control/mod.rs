@@ -14,12 +14,13 @@ mod stats;
 use crate::node::Node;
 use lnet_core::Errno;
 use lnet_core::health::NiKind;
+use lnet_dlc::ranges::PING_TIMEOUT_MS;
 use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
 use lnet_dlc::{Backend, Reply, Request, request};
 use std::time::Duration;
 
 /// The longest ping: its client may have gone, and must not occupy the control socket for ever.
-const LONGEST_PING: Duration = Duration::from_secs(120);
+const LONGEST_PING: Duration = Duration::from_millis(PING_TIMEOUT_MS.most as u64);
 
 impl Backend for Node {
     fn call(&self, request: Request) -> Result<Reply, Errno> {
@@ -80,16 +81,14 @@ impl Backend for Node {
             }
             Request::SetPeer(set) => peer::set_state(core, set).map(|()| Reply::Done),
             Request::AddLocalNi(add) => local_ni::add(self, add).map(Reply::Nid),
+            Request::CheckLocalNi(add) => local_ni::check(self, add).map(|()| Reply::Done),
             Request::DelLocalNi(del) => local_ni::delete(self, &del).map(|()| Reply::Done),
             Request::GetLocalNi(index) => local_ni::get(self, index).map(|ni| Reply::LocalNi(Box::new(ni))),
             Request::SetNumaRange(range) => settings::set_numa_range(core, range).map(|()| Reply::Done),
             Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),
             Request::SetTunable(tunable, value) => settings::set(core, tunable, value).map(|()| Reply::Done),
             Request::GetTunables => Ok(Reply::Tunables(settings::all(&core.settings()))),
-            Request::SetHealth(set) => {
-                settings::set_health(core, set);
-                Ok(Reply::Done)
-            }
+            Request::SetHealth(set) => settings::set_health(core, set).map(|()| Reply::Done),
             Request::GetRecoveryQueue(own) => {
                 Ok(Reply::Nids(core.recovery_queue(if own { NiKind::Local } else { NiKind::Peer })))
             }
@@ -100,10 +99,7 @@ impl Backend for Node {
             Request::DelSameUdsp(del) => policy::delete_same(core, *del).map(|()| Reply::Done),
             Request::GetUdsp(index) => policy::get(core, index).map(|rule| Reply::Udsp(Box::new(rule))),
             Request::GetAppliedUdsp(nid, own) => policy::applied(core, nid, own).map(Reply::AppliedUdsp),
-            Request::SetConnsPerPeer(set) => {
-                local_ni::set_conns_per_peer(core, set);
-                Ok(Reply::Done)
-            }
+            Request::SetConnsPerPeer(set) => local_ni::set_conns_per_peer(core, set).map(|()| Reply::Done),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use lnet_core::settings::{MAX_HEALTH, Settings};
 use lnet_core::{Core, DiscoveryMode, Errno};
+use lnet_dlc::ranges::HEALTH;
 use lnet_dlc::request::{SetHealth, SetHealthKind, Tunable, Tunables};
 
 /// The kernel's deprecated tunable: accepted without effect, and always shown with this value.
@@ -68,11 +69,23 @@ pub(super) fn all(settings: &Settings) -> Tunables {
     }
 }
 
-/// An invalid health value becomes the maximum, as in the kernel.
-pub(super) fn set_health(core: &Core, set: SetHealth) {
-    let value = u32::try_from(set.value).ok().filter(|value| *value <= MAX_HEALTH).unwrap_or(MAX_HEALTH);
+/// -1 is the maximum, as in the kernel; [`Errno::Invalid`] for any other value out of range, [`Errno::NotFound`] for a NID that is not
+/// there.
+pub(super) fn set_health(core: &Core, set: SetHealth) -> Result<(), Errno> {
+    let is_there = |nid| match set.kind {
+        SetHealthKind::LocalNi => core.nets().ni(nid).is_some(),
+        SetHealthKind::PeerNi => core.peer(nid).is_some(),
+    };
+    if set.nid.is_some_and(|nid| !is_there(nid)) {
+        return Err(Errno::NotFound);
+    }
+    let value = match set.value {
+        -1 => MAX_HEALTH,
+        value => HEALTH.count(value.into()).map_err(|_| Errno::Invalid)?,
+    };
     match set.kind {
         SetHealthKind::LocalNi => core.set_ni_health(set.nid, value),
         SetHealthKind::PeerNi => core.set_peer_ni_health(set.nid, value),
     }
+    Ok(())
 }

@@ -21,7 +21,7 @@ pub struct Tunable {
     /// Its effect and its default, in a few words.
     pub help: &'static str,
     /// Stores its value in the configuration; the error names the valid values.
-    pub set: fn(&mut StartConfig, &str) -> Result<(), &'static str>,
+    pub set: fn(&mut StartConfig, &str) -> Result<(), String>,
 }
 
 /// All tunables, in the order in which they are applied: of two that set the same field the later one wins.

@@ -22,7 +22,7 @@ fn each_variable_sets_its_field() {
         ("SOCKLND_PEER_CREDITS", "16"),
         ("SOCKLND_PEER_BUFFER_CREDITS", "12"),
         ("SOCKLND_CONNS_PER_PEER", ""),
-        ("SOCKLND_ZC_MIN_PAYLOAD", "1"),
+        ("SOCKLND_ZC_MIN_PAYLOAD", "2048"),
         ("SOCKLND_DELIVERY_ACK", "ours"),
         ("LNET_CPU_NPARTITIONS", "4"),
         ("LNET_COMPARE_QUEUED_BYTES", "1"),
@@ -134,6 +134,10 @@ fn invalid_values_are_rejected() {
         ("LNET_ACCEPT_PORT", "0", Errno::Invalid),
         ("LNET_ACCEPT_PORT", "65536", Errno::Invalid),
         ("SOCKLND_CREDITS", "-1", Errno::Invalid),
+        ("SOCKLND_CREDITS", "2147483648", Errno::Invalid),
+        ("SOCKLND_CONNS_PER_PEER", "128", Errno::Invalid),
+        ("SOCKLND_ZC_MIN_PAYLOAD", "2047", Errno::Invalid),
+        ("LNET_SMALL_ROUTER_BUFFERS", "-1", Errno::Invalid),
         ("SOCKLND_TYPED_CONNS", "2", Errno::Invalid),
         ("SOCKLND_IMPLEMENTATION_ID", "2", Errno::Invalid),
         ("SOCKLND_MIN_RECONNECTMS", "0", Errno::Invalid),
@@ -161,6 +165,26 @@ fn invalid_values_are_rejected() {
     ];
     for (name, value, errno) in table {
         assert_eq!(start(&[(name, value)]).err(), Some(errno), "{name}={value}");
+    }
+}
+
+/// Fails if a value out of range is not told with the range that the command line and files have for it.
+#[test]
+fn a_value_that_is_not_taken_is_answered_with_what_is_wanted() {
+    let wanted = |name: &str, value: &str| {
+        let tunable = TUNABLES.iter().find(|tunable| tunable.variable == name).unwrap();
+        (tunable.set)(&mut StartConfig::default(), value).unwrap_err()
+    };
+    let table = [
+        ("SOCKLND_CONNS_PER_PEER", "128", "a number from 0 to 127"),
+        ("SOCKLND_PEER_CREDITS", "0", "a number from 1 to 2147483647"),
+        ("LNET_HEALTH_SENSITIVITY", "1001", "a number from 0 to 1000"),
+        ("LNET_ACCEPT_PORT", "65536", "a number from 1 to 65535"),
+        ("SOCKLND_ZC_MIN_PAYLOAD", "1", "0, or a number from 2048 to 4294967295"),
+        ("LNET_FIRST_PING", "yes", "a number from 0 to 1"),
+    ];
+    for (name, value, text) in table {
+        assert_eq!(wanted(name, value), text, "{name}={value}");
     }
 }
 

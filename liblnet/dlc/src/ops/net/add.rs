@@ -1,5 +1,6 @@
 //! Adding interfaces: by net and interface, or by `ip2nets` rules.
 
+use super::existing::{self, Adjustment, adjustment};
 use super::{NET, NetConfig};
 use crate::interfaces::{HostInterface, host_interfaces};
 use crate::ip2nets::{self, Rule};
@@ -23,9 +24,12 @@ pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report:
             Err(error) => Err(error),
         },
         None => requests(config).and_then(|requests| {
+            if requests.is_empty() {
+                return is_there_a_node(backend);
+            }
             requests.into_iter().try_for_each(|request| {
                 let told = backend.tell(Request::AddLocalNi(request.clone()));
-                told.map_err(|errno| op_error(backend, &request, errno))
+                told.map_err(|errno| refused(backend, &request, errno))
             })
         }),
     };
@@ -33,6 +37,65 @@ pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report:
         Ok(()) => report.success(Operation::Add, NET, seq_no),
         Err((rc, text)) => report.end(Operation::Add, NET, seq_no, rc, text),
     }
+}
+
+/// Sees to it that the node has these interfaces: one that is there as asked for is success, and one that is there otherwise is changed
+/// as far as it can be. All are tried; the last failure is what is returned. For files, which say how a node shall be (cfg-170).
+pub(crate) fn ensure(
+    backend: &dyn Backend,
+    config: &NetConfig<'_>,
+    seq_no: SeqNo,
+    report: &mut Report,
+) -> ReturnCode {
+    let requests = match requests(config) {
+        Ok(requests) => requests,
+        Err((rc, text)) => return report.end(Operation::Add, NET, seq_no, rc, text),
+    };
+    let mut rc = ReturnCode::OK;
+    for request in requests {
+        if let Err((code, text)) = add_or_adjust(backend, &request) {
+            rc = report.end(Operation::Add, NET, seq_no, code, text);
+        }
+    }
+    if rc.is_ok() { report.success(Operation::Add, NET, seq_no) } else { rc }
+}
+
+/// What [`ensure`] would do for an interface: `None`: add it. Asks the node; changes nothing.
+pub(crate) fn rehearse(backend: &dyn Backend, request: &AddLocalNi) -> Result<Option<Adjustment>, OpError> {
+    match backend.tell(Request::CheckLocalNi(request.clone())) {
+        Ok(()) => Ok(None),
+        Err(Errno::Exists) => to_adjust(backend, request).map(Some),
+        Err(errno) => Err(refused(backend, request, errno)),
+    }
+}
+
+fn add_or_adjust(backend: &dyn Backend, request: &AddLocalNi) -> Result<(), OpError> {
+    match backend.tell(Request::AddLocalNi(request.clone())) {
+        Ok(()) => Ok(()),
+        Err(Errno::Exists) => adjust(backend, request),
+        Err(errno) => Err(refused(backend, request, errno)),
+    }
+}
+
+fn to_adjust(backend: &dyn Backend, request: &AddLocalNi) -> Result<Adjustment, OpError> {
+    match existing::find(backend, request) {
+        Some(now) => adjustment(request, &now),
+        None => Err(refused(backend, request, Errno::Exists)),
+    }
+}
+
+fn adjust(backend: &dyn Backend, request: &AddLocalNi) -> Result<(), OpError> {
+    match to_adjust(backend, request)? {
+        Adjustment::Nothing => Ok(()),
+        Adjustment::ConnsPerPeer(set) => backend
+            .tell(Request::SetConnsPerPeer(set))
+            .map_err(|errno| (errno.into(), format!("cannot set conns_per_peer: {}", error_text(errno)))),
+    }
+}
+
+/// Success that needs no request is none without a node.
+fn is_there_a_node(backend: &dyn Backend) -> Result<(), OpError> {
+    backend.tell(Request::GetNode).map_err(|errno| (errno.into(), error_text(errno)))
 }
 
 /// Adds what `rule` comes to on a machine with the interfaces `host`, with the tunables and CPTs of `config`
@@ -68,7 +131,8 @@ fn requests(config: &NetConfig<'_>) -> Result<Vec<AddLocalNi>, OpError> {
     }
 }
 
-fn request(net: NetId, spec: Option<&InterfaceSpec>, config: &NetConfig<'_>) -> AddLocalNi {
+/// The request for one interface.
+pub(crate) fn request(net: NetId, spec: Option<&InterfaceSpec>, config: &NetConfig<'_>) -> AddLocalNi {
     AddLocalNi {
         net,
         interface: spec.map(|spec| spec.name.clone()),
@@ -78,8 +142,41 @@ fn request(net: NetId, spec: Option<&InterfaceSpec>, config: &NetConfig<'_>) -> 
     }
 }
 
+/// The code and the text for an interface without a driver on its net.
+pub(crate) fn no_driver(request: &AddLocalNi) -> OpError {
+    let interface = request.interface.as_deref().unwrap_or("an interface");
+    let text = format!("cannot add {interface} to {}: {}", request.net, NO_DRIVER);
+    (Errno::Invalid.into(), text)
+}
+
+const NO_DRIVER: &str = "there is no driver for nets of this kind here, only for tcp";
+
+/// Why the node refused to add an interface, and what helps: for a log line.
+pub fn why_refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> String {
+    wrong_cpt(backend, request, errno).unwrap_or_else(|| match errno {
+        Errno::ProtocolNotSupported => NO_DRIVER.to_owned(),
+        errno => errno.text().to_owned(),
+    })
+}
+
+/// The CPT that the node does not have, if that is what it refused.
+fn wrong_cpt(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Option<String> {
+    if errno != Errno::Invalid {
+        return None;
+    }
+    // The loopback, which is the first interface, is bound to all CPTs.
+    let all = backend.ask::<Box<LocalNi>>(Request::GetLocalNi(0)).ok()?.cpts;
+    let wrong = request.cpts.as_ref()?.as_slice().iter().find(|cpt| !all.as_slice().contains(cpt))?;
+    let last = all.as_slice().iter().max()?;
+    Some(format!("CPT {wrong} is not within 0 to {last}, which are the node's CPU partitions"))
+}
+
 /// The code and the text for what the node refused.
-fn op_error(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> OpError {
+fn refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> OpError {
+    if let Some(said) = wrong_cpt(backend, request, errno) {
+        let interface = request.interface.as_deref().unwrap_or("the first interface");
+        return (errno.into(), format!("cannot add {interface} to {}: {said}", request.net));
+    }
     let net = request.net;
     let interface = request.interface.as_deref().unwrap_or("the first interface");
     let (rc, said) = match errno {
@@ -90,13 +187,12 @@ fn op_error(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> OpErro
         // LNet that is down has no net to add to, which is another code than that of an interface that is.
         Errno::NetworkDown if is_down(backend) => (Errno::Invalid.into(), error_text(errno)),
         Errno::NetworkDown => (errno.into(), format!("{}; the interface is down", errno.text())),
-        Errno::ProtocolNotSupported | Errno::NotSupported => {
-            (Errno::Invalid.into(), format!("{}; there is no driver for such a net", errno.text()))
-        }
+        Errno::ProtocolNotSupported | Errno::NotSupported => return no_driver(request),
         Errno::Exists => (errno.into(), format!("{}; the net has this interface already", errno.text())),
-        Errno::Invalid => {
-            (errno.into(), format!("{}; check the net's kind, the CPTs and the tunables", errno.text()))
-        }
+        Errno::TooManyUsers => (
+            errno.into(),
+            format!("there is a route to {net}; delete it first, see 'lnetctl route show --net {net}'"),
+        ),
         Errno::AddressInUse => (
             errno.into(),
             format!("{}; another node or program listens there, see LNET_ACCEPT_PORT", errno.text()),
@@ -170,41 +266,11 @@ fn add_matched(
     }
     for spec in &matched.interfaces {
         let request = request(rule.net, Some(spec), config);
-        match backend.tell(Request::AddLocalNi(request.clone())) {
-            Ok(()) => {}
-            Err(Errno::Exists) if is_there(backend, &request) => {}
-            Err(errno) => {
-                let (code, text) = op_error(backend, &request, errno);
-                rc = rc.or(report.end(Operation::Add, NET, seq_no, code, text));
-                break;
-            }
+        if let Err((code, text)) = add_or_adjust(backend, &request) {
+            rc = rc.or(report.end(Operation::Add, NET, seq_no, code, text));
+            break;
         }
     }
     let end = if rc.is_ok() { report.success(Operation::Add, NET, seq_no) } else { rc };
     (matched.interfaces.len(), end)
-}
-
-/// Whether the node has just what is asked for.
-fn is_there(backend: &dyn Backend, asked: &AddLocalNi) -> bool {
-    let Some(name) = asked.interface.as_deref() else { return false };
-    let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).unwrap_or_default();
-    nis.iter().any(|ni| {
-        ni.nid.net() == asked.net
-            && (ni.interface.as_deref() == Some(name) || is_address_of(name, ni))
-            && agrees(asked.tunables.peer_timeout, ni.tunables.peer_timeout)
-            && agrees(asked.tunables.peer_credits, ni.tunables.peer_credits)
-            && agrees(asked.tunables.peer_buffer_credits, ni.tunables.peer_buffer_credits)
-            && agrees(asked.tunables.credits, ni.tunables.credits)
-            && agrees(asked.lnd.conns_per_peer, ni.lnd.conns_per_peer)
-            && asked.cpts.as_ref().is_none_or(|cpts| *cpts == ni.cpts)
-    })
-}
-
-fn is_address_of(name: &str, ni: &LocalNi) -> bool {
-    ni.nid.to_string().split('@').next() == Some(name)
-}
-
-/// What was not asked for may be anything.
-fn agrees<T: PartialEq>(asked: Option<T>, is: Option<T>) -> bool {
-    asked.is_none() || asked == is
 }

@@ -9,7 +9,7 @@ use crate::request::{Backend, LocalHealth, LocalNi, NiState, NiStatus, Request};
 use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, NetId};
 
-/// Shows the interfaces of one net or of all, net by net (dlc 2.3; cfg-045, cfg-055, dbg-005 to
+/// Shows the interfaces of one net, of several between commas, or of all, net by net (dlc 2.3; cfg-045, cfg-055, dbg-005 to
 /// dbg-035, dbg-085, dbg-095). A net that the node is not on shows nothing. `lustre_lnet_show_net`.
 ///
 /// | from level | is shown |
@@ -29,11 +29,13 @@ pub fn show(
     report: &mut Report,
     backup: bool,
 ) -> ReturnCode {
-    let net = match net.map(parse_net).transpose() {
-        Ok(net) => net,
+    let only =
+        net.map(|list| list.split(',').map(|net| parse_net(net.trim())).collect::<Result<Vec<_>, _>>());
+    let only = match only.transpose() {
+        Ok(only) => only,
         Err((rc, text)) => return report.end(Operation::Show, NET, seq_no, rc, text),
     };
-    match nets(backend, net, detail, backup) {
+    match nets(backend, only.as_deref(), detail, backup) {
         Ok(items) => {
             if !items.is_empty() {
                 report.show(NET, items);
@@ -48,11 +50,16 @@ pub fn show(
 }
 
 /// One item for each net, of its adjacent interfaces.
-fn nets(backend: &dyn Backend, only: Option<NetId>, detail: u32, backup: bool) -> Result<Vec<Value>, Errno> {
+fn nets(
+    backend: &dyn Backend,
+    only: Option<&[NetId]>,
+    detail: u32,
+    backup: bool,
+) -> Result<Vec<Value>, Errno> {
     let mut nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi)?;
     nis.retain(|ni| {
         let net = ni.nid.net();
-        only.is_none_or(|only| net == only) && !(backup && net == NetId::LOOPBACK)
+        only.is_none_or(|only| only.contains(&net)) && !(backup && net == NetId::LOOPBACK)
     });
     let of_net = |nis: &[Box<LocalNi>]| {
         let net = nis.first().map(|ni| ni.nid.net().to_string()).unwrap_or_default();

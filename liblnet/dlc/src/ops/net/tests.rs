@@ -78,7 +78,6 @@ fn arguments_that_the_library_rejects_or_ignores_send_no_request() {
         (config("bogus", "eth1"), -1),
         (config("bogus7", "eth1"), -1),
         (config("tcp99999", "eth1"), -22),
-        (config("lo", "lo"), 0),
         (NetConfig { ip2net: Some("tcp("), ..NetConfig::default() }, -22),
     ];
     for (config, rc) in table {
@@ -87,6 +86,11 @@ fn arguments_that_the_library_rejects_or_ignores_send_no_request() {
             ReturnCode(rc),
             "{config:?}"
         );
+    }
+    for (reply, rc) in [(Ok(Reply::Done), 0), (Err(Errno::NetworkDown), -100)] {
+        let fake = Fake::new([(Request::GetNode, reply)]);
+        let found = add(&fake, &config("lo", "lo"), SeqNo::NONE, &mut Report::new());
+        assert_eq!(found, ReturnCode(rc), "it is there already, if there is a node");
     }
     let long = "tcp ".to_owned() + &"1".repeat(124);
     let config = NetConfig { ip2net: Some(&long), ..NetConfig::default() };
@@ -101,7 +105,7 @@ fn the_nodes_errors_have_the_kernels_codes() {
         (Errno::NetworkDown, Some(Errno::NetworkDown), -22, "lnetctl lnet configure"),
         (Errno::NetworkDown, Some(Errno::NotFound), -100, "interface is down"),
         (Errno::ProtocolNotSupported, None, -22, "driver"),
-        (Errno::Invalid, None, -22, "Invalid argument"),
+        (Errno::Invalid, Some(Errno::NotFound), -22, "Invalid argument"),
         (Errno::Exists, None, -17, "File exists"),
         (Errno::Shutdown, None, -108, "shutdown"),
     ];
@@ -140,7 +144,7 @@ fn rules_make_an_ni_of_each_interface_that_they_match() {
         ("tcp10 192.168.*.*; tcp9(eth0) 10.99.0.*", vec![add("tcp9", "eth0", added())], 0),
         ("tcp10(eth1) 192.168.*.*; tcp9(eth0) 10.99.0.*", vec![add("tcp9", "eth0", added())], -22),
         ("tcp9(eth0,eth7) 10.99.0.*", vec![add("tcp9", "eth0", added())], 0),
-        ("tcp9 10.99.*.*", vec![add("tcp9", "eth0", Err(Errno::Invalid))], -22),
+        ("tcp9 10.99.*.*", vec![add("tcp9", "eth0", Err(Errno::Shutdown))], -108),
     ];
     for (text, script, rc) in table {
         let rules = parse_string(text).unwrap();
@@ -186,8 +190,12 @@ fn all_interfaces_are_tried_and_the_last_failure_is_returned() {
     let fake = Fake::new([scene("tcp8", None, done()), scene("tcp77", None, Err(Errno::NotFound))]);
     assert_eq!(del(&fake, Some("tcp8"), &[], SeqNo::NONE, &mut report), ReturnCode::OK);
     assert_eq!(del(&fake, Some("tcp77"), &[], SeqNo::NONE, &mut report), ReturnCode(-2));
-    for (net, rc) in [(None, -2), (Some("bogus"), -1), (Some("lo"), 0)] {
+    for (net, rc) in [(None, -2), (Some("bogus"), -1)] {
         assert_eq!(del(&Fake::unasked(), net, &specs, SeqNo::NONE, &mut report), ReturnCode(rc));
+    }
+    for (reply, rc) in [(done(), 0), (Err(Errno::NetworkDown), -100)] {
+        let fake = Fake::new([(Request::GetNode, reply)]);
+        assert_eq!(del(&fake, Some("lo"), &specs, SeqNo::NONE, &mut report), ReturnCode(rc));
     }
 }
 
@@ -200,7 +208,8 @@ fn connections_and_health_are_set_within_their_bounds() {
         (-2, None, None, -1),
         (128, None, None, -1),
         (500, Some(text), None, -1),
-        (2, Some("bogus"), None, 0),
+        (2, Some("1.2.3"), None, -1),
+        (2, Some(text), Some((conns(Some(nid(text)), 2), Err(Errno::NotFound))), -2),
         (0, None, Some((conns(None, 0), Ok(Reply::Done))), 0),
         (127, Some(text), Some((conns(Some(nid(text)), 127), Ok(Reply::Done))), 0),
         (2, None, Some((conns(None, 2), Err(Errno::NetworkDown))), -100),
@@ -217,7 +226,11 @@ fn connections_and_health_are_set_within_their_bounds() {
     let health = SetHealth { kind: SetHealthKind::LocalNi, nid: Some(nid(text)), value: 500 };
     let fake = Fake::new([(Request::SetHealth(health), Ok(Reply::Done))]);
     assert_eq!(set_health(&fake, 500, Some(text), SeqNo::NONE, &mut report), ReturnCode::OK);
-    assert_eq!(set_health(&Fake::unasked(), 500, Some("bogus"), SeqNo::NONE, &mut report), ReturnCode::OK);
+    for (value, named) in [(500, "1.2.3"), (1001, text), (-2, text)] {
+        let rc = set_health(&Fake::unasked(), value, Some(named), SeqNo::NONE, &mut report);
+        assert_eq!(rc, ReturnCode::BAD_PARAM, "{value} {named}");
+    }
+    assert!(report.errors_to_yaml().contains("health 1001 is not within 0 to 1000"));
 }
 
 fn eth(text: &str, interface: &str) -> LocalNi {

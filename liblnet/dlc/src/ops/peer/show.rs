@@ -1,5 +1,6 @@
 //! Peers as they are shown (dlc 2.5).
 
+use crate::host_names::Names;
 use crate::ops::counters::{self, EXTRA_DETAIL};
 use crate::ops::discovery;
 use crate::ops::error_text::error_text;
@@ -32,7 +33,7 @@ pub fn show(
     report: &mut Report,
     backup: bool,
 ) -> ReturnCode {
-    let found = match nid.map(str::parse::<Nid>) {
+    let found = match nid.map(|text| Names::new().nid(text)) {
         None => each(backend, 0, usize::MAX, detail, backup, |peer| !backup || is_configured(peer)),
         Some(Ok(nid)) => {
             peer_of(backend, nid).and_then(|peer| to_value(backend, &peer, detail, backup)).map(|it| vec![it])

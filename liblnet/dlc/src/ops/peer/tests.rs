@@ -117,13 +117,15 @@ fn states_and_health_values_are_set_where_there_is_a_nid() {
     let fake = Fake::new([(state.clone(), Ok(Reply::Done)), (state, Err(Errno::NotFound))]);
     assert_eq!(set_state(&fake, 5, Some(PRIMARY), SeqNo::NONE, &mut report), ReturnCode::OK);
     assert_eq!(set_state(&fake, 5, Some(PRIMARY), SeqNo::NONE, &mut report), ReturnCode(-2));
-    assert_eq!(set_state(&fake, 5, Some("bogus"), SeqNo::NONE, &mut report), ReturnCode(-2));
+    assert_eq!(set_state(&fake, 5, Some("1.2.3"), SeqNo::NONE, &mut report), ReturnCode(-2));
     let health = |nid, value| Request::SetHealth(SetHealth { kind: SetHealthKind::PeerNi, nid, value });
-    let fake =
-        Fake::new([(health(Some(nid(PRIMARY)), 2000), Ok(Reply::Done)), (health(None, -1), Ok(Reply::Done))]);
-    assert_eq!(set_health(&fake, 2000, Some(PRIMARY), SeqNo::NONE, &mut report), ReturnCode::OK);
+    let fake = Fake::new([
+        (health(Some(nid(PRIMARY)), 900), Err(Errno::NotFound)),
+        (health(None, 1000), Ok(Reply::Done)),
+    ]);
+    assert_eq!(set_health(&fake, 900, Some(PRIMARY), SeqNo::NONE, &mut report), ReturnCode(-2));
     assert_eq!(set_health(&fake, -1, None, SeqNo::NONE, &mut report), ReturnCode::OK);
-    assert_eq!(set_health(&fake, 900, Some("bogus"), SeqNo::NONE, &mut report), ReturnCode::OK);
+    assert_eq!(set_health(&fake, 900, Some("1.2.3"), SeqNo::NONE, &mut report), ReturnCode::BAD_PARAM);
 }
 
 fn peer_ni(text: &str) -> PeerNi {

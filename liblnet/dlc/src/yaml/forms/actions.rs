@@ -2,11 +2,12 @@
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
-use super::super::scalars::{count, flag, nid, process, seq_no, text};
+use super::super::scalars::{count, flag, nid, seq_no, text};
 use super::super::tree::{Entry, Node};
 use super::{items, some};
 use crate::SeqNo;
 use crate::model::{Block, DiscoverItem, PingItem};
+use crate::ranges::PING_TIMEOUT_MS;
 use lnet_wire::ProcessId;
 
 /// The block `ping`.
@@ -15,8 +16,8 @@ pub(super) fn ping(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
         let Some(mut fields) = Fields::of(node, "a ping", reader) else { return Vec::new() };
         let number = seq_no(&mut fields, reader);
         let targets = targets(&mut fields, reader);
-        let timeout_ms = count(&mut fields, "timeout", i32::MAX.into(), reader);
-        let source = fields.get("source_nid").and_then(|node| nid(node, "source_nid", reader));
+        let timeout_ms = count(&mut fields, PING_TIMEOUT_MS, reader);
+        let source = fields.get("source_nid", reader).and_then(|node| nid(node, "source_nid", reader));
         finish(fields, reader);
         let one = |target| (PingItem { target, timeout_ms, source }, number);
         targets.into_iter().map(one).collect::<Vec<(PingItem, SeqNo)>>()
@@ -30,7 +31,7 @@ pub(super) fn discover(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
         let Some(mut fields) = Fields::of(node, "a discovery", reader) else { return Vec::new() };
         let number = seq_no(&mut fields, reader);
         let targets = targets(&mut fields, reader);
-        let force = fields.get("force").and_then(|node| flag(node, "force", reader)).unwrap_or(false);
+        let force = fields.get("force", reader).and_then(|node| flag(node, "force", reader)).unwrap_or(false);
         finish(fields, reader);
         let one = |target| (DiscoverItem { target, force }, number);
         targets.into_iter().map(one).collect::<Vec<(DiscoverItem, SeqNo)>>()
@@ -40,15 +41,15 @@ pub(super) fn discover(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
 
 /// Whom: `[PID-]NID`, or several with commas between.
 fn targets(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<ProcessId> {
-    let Some(node) = fields.get("primary nid") else {
-        if matches!(reader.purpose, Purpose::Add | Purpose::Exec) {
+    let Some(node) = fields.get("primary nid", reader) else {
+        if matches!(reader.purpose, Purpose::Add | Purpose::Exec) && !fields.has("primary nid") {
             reader.missing(fields.at, "whom? add 'primary nid: NID'");
         }
         return Vec::new();
     };
     let mut targets = Vec::new();
     for word in text(node, "primary nid", reader).unwrap_or_default().split(',').map(str::trim) {
-        match process(word) {
+        match reader.names.process(word) {
             Ok(target) => targets.push(target),
             Err(error) => reader.wrong(node.at, format!("primary nid '{word}': {error}")),
         }

@@ -1,14 +1,13 @@
 //! `global`, `numa` and `statistics`.
 
 use super::super::Purpose;
-use super::super::fields::{Fields, Reader};
-use super::super::scalars::{number, seq_no};
+use super::super::fields::{Fields, Reader, no_value};
+use super::super::scalars::{number, seq_no, yes_or_no};
 use super::super::tree::{Entry, Kind, Node};
+use crate::SeqNo;
 use crate::model::{Block, Item};
 use crate::ops::global::{Setting, discovery_mode};
 use crate::request::Tunable;
-use crate::{ReturnCode, SeqNo};
-use std::ops::RangeInclusive;
 
 /// Known and without effect.
 const IGNORED: &[&str] = &["use_tcp_bonding", "tcp bonding", "tcp_bonding"];
@@ -47,13 +46,15 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
         for (key, at, value) in fields.others() {
             let Some(setting) = named(key) else { continue };
             reader.block = Some(setting.name());
-            let (range, refused) = range(setting);
             let value = match reader.purpose {
                 // Only which settings are named matters.
                 Purpose::Show | Purpose::Del | Purpose::Exec => Some(0),
-                Purpose::Add if value.is_null() => None,
+                Purpose::Add if value.is_empty() => {
+                    reader.wrong(at, no_value(key));
+                    None
+                }
                 Purpose::Add => {
-                    mode(setting, value).or_else(|| number(value, setting.name(), range, refused, reader))
+                    mode(setting, value).or_else(|| number(value, setting.range(), setting.refusal(), reader))
                 }
             };
             if settings.iter().any(|(other, _)| *other == setting) {
@@ -74,34 +75,15 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
     }
 }
 
-/// What a word says that one setting takes in place of a number.
+/// What a word says that a setting takes in place of a number.
 fn mode(setting: Setting, node: &Node) -> Option<i64> {
     match (setting, &node.kind) {
-        (Setting::Tunable(Tunable::Discovery), Kind::Scalar(word)) => discovery_mode(word.trim()),
+        (Setting::Tunable(Tunable::Discovery), Kind::Scalar(word)) => {
+            discovery_mode(word.trim()).or_else(|| yes_or_no(node).map(i64::from))
+        }
+        (Setting::Tunable(Tunable::DropAsymRoute | Tunable::CompareQueuedBytes), _) => {
+            yes_or_no(node).map(i64::from)
+        }
         _ => None,
-    }
-}
-
-/// What a setting can be on any node, and what DLC returns for anything else: some are judged by the library
-/// and some by the node (dlc 1.6).
-const fn range(setting: Setting) -> (RangeInclusive<i64>, ReturnCode) {
-    let most = i32::MAX as i64;
-    match setting {
-        Setting::NumaRange => (i32::MIN as i64..=u32::MAX as i64, ReturnCode::BAD_PARAM),
-        Setting::LndTimeout => (0..=most, ReturnCode::BAD_PARAM),
-        Setting::Tunable(tunable) => match tunable {
-            Tunable::MaxInterfaces
-            | Tunable::Discovery
-            | Tunable::DropAsymRoute
-            | Tunable::RecoveryInterval => (i32::MIN as i64..=most, ReturnCode::GENERIC),
-            Tunable::RetryCount => (0..=most, ReturnCode::GENERIC),
-            Tunable::TransactionTimeout => (1..=most, ReturnCode::GENERIC),
-            Tunable::HealthSensitivity => (0..=1000, ReturnCode::GENERIC),
-            Tunable::RouterSensitivity => (0..=100, ReturnCode::GENERIC),
-            Tunable::ResponseTracking => (0..=3, ReturnCode::BAD_PARAM),
-            Tunable::RecoveryLimit => (0..=most, ReturnCode::BAD_PARAM),
-            Tunable::CompareQueuedBytes => (0..=1, ReturnCode::BAD_PARAM),
-            Tunable::MaxRecoveryPingInterval | Tunable::DiscoveryTimeout => (1..=most, ReturnCode::BAD_PARAM),
-        },
     }
 }

@@ -9,6 +9,7 @@ use super::{items, some, values};
 use crate::interface_spec::split_outside_brackets;
 use crate::ip2nets::{Rule, parse_string};
 use crate::model::{Block, Ip2netsItem, Item, NetItem, NiItem};
+use crate::ranges::DETAIL;
 use crate::{InterfaceSpec, SeqNo};
 use lnet_wire::{IpRange, NetId, NetType};
 
@@ -67,12 +68,20 @@ fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
     let problems = reader.problems.len();
     let (name, is_canonical) = net_name(&mut fields, reader);
     let defaults = Said::read(&mut fields, reader);
-    let mut detail = count(&mut fields, "detail", i32::MAX.into(), reader);
-    let pattern = fields.get("pattern");
-    let ip2net =
-        fields.get("ip2net").and_then(|node| text(node, "ip2net", reader).map(|text| (node.at, text)));
-    if let Some((at, Err(error))) = ip2net.map(|(at, text)| (at, parse_string(text))) {
-        reader.wrong(at, format!("ip2net: {error}"));
+    let mut detail = count(&mut fields, DETAIL, reader);
+    let pattern = fields.get("pattern", reader);
+    let ip2net = fields
+        .get("ip2net", reader)
+        .and_then(|node| text(node, "ip2net", reader).map(|text| (node.at, text)));
+    match ip2net.map(|(at, text)| (at, parse_string(text))) {
+        Some((at, Err(error))) => reader.wrong(at, format!("ip2net: {error}")),
+        Some((at, Ok(rules))) if rules.is_empty() => {
+            reader.wrong(
+                at,
+                "ip2net: there is no rule in it; one is a net and addresses, such as tcp 10.0.0.*",
+            );
+        }
+        _ => {}
     }
     let ip2net = ip2net.map(|(_, text)| text);
     let mut nis = Vec::new();
@@ -82,7 +91,7 @@ fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
         nis.extend(local_ni(ni, &defaults, !is_loopback, &mut detail, reader));
     }
     for key in ["interfaces", "intf"] {
-        if let Some(node) = fields.get(key) {
+        if let Some(node) = fields.get(key, reader) {
             nis.extend(interfaces(node, &defaults, &mut detail, reader));
         }
     }
@@ -151,8 +160,8 @@ fn needs_none(net: Option<NetId>) -> bool {
 
 /// `net type`, or `net` as before 2.10; and whether it was the former.
 fn net_name(fields: &mut Fields<'_>, reader: &mut Reader) -> (Option<NetId>, bool) {
-    let canonical = fields.get("net type").map(|node| (node.at, net_of(node, "net type", reader)));
-    let older = fields.get("net").map(|node| net_of(node, "net", reader));
+    let canonical = fields.get("net type", reader).map(|node| (node.at, net_of(node, "net type", reader)));
+    let older = fields.get("net", reader).map(|node| net_of(node, "net", reader));
     if let (Some((at, Some(one))), Some(Some(other))) = (canonical, older)
         && one != other
     {
@@ -168,7 +177,7 @@ fn net_name(fields: &mut Fields<'_>, reader: &mut Reader) -> (Option<NetId>, boo
 /// The item's `seq_no`, which the first design document has among the tunables.
 fn item_number(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     let direct = seq_no(fields, reader);
-    let tunables = fields.get("tunables").filter(|node| matches!(node.kind, Kind::Map(_)));
+    let tunables = fields.section("tunables").filter(|node| matches!(node.kind, Kind::Map(_)));
     match tunables.filter(|_| direct == SeqNo::NONE) {
         // Duplicates are noted when the tunables themselves are read.
         Some(Node { kind: Kind::Map(entries), at }) => {
@@ -190,13 +199,14 @@ fn local_ni(
 ) -> Vec<NiItem> {
     let Some(mut fields) = Fields::of(node, "an NI", reader) else { return Vec::new() };
     let said = Said::read(&mut fields, reader).or(defaults);
-    let found = fields.get("interfaces").map(|node| interfaces(node, &said, detail, reader));
-    *detail = (*detail).max(count(&mut fields, "detail", i32::MAX.into(), reader));
+    let fields_say_interfaces = fields.has("interfaces");
+    let found = fields.get("interfaces", reader).map(|node| interfaces(node, &said, detail, reader));
+    *detail = (*detail).max(count(&mut fields, DETAIL, reader));
     fields.ignore(NI_OUTPUT);
     fields.ignore(&["seq_no"]);
     let at = fields.at;
     fields.finish(reader);
-    if found.as_ref().is_none_or(Vec::is_empty) && needs_interface && reader.purpose == Purpose::Add {
+    if !fields_say_interfaces && needs_interface && reader.purpose == Purpose::Add {
         reader.missing(at, "an NI without its interface; add 'interfaces' with '0: NAME' below it");
     }
     found.unwrap_or_default()
@@ -205,7 +215,7 @@ fn local_ni(
 /// What stands under `interfaces`: labels with names; items with `intf`; or names.
 fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &mut Reader) -> Vec<NiItem> {
     match &node.kind {
-        Kind::Null => Vec::new(),
+        Kind::Empty | Kind::Null => Vec::new(),
         Kind::Scalar(_) => named(node, defaults, reader),
         Kind::Seq(items) => {
             items.iter().flat_map(|item| interfaces(item, defaults, detail, reader)).collect()
@@ -213,8 +223,8 @@ fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &m
         Kind::Map(entries) if entries.iter().any(|entry| entry.key == "intf") => {
             let Some(mut fields) = Fields::of(node, "an interface", reader) else { return Vec::new() };
             let said = Said::read(&mut fields, reader).or(defaults);
-            *detail = (*detail).max(count(&mut fields, "detail", i32::MAX.into(), reader));
-            let name = fields.get("intf");
+            *detail = (*detail).max(count(&mut fields, DETAIL, reader));
+            let name = fields.get("intf", reader);
             fields.ignore(&["seq_no"]);
             fields.finish(reader);
             name.map_or_else(Vec::new, |name| named(name, &said, reader))
@@ -263,16 +273,17 @@ fn with_its_cpts(ni: NiItem) -> Option<InterfaceSpec> {
 
 fn ip2nets_item(node: &Node, reader: &mut Reader) -> Vec<(Ip2netsItem, SeqNo)> {
     let Some(mut fields) = Fields::of(node, "a rule of ip2nets", reader) else { return Vec::new() };
+    let problems = reader.problems.len();
     let number = item_number(&mut fields, reader);
-    let name = fields.get("net-spec").or_else(|| fields.get("net"));
-    if name.is_none() {
+    let name = fields.get("net-spec", reader).or_else(|| fields.get("net", reader));
+    if name.is_none() && reader.problems.len() == problems {
         reader.missing(fields.at, "a rule without its net; add 'net-spec: NAME'");
     }
     let net = name.and_then(|node| net_of(node, "net-spec", reader));
     let Said { tunables, lnd, cpts } = Said::read(&mut fields, reader);
-    let interfaces = fields.get("interfaces").map_or_else(Vec::new, values);
+    let interfaces = fields.get("interfaces", reader).map_or_else(Vec::new, values);
     let interfaces = interfaces.into_iter().flat_map(|node| specs(node, reader)).collect();
-    let ranges = fields.get("ip-range").map_or_else(Vec::new, values);
+    let ranges = fields.get("ip-range", reader).map_or_else(Vec::new, values);
     let ranges = ip_ranges(ranges, reader);
     fields.finish(reader);
     let Some(net) = net else { return Vec::new() };

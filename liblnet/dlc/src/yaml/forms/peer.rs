@@ -8,6 +8,7 @@ use super::{items, some, values};
 use crate::SeqNo;
 use crate::model::{Block, PeerItem};
 use crate::ops::peer::MAX_NIDS;
+use crate::ranges::DETAIL;
 use lnet_wire::Nid;
 
 /// What is put out of a peer NI and not taken in.
@@ -49,16 +50,16 @@ fn peer_item(node: &Node, reader: &mut Reader) -> Vec<(PeerItem, SeqNo)> {
     let Some(mut fields) = Fields::of(node, "a peer", reader) else { return Vec::new() };
     let number = seq_no(&mut fields, reader);
     let problems = reader.problems.len();
-    let primary_at = fields.get("primary nid");
+    let primary_at = fields.get("primary nid", reader);
     let primary = primary_at.and_then(|node| nid(node, "primary nid", reader));
-    let multi_rail = fields.get("Multi-Rail").and_then(|node| truth(node, "Multi-Rail", reader));
+    let multi_rail = fields.get("Multi-Rail", reader).and_then(|node| truth(node, "Multi-Rail", reader));
     // 2.10 has this key in place of the other; it says so by being there.
     let multi_rail = !fields.has("non_mr") && multi_rail.unwrap_or(true);
-    let listed = fields.entry("peer ni").map(|entry| peer_nis(&entry.value, reader));
-    let ranges = fields.get("ip2nets").map(|node| peer_nis(node, reader));
+    let listed = fields.get("peer ni", reader).map(|node| peer_nis(node, reader));
+    let ranges = fields.get("ip2nets", reader).map(|node| peer_nis(node, reader));
     let complete = complete_list(&mut fields, reader);
-    let filter = fields.get("nid");
-    let detail = count(&mut fields, "detail", i32::MAX.into(), reader);
+    let filter = fields.get("nid", reader);
+    let detail = count(&mut fields, DETAIL, reader);
     fields.ignore(&["peer state", "discovery"]);
     fields.ignore(&["reachability", "reachability seconds", "paths", "usable paths"]);
     fields.ignore(NI_OUTPUT);
@@ -115,8 +116,9 @@ fn peer_nis(node: &Node, reader: &mut Reader) -> Vec<Nid> {
             continue;
         }
         let Some(mut fields) = Fields::of(item, "a peer NI", reader) else { continue };
-        match fields.get("nid") {
+        match fields.get("nid", reader) {
             Some(node) => all.extend(nids(node, "nid", reader).unwrap_or_default()),
+            None if fields.has("nid") => {}
             None => reader.missing(fields.at, "a peer NI without its NID; add 'nid: NID'"),
         }
         fields.ignore(NI_OUTPUT);

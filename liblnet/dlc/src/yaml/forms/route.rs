@@ -6,7 +6,10 @@ use super::super::scalars::{count, flag, net, nids, number, seq_no};
 use super::super::tree::{Entry, Kind, Node};
 use super::{items, some};
 use crate::model::{Block, Item, RouteItem};
+use crate::ops::peer::{MAX_NIDS, parse_nids};
+use crate::ranges::{DETAIL, HOPS, ROUTE_PRIORITY, ROUTE_SENSITIVITY, ROUTER_BUFFERS, Range};
 use crate::{ReturnCode, SeqNo};
+use lnet_wire::Nid;
 
 /// The block `route`.
 pub(super) fn route(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
@@ -16,52 +19,64 @@ pub(super) fn route(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
 fn route_item(node: &Node, reader: &mut Reader) -> Vec<(RouteItem, SeqNo)> {
     let Some(mut fields) = Fields::of(node, "a route", reader) else { return Vec::new() };
     let number = seq_no(&mut fields, reader);
-    let (net_at, gateway_at) = (fields.get("net"), fields.get("gateway"));
+    let (net_at, gateway_at) = (fields.get("net", reader), fields.get("gateway", reader));
     if matches!(reader.purpose, Purpose::Add | Purpose::Del) {
-        if net_at.is_none() {
+        if !fields.has("net") {
             reader.missing(fields.at, "a route without its remote net; add 'net: NAME'");
         }
-        if gateway_at.is_none() {
+        if !fields.has("gateway") {
             reader.missing(fields.at, "a route without its gateway; add 'gateway: NID'");
         }
     }
     let net = net_at.and_then(|node| net(node, "net", reader));
     let gateway = gateway_at.and_then(|node| match (nids(node, "gateway", reader), &node.kind) {
-        (Some(_), Kind::Scalar(text)) => Some(text.trim().to_owned()),
+        // Of names the addresses are kept: they are looked up once.
+        (Some(nids), Kind::Scalar(text)) => Some(match parse_nids(text, MAX_NIDS) {
+            Ok(_) => text.trim().to_owned(),
+            Err(_) => nids.iter().map(Nid::to_string).collect::<Vec<_>>().join(" "),
+        }),
         _ => None,
     });
-    let hops = bounded(&mut fields, "hop", 1, 255, reader);
-    let priority = bounded(&mut fields, "priority", 0, i32::MAX.into(), reader);
-    let sensitivity = bounded(&mut fields, "health_sensitivity", 1, i32::MAX.into(), reader);
-    let detail = count(&mut fields, "detail", i32::MAX.into(), reader);
+    let hops = hops(&mut fields, reader);
+    let priority = bounded(&mut fields, ROUTE_PRIORITY, reader);
+    let sensitivity = bounded(&mut fields, ROUTE_SENSITIVITY, reader);
+    let detail = count(&mut fields, DETAIL, reader);
     fields.ignore(&["state", "type", "preferred by rules"]);
     fields.finish(reader);
     vec![(RouteItem { net, gateway, hops, priority, sensitivity, detail }, number)]
 }
 
-/// A number with bounds; -1 is "not said".
-fn bounded(
-    fields: &mut Fields<'_>,
-    key: &'static str,
-    min: i64,
-    max: i64,
-    reader: &mut Reader,
-) -> Option<u32> {
-    let node = fields.get(key)?;
-    match number(node, key, -1..=max, ReturnCode::OUT_OF_RANGE, reader)? {
-        -1 => None,
-        value if value >= min => u32::try_from(value).ok(),
-        value => {
-            let said = format!("{key} {value} is not within {min} to {max}");
-            reader.wrong_with(node.at, ReturnCode::OUT_OF_RANGE, said);
-            None
-        }
+/// -1 is how a route without a number of hops is written.
+fn hops(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<u32> {
+    let node = fields.get(HOPS.name, reader)?;
+    match &node.kind {
+        Kind::Scalar(text) if text.trim() == "-1" => None,
+        _ => bounded(fields, HOPS, reader),
     }
 }
 
-/// The block `routing`: `enable`, in whichever item. The buffers of each CPT are only put out.
+fn bounded(fields: &mut Fields<'_>, range: Range, reader: &mut Reader) -> Option<u32> {
+    let node = fields.get(range.name, reader)?;
+    u32::try_from(number(node, range, ReturnCode::OUT_OF_RANGE, reader)?).ok()
+}
+
+/// The numbers of buffers, under the names of their sizes.
+fn sizes(fields: &mut Fields<'_>, reader: &mut Reader) -> [Option<u32>; 3] {
+    ["tiny", "small", "large"].map(|name| count(fields, Range { name, ..ROUTER_BUFFERS }, reader))
+}
+
+/// Merges what items of one block say.
+fn merge(counts: &mut [Option<u32>; 3], said: [Option<u32>; 3]) {
+    for (count, said) in counts.iter_mut().zip(said) {
+        *count = said.or(*count);
+    }
+}
+
+/// The block `routing`: `enable`, in whichever item. The buffers of each CPT are only put out. Numbers of buffers beside `enable`, as the
+/// Lustre manual has them, are those of the block `buffers`; they are set after forwarding is switched on.
 pub(super) fn routing(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
     let mut enable = None;
+    let mut counts = [None; 3];
     let mut number = SeqNo::NONE;
     for node in entry.value.items() {
         let Some(mut fields) = Fields::of(node, "routing", reader) else { continue };
@@ -69,15 +84,14 @@ pub(super) fn routing(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
         if own != SeqNo::NONE {
             number = own;
         }
-        enable = fields.get("enable").and_then(|node| flag(node, "enable", reader)).or(enable);
-        for size in ["tiny", "small", "large"] {
-            if let Some(entry) = fields.entry(size) {
-                reader.wrong(entry.at, format!("'{size}' belongs to the block 'buffers'"));
-            }
-        }
+        enable = fields.get("enable", reader).and_then(|node| flag(node, "enable", reader)).or(enable);
+        let said = sizes(&mut fields, reader);
+        merge(&mut counts, said);
         fields.finish_but(|key| key.starts_with("cpt["), reader);
     }
-    vec![Block::Routing(Item { it: enable, at: entry.at, seq_no: number })]
+    let buffers = Block::Buffers(Item { it: counts, at: entry.at, seq_no: number });
+    let routing = Block::Routing(Item { it: enable, at: entry.at, seq_no: number });
+    if counts == [None; 3] { vec![routing] } else { vec![routing, buffers] }
 }
 
 /// The block `buffers`.
@@ -90,9 +104,8 @@ pub(super) fn buffers(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
         if own != SeqNo::NONE {
             number = own;
         }
-        for (size, key) in counts.iter_mut().zip(["tiny", "small", "large"]) {
-            *size = count(&mut fields, key, i32::MAX.into(), reader).or(*size);
-        }
+        let said = sizes(&mut fields, reader);
+        merge(&mut counts, said);
         fields.finish(reader);
     }
     vec![Block::Buffers(Item { it: counts, at: entry.at, seq_no: number })]

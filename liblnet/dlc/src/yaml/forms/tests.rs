@@ -481,7 +481,7 @@ udsp:
 - idx: 1
   src: 192.0.2.[10-12]@tcp
   dst: 192.0.2.20@tcp
-  rte:
+  rte: ~
 - idx: 2
   dst: 192.0.2.20@tcp
   src: null

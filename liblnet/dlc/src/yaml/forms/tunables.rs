@@ -1,9 +1,10 @@
 //! Tunables and CPTs of interfaces: said of one NI, or of an item and so of all its NIs.
 
 use super::super::fields::{Fields, Reader};
-use super::super::scalars::{count, cpts};
+use super::super::scalars::{count, count_or_default, cpts};
 use super::super::tree::Node;
 use crate::CptList;
+use crate::ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS, PEER_TIMEOUT};
 use crate::request::{LndTunables, NiTunables};
 
 /// What is said at one level.
@@ -16,32 +17,45 @@ pub(super) struct Said {
 
 impl Said {
     /// Reads `tunables`, `lnd tunables` and `CPT` of an NI or an item. CPTs and the driver's tunables may
-    /// also stand among the tunables.
+    /// also stand among the tunables, and CPTs under `SMP`, as in the Lustre manual.
     pub(super) fn read(fields: &mut Fields<'_>, reader: &mut Reader) -> Self {
         let mut said = Self::default();
-        if let Some(node) = fields.get("tunables") {
+        if let Some(node) = fields.section("tunables") {
             said.read_tunables(node, reader);
         }
-        if let Some(node) = fields.get("lnd tunables") {
+        if let Some(node) = fields.section("lnd tunables") {
             said.lnd = lnd(node, reader).or(said.lnd);
         }
-        if let Some(node) = fields.get("CPT") {
+        if let Some(node) = fields.get("CPT", reader) {
             said.cpts = cpts(node, reader).or(said.cpts);
         }
+        said.read_smp(fields, reader);
         said
+    }
+
+    /// `SMP` with `CPT` below it. CPTs that are said twice must be the same.
+    fn read_smp(&mut self, fields: &mut Fields<'_>, reader: &mut Reader) {
+        let Some(node) = fields.get("SMP", reader) else { return };
+        let Some(mut below) = Fields::of(node, "SMP", reader) else { return };
+        let found = below.get("CPT", reader).and_then(|node| cpts(node, reader));
+        below.finish(reader);
+        if found.is_some() && self.cpts.is_some() && found != self.cpts {
+            reader.wrong(node.at, "'SMP' and 'CPT' say different CPTs; keep one");
+        }
+        self.cpts = self.cpts.take().or(found);
     }
 
     fn read_tunables(&mut self, node: &Node, reader: &mut Reader) {
         let Some(mut fields) = Fields::of(node, "tunables", reader) else { return };
-        let max = i64::from(i32::MAX);
         self.tunables = NiTunables {
-            peer_timeout: count(&mut fields, "peer_timeout", max, reader),
-            peer_credits: count(&mut fields, "peer_credits", max, reader),
-            peer_buffer_credits: count(&mut fields, "peer_buffer_credits", max, reader),
-            credits: count(&mut fields, "credits", max, reader),
+            peer_timeout: count_or_default(&mut fields, PEER_TIMEOUT, reader),
+            peer_credits: count_or_default(&mut fields, PEER_CREDITS, reader),
+            peer_buffer_credits: count(&mut fields, PEER_BUFFER_CREDITS, reader),
+            credits: count_or_default(&mut fields, CREDITS, reader),
         };
-        self.cpts = fields.get("CPT").and_then(|node| cpts(node, reader));
-        if let Some(node) = fields.get("lnd tunables") {
+        self.cpts = fields.get("CPT", reader).and_then(|node| cpts(node, reader));
+        self.read_smp(&mut fields, reader);
+        if let Some(node) = fields.section("lnd tunables") {
             self.lnd = lnd(node, reader);
         }
         // The first design document has the number here; whoever asked for it has found it.
@@ -80,7 +94,8 @@ impl Or for LndTunables {
 /// A driver's tunables; those of drivers that are not here are known and passed over.
 pub(super) fn lnd(node: &Node, reader: &mut Reader) -> LndTunables {
     let Some(mut fields) = Fields::of(node, "lnd tunables", reader) else { return LndTunables::default() };
-    let conns_per_peer = count(&mut fields, "conns_per_peer", 127, reader);
+    let conns_per_peer =
+        count(&mut fields, CONNS_PER_PEER, reader).and_then(|count| u16::try_from(count).ok());
     fields.ignore(&[
         "peercredits_hiw",
         "map_on_demand",

@@ -7,6 +7,7 @@ use super::super::tree::{Entry, Kind, Node};
 use super::{items, some};
 use crate::model::{Block, Place, UdspItem};
 use crate::ops::policy::{RuleAction, priority_of};
+use crate::ranges::{RULE_INDEX, RULE_MESSAGES, RULE_PRIORITY, Range};
 use crate::{ReturnCode, SeqNo};
 
 /// The block `udsp`.
@@ -18,7 +19,7 @@ fn rule(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     let Some(mut fields) = Fields::of(node, "a selection rule", reader) else { return Vec::new() };
     let number = seq_no(&mut fields, reader);
     let problems = reader.problems.len();
-    let has_index = fields.get("idx").is_some();
+    let has_index = fields.has("idx");
     let index = index(&mut fields, "idx", reader);
     let src = selector(&mut fields, "src", reader);
     let dst = selector(&mut fields, "dst", reader);
@@ -47,23 +48,22 @@ fn rule(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     vec![(UdspItem { index, src, dst, rte, action, messages }, number)]
 }
 
-/// A rule's place; -1 and nothing are none.
-fn index(fields: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<u32> {
-    let value = number(fields.get(key)?, key, -1..=i32::MAX.into(), ReturnCode::BAD_PARAM, reader)?;
+/// A rule's place. To delete and to show, -1 is all.
+fn index(fields: &mut Fields<'_>, name: &'static str, reader: &mut Reader) -> Option<u32> {
+    let least = if reader.purpose == Purpose::Add { RULE_INDEX.least } else { -1 };
+    let range = Range { name, least, ..RULE_INDEX };
+    let value = number(fields.get(name, reader)?, range, ReturnCode::BAD_PARAM, reader)?;
     u32::try_from(value).ok()
 }
 
-/// From 0 to 255; -1 and 4294967295 are the lowest.
 fn priority(node: &Node, reader: &mut Reader) -> Option<u32> {
-    let value = number(node, "priority", -1..=u32::MAX.into(), ReturnCode::BAD_PARAM, reader)?;
-    if value == i64::from(u32::MAX) {
-        return Some(u32::MAX);
-    }
-    priority_of(value).map_err(|text| reader.wrong(node.at, text)).ok()
+    let any = Range { least: i64::MIN, most: i64::MAX, ..RULE_PRIORITY };
+    let value = number(node, any, ReturnCode::BAD_PARAM, reader)?;
+    priority_of(value).map_err(|error| reader.wrong(node.at, error.to_string())).ok()
 }
 
 fn messages(node: &Node, reader: &mut Reader) -> Option<u32> {
-    let value = number(node, "messages", 1..=u32::MAX.into(), ReturnCode::BAD_PARAM, reader)?;
+    let value = number(node, RULE_MESSAGES, ReturnCode::BAD_PARAM, reader)?;
     u32::try_from(value).ok()
 }
 
@@ -77,7 +77,7 @@ struct Effect {
 fn effect(fields: &mut Fields<'_>, reader: &mut Reader) -> Effect {
     let mut found = Found::default();
     found.take(fields, reader);
-    for node in fields.get("action").map_or(&[][..], Node::items) {
+    for node in fields.get("action", reader).map_or(&[][..], Node::items) {
         match &node.kind {
             Kind::Scalar(text) if text == "NA" => {}
             Kind::Scalar(text) if matches!(text.as_str(), "preferred_list" | "pref") => found.list = true,
@@ -115,9 +115,9 @@ struct Found {
 
 impl Found {
     fn take(&mut self, fields: &mut Fields<'_>, reader: &mut Reader) {
-        let given = fields.get("priority").map(|node| (node.at, priority(node, reader)));
+        let given = fields.get("priority", reader).map(|node| (node.at, priority(node, reader)));
         one(&mut self.priority, given, "priorities", reader);
-        let given = fields.get("messages").map(|node| (node.at, messages(node, reader)));
+        let given = fields.get("messages", reader).map(|node| (node.at, messages(node, reader)));
         one(&mut self.messages, given, "numbers of messages", reader);
     }
 }
@@ -141,7 +141,7 @@ fn drafted(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     let Some(mut fields) = Fields::of(node, "a selection rule", reader) else { return Vec::new() };
     let item_number = seq_no(&mut fields, reader);
     let problems = reader.problems.len();
-    let kind = fields.get("type").and_then(|node| text(node, "type", reader));
+    let kind = fields.get("type", reader).and_then(|node| text(node, "type", reader));
     let index = index(&mut fields, "id", reader).or_else(|| index(&mut fields, "idx", reader));
     let Effect { action, messages } = effect(&mut fields, reader);
     let net = selector(&mut fields, "net", reader);

@@ -1,0 +1,189 @@
+//! Host names in place of addresses in NIDs: for what people write, on a command line, in a file or in a C program. Nodes tell each
+//! other and their clients addresses only.
+
+use lnet_wire::lnd_table::AddressKind;
+use lnet_wire::text::Problem;
+use lnet_wire::{NetId, NetType, Nid, NidPattern, Pid, ProcessId, TextError};
+use std::cell::Cell;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// How long the system's resolver may take for one name.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Reads NIDs with names, for one command or one file. A resolver that has not answered once is not asked again, so that the whole of it
+/// waits no longer than 5 s.
+#[derive(Debug, Default)]
+pub struct Names {
+    is_silent: Cell<bool>,
+}
+
+impl Names {
+    /// With nothing known of the resolver.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A NID whose address may be the name of a host, on nets whose addresses are IP addresses; `tcp` where no net is named. Of several
+    /// addresses of the host the first IPv4 address is taken, or the first of all if there is none. Waits for the resolver.
+    pub fn nid(&self, text: &str) -> Result<Nid, TextError> {
+        let text = text.trim_start();
+        let error = match text.parse() {
+            Ok(nid) => return Ok(nid),
+            Err(error) => error,
+        };
+        let Some((host, net, kind)) = host_of(text) else { return Err(error) };
+        if self.is_silent.get() {
+            return Err(TextError { problem: Problem::SilentResolver, at: 0 });
+        }
+        let found = match look_up(host.to_owned(), LOOKUP_TIMEOUT) {
+            Ok(addresses) => pick(&addresses, kind),
+            Err(problem) => {
+                self.is_silent.set(problem == Problem::SilentResolver);
+                return Err(TextError { problem, at: 0 });
+            }
+        };
+        match found {
+            Some(IpAddr::V4(address)) => Ok(Nid::new(net, address.into())),
+            Some(IpAddr::V6(address)) => Ok(Nid::new_long(net, address.octets())),
+            None => Err(TextError { problem: Problem::UnknownHost, at: 0 }),
+        }
+    }
+
+    /// `PID-NID`, or a NID with LNet's own process id. A name of a host may have a `-` as well.
+    pub fn process(&self, text: &str) -> Result<ProcessId, TextError> {
+        if let Some((pid, nid)) = text.split_once('-')
+            && let Ok(pid) = pid.parse::<Pid>()
+        {
+            let within = |error: TextError| TextError { at: error.at + text.len() - nid.len(), ..error };
+            return self.nid(nid).map(|nid| ProcessId { nid, pid }).map_err(within);
+        }
+        match text.parse() {
+            Ok(process) => Ok(process),
+            Err(_) => self.nid(text).map(|nid| ProcessId { nid, pid: Pid::LUSTRE }),
+        }
+    }
+
+    /// `*`, `*@NET` or a NID.
+    pub fn pattern(&self, text: &str) -> Result<NidPattern, TextError> {
+        match text.starts_with('*') {
+            true => text.parse(),
+            false => self.nid(text).map(NidPattern::from),
+        }
+    }
+}
+
+/// The name, the net and the kind of its addresses, if the address of this NID can be the name of a host: it begins with a letter.
+fn host_of(text: &str) -> Option<(&str, NetId, AddressKind)> {
+    let (host, net) = match text.split_once('@') {
+        Some((host, net)) => (host, net.parse().ok()?),
+        None => (text, NetId::new(NetType::TCP, 0)),
+    };
+    let is_name = host.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+    let kind = net.kind().lnd()?.addresses;
+    (is_name && matches!(kind, AddressKind::Ip | AddressKind::Ipv4)).then_some((host, net, kind))
+}
+
+fn pick(addresses: &[IpAddr], kind: AddressKind) -> Option<IpAddr> {
+    let v4 = addresses.iter().find(|address| address.is_ipv4());
+    v4.or_else(|| addresses.first().filter(|_| kind == AddressKind::Ip)).copied()
+}
+
+/// Asks the system's resolver on a thread of its own, which is left to itself when it takes too long: the resolver has no time-out that a
+/// caller could set.
+fn look_up(host: String, timeout: Duration) -> Result<Vec<IpAddr>, Problem> {
+    answer_within(timeout, move || {
+        (host.as_str(), 0).to_socket_addrs().map(|all| all.map(|address| address.ip()).collect()).ok()
+    })
+}
+
+fn answer_within(
+    timeout: Duration,
+    resolve: impl FnOnce() -> Option<Vec<IpAddr>> + Send + 'static,
+) -> Result<Vec<IpAddr>, Problem> {
+    let (answer, answered) = mpsc::sync_channel(1);
+    let thread = thread::Builder::new().name("lnet_resolver".to_owned());
+    let started = lnet_os::thread::spawn(thread, move || {
+        // Nobody listens any more if it took too long.
+        let _ = answer.send(resolve());
+    });
+    if started.is_err() {
+        return Err(Problem::SilentResolver);
+    }
+    match answered.recv_timeout(timeout) {
+        Ok(Some(addresses)) if !addresses.is_empty() => Ok(addresses),
+        Ok(_) => Err(Problem::UnknownHost),
+        Err(_) => Err(Problem::SilentResolver),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_name_stands_for_its_address() {
+        let names = Names::new();
+        let table = [
+            ("localhost@tcp", "127.0.0.1@tcp"),
+            ("localhost", "127.0.0.1@tcp"),
+            (" localhost@o2ib3", "127.0.0.1@o2ib3"),
+            ("10.0.0.1@tcp1", "10.0.0.1@tcp1"),
+            ("7@gni", "7@gni"),
+        ];
+        for (text, nid) in table {
+            assert_eq!(names.nid(text).map(|nid| nid.to_string()), Ok(nid.to_owned()), "{text}");
+        }
+        let process = |text: &str| names.process(text).map(|process| process.to_string());
+        assert_eq!(process("localhost@tcp"), Ok("12345-127.0.0.1@tcp".to_owned()));
+        assert_eq!(process("U7-localhost@tcp"), Ok("U7-127.0.0.1@tcp".to_owned()));
+        assert_eq!(process("7-10.0.0.1"), Ok("7-10.0.0.1@tcp".to_owned()));
+        assert_eq!(names.pattern("localhost@tcp").map(|it| it.to_string()), Ok("127.0.0.1@tcp".to_owned()));
+        assert_eq!(names.pattern("*@tcp").map(|it| it.to_string()), Ok("*@tcp".to_owned()));
+    }
+
+    /// Fails if a text that cannot be a name is given to the resolver, or its error is told in place of the text's.
+    #[test]
+    fn only_what_begins_with_a_letter_on_a_net_of_ip_addresses_is_looked_up() {
+        for text in
+            ["", "10.0.0@tcp", "1host@tcp", "host@gni", "host@bogus", "ho st@tcp", "*@tcp", "[1-2]@tcp"]
+        {
+            assert_eq!(host_of(text), None, "{text}");
+            let error = Names::new().nid(text).unwrap_err();
+            assert!(
+                !matches!(error.problem, Problem::UnknownHost | Problem::SilentResolver),
+                "{text}: {error}"
+            );
+        }
+        assert_eq!(
+            host_of("my-host.site_1@tcp2").map(|(host, net, _)| (host, net.number())),
+            Some(("my-host.site_1", 2))
+        );
+    }
+
+    #[test]
+    fn a_resolver_that_hangs_is_waited_for_once() {
+        let (release, held) = mpsc::channel::<()>();
+        let hangs = move || {
+            let _ = held.recv();
+            Some(vec![IpAddr::from([10, 0, 0, 1])])
+        };
+        assert_eq!(answer_within(Duration::from_millis(1), hangs), Err(Problem::SilentResolver));
+        drop(release);
+        let names = Names { is_silent: Cell::new(true) };
+        assert_eq!(names.nid("localhost@tcp").map_err(|error| error.problem), Err(Problem::SilentResolver));
+        assert!(names.nid("10.0.0.1@tcp").is_ok());
+    }
+
+    #[test]
+    fn an_ipv4_address_is_preferred_and_o2ib_takes_no_other() {
+        let addresses = ["fd00::1", "10.0.0.1"].map(|text| text.parse::<IpAddr>().unwrap());
+        assert_eq!(pick(&addresses, AddressKind::Ip), Some(addresses[1]));
+        assert_eq!(pick(&addresses[..1], AddressKind::Ip), Some(addresses[0]));
+        assert_eq!(pick(&addresses[..1], AddressKind::Ipv4), None);
+        assert_eq!(answer_within(LOOKUP_TIMEOUT, || None), Err(Problem::UnknownHost));
+    }
+}

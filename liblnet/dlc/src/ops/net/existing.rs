@@ -1,0 +1,66 @@
+//! Interfaces that are asked for and are there already: what of them is different, and what of that can be changed.
+
+use crate::ops::error_text::OpError;
+use crate::request::{AddLocalNi, Backend, LocalNi, Request, SetConnsPerPeer};
+use lnet_wire::Errno;
+
+/// What has to happen to an interface that is there to make it what is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Adjustment {
+    /// Nothing: it is.
+    Nothing,
+    /// Another number of connections.
+    ConnsPerPeer(SetConnsPerPeer),
+}
+
+/// The interface of the node that `asked` names, by its name or its address.
+pub(super) fn find(backend: &dyn Backend, asked: &AddLocalNi) -> Option<Box<LocalNi>> {
+    let name = asked.interface.as_deref()?;
+    let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).unwrap_or_default();
+    nis.into_iter().find(|ni| {
+        let address = ni.nid.to_string();
+        let is_named = ni.interface.as_deref() == Some(name) || address.split('@').next() == Some(name);
+        ni.nid.net() == asked.net && is_named
+    })
+}
+
+/// How the interface `now` becomes what `asked` says; what is not said may be anything. `-EEXIST`, with the values that differ, if that
+/// needs another interface.
+pub(crate) fn adjustment(asked: &AddLocalNi, now: &LocalNi) -> Result<Adjustment, OpError> {
+    let fixed = fixed_differences(asked, now);
+    if !fixed.is_empty() {
+        let interface = asked.interface.as_deref().unwrap_or_default();
+        let text = format!(
+            "cannot change {} of {interface} on {}; delete the interface first, and add it again",
+            fixed.join(", "),
+            asked.net
+        );
+        return Err((Errno::Exists.into(), text));
+    }
+    match asked.lnd.conns_per_peer {
+        // 0 asks for as many as suit the link: what there is is that.
+        Some(value) if value != 0 && Some(value) != now.lnd.conns_per_peer => {
+            Ok(Adjustment::ConnsPerPeer(SetConnsPerPeer { nid: Some(now.nid), value }))
+        }
+        _ => Ok(Adjustment::Nothing),
+    }
+}
+
+/// What is said of the interface, is otherwise, and cannot be changed while it is there.
+fn fixed_differences(asked: &AddLocalNi, now: &LocalNi) -> Vec<String> {
+    let (want, have) = (&asked.tunables, &now.tunables);
+    let numbers = [
+        ("peer_timeout", want.peer_timeout, have.peer_timeout),
+        ("peer_credits", want.peer_credits, have.peer_credits),
+        ("peer_buffer_credits", want.peer_buffer_credits, have.peer_buffer_credits),
+        ("credits", want.credits, have.credits),
+    ];
+    let differing = numbers.into_iter().filter(|(_, want, have)| want.is_some() && want != have);
+    let mut found: Vec<String> = differing
+        .map(|(name, want, have)| format!("{name} from {} to {}", have.unwrap_or(0), want.unwrap_or(0)))
+        .collect();
+    if let Some(cpts) = asked.cpts.as_ref().filter(|cpts| !cpts.is_empty() && **cpts != now.cpts) {
+        found.push(format!("CPT from {} to {cpts}", now.cpts));
+    }
+    found
+}

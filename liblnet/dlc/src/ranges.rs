@@ -1,0 +1,115 @@
+//! The ranges of numbers that are configured: one row for each, for the command line, files, C and the environment alike.
+
+use thiserror::Error;
+
+/// A number that is configured, and which values it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Its name in files.
+    pub name: &'static str,
+    /// The smallest value.
+    pub least: i64,
+    /// The largest value.
+    pub most: i64,
+}
+
+/// A value that a number does not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{} {value} is not within {} to {}", .range.name, .range.least, .range.most)]
+pub struct OutOfRange {
+    /// The number, and the values that it takes.
+    pub range: Range,
+    /// The value that was given.
+    pub value: i64,
+}
+
+const fn range(name: &'static str, least: i64, most: i64) -> Range {
+    Range { name, least, most }
+}
+
+/// The largest number of a C `int`.
+const MAX_INT: i64 = i32::MAX as i64;
+/// The largest number of 32 bits.
+const MAX_WORD: i64 = u32::MAX as i64;
+
+/// Seconds without a message after which a peer counts as down; 0: the default.
+pub const PEER_TIMEOUT: Range = range("peer_timeout", 0, MAX_INT);
+/// Messages under way to one peer NI; 0: the default.
+pub const PEER_CREDITS: Range = range("peer_credits", 0, MAX_INT);
+/// Router buffers that one peer may occupy; 0: the default, as many as `peer_credits`.
+pub const PEER_BUFFER_CREDITS: Range = range("peer_buffer_credits", 0, MAX_INT);
+/// Messages under way on an interface; 0: the default.
+pub const CREDITS: Range = range("credits", 0, MAX_INT);
+/// Connections for bulk in each direction to one peer NI; 0: as many as the link deserves.
+pub const CONNS_PER_PEER: Range = range("conns_per_peer", 0, 127);
+/// A health value.
+pub const HEALTH: Range = range("health", 0, 1000);
+/// How many routers lie on a route.
+pub const HOPS: Range = range("hop", 1, 255);
+/// The priority of a route.
+pub const ROUTE_PRIORITY: Range = range("priority", 0, MAX_INT);
+/// The health sensitivity of the gateway of a route.
+pub const ROUTE_SENSITIVITY: Range = range("health_sensitivity", 1, MAX_INT);
+/// Router buffers of one size; 0: the default, -1: as many as there are.
+pub const ROUTER_BUFFERS: Range = range("router buffers", -1, MAX_INT);
+/// The priority of a selection rule.
+pub const RULE_PRIORITY: Range = range("priority", 0, 255);
+/// The messages of a turn of a selection rule.
+pub const RULE_MESSAGES: Range = range("messages", 1, MAX_WORD);
+/// The place of a selection rule.
+pub const RULE_INDEX: Range = range("idx", 0, MAX_INT);
+/// Milliseconds that a ping may take.
+pub const PING_TIMEOUT_MS: Range = range("timeout", 1, 180_000);
+/// How much is shown.
+pub const DETAIL: Range = range("detail", 0, MAX_INT);
+/// The number by which the author of a file finds an item's errors again; -1: none.
+pub const SEQ_NO: Range = range("seq_no", -1, MAX_INT);
+
+impl Range {
+    /// `value`, if the number takes it.
+    pub fn check(self, value: i64) -> Result<i64, OutOfRange> {
+        if (self.least..=self.most).contains(&value) {
+            Ok(value)
+        } else {
+            Err(OutOfRange { range: self, value })
+        }
+    }
+
+    /// [`Range::check`] for numbers without negative values.
+    pub fn count(self, value: i64) -> Result<u32, OutOfRange> {
+        let checked = self.check(value)?;
+        u32::try_from(checked).map_err(|_| OutOfRange { range: self, value })
+    }
+
+    /// The same of a number of which 0 is the default: `None`.
+    pub fn or_default(self, value: i64) -> Result<Option<u32>, OutOfRange> {
+        self.count(value).map(|value| Some(value).filter(|value| *value > 0))
+    }
+
+    /// `least to most`, for texts that tell what is taken.
+    pub fn wanted(self) -> String {
+        format!("{} to {}", self.least, self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_out_of_range_is_named_with_the_range() {
+        assert_eq!(CONNS_PER_PEER.count(127), Ok(127));
+        assert_eq!((CREDITS.or_default(0), CREDITS.or_default(7)), (Ok(None), Ok(Some(7))));
+        let table = [
+            (CONNS_PER_PEER.count(128).unwrap_err(), "conns_per_peer 128 is not within 0 to 127"),
+            (CREDITS.or_default(-1).unwrap_err(), "credits -1 is not within 0 to 2147483647"),
+            (HOPS.count(0).unwrap_err(), "hop 0 is not within 1 to 255"),
+            (RULE_PRIORITY.count(-1).unwrap_err(), "priority -1 is not within 0 to 255"),
+        ];
+        for (error, text) in table {
+            assert_eq!(error.to_string(), text);
+        }
+        // Numbers with a meaning below 0 have no count there.
+        assert_eq!((ROUTER_BUFFERS.check(-1), ROUTER_BUFFERS.count(-1).is_err()), (Ok(-1), true));
+    }
+}
