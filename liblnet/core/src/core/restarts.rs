@@ -19,9 +19,9 @@ impl Core {
 
     /// A request has come through the gateway `from`: no connection shows in which incarnation its source is.
     pub(super) fn note_initiator(&self, from: Nid, header: &Header) {
-        let answer_to = match header.body {
-            Body::Put { ack: Some(handle), .. } | Body::Get { reply: handle, .. } => handle,
-            _ => return,
+        let (Body::Put { ack: Some(answer_to), .. } | Body::Get { reply: answer_to, .. }) = header.body
+        else {
+            return;
         };
         if header.src_nid.net() != from.net()
             && let Some(peer_ni) = self.topology.peer_ni(header.src_nid)
