@@ -1,13 +1,14 @@
 //! What a node shows of its peers and routes, held against what selection does with the next message to each: both follow from the
 //! same evidence.
 
-use lnet_core::Core;
 use lnet_core::health::{PeerNiState, Reachability};
 use lnet_core::select::{ChosenPath, Criterion, PeerLoser};
 use lnet_core::topology::Peer;
+use lnet_core::{Core, Errno};
+use lnet_wire::Nid;
 
 /// Of a node with more peers only so many are looked at each time, others the next time.
-const MOST_PEERS: usize = 16;
+const MAX_PEERS: usize = 16;
 
 /// Of a node, at any time: a peer that is shown as unreachable is one to which selection finds nothing better than a path that is known
 /// to be dead; to one that is shown as reachable or degraded it finds a better one. A peer NI whose paths are all dead is shown as
@@ -16,19 +17,23 @@ pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
     let nets = core.nets();
     let peers = core.peers();
     let first = core.counters().sent.messages() as usize % peers.len().max(1);
-    let others = peers.iter().cycle().skip(first).take(peers.len().min(MOST_PEERS));
+    let others = peers.iter().cycle().skip(first).take(peers.len().min(MAX_PEERS));
     for peer in others.filter(|peer| peer.nids.iter().all(|nid| nets.ni(*nid).is_none())) {
         let wrong = |what: String| Err(format!("the peer {}: {what}", peer.primary));
         let Some(shown) = core.reachability(peer.primary) else { continue };
-        let chosen = core.choose(None, peer.primary);
-        let works = chosen.as_ref().is_ok_and(|chosen| !chosen.is_dead());
-        // Of a peer that has been started again only the named NID is taken until it is discovered.
-        let is_known = core.discovery_of(peer.primary).is_none_or(|its| its.up_to_date);
+        // To a peer that has been started again, and is not discovered yet, messages go to the NID that they name: one that works is
+        // enough.
+        let finds = |nid: &Nid| core.choose(None, *nid);
+        let works =
+            |chosen: &Result<ChosenPath, Errno>| chosen.as_ref().is_ok_and(|chosen| !chosen.is_dead());
+        let chosen =
+            peer.nids.iter().map(finds).find(works).unwrap_or_else(|| core.choose(None, peer.primary));
+        let works = works(&chosen);
         match shown.state {
             Reachability::Unreachable if works && !is_unproven(core, peer, chosen.as_ref().ok()) => {
                 return wrong(format!("is shown as unreachable, and selection takes {}", name(&chosen)));
             }
-            Reachability::Reachable | Reachability::Degraded if !works && is_known => {
+            Reachability::Reachable | Reachability::Degraded if !works => {
                 return wrong(format!("is shown as {}, and selection takes {}", shown.state, name(&chosen)));
             }
             _ => {}
@@ -115,7 +120,7 @@ fn reasons(core: &Core, peer: &Peer, chosen: &ChosenPath) -> Result<(), String> 
     }
 }
 
-fn name(chosen: &Result<ChosenPath, lnet_core::Errno>) -> String {
+fn name(chosen: &Result<ChosenPath, Errno>) -> String {
     match chosen {
         Ok(chosen) => format!("{} -> {}", chosen.ni.nid(), chosen.next_hop()),
         Err(errno) => format!("none ({})", errno.text()),

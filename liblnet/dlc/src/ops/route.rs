@@ -178,7 +178,7 @@ impl AskedRoute {
 
     /// An error, with the values, if something is said that is otherwise.
     fn differs(&self, now: &Route) -> Result<(), OpError> {
-        let hops = |hops: Option<u32>| hops.map_or(i64::from(UNSAID), i64::from);
+        let hops = |hops: Option<u32>| hops.map_or_else(|| UNSAID.into(), i64::from);
         let numbers = [
             (HOPS, self.hops.map(i64::from), hops(now.hops)),
             (ROUTE_PRIORITY, self.priority.map(i64::from), now.priority.into()),

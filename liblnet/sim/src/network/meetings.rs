@@ -46,5 +46,5 @@ impl Network {
 
 /// Each start of an interface has a place of its own.
 fn incarnation_of(place: InterfaceId) -> u64 {
-    u64::from(place.node.0) << 32 | u64::from(place.index) + 1
+    (u64::from(place.node.0) << 32) | (u64::from(place.index) + 1)
 }
