@@ -212,7 +212,7 @@ int lustre_lnet_config_ni_conns_per_peer(int value, bool all, char *ni_nid, int 
 
 /**
  * Elsewhere sets up the host's routing tables for several interfaces on one net. This library does not
- * touch the host's routing: returns 0 and does nothing, for its sockets are bound to their interfaces.
+ * touch the host's routing: returns 0 and does nothing. SOCKLND_BIND_TO_DEVICE=1 has connections leave by their interface.
  */
 int lustre_lnet_setup_mrrouting(struct cYAML **err_rc);
 

@@ -336,6 +336,13 @@ log_classes! {
         meaning: "The node has no interface but the loopback and reaches no other node.",
         action: "Set LNET_NETWORKS, or add a net with `lnetctl net add`.",
     }
+    SubnetShared {
+        name: "subnet_shared",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "Interfaces of this node are in one subnet on different links, and what one of them sends leaves by the link of another: the machine has no source routes. Several NIs use one link, and stop with it.",
+        action: "Add a source route for each address (`ip rule add from ADDRESS table N`, `ip route add SUBNET dev LINK table N`), or set SOCKLND_BIND_TO_DEVICE=1. In both cases set arp_ignore=1 and arp_announce=2 for the links, so that each answers for its own address.",
+    }
     LinksUnwatched {
         name: "links_unwatched",
         level: Warn,
@@ -433,6 +440,13 @@ log_classes! {
         limit: Unlimited,
         meaning: "The process may not bind ports below 1024. Kernel nodes in their default mode (accept=secure) reject its connections.",
         action: "Give the program CAP_NET_BIND_SERVICE, or set `sysctl net.ipv4.ip_unprivileged_port_start=512`, or accept=all on the peers.",
+    }
+    DeviceUnbound {
+        name: "device_unbound",
+        level: Warn,
+        limit: Unlimited,
+        meaning: "SOCKLND_BIND_TO_DEVICE is set, but the connections of an NI cannot be bound to its link. They leave as the machine's routes say.",
+        action: "Give the program CAP_NET_RAW (needed before Linux 5.7), or add source routes and unset the variable.",
     }
     ThreadFailed {
         name: "thread_failed",

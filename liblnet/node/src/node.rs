@@ -6,7 +6,7 @@ use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::core_threads::{self, CoreThread};
 use crate::cpt;
 use crate::interfaces;
-use crate::links::Links;
+use crate::links::{self, Links};
 use crate::placement::SystemPlacement;
 use crate::spin::Spin;
 use crate::start;
@@ -136,10 +136,14 @@ impl Node {
         };
         let name = config.interface.as_deref();
         config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, nid, name);
+        config.device = links::device_of(nid);
         self.core
             .add_ni(nid, config, driver)
             .inspect_err(|errno| write_line!(LogClass::NiNotStarted, "NI {nid}: not started ({errno})"))?;
         self.links.cover(&self.core, nid);
+        if !self.tcp.config().bind_to_device {
+            links::warn_of_shared_subnet(&self.core, nid);
+        }
         Ok(nid)
     }
 

@@ -71,6 +71,9 @@ pub struct SocklndConfig {
     pub rx_copy_below: usize,
     /// The TCP congestion control of all connections. Default: the system's.
     pub congestion: Option<String>,
+    /// Whether connections are bound to the link of their NI (SO_BINDTODEVICE), so that they leave by it whatever the machine's routes
+    /// say, and take only what arrives by it. Those to this machine itself are not. Default no.
+    pub bind_to_device: bool,
     /// The protocol proposed to a peer whose version is not known; connects to IPv6 peers always propose
     /// version 4. Default version 3.
     pub use_protocol: Version,
@@ -113,6 +116,7 @@ impl Default for SocklndConfig {
             nagle: false,
             rx_copy_below: 12 << 10,
             congestion: None,
+            bind_to_device: false,
             use_protocol: Version::V3,
             schedulers: 1,
             incarnation: wall_clock,

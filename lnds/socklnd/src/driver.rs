@@ -110,6 +110,22 @@ impl Socklnd {
         Ok(self.parts.get_or_init(|| parts))
     }
 
+    /// The link that the connections of an NI are bound to, if they are and may be.
+    fn device_to_bind_to(&self, ni: &Ni) -> Option<String> {
+        let device = ni.config().device.as_deref().filter(|_| self.config.bind_to_device)?;
+        match sockets::check_device(device) {
+            Ok(()) => Some(device.to_owned()),
+            Err(error) => {
+                write_line!(
+                    LogClass::DeviceUnbound,
+                    "NI {}: its connections cannot be bound to {device} ({error}); they leave as the machine's routes say",
+                    ni.nid()
+                );
+                None
+            }
+        }
+    }
+
     fn start_threads(&self, parts: &Parts) -> io::Result<()> {
         let mut threads = lock(&self.threads);
         for (number, scheduler) in parts.schedulers.iter().enumerate() {
@@ -149,7 +165,7 @@ impl Driver for Socklnd {
             incarnation: parts.shared.next_incarnation(),
             identity: self.config.implementation_id,
         };
-        let sock_ni = SockNi::new(local, ni, upcalls, &parts.shared);
+        let sock_ni = SockNi::new(local, ni, upcalls, self.device_to_bind_to(ni), &parts.shared);
         let ni_peers = parts.ni_peers(sock_ni);
         if self.config.accept != AcceptFrom::None {
             let address = parts.address_of(&ni_peers);

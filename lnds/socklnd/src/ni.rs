@@ -12,6 +12,7 @@ use lnet_core::{Message, SendFailure};
 use lnet_log::LogClass;
 use lnet_wire::ProcessId;
 use std::hash::BuildHasher;
+use std::net::{IpAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub(crate) struct SockNi {
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) counts: NiCounters,
+    /// The link that its connections are bound to.
+    device: Option<String>,
     conns_per_peer: AtomicU16,
     hasher: foldhash::fast::RandomState,
     /// Random numbers drawn so far.
@@ -43,6 +46,7 @@ impl SockNi {
         local: LocalNi,
         lnet_ni: &Arc<Ni>,
         upcalls: Arc<dyn Upcalls>,
+        device: Option<String>,
         shared: &Arc<Shared>,
     ) -> Arc<Self> {
         let conns_per_peer =
@@ -53,6 +57,7 @@ impl SockNi {
             upcalls,
             shared: Arc::clone(shared),
             counts: NiCounters::default(),
+            device,
             conns_per_peer: AtomicU16::new(bulk_conns(conns_per_peer)),
             hasher: foldhash::fast::RandomState::default(),
             random_numbers: AtomicU64::new(0),
@@ -72,6 +77,12 @@ impl SockNi {
             Duration::ZERO => self.upcalls.lnd_timeout().max(SHORTEST_TIMEOUT),
             set => set,
         }
+    }
+
+    /// The link that a connection to this address is bound to; none if that is an address of this machine: what goes there takes the
+    /// loopback.
+    pub(crate) fn device_towards(&self, remote: IpAddr) -> Option<&str> {
+        self.device.as_deref().filter(|_| !is_of_this_machine(remote))
     }
 
     /// Connections of each bulk type to one peer.
@@ -149,4 +160,8 @@ impl SockNi {
             guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+}
+
+fn is_of_this_machine(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }

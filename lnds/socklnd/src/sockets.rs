@@ -50,14 +50,21 @@ pub(crate) struct Connecting {
 }
 
 /// Begins to connect from `local` to `remote`: from the highest privileged source port that is free, or
-/// from any port where this process may not have one of these. TCP tries for at most `longest`.
-pub(crate) fn connect(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Connecting> {
+/// from any port where this process may not have one of these; by the link `device`, if one is given. TCP tries for at most
+/// `longest`.
+pub(crate) fn connect(
+    local: IpAddr,
+    remote: SocketAddr,
+    device: Option<&str>,
+    longest: Duration,
+) -> io::Result<Connecting> {
     for port in (FIRST_PRIVILEGED_PORT..=LAST_PRIVILEGED_PORT).rev() {
         // A socket that connects to its own address and port would connect to itself.
         if port == remote.port() {
             continue;
         }
         let socket = new_socket(local)?;
+        bind_to_device(&socket, device)?;
         limit_waits(&socket, longest)?;
         // One port may serve connections to several peers.
         socket.set_reuse_address(true)?;
@@ -65,7 +72,7 @@ pub(crate) fn connect(local: IpAddr, remote: SocketAddr, longest: Duration) -> i
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AddrInUse => continue,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                return connect_from_any(local, remote, longest);
+                return connect_from_any(local, remote, device, longest);
             }
             Err(error) => return Err(error),
         }
@@ -98,6 +105,16 @@ pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration)
     limit_waits(socket, longest)
 }
 
+/// Has a socket send by this link alone, and take only what arrives by it.
+pub(crate) fn bind_to_device(socket: &Socket, device: Option<&str>) -> io::Result<()> {
+    device.map_or(Ok(()), |device| socket.bind_device(Some(device.as_bytes())))
+}
+
+/// Whether this process may bind sockets to this link.
+pub(crate) fn check_device(device: &str) -> io::Result<()> {
+    bind_to_device(&new_socket(IpAddr::V4(Ipv4Addr::UNSPECIFIED))?, Some(device))
+}
+
 /// Whether connections may have this congestion control.
 pub(crate) fn check_congestion(name: &str) -> io::Result<()> {
     let socket = new_socket(IpAddr::V4(Ipv4Addr::UNSPECIFIED))?;
@@ -117,8 +134,14 @@ fn limit_waits(socket: &Socket, longest: Duration) -> io::Result<()> {
     socket.set_tcp_user_timeout(Some(longest))
 }
 
-fn connect_from_any(local: IpAddr, remote: SocketAddr, longest: Duration) -> io::Result<Connecting> {
+fn connect_from_any(
+    local: IpAddr,
+    remote: SocketAddr,
+    device: Option<&str>,
+    longest: Duration,
+) -> io::Result<Connecting> {
     let socket = new_socket(local)?;
+    bind_to_device(&socket, device)?;
     limit_waits(&socket, longest)?;
     socket.bind(&SocketAddr::new(local, 0).into())?;
     start_connect(&socket, remote)?;
@@ -155,7 +178,7 @@ mod tests {
         {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             let address = listener.local_addr().unwrap();
-            let connecting = connect(address.ip(), address, Duration::from_secs(1)).unwrap();
+            let connecting = connect(address.ip(), address, None, Duration::from_secs(1)).unwrap();
             let config = SocklndConfig { congestion: setting.map(str::to_owned), ..SocklndConfig::default() };
             settle(&connecting.socket, &config, Duration::from_secs(1)).unwrap();
             assert_eq!(tcp_congestion(&connecting.socket).unwrap(), expected, "{setting:?}");

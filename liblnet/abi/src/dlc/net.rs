@@ -139,7 +139,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_ni_conns_per_peer(
 }
 
 /// Elsewhere sets up the host's routing tables for several interfaces on one net. This library does not
-/// touch the host's routing: returns 0 and does nothing, for its sockets are bound to their interfaces.
+/// touch the host's routing: returns 0 and does nothing. SOCKLND_BIND_TO_DEVICE=1 has connections leave by their interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_setup_mrrouting(err_rc: *mut *mut cYAML) -> c_int {
     // SAFETY: the tree as always.

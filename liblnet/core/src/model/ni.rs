@@ -61,6 +61,8 @@ pub struct NiConfig {
     pub cpts: Vec<u32>,
     /// The CPU partition of its device, if known.
     pub device_cpt: Option<u32>,
+    /// The link of the machine that has its address, unless that is the loopback.
+    pub device: Option<String>,
 }
 
 impl From<NiTunables> for NiConfig {

@@ -48,7 +48,7 @@ fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), Errno> {
     }
     tunables.conns_per_peer = add.lnd.conns_per_peer.or(tunables.conns_per_peer);
     let cpts = add.cpts.map_or_else(Vec::new, |cpts| cpts.as_slice().to_vec());
-    Ok((found.nid, NiConfig { tunables, interface: Some(found.name), cpts, device_cpt: None }))
+    Ok((found.nid, NiConfig { tunables, interface: Some(found.name), cpts, ..NiConfig::default() }))
 }
 
 /// An interface that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket

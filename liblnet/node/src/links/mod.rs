@@ -4,11 +4,14 @@
 //! A netlink message only triggers a new listing of all links and addresses. So a message that is lost, late, or
 //! about something else does no harm.
 
+mod egress;
 mod fault;
 mod host_links;
 mod netlink;
+mod subnet;
 
 use crate::interfaces;
+use host_links::Entry;
 use lnet_core::Core;
 use lnet_log::{LogClass, write_line};
 use lnet_os::descriptor::new_eventfd;
@@ -16,9 +19,11 @@ use lnet_os::thread::JoinHandle;
 use lnet_wire::{NetType, Nid};
 use netlink::{NetlinkSocket, Wakeup};
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use subnet::{Placed, misrouted};
 
 /// The link monitor of one node; its thread, `lnet_links`, starts with the first interface that needs it and ends
 /// with [`Links::end`], not when this is dropped.
@@ -111,6 +116,35 @@ impl Watch {
         let handle = lnet_os::thread::spawn(thread, move || run(&core, &netlink, &ended))?;
         Ok(Self { end, handle })
     }
+}
+
+/// The link that has the address of a NID on an IP network, unless that is the loopback or the links cannot be listed.
+pub(crate) fn device_of(nid: Nid) -> Option<String> {
+    placed(nid, &host_links::entries().ok()?).map(|placed| placed.device)
+}
+
+/// Warns of interfaces in the subnet of the new one, on other links, if what one of them sends there does not leave by its own link.
+pub(crate) fn warn_of_shared_subnet(core: &Core, new: Nid) {
+    // What cannot be listed is told of by who watches the links.
+    let Ok(machine) = host_links::entries() else { return };
+    let nets = core.nets();
+    let all: Vec<Placed> = nets.nis().filter_map(|ni| placed(ni.nid(), &machine)).collect();
+    for found in misrouted(new, &all, egress::device) {
+        write_line!(LogClass::SubnetShared, "{found}");
+    }
+}
+
+/// Where the address of a NID is; `None` on the loopback and where it is not IPv4.
+fn placed(nid: Nid, machine: &[Entry]) -> Option<Placed> {
+    let address = match interfaces::address(nid) {
+        IpAddr::V4(address) if nid.net().kind() == NetType::TCP => address,
+        _ => return None,
+    };
+    let has_it = |entry: &&Entry| entry.address == Some(address.into()) && entry.whole_net.is_none();
+    let Entry { name, prefix_len, .. } = machine.iter().find(has_it)?;
+    // The label of an alias begins with its link.
+    let device = name.split_once(':').map_or(name.as_str(), |(link, _)| link).to_owned();
+    Some(Placed { nid, address, prefix_len: prefix_len.unwrap_or(32), device })
 }
 
 fn run(core: &Core, netlink: &NetlinkSocket, end: &OwnedFd) {

@@ -134,6 +134,13 @@ pub(super) const SOCKLND: &[Tunable] = &[
         },
     },
     Tunable {
+        variable: "SOCKLND_BIND_TO_DEVICE",
+        help: "1: connections are bound to the link of their interface, so that they leave by it whatever the machine's routes say, \
+               and take only what arrives by it (set arp_ignore=1 and arp_announce=2 for links in one subnet); before Linux 5.7 \
+               that needs CAP_NET_RAW; 0: they are not (0)",
+        set: |config, text| switch(&mut config.socklnd.bind_to_device, text),
+    },
+    Tunable {
         variable: "SOCKLND_PROTOCOL",
         help: "the version proposed to peers, 2 or 3 (3)",
         set: |config, text| {

@@ -30,8 +30,10 @@ fn each_variable_sets_its_field() {
         ("LNET_MAX_PEERS", "99"),
         ("LNET_MAX_PENDING_RESPONSES", "1000"),
         ("SOCKLND_CONNS_PER_ADDRESS", "0"),
+        ("SOCKLND_BIND_TO_DEVICE", "1"),
     ])
     .unwrap();
+    assert!(config.socklnd.bind_to_device && !start(&[]).unwrap().socklnd.bind_to_device);
     assert_eq!((config.max_peers, config.socklnd.conns_per_address), (99, 0));
     assert_eq!(config.max_pending_responses, 1000);
     assert!(config.settings.compare_queued_bytes && !start(&[]).unwrap().settings.compare_queued_bytes);
@@ -150,6 +152,7 @@ fn invalid_values_are_rejected() {
         ("LNET_CPU_NPARTITIONS", "257", Errno::Invalid),
         ("LNET_COMPARE_QUEUED_BYTES", "2", Errno::Invalid),
         ("LNET_MULTI_RAIL", "yes", Errno::Invalid),
+        ("SOCKLND_BIND_TO_DEVICE", "eth0", Errno::Invalid),
         ("LNET_CPU_PATTERN", "0[0", Errno::Invalid),
         ("LNET_DISCOVERY", "3", Errno::Invalid),
         ("LNET_PEER_DISCOVERY_DISABLED", "3", Errno::Invalid),

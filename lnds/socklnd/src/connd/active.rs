@@ -52,11 +52,15 @@ impl Connd {
         };
         use crate::decide::identity::IpNid;
         let remote = SocketAddr::new(peer.ip(), self.shared.config.accept_port);
-        let Connecting { socket, privileged } =
-            match sockets::connect(ni.local.nid.ip(), remote, ni.sock_timeout()) {
-                Ok(connecting) => connecting,
-                Err(error) => return self.connect_failed(peer, Errno::from(&error), &error.to_string()),
-            };
+        let Connecting { socket, privileged } = match sockets::connect(
+            ni.local.nid.ip(),
+            remote,
+            ni.device_towards(remote.ip()),
+            ni.sock_timeout(),
+        ) {
+            Ok(connecting) => connecting,
+            Err(error) => return self.connect_failed(peer, Errno::from(&error), &error.to_string()),
+        };
         if !privileged {
             self.log_unprivileged();
         }

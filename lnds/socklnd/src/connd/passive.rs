@@ -202,7 +202,8 @@ impl Connd {
                 let permit = Some(permit.finish());
                 let settled =
                     Settled { socket, kind, version: hello.version, order, remote, identity, permit };
-                let sent = answer.is_some_and(|answer| send_bytes(&settled.socket, &answer))
+                let sent = sockets::bind_to_device(&settled.socket, ni.device_towards(remote)).is_ok()
+                    && answer.is_some_and(|answer| send_bytes(&settled.socket, &answer))
                     && sockets::settle(&settled.socket, &self.shared.config, ni.sock_timeout()).is_ok();
                 if sent && peer.install(settled, hello.src_incarnation, false, now).is_ok() {
                     if status.own_connect_is_stalled() {

@@ -1,0 +1,108 @@
+//! By which link the machine sends: one question to the kernel's routing over netlink, which needs no privilege.
+
+use lnet_os::descriptor::above_standard;
+use nix::net::if_::if_indextoname;
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
+use std::net::Ipv4Addr;
+
+/// The attributes of a route (`linux/rtnetlink.h`).
+const RTA_DST: u16 = 1;
+const RTA_SRC: u16 = 2;
+const RTA_OIF: u16 = 4;
+/// Bytes of `struct nlmsghdr` and `struct rtmsg`.
+const HEADER: usize = 16;
+const ROUTE: usize = 12;
+/// Bytes of an attribute before its value, and of one with an IPv4 address.
+const ATTRIBUTE: usize = 4;
+const ADDRESS: usize = 8;
+
+/// The link by which a packet from `source` to `destination` leaves; `None` if the kernel does not say.
+#[expect(clippy::disallowed_methods, reason = "the number is seen to here, and netlink raises no SIGPIPE")]
+pub(super) fn device(source: Ipv4Addr, destination: Ipv4Addr) -> Option<String> {
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None).ok()?;
+    let socket = above_standard(socket).ok()?;
+    sendto(&socket, &question(source, destination), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))
+        .ok()?;
+    let mut answer = [0; 1024];
+    // The kernel answers before `sendto` returns.
+    let (_, len) = recv(&socket, &mut answer, RecvFlags::DONTWAIT).ok()?;
+    let index = link_in(answer.get(..len)?)?;
+    if_indextoname(index).ok()?.into_string().ok()
+}
+
+fn question(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
+    let len = HEADER + ROUTE + 2 * ADDRESS;
+    let mut bytes = Vec::with_capacity(len);
+    bytes.extend((len as u32).to_ne_bytes());
+    bytes.extend(libc::RTM_GETROUTE.to_ne_bytes());
+    bytes.extend((libc::NLM_F_REQUEST as u16).to_ne_bytes());
+    // A sequence number, and the port of the sender, which the kernel fills in.
+    bytes.extend([0; 8]);
+    // Family, both prefix lengths; type of service, table and the rest are 0.
+    bytes.extend([libc::AF_INET as u8, 32, 32]);
+    bytes.resize(HEADER + ROUTE, 0);
+    for (attribute, address) in [(RTA_DST, destination), (RTA_SRC, source)] {
+        bytes.extend((ADDRESS as u16).to_ne_bytes());
+        bytes.extend(attribute.to_ne_bytes());
+        bytes.extend(address.octets());
+    }
+    bytes
+}
+
+/// The index of the link in an answer that is a route.
+fn link_in(answer: &[u8]) -> Option<u32> {
+    let is_route = answer.get(4..6)? == libc::RTM_NEWROUTE.to_ne_bytes();
+    let mut rest = answer.get(HEADER + ROUTE..).filter(|_| is_route)?;
+    loop {
+        let len = usize::from(u16::from_ne_bytes(rest.get(..2)?.try_into().ok()?));
+        let attribute = u16::from_ne_bytes(rest.get(2..4)?.try_into().ok()?);
+        let value = rest.get(ATTRIBUTE..len)?;
+        if attribute == RTA_OIF {
+            return Some(u32::from_ne_bytes(value.try_into().ok()?));
+        }
+        // Attributes begin at multiples of 4.
+        rest = rest.get(len.next_multiple_of(4)..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_link_of_a_route_is_found_among_its_attributes() {
+        let attribute = |number: u16, value: &[u8]| {
+            let mut bytes = ((ATTRIBUTE + value.len()) as u16).to_ne_bytes().to_vec();
+            bytes.extend(number.to_ne_bytes());
+            bytes.extend(value);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            bytes
+        };
+        let answer = |kind: u16, attributes: &[Vec<u8>]| {
+            let mut bytes = [&[0; 4], &kind.to_ne_bytes()[..], &[0; HEADER + ROUTE - 6]].concat();
+            bytes.extend(attributes.concat());
+            bytes
+        };
+        let oif = attribute(RTA_OIF, &7_u32.to_ne_bytes());
+        let table: [(Vec<u8>, Option<u32>); 7] = [
+            (answer(libc::RTM_NEWROUTE, &[attribute(RTA_DST, &[1, 2, 3, 4]), oif.clone()]), Some(7)),
+            (answer(libc::RTM_NEWROUTE, &[attribute(9, &[1]), oif.clone()]), Some(7)),
+            (answer(libc::RTM_NEWROUTE, &[attribute(RTA_DST, &[1, 2, 3, 4])]), None),
+            (answer(libc::RTM_NEWROUTE, &[attribute(RTA_OIF, &[1])]), None),
+            (answer(libc::NLMSG_ERROR as u16, &[oif]), None),
+            (answer(libc::RTM_NEWROUTE, &[vec![0; 4]]), None),
+            (Vec::new(), None),
+        ];
+        for (answer, expected) in table {
+            assert_eq!(link_in(&answer), expected, "{answer:?}");
+        }
+    }
+
+    /// Every machine sends to itself by its loopback.
+    #[test]
+    fn the_kernel_says_by_which_link_it_sends() {
+        let found = device(Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 9));
+        assert!(found.is_none_or(|link| link == "lo"));
+    }
+}

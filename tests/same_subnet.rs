@@ -1,0 +1,103 @@
+//! Two cards of a machine in one subnet without source routes: what both NIs send leaves by the first card, and the node says so; with
+//! SOCKLND_BIND_TO_DEVICE each sends by its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod support;
+
+use lnet_node::Node;
+use std::fs;
+use std::sync::{Arc, Mutex};
+use support::machines::{Machines, Wiring};
+use support::netns::ip;
+use support::rails::{Discovery, Rails, Transfer, node_with, wait_until};
+
+const NETWORKS: &str = "tcp(eth0,eth1)";
+const MESSAGES: usize = 64;
+const LENGTH: usize = 64 * 1024;
+
+/// The lines about shared subnets.
+static SAID: Said = Said(Mutex::new(Vec::new()));
+
+struct Said(Mutex<Vec<String>>);
+
+impl log::Log for Said {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if record.target() == "lnet::subnet_shared" {
+            self.0.lock().unwrap().push(record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn node(machines: &Machines, machine: usize, bind: &str) -> Arc<Node> {
+    let others = [("SOCKLND_BIND_TO_DEVICE", bind)];
+    let node = machines.on(machine, || node_with(NETWORKS, "", "988", Discovery::On, &others));
+    // The kernel takes its time to say that a link has a carrier.
+    wait_until("all cards work", || node.core().nets().nis().all(|ni| !ni.is_fatal()));
+    node
+}
+
+/// The bytes that have left a machine by each card.
+fn sent(machines: &Machines, machine: usize) -> [u64; 2] {
+    machines.on(machine, || {
+        // The file system of the namespace that the thread is in.
+        let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+        [0, 1].map(|card| {
+            let name = format!("eth{card}:");
+            let line = text.lines().find_map(|line| line.trim_start().strip_prefix(name.as_str())).unwrap();
+            line.split_whitespace().nth(8).unwrap().parse().unwrap()
+        })
+    })
+}
+
+/// What each card of the near machine carries of what its node sends by both NIs.
+fn carried(machines: &Machines, near: Arc<Node>, far: Arc<Node>) -> [u64; 2] {
+    let rails = Rails::between(near, far);
+    // Both nodes know each other, and all connections are there.
+    rails.transfer(Transfer::Put, 8, 64, 1);
+    let before = sent(machines, 0);
+    rails.transfer(Transfer::Put, MESSAGES, LENGTH, 4);
+    let after = sent(machines, 0);
+    rails.shutdown();
+    [0, 1].map(|card| after[card] - before[card])
+}
+
+#[test]
+fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
+    let Some(machines) = Machines::or_skip(2, 2, Wiring::OneSwitch, |_| None) else { return };
+    log::set_logger(&SAID).unwrap();
+    log::set_max_level(log::LevelFilter::Info);
+    // With source routes there is nothing to tell.
+    let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
+    assert!(SAID.0.lock().unwrap().is_empty());
+    let all = (MESSAGES * LENGTH) as u64;
+    let [first, second] = carried(&machines, near, far);
+    assert!(first > all / 4 && second > all / 4, "{first} {second}");
+
+    machines.on(0, || {
+        for card in 0..2 {
+            let address = Wiring::OneSwitch.address(0, card);
+            ip(&["rule", "del", "from", &address, "lookup", &(100 + card).to_string()]);
+        }
+    });
+    let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
+    let said = std::mem::take(&mut *SAID.0.lock().unwrap());
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("NI 10.77.0.2@tcp: ") && said[0].contains("leaves by eth0, not eth1"),
+        "{said:?}"
+    );
+    let [first, second] = carried(&machines, near, far);
+    assert!(first > all && second < all / 8, "{first} {second}");
+
+    let near = node(&machines, 0, "1");
+    let far = node(&machines, 1, "0");
+    assert!(SAID.0.lock().unwrap().is_empty());
+    let [first, second] = carried(&machines, near, far);
+    assert!(first > all / 4 && second > all / 4, "{first} {second}");
+}
