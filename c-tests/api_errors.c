@@ -294,6 +294,8 @@ static void moving_data(void)
 	record_init(&record);
 	CHECK_EQ(LNetMDBind(make_md(buffer, 64, 2, 0, &record, eq), LNET_RETAIN, &md), 0);
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, (enum lnet_ack_req)2, loopback(), 1, 0, 0, 0), -EINVAL);
+	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, loopback(), 64, 0, 0, 0), -EINVAL);
+	CHECK_EQ(LNetGet(LNET_NID_ANY, md, loopback(), 9999, 0, 0), -EINVAL);
 	/* TRAP-6: these are accepted, and fail by event. */
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, nobody, 1, 0, 0, 0), 0);
 	CHECK_STR(record_kinds(&record), "S!");

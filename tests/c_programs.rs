@@ -96,6 +96,16 @@ fn every_get_ends_when_its_server_is_killed_or_shut_down() {
 }
 
 #[test]
+fn handlers_wait_for_what_they_send_and_keep_no_other_peer() {
+    run("long_handlers", &[], &[]);
+}
+
+#[test]
+fn attaching_memory_to_a_lazy_portal_delivers_what_waited_there_and_shutdowns_let_puts_leave() {
+    run("lazy_portal", &[], &[]);
+}
+
+#[test]
 fn every_operation_in_flight_ends_once_at_unlink_or_shutdown() {
     run("shutdown", &[], &[]);
 }

@@ -6,7 +6,7 @@
  * the network up for itself), -EFAULT for a NULL pointer that it
  * needs, and -EIO if it fails for a reason of the library's own, after which every call gives -ENETDOWN.
  * Threads: every function may be called from every thread at any time. Only where it is said so may a
- * function be called from an event handler.
+ * function be called from an event handler; what a handler may do besides is with lnet_eq_handler_t.
  */
 #ifndef LNET_API_H
 #define LNET_API_H
@@ -37,6 +37,10 @@ int LNetNIInit(lnet_pid_t requested_pid);
  * Gives back the reference of one LNetNIInit. The last one takes the network down: what is left of match
  * entries, memory descriptors and event queues is gone, without events. Threads that wait for events in LNetEQWait or
  * LNetEQPoll return -ENETDOWN.
+ *
+ * Before it does, PUTs and GETs that have not left yet have two seconds to do so, and ACKs and REPLYs to other nodes
+ * half a second. What has not left then ends with -ESHUTDOWN, and the log says how many were lost. It does not wait for
+ * the ACKs and REPLYs to this node's own requests. A process that exits without this call loses what has not left.
  *
  * Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Not from an
  * event handler.
@@ -103,7 +107,8 @@ void LNetDebugPeer(struct lnet_process_id id);
 /* ---- match entries ---- */
 
 /**
- * Adds a match entry to a portal. It matches nothing until it has a memory descriptor.
+ * Adds a match entry to a portal. It matches nothing until it has a memory descriptor; so nor do the PUTs that wait
+ * on a lazy portal, which LNetMDAttach delivers.
  *
  * It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
  * match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
@@ -142,8 +147,12 @@ int LNetMEUnlink(struct lnet_handle_me me);
  * Attaches a memory descriptor to a match entry: messages that match it may use the memory from now on.
  *
  * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
- * exhausted, with LNET_RETAIN it stays until LNetMDUnlink. On a lazy portal, PUTs that waited are delivered to it
- * before this returns, and so are their events.
+ * exhausted, with LNET_RETAIN it stays until LNetMDUnlink.
+ *
+ * On a lazy portal the PUTs that wait and match are delivered to it, oldest first, until it is exhausted. Of those whose
+ * data was there when they waited, the events come before this returns, and their handler runs on the calling thread; so
+ * the caller must hold no lock that the handler takes. The events of those whose data was still to arrive come when it
+ * has. If another thread attaches memory that matches at the same time, each PUT goes to one of the two.
  *
  * Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or allows
  * neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has one already),
@@ -246,7 +255,8 @@ int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_ev
  * error of the network.
  *
  * Errors, without events: -ENOENT (no such memory descriptor, or it is exhausted, or attached to a match entry),
- * -EINVAL (ack), -ENOMEM, -EIO (fault injection). Not from an event handler.
+ * -EINVAL (ack; portal is not below MAX_PORTALS, the number of portals of every node), -ENOMEM, -EIO (fault
+ * injection). Not from an event handler.
  */
 int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack,
 		struct lnet_process_id target, unsigned int portal, __u64 match_bits,

@@ -28,7 +28,8 @@ use std::ffi::{c_int, c_uint};
 /// error of the network.
 ///
 /// Errors, without events: -ENOENT (no such memory descriptor, or it is exhausted, or attached to a match entry),
-/// -EINVAL (ack), -ENOMEM, -EIO (fault injection). Not from an event handler.
+/// -EINVAL (ack; portal is not below MAX_PORTALS, the number of portals of every node), -ENOMEM, -EIO (fault
+/// injection). Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPut(
     self_nid: lnet_nid_t,

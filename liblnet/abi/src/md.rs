@@ -16,8 +16,12 @@ const PAGE_SIZE: u64 = 4096;
 /// Attaches a memory descriptor to a match entry: messages that match it may use the memory from now on.
 ///
 /// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
-/// exhausted, with LNET_RETAIN it stays until LNetMDUnlink. On a lazy portal, PUTs that waited are delivered to it
-/// before this returns, and so are their events.
+/// exhausted, with LNET_RETAIN it stays until LNetMDUnlink.
+///
+/// On a lazy portal the PUTs that wait and match are delivered to it, oldest first, until it is exhausted. Of those whose
+/// data was there when they waited, the events come before this returns, and their handler runs on the calling thread; so
+/// the caller must hold no lock that the handler takes. The events of those whose data was still to arrive come when it
+/// has. If another thread attaches memory that matches at the same time, each PUT goes to one of the two.
 ///
 /// Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or allows
 /// neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has one already),

@@ -9,7 +9,8 @@ use lnet_core::{Errno, InsertPosition, MatchId};
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};
 
-/// Adds a match entry to a portal. It matches nothing until it has a memory descriptor.
+/// Adds a match entry to a portal. It matches nothing until it has a memory descriptor; so nor do the PUTs that wait
+/// on a lazy portal, which LNetMDAttach delivers.
 ///
 /// It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
 /// match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
@@ -30,9 +31,6 @@ pub unsafe extern "C" fn _LNetMEAttach(
 ) -> c_int {
     entry("LNetMEAttach", || {
         let handle = not_null(handle)?;
-        if portal >= lnet_wire::MAX_PORTALS {
-            return Err(Errno::Invalid);
-        }
         let (from, unlink, pos) = (match_id_of(match_id), auto_unlink(unlink)?, position(pos)?);
         let me = backend::core(|core| core.me_attach(portal, from, match_bits, ignore_bits, unlink, pos))?;
         // SAFETY: not NULL; by contract the caller's to write.

@@ -35,6 +35,10 @@ pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
 /// entries, memory descriptors and event queues is gone, without events. Threads that wait for events in LNetEQWait or
 /// LNetEQPoll return -ENETDOWN.
 ///
+/// Before it does, PUTs and GETs that have not left yet have two seconds to do so, and ACKs and REPLYs to other nodes
+/// half a second. What has not left then ends with -ESHUTDOWN, and the log says how many were lost. It does not wait for
+/// the ACKs and REPLYs to this node's own requests. A process that exits without this call loses what has not left.
+///
 /// Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Not from an
 /// event handler.
 #[unsafe(no_mangle)]

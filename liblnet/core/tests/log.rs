@@ -6,7 +6,9 @@ mod support;
 
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::stats::Outcome;
-use lnet_core::{Cause, Errno, MdMemory, MdOptions, MdSpec, Ni, Target, Time};
+use lnet_core::{
+    Cause, Errno, EventKind, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Ni, Target, Time,
+};
 use lnet_wire::{Body, Header, Nid, Pid};
 use log::Level;
 use std::sync::Arc;
@@ -82,7 +84,10 @@ fn a_message_that_matches_nothing_is_counted_as_dropped_and_logged() {
     let arrives = || matches!(rig.arrives(&header), RxAction::Discard);
     assert!(arrives());
     assert_eq!(ni.counters().read(Outcome::Dropped).put, 1);
-    let line = format!("PUT {peer} -> {own} of 7 bytes dropped (no match)");
+    let line = format!(
+        "PUT {peer} -> {own} of 7 bytes dropped (no match); portal 9, match bits 0x5, offset 0; its sender gets no answer: \
+         attach a match entry"
+    );
     assert_eq!(said(Level::Warn, &[&line]), 1);
     assert!((0..1000).all(|_| arrives()));
     assert_eq!(ni.counters().read(Outcome::Dropped).put, 1001);
@@ -108,7 +113,8 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     core.run_monitor();
     clock.set(Duration::from_secs(3600));
     core.run_monitor();
-    assert_eq!(said(Level::Error, &["no response from", peer]), 10);
+    let hint = "portal 9, match bits 0x0, offset 0: the request was sent; if nothing matched it there";
+    assert_eq!(said(Level::Error, &["no response from", peer, hint]), 10);
 
     core.set_ni_fatal(nid(own), Some("link down"));
     assert_eq!(said(Level::Error, &[&format!("NI {own}: "), "-> FAILED (link down)"]), 1);
@@ -159,4 +165,108 @@ fn states_of_ever_new_nids_are_logged_within_limits_and_hide_no_configured_peer(
         assert_eq!(said(Level::Error, &["lines suppressed (peer_unreachable)"]), before + 1);
         rig.core.shutdown();
     }
+}
+
+/// dbg-025: fails if a program is told that a message cannot be sent, and whoever runs the node is not told why and what to
+/// do; or if that can fill the log.
+#[test]
+fn what_the_node_refuses_to_send_is_logged_with_its_target_and_what_to_do() {
+    let (own, peer, other, elsewhere) = ("10.15.0.1@tcp", "10.15.0.9@tcp", "10.15.0.8@tcp", "10.15.9.9@tcp9");
+    let rig = node(&[own], &[], Cause::LocalError, peer);
+    let put = |source: Option<&str>, target: Option<&str>, length| {
+        let (spec, _) = rig.spec(1, 0);
+        let memory = MdMemory::contiguous(spec.start, length);
+        let md = rig.core.md_bind(MdSpec { length, ..spec }, memory, true).unwrap();
+        let target = Target { nid: target.map(nid), pid: Pid::LUSTRE, portal: 9, match_bits: 5, offset: 0 };
+        rig.core.put(source.map(nid), md, false, target, 0).unwrap();
+    };
+    for (what, source, target, length, errno, words) in [
+        ("no target", None, None, 8, Errno::Invalid, ["to any node", "EINVAL", "name one node"]),
+        (
+            "a source that is not its own",
+            Some("10.15.0.7@tcp"),
+            Some(peer),
+            8,
+            Errno::Invalid,
+            [peer, "its source 10.15.0.7@tcp is not a NID of this node, EINVAL", "LNET_NID_ANY"],
+        ),
+        (
+            "too long",
+            None,
+            Some(other),
+            (1 << 20) + 1,
+            Errno::MessageSize,
+            ["PUT of 1048577 bytes", "more than the 1048576 bytes of LNET_MTU, EMSGSIZE", "divide it"],
+        ),
+        (
+            "a net that nothing leads to",
+            None,
+            Some(elsewhere),
+            8,
+            Errno::HostUnreachable,
+            [
+                elsewhere,
+                "portal 9, match bits 0x5, offset 0: not sent (this node is not on tcp9, and has no route there, EHOSTUNREACH)",
+                "route add",
+            ],
+        ),
+    ] {
+        put(source, target, length);
+        let ended = rig.take_events();
+        assert_eq!(ended, [(EventKind::Send, Err(errno), true)], "{what}");
+        assert_eq!(said(Level::Error, &words), 1, "{what}");
+        (0..100).for_each(|_| put(source, target, length));
+        assert!(said(Level::Error, &words) <= 10, "{what}");
+        rig.take_events();
+    }
+    rig.core.shutdown();
+}
+
+/// Fails if a portal that no node has is taken, as a target or for a match entry; or nobody is told.
+#[test]
+fn portals_that_no_node_has_are_refused_and_logged() {
+    let (own, peer) = ("10.6.0.1@tcp", "10.6.0.9@tcp");
+    let rig = node(&[own], &[], Cause::LocalError, peer);
+    let md = rig.bind_without_eq(-1);
+    for portal in [64, 9999, 1 << 31, u32::MAX] {
+        let target = Target { nid: Some(nid(peer)), pid: Pid::LUSTRE, portal, match_bits: 0, offset: 0 };
+        assert_eq!(rig.core.put(None, md, true, target, 0), Err(Errno::Invalid));
+        assert_eq!(rig.core.get(None, md, target), Err(Errno::Invalid));
+        let entry = rig.core.me_attach(portal, MatchId::ANY, 0, 0, true, InsertPosition::After);
+        assert_eq!(entry.err(), Some(Errno::Invalid));
+        for what in [format!("PUT to {peer}"), format!("GET to {peer}"), "match entry".to_owned()] {
+            let line =
+                format!("{what}: refused (portal {portal}, EINVAL); portals are numbered from 0 to 63");
+            assert_eq!(said(Level::Error, &[&line]), 1, "{line}");
+        }
+    }
+    // The MD is as it was.
+    rig.core
+        .put(
+            None,
+            md,
+            false,
+            Target { nid: Some(nid(peer)), pid: Pid::LUSTRE, portal: 63, match_bits: 0, offset: 0 },
+            0,
+        )
+        .unwrap();
+    rig.core.shutdown();
+}
+
+/// Fails if a node that ends drops messages and does not say how many.
+#[test]
+fn a_shutdown_says_how_many_messages_of_programs_were_lost() {
+    listen();
+    let (own, peer) = ("10.7.0.1@tcp", "10.7.0.9@tcp");
+    let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([nid(own)]).build();
+    assert_eq!(rig.core.unsent_requests(), 0);
+    for _ in 0..10 {
+        let md = rig.bind(1);
+        rig.put(md, nid(peer));
+    }
+    assert_eq!(rig.core.unsent_requests(), 10);
+    rig.core.shutdown();
+    let line = format!("shutdown: 10 PUTs and GETs are not known to have arrived, the first to {peer}");
+    assert_eq!(said(Level::Error, &[&line]), 1);
+    assert_eq!(rig.take_events().len(), 10);
 }

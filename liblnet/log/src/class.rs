@@ -189,12 +189,26 @@ log_classes! {
         meaning: "A message was given up: no further attempt may be made, or none could be. The program that sent it was told.",
         action: "The cause in parentheses is LNet's health status and the errno. See whether the peer is reachable, and the lines before.",
     }
+    RequestRefused {
+        name: "request_refused",
+        level: Error,
+        limit: PerSubject,
+        meaning: "This node refuses a request of its own program, which it was told: a PUT or GET that cannot be sent, or a portal that no node has.",
+        action: "The line says what is wrong and what to do. What needs another argument is to be mended in the program, what needs a net or a route in the configuration.",
+    }
+    RequestsLost {
+        name: "requests_lost",
+        level: Error,
+        limit: Unlimited,
+        meaning: "The node was shut down while PUTs or GETs of its program had not left, and did not within two seconds. They may not have arrived.",
+        action: "The program should wait for LNET_EVENT_SEND, or for LNET_EVENT_ACK, before LNetNIFini. If it did nothing wrong, the peer did not take them: see the lines before.",
+    }
     MessageDropped {
         name: "message_dropped",
         level: Warn,
         limit: AnyPeer,
         meaning: "A message that arrived was dropped; the cause says why. Its sender finds out by its own timeout.",
-        action: "`no match` is usual while a service starts or stops. Otherwise compare the configuration of the two nodes.",
+        action: "`no match` is usual while a service starts or stops. Otherwise see whether the receiving program has attached a match entry with memory for the portal, the match bits and the length that the line names; for other causes compare the configuration of the two nodes.",
     }
     ResponseUnclaimed {
         name: "response_unclaimed",
@@ -222,7 +236,7 @@ log_classes! {
         level: Error,
         limit: AnyPeer,
         meaning: "An ACK or REPLY did not arrive before its deadline; the MD that waited for it was unlinked.",
-        action: "See whether the peer is overloaded or gone. The deadline is `lnetctl set transaction_timeout`.",
+        action: "A request that was sent and matched nothing at its receiver gets no response: see the receiver's log for `message_dropped`. Otherwise see whether the peer is overloaded or gone. The deadline is `lnetctl set transaction_timeout`.",
     }
     RecoveryPingFailed {
         name: "recovery_ping_failed",

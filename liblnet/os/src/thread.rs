@@ -41,6 +41,11 @@ impl<T> JoinHandle<T> {
         (self.process == id()).then(|| self.handle.join().ok()).flatten()
     }
 
+    /// Whether it has ended, or is not in this process.
+    pub fn is_finished(&self) -> bool {
+        self.process != id() || self.handle.is_finished()
+    }
+
     /// What it is called, and is woken by.
     pub fn thread(&self) -> &std::thread::Thread {
         self.handle.thread()

@@ -6,7 +6,9 @@ use crate::connd::Connd;
 use crate::connd::commands::Commands;
 use crate::counters::SocklndCounters;
 use crate::decide::identity::IpNid;
-use crate::driver_thread::{as_app_poller, as_driver_thread, is_driver_thread};
+use crate::driver_thread::{as_app_poller, is_driver_thread};
+use crate::driver_threads::Threads;
+use crate::handler_watch::{self, WatchSignal};
 use crate::handshake::LocalNi;
 use crate::ni::SockNi;
 use crate::ni_peers::NiPeers;
@@ -20,7 +22,6 @@ use lnet_core::lnd::{Driver, LndNi, Progress, SendOutcome, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin};
 use lnet_log::{LogClass, write_line};
-use lnet_os::thread::JoinHandle;
 use lnet_wire::{NetType, Nid};
 use std::cell::RefCell;
 use std::io;
@@ -36,7 +37,7 @@ pub struct Socklnd {
     parts: OnceLock<Parts>,
     starting: Mutex<()>,
     ended: AtomicBool,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Arc<Threads>,
     /// The application's thread that reads and writes for the driver: one at a time.
     app_poller: Mutex<()>,
     /// Tells this driver from others of the process.
@@ -48,6 +49,7 @@ pub struct Socklnd {
 struct Parts {
     shared: Arc<Shared>,
     schedulers: Arc<[Arc<Scheduler>]>,
+    watch: Arc<WatchSignal>,
     commands: Arc<Commands>,
     nis: Arc<NiTable>,
     nodes: Arc<RemoteNodes>,
@@ -69,7 +71,7 @@ impl Socklnd {
             parts: OnceLock::new(),
             starting: Mutex::new(()),
             ended: AtomicBool::new(false),
-            threads: Mutex::default(),
+            threads: Arc::default(),
             app_poller: Mutex::default(),
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
         })
@@ -127,15 +129,22 @@ impl Socklnd {
     }
 
     fn start_threads(&self, parts: &Parts) -> io::Result<()> {
-        let mut threads = lock(&self.threads);
-        for (number, scheduler) in parts.schedulers.iter().enumerate() {
-            let scheduler = Arc::clone(scheduler);
-            let first = Arc::clone(parts.first_scheduler());
-            threads.push(spawn(format!("lnet_sock_sd_{number:02}"), move || scheduler.run(&first))?);
+        let threads = &self.threads;
+        for scheduler in &*parts.schedulers {
+            threads.start_owner(parts.first_scheduler(), scheduler)?;
         }
         let connd = Connd::new(&parts.shared, &parts.commands, &parts.nis, &parts.nodes);
-        threads.push(spawn("lnet_connd".into(), move || connd.run())?);
-        Ok(())
+        threads.start("lnet_connd".into(), move || connd.run())?;
+        let (schedulers, watch) = (Arc::clone(&parts.schedulers), Arc::clone(&parts.watch));
+        // Weak: it is one of them.
+        let weak = Arc::downgrade(threads);
+        threads.start("lnet_sock_watch".into(), move || {
+            handler_watch::run(&watch, &schedulers, |kept| {
+                if let (Some(threads), Some(first)) = (weak.upgrade(), schedulers.first()) {
+                    threads.replace_owner(first, kept);
+                }
+            });
+        })
     }
 }
 
@@ -207,13 +216,7 @@ impl Driver for Socklnd {
         if let Some(parts) = self.parts.get() {
             parts.stop();
         }
-        let me = std::thread::current().id();
-        for thread in lock(&self.threads).drain(..) {
-            if thread.thread().id() != me {
-                // A thread that panicked has said so already.
-                let _ = thread.join();
-            }
-        }
+        self.threads.join();
         if let Some(parts) = self.parts.get() {
             parts.schedulers.iter().for_each(|scheduler| scheduler.clear());
         }
@@ -234,12 +237,14 @@ impl std::fmt::Debug for Socklnd {
 
 impl Parts {
     fn new(config: SocklndConfig, clock: Arc<dyn Clock>) -> io::Result<Self> {
+        let watch = Arc::default();
         let schedulers = (0..config.schedulers.max(1))
-            .map(|_| Scheduler::new().map(Arc::new))
+            .map(|_| Scheduler::new(&watch).map(Arc::new))
             .collect::<io::Result<_>>()?;
         Ok(Self {
             shared: Arc::new(Shared::new(config, clock)),
             schedulers,
+            watch,
             commands: Arc::new(Commands::new()?),
             nis: Arc::default(),
             nodes: Arc::default(),
@@ -251,6 +256,7 @@ impl Parts {
         for scheduler in &*self.schedulers {
             scheduler.stop();
         }
+        self.watch.wake();
     }
 
     fn first_scheduler(&self) -> &Arc<Scheduler> {
@@ -312,10 +318,6 @@ impl LndNi for NiHandle {
             self.ni_peers.shutdown();
         }
     }
-}
-
-fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    lnet_os::thread::spawn(std::thread::Builder::new().name(name), move || as_driver_thread(work))
 }
 
 fn log_cannot_listen(nid: Nid, address: SocketAddr, error: &io::Error) {

@@ -14,6 +14,8 @@ mod counters;
 mod decide;
 mod driver;
 mod driver_thread;
+mod driver_threads;
+mod handler_watch;
 mod handshake;
 mod next_read;
 mod ni;

@@ -1,10 +1,13 @@
-//! Who reads and writes: one epoll set per scheduler, served by its own thread and by any thread that waits
-//! for an event and offers its time.
+//! Who reads and writes: one epoll set per scheduler, served by its own thread, the owner, and by any thread that waits
+//! for an event and offers its time. An event handler may keep either; then another thread becomes the owner, does what that has let
+//! wait ([`Pollable::relieve`]), and the first ends when its handler returns.
 
+use crate::handler_watch::WatchSignal;
 use crate::next_read::NextRead;
 use crate::sync::lock;
 use crate::wake::{SharedWake, WAKE, WAKE_OWNER, shared_epoll};
 use crate::wakeups::{MayWait, Wakeups, Woken};
+use lnet_core::event::HandlerState;
 use rustix::event::epoll::EventFlags;
 use rustix::event::{Timespec, epoll};
 use slab::Slab;
@@ -49,6 +52,8 @@ pub(crate) trait Pollable: Send + Sync + Sized {
     fn on_schedule(self: &Arc<Self>);
     /// Receives what is there; whether there was anything.
     fn poll(self: &Arc<Self>) -> bool;
+    /// A thread may be kept that was to receive or to send here: does it in its place.
+    fn relieve(self: &Arc<Self>);
     /// Does `work`; what it sends leaves together at its end.
     fn sending_together(work: impl FnOnce());
 }
@@ -57,8 +62,8 @@ pub(crate) trait Pollable: Send + Sync + Sized {
 const TOGETHER: usize = 16;
 
 thread_local! {
-    /// The address of the scheduler whose own thread this is.
-    static OWN: Cell<usize> = const { Cell::new(0) };
+    /// The address of the scheduler whose own thread this is, and as which of its owners.
+    static OWN: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
 }
 
 /// See [`Pollable::Task`].
@@ -93,6 +98,16 @@ pub(crate) struct Scheduler<C: Pollable> {
     ack_turns: AtomicU32,
     /// Of what is ready, there are messages to be reported.
     finishes: AtomicBool,
+    /// The number of the owner; a thread with another number has been replaced.
+    owner: AtomicU64,
+    /// Whether the owner, and the application's thread that was here last, are inside event handlers.
+    owner_handlers: Mutex<Option<Arc<HandlerState>>>,
+    app_handlers: Mutex<Option<Arc<HandlerState>>>,
+    /// The owner is to look at every connection, as some thread is kept.
+    relief_wanted: AtomicBool,
+    /// An application's thread takes a turn.
+    app_turn: AtomicBool,
+    watch: Arc<WatchSignal>,
 }
 
 /// What is to be done though the kernel says nothing.
@@ -107,7 +122,7 @@ struct Registered<C> {
 }
 
 impl<C: Pollable> Scheduler<C> {
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(crate) fn new(watch: &Arc<WatchSignal>) -> io::Result<Self> {
         let (epoll, wake) = shared_epoll()?;
         Ok(Self {
             epoll,
@@ -121,6 +136,12 @@ impl<C: Pollable> Scheduler<C> {
             acks_pending: AtomicBool::new(false),
             ack_turns: AtomicU32::new(0),
             finishes: AtomicBool::new(false),
+            owner: AtomicU64::new(0),
+            owner_handlers: Mutex::default(),
+            app_handlers: Mutex::default(),
+            relief_wanted: AtomicBool::new(false),
+            app_turn: AtomicBool::new(false),
+            watch: Arc::clone(watch),
         })
     }
 
@@ -177,7 +198,7 @@ impl<C: Pollable> Scheduler<C> {
 
     /// The scheduler's own thread looks at what is ready before it sleeps.
     fn wake_for_ready(&self) {
-        match OWN.get() == self.address() {
+        match OWN.get() == (self.address(), self.owner.load(Ordering::SeqCst)) {
             true => self.wakeups.wake_app_poller(),
             false => self.wakeups.wake_any(),
         }
@@ -187,12 +208,15 @@ impl<C: Pollable> Scheduler<C> {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The scheduler's own thread. Applications' threads wait in `app_scheduler`.
+    /// The calling thread becomes the owner, until the end or until another does. Applications' threads wait in `app_scheduler`.
     pub(crate) fn run(&self, app_scheduler: &Self) {
-        OWN.set(self.address());
+        let owner = self.become_owner();
         let mut polled = 0;
         let mut acks_since = None;
-        while !self.is_stopped() {
+        while !self.is_stopped() && self.owner.load(Ordering::SeqCst) == owner {
+            if self.relief_wanted.swap(false, Ordering::SeqCst) {
+                self.relieve_all();
+            }
             let polled_now = self.polled.load(Ordering::Relaxed);
             if polled_now != polled || self.wakeups.app_polls() {
                 polled = polled_now;
@@ -205,6 +229,7 @@ impl<C: Pollable> Scheduler<C> {
                 acks_pending = self.acks_pending.load(Ordering::SeqCst);
                 self.wait(&mut buffer, acks_pending.then_some(ACK_DELAY))
             });
+            self.watch.note_serving();
             let worked = self.handle(events);
             if worked {
                 app_scheduler.note_work();
@@ -215,6 +240,42 @@ impl<C: Pollable> Scheduler<C> {
                 self.send_pending_acks();
             }
         }
+    }
+
+    /// What is ready is looked at afterwards, before the thread sleeps.
+    fn become_owner(&self) -> u64 {
+        let owner = self.owner.fetch_add(1, Ordering::SeqCst) + 1;
+        OWN.set((self.address(), owner));
+        *lock(&self.owner_handlers) = HandlerState::with_own(Arc::clone);
+        owner
+    }
+
+    /// Does for every connection what a thread that is kept may have let wait, and was told by the kernel and has not done.
+    fn relieve_all(&self) {
+        let all: Vec<Arc<C>> =
+            lock(&self.connections).iter().map(|(_, it)| Arc::clone(&it.connection)).collect();
+        all.iter().for_each(|connection| connection.relieve());
+    }
+
+    /// Some thread is kept by an event handler: the owner, which is none that is kept, does what that was to do.
+    pub(crate) fn relieve(&self) {
+        self.relief_wanted.store(true, Ordering::SeqCst);
+        self.wakeups.wake_owner();
+    }
+
+    /// The owner no longer stands back for the application's thread.
+    pub(crate) fn app_poller_is_kept(&self) {
+        self.wakeups.app_is_kept();
+    }
+
+    /// What is known of event handlers on the thread of the owner and on the application's that was here last.
+    pub(crate) fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
+        [&self.owner_handlers, &self.app_handlers].map(|state| lock(state).clone())
+    }
+
+    /// Whether a thread is at work here at this moment, as far as it has called [`WatchSignal::note_serving`].
+    pub(crate) fn is_served(&self) -> bool {
+        self.app_turn.load(Ordering::Relaxed) || !self.wakeups.owner_sleeps()
     }
 
     /// Something was done elsewhere that a thread in [`Scheduler::turn_for_application`] may be waiting for.
@@ -276,6 +337,20 @@ impl<C: Pollable> Scheduler<C> {
     /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
     /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
+        self.app_turn.store(true, Ordering::Relaxed);
+        HandlerState::with_own(|own| {
+            let mut known = lock(&self.app_handlers);
+            if !known.as_ref().is_some_and(|known| Arc::ptr_eq(known, own)) {
+                *known = Some(Arc::clone(own));
+            }
+        });
+        self.watch.note_serving();
+        let worked = self.take_turn_for_application(timeout, seen);
+        self.app_turn.store(false, Ordering::Relaxed);
+        worked
+    }
+
+    fn take_turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
         if self.finishes.load(Ordering::Relaxed) && self.work_off() {
             return true;
         }
@@ -330,6 +405,9 @@ impl<C: Pollable> Scheduler<C> {
     fn handle(&self, events: &[epoll::Event]) -> bool {
         let mut worked = false;
         for event in events {
+            if self.has_been_replaced() {
+                return worked;
+            }
             let token = event.data.u64();
             if !matches!(token, WAKE | WAKE_OWNER)
                 && let Some(connection) = self.find(token)
@@ -344,6 +422,12 @@ impl<C: Pollable> Scheduler<C> {
         worked | self.work_off()
     }
 
+    /// Whether the calling thread was the owner and another is now, which looks at everything.
+    fn has_been_replaced(&self) -> bool {
+        let (address, owner) = OWN.get();
+        address == self.address() && owner != self.owner.load(Ordering::Relaxed)
+    }
+
     /// Does what is ready. Whether there was anything.
     fn work_off(&self) -> bool {
         self.finishes.store(false, Ordering::SeqCst);
@@ -356,6 +440,9 @@ impl<C: Pollable> Scheduler<C> {
     }
 
     fn do_one(&self) {
+        if self.has_been_replaced() {
+            return;
+        }
         let ready = lock(&self.ready).pop_front();
         match ready {
             Some(Ready::Look(connection)) => connection.on_schedule(),

@@ -102,6 +102,11 @@ impl<S: Signals> Wakeups<S> {
         }
     }
 
+    /// The owner is to look at something new as soon as it can.
+    pub(crate) fn wake_owner(&self) {
+        self.signals.wake_owner();
+    }
+
     /// Something was done that an app poller may be waiting for.
     pub(crate) fn note_work(&self) {
         self.work.fetch_add(1, Ordering::Release);
@@ -111,6 +116,16 @@ impl<S: Signals> Wakeups<S> {
     /// Whether there is an app poller. The owner stays out of the set as long as there is.
     pub(crate) fn app_polls(&self) -> bool {
         self.app_polls.load(Ordering::Acquire)
+    }
+
+    /// The app poller is kept by an event handler, and looks at nothing until it comes back.
+    pub(crate) fn app_is_kept(&self) {
+        self.app_polls.store(false, Ordering::Release);
+    }
+
+    /// Whether the owner waits, or is about to.
+    pub(crate) fn owner_sleeps(&self) -> bool {
+        self.owner_sleeps.load(Ordering::Relaxed)
     }
 
     /// The owner waits: `wait` looks once more at what it is woken for, and sleeps if there is nothing.

@@ -7,7 +7,6 @@ use crate::memory::{EqHandle, MdHandle, MdMemory, RecvBuffer};
 use crate::model::Target;
 use crate::model::message::Message;
 use crate::model::{Peer, PeerNi};
-use lnet_log::LogClass;
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use std::any::Any;
 use std::sync::Arc;
@@ -91,9 +90,7 @@ impl Core {
             let Some((number, buffer)) = self.discovery.next_push_buffer() else { return };
             if let Err(errno) = self.post_push_buffer(number, &buffer) {
                 self.discovery.push_buffer_failed(number);
-                let line =
-                    format_args!("push buffer: cannot be posted ({errno}); pushes of peers are missed");
-                return self.env.log(LogClass::PingTargetFailed, "push buffer", line);
+                return self.log_not_posted("push buffer", errno, "pushes of peers are missed");
             }
         }
     }

@@ -146,7 +146,7 @@ impl Core {
     }
 
     /// Messages that waited for a buffer are dropped.
-    pub(super) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &str) {
+    pub(super) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &'static str) {
         for Waiting { message, hold, .. } in waiting {
             self.count_drop(message, why);
             hold.resume(RxAction::Discard);

@@ -112,6 +112,7 @@ impl Core {
             self.drop_delayed(portal.clear_lazy());
             portal.forget_entries();
         }
+        self.log_lost_requests();
     }
 
     fn retired_add(&self, ni: &Ni) {

@@ -2,12 +2,11 @@
 
 use super::Core;
 use super::receive::Arrival;
-use super::send::send_deferred;
 use crate::environment::time::Time;
 use crate::event::{EventHandler, EventQueue, Polled};
 use crate::memory::{Completion, EqHandle, Md, MdHandle, MdMemory, MdSpec, MeHandle};
-use crate::model::lnd::RxAction;
-use crate::objects::{Criteria, Delayed, InsertPosition, MatchId, MdAttached};
+use crate::model::lnd::{DeferredRx, RxAction};
+use crate::objects::{Criteria, Delayed, Found, InsertPosition, MatchId, MdAttached};
 use crate::sync::lock;
 use lnet_wire::Errno;
 use std::any::Any;
@@ -33,6 +32,7 @@ impl Core {
         unlink: bool,
         position: InsertPosition,
     ) -> Result<MeHandle, Errno> {
+        self.check_portal(portal, || "match entry".to_owned())?;
         let criteria = Criteria { from, match_bits, ignore_bits };
         self.objects.attach_me(portal, criteria, unlink, position)
     }
@@ -62,7 +62,8 @@ impl Core {
     }
 
     /// Attaches an MD to a match entry: `LNetMDAttach`. `announce` gets the handle before the first event. PUTs that
-    /// waited for the MD are delivered. On failure the entry is not changed: [`Errno::Invalid`] for an MD that takes
+    /// waited for the MD are delivered, oldest first: those that have arrived in full by the calling thread, with their events
+    /// before this returns; the others when the rest is there. On failure the entry is not changed: [`Errno::Invalid`] for an MD that takes
     /// neither PUT nor GET or has a wrong `max_size`, [`Errno::NotFound`] for an entry or queue that does not exist,
     /// [`Errno::Busy`] for an entry with an MD.
     pub fn md_attach(
@@ -73,7 +74,10 @@ impl Core {
         auto_unlink: bool,
         announce: &mut dyn FnMut(MdHandle),
     ) -> Result<(), Errno> {
-        self.attach_owned(me, spec, memory, auto_unlink, None, announce).map(drop)
+        let MdAttached { released, .. } =
+            self.objects.attach_md(me, spec, memory, auto_unlink, None, announce)?;
+        self.release_delayed_puts(released, |hold, action| hold.resume_here(action));
+        Ok(())
     }
 
     pub(crate) fn attach_owned(
@@ -87,6 +91,17 @@ impl Core {
     ) -> Result<Arc<Md>, Errno> {
         let MdAttached { md, released } =
             self.objects.attach_md(me, spec, memory, auto_unlink, owner, announce)?;
+        // The caller may be in the middle of anything.
+        self.release_delayed_puts(released, |hold, action| hold.resume(action));
+        Ok(md)
+    }
+
+    /// Gives the PUTs that waited for an MD their memory, oldest first.
+    fn release_delayed_puts(
+        &self,
+        released: Vec<(Delayed, Found)>,
+        resume: impl Fn(&dyn DeferredRx, RxAction),
+    ) {
         for (delayed, found) in released {
             let initiator = self.primary_of(&delayed.message);
             let action = match self.arrival(delayed.message, found, initiator) {
@@ -96,9 +111,8 @@ impl Core {
                     RxAction::Discard
                 }
             };
-            delayed.hold.resume(action);
+            resume(&*delayed.hold, action);
         }
-        Ok(md)
     }
 
     /// Creates a free MD, for PUTs and GETs of this node: `LNetMDBind`. [`Errno::Invalid`] for an MD that takes PUT
@@ -225,7 +239,7 @@ impl Core {
         if self.objects.unlink_md(md)? == Completion::Active {
             self.cancel_parked(md);
         }
-        send_deferred();
+        self.send_deferred();
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 mod configure;
 mod confirm;
 mod consumers;
+mod deferred_posts;
 mod discovery;
 mod discovery_requests;
 mod fault;
@@ -10,6 +11,7 @@ mod forward;
 mod gateways;
 mod health;
 mod interfaces;
+mod lost_requests;
 mod me_md_eq;
 mod merge;
 mod messages;
@@ -18,6 +20,7 @@ mod ni_state;
 mod ping_target;
 mod put_get;
 mod receive;
+mod refusal;
 mod repeat;
 mod resend;
 mod restarts;
@@ -40,9 +43,11 @@ use crate::sending::Sending;
 use crate::stats::{MessageCounters, MessageCounts, NodeCounters};
 use crate::sync::{Mutex, lock};
 use crate::topology::Topology;
+use deferred_posts::DeferredPosts;
 use lnet_log::{LogClass, RateLimitedLog};
 use lnet_wire::Errno;
 use lnet_wire::{Nid, Pid, ProcessId};
+use lost_requests::LostRequests;
 use std::fmt::{Arguments, Display};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock, Weak};
@@ -73,6 +78,8 @@ pub struct Core {
     pub(crate) next_lost_deferred: Mutex<Time>,
     pub(crate) unconfirmed: Unconfirmed,
     pub(crate) origins: Origins,
+    deferred_posts: DeferredPosts,
+    lost_requests: LostRequests,
     /// The event queue of recovery pings.
     recovery_eq: OnceLock<EqHandle>,
     /// The counters of removed interfaces.
@@ -107,6 +114,8 @@ impl Core {
             next_lost_deferred: Mutex::default(),
             unconfirmed: Unconfirmed::default(),
             origins: Origins::default(),
+            deferred_posts: DeferredPosts::default(),
+            lost_requests: LostRequests::default(),
             recovery_eq: OnceLock::new(),
             retired: Mutex::new(NodeCounters::default()),
             configuration: ConfigLock::default(),

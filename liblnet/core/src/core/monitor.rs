@@ -20,6 +20,7 @@ impl Core {
         if self.is_ending() {
             return None;
         }
+        self.send_deferred();
         let now = self.env.now();
         // First: what waits for a route that has come up is sent then.
         let gateways = self.check_gateways(now);
@@ -101,8 +102,8 @@ impl Core {
                 ResponseState::Until(deadline) => {
                     next = Some(next.map_or(deadline, |next| next.min(deadline)))
                 }
-                ResponseState::TooLong(nid) => {
-                    self.health.response_timed_out(&self.env, &self.topology, nid);
+                ResponseState::TooLong(unanswered) => {
+                    self.health.response_timed_out(&self.env, &self.topology, unanswered);
                     // The MD may have been unlinked meanwhile.
                     let _ = self.md_unlink(md.handle());
                 }

@@ -25,17 +25,25 @@ impl Core {
                 self.discovery.publish(config, &self.env, buffer);
                 self.post_push_buffers();
             }
-            Err(errno) => self.env.log(
-                LogClass::PingTargetFailed,
-                "ping buffer",
-                format_args!(
-                    "ping buffer: cannot be replaced ({errno}); pings are answered with the former interfaces"
-                ),
-            ),
+            Err(errno) => {
+                self.log_not_posted("ping buffer", errno, "pings are answered with the former interfaces");
+            }
         }
     }
 
-    /// Posts memory of the node on the reserved portal, before the entries there.
+    /// Logs that memory of the node could not be posted on the reserved portal. For a node that ends that is no failure: the
+    /// shutdown drops its entries and queues while the discovery thread may be posting.
+    pub(super) fn log_not_posted(&self, what: &str, errno: Errno, consequence: &str) {
+        if !self.is_ending() {
+            self.env.log(
+                LogClass::PingTargetFailed,
+                what,
+                format_args!("{what}: cannot be posted ({errno}); {consequence}"),
+            );
+        }
+    }
+
+    /// Posts memory of the node on the reserved portal, before the entries there. [`Errno::Shutdown`] when the node ends.
     pub(crate) fn post_reserved(
         &self,
         spec: MdSpec,
@@ -43,6 +51,9 @@ impl Core {
         auto_unlink: bool,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Result<MdHandle, Errno> {
+        if self.is_ending() {
+            return Err(Errno::Shutdown);
+        }
         let me =
             self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::Before)?;
         match self.attach_owned(me, spec, memory, auto_unlink, Some(owner), &mut |_| ()) {
@@ -61,6 +72,43 @@ mod tests {
     use crate::environment::CoreConfig;
     use crate::memory::MdOptions;
     use lnet_wire::Pid;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Fails if what the discovery thread does while the node ends is taken for an error: the shutdown has dropped the queue that
+    /// the buffers report to.
+    #[test]
+    fn a_node_that_ends_posts_nothing_and_calls_that_no_error() {
+        static ERRORS: Errors = Errors(AtomicUsize::new(0));
+        let _ = log::set_logger(&ERRORS);
+        log::set_max_level(log::LevelFilter::Error);
+        let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
+        core.post_push_buffers();
+        let posted = core.objects.mds().len();
+        assert!(posted > 0);
+        core.shutdown();
+        // As a thread does that has looked whether the node ends before it did.
+        core.post_push_buffers();
+        core.rebuild_ping_target(&core.configuration.lock());
+        assert_eq!(core.objects.mds().len(), 0);
+        assert_eq!(ERRORS.0.load(Ordering::SeqCst), 0);
+    }
+
+    /// Counts the lines about what could not be posted.
+    struct Errors(AtomicUsize);
+
+    impl log::Log for Errors {
+        fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+            true
+        }
+
+        fn log(&self, record: &log::Record<'_>) {
+            if record.target() == LogClass::PingTargetFailed.target() {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+
+        fn flush(&self) {}
+    }
 
     #[test]
     fn each_new_ping_buffer_replaces_the_md_of_the_one_before() {

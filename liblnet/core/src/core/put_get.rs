@@ -1,10 +1,11 @@
 //! PUT and GET of the application.
 
 use crate::core::Core;
+use crate::core::refusal::Refusal;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
-use crate::memory::{Answer, Md, MdHandle, MdSpec, Near, ResponseTracker};
+use crate::memory::{Answer, Md, MdHandle, MdSpec, Near, PortalPlace, ResponseTracker};
 use crate::model::message::Message;
 use crate::model::{DiscoveryWait, Outgoing, SendRequest, Target, answer_to};
 use crate::model::{GatewayTerms, PeerNi};
@@ -17,7 +18,8 @@ use std::sync::Arc;
 impl Core {
     /// Sends the memory of an MD to `target`: `LNetPut`. `source` is a local NID, or `None` to have one selected. A
     /// later failure, even an immediate one, is reported by the SEND event (TRAP-6). [`Errno::NotFound`] for an MD
-    /// that does not exist, is exhausted or attached; [`Errno::Io`] for a target that fault injection makes fail.
+    /// that does not exist, is exhausted or attached; [`Errno::Invalid`] for a portal that no node has; [`Errno::Io`] for a
+    /// target that fault injection makes fail.
     pub fn put(
         &self,
         source: Option<Nid>,
@@ -26,6 +28,7 @@ impl Core {
         target: Target,
         hdr_data: u64,
     ) -> Result<(), Errno> {
+        self.check_portal(target.portal, || format!("PUT to {}", name_of(target)))?;
         let (md, spec) = self.commit(md, target, want_ack.then_some(Answer::Ack))?;
         let ack = want_ack.then(|| self.wire_handle(&md));
         let Target { portal, match_bits, offset, .. } = target;
@@ -59,6 +62,7 @@ impl Core {
     }
 
     fn get_as(&self, source: Option<Nid>, md: MdHandle, target: Target, recovery: bool) -> Result<(), Errno> {
+        self.check_portal(target.portal, || format!("GET to {}", name_of(target)))?;
         let (md, spec) = self.commit(md, target, Some(Answer::Reply))?;
         let Target { portal, match_bits, offset, .. } = target;
         let sink_length = md.memory().len();
@@ -98,7 +102,7 @@ impl Core {
         let destination = loop {
             let destination = match self.destination(&request) {
                 Ok(destination) => destination,
-                Err(errno) => return self.refuse(request, errno),
+                Err(why) => return self.refuse(request, why),
             };
             let waits = destination.as_ref().filter(|peer_ni| {
                 request.wait != DiscoveryWait::Over
@@ -131,36 +135,30 @@ impl Core {
 
     /// Keeps a request for which no gateway can be used at the moment. `own` is the NID that it may leave by.
     fn send_later(&self, request: SendRequest, own: Nid) {
-        let Some(destination) = request.target.nid else { return self.refuse(request, Errno::Invalid) };
+        let Some(destination) = request.target.nid else { return self.refuse(request, Refusal::AnyTarget) };
         let next_hop = ProcessId { nid: destination, pid: request.target.pid };
         let message = self.message_of(request, None, own, next_hop);
         self.track(&message);
         self.wait_for_route(message);
     }
 
-    /// Fails a request that is not sent.
-    pub(crate) fn refuse(&self, request: SendRequest, errno: Errno) {
-        self.message_counters.error();
-        self.complete_request(&request.md, request.event, &request.outgoing.body, Err(errno));
-    }
-
     /// The peer NI of a request; `None` for the loopback.
-    fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Errno> {
+    fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Refusal> {
         match request.target.nid {
-            None => Err(Errno::Invalid),
-            Some(_) if self.is_ending() => Err(Errno::Shutdown),
+            None => Err(Refusal::AnyTarget),
+            Some(_) if self.is_ending() => Err(Refusal::Withdrawn(Errno::Shutdown)),
             // For a GET it is the response that would be too long.
-            Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Errno::MessageSize),
+            Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
             Some(nid) if nid.is_loopback() => Ok(None),
             // The source is checked whatever is known of the peer.
-            Some(_) if request.source.is_some_and(|source| !self.topology.is_own(source)) => {
-                Err(Errno::Invalid)
-            }
-            // What cannot be sent makes no peer.
-            Some(nid) if self.topology.peer_ni(nid).is_none() && !self.topology.leads_to(nid.net()) => {
-                Err(Errno::HostUnreachable)
-            }
             Some(nid) => {
+                if let Some(source) = request.source.filter(|source| !self.topology.is_own(*source)) {
+                    return Err(Refusal::ForeignSource(source));
+                }
+                // What cannot be sent makes no peer.
+                if self.topology.peer_ni(nid).is_none() && !self.topology.leads_to(nid.net()) {
+                    return Err(Refusal::NoPath);
+                }
                 let is_new = request.recovery && self.topology.peer_ni(nid).is_none();
                 let peer_ni = self.peer_ni(nid);
                 // This node becomes its own peer only with this request (HE-53).
@@ -229,10 +227,11 @@ impl Core {
 
     /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
     fn track(&self, message: &Message) {
-        let Some(answer) = answer_to(&message.header.body) else { return };
+        let body = &message.header.body;
+        let (Some(answer), Some(place)) = (answer_to(body), PortalPlace::of(body)) else { return };
         let mode = self.env.response_tracking();
         if let Some(md) = message.md.as_ref().filter(|md| response::is_tracked(mode, md.options(), answer)) {
-            md.track(ResponseTracker { deadline: message.deadline, asked: message.header.dest_nid });
+            md.track(ResponseTracker { deadline: message.deadline, asked: message.header.dest_nid, place });
             self.health.watch();
         }
     }
@@ -369,6 +368,11 @@ impl Core {
 /// Where a message for the process `pid` of the destination goes first. The kernel's LNet is what a gateway has.
 pub(super) fn next_hop(chosen: &ChosenPath, pid: Pid) -> ProcessId {
     ProcessId { nid: chosen.next_hop(), pid: if chosen.route().is_some() { Pid::LUSTRE } else { pid } }
+}
+
+/// A target, as the log has it.
+fn name_of(target: Target) -> String {
+    target.nid.map_or_else(|| "any node".to_owned(), |nid| nid.to_string())
 }
 
 /// The SEND event, without its status.

@@ -3,11 +3,11 @@
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::memory::{Access, Answer, MdHandle, MdOptions, MdSpec};
+use crate::memory::{Access, Answer, MdHandle, MdOptions, MdSpec, PortalPlace};
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{Message, TakenCredits};
 use crate::model::{CarriedOrigin, Confirmation, Ni, Provenance};
-use crate::objects::{Delayed, Found, Incoming, MatchRequest};
+use crate::objects::{Delayed, DropReason, Found, Incoming, MatchRequest};
 use crate::select;
 use crate::stats::{Outcome, Partial};
 use lnet_log::LogClass;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Whether the payload of an arriving message has a destination.
 pub(crate) enum Arrival {
     Wanted(Box<Message>),
-    Dropped(&'static str, Box<Message>),
+    Dropped(DropReason, Box<Message>),
 }
 
 /// The result of the checks of a header that need no lookup.
@@ -236,7 +236,7 @@ impl Core {
     /// The message of a PUT with the memory that was found for it.
     pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found, initiator: Nid) -> Arrival {
         let Found::Md { md, offset, length, spec, last } = found else {
-            return Arrival::Dropped("longer than the memory it matches", message);
+            return Arrival::Dropped(DropReason::TooLong, message);
         };
         if last {
             self.objects.remove_md(&md);
@@ -251,14 +251,29 @@ impl Core {
     }
 
     /// Logs that an arrived message is dropped, counts it, and recycles it (dbg-025).
-    pub(crate) fn count_drop(&self, message: Box<Message>, why: &str) {
+    pub(crate) fn count_drop(&self, message: Box<Message>, why: impl Into<DropReason>) {
         let (header, kind) = (&message.header, message.header.body.kind());
-        let (from, to, length) = (header.src_nid, header.dest_nid, header.payload_length);
-        self.env.log(
-            drop_class(&header.body),
-            from,
-            format_args!("{kind} {from} -> {to} of {length} bytes dropped ({why})"),
-        );
+        let (from, to) = (header.src_nid, header.dest_nid);
+        let length = match header.body {
+            Body::Get { sink_length, .. } => sink_length,
+            _ => header.payload_length,
+        };
+        let why: DropReason = why.into();
+        let (cause, remedy) = (why.text(), why.remedy());
+        match (PortalPlace::of(&header.body), remedy) {
+            (Some(place), Some(remedy)) => self.env.log(
+                LogClass::MessageDropped,
+                from,
+                format_args!(
+                    "{kind} {from} -> {to} of {length} bytes dropped ({cause}); {place}; its sender gets no answer: {remedy}"
+                ),
+            ),
+            _ => self.env.log(
+                drop_class(&header.body),
+                from,
+                format_args!("{kind} {from} -> {to} of {length} bytes dropped ({cause})"),
+            ),
+        }
         self.forget_dropped(message);
     }
 
@@ -274,7 +289,7 @@ impl Core {
         source != from.net() && self.settings().drop_asym_route && !self.topology.has_route_over(source, from)
     }
 
-    pub(super) fn discard(&self, message: Box<Message>, why: &str) -> RxAction {
+    pub(super) fn discard(&self, message: Box<Message>, why: impl Into<DropReason>) -> RxAction {
         self.count_drop(message, why);
         RxAction::Discard
     }
@@ -295,7 +310,7 @@ impl Core {
         hold: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         let Ok(portal) = self.objects.portal(portal) else {
-            return self.discard(message, "no such portal");
+            return self.discard(message, DropReason::NoSuchPortal);
         };
         let Some((request, may_wait)) = self.request_of(&message) else {
             return self.discard(message, "not a request");
@@ -345,13 +360,16 @@ impl Core {
     /// Finds the MD that an ACK or REPLY belongs to (MA-42).
     fn find_asker(&self, handle: WireHandle, answer: Answer, mut message: Box<Message>) -> Arrival {
         if handle.interface_cookie != self.env.config().interface_cookie {
-            return Arrival::Dropped("response to a former instance of this node", message);
+            return Arrival::Dropped("response to a former instance of this node".into(), message);
         }
         let Some(md) = self.objects.md(MdHandle::from_cookie(handle.object_cookie)) else {
-            return Arrival::Dropped("no MD waits for this response", message);
+            return Arrival::Dropped("no MD waits for this response".into(), message);
         };
         let Some((length, spec)) = md.commit_answer(answer, message.header.payload_length) else {
-            return Arrival::Dropped("its MD did not request it, is exhausted, or is too short", message);
+            return Arrival::Dropped(
+                "its MD did not request it, is exhausted, or is too short".into(),
+                message,
+            );
         };
         let event = arrival_event(&message, self.primary_of(&message), md.handle(), spec);
         message.event = Some(match message.header.body {

@@ -7,7 +7,7 @@
 
 use crate::core::Core;
 use crate::environment::time::Time;
-use crate::event::{Event, handler_depth, in_handler};
+use crate::event::Event;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::memory::Md;
 use crate::model::answer_to;
@@ -18,7 +18,7 @@ use crate::sending::{Admission, leaves_by};
 use crate::stats::Outcome;
 use lnet_log::LogClass;
 use lnet_wire::{Body, Errno};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,12 +37,14 @@ enum Step {
 impl Core {
     /// Sends a message with a selected path.
     pub(crate) fn launch(&self, message: Box<Message>) {
-        match (handler_depth() >= DEEPEST).then(|| self.this()).flatten() {
-            Some(this) => {
-                DEFERRED.with_borrow_mut(|deferred| deferred.push_back((this, message)));
-            }
-            None => self.run(Step::Post(message)),
+        if let Some(message) = self.defer_post(message) {
+            self.post_now(message);
         }
+    }
+
+    /// The same, however deep handlers are nested.
+    pub(super) fn post_now(&self, message: Box<Message>) {
+        self.run(Step::Post(message));
     }
 
     /// Gives a peer NI the credits of its net, if this node is on that net (OM-6).
@@ -112,14 +114,15 @@ impl Core {
     /// Reports the end of an operation to the owner of the MD.
     pub(crate) fn complete(&self, md: &Md, event: Event, status: Result<(), Errno>) {
         self.objects.complete(md, Event { status, ..event });
-        send_deferred();
+        self.send_deferred();
     }
 
     /// Reports the end of a message that this node has sent. After a failure its response is not awaited any more.
     pub(crate) fn complete_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
         let answer = answer_to(body).filter(|_| status.is_err());
+        self.note_if_lost(&event, status);
         self.objects.complete_without(md, Event { status, ..event }, answer);
-        send_deferred();
+        self.send_deferred();
     }
 
     fn run(&self, first: Step) {
@@ -350,24 +353,10 @@ fn is_returned(message: &Message, failure: SendFailure) -> bool {
     failure.delivery == Delivery::Returned && message.is_routed() && !message.is_forwarded()
 }
 
-/// Sends the messages of nested handlers, once this thread has left all of them.
-pub(crate) fn send_deferred() {
-    if in_handler() {
-        return;
-    }
-    while let Some((core, message)) = DEFERRED.with_borrow_mut(VecDeque::pop_front) {
-        core.run(Step::Post(message));
-    }
-}
-
 /// The pending steps, in a queue that each thread keeps. Most messages need none: then the queue is not touched.
 struct Steps(Option<VecDeque<Step>>);
 
-/// The depth of nested handlers beyond which messages wait.
-const DEEPEST: u32 = 8;
-
 thread_local! {
-    static DEFERRED: RefCell<VecDeque<(Arc<Core>, Box<Message>)>> = const { RefCell::new(VecDeque::new()) };
     static KEPT: Cell<VecDeque<Step>> = const { Cell::new(VecDeque::new()) };
 }
 

@@ -1,12 +1,69 @@
-//! Whether the current thread is inside an event handler.
+//! Whether a thread is inside an event handler.
 //!
 //! The API forbids most calls from handlers. Calls that would have to wait for a handler check here first, so that
-//! breaking the rule delays an event instead of deadlocking the thread.
+//! breaking the rule delays an event instead of deadlocking the thread. And who serves several peers sees here that another
+//! thread is kept by a handler, and takes over what that was to do.
 
 use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    static STATE: Arc<HandlerState> = Arc::new(HandlerState::of_next_thread());
+}
+
+/// Whether a thread is inside an event handler, for other threads to see. It follows the thread with a delay of nanoseconds, and
+/// orders nothing.
+#[derive(Debug)]
+pub struct HandlerState {
+    state: AtomicU64,
+    /// The state for which somebody has said that the handler takes long.
+    kept: AtomicU64,
+}
+
+impl HandlerState {
+    /// Set while the thread is inside a handler; the other bits count its changes.
+    const INSIDE: u64 = 1;
+    const CHANGE: u64 = 2;
+    /// Changes that a thread has for itself: no two threads have the same state.
+    const CHANGES: u64 = 1 << 40;
+
+    fn of_next_thread() -> Self {
+        static THREADS: AtomicU64 = AtomicU64::new(0);
+        let first = THREADS.fetch_add(1, Ordering::Relaxed).wrapping_mul(Self::CHANGES);
+        // Nothing has been said of it: this is no state inside a handler.
+        Self { state: AtomicU64::new(first), kept: AtomicU64::new(first) }
+    }
+
+    /// Calls `f` with that of the calling thread, which keeps it; not while the thread ends.
+    pub fn with_own<R>(f: impl FnOnce(&Arc<Self>) -> R) -> Option<R> {
+        STATE.try_with(f).ok()
+    }
+
+    /// A number for the handler that the thread is inside, the outermost if it is inside several. It is no other handler's, on any
+    /// thread.
+    pub fn inside(&self) -> Option<u64> {
+        let state = self.state.load(Ordering::Relaxed);
+        (state & Self::INSIDE != 0).then_some(state)
+    }
+
+    /// The thread has been inside this handler for long, and others do what it would do after it.
+    pub fn set_kept(&self, inside: u64) {
+        self.kept.store(inside, Ordering::SeqCst);
+    }
+
+    /// Whether the calling thread is inside a handler for which that has been said.
+    pub fn own_is_kept() -> bool {
+        Self::with_own(|own| own.inside().is_some_and(|inside| own.kept.load(Ordering::SeqCst) == inside))
+            .unwrap_or(false)
+    }
+
+    /// By the thread itself only.
+    fn set(&self, inside: bool) {
+        let changes = self.state.load(Ordering::Relaxed) & !Self::INSIDE;
+        self.state.store(changes.wrapping_add(Self::CHANGE) | u64::from(inside), Ordering::Relaxed);
+    }
 }
 
 /// Whether an event handler, of any node, is running on this thread: then calls that may have to wait for one fail.
@@ -21,7 +78,7 @@ pub(crate) fn handler_depth() -> u32 {
 
 /// Marks this thread as inside a handler until the result is dropped, also by a panic.
 pub(crate) fn enter_handler() -> InHandler {
-    DEPTH.with(|depth| depth.set(depth.get() + 1));
+    change_depth(1);
     InHandler(())
 }
 
@@ -29,6 +86,40 @@ pub(crate) struct InHandler(());
 
 impl Drop for InHandler {
     fn drop(&mut self) {
-        DEPTH.with(|depth| depth.set(depth.get() - 1));
+        change_depth(-1);
+    }
+}
+
+fn change_depth(by: i32) {
+    let before = DEPTH.get();
+    let depth = before.saturating_add_signed(by);
+    DEPTH.set(depth);
+    // A handler takes long also while others run inside it.
+    if (before > 0) != (depth > 0) {
+        HandlerState::with_own(|state| state.set(depth > 0));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_threads_see_when_a_thread_enters_and_leaves_handlers() {
+        let state = HandlerState::with_own(Arc::clone).unwrap();
+        let seen = || std::thread::scope(|scope| scope.spawn(|| state.inside()).join().unwrap());
+        assert_eq!(seen(), None);
+        let outer = enter_handler();
+        let first = seen().unwrap();
+        assert!(!HandlerState::own_is_kept());
+        state.set_kept(first);
+        assert!(HandlerState::own_is_kept());
+        drop(enter_handler());
+        assert!(HandlerState::own_is_kept());
+        drop(outer);
+        assert_eq!(seen(), None);
+        let next = enter_handler();
+        assert!(seen().is_some_and(|next| next != first) && !HandlerState::own_is_kept());
+        drop(next);
     }
 }

@@ -3,7 +3,7 @@
 mod context;
 mod queue;
 
-pub use context::in_handler;
+pub use context::{HandlerState, in_handler};
 pub(crate) use context::{enter_handler, handler_depth};
 pub use queue::{EventHandler, EventQueue, Polled};
 

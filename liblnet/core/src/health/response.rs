@@ -5,11 +5,10 @@
 
 use super::Health;
 use crate::environment::Environment;
-use crate::memory::{Answer, MdOptions};
+use crate::memory::{Answer, MdOptions, Unanswered};
 use crate::model::GatewayTerms;
 use crate::topology::Topology;
 use lnet_log::LogClass;
-use lnet_wire::Nid;
 use std::sync::atomic::Ordering;
 
 /// Whether the response to a request has a deadline (HE-40); `mode` is [`Settings::response_tracking`].
@@ -26,13 +25,22 @@ pub(crate) const fn is_tracked(mode: u32, options: MdOptions, answer: Answer) ->
 }
 
 impl Health {
-    /// No response has come from this NID before the deadline.
-    pub(crate) fn response_timed_out(&self, env: &Environment, topology: &Topology, nid: Nid) {
+    /// No response has come before the deadline.
+    pub(crate) fn response_timed_out(&self, env: &Environment, topology: &Topology, unanswered: Unanswered) {
+        let Unanswered { asked: nid, place, sent } = unanswered;
         self.response_timeouts.fetch_add(1, Ordering::Relaxed);
+        let cause = match sent {
+            true => {
+                "the request was sent; if nothing matched it there, the log of its receiver says `dropped`"
+            }
+            false => "the request is still to be sent",
+        };
         env.log(
             LogClass::ResponseTimeout,
             nid,
-            format_args!("no response from {nid} in time; the MD that waited for it is unlinked"),
+            format_args!(
+                "no response from {nid} in time ({place}: {cause}); the MD that waited for it is unlinked"
+            ),
         );
         let Some(peer_ni) = topology.peer_ni(nid) else { return };
         if topology.is_on_net(nid.net()) {

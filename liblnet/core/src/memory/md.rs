@@ -190,6 +190,11 @@ impl Md {
         &self.memory
     }
 
+    /// Operations started and not completed.
+    pub(crate) fn busy(&self) -> u32 {
+        lock(&self.state).busy
+    }
+
     pub(crate) fn options(&self) -> MdOptions {
         self.spec.options
     }
@@ -314,7 +319,7 @@ impl Md {
         if state.unlinking {
             return ResponseState::No;
         }
-        let waits = ResponseTracker::state(state.tracker.as_ref(), now);
+        let waits = ResponseTracker::state(state.tracker.as_ref(), state.busy == 0, now);
         if matches!(waits, ResponseState::TooLong(_)) {
             state.tracker = None;
             state.unanswered = true;

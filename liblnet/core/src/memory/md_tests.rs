@@ -2,17 +2,23 @@
 
 use super::tests::{any_md_handle, plain_spec};
 use super::*;
-use super::{ResponseState, ResponseTracker};
+use super::{PortalPlace, ResponseState, ResponseTracker, Unanswered};
 use crate::Errno;
 use crate::environment::time::Time;
 use crate::event::{Event, EventHandler, EventKind, EventQueue};
-use lnet_wire::Nid;
+use lnet_wire::{Body, Nid};
 use std::sync::{Arc, Mutex};
 
 const PUT: MdOptions = MdOptions::OP_PUT;
 const TRUNCATE: u32 = MdOptions::TRUNCATE.0;
 const REMOTE: u32 = MdOptions::MANAGE_REMOTE.0;
 const MAX_SIZE: u32 = MdOptions::MAX_SIZE.0;
+
+/// Of a PUT whose response is due.
+fn tracker() -> ResponseTracker {
+    let body = Body::Put { ack: None, match_bits: 5, hdr_data: 0, portal: 9, offset: 0 };
+    ResponseTracker { deadline: Time::START, asked: Nid::LOOPBACK, place: PortalPlace::of(&body).unwrap() }
+}
 
 struct Made {
     md: Md,
@@ -166,7 +172,7 @@ fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_
             let case = format!("{threshold} {came} {answer:?}");
             let made = make(MdSpec { threshold, ..plain_spec(8) }, true, None);
             made.md.commit_send(Some(answer)).unwrap();
-            made.md.track(ResponseTracker { deadline: Time::START, asked: Nid::LOOPBACK });
+            made.md.track(tracker());
             if came {
                 made.md.commit_answer(answer, 0).unwrap();
                 made.md.complete(event(&made.md, EventKind::Reply));
@@ -192,9 +198,12 @@ fn an_md_unlinked_by_a_response_timeout_gets_an_unlink_event_with_the_error() {
     let new = NewMd { spec, memory, max_size: None, auto_unlink: true, attached: None, queue, owner: None };
     let md = Md::new(any_md_handle(), new);
     md.commit_send(Some(Answer::Reply)).unwrap();
-    md.track(ResponseTracker { deadline: Time::START, asked: Nid::LOOPBACK });
+    md.track(tracker());
     md.complete(event(&md, EventKind::Send));
-    assert_eq!(md.unanswered(Time::START), ResponseState::TooLong(Nid::LOOPBACK));
+    assert_eq!(
+        md.unanswered(Time::START),
+        ResponseState::TooLong(Unanswered { asked: Nid::LOOPBACK, place: tracker().place, sent: true })
+    );
     md.unlink().unwrap();
     let timed_out = (EventKind::Unlink, Err(Errno::TimedOut));
     assert_eq!(*told.lock().unwrap(), [(EventKind::Send, Ok(())), timed_out]);

@@ -2,6 +2,7 @@
 
 mod handle;
 mod md;
+mod portal_place;
 mod range;
 mod recv_buffer;
 mod response_state;
@@ -10,9 +11,10 @@ mod spec;
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleTable, Place, Slot, Slots};
 pub(crate) use md::{Access, Answer, Commit, Completion, Md, NewMd};
+pub(crate) use portal_place::PortalPlace;
 pub use range::{MdMemory, MemRange, MemSlice, Near};
 pub use recv_buffer::RecvBuffer;
-pub(crate) use response_state::{ResponseState, ResponseTracker};
+pub(crate) use response_state::{ResponseState, ResponseTracker, Unanswered};
 pub use spec::{MdOptions, MdSpec};
 
 #[cfg(all(test, loom))]

@@ -234,6 +234,12 @@ pub trait DeferredRx: Send + Sync {
     fn is_lost(&self) -> bool {
         false
     }
+
+    /// As [`DeferredRx::resume`], which is called instead or not at all, by a caller that lets event handlers run on its thread: a
+    /// message that has arrived in full has been delivered when this returns.
+    fn resume_here(&self, action: RxAction) {
+        self.resume(action);
+    }
 }
 
 /// A violation of LNet's rules (the fatal checks, wire-tcp 5.1).

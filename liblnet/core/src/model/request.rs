@@ -13,7 +13,7 @@ pub struct Target {
     pub nid: Option<Nid>,
     /// The process.
     pub pid: Pid,
-    /// The portal; not checked here.
+    /// The portal.
     pub portal: u32,
     /// The match bits.
     pub match_bits: u64,

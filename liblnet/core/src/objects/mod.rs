@@ -5,6 +5,7 @@
 
 mod criteria;
 mod descriptors;
+mod drop_reason;
 mod match_table;
 mod portal;
 mod queues;
@@ -12,6 +13,7 @@ mod queues;
 pub(crate) use criteria::{Criteria, MatchRequest};
 pub use criteria::{InsertPosition, MatchId};
 pub(crate) use descriptors::MdAttached;
+pub(crate) use drop_reason::DropReason;
 pub(crate) use match_table::Found;
 pub(crate) use portal::{Delayed, Incoming, Portal};
 

@@ -1,6 +1,7 @@
 //! One of the 64 portals: its kind, its entries, and the PUTs that wait for one.
 
 use super::criteria::{Criteria, InsertPosition, Kind, MatchRequest};
+use super::drop_reason::DropReason;
 use super::match_table::{Found, MatchTable};
 use crate::memory::{Md, Slot};
 use crate::model::lnd::DeferredRx;
@@ -50,7 +51,7 @@ pub(crate) enum Incoming {
     /// The PUT waits; the [`Delayed`] was taken.
     Held,
     /// The message is to be dropped.
-    Dropped(&'static str),
+    Dropped(DropReason),
 }
 
 /// The PUTs that waited when an MD was attached.
@@ -145,10 +146,10 @@ impl Portal {
                     state.delayed.push_back(delayed);
                     Incoming::Held
                 }
-                None => Incoming::Dropped("no match, and it cannot be deferred"),
+                None => Incoming::Dropped(DropReason::NotDeferred),
             },
-            Found::Nothing => Incoming::Dropped("no match"),
-            Found::TooLong => Incoming::Dropped("longer than the memory it matches"),
+            Found::Nothing => Incoming::Dropped(DropReason::NoMatch),
+            Found::TooLong => Incoming::Dropped(DropReason::TooLong),
             found => Incoming::Matched(found),
         }
     }

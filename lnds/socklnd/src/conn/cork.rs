@@ -1,9 +1,11 @@
 //! Messages that are sent while a thread parses what it has received wait until it has parsed all, and leave together.
 //!
 //! The thread is the writer of every connection that it has corked. Another thread that sends there does not wait for it, as it may
-//! be in a handler: it takes over, and writes what is queued, in order.
+//! be in a handler: it takes over, and writes what is queued, in order. So does the thread that replaces one which a handler keeps
+//! for long; what that handler sends from then on is not corked.
 
 use crate::conn::Connection;
+use lnet_core::event::HandlerState;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,11 +60,12 @@ impl Drop for Cork {
 /// Whether a message on `connection`, of which the thread has become the writer, waits for [`flush`].
 pub(super) fn hold(connection: &Arc<Connection>) -> bool {
     CORKED.with_borrow_mut(|corked| {
-        if corked.parsing {
+        let holds = corked.parsing && !HandlerState::own_is_kept();
+        if holds {
             corked.since.get_or_insert_with(Instant::now);
             corked.connections.push(Arc::clone(connection));
         }
-        corked.parsing
+        holds
     })
 }
 

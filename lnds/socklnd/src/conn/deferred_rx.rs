@@ -205,6 +205,25 @@ impl DeferredRx for Deferred {
     /// Keeps the decision and has a thread of the driver carry it out, so that nothing is read or delivered on the calling
     /// thread, which may be in the middle of anything.
     fn resume(&self, action: RxAction) {
+        if let Some((threads, resumed)) = self.decide(action) {
+            threads.resume(resumed);
+        }
+    }
+
+    fn resume_here(&self, action: RxAction) {
+        if let Some((_, resumed)) = self.decide(action) {
+            resumed.execute();
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        matches!(*lock(&self.slot), Slot::Lost)
+    }
+}
+
+impl Deferred {
+    /// The core has decided. What is to be carried out now, and the driver's threads that may do so.
+    fn decide(&self, action: RxAction) -> Option<(Arc<dyn ResumeQueue>, Resumed)> {
         let mut slot = lock(&self.slot);
         let connection = match std::mem::replace(&mut *slot, Slot::Taken) {
             Slot::Undecided(connection) => {
@@ -212,8 +231,7 @@ impl DeferredRx for Deferred {
                 connection.upgrade()
             }
             Slot::Stored(threads, stored) if self.ni.begin_upcall() => {
-                threads.resume(Resumed { action, stored, ni: Arc::clone(&self.ni) });
-                None
+                return Some((threads, Resumed { action, stored, ni: Arc::clone(&self.ni) }));
             }
             other => {
                 *slot = if matches!(other, Slot::Stored(..)) { Slot::Taken } else { other };
@@ -221,17 +239,14 @@ impl DeferredRx for Deferred {
                 if let RxAction::Deliver(message) = action {
                     self.ni.upcalls.received(message, Err(Errno::Io));
                 }
-                return;
+                return None;
             }
         };
         drop(slot);
         if let Some(connection) = connection {
             connection.schedule_receive();
         }
-    }
-
-    fn is_lost(&self) -> bool {
-        matches!(*lock(&self.slot), Slot::Lost)
+        None
     }
 }
 

@@ -1,8 +1,7 @@
 //! One established connection: what it is, and its end.
 //!
-//! Sending is in `transmit`, receiving in `receive`. Neither holds a lock while it is in the kernel or in
-//! the core, so one connection can be written to by one thread and read by another, and handlers may send
-//! on the connection that the message arrived on.
+//! Sending is in `transmit`, receiving in `receive`. Neither holds a lock while the core runs event handlers, so one connection
+//! can be written to by one thread and read by another, and handlers may send on the connection that the message arrived on.
 
 mod cork;
 pub(crate) mod deferred_rx;
@@ -158,6 +157,8 @@ pub(crate) struct Connection {
     unsent: AtomicUsize,
     rx: Mutex<ReceiveSide>,
     rx_turn: ReceiveTurn,
+    /// Threads that receive on it, or write its queue, until they have told the core what came of it.
+    threads: AtomicUsize,
 
     /// System calls that brought bytes.
     reads: AtomicUsize,
@@ -229,6 +230,7 @@ impl Connection {
             unsent: AtomicUsize::new(0),
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
+            threads: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
             received: AtomicBool::new(false),
             progressed: AtomicBool::new(false),
@@ -316,7 +318,13 @@ impl Connection {
 
     /// Whether no thread is at work on it: once it is closed, no upcall follows then.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.rx_turn.is_idle() && !lock(&self.tx).is_writing()
+        self.threads.load(Ordering::SeqCst) == 0 && self.rx_turn.is_idle() && !lock(&self.tx).is_writing()
+    }
+
+    /// The calling thread is at work on it until the result is dropped.
+    fn at_work(self: &Arc<Self>) -> AtWork<'_> {
+        self.threads.fetch_add(1, Ordering::SeqCst);
+        AtWork(self)
     }
 
     /// A thread has left it, or it is closed. Its owner knows it for as long as a thread is at work on it: the end of the
@@ -328,6 +336,16 @@ impl Connection {
             }
             self.ni.note_quiet();
         }
+    }
+}
+
+/// See [`Connection::at_work`].
+struct AtWork<'a>(&'a Arc<Connection>);
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.threads.fetch_sub(1, Ordering::SeqCst);
+        self.0.note_quiet();
     }
 }
 
@@ -371,6 +389,13 @@ impl scheduler::Pollable for Connection {
     fn on_schedule(self: &Arc<Self>) {
         self.on_writable();
         self.run_receive();
+    }
+
+    /// What a thread that is kept by an event handler has let wait is sent, and what it was to receive is received.
+    fn relieve(self: &Arc<Self>) {
+        self.take_over_queue();
+        self.on_writable();
+        self.run_receive_in_place_of_another();
     }
 
     fn sending_together(work: impl FnOnce()) {

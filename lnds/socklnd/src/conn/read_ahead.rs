@@ -27,8 +27,12 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// The calling thread begins to receive: until [`ReadAhead::end_turn`] there is space.
+    /// The calling thread begins to receive: until [`ReadAhead::end_turn`] there is space. One that takes the place of another goes
+    /// on with the buffer of that.
     pub(crate) fn begin_turn(&mut self) {
+        if !self.buffer.is_empty() {
+            return;
+        }
         self.buffer = BUFFER.take().unwrap_or_else(|| vec![0; BUFFER_SIZE].into());
         if let Some(to) = self.buffer.get_mut(..self.kept.len()) {
             to.copy_from_slice(&self.kept);
@@ -110,6 +114,23 @@ mod tests {
             buffer.end_turn();
             assert_eq!((buffer.bytes(), buffer.kept.capacity() <= KEPT_SIZE), (left.as_bytes(), true));
         }
+    }
+
+    #[test]
+    fn a_thread_that_takes_the_place_of_another_finds_what_that_has_read() {
+        let mut buffer = ReadAhead::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                buffer.begin_turn();
+                buffer.space(3).copy_from_slice(b"abc");
+                buffer.filled(3);
+                buffer.consume(1);
+            });
+        });
+        buffer.begin_turn();
+        assert_eq!(buffer.bytes(), b"bc");
+        buffer.end_turn();
+        assert_eq!(buffer.bytes(), b"bc");
     }
 
     #[test]

@@ -126,6 +126,10 @@ impl Outgoing {
     }
 }
 
+/// A message that the driver is done with, and how it ended.
+pub(super) type EndedMessage = (Box<Message>, Result<(), SendFailure>);
+pub(super) type Ended = Vec<EndedMessage>;
+
 /// What the connection's senders share.
 #[derive(Debug)]
 pub(crate) struct SendSide {
@@ -134,6 +138,7 @@ pub(crate) struct SendSide {
     pub(crate) unacked: Unacked<Box<Message>>,
     /// Kept by the writers for the next, so that none allocates.
     pub(super) spare: Vec<Outgoing>,
+    spare_ended: Ended,
     /// A thread is writing; it will see what is put into the queue.
     pub(super) writing: bool,
     /// The thread that is writing, while it parses and lets what is queued wait: another one does not wait, and becomes the
@@ -153,11 +158,23 @@ impl SendSide {
             queue: VecDeque::new(),
             unacked: Unacked::new(conn_seq),
             spare: Vec::new(),
+            spare_ended: Ended::new(),
             writing: false,
             corked_by: None,
             blocked: false,
             writable_again: false,
             ended: None,
+        }
+    }
+
+    /// Memory for what is written and for what has ended.
+    pub(super) fn take_spare(&mut self) -> (Vec<Outgoing>, Ended) {
+        (std::mem::take(&mut self.spare), std::mem::take(&mut self.spare_ended))
+    }
+
+    pub(super) fn keep_spare(&mut self, ended: Ended) {
+        if self.spare_ended.capacity() < ended.capacity() {
+            self.spare_ended = ended;
         }
     }
 

@@ -5,7 +5,7 @@
 //! take waits until the socket is writable again.
 
 use super::cork;
-use super::send_side::{Outgoing, SendSide, Transmitted};
+use super::send_side::{Ended, EndedMessage, Outgoing, SendSide, Transmitted};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::proto::Version;
@@ -181,8 +181,8 @@ impl Connection {
             side.ended.get_or_insert(conn_error);
             std::mem::take(&mut side.queue)
         };
-        for out in queue {
-            self.give_back(out, conn_error);
+        for (message, result) in queue.into_iter().filter_map(|out| self.given_back(out, conn_error)) {
+            self.ni.finalize(message, result);
         }
     }
 
@@ -249,17 +249,34 @@ impl Connection {
         lock(&self.tx).unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni.sock_timeout())
     }
 
-    /// Writes the queue, as the one thread that may; before it what remains of `first`. `full` says that
-    /// the socket was full just now.
-    fn drain_queue(self: &Arc<Self>, first: Option<Outgoing>, mut full: bool) {
-        let mut batch = std::mem::take(&mut lock(&self.tx).spare);
+    /// Writes what was queued while another thread had the connection corked.
+    pub(super) fn take_over_queue(self: &Arc<Self>) {
+        let is_writer = lock(&self.tx).take_over();
+        if is_writer {
+            self.drain_queue(None, false);
+        }
+    }
+
+    /// Writes the queue, as the one thread that may; before it what remains of `first`. `full` says that the socket was full
+    /// just now. The core is told what has ended when another thread may write.
+    fn drain_queue(self: &Arc<Self>, first: Option<Outgoing>, full: bool) {
+        let _at_work = self.at_work();
+        let (mut batch, mut ended) = lock(&self.tx).take_spare();
         batch.extend(first);
+        self.write_batches(batch, full, &mut ended);
+        for (message, result) in ended.drain(..) {
+            self.ni.finalize(message, result);
+        }
+        lock(&self.tx).keep_spare(ended);
+    }
+
+    fn write_batches(self: &Arc<Self>, mut batch: Vec<Outgoing>, mut full: bool, ended: &mut Ended) {
         for _ in 0..ROUNDS {
             {
                 let mut side = lock(&self.tx);
                 if let Some(conn_error) = side.ended {
                     drop(side);
-                    return self.give_up(batch, conn_error);
+                    return self.give_up(batch, conn_error, ended);
                 }
                 if full && !std::mem::take(&mut side.writable_again) {
                     return side.stop_for_now(batch);
@@ -277,32 +294,29 @@ impl Connection {
                 Written::SocketFull => full = true,
                 Written::Failed(conn_error) => {
                     self.writing_failed(conn_error);
-                    return self.give_up(batch, conn_error);
+                    return self.give_up(batch, conn_error, ended);
                 }
             }
             let done = batch.iter().take_while(|out| out.left() == 0).count();
             self.written.fetch_add(done as u64, Ordering::Relaxed);
-            for out in batch.drain(..done) {
-                self.wrote(out);
-            }
+            ended.extend(batch.drain(..done).filter_map(|out| self.wrote(out)));
         }
         let mut side = lock(&self.tx);
         if let Some(conn_error) = side.ended {
             drop(side);
-            return self.give_up(batch, conn_error);
+            return self.give_up(batch, conn_error, ended);
         }
         side.stop_for_now(batch);
         drop(side);
         self.scheduler.schedule(Arc::clone(self));
     }
 
-    fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError) {
+    fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError, ended: &mut Ended) {
         for out in batch {
-            if out.left() == 0 {
-                self.wrote(out);
-            } else {
-                self.give_back(out, conn_error);
-            }
+            ended.extend(match out.left() {
+                0 => self.wrote(out),
+                _ => self.given_back(out, conn_error),
+            });
         }
         self.end_writing();
     }
@@ -352,26 +366,24 @@ impl Connection {
         self.note_quiet();
     }
 
-    /// A message has left.
-    fn wrote(&self, out: Outgoing) {
-        let Outgoing { message: Some(message), cookie, .. } = out else { return };
+    /// A message has left. What the core is to be told, if that was its end.
+    fn wrote(&self, out: Outgoing) -> Option<EndedMessage> {
+        let Outgoing { message: Some(message), cookie, .. } = out else { return None };
         let after_write = match cookie {
             Some(cookie) => lock(&self.tx).unacked.written(cookie, message),
             None => AfterWrite::Done(message),
         };
         match after_write {
-            AfterWrite::Waits => {}
-            AfterWrite::Done(message) => self.ni.finalize(message, Ok(())),
-            AfterWrite::Lost(message) => self.ni.finalize(message, Err(self.lost_failure())),
+            AfterWrite::Waits => None,
+            AfterWrite::Done(message) => Some((message, Ok(()))),
+            AfterWrite::Lost(message) => Some((message, Err(self.lost_failure()))),
         }
     }
 
-    /// A message will never be written.
-    fn give_back(&self, out: Outgoing, conn_error: ConnError) {
+    /// A message will never be written. What the core is to be told.
+    fn given_back(&self, out: Outgoing, conn_error: ConnError) -> Option<EndedMessage> {
         let failure = self.failure(&out, conn_error);
-        if let Some(message) = out.message {
-            self.ni.finalize(message, Err(failure));
-        }
+        out.message.map(|message| (message, Err(failure)))
     }
 
     fn failure(&self, out: &Outgoing, conn_error: ConnError) -> SendFailure {

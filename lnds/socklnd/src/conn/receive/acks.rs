@@ -1,12 +1,13 @@
 //! Delivery ACKs that come, for messages that this node has sent.
 
-use super::state::RxEnd;
+use super::state::{Report, RxEnd};
 use crate::conn::{Connection, Phase, Task};
 use crate::decide::delivery_acks::AcksIn;
 use crate::driver_thread::is_app_poller;
 use crate::sync::lock;
 use lnd_common::message_id::MessageId;
 use lnd_common::unacked::NotOutstanding;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Delivery ACKs in one range from a node of this implementation; it never lets so many wait.
@@ -15,13 +16,18 @@ const MAX_ACK_RANGE: u64 = 64;
 impl Connection {
     /// Delivery ACKs have come, for messages of any connection of the peer. With a request that the application's thread may
     /// be waiting for, the messages that they complete are reported when that thread receives again: the answer goes first.
-    pub(super) fn acknowledge(self: &Arc<Self>, acks_in: AcksIn, with_request: bool) -> Result<(), RxEnd> {
+    pub(super) fn acknowledge(
+        self: &Arc<Self>,
+        acks_in: AcksIn,
+        with_request: bool,
+        reports: &mut VecDeque<Report>,
+    ) -> Result<(), RxEnd> {
         let later = with_request && is_app_poller();
         let known = match acks_in {
             AcksIn::Nothing => true,
-            AcksIn::One(one) => self.on_ack(one, later),
-            AcksIn::Pair(a, b) => self.on_ack(a, false) && self.on_ack(b, false),
-            AcksIn::Range(from, to) => self.on_ack_range(from, to),
+            AcksIn::One(one) => self.on_ack(one, later, reports),
+            AcksIn::Pair(a, b) => self.on_ack(a, false, reports) && self.on_ack(b, false, reports),
+            AcksIn::Range(from, to) => self.on_ack_range(from, to, reports),
         };
         if known {
             Ok(())
@@ -31,7 +37,7 @@ impl Connection {
     }
 
     /// Whether a message asked for it.
-    fn on_ack(self: &Arc<Self>, wire: u64, later: bool) -> bool {
+    fn on_ack(self: &Arc<Self>, wire: u64, later: bool, reports: &mut VecDeque<Report>) -> bool {
         let Some(cookie) = MessageId::of(wire) else { return false };
         let Some(sender) = self.sender_of(cookie) else { return self.accepts_late_acks() };
         let done = lock(&sender.tx).unacked.acknowledge(cookie);
@@ -40,7 +46,7 @@ impl Connection {
                 if later && self.ni.begin_upcall() {
                     self.scheduler.finish_later(Task::Finish(message, Arc::clone(&self.ni)));
                 } else {
-                    self.ni.finalize(message, Ok(()));
+                    reports.push_back(Report::Sent(message));
                 }
             }
             Ok(None) => {}
@@ -49,19 +55,19 @@ impl Connection {
         true
     }
 
-    fn on_ack_range(self: &Arc<Self>, from: u64, to: u64) -> bool {
+    fn on_ack_range(self: &Arc<Self>, from: u64, to: u64, reports: &mut VecDeque<Report>) -> bool {
         if self.same_implementation() {
             // IDs of messages that were sent again make ranges, too, and of a connection that has ended meanwhile some
             // may be forgotten: each is looked up by itself.
             let count = to.saturating_sub(from).saturating_add(1);
-            return count <= MAX_ACK_RANGE && (from..=to).all(|cookie| self.on_ack(cookie, false));
+            return count <= MAX_ACK_RANGE && (from..=to).all(|cookie| self.on_ack(cookie, false, reports));
         }
         let (Some(first), Some(last)) = (MessageId::of(from), MessageId::of(to)) else { return false };
         match self.sender_of(first) {
             None => self.accepts_late_acks(),
             Some(sender) => {
                 let all = lock(&sender.tx).unacked.awaits_all(first, last);
-                all && (from..=to).all(|cookie| self.on_ack(cookie, false))
+                all && (from..=to).all(|cookie| self.on_ack(cookie, false, reports))
             }
         }
     }

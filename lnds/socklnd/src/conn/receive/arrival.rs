@@ -1,7 +1,7 @@
 //! Whether a message has arrived before, that it has arrived now, and what is kept of one that has arrived in part.
 
 use super::Flow;
-use super::state::{OpenSeq, Payload, Pending, ReceiveSide, RxEnd, State, Storing};
+use super::state::{OpenSeq, Payload, Pending, ReceiveSide, Report, RxEnd, State, Storing};
 use crate::conn::Connection;
 use crate::remote_nodes::{Dedup, Parked, ParkedState};
 use crate::socket_io;
@@ -37,9 +37,9 @@ impl Connection {
         Dedup::New
     }
 
-    /// What the core wants of a payload is in place: checksum, delivery ACK, and the core gets it.
+    /// What the core wants of a payload is in place: checksum, delivery ACK, and the core is to get it.
     pub(super) fn deliver(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
-        let ReceiveSide { state, conn_seq, .. } = side;
+        let ReceiveSide { state, conn_seq, reports, .. } = side;
         let State::Payload(payload) = state else { return Ok(Flow::Continue) };
         // The kernel does not verify what it cuts short, either.
         if let Some((expected, mut sum)) = payload.pending.check.take()
@@ -58,9 +58,7 @@ impl Connection {
         if payload.surplus == 0 {
             *state = State::Head;
         }
-        if let Some(message) = message {
-            self.ni.upcalls.received(message, Ok(()));
-        }
+        reports.extend(message.map(Report::Received));
         Ok(Flow::Continue)
     }
 
@@ -79,7 +77,7 @@ impl Connection {
             std::mem::replace(&mut side.state, State::Head)
             && let Some((action, stored)) = deferred.store(stored, self)
         {
-            stored.execute(action, &self.ni);
+            side.reports.push_back(Report::Stored(action, stored));
         }
         Ok(Flow::Continue)
     }

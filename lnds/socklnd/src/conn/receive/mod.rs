@@ -2,8 +2,9 @@
 //!
 //! Small messages are read many at a time into a buffer of the thread, and copied from there. A large payload goes from the
 //! socket into the memory that the core names, and the head of the next message comes along in the same system call. One
-//! thread at a time receives on a connection; a thread that comes meanwhile has the first look again, and leaves. What is
-//! done in which state is in [`state::State::next`].
+//! thread at a time receives on a connection; a thread that comes meanwhile has the first look again, and leaves. While that
+//! tells the core something, and so while an event handler runs, another thread can take its place. What is done in which
+//! state is in [`state::State::next`].
 
 mod acks;
 mod arrival;
@@ -25,11 +26,11 @@ use lnet_core::lnd::{DeferredRx, RxAction, Violation};
 use lnet_core::{CarriedOrigin, Confirmation, Errno, Provenance};
 use lnet_log::LogClass;
 use lnet_wire::{Body, Header};
-use state::{Next, Payload, Pending, ReceiveSide, RxEnd, State, Storing};
+use state::{Next, Payload, Pending, ReceiveSide, Report, RxEnd, State, Storing};
 use std::cell::OnceCell;
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
 
 /// System calls, and messages, on one connection before others get their turn.
 const MAX_READS: usize = 128;
@@ -49,57 +50,103 @@ impl Connection {
         if !self.rx_turn.take() {
             return;
         }
-        loop {
-            let has_more = self.receive_some();
+        self.receive_until_done();
+    }
+
+    /// The same, also in the place of a thread that is kept by an event handler: that finds out when it comes back. One that
+    /// is not kept will look again.
+    pub(super) fn run_receive_in_place_of_another(self: &Arc<Self>) {
+        // Whoever holds the lock receives at this moment; a thread that tells the core something does not hold it.
+        if self.rx_turn.take() || self.rx.try_lock().is_ok() {
+            self.receive_until_done();
+        }
+    }
+
+    fn receive_until_done(self: &Arc<Self>) {
+        let _at_work = self.at_work();
+        while let Some(has_more) = self.receive_some() {
             if self.rx_turn.leave() {
                 if has_more {
                     self.scheduler.schedule(Arc::clone(self));
                 }
-                return self.note_quiet();
+                return;
             }
         }
     }
 
-    /// Whether there may be more than one connection's share.
-    fn receive_some(self: &Arc<Self>) -> bool {
+    /// Whether there may be more than one connection's share; `None` if another thread has taken the place of this one.
+    fn receive_some(self: &Arc<Self>) -> Option<bool> {
         let mut side = lock(&self.rx);
-        let side = &mut *side;
+        side.turn += 1;
+        let turn = side.turn;
         side.buffer.begin_turn();
         let cork = Cork::new();
-        let has_more = self.receive_share(side);
+        let (mut side, has_more) = self.receive_share(side)?;
         side.buffer.end_turn();
+        drop(side);
         drop(cork);
-        has_more
+        (lock(&self.rx).turn == turn).then_some(has_more)
     }
 
-    fn receive_share(self: &Arc<Self>, side: &mut ReceiveSide) -> bool {
+    /// Tells the core what is to be told, without the lock. `None` if another thread has taken the place of this one meanwhile.
+    fn tell_core<'a>(&'a self, mut side: MutexGuard<'a, ReceiveSide>) -> Option<MutexGuard<'a, ReceiveSide>> {
+        let turn = side.turn;
+        while let Some(report) = side.reports.pop_front() {
+            drop(side);
+            match report {
+                Report::Sent(message) => self.ni.finalize(message, Ok(())),
+                Report::Confirmed(id, confirmation) => {
+                    self.ni.upcalls.confirmed(self.identity.id.nid, id, confirmation);
+                }
+                Report::Received(message) => self.ni.upcalls.received(message, Ok(())),
+                Report::Stored(action, stored) => stored.execute(action, &self.ni),
+            }
+            side = lock(&self.rx);
+            if side.turn != turn {
+                return None;
+            }
+        }
+        Some(side)
+    }
+
+    fn receive_share<'a>(
+        self: &'a Arc<Self>,
+        mut side: MutexGuard<'a, ReceiveSide>,
+    ) -> Option<(MutexGuard<'a, ReceiveSide>, bool)> {
         let mut drained = false;
         let last_read = self.reads.load(Ordering::Relaxed) + MAX_READS;
         let last_head = side.heads + MAX_MESSAGES;
         let mut heads = side.heads;
         while self.reads.load(Ordering::Relaxed) < last_read && side.heads < last_head {
+            if !side.reports.is_empty() {
+                side = self.tell_core(side)?;
+            }
             if self.phase() == Phase::Closed {
-                self.abandon(side);
-                return false;
+                self.abandon(&mut side);
+                return Some((side, false));
             }
             if side.heads != heads {
                 heads = side.heads;
                 cork::on_received();
             }
-            match self.step(side, &mut drained) {
+            let step = self.step(&mut side, &mut drained);
+            if !side.reports.is_empty() {
+                side = self.tell_core(side)?;
+            }
+            match step {
                 Ok(Flow::Continue) => {}
                 Ok(Flow::Pause) => {
                     self.midway.store(if side.is_midway() { side.heads + 1 } else { 0 }, Ordering::Relaxed);
-                    return false;
+                    return Some((side, false));
                 }
                 Err(end) => {
-                    self.abandon(side);
+                    self.abandon(&mut side);
                     self.end_receive(end);
-                    return false;
+                    return Some((side, false));
                 }
             }
         }
-        true
+        Some((side, true))
     }
 
     fn step(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
@@ -158,7 +205,7 @@ impl Connection {
         checksum: u32,
     ) -> Result<Flow, RxEnd> {
         take_frame(side, checksum)?;
-        self.acknowledge(AcksIn::by_noop(self.version, cookies), false)?;
+        self.acknowledge(AcksIn::by_noop(self.version, cookies), false, &mut side.reports)?;
         Ok(Flow::Continue)
     }
 
@@ -174,8 +221,8 @@ impl Connection {
         let Some(id) = id else {
             return Err(RxEnd::ProtocolViolation("a confirmation that nobody asked for".into()));
         };
-        self.acknowledge(AcksIn::by_message(self.version, cookies), false)?;
-        self.ni.upcalls.confirmed(self.identity.id.nid, id.first(), confirmation);
+        self.acknowledge(AcksIn::by_message(self.version, cookies), false, &mut side.reports)?;
+        side.reports.push_back(Report::Confirmed(id.first(), confirmation));
         Ok(Flow::Continue)
     }
 
@@ -217,7 +264,8 @@ impl Connection {
         dedup: Dedup,
     ) -> Result<Flow, RxEnd> {
         let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
-        let acknowledged = self.acknowledge(AcksIn::by_message(self.version, cookies), is_request);
+        let acks_in = AcksIn::by_message(self.version, cookies);
+        let acknowledged = self.acknowledge(acks_in, is_request, &mut side.reports);
         match (dedup, acknowledged) {
             (Dedup::Resumed(parked), Err(end)) => {
                 parked.end();

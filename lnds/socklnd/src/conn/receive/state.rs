@@ -7,7 +7,10 @@ use crate::proto::checksum::Checksum;
 use crate::proto::frame;
 use crate::socket_io;
 use lnd_common::message_id::{ConnSeq, MessageId};
-use lnet_core::{Errno, Message, Time};
+use lnet_core::lnd::RxAction;
+use lnet_core::{Confirmation, Errno, Message, Time};
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -24,6 +27,23 @@ pub(crate) struct ReceiveSide {
     pub(super) heads: u64,
     /// From a node of this implementation: the sequence of this connection, once a message has named it.
     pub(super) conn_seq: Option<OpenSeq>,
+    /// What the core is to be told next, in this order.
+    pub(super) reports: VecDeque<Report>,
+    /// The number of the turn of the thread that receives. A thread whose turn has another number has been replaced.
+    pub(super) turn: u64,
+}
+
+/// What the core is told. Event handlers run inside, which may take any time.
+#[derive(Debug)]
+pub(super) enum Report {
+    /// The delivery ACK of a message has come.
+    Sent(Box<Message>),
+    /// The gateway confirms the message with this ID.
+    Confirmed(NonZeroU64, Confirmation),
+    /// A message is where the core wanted it.
+    Received(Box<Message>),
+    /// A deferred message is here, and the core has decided about it.
+    Stored(RxAction, Stored),
 }
 
 /// What is received next.
@@ -151,6 +171,8 @@ impl ReceiveSide {
             state: State::Head,
             heads: 0,
             conn_seq: None,
+            reports: VecDeque::new(),
+            turn: 0,
         }
     }
 

@@ -1,0 +1,49 @@
+//! Requests of this node that its shutdown ends: how many can still leave, and how many were lost.
+
+use super::Core;
+use crate::event::Event;
+use crate::sync::{Mutex, lock};
+use lnet_log::LogClass;
+use lnet_wire::{Errno, Nid, RESERVED_PORTAL};
+
+/// The requests of programs that the shutdown has ended.
+#[derive(Debug, Default)]
+pub(crate) struct LostRequests(Mutex<Lost>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Lost {
+    count: u64,
+    /// The target of the first of them.
+    first: Option<Nid>,
+}
+
+impl Core {
+    /// PUTs and GETs of programs that are not known to have left this node, and to have arrived where the receiver gives delivery
+    /// ACKs: their SEND events are still to come. The responses to them are not counted.
+    pub fn unsent_requests(&self) -> usize {
+        let mds = self.objects.mds();
+        mds.iter().filter(|md| md.attached().is_none() && !md.is_of_node()).map(|md| md.busy() as usize).sum()
+    }
+
+    /// A request ends with this status.
+    pub(super) fn note_if_lost(&self, event: &Event, status: Result<(), Errno>) {
+        if status == Err(Errno::Shutdown) && self.is_ending() && event.portal != RESERVED_PORTAL {
+            let lost = &mut *lock(&self.lost_requests.0);
+            lost.count += 1;
+            lost.first = lost.first.or(event.target.nid);
+        }
+    }
+
+    /// Logs how many requests the shutdown has ended.
+    pub(super) fn log_lost_requests(&self) {
+        let Lost { count, first: Some(first) } = *lock(&self.lost_requests.0) else { return };
+        self.env.log(
+            LogClass::RequestsLost,
+            "shutdown",
+            format_args!(
+                "shutdown: {count} PUTs and GETs are not known to have arrived, the first to {first} (the node ended before \
+                 their SEND events); dropped: wait for those events, or for ACKs, before LNetNIFini"
+            ),
+        );
+    }
+}

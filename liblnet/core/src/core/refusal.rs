@@ -1,0 +1,151 @@
+//! What the node itself refuses to a program: why, the errno for it, and the line that says what to do about it.
+
+use super::Core;
+use crate::memory::PortalPlace;
+use crate::model::SendRequest;
+use lnet_log::LogClass;
+use lnet_wire::{Errno, MAX_PAYLOAD, MAX_PORTALS, Nid, RESERVED_PORTAL};
+use std::fmt::Display;
+
+/// Why a PUT or GET of this node is not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Its target is "any".
+    AnyTarget,
+    /// Its source is not a NID of this node.
+    ForeignSource(Nid),
+    /// It, or the response to it, is longer than a message may be.
+    TooLong,
+    /// Nothing leads to its target.
+    NoPath,
+    /// The program has unlinked its MD, or the node ends.
+    Withdrawn(Errno),
+    /// What was to be done first has failed, which has its own line.
+    Failed(Errno),
+}
+
+impl Refusal {
+    /// The status of the SEND event.
+    pub(crate) const fn errno(self) -> Errno {
+        match self {
+            Self::AnyTarget | Self::ForeignSource(_) => Errno::Invalid,
+            Self::TooLong => Errno::MessageSize,
+            Self::NoPath => Errno::HostUnreachable,
+            Self::Withdrawn(errno) | Self::Failed(errno) => errno,
+        }
+    }
+}
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::Shutdown | Errno::Cancelled => Self::Withdrawn(errno),
+            Errno::HostUnreachable => Self::NoPath,
+            _ => Self::Failed(errno),
+        }
+    }
+}
+
+impl Core {
+    /// Fails a request that is not sent.
+    pub(crate) fn refuse(&self, request: SendRequest, why: impl Into<Refusal>) {
+        let why = why.into();
+        self.message_counters.error();
+        // The node's own requests have lines of their own.
+        if request.target.portal != RESERVED_PORTAL {
+            self.log_refusal(&request, why);
+        }
+        self.complete_request(&request.md, request.event, &request.outgoing.body, Err(why.errno()));
+    }
+
+    /// [`Errno::Invalid`] for a portal that no node has, and a line about `what` was to use it.
+    pub(crate) fn check_portal(&self, portal: u32, what: impl FnOnce() -> String) -> Result<(), Errno> {
+        if portal < MAX_PORTALS {
+            return Ok(());
+        }
+        let (what, last) = (what(), MAX_PORTALS - 1);
+        self.env.log(
+            LogClass::RequestRefused,
+            &what,
+            format_args!(
+                "{what}: refused (portal {portal}, EINVAL); portals are numbered from 0 to {last}, on every node"
+            ),
+        );
+        Err(Errno::Invalid)
+    }
+
+    fn log_refusal(&self, request: &SendRequest, why: Refusal) {
+        let Some(target) = request.target.nid.filter(|_| why != Refusal::AnyTarget) else {
+            return self.write_refusal(
+                request,
+                &"any node",
+                why,
+                "the target is LNET_NID_ANY",
+                "name one node",
+            );
+        };
+        let write = |cause: &dyn Display, remedy| self.write_refusal(request, &target, why, cause, remedy);
+        let net = target.net();
+        match why {
+            Refusal::Withdrawn(_) | Refusal::AnyTarget => {}
+            Refusal::ForeignSource(source) => write(
+                &format_args!("its source {source} is not a NID of this node"),
+                "give one that `lnetctl net show` lists, or LNET_NID_ANY",
+            ),
+            Refusal::TooLong => write(
+                &format_args!("more than the {MAX_PAYLOAD} bytes of LNET_MTU"),
+                "divide it into several, each with an MD of its own",
+            ),
+            Refusal::NoPath if self.topology.leads_to(net) => write(
+                &"no path to it is usable",
+                "`lnetctl net show -v` and `lnetctl route show -v` say what is down",
+            ),
+            Refusal::NoPath => write(
+                &format_args!("this node is not on {net}, and has no route there"),
+                "add the net (`lnetctl net add`), or a route to it (`lnetctl route add`)",
+            ),
+            Refusal::Failed(_) => write(&"its peer could not be asked", "the lines before say why"),
+        }
+    }
+
+    fn write_refusal(
+        &self,
+        request: &SendRequest,
+        target: &dyn Display,
+        why: Refusal,
+        cause: impl Display,
+        remedy: &str,
+    ) {
+        let (kind, length) = (request.outgoing.body.kind(), request.md.memory().len());
+        let Some(place) = PortalPlace::of(&request.outgoing.body) else { return };
+        let errno = why.errno().name();
+        self.env.log(
+            LogClass::RequestRefused,
+            target,
+            format_args!(
+                "{kind} of {length} bytes to {target}, {place}: not sent ({cause}, {errno}); {remedy}"
+            ),
+        );
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_has_the_errno_of_the_c_api() {
+        let source = Nid::LOOPBACK;
+        for (why, errno) in [
+            (Refusal::AnyTarget, Errno::Invalid),
+            (Refusal::ForeignSource(source), Errno::Invalid),
+            (Refusal::TooLong, Errno::MessageSize),
+            (Refusal::from(Errno::HostUnreachable), Errno::HostUnreachable),
+            (Refusal::from(Errno::Shutdown), Errno::Shutdown),
+            (Refusal::from(Errno::Cancelled), Errno::Cancelled),
+            (Refusal::from(Errno::TimedOut), Errno::TimedOut),
+        ] {
+            assert_eq!(why.errno(), errno, "{why:?}");
+        }
+    }
+}

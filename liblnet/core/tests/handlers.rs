@@ -1,0 +1,54 @@
+//! What handlers send, however deep they are nested.
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use lnet_core::{Core, EqHandle, MdMemory, MdOptions, MdSpec};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use support::{FakeDriver, OnSend, Rig, target, tcp};
+
+/// So many PUTs, each in the handler of the one before.
+const NESTED: usize = 14;
+
+/// Fails if a message that is posted by a handler which is nested deep stays with the thread of that handler: it leaves by the monitor
+/// thread while the handler runs.
+#[test]
+fn what_a_deeply_nested_handler_sends_leaves_before_the_handler_returns() {
+    let rig = Rig::builder(FakeDriver::new(OnSend::Complete)).credits(64, 64).build();
+    let (begun, core, eq) =
+        (Arc::new(AtomicUsize::new(0)), Arc::downgrade(&rig.core), Arc::new(OnceLock::new()));
+    let left_late = Arc::new(Mutex::new(Vec::new()));
+    let handler = {
+        let (begun, eq, left_late) = (Arc::clone(&begun), Arc::clone(&eq), Arc::clone(&left_late));
+        move |_: &_| {
+            let number = begun.fetch_add(1, Ordering::SeqCst) + 1;
+            if number < NESTED {
+                put(&core, *eq.get().unwrap());
+                if begun.load(Ordering::SeqCst) == number {
+                    let core = core.upgrade().unwrap();
+                    std::thread::scope(|scope| {
+                        scope.spawn(|| core.run_monitor());
+                    });
+                    left_late.lock().unwrap().push(number);
+                }
+                assert!(begun.load(Ordering::SeqCst) > number);
+            }
+        }
+    };
+    let queue = rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    eq.set(queue).unwrap();
+    put(&Arc::downgrade(&rig.core), queue);
+    assert_eq!(begun.load(Ordering::SeqCst), NESTED);
+    assert_eq!(left_late.lock().unwrap().len(), 1);
+    rig.core.shutdown();
+}
+
+fn put(core: &Weak<Core>, eq: EqHandle) {
+    let core = core.upgrade().unwrap();
+    let (options, eq) = (MdOptions(0), Some(eq));
+    let spec = MdSpec { start: 0, length: 0, threshold: 1, max_size: 0, options, user_ptr: 0, eq };
+    let md = core.md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
+    core.put(None, md, false, target(tcp(9)), 0).unwrap();
+}

@@ -1,0 +1,166 @@
+//! Looks for threads that an event handler keeps from serving the sockets: it has others take their place.
+//!
+//! The thread sleeps while nobody serves; the first to serve again wakes it. Then it looks every [`LOOK_INTERVAL`]: a thread
+//! that has been inside the same handler at two looks in a row is replaced. It runs no handler itself, so nothing keeps it.
+
+use crate::scheduler::{Pollable, Scheduler};
+use lnet_core::event::HandlerState;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// A thread that is inside one handler for longer than this, and at most for twice as long, is replaced.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// The watch sleeps when nobody has served at so many looks.
+const MAX_IDLE_LOOKS: u32 = 20;
+
+/// What wakes the watch.
+#[derive(Debug, Default)]
+pub(crate) struct WatchSignal {
+    sleeps: AtomicBool,
+    thread: OnceLock<Thread>,
+}
+
+/// What is to be done about the thread that was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finding {
+    /// It is not inside a handler.
+    Free,
+    /// It is inside one, not for long as far as is known; or it has been replaced.
+    Inside,
+    /// It is kept: it is to be replaced.
+    Kept,
+}
+
+/// What was seen of one server: see [`lnet_core::event::HandlerState::inside`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    inside: Option<u64>,
+    replaced: bool,
+}
+
+impl Seen {
+    /// A thread that is found to be kept is told, so that it lets nothing wait that its handler sends from now on.
+    fn look_at(&mut self, server: Option<&Arc<HandlerState>>) -> Finding {
+        let inside = server.and_then(|server| server.inside());
+        let finding = self.look(inside);
+        if let (Finding::Kept, Some(server), Some(inside)) = (finding, server, inside) {
+            server.set_kept(inside);
+        }
+        finding
+    }
+
+    fn look(&mut self, inside: Option<u64>) -> Finding {
+        let is_same = inside.is_some() && inside == self.inside;
+        let finding = match (inside, is_same && !self.replaced) {
+            (None, _) => Finding::Free,
+            (Some(_), false) => Finding::Inside,
+            (Some(_), true) => Finding::Kept,
+        };
+        *self = Self { inside, replaced: is_same };
+        finding
+    }
+}
+
+impl WatchSignal {
+    /// The calling thread begins to serve, after it has said so where [`Scheduler::is_served`] looks.
+    pub(crate) fn note_serving(&self) {
+        fence(Ordering::SeqCst);
+        if self.sleeps.load(Ordering::Relaxed) && self.sleeps.swap(false, Ordering::Relaxed) {
+            self.wake();
+        }
+    }
+
+    /// Wakes the watch, also to let it end.
+    pub(crate) fn wake(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// Sleeps until somebody serves, unless `is_busy`.
+    fn sleep(&self, is_busy: impl Fn() -> bool) {
+        self.sleeps.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if !is_busy() {
+            thread::park();
+        }
+        self.sleeps.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The watching thread, until the schedulers are stopped. `replace` starts a thread that becomes the owner of a scheduler.
+pub(crate) fn run<C: Pollable>(
+    signal: &WatchSignal,
+    schedulers: &[Arc<Scheduler<C>>],
+    replace: impl Fn(&Arc<Scheduler<C>>),
+) {
+    let _ = signal.thread.set(thread::current());
+    let is_stopped = || schedulers.iter().any(|scheduler| scheduler.is_stopped());
+    let mut seen = vec![[Seen::default(); 2]; schedulers.len()];
+    // Threads that have been replaced, until they end: they may have more to tell the core.
+    let mut former: Vec<(Arc<HandlerState>, Seen)> = Vec::new();
+    let mut idle_looks = 0;
+    while !is_stopped() {
+        let mut is_served = false;
+        let mut anybody_is_kept = false;
+        for (scheduler, [owner, app_poller]) in schedulers.iter().zip(&mut seen) {
+            let [by_owner, by_app_poller] = scheduler.servers();
+            let findings = [owner.look_at(by_owner.as_ref()), app_poller.look_at(by_app_poller.as_ref())];
+            is_served |= findings != [Finding::Free; 2] || scheduler.is_served();
+            anybody_is_kept |= findings.contains(&Finding::Kept);
+            if findings[1] == Finding::Kept {
+                scheduler.app_poller_is_kept();
+            }
+            if findings[0] == Finding::Kept {
+                former.extend(by_owner.map(|state| (state, *owner)));
+                replace(scheduler);
+            }
+        }
+        // The thread itself has the other reference.
+        former.retain(|(state, _)| Arc::strong_count(state) > 1);
+        for (state, seen) in &mut former {
+            is_served = true;
+            anybody_is_kept |= seen.look_at(Some(state)) == Finding::Kept;
+        }
+        if anybody_is_kept {
+            // What the thread has let wait may be for peers of any scheduler.
+            schedulers.iter().for_each(|scheduler| scheduler.relieve());
+        }
+        idle_looks = if is_served { 0 } else { idle_looks + 1 };
+        if idle_looks < MAX_IDLE_LOOKS {
+            thread::park_timeout(LOOK_INTERVAL);
+        } else {
+            signal.sleep(|| is_stopped() || schedulers.iter().any(|scheduler| scheduler.is_served()));
+            idle_looks = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_is_inside_one_handler_at_two_looks_is_replaced_once() {
+        use Finding::{Free, Inside, Kept};
+        let mut seen = Seen::default();
+        for (at, (inside, finding)) in [
+            (None, Free),
+            (Some(3), Inside),
+            (Some(5), Inside),
+            (Some(5), Kept),
+            (Some(5), Inside),
+            (Some(5), Inside),
+            (None, Free),
+            (Some(9), Inside),
+            (Some(9), Kept),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(seen.look(inside), finding, "look {at}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Event handlers that wait for what they have sent, and that take long: nobody else waits for them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use lnet_core::{
+    EqHandle, Event, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions, MdSpec, Target,
+};
+use lnet_node::{Node, StartConfig};
+use lnet_wire::{Nid, Pid};
+use std::collections::HashMap;
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
+
+/// Where the handlers under test listen, and where everybody takes what those send.
+const ASKED: u32 = 7;
+const SINK: u32 = 8;
+const LARGEST: usize = 1 << 20;
+/// Far beyond what any step takes, and below every timeout of the nodes: only a hang gets there.
+const FOR_EVER: Duration = Duration::from_secs(60);
+/// Seconds: nothing is resent, ended or reset within a test.
+const NEVER: &str = "600";
+
+static NEXT_NET: AtomicU32 = AtomicU32::new(1);
+
+/// Nodes on loopback addresses, of which the first is under test.
+struct Rig {
+    nodes: Vec<Arc<Node>>,
+    memory: Arc<Vec<u8>>,
+}
+
+impl Rig {
+    fn start(nodes: u32, settings: &[(&str, &str)]) -> Self {
+        let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
+        let net = NEXT_NET.fetch_add(1, Ordering::Relaxed);
+        let start = |n: u32| {
+            let address = format!("tcp(127.0.{}.{n})", 80 + net);
+            let mut variables = HashMap::from([
+                ("LNET_NETWORKS", address.as_str()),
+                ("LNET_ACCEPT", "all"),
+                ("LNET_ACCEPT_PORT", port.as_str()),
+                ("LNET_TRANSACTION_TIMEOUT", NEVER),
+                ("SOCKLND_SOCK_TIMEOUT", NEVER),
+            ]);
+            variables.extend(settings.iter().copied());
+            let config = StartConfig::from_lookup(|name| variables.get(name).map(|it| (*it).to_owned()));
+            Node::start(Pid::LUSTRE, config.unwrap()).unwrap()
+        };
+        let rig = Self { nodes: (1..=nodes).map(start).collect(), memory: Arc::new(vec![7; LARGEST]) };
+        for node in &rig.nodes {
+            let eq = node.core().eq_alloc(0, Some(Box::new(|_| ()))).unwrap();
+            rig.offer(node, SINK, eq);
+        }
+        rig
+    }
+
+    /// Takes PUTs, and reports them to `eq`.
+    fn offer(&self, node: &Node, portal: u32, eq: EqHandle) {
+        let me = node.core().me_attach(portal, MatchId::ANY, 1, 0, false, InsertPosition::After).unwrap();
+        let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0 | MdOptions::TRUNCATE.0);
+        let (spec, memory) = self.spec(LARGEST, options, -1, eq);
+        node.core().md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
+    }
+
+    fn spec(&self, length: usize, options: MdOptions, threshold: i32, eq: EqHandle) -> (MdSpec, MdMemory) {
+        let (start, length) = (self.memory.as_ptr() as usize, length as u32);
+        let spec = MdSpec { start, length, threshold, max_size: 0, options, user_ptr: 0, eq: Some(eq) };
+        (spec, MdMemory::contiguous(start, length))
+    }
+
+    fn nid(&self, node: usize) -> Nid {
+        self.nodes[node].core().ni_by_index(1).unwrap().nid
+    }
+
+    /// Something that sends from `node`, also from a handler.
+    fn sender(&self, node: usize) -> PutSender {
+        let (heard, ends) = channel();
+        let heard = Mutex::new(heard);
+        let tell = move |event: &Event| heard.lock().unwrap().send(*event).unwrap();
+        let node = Arc::clone(&self.nodes[node]);
+        let eq = node.core().eq_alloc(0, Some(Box::new(tell))).unwrap();
+        PutSender { node, eq, ends: Mutex::new(ends), memory: Arc::clone(&self.memory) }
+    }
+
+    /// PUTs `length` bytes from one node to the portal of another, and waits for nothing.
+    fn put(&self, from: usize, to: usize, length: usize) {
+        let sender = self.sender(from);
+        sender.begin(self.nid(to), ASKED, length, false);
+        // Its queue is the node's now.
+        std::mem::forget(sender);
+    }
+
+    fn end(self) {
+        self.nodes.iter().for_each(|node| node.shutdown());
+    }
+}
+
+struct PutSender {
+    node: Arc<Node>,
+    eq: EqHandle,
+    ends: Mutex<Receiver<Event>>,
+    memory: Arc<Vec<u8>>,
+}
+
+impl PutSender {
+    fn begin(&self, to: Nid, portal: u32, length: usize, ack: bool) -> MdHandle {
+        let (start, options) = (self.memory.as_ptr() as usize, MdOptions(0));
+        let (threshold, eq) = (1 + i32::from(ack), Some(self.eq));
+        let spec = MdSpec { start, length: length as u32, threshold, max_size: 0, options, user_ptr: 0, eq };
+        let core = self.node.core();
+        let md = core.md_bind(spec, MdMemory::contiguous(start, length as u32), true).unwrap();
+        let target = Target { nid: Some(to), pid: Pid::LUSTRE, portal, match_bits: 1, offset: 0 };
+        core.put(None, md, ack, target, 0).unwrap();
+        md
+    }
+
+    /// PUTs to a sink, and waits for all events of that.
+    fn put_and_wait(&self, to: Nid, length: usize, ack: bool) {
+        self.begin(to, SINK, length, ack);
+        loop {
+            let event = self.ends.lock().unwrap().recv_timeout(FOR_EVER).expect("the end of a PUT");
+            assert_eq!(event.status, Ok(()));
+            if event.unlinked {
+                return;
+            }
+        }
+    }
+}
+
+fn channel_of<T>() -> (Mutex<Sender<T>>, Receiver<T>) {
+    let (sender, receiver) = channel();
+    (Mutex::new(sender), receiver)
+}
+
+/// Kinds of nodes: of this library, and as kernel nodes are, without delivery ACKs for small messages.
+const KINDS: [&[(&str, &str)]; 2] = [&[], &[("SOCKLND_DELIVERY_ACK", "large")]];
+
+/// Fails if what a handler has sent stays with the thread that the handler keeps, or the answers to it do.
+#[test]
+fn a_handler_waits_for_the_events_of_what_it_has_sent() {
+    for settings in KINDS {
+        let rig = Rig::start(2, settings);
+        let (sender, peer) = (rig.sender(0), rig.nid(1));
+        let (done, is_done) = channel_of();
+        let handler = move |event: &Event| {
+            assert_eq!(event.kind, EventKind::Put);
+            for (length, ack) in [(1, false), (1, true), (LARGEST, false), (LARGEST, true), (1, true)] {
+                sender.put_and_wait(peer, length, ack);
+            }
+            done.lock().unwrap().send(event.mlength).unwrap();
+        };
+        let eq = rig.nodes[0].core().eq_alloc(0, Some(Box::new(handler))).unwrap();
+        rig.offer(&rig.nodes[0], ASKED, eq);
+        for length in [1, 4096, LARGEST] {
+            rig.put(1, 0, length);
+            assert_eq!(is_done.recv_timeout(FOR_EVER).expect("the end of a handler"), length as u32);
+        }
+        rig.end();
+    }
+}
+
+/// The same for the event of an own PUT.
+#[test]
+fn the_handler_of_a_send_event_waits_for_another_put() {
+    for settings in KINDS {
+        let rig = Rig::start(2, settings);
+        let (sender, peer) = (rig.sender(0), rig.nid(1));
+        let (done, is_done) = channel_of();
+        let handler = move |event: &Event| {
+            sender.put_and_wait(peer, 100, true);
+            done.lock().unwrap().send(event.kind).unwrap();
+        };
+        let core = rig.nodes[0].core();
+        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        for length in [1, LARGEST] {
+            let (spec, memory) = rig.spec(length, MdOptions(0), 1, eq);
+            let md = core.md_bind(spec, memory, true).unwrap();
+            let target = Target { nid: Some(peer), pid: Pid::LUSTRE, portal: SINK, match_bits: 1, offset: 0 };
+            core.put(None, md, false, target, 0).unwrap();
+            assert_eq!(is_done.recv_timeout(FOR_EVER).expect("the end of a handler"), EventKind::Send);
+        }
+        rig.end();
+    }
+}
+
+/// Fails if the peers of a node wait for a handler that another peer keeps busy; also when an application's thread runs that.
+#[test]
+fn a_handler_that_takes_long_delays_no_other_peer() {
+    for application_polls in [false, true] {
+        let rig = Rig::start(4, &[]);
+        let (from_slow, slow) = (channel_of(), rig.nid(1));
+        let (others, served) = channel_of();
+        let (entered, is_entered) = from_slow;
+        let served = Mutex::new(served);
+        let handler = move |event: &Event| {
+            if event.initiator.nid == Some(slow) {
+                entered.lock().unwrap().send(()).unwrap();
+                for _ in 0..2 {
+                    served.lock().unwrap().recv_timeout(FOR_EVER).expect("a PUT of another peer");
+                }
+                entered.lock().unwrap().send(()).unwrap();
+            } else {
+                others.lock().unwrap().send(()).unwrap();
+            }
+        };
+        let core = rig.nodes[0].core();
+        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        // One MD for each: the events of one come one after another.
+        (0..3).for_each(|_| {
+            let me = core.me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+            let (spec, memory) =
+                rig.spec(LARGEST, MdOptions(MdOptions::OP_PUT.0 | MdOptions::TRUNCATE.0), 1, eq);
+            core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+        });
+        let ring = core.eq_alloc(8, None).unwrap();
+        std::thread::scope(|scope| {
+            let node = &rig.nodes[0];
+            let poller =
+                application_polls.then(|| scope.spawn(move || node.eq_poll(&[ring], Some(FOR_EVER))));
+            rig.put(1, 0, 64);
+            is_entered.recv_timeout(FOR_EVER).expect("the handler");
+            rig.put(2, 0, 64);
+            rig.put(3, 0, LARGEST);
+            is_entered.recv_timeout(FOR_EVER).expect("the end of the handler");
+            core.eq_free(ring).unwrap();
+            poller.map(|poller| poller.join().unwrap().unwrap_err());
+        });
+        rig.end();
+    }
+}
+
+/// Fails if only one thread can be kept.
+#[test]
+fn the_handlers_of_many_peers_take_long_at_the_same_time() {
+    const PEERS: usize = 6;
+    let rig = Rig::start(1 + PEERS as u32, &[]);
+    let barrier = Arc::new(Barrier::new(PEERS + 1));
+    let core = rig.nodes[0].core();
+    let all_here = Arc::clone(&barrier);
+    let handler = move |_: &Event| {
+        all_here.wait();
+    };
+    let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    for _ in 0..PEERS {
+        let me = core.me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+        let (spec, memory) = rig.spec(8, MdOptions::OP_PUT, 1, eq);
+        core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+    }
+    (1..=PEERS).for_each(|peer| rig.put(peer, 0, 8));
+    let (done, is_done) = channel();
+    std::thread::spawn(move || {
+        barrier.wait();
+        done.send(()).unwrap();
+    });
+    is_done.recv_timeout(FOR_EVER).expect("all handlers at the same time");
+    rig.end();
+}
