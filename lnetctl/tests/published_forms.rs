@@ -16,14 +16,14 @@ use lnetctl::run::{self, End, Node};
 
 /// What becomes of a form.
 #[derive(Clone, Copy, Debug)]
-enum Fate {
+enum Outcome {
     /// It is taken, without a word on standard error.
     Taken,
     /// The error says this, among it the place and what to write instead.
     Refused(&'static [&'static str]),
 }
 
-use Fate::{Refused, Taken};
+use Outcome::{Refused, Taken};
 
 /// Agrees to peers as well.
 struct Willing(Up);
@@ -63,17 +63,17 @@ fn carried_out(command: &str, input: &str) -> (u8, String) {
 }
 
 /// What is not as it should be.
-fn wrong(what: &str, (rc, said): (u8, String), fate: Fate) -> Option<String> {
-    let is_right = match fate {
+fn wrong(what: &str, (rc, said): (u8, String), outcome: Outcome) -> Option<String> {
+    let is_right = match outcome {
         Taken => rc == 0 && !said.contains("errno"),
         Refused(parts) => rc != 0 && parts.iter().all(|part| said.contains(part)),
     };
-    (!is_right).then(|| format!("{what}\nshould be {fate:?}; {rc}\n{said}\n"))
+    (!is_right).then(|| format!("{what}\nshould be {outcome:?}; {rc}\n{said}\n"))
 }
 
 #[test]
 fn every_published_command_is_taken_or_refused_with_what_to_write() {
-    let table: &[(&str, Fate)] = &[
+    let table: &[(&str, Outcome)] = &[
         // The Multi-Rail design.
         ("net add --net tcp0 --if eth0", Taken),
         ("net add --net tcp --if \"eth0, eth1, eth2\"", Taken),
@@ -224,14 +224,15 @@ fn every_published_command_is_taken_or_refused_with_what_to_write() {
         ("fault drop show", Taken),
         ("setup-sysctl", Refused(&["setup-sysctl", "set"])),
     ];
-    let all = table.iter().filter_map(|(command, fate)| wrong(command, carried_out(command, ""), *fate));
+    let all =
+        table.iter().filter_map(|(command, outcome)| wrong(command, carried_out(command, ""), *outcome));
     let all: Vec<String> = all.collect();
     assert!(all.is_empty(), "{}", all.concat());
 }
 
 #[test]
 fn every_published_form_of_a_file_is_taken_or_refused_with_its_place_and_what_to_write() {
-    let table: &[(&str, &str, Fate)] = &[
+    let table: &[(&str, &str, Outcome)] = &[
         // The Multi-Rail design: nets.
         (
             "--add",
@@ -411,9 +412,9 @@ fn every_published_form_of_a_file_is_taken_or_refused_with_its_place_and_what_to
         ),
         ("--add", "global:\n    max_recovery_ping_interval: 900\n", Taken),
     ];
-    let all = table.iter().filter_map(|(purpose, text, fate)| {
+    let all = table.iter().filter_map(|(purpose, text, outcome)| {
         let command = format!("import {purpose}");
-        wrong(&format!("{command}\n{text}"), carried_out(&command, text), *fate)
+        wrong(&format!("{command}\n{text}"), carried_out(&command, text), *outcome)
     });
     let all: Vec<String> = all.collect();
     assert!(all.is_empty(), "{}", all.concat());

@@ -100,7 +100,7 @@ fn a_single_sample_and_statistics_need_no_terminal() {
         (String::from_utf8(output.stdout).unwrap(), output.status.code())
     };
     let (text, code) = run(&["top", "--once", "--interval", "0.1"]);
-    assert!(text.contains("127.0.7.1@tcp7        127.0.7. up   1000   256/256"), "{text}");
+    assert!(text.contains("127.0.7.1@tcp7        127.0.7.1 up   1000   256/256"), "{text}");
     assert_eq!(code, Some(0));
     let (text, code) = run(&["stats", "--prometheus"]);
     let up = format!("lnet_ni_up{{node=\"{}\",net=\"tcp7\",nid=\"127.0.7.1@tcp7\",", std::process::id());

@@ -479,7 +479,9 @@ mod tests {
             at(4, 300, 350, ""),
             at(5, 360, 370, ""),
         ];
-        let ledger = ledger_of(&told.concat());
+        let mut told = told.concat();
+        told.sort_by_key(|(_, at, _)| *at);
+        let ledger = ledger_of(&told);
         let ms = Duration::from_millis;
         let longest = |from, to| ledger.longest_until_new_success(0, ms(from), ms(to), ms(1000));
         // From right after the second's beginning until the fourth succeeds.

@@ -17,7 +17,7 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 /// waits no longer than 5 s.
 #[derive(Debug, Default)]
 pub struct Names {
-    is_silent: Cell<bool>,
+    has_timed_out: Cell<bool>,
 }
 
 impl Names {
@@ -35,13 +35,13 @@ impl Names {
             Err(error) => error,
         };
         let Some((host, net, kind)) = host_of(text) else { return Err(error) };
-        if self.is_silent.get() {
-            return Err(TextError { problem: Problem::SilentResolver, at: 0 });
+        if self.has_timed_out.get() {
+            return Err(TextError { problem: Problem::ResolverTimeout, at: 0 });
         }
         let found = match look_up(host.to_owned(), LOOKUP_TIMEOUT) {
             Ok(addresses) => pick(&addresses, kind),
             Err(problem) => {
-                self.is_silent.set(problem == Problem::SilentResolver);
+                self.has_timed_out.set(problem == Problem::ResolverTimeout);
                 return Err(TextError { problem, at: 0 });
             }
         };
@@ -111,12 +111,12 @@ fn answer_within(
         let _ = answer.send(resolve());
     });
     if started.is_err() {
-        return Err(Problem::SilentResolver);
+        return Err(Problem::ResolverTimeout);
     }
     match answered.recv_timeout(timeout) {
         Ok(Some(addresses)) if !addresses.is_empty() => Ok(addresses),
         Ok(_) => Err(Problem::UnknownHost),
-        Err(_) => Err(Problem::SilentResolver),
+        Err(_) => Err(Problem::ResolverTimeout),
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
             assert_eq!(host_of(text), None, "{text}");
             let error = Names::new().nid(text).unwrap_err();
             assert!(
-                !matches!(error.problem, Problem::UnknownHost | Problem::SilentResolver),
+                !matches!(error.problem, Problem::UnknownHost | Problem::ResolverTimeout),
                 "{text}: {error}"
             );
         }
@@ -171,10 +171,10 @@ mod tests {
             let _ = held.recv();
             Some(vec![IpAddr::from([10, 0, 0, 1])])
         };
-        assert_eq!(answer_within(Duration::from_millis(1), hangs), Err(Problem::SilentResolver));
+        assert_eq!(answer_within(Duration::from_millis(1), hangs), Err(Problem::ResolverTimeout));
         drop(release);
-        let names = Names { is_silent: Cell::new(true) };
-        assert_eq!(names.nid("localhost@tcp").map_err(|error| error.problem), Err(Problem::SilentResolver));
+        let names = Names { has_timed_out: Cell::new(true) };
+        assert_eq!(names.nid("localhost@tcp").map_err(|error| error.problem), Err(Problem::ResolverTimeout));
         assert!(names.nid("10.0.0.1@tcp").is_ok());
     }
 

@@ -61,7 +61,7 @@ fn is_unproven(core: &Core, peer: &Peer, chosen: Option<&ChosenPath>) -> bool {
         let was_never_there =
             |its: PeerNiState| matches!(its, PeerNiState::Created | PeerNiState::Activating);
         destination.is_some_and(|its| {
-            its.is_silent_behind_gateways() || shares_a_net && was_never_there(PeerNiState::of(its))
+            its.is_unresponsive_behind_gateways() || shares_a_net && was_never_there(PeerNiState::of(its))
         })
     })
 }

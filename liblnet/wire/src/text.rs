@@ -57,7 +57,7 @@ pub enum Problem {
     UnknownHost,
     /// The system's resolver has not said in time which address a host has.
     #[error("the name of a host, for which the system's resolver gave no address in time")]
-    SilentResolver,
+    ResolverTimeout,
     /// A blank at the end, which a NID list must not have.
     #[error("a blank at the end")]
     TrailingBlank,

@@ -27,8 +27,10 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
     if command.check {
         return check(source, cx);
     }
-    // A file of which nothing need be asked is no success without a node.
-    if let Err(errno) = cx.node.call(Request::GetNode) {
+    // A file of which nothing need be asked is no success without a node. One that does not know the request is there.
+    if let Err(errno) = cx.node.call(Request::GetNode)
+        && errno != Errno::Invalid
+    {
         let text = format!("cannot import {name}: {}", errno.text());
         return Outcome::change(cx.report.end(Operation::Yaml, "import", SeqNo::NONE, errno.into(), text));
     }
@@ -59,6 +61,10 @@ fn check(source: Source<'_>, cx: &mut Context<'_>) -> Outcome {
             return Outcome::change(rc);
         }
     };
+    let named = import::names_something(source, &mut cx.report);
+    if !named.is_ok() {
+        return Outcome::show(named);
+    }
     let (rc, changes) = import::check(node, source, &mut cx.report);
     cx.report.shown.merge(changes);
     Outcome::show(rc)

@@ -100,7 +100,7 @@ impl Core {
     /// A gateway has returned a message for the node with this NID, and no other is left to try; that node is not reached by gateways.
     pub(super) fn note_returned(&self, destination: Nid) {
         if let Some(peer_ni) = self.topology.peer_ni(destination) {
-            self.health.note_silent_behind_gateways(&peer_ni);
+            self.health.note_unresponsive_behind_gateways(&peer_ni);
         }
     }
 

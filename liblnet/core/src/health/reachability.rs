@@ -193,7 +193,7 @@ fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) ->
         None => String::new(),
     };
     let (primary, cause, consequence) = (peer.primary, assessment.cause(), consequence(state));
-    let is_said_of_routes = assessment.routed && !is_silent_behind_gateways(peer);
+    let is_said_of_routes = assessment.routed && !is_unresponsive_behind_gateways(peer);
     env.log_of_peer(
         peer.is_configured() || topology.is_gateway(peer),
         log_class(before, state, is_said_of_routes),
@@ -204,8 +204,8 @@ fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) ->
 }
 
 /// Whether any of its interfaces behind gateways does not respond although a gateway works.
-fn is_silent_behind_gateways(peer: &Peer) -> bool {
-    peer.nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.is_silent_behind_gateways())
+fn is_unresponsive_behind_gateways(peer: &Peer) -> bool {
+    peer.nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.is_unresponsive_behind_gateways())
 }
 
 fn assess(env: &Environment, topology: &Topology, peer: &Peer) -> Assessment {
@@ -246,7 +246,7 @@ fn facts_of_routes(paths: Paths<'_>, peer: &Peer, peer_ni: &PeerNi, terms: Gatew
     let routes = select::routes_to(paths, peer, peer_ni.nid().net());
     let fact = |route: &Arc<ActiveRoute>| PathFacts {
         proven: true,
-        unresponsive: peer_ni.is_silent_behind_gateways()
+        unresponsive: peer_ni.is_unresponsive_behind_gateways()
             || !select::is_route_usable(route, paths.nets, terms),
         down: select::route_state(route, paths.nets, terms) == RouteState::Excluded,
         routed: true,

@@ -58,9 +58,10 @@ pub(crate) struct Repeat {
 }
 
 impl Repeat {
-    /// `None` if the message has no path.
+    /// `None` if the message has no path, or goes to this node itself, which no other path does.
     fn of(message: &Message, source: Option<Nid>) -> Option<(u64, Self)> {
-        let (md, ni) = (message.md.as_ref()?, message.ni.as_ref()?);
+        let md = message.md.as_ref()?;
+        let ni = message.ni.as_ref().filter(|ni| !ni.nid().is_loopback())?;
         let repeat = Self {
             md: Arc::downgrade(md),
             header: message.header,

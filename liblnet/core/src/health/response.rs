@@ -47,7 +47,7 @@ impl Health {
             self.lower_peer_ni(env, &peer_ni);
         } else if topology.has_usable_route(nid.net(), GatewayTerms::of(&env.settings())) {
             // A gateway has sent the request on, as far as is known: what is behind it does not answer.
-            self.note_silent_behind_gateways(&peer_ni);
+            self.note_unresponsive_behind_gateways(&peer_ni);
         }
     }
 }

@@ -133,15 +133,15 @@ impl Health {
     pub(crate) fn heard_behind_gateway(&self, env: &Environment, peer_ni: &PeerNi) {
         let is_first = !peer_ni.was_heard();
         peer_ni.note_heard(|| env.now());
-        if peer_ni.note_silent_behind_gateways(false) || is_first {
+        if peer_ni.note_unresponsive_behind_gateways(false) || is_first {
             self.reachability_may_change(peer_ni.nid());
         }
     }
 
     /// This peer NI was sent to by a gateway that works, as far as is known, and has not responded, or the gateway says that it could
     /// not be reached.
-    pub(crate) fn note_silent_behind_gateways(&self, peer_ni: &PeerNi) {
-        if peer_ni.note_silent_behind_gateways(true) {
+    pub(crate) fn note_unresponsive_behind_gateways(&self, peer_ni: &PeerNi) {
+        if peer_ni.note_unresponsive_behind_gateways(true) {
             self.reachability_may_change(peer_ni.nid());
         }
     }

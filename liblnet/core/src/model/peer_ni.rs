@@ -57,7 +57,7 @@ pub struct PeerNi {
     /// Whether it has turned out not to take origins, as it is of another implementation.
     takes_no_origins: AtomicBool,
     /// Whether the last that is known of it behind gateways is that it does not respond.
-    silent_behind_gateways: AtomicBool,
+    unresponsive_behind_gateways: AtomicBool,
     /// The fewest router credits that it ever had.
     min_router_credits: AtomicI32,
 }
@@ -85,7 +85,7 @@ impl PeerNi {
             late_from: AtomicU64::new(0),
             connection_epoch: AtomicU32::new(0),
             takes_no_origins: AtomicBool::new(false),
-            silent_behind_gateways: AtomicBool::new(false),
+            unresponsive_behind_gateways: AtomicBool::new(false),
             min_router_credits: AtomicI32::new(i32::MAX),
         }
     }
@@ -131,14 +131,14 @@ impl PeerNi {
 
     /// Whether it did not respond the last time it was sent to by a gateway that worked: it was not reached, or its response did not
     /// come in time.
-    pub fn is_silent_behind_gateways(&self) -> bool {
-        self.silent_behind_gateways.load(Ordering::Relaxed)
+    pub fn is_unresponsive_behind_gateways(&self) -> bool {
+        self.unresponsive_behind_gateways.load(Ordering::Relaxed)
     }
 
     /// Stores that; returns whether it is new.
-    pub(crate) fn note_silent_behind_gateways(&self, silent: bool) -> bool {
-        self.is_silent_behind_gateways() != silent
-            && self.silent_behind_gateways.swap(silent, Ordering::Relaxed) != silent
+    pub(crate) fn note_unresponsive_behind_gateways(&self, unresponsive: bool) -> bool {
+        self.is_unresponsive_behind_gateways() != unresponsive
+            && self.unresponsive_behind_gateways.swap(unresponsive, Ordering::Relaxed) != unresponsive
     }
 
     /// Counts a pending response.
