@@ -484,9 +484,9 @@ mod tests {
         let ledger = ledger_of(&told);
         let ms = Duration::from_millis;
         let longest = |from, to| ledger.longest_until_new_success(0, ms(from), ms(to), ms(1000));
-        // From right after the second's beginning until the fourth succeeds.
-        assert_eq!(longest(90, 370), ms(350 - 120));
-        assert_eq!(longest(200, 370), ms(350 - 200));
+        // From right after the first's beginning until the fourth succeeds.
+        assert_eq!(longest(90, 360), ms(350 - 100));
+        assert_eq!(longest(200, 360), ms(350 - 200));
         assert_eq!(longest(301, 340), ms(370 - 301));
         assert_eq!(longest(500, 600), ms(500), "nothing begins");
     }

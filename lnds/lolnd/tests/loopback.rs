@@ -102,8 +102,10 @@ fn a_message_that_matches_nothing_ends_with_its_send_event() {
     let md = rig.bind(&memory, 2, -1);
     rig.core.put(None, md, true, to_self(), 0).unwrap();
     rig.core.get(None, md, to_self()).unwrap();
-    rig.core.put(None, md, true, Target { portal: 64, ..to_self() }, 0).unwrap();
+    rig.core.put(None, md, true, Target { portal: 63, ..to_self() }, 0).unwrap();
     assert_eq!(rig.heard(), [(EventKind::Send, 2, false); 3]);
+    let no_portal = rig.core.put(None, md, true, Target { portal: 64, ..to_self() }, 0);
+    assert_eq!((no_portal, rig.heard()), (Err(Errno::Invalid), vec![]));
 }
 
 #[test]
