@@ -34,6 +34,9 @@ impl Core {
     /// A request to the reserved portal is about to be sent on its path. The source of a discovery's is only where it is tried
     /// first; that of another was asked for.
     pub(super) fn note_request(&self, message: &Message) {
+        if !message.is_reserved() {
+            return;
+        }
         let source = message.source.filter(|_| !self.is_of_discovery(message));
         self.health.note_request(&self.env, message, source);
     }
