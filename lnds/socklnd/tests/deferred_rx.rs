@@ -184,14 +184,14 @@ fn deferred_messages_in_part_are_given_up_after_their_time() {
 /// come again, go first.
 #[test]
 fn of_one_peer_a_limited_number_of_messages_in_part_is_kept() {
-    const KEPT: usize = 32;
+    const MAX_KEPT: usize = 32;
     let (low, high, port) = addresses();
     let node = Node::start(tcp(high), same_implementation(config(port), 1));
     offer(&node, buffer(1000), 1);
     let header = put_with_bits(low, high, 1000, 1);
     let id = |number: u64| (7 + number) << 40 | 1;
     let open = || Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
-    for number in 0..KEPT as u64 + 8 {
+    for number in 0..MAX_KEPT as u64 + 8 {
         let whole = message(Version::V3, &header, asks(id(number)), pattern(1000, 1));
         breaks_off(&node, open(), &whole);
     }
@@ -203,14 +203,14 @@ fn of_one_peer_a_limited_number_of_messages_in_part_is_kept() {
         let counts = node.core.message_counts();
         (counts.partial, counts.partial_dropped)
     };
-    assert_eq!(kept(), (KEPT as u64, 8));
+    assert_eq!(kept(), (MAX_KEPT as u64, 8));
     // One that is kept goes on, one that is not is new.
-    for (number, resumed) in [(KEPT as u64 + 7, 1), (0, 1)] {
+    for (number, resumed) in [(MAX_KEPT as u64 + 7, 1), (0, 1)] {
         open().put(&header, asks(AGAIN | id(number)), pattern(1000, 1));
         assert_eq!(node.expect(EventKind::Put).status, Ok(()));
         assert_eq!(node.counters().resumed, resumed);
     }
-    assert_eq!(kept(), (KEPT as u64 - 1, 8));
+    assert_eq!(kept(), (MAX_KEPT as u64 - 1, 8));
 }
 
 /// Fails if a peer that connects anew gets its share of the memory for deferred payloads once more.

@@ -11,7 +11,7 @@
 //! because of it, and no health value changes.
 
 use super::probe::Purpose;
-use super::suspect_paths::{LONGEST, PROVEN, Pinged};
+use super::suspect_paths::{MAX_PING_INTERVAL, PROVEN_FOR, Pinged};
 use super::{Health, Probe, ProbeAction};
 use crate::environment::time::Time;
 use crate::model::{Ni, PeerNi};
@@ -91,8 +91,8 @@ impl Health {
 fn stays_for(topology: &Topology, (local, peer): (Nid, Nid)) -> Duration {
     let ends = topology.ni(local).zip(topology.peer_ni(peer));
     match ends.is_some_and(|(ni, peer_ni)| peer_ni.is_suspect_from(&ni)) {
-        true => LONGEST,
-        false => PROVEN,
+        true => MAX_PING_INTERVAL,
+        false => PROVEN_FOR,
     }
 }
 

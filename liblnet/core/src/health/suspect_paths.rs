@@ -10,10 +10,10 @@ use std::time::Duration;
 
 /// How long a path stays suspect if nothing is received on it, its driver does not report it as late again, and it
 /// does not become unresponsive.
-pub(super) const LONGEST: Duration = Duration::from_secs(5);
+pub(super) const MAX_PING_INTERVAL: Duration = Duration::from_secs(5);
 /// For this time a path that has answered its ping does not become suspect again: where one path fails others often
 /// fail with it, and are detected one after the other.
-pub(super) const PROVEN: Duration = Duration::from_secs(1);
+pub(super) const PROVEN_FOR: Duration = Duration::from_secs(1);
 /// The maximum number of suspect paths. Further paths are used as before.
 const MOST: usize = 64;
 
@@ -39,7 +39,7 @@ impl SuspectPaths {
     pub(super) fn add(&self, path: (Nid, Nid), now: Time, becomes_suspect: impl FnOnce() -> bool) -> bool {
         let mut paths = lock(&self.paths);
         let known = paths.get(&path);
-        let is_proven = known.and_then(|pinged| pinged.at).is_some_and(|at| now.since(at) < PROVEN);
+        let is_proven = known.and_then(|pinged| pinged.at).is_some_and(|at| now.since(at) < PROVEN_FOR);
         if is_proven || known.is_none() && paths.len() >= MOST || !becomes_suspect() {
             return false;
         }
@@ -89,7 +89,7 @@ impl SuspectPaths {
 
     /// When the next path needs an action.
     pub(super) fn next(&self, now: Time) -> Option<Time> {
-        let due = |at: Time| if now < at + PROVEN { at + PROVEN } else { at + LONGEST };
+        let due = |at: Time| if now < at + PROVEN_FOR { at + PROVEN_FOR } else { at + MAX_PING_INTERVAL };
         lock(&self.paths).values().map(|pinged| pinged.at.map_or(now, due)).min()
     }
 }
@@ -115,8 +115,8 @@ mod tests {
         assert_eq!(suspects.next(at(7)), Some(at(7)));
         let ping = Some(MdHandle::from_cookie(1));
         suspects.pinged(path(2), Pinged { at: Some(at(10)), ping });
-        assert_eq!(suspects.next(at(11)), Some(at(10) + PROVEN), "whether it has answered by then");
-        assert_eq!(suspects.next(at(2000)), Some(at(10) + LONGEST));
+        assert_eq!(suspects.next(at(11)), Some(at(10) + PROVEN_FOR), "whether it has answered by then");
+        assert_eq!(suspects.next(at(2000)), Some(at(10) + MAX_PING_INTERVAL));
         assert!(!suspects.add(path(2), at(900), || true));
         assert!(suspects.add(path(2), at(1100), || true));
         let all = suspects.all();
@@ -134,7 +134,7 @@ mod tests {
             assert_eq!(suspects.all()[0].1.at, Some(at(millis)));
         }
         assert!(suspects.any());
-        assert_eq!(suspects.next(at(300)), Some(at(200) + PROVEN));
+        assert_eq!(suspects.next(at(300)), Some(at(200) + PROVEN_FOR));
     }
 
     #[test]

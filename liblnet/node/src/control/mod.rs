@@ -20,7 +20,7 @@ use lnet_dlc::{Backend, Reply, Request, request};
 use std::time::Duration;
 
 /// The longest ping: its client may have gone, and must not occupy the control socket for ever.
-const LONGEST_PING: Duration = Duration::from_millis(PING_TIMEOUT_MS.most as u64);
+const MAX_PING_TIMEOUT: Duration = Duration::from_millis(PING_TIMEOUT_MS.most as u64);
 
 impl Backend for Node {
     fn call(&self, request: Request) -> Result<Reply, Errno> {
@@ -113,7 +113,9 @@ impl Node {
             source: ping.source,
             max_entries: ping.max_nids,
             timeout: Some(
-                ping.timeout_ms.map_or(LONGEST_PING, |ms| Duration::from_millis(ms.into())).min(LONGEST_PING),
+                ping.timeout_ms
+                    .map_or(MAX_PING_TIMEOUT, |ms| Duration::from_millis(ms.into()))
+                    .min(MAX_PING_TIMEOUT),
             ),
         })?;
         let nid = ping.target.nid;
