@@ -337,7 +337,7 @@ typedef struct lnet_event lnet_event_t;
  * Called for each event of a queue, on a thread of the library or on one that is inside an LNet call;
  * never twice at once for the same MD. The event is valid until it returns.
  *
- * It should return soon, and need not: what it sends leaves while it runs, and it may wait for the events of that,
+ * A handler should return soon, and need not: what it sends leaves while it runs, and it may wait for the events of that,
  * by means of the program's own (LNetEQWait is refused), but not for a further event of its own MD, which comes after
  * it. If it runs on a thread that serves connections, another takes the place of that after some milliseconds, and the
  * other peers of the node, and other messages of the same peer, are served; so 64 handlers may take long at the same

@@ -1,11 +1,11 @@
-//! What the build scripts tell the linker of `liblnet.so.1`: of that library itself, and of those that call it.
+//! Linker arguments for `liblnet.so.1` and for the libraries that call it, as their build scripts print them.
 
 use crate::exported;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// What the library calls itself; programs and other libraries name it in their NEEDED.
+/// The soname of the library; programs and other libraries name it in their NEEDED.
 const SONAME: &str = "liblnet.so.1";
 
 /// The version script of `liblnet.so.1`: which names it exports, with which versions.

@@ -30,7 +30,7 @@ const SECOND_NET: usize = 148;
 const OCTETS: usize = 4;
 const DESCRIPTOR: usize = 8;
 
-/// What a command is about: `enum lnet_selection_rule_type`.
+/// The subject of a command: `enum lnet_selection_rule_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Net,

@@ -219,7 +219,7 @@ unsafe fn ni_tunables(tunables: *const lnet_ioctl_config_lnd_tunables) -> NiTuna
     }
 }
 
-/// What C has for one driver; `cpp` comes first.
+/// The tunables of one driver in C; `cpp` comes first.
 ///
 /// # Safety
 /// `tunables` is NULL or a structure.

@@ -19,7 +19,7 @@ pub(crate) type BroughtBy = Option<Nid>;
 #[derive(Debug, Default)]
 pub(super) struct KnownNodes {
     nodes: HashMap<NonZeroU64, Known>,
-    /// How many each gateway has brought; none is 0.
+    /// The number of nodes that each gateway has brought; a gateway without any has no entry.
     brought: HashMap<BroughtBy, usize>,
 }
 
