@@ -448,6 +448,13 @@ log_classes! {
         meaning: "The peer's system does not answer on TCP while messages are under way, and messages take other paths.",
         action: "Look for a fault between the two addresses. The limit is SOCKLND_UNRESPONSIVE_MS.",
     }
+    PeerClosed {
+        name: "peer_closed",
+        level: Warn,
+        limit: AnyPeer,
+        meaning: "The peer has ended its connections in order while messages to it were under way: its node or its program was stopped. Those that may be sent again take other paths, or wait for a new connection until their deadline.",
+        action: "Find out who stopped the peer. If nobody did, look at its own log.",
+    }
     PortUnprivileged {
         name: "port_unprivileged",
         level: Info,

@@ -71,6 +71,28 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
     });
     assert_eq!(said, [format!("its port {source} is not privileged and accept is \"secure\"")]);
 
+    // A peer that closes in order: with nothing to send, and with a message that it has not acknowledged.
+    for (messages, expected) in [(0, &[][..]), (1, &["1 messages to it were under way"])] {
+        let (node, low, high, port) = node_of_same_implementation(|_| {});
+        let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
+        wait_for("the connection", || node.counters().accepted == 1);
+        let said = said_of(low, || {
+            for _ in 0..messages {
+                node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
+                raw.read_lnet();
+            }
+            drop(raw);
+            wait_for("the end", || node.counters().closed_by_peer == 1);
+            if messages > 0 {
+                node.expect(EventKind::Send);
+            }
+            // The line is written by the thread that ends the connection, after the event.
+            drop(node);
+        });
+        let about_end: Vec<_> = said.iter().filter(|line| line.contains("under way")).collect();
+        assert_eq!(about_end, expected, "{said:?}");
+    }
+
     // Requests and HELLOs that are not understood: the bytes that are other than they must be, from the beginning.
     let not_mine = u32::from(Ipv4Addr::new(10, 1, 2, 3)).to_le_bytes();
     for (offset, bytes, expected) in [

@@ -276,13 +276,16 @@ impl Connection {
 
     /// The peer has ended its connections, or is about to: nothing more is sent on this one, but what is on
     /// its way here is still received. What was to be sent comes back for `conn_error`; delivery ACKs may still come.
-    pub(crate) fn drain(self: &Arc<Self>, conn_error: ConnError) {
+    /// Returns how many messages came back.
+    pub(crate) fn drain(self: &Arc<Self>, conn_error: ConnError) -> usize {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
-            self.stop_sending(conn_error);
+            let unsent = self.stop_sending(conn_error);
             // The peer may have opened this one since: it must not wait here for answers, and refuse our connects. An
             // error means that it has ended it.
             let _ = self.socket.shutdown(std::net::Shutdown::Write);
+            return unsent;
         }
+        0
     }
 
     /// Ends it. What was to be sent comes back for `conn_error`, a message that has arrived in part with EIO.

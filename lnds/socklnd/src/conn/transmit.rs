@@ -174,16 +174,19 @@ impl Connection {
     }
 
     /// Nothing more is sent. What is queued comes back. What is written and has no delivery ACK stays until
-    /// [`Connection::fail_unacked`].
-    pub(crate) fn stop_sending(&self, conn_error: ConnError) {
+    /// [`Connection::fail_unacked`]. Returns how many messages came back.
+    pub(crate) fn stop_sending(&self, conn_error: ConnError) -> usize {
         let queue = {
             let mut side = lock(&self.tx);
             side.ended.get_or_insert(conn_error);
             std::mem::take(&mut side.queue)
         };
+        let mut count = 0;
         for (message, result) in queue.into_iter().filter_map(|out| self.given_back(out, conn_error)) {
             self.ni.finalize(message, result);
+            count += 1;
         }
+        count
     }
 
     /// Takes out the messages of which not a byte has left; what has begun to leave stays.
@@ -227,11 +230,14 @@ impl Connection {
     }
 
     /// No delivery ACK will come any more: what has none comes back.
-    pub(crate) fn fail_unacked(&self, conn_error: ConnError) {
+    pub(crate) fn fail_unacked(&self, conn_error: ConnError) -> usize {
+        let mut count = 0;
         let lost = lock(&self.tx).unacked.give_up();
         for message in lost {
             self.ni.finalize(message, Err(self.unacked_failure(conn_error)));
+            count += 1;
         }
+        count
     }
 
     /// Whether the message with this ID was sent again on this connection, and has no delivery ACK yet.

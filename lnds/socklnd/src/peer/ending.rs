@@ -8,6 +8,7 @@ use crate::scheduler::AckSender;
 use crate::sync::lock;
 use lnd_common::connect_schedule::ConnectSchedule;
 use lnet_core::{Errno, Time};
+use lnet_log::LogClass;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,11 +40,17 @@ impl Peer {
     pub(super) fn peer_has_closed(&self, culprit: &Arc<Connection>, errno: Errno, can_read: bool) {
         let conn_error = ConnError::ClosedByPeer(errno);
         let Some(connections) = self.detach(Some(culprit)) else {
-            return if can_read { culprit.drain(conn_error) } else { culprit.close(conn_error) };
+            if can_read {
+                culprit.drain(conn_error);
+            } else {
+                culprit.close(conn_error);
+            }
+            return;
         };
         self.ni.counts.closed_by_peer.add();
+        let mut unfinished = 0;
         for connection in &connections {
-            connection.drain(conn_error);
+            unfinished += connection.drain(conn_error);
         }
         // Messages whose delivery ACKs have been received already need not fail.
         for connection in &connections {
@@ -52,8 +59,9 @@ impl Peer {
             }
         }
         for connection in &connections {
-            connection.fail_unacked(conn_error);
+            unfinished += connection.fail_unacked(conn_error);
         }
+        self.log_closed_under_way(unfinished);
         if !can_read {
             culprit.close(conn_error);
         }
@@ -75,6 +83,22 @@ impl Peer {
         connection.close(ConnError::ClosedByPeer(Errno::ConnectionReset));
         self.report_end(std::slice::from_ref(connection));
         self.retire();
+    }
+
+    /// Logs that the peer has closed its connections while messages to it were under way. An idle peer's end is no event.
+    fn log_closed_under_way(&self, unfinished: usize) {
+        if unfinished == 0 {
+            return;
+        }
+        let peer = self.id.nid;
+        self.ni.shared.log(
+            LogClass::PeerClosed,
+            peer,
+            format_args!(
+                "{peer}: closed its connections ({unfinished} messages to it were under way); those that may be sent again \
+                 take other paths or wait for a new connection"
+            ),
+        );
     }
 
     fn finish(&self, connections: Vec<Arc<Connection>>, conn_error: ConnError) {
