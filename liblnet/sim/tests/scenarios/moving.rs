@@ -147,13 +147,13 @@ fn restarts_without_a_nid(name: &str, kept: u32, moved: u32) {
     );
 }
 
-/// DISC-9, DISC-14.
+/// DISC-9, DISC-14. dyn-065: fails if the node that has the NID of a peer now gets what is for that peer.
 #[test]
 fn nothing_for_a_peer_that_restarted_goes_to_the_node_that_has_its_second_nid_now() {
     restarts_without_a_nid("restart without the second NID", 1, 2);
 }
 
-/// DISC-9, DISC-14.
+/// DISC-9, DISC-14. dyn-065: fails if the node that has the NID of a peer now gets what is for that peer.
 #[test]
 fn nothing_for_a_peer_that_restarted_goes_to_the_node_that_has_its_primary_nid_now() {
     restarts_without_a_nid("restart without the primary NID", 2, 1);
