@@ -452,7 +452,7 @@ log_classes! {
         name: "peer_closed",
         level: Warn,
         limit: AnyPeer,
-        meaning: "The peer has ended its connections in order while messages to it were under way: its node or its program was stopped. Those that may be sent again take other paths, or wait for a new connection until their deadline.",
+        meaning: "The peer has closed or reset its connections while messages to it were under way, as when its node or its program is stopped. Those that may be sent again take other paths, or wait for a new connection until their deadline.",
         action: "Find out who stopped the peer. If nobody did, look at its own log.",
     }
     PortUnprivileged {

@@ -71,8 +71,8 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
     });
     assert_eq!(said, [format!("its port {source} is not privileged and accept is \"secure\"")]);
 
-    // A peer that closes in order: with nothing to send, and with a message that it has not acknowledged.
-    for (messages, expected) in [(0, &[][..]), (1, &["1 messages to it were under way"])] {
+    // A peer that closes its connection: with nothing to send, and with a message that it has not acknowledged.
+    for (messages, expected) in [(0, &[][..]), (1, &["messages to it under way: 1"])] {
         let (node, low, high, port) = node_of_same_implementation(|_| {});
         let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
         wait_for("the connection", || node.counters().accepted == 1);

@@ -229,13 +229,12 @@ impl Connection {
         }
     }
 
-    /// No delivery ACK will come any more: what has none comes back.
+    /// No delivery ACK will come any more: what has none comes back. Returns how many messages came back.
     pub(crate) fn fail_unacked(&self, conn_error: ConnError) -> usize {
-        let mut count = 0;
         let lost = lock(&self.tx).unacked.give_up();
+        let count = lost.len();
         for message in lost {
             self.ni.finalize(message, Err(self.unacked_failure(conn_error)));
-            count += 1;
         }
         count
     }

@@ -85,7 +85,8 @@ impl Peer {
         self.retire();
     }
 
-    /// Logs that the peer has closed its connections while messages to it were under way. An idle peer's end is no event.
+    /// Logs that the peer has closed its connections while messages to it were under way. Connections that are closed with
+    /// nothing under way are not logged.
     fn log_closed_under_way(&self, unfinished: usize) {
         if unfinished == 0 {
             return;
@@ -95,7 +96,7 @@ impl Peer {
             LogClass::PeerClosed,
             peer,
             format_args!(
-                "{peer}: closed its connections ({unfinished} messages to it were under way); those that may be sent again \
+                "{peer}: closed its connections (messages to it under way: {unfinished}); those that may be sent again \
                  take other paths or wait for a new connection"
             ),
         );
