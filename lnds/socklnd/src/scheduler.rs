@@ -240,6 +240,10 @@ impl<C: Pollable> Scheduler<C> {
                 self.send_pending_acks();
             }
         }
+        if !self.is_stopped() {
+            // The kernel may have told this thread something after the new owner had looked at everything.
+            self.relieve();
+        }
     }
 
     /// What is ready is looked at afterwards, before the thread sleeps.
@@ -257,7 +261,7 @@ impl<C: Pollable> Scheduler<C> {
         all.iter().for_each(|connection| connection.relieve());
     }
 
-    /// Some thread is kept by an event handler: the owner, which is none that is kept, does what that was to do.
+    /// Some thread is kept by an event handler, or has been replaced: the owner does what that was to do.
     pub(crate) fn relieve(&self) {
         self.relief_wanted.store(true, Ordering::SeqCst);
         self.wakeups.wake_owner();
@@ -422,7 +426,7 @@ impl<C: Pollable> Scheduler<C> {
         worked | self.work_off()
     }
 
-    /// Whether the calling thread was the owner and another is now, which looks at everything.
+    /// Whether the calling thread was the owner and another is now, which looks at everything when [`Scheduler::run`] ends here.
     fn has_been_replaced(&self) -> bool {
         let (address, owner) = OWN.get();
         address == self.address() && owner != self.owner.load(Ordering::Relaxed)
@@ -463,3 +467,7 @@ impl<C: Pollable> Scheduler<C> {
 fn split(token: u64) -> (usize, u32) {
     ((token & 0xffff_ffff) as usize, (token >> 32) as u32)
 }
+
+#[cfg(test)]
+#[path = "scheduler_tests.rs"]
+mod tests;

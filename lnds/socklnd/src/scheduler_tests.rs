@@ -1,0 +1,101 @@
+//! What the owner of a scheduler leaves to the next one.
+
+use super::*;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// Says who has looked at it: the kernel's events, or the thread that does what another was to do.
+struct Socket {
+    stream: UnixStream,
+    token: AtomicU64,
+    looks: Mutex<Sender<Look>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Look {
+    Event,
+    Relief,
+}
+
+struct NoTask;
+
+impl Task for NoTask {
+    fn run(self) {}
+    fn abandon(self) {}
+}
+
+impl Socket {
+    fn note(&self, look: Look) {
+        lock(&self.looks).send(look).unwrap();
+    }
+}
+
+impl Pollable for Socket {
+    type Task = NoTask;
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn is_closed(&self) -> bool {
+        false
+    }
+
+    fn registered_as(&self, token: u64) {
+        self.token.store(token, Ordering::SeqCst);
+    }
+
+    fn token(&self) -> Option<u64> {
+        Some(self.token.load(Ordering::SeqCst))
+    }
+
+    fn on_event(self: &Arc<Self>, _: EventFlags) -> bool {
+        self.note(Look::Event);
+        true
+    }
+
+    fn on_schedule(self: &Arc<Self>) {}
+
+    fn poll(self: &Arc<Self>) -> bool {
+        false
+    }
+
+    fn relieve(self: &Arc<Self>) {
+        self.note(Look::Relief);
+    }
+
+    fn sending_together(work: impl FnOnce()) {
+        work();
+    }
+}
+
+fn socket() -> (Arc<Socket>, UnixStream, Receiver<Look>) {
+    let (stream, other_end) = UnixStream::pair().unwrap();
+    let (looks, seen) = channel();
+    (Arc::new(Socket { stream, token: AtomicU64::new(0), looks: Mutex::new(looks) }), other_end, seen)
+}
+
+/// The kernel tells each change once. The thread that is told may have been replaced while it slept.
+#[test]
+fn what_the_kernel_tells_an_owner_that_has_been_replaced_is_done_by_the_next() {
+    let scheduler = Scheduler::<Socket>::new(&Arc::new(WatchSignal::default())).unwrap();
+    let (socket, mut other_end, seen) = socket();
+    thread::scope(|scope| {
+        let replaced = scope.spawn(|| scheduler.run(&scheduler));
+        scheduler.add(&socket).unwrap();
+        assert_eq!(seen.recv().unwrap(), Look::Event);
+        while !scheduler.wakeups.owner_sleeps() {
+            thread::yield_now();
+        }
+        scheduler.become_owner();
+        other_end.write_all(&[1]).unwrap();
+        replaced.join().unwrap();
+
+        scope.spawn(|| scheduler.run(&scheduler));
+        assert_eq!(seen.recv().unwrap(), Look::Relief);
+        scheduler.stop();
+    });
+}
