@@ -360,6 +360,14 @@ fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
     }
 }
 
+/// What has come from a machine to the switch, with all headers.
+fn bytes_sent_by(number: u8) -> u64 {
+    let links = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+    let of_port = |line: &str| line.trim().strip_prefix(&format!("{}:", port(number))).map(str::to_owned);
+    let counters = links.lines().find_map(of_port).expect("the machine's port");
+    counters.split_whitespace().next().unwrap().parse().unwrap()
+}
+
 /// How many bytes of one message are more than TCP takes on the way to a peer that answers nothing.
 const MORE_THAN_TCP_TAKES: usize = 1 << 20;
 
@@ -374,8 +382,11 @@ fn a_kernel_peers_partly_sent_messages_stay_with_tcp_and_unsent_ones_take_anothe
         let ni_handle = near.spy.ni.lock().unwrap().clone().unwrap();
         let memory = near.node.bind_bytes(pattern(MORE_THAN_TCP_TAKES, 3));
         let sent: u32 = 8;
+        let left_before = bytes_sent_by(1);
         (0..sent).for_each(|_| near.node.put(memory, far.node.nid, false));
         if abort_tx {
+            // Any thread of the driver may write the first message.
+            wait_for("the first message to leave in part", || bytes_sent_by(1) > left_before + 1000);
             ni_handle.abort_tx(Some(far.node.nid), Cause::LocalAborted);
         }
         wait_for("what has not left to come back", || !near.spy.failures().is_empty());
