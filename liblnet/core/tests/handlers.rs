@@ -4,7 +4,8 @@
 
 mod support;
 
-use lnet_core::{Core, EqHandle, MdMemory, MdOptions, MdSpec};
+use lnet_core::{Core, EqHandle, Errno, Event, MdMemory, MdOptions, MdSpec};
+use lnet_wire::{Body, Nid};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use support::{FakeDriver, OnSend, Rig, target, tcp};
@@ -25,7 +26,7 @@ fn what_a_deeply_nested_handler_sends_leaves_before_the_handler_returns() {
         move |_: &_| {
             let number = begun.fetch_add(1, Ordering::SeqCst) + 1;
             if number < NESTED {
-                put(&core, *eq.get().unwrap());
+                put(&core, *eq.get().unwrap(), tcp(9));
                 if begun.load(Ordering::SeqCst) == number {
                     let core = core.upgrade().unwrap();
                     std::thread::scope(|scope| {
@@ -39,16 +40,49 @@ fn what_a_deeply_nested_handler_sends_leaves_before_the_handler_returns() {
     };
     let queue = rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
     eq.set(queue).unwrap();
-    put(&Arc::downgrade(&rig.core), queue);
+    put(&Arc::downgrade(&rig.core), queue, tcp(9));
     assert_eq!(begun.load(Ordering::SeqCst), NESTED);
     assert_eq!(left_late.lock().unwrap().len(), 1);
     rig.core.shutdown();
 }
 
-fn put(core: &Weak<Core>, eq: EqHandle) {
+/// Fails if a handler that runs inside the work of discovery sends something that waits for a discovery: none goes on until it returns.
+#[test]
+fn what_a_handler_inside_discovery_sends_does_not_wait_for_a_discovery() {
+    let driver = FakeDriver::scripted(|message| match message.header().body {
+        Body::Get { .. } => OnSend::Fail(Errno::HostUnreachable.into()),
+        _ => OnSend::Complete,
+    });
+    let rig = Rig::builder(driver).with_discovery().build();
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let eq = Arc::new(OnceLock::new());
+    let handler = {
+        let (core, eq, ends) = (Arc::downgrade(&rig.core), Arc::clone(&eq), Arc::clone(&ends));
+        move |event: &Event| {
+            let peer = event.target.nid.unwrap();
+            ends.lock().unwrap().push(peer);
+            if peer == tcp(9) {
+                // As undiscovered as the first was.
+                put(&core, *eq.get().unwrap(), tcp(8));
+                assert_eq!(*ends.lock().unwrap(), [tcp(9), tcp(8)]);
+            }
+        }
+    };
+    let queue = rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    eq.set(queue).unwrap();
+    put(&Arc::downgrade(&rig.core), queue, tcp(9));
+    assert_eq!(*ends.lock().unwrap(), [], "it waits for the discovery of its peer");
+    for _ in 0..20 {
+        rig.core.run_discovery();
+    }
+    assert_eq!(*ends.lock().unwrap(), [tcp(9), tcp(8)]);
+    rig.core.shutdown();
+}
+
+fn put(core: &Weak<Core>, eq: EqHandle, to: Nid) {
     let core = core.upgrade().unwrap();
     let (options, eq) = (MdOptions(0), Some(eq));
     let spec = MdSpec { start: 0, length: 0, threshold: 1, max_size: 0, options, user_ptr: 0, eq };
     let md = core.md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
-    core.put(None, md, false, target(tcp(9)), 0).unwrap();
+    core.put(None, md, false, target(to), 0).unwrap();
 }

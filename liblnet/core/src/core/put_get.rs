@@ -106,6 +106,7 @@ impl Core {
             };
             let waits = destination.as_ref().filter(|peer_ni| {
                 request.wait != DiscoveryWait::Over
+                    && !self.discovery.is_kept_by_this_handler()
                     && self.discovery.must_wait(&self.topology, peer_ni, target.portal)
             });
             request = match waits {

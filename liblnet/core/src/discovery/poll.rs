@@ -7,6 +7,7 @@ use super::step::step;
 use super::{Discovery, Failure, Step};
 use crate::environment::Environment;
 use crate::environment::time::Time;
+use crate::event::in_handler;
 use crate::memory::MdHandle;
 use crate::model::{DiscoveryState, DiscoveryWait, Inner, Peer, PeerState, SendRequest};
 use crate::sync::{MutexGuard, lock};
@@ -14,6 +15,7 @@ use crate::topology::Topology;
 use lnet_log::LogClass;
 use lnet_wire::ping_info::PingInfo;
 use lnet_wire::{Errno, Nid};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -48,18 +50,36 @@ pub(crate) struct Run<'a> {
     _one_at_a_time: MutexGuard<'a, ()>,
 }
 
+thread_local! {
+    /// The address of the discovery of which this thread carries out a round; 0: of none.
+    static RUNS: Cell<usize> = const { Cell::new(0) };
+}
+
 impl Discovery {
     /// Begins a round; waits until the round of another thread has ended. Not to be called from an event handler.
     pub(crate) fn begin_run(&self) -> Run<'_> {
         let one_at_a_time = lock(&self.running);
         self.wakeup.reset();
+        RUNS.set(std::ptr::from_ref(self).addr());
         Run { discovery: self, pending: VecDeque::new(), current: None, _one_at_a_time: one_at_a_time }
+    }
+
+    /// Whether the calling thread is in an event handler that runs inside a round: no discovery goes on until it returns, so what
+    /// the handler sends cannot wait for one.
+    pub(crate) fn is_kept_by_this_handler(&self) -> bool {
+        in_handler() && RUNS.get() == std::ptr::from_ref(self).addr()
     }
 
     /// The time at which the next round is due without any event.
     pub(crate) fn next_poll(&self) -> Option<Time> {
         let due = lock(&self.queue).due();
         due.into_iter().chain(self.next_due()).min()
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        RUNS.set(0);
     }
 }
 
