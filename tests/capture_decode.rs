@@ -141,14 +141,14 @@ fn every_message_is_encoded_as_the_kernel_encoded_it() {
 fn every_ping_info_is_encoded_as_the_kernel_encoded_it() {
     for_every_item(|file, connection, item| {
         let Some(original) = ping_info_bytes(connection, item) else { return };
-        let received = PingInfo::decode(&original, MOST_INTERFACES).unwrap();
+        let received = PingInfo::decode(&original, MAX_INTERFACES).unwrap();
         assert!(!received.truncated, "{file}: {received:?}");
         assert_eq!(received.info.encode(), original, "{file}: {received:?}");
     });
 }
 
 /// The kernel's `lnet_interfaces_max`.
-const MOST_INTERFACES: u32 = 200;
+const MAX_INTERFACES: u32 = 200;
 
 #[test]
 fn pings_and_pushes_are_to_the_reserved_portal_and_match_bits() {

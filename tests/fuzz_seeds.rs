@@ -26,8 +26,8 @@ const CAPTURES: [&str; 7] = [
 ];
 
 /// Of a stream, and of a message with its payload. Short inputs are what a fuzzer is good at.
-const LONGEST: usize = 600;
-const LONGEST_FRAME: usize = 160;
+const MAX_STREAM: usize = 600;
+const MAX_FRAME: usize = 160;
 
 /// By target; under the name of each seed its bytes.
 type Seeds = BTreeMap<&'static str, BTreeMap<String, Vec<u8>>>;
@@ -65,7 +65,7 @@ fn seeds() -> Seeds {
         for connection in streams::connections(&pcap::segments(capture)) {
             for side in [Side::Opener, Side::Acceptor] {
                 let stream = connection.stream(side);
-                let beginning = stream.read(0..stream.next_hole(0).min(LONGEST)).bytes;
+                let beginning = stream.read(0..stream.next_hole(0).min(MAX_STREAM)).bytes;
                 if beginning.is_empty() {
                     continue;
                 }
@@ -80,7 +80,7 @@ fn seeds() -> Seeds {
                 }
                 let mut order = ByteOrder::Little;
                 for item in said(&connection, side) {
-                    let longest = item.range.start + LONGEST_FRAME;
+                    let longest = item.range.start + MAX_FRAME;
                     let excerpt = stream.read(item.range.start..item.range.end.min(longest));
                     if !excerpt.is_captured() {
                         continue;

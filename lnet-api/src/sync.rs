@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The shortest timeout that is handed to the system: 0 would not release the lock.
-const SHORTEST_SLEEP: Duration = Duration::from_micros(1);
+const MIN_SLEEP: Duration = Duration::from_micros(1);
 
 /// Takes the lock.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -26,6 +26,6 @@ pub fn wait_until<'a, T>(
 ) -> MutexGuard<'a, T> {
     let Some(until) = until else { return wait(condvar, guard) };
     let left = until.saturating_duration_since(clock.now());
-    let sleep = clock.sleep_limit(left).max(SHORTEST_SLEEP);
+    let sleep = clock.sleep_limit(left).max(MIN_SLEEP);
     condvar.wait_timeout(guard, sleep).unwrap_or_else(PoisonError::into_inner).0
 }

@@ -40,7 +40,7 @@ fn captured_streams_with_flipped_bits_disturb_no_other_peer() {
 /// What the connecting sides of captured connections sent, up to the first hole, with the NIDs of the node and of the
 /// hostile peer in place of the captured ones.
 fn captured_streams(scene: &Scene) -> Vec<Vec<u8>> {
-    const LONGEST: usize = 20_000;
+    const MAX_STREAM: usize = 20_000;
     let files = [
         "k2158-k-checksum-on.pcap",
         "k2158-d-lst-ping.pcap",
@@ -52,7 +52,7 @@ fn captured_streams(scene: &Scene) -> Vec<Vec<u8>> {
     let connections = files.iter().flat_map(|file| streams::connections(&pcap::segments(file)));
     let with_our_nids = |connection: &streams::Connection| {
         let stream = connection.stream(Side::Opener);
-        let bytes = stream.read(0..stream.next_hole(0).min(LONGEST)).bytes;
+        let bytes = stream.read(0..stream.next_hole(0).min(MAX_STREAM)).bytes;
         let hello = said(connection, Side::Opener).into_iter().find_map(|item| match item.content {
             Content::Hello { hello, .. } => hello.dest_nid.map(|dest| (hello.src_nid, dest)),
             _ => None,

@@ -7,9 +7,9 @@ use std::time::Duration;
 /// When a process dies what it has told last may be a little older than what it did last.
 const LAST_MOMENTS: Duration = Duration::from_secs(1);
 /// Of what is wrong so many are told one by one.
-const MOST_TOLD: usize = 8;
+const MAX_TOLD: usize = 8;
 /// Of failures so many are kept until they are taken.
-const MOST_FAILURES: usize = 100_000;
+const MAX_FAILURES: usize = 100_000;
 
 /// What is known of an operation.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl Totals {
 }
 
 /// Of these, gaps are too short to be anything but the load's own pauses.
-const SHORTEST_GAP: Duration = Duration::from_millis(20);
+const MIN_GAP: Duration = Duration::from_millis(20);
 
 impl Ledger {
     /// Takes note of what the process of this incarnation said.
@@ -138,7 +138,7 @@ impl Ledger {
                 process.under_way = process.under_way.saturating_sub(u64::from(entry.ends == 1));
                 if wrong.is_empty() {
                     let from = process.last_success.replace(at).unwrap_or(at);
-                    if at - from > SHORTEST_GAP {
+                    if at - from > MIN_GAP {
                         process.gaps.push((from, at));
                     }
                 }
@@ -173,7 +173,7 @@ impl Ledger {
     /// any more: the gap lasts until `at`, at least.
     pub fn close_gaps(&mut self, incarnation: Incarnation, at: Duration) {
         let process = self.processes.entry(incarnation).or_default();
-        if let Some(from) = process.last_success.filter(|from| *from + SHORTEST_GAP < at) {
+        if let Some(from) = process.last_success.filter(|from| *from + MIN_GAP < at) {
             process.gaps.push((from, at));
         }
     }
@@ -317,7 +317,7 @@ impl Ledger {
         }
         if !entry.wrong.is_empty() {
             *self.settled.failed.entry(entry.wrong.clone()).or_default() += 1;
-            if self.failures.len() < MOST_FAILURES {
+            if self.failures.len() < MAX_FAILURES {
                 let text = format!("{text} failed at {ended:?}: {}", entry.wrong);
                 self.failures.push(Failure { began, ended, text });
             }
@@ -328,7 +328,7 @@ impl Ledger {
         } else {
             self.settled.lost += 1;
             let text = format!("{text} went well at {ended:?}, and did not arrive");
-            if self.lost.len() < MOST_FAILURES {
+            if self.lost.len() < MAX_FAILURES {
                 self.lost.push(Failure { began, ended, text: text.clone() });
             }
             self.error(text);
@@ -343,7 +343,7 @@ impl Ledger {
     }
 
     fn error(&mut self, text: String) {
-        if self.errors.len() < MOST_TOLD {
+        if self.errors.len() < MAX_TOLD {
             self.errors.push(text);
         }
     }

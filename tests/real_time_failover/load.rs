@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 const PUTS: u32 = 20;
 const GETS: u32 = 21;
 /// The longest message.
-pub const LONGEST: u32 = 1 << 20;
+pub const MAX_LENGTH: u32 = 1 << 20;
 /// Memory for PUTs of the peer: so many pieces, each of so many of the longest. In all more than the peer has under way.
 const PIECES: usize = 20;
-const LONGEST_IN_PIECE: u32 = 4;
+const MESSAGES_PER_PIECE: u32 = 4;
 /// The key of what GETs fetch.
 const FETCHED: u64 = 0x00f0_0dfe_edbe_ef00;
 /// In `user_ptr`: not the number of an operation but that of a piece of memory for PUTs.
@@ -93,12 +93,12 @@ impl Load {
         let core = node.core();
         let eq = core.eq_alloc(1 << 17, None).unwrap();
         let queue = core.eq(eq).unwrap();
-        let mut source = Bytes::new(2 * LONGEST);
+        let mut source = Bytes::new(2 * MAX_LENGTH);
         let len = source.len();
         source.fill(FETCHED, len);
-        let pieces: Vec<Bytes> = (0..PIECES).map(|_| Bytes::new(LONGEST * LONGEST_IN_PIECE)).collect();
+        let pieces: Vec<Bytes> = (0..PIECES).map(|_| Bytes::new(MAX_LENGTH * MESSAGES_PER_PIECE)).collect();
         let slots = (0..weight.in_flight)
-            .map(|_| Slot { bytes: Bytes::new(LONGEST), state: State::Resting { until: Instant::now() } })
+            .map(|_| Slot { bytes: Bytes::new(MAX_LENGTH), state: State::Resting { until: Instant::now() } })
             .collect();
         let random = fastrand::Rng::with_seed(incarnation.into());
         let load = Self {
@@ -165,7 +165,7 @@ impl Load {
             let resting = self.slots.iter().position(|slot| matches!(slot.state, State::Resting { .. }));
             let at = resting.unwrap_or(self.slots.len());
             if resting.is_none() && at < self.weight.in_flight + MAX_EXTRA_RPCS {
-                self.slots.push(Slot { bytes: Bytes::new(LONGEST), state: State::Resting { until: now } });
+                self.slots.push(Slot { bytes: Bytes::new(MAX_LENGTH), state: State::Resting { until: now } });
             }
             if at < self.slots.len() {
                 self.begin_one(at, reports);
@@ -180,7 +180,7 @@ impl Load {
         let kinds = if self.weight.rpcs { &Kind::ANSWERED[..] } else { &Kind::ALL[..] };
         let kind = kinds[self.random.usize(0..kinds.len())];
         let len = self.length();
-        let offset = self.random.u32(0..=LONGEST / WORD) * WORD;
+        let offset = self.random.u32(0..=MAX_LENGTH / WORD) * WORD;
         let bytes = &mut self.slots[at].bytes;
         match kind {
             Kind::Put | Kind::PutWithAck => bytes.fill(op.0, len),
@@ -208,7 +208,7 @@ impl Load {
     fn length(&mut self) -> u32 {
         let die = self.random.u32(0..64);
         if die < self.weight.long_of_64 {
-            return LONGEST;
+            return MAX_LENGTH;
         }
         let exponent = if die < 48 { self.random.u32(3..=12) } else { self.random.u32(12..=17) };
         let longest = 1 << exponent;
@@ -314,7 +314,7 @@ impl Load {
         let bytes = &self.pieces[piece];
         let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MAX_SIZE.0);
         let (spec, memory) = self.describe(bytes, bytes.len(), options, -1, PIECE | piece);
-        let spec = MdSpec { max_size: LONGEST as i32, ..spec };
+        let spec = MdSpec { max_size: MAX_LENGTH as i32, ..spec };
         let core = self.core();
         // A node that is ending gives no more.
         if let Ok(me) = core.me_attach(PUTS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After) {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// Messages and places in memory are whole multiples of this.
 pub const WORD: u32 = 8;
 /// The longest piece of memory that belongs to one.
-const LONGEST: usize = 2 << 20;
+const MAX_PIECE: usize = 2 << 20;
 /// Bytes by which one's differ from another's.
 const SHIFTS: usize = 1 << 20;
 
@@ -55,7 +55,7 @@ impl Bytes {
         let Some(bytes) = self.bytes.get(offset..offset + len) else { return false };
         // The key itself is at the beginning.
         let named = if theirs == 0 { len.min(size_of::<u64>()) } else { 0 };
-        theirs + len <= LONGEST
+        theirs + len <= MAX_PIECE
             && bytes[..named] == key.to_le_bytes()[..named]
             && bytes[named..] == *belonging(key, theirs + named..theirs + len)
     }
@@ -65,7 +65,7 @@ fn belonging(key: u64, place: Range<usize>) -> &'static [u8] {
     static NOISE: OnceLock<Box<[u8]>> = OnceLock::new();
     let noise = NOISE.get_or_init(|| {
         let mut random = fastrand::Rng::with_seed(0);
-        (0..(LONGEST + SHIFTS) / size_of::<u64>()).flat_map(|_| random.u64(..).to_le_bytes()).collect()
+        (0..(MAX_PIECE + SHIFTS) / size_of::<u64>()).flat_map(|_| random.u64(..).to_le_bytes()).collect()
     });
     let shift = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % SHIFTS;
     &noise[shift + place.start..shift + place.end]

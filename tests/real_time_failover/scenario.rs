@@ -124,7 +124,7 @@ const KERNEL_PEER_FOR_LONG: Conditions =
     Conditions { weight: Weight { timeout: Duration::from_secs(80), ..KERNEL_PEER.weight }, ..KERNEL_PEER };
 
 /// Of what failed so many are told one by one.
-const MOST_TOLD: usize = 8;
+const MAX_TOLD: usize = 8;
 const WARM_UP: Duration = Duration::from_secs(2);
 /// Within this a rail is to be used again.
 const BACK_WITHIN: Duration = Duration::from_secs(10);
@@ -565,7 +565,7 @@ impl Scenario {
             faults.push(format!("{} do not say that there is no way: {:?}", otherwise.len(), otherwise[0]));
         }
         let mut errors = testbed.ledger.errors().to_vec();
-        errors.extend(failures.into_iter().take(MOST_TOLD).map(|failure| failure.text));
+        errors.extend(failures.into_iter().take(MAX_TOLD).map(|failure| failure.text));
         errors.push(testbed.logs());
 
         let longest = if self.loss == Loss::Process { stall } else { totals.longest };

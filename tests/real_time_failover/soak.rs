@@ -32,7 +32,7 @@ const CONDITIONS: Conditions = Conditions {
 /// What has ended for so long will have been told by all.
 const SETTLED_AFTER: Duration = Duration::from_secs(15);
 /// Of what failed so many are told one by one.
-const MOST_TOLD: usize = 8;
+const MAX_TOLD: usize = 8;
 /// How often it is said how it goes.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 /// When all is whole, all rails are used again within this.
@@ -251,7 +251,7 @@ impl Soak {
             let overlaps = |(from, to): &(Duration, Duration)| failure.began < *to && failure.ended > *from;
             if !self.excuses.iter().any(overlaps) {
                 self.unexcused += 1;
-                if self.faults.len() < MOST_TOLD {
+                if self.faults.len() < MAX_TOLD {
                     self.faults.push(failure.text);
                 }
             }

@@ -436,7 +436,7 @@ struct Record {
 }
 
 impl Record {
-    const MOST: usize = 16 << 20;
+    const MAX_BYTES: usize = 16 << 20;
 
     fn new(path: PathBuf) -> Self {
         let file = File::create(&path).unwrap();
@@ -444,7 +444,7 @@ impl Record {
     }
 
     fn write(&mut self, line: &str) {
-        if self.written > Self::MOST {
+        if self.written > Self::MAX_BYTES {
             let _ = fs::rename(&self.path, self.path.with_extension("reports-before"));
             *self = Self::new(std::mem::take(&mut self.path));
         }

@@ -83,11 +83,11 @@ struct Reader<'a> {
 }
 
 /// The longest of request, HELLO, and head of a message.
-const LONGEST_HEAD: usize = 136;
+const MAX_HEAD: usize = 136;
 
 /// Packets cut after 160 bytes have 94 of TCP payload: all of a message's head but the upper half of a
 /// PUT's offset.
-const SHORTEST_USEFUL_HEAD: usize = 94;
+const MIN_USEFUL_HEAD: usize = 94;
 
 impl Reader<'_> {
     fn read_all(&mut self) {
@@ -171,14 +171,14 @@ impl Reader<'_> {
     }
 
     fn peek_at(&self, at: usize) -> Vec<u8> {
-        let end = self.stream.next_hole(at).min(at + LONGEST_HEAD);
+        let end = self.stream.next_hole(at).min(at + MAX_HEAD);
         self.stream.read(at..end).bytes
     }
 
     /// Whether the capture lacks what tells the message there: its packet, or enough of it.
     fn is_hole(&self, at: usize) -> bool {
         let noop = self.stream.read(at..at + frame::FRAME_LEN);
-        let message = self.stream.read(at..at + SHORTEST_USEFUL_HEAD);
+        let message = self.stream.read(at..at + MIN_USEFUL_HEAD);
         let is_noop = noop.bytes[0] == 0xc0;
         let known = if is_noop { noop.known } else { message.known };
         let end = self.stream.end().saturating_sub(at).min(known.len());

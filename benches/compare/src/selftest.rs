@@ -16,7 +16,7 @@ const KIB: usize = 1 << 10;
 pub(crate) const SIZES: [usize; 4] = [4 * KIB, 64 * KIB, 256 * KIB, 1 << 20];
 pub(crate) const CONCURRENCIES: [u32; 4] = [1, 2, 4, 8];
 /// One round takes about two minutes.
-const MOST_ROUNDS: usize = 3;
+const MAX_ROUNDS: usize = 3;
 
 /// What is done over and over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn run(program: &Path, options: &Options) -> Result<(), Error> {
 fn measure(program: &Path, options: &Options) -> Result<Vec<Measured>, Error> {
     let site = lst::Site::start(program)?;
     let server = iperf3::Server::start();
-    let rounds = options.rounds.clamp(1, MOST_ROUNDS);
+    let rounds = options.rounds.clamp(1, MAX_ROUNDS);
     let mut samples: Vec<Samples> = Vec::new();
     samples.resize_with(cells().len(), Samples::default);
     for _ in 0..rounds {

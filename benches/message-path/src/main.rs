@@ -226,9 +226,9 @@ impl Network {
 impl Interface {
     fn receive(&self, from: Nid, header: &Header) {
         let Some(ni) = self.ni.upgrade() else { return };
-        let hold = || Arc::new(NeverDeferred) as Arc<dyn DeferredRx>;
+        let make_deferred = || Arc::new(NeverDeferred) as Arc<dyn DeferredRx>;
         if let RxAction::Deliver(message) =
-            self.upcalls.receive(&ni, from, header, &Provenance::default(), &hold)
+            self.upcalls.receive(&ni, from, header, &Provenance::default(), &make_deferred)
         {
             self.upcalls.received(message, Ok(()));
         }

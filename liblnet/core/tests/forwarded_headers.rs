@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::num::NonZeroU64;
 use support::{FakeDriver, OnSend, Rig, on_net, tcp};
 
-const LONGEST: u32 = 1 << 20;
+const MAX_LENGTH: u32 = 1 << 20;
 
 /// Between `tcp` and `tcp1`, with a route to `tcp2`.
 fn router() -> Rig {
@@ -61,8 +61,7 @@ fn body() -> impl Strategy<Value = Body> {
 }
 
 fn header() -> impl Strategy<Value = Header> {
-    let length =
-        prop_oneof![3 => Just(0), 3 => 1..5000_u32, 2 => LONGEST - 1..=LONGEST, 1 => LONGEST + 1..u32::MAX];
+    let length = prop_oneof![3 => Just(0), 3 => 1..5000_u32, 2 => MAX_LENGTH - 1..=MAX_LENGTH, 1 => MAX_LENGTH + 1..u32::MAX];
     (nid(), nid(), length, body(), any::<(u32, u32)>()).prop_map(
         |(dest_nid, src_nid, payload_length, body, (dest_pid, src_pid))| Header {
             dest_nid,
@@ -88,7 +87,7 @@ proptest! {
             let hop = names.then_some(MessageOrigin { node: NonZeroU64::MIN, id: NonZeroU64::MIN });
             match rig.arrives_as(*neighbour, header, &Provenance { hop, carried: None }) {
                 RxAction::Deliver(message) => {
-                    prop_assert!(message.payload_len() as u64 <= u64::from(LONGEST));
+                    prop_assert!(message.payload_len() as u64 <= u64::from(MAX_LENGTH));
                     rig.core.received(message, if ends { Ok(()) } else { Err(lnet_core::Errno::Io) });
                 }
                 RxAction::Defer => deferred += 1,

@@ -16,7 +16,7 @@ fn rig(on_send: OnSend) -> Rig {
     Rig::builder(FakeDriver::new(on_send)).with_discovery().build()
 }
 
-/// HE-52: fails if the ping is noted as not answered after its answer has come.
+/// HE-52: fails if the ping is noted as not answered after its response has come.
 #[test]
 fn a_recovery_ping_answered_before_its_send_completes_does_not_increase_the_backoff() {
     let Rig { core, driver, clock, .. } = &rig(OnSend::Reply);

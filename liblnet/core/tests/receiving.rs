@@ -159,7 +159,7 @@ fn a_response_to_an_unknown_source_nid_is_sent_through_the_neighbour() {
 
 #[test]
 fn a_peer_that_does_not_take_its_responses_gets_no_more_and_other_peers_do() {
-    let rig = rig_with(|config| config.max_answers = 3, 8, 1);
+    let rig = rig_with(|config| config.max_pending_responses_per_peer = 3, 8, 1);
     rig.attach(-1, PUT | GET | MdOptions::MANAGE_REMOTE.0);
     let get = Body::Get { reply: handle(5), match_bits: BITS, portal: PORTAL, offset: 0, sink_length: 8 };
     let is_taken = |from: u32, body, length| {
@@ -174,7 +174,7 @@ fn a_peer_that_does_not_take_its_responses_gets_no_more_and_other_peers_do() {
     };
     // One is sent, two wait.
     assert_eq!([0; 5].map(|_| is_taken(2, get, 0)), [true, true, true, false, false]);
-    // What wants no answer is taken.
+    // What wants no response is taken.
     assert!(!is_taken(2, put_body(Some(handle(5))), 8) && is_taken(2, put_body(None), 8));
     assert!(is_taken(3, get, 0));
     assert_eq!(drive(&rig, Ok(())).len(), 2);
@@ -187,8 +187,8 @@ fn a_peer_that_does_not_take_its_responses_gets_no_more_and_other_peers_do() {
 /// Memory is bounded however many peers do not take their answers; who has few pending gets its own all the same.
 #[test]
 fn peers_that_do_not_take_their_responses_exhaust_the_quota_and_other_peers_are_answered() {
-    const MOST: u32 = 1600;
-    let rig = rig_with(|config| config.max_pending_responses = MOST, 8, 1);
+    const MAX_PENDING: u32 = 1600;
+    let rig = rig_with(|config| config.max_pending_responses = MAX_PENDING, 8, 1);
     rig.attach(-1, PUT | GET | MdOptions::MANAGE_REMOTE.0);
     let get = Body::Get { reply: handle(5), match_bits: BITS, portal: PORTAL, offset: 0, sink_length: 8 };
     let is_taken = |from: u32| {
@@ -202,7 +202,7 @@ fn peers_that_do_not_take_their_responses_exhaust_the_quota_and_other_peers_are_
         }
     };
     let taken = (0..20_000).filter(|n| is_taken(10 + n % 40)).count() as u32;
-    assert!((MOST..2 * MOST).contains(&taken), "{taken}");
+    assert!((MAX_PENDING..2 * MAX_PENDING).contains(&taken), "{taken}");
     // As many as every peer gets.
     assert_eq!((0..100).filter(|_| is_taken(2)).count(), 16);
     assert_eq!(rig.core.message_counts().msgs_alloc, u64::from(taken) + 16);

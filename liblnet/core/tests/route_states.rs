@@ -139,7 +139,7 @@ fn a_gateway_that_is_not_on_a_net_one_hop_away_is_not_used() {
     }
 }
 
-/// Fails if the ping of a node behind a router that does not forward for a while ends the messages that wait for its answer.
+/// Fails if the ping of a node behind a router that does not forward for a while ends the messages that wait for its response.
 #[test]
 fn messages_for_a_node_that_is_not_yet_discovered_wait_for_a_route_too() {
     let rig = rig(&[route(far_net(), tcp(9))]);

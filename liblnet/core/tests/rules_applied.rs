@@ -5,7 +5,7 @@
 mod support;
 
 use lnet_core::Core;
-use lnet_core::policy::{Action, Applied, GatewayNids, Given, LOWEST_PRIORITY, Rule, RuleIndex};
+use lnet_core::policy::{Action, Applied, GatewayNids, LOWEST_PRIORITY, Rule, RuleEffect, RuleIndex};
 use lnet_core::topology::{NiTunables, Partner, Peer, Route};
 use lnet_wire::{NetId, Nid};
 use proptest::prelude::*;
@@ -123,10 +123,10 @@ type Effect = (u32, Option<NonZeroU32>);
 
 /// What is stored with each of several that are compared: where a rule counts messages of one, those of the same priority have turns
 /// of one.
-fn effects(given: &[Option<Given>]) -> Vec<Effect> {
-    let effect = |its: &Option<Given>| -> Effect {
+fn effects(given: &[Option<RuleEffect>]) -> Vec<Effect> {
+    let effect = |its: &Option<RuleEffect>| -> Effect {
         let priority = its.map_or(LOWEST_PRIORITY, |given| given.priority);
-        let counts = |other: &Given| other.priority == priority && other.messages.is_some();
+        let counts = |other: &RuleEffect| other.priority == priority && other.messages.is_some();
         let counted = given.iter().flatten().any(counts);
         (priority, its.and_then(|its| its.messages).or_else(|| counted.then_some(NonZeroU32::MIN)))
     };

@@ -88,8 +88,8 @@ fn an_abandoned_queue_is_freed_with_its_last_md() {
     let rig = rig(8, 8);
     let md = rig.bind(1);
     rig.put(md, tcp(2));
-    assert_eq!(rig.core.eq_leave(rig.eq), Ok(()));
-    assert_eq!(rig.core.eq_leave(rig.eq), Err(Errno::NotFound));
+    assert_eq!(rig.core.eq_release(rig.eq), Ok(()));
+    assert_eq!(rig.core.eq_release(rig.eq), Err(Errno::NotFound));
     rig.driver.finish();
     assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
     // Only the test itself still holds what the handler did.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// The most partitions one list may name.
 const MAX_CPTS: usize = 128;
 /// The most partitions of a node: each interface has credits for every one.
-const MOST_TOLD: usize = 4096;
+const MAX_TOLD: usize = 4096;
 
 /// CPU partitions that something is bound to; empty: all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -37,7 +37,7 @@ impl TryFrom<Vec<u32>> for CptList {
     type Error = &'static str;
 
     fn try_from(cpts: Vec<u32>) -> Result<Self, Self::Error> {
-        if cpts.len() > MOST_TOLD { Err("more CPU partitions than any machine has") } else { Ok(Self(cpts)) }
+        if cpts.len() > MAX_TOLD { Err("more CPU partitions than any machine has") } else { Ok(Self(cpts)) }
     }
 }
 

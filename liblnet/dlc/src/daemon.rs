@@ -129,9 +129,9 @@ fn new_log(path: &Path) -> io::Result<File> {
 
 /// What is said of a failed start, and below it what the daemon logged, which has the details.
 fn with_log(said: &str, log: &str) -> String {
-    const MOST: usize = 50;
+    const MAX_LOG_LINES: usize = 50;
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
-    let left_out = lines.len().saturating_sub(MOST);
+    let left_out = lines.len().saturating_sub(MAX_LOG_LINES);
     let mut text = said.to_owned();
     // The last line says once more what is said.
     let reason = said.strip_prefix(CANNOT_START).unwrap_or(said);

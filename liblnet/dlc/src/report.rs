@@ -33,7 +33,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Its word in the tree.
+    /// The operation's key in the YAML error tree.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Add => "add",

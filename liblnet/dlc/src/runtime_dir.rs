@@ -16,7 +16,7 @@ use thiserror::Error;
 const SOCKET: &str = ".sock";
 const STATUS: &str = ".status";
 /// Leaves room for the directory in a socket's address, which has 107 bytes.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// What a node is called.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +25,7 @@ pub struct NodeName(String);
 /// A text that no node can be called.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` is no name for a node: 1 to {LONGEST_NAME} of A-Z a-z 0-9 . _ - are, \
+    "`{0}` is no name for a node: 1 to {MAX_NAME_LENGTH} of A-Z a-z 0-9 . _ - are, \
      not with a dot first nor with `.status` last"
 )]
 pub struct NotANodeName(String);
@@ -70,7 +70,7 @@ impl FromStr for NodeName {
 
     fn from_str(text: &str) -> Result<Self, NotANodeName> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        let fine = (1..=LONGEST_NAME).contains(&text.len())
+        let fine = (1..=MAX_NAME_LENGTH).contains(&text.len())
             && text.bytes().all(allowed)
             && !text.starts_with('.')
             && !text.ends_with(STATUS);

@@ -174,7 +174,7 @@ impl Node {
     fn drain(&self) {
         let begun = self.now();
         let has_time = |timeout| self.now().since(begun) < timeout;
-        while has_time(ANSWER_DRAIN_TIMEOUT) && self.core.owes_answers()
+        while has_time(ANSWER_DRAIN_TIMEOUT) && self.core.has_pending_responses()
             || has_time(REQUEST_DRAIN_TIMEOUT) && self.core.unsent_requests() > 0
         {
             thread::sleep(POLL_INTERVAL);

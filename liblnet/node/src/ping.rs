@@ -57,7 +57,7 @@ impl Node {
             answer
         });
         // A driver may still have the message; the core frees the queue after that.
-        let _ = core.eq_leave(eq);
+        let _ = core.eq_release(eq);
         let len = answer?;
         PingInfo::decode(&room.read(len), request.max_entries - 1).map_err(|error| {
             let nid = request.target.nid;

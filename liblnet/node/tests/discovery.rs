@@ -34,7 +34,7 @@ fn found(discovered: Discovered) -> (Vec<Nid>, bool, Vec<Difference>) {
 
 /// dyn-005, dyn-015, dyn-035: fails if the far node, which asks nothing, does not get all NIDs of the near
 /// one.
-/// dyn-020, dyn-025: fails if the near node, which is given one NID, does not get the others from the answer.
+/// dyn-020, dyn-025: fails if the near node, which is given one NID, does not get the others from the response.
 /// dyn-030: fails if either node does not take the other for multi-rail.
 /// dyn-040: fails if the NIDs are not one peer's, in either node.
 #[test]
@@ -101,7 +101,7 @@ fn twenty_nodes_that_start_at_once_all_discover_each_other() {
 
 /// cfg-085, dyn-020: fails if the first message leaves without a discovery: the peer's other NID stays
 /// unknown.
-/// dyn-040: fails if the NIDs of the answer do not become one peer's.
+/// dyn-040: fails if the NIDs of the response do not become one peer's.
 #[test]
 fn the_first_message_to_a_peer_waits_until_it_is_discovered() {
     let (port, a, b) = (free_port(), ["127.0.43.1"], ["127.0.44.1", "127.0.44.2"]);
@@ -125,7 +125,7 @@ fn an_added_or_removed_interface_is_pushed_to_the_peer() {
     wait_until("near knows one again", || peer_nids(&near, far_nids[0]) == far_nids[..1]);
 }
 
-/// dyn-055: fails if the answer to a ping sets off a discovery of who asked, at once or later, or if who sends a message
+/// dyn-055: fails if the response to a ping sets off a discovery of who asked, at once or later, or if who sends a message
 /// does not begin one.
 #[test]
 fn a_node_that_was_only_pinged_does_not_discover_the_sender_and_one_that_sends_does() {
@@ -281,7 +281,7 @@ fn a_failed_or_recovered_interface_is_pushed_to_the_peer() {
     }
 }
 
-/// dyn-050: fails if the answer to a ping does not say which interface does not work, or the asker does not
+/// dyn-050: fails if the response to a ping does not say which interface does not work, or the asker does not
 /// heed it.
 #[test]
 fn an_interface_that_was_down_before_is_known_from_the_first_ping_reply() {

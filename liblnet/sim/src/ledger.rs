@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// The kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
-    /// To take data, with no answer.
+    /// To take data, with no response.
     Put,
     /// To take data and confirm it.
     PutWithAck,
@@ -79,7 +79,7 @@ pub(crate) struct Ledger {
     /// PUTs and GETs that were served.
     pub(crate) served: u64,
     pub(crate) error: Option<LedgerError>,
-    /// Operations that could not leave and still wait for an answer: their owners give them up.
+    /// Operations that could not leave and still wait for a response: their owners give them up.
     pub(crate) send_failed: Vec<OpId>,
     /// Operations that have ended since the last check, if there are checks.
     pub(crate) just_ended: Vec<OpId>,

@@ -201,7 +201,7 @@ impl World {
             upcalls.connected(&ni, arrival.from, incarnation);
         }
         let asked = Cell::new(None);
-        let hold = || {
+        let make_deferred = || {
             let number = self.network.lock().next_number();
             asked.set(Some(number));
             Arc::new(HeldRx { network: self.network.clone(), number }) as Arc<dyn DeferredRx>
@@ -211,7 +211,7 @@ impl World {
             arrival.from,
             &arrival.in_flight.header,
             &arrival.provenance,
-            &hold,
+            &make_deferred,
         );
         match (action, asked.into_inner()) {
             (RxAction::Deliver(message), _) => {

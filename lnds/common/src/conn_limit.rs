@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// Unfinished handshakes, at most, however many descriptors there are.
-const MOST_UNFINISHED: usize = 1024;
+const MAX_UNFINISHED: usize = 1024;
 /// More descriptors than this are not counted on.
-const MOST_DESCRIPTORS: u64 = 1 << 24;
+const MAX_DESCRIPTORS: u64 = 1 << 24;
 
 /// The limits of inbound connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +51,12 @@ impl Limits {
     /// Of a process that may have so many `descriptors` (`None`: any number), with `per_address` connections from one address
     /// (0: any number); one address never gets more than half of all.
     pub fn new(descriptors: Option<u64>, per_address: usize) -> Self {
-        let descriptors = descriptors.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS) as usize;
+        let descriptors = descriptors.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS) as usize;
         let all = (descriptors / 4 * 3).max(1);
         let half = (all / 2).max(1);
         Self {
             all,
-            unfinished: (descriptors / 4).clamp(1, MOST_UNFINISHED),
+            unfinished: (descriptors / 4).clamp(1, MAX_UNFINISHED),
             per_address: if per_address == 0 { all } else { per_address.min(half) },
         }
     }

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// More are not kept waiting: a peer sends so many messages without any, by default.
-const MOST: usize = 8;
-/// The same where no answer is to be expected that would take them along.
-const MOST_UNANSWERED: usize = 4;
+const MAX_PENDING: usize = 8;
+/// The same where no response is to be expected that would take them along.
+const MAX_UNANSWERED: usize = 4;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ struct Kept {
 /// Some delivery ACKs, the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    acks: [u64; MOST],
+    acks: [u64; MAX_PENDING],
     len: usize,
 }
 
@@ -48,7 +48,7 @@ impl Batch {
 }
 
 impl PendingAcks {
-    /// One more; whether an answer may be expected.
+    /// One more; whether a response may be expected.
     pub fn add(&self, ack: u64, answered: bool) -> Added {
         let mut kept = lock(&self.kept);
         let batch = &mut kept.batch;
@@ -56,7 +56,7 @@ impl PendingAcks {
             *slot = ack;
             batch.len += 1;
         }
-        if batch.len >= if answered { MOST } else { MOST_UNANSWERED } {
+        if batch.len >= if answered { MAX_PENDING } else { MAX_UNANSWERED } {
             return Added { list: false, full: Some(self.take(&mut kept)) };
         }
         self.count.store(batch.len, Ordering::Release);

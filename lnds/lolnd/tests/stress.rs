@@ -19,7 +19,7 @@ const ROUNDS: usize = 4_000;
 /// Descriptors that the threads share at any one time, by what they are for.
 const SHARED: usize = 6;
 const ROOM: usize = 64;
-const LONGEST: usize = 16;
+const MAX_LENGTH: usize = 16;
 
 fn node() -> Arc<Core> {
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42).without_discovery());
@@ -103,7 +103,7 @@ impl Stress {
         if fill {
             memory.iter().for_each(|byte| byte.store(account as u8, Ordering::Relaxed));
         }
-        let (start, max_size, eq) = (memory.as_ptr() as usize, LONGEST as i32, Some(self.eq));
+        let (start, max_size, eq) = (memory.as_ptr() as usize, MAX_LENGTH as i32, Some(self.eq));
         let length = length as u32;
         let options = MdOptions(options);
         let spec = MdSpec { start, length, threshold, max_size, options, user_ptr: account, eq };
@@ -173,7 +173,7 @@ impl Stress {
         let at = dice.below(SHARED as u64) as usize;
         match dice.below(16) {
             0 => {
-                let length = 1 + dice.below(LONGEST as u64) as usize;
+                let length = 1 + dice.below(MAX_LENGTH as u64) as usize;
                 self.replace(&self.sources[at], self.bind(length, dice), dice);
             }
             // No bytes, as several replies at once would write to the same place.

@@ -44,7 +44,7 @@ pub struct Socklnd {
     number: u64,
 }
 
-/// What exists from the first NI on.
+/// The parts that are created when the first NI starts.
 #[derive(Clone)]
 struct Parts {
     shared: Arc<Shared>,
@@ -77,7 +77,7 @@ impl Socklnd {
         })
     }
 
-    /// What it was told.
+    /// The driver's configuration.
     pub fn config(&self) -> &SocklndConfig {
         &self.config
     }

@@ -60,7 +60,7 @@ pub(crate) enum PassiveStep {
         /// The NI that the peer wants.
         target: Nid,
     },
-    /// Close without an answer.
+    /// Close without a response.
     Close(PassiveError),
     /// The HELLO is complete.
     Hello {
@@ -134,7 +134,7 @@ impl Passive {
     }
 }
 
-/// The active side: it has sent a request and a HELLO and waits for the answer.
+/// The active side: it has sent a request and a HELLO and waits for the response.
 #[derive(Debug)]
 pub(crate) struct Active {
     peer: ProcessId,

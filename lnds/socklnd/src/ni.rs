@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 /// The core's share for one attempt may come to nothing (HE-30 divides whole seconds); nothing would work with that.
-const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often a shutdown looks whether all threads have left, if nobody wakes it.
 const QUIET_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -74,7 +74,7 @@ impl SockNi {
     /// How long anything on the network may take.
     pub(crate) fn sock_timeout(&self) -> Duration {
         match self.shared.config.sock_timeout {
-            Duration::ZERO => self.upcalls.lnd_timeout().max(SHORTEST_TIMEOUT),
+            Duration::ZERO => self.upcalls.lnd_timeout().max(MIN_TIMEOUT),
             set => set,
         }
     }

@@ -306,8 +306,8 @@ impl<C: Pollable> Scheduler<C> {
         self.wakeups.is_stopped()
     }
 
-    /// `peer` is owed delivery ACKs. They go with messages to it, or alone when its time has come: when whoever reads here has
-    /// had the chance to answer, has nothing else to do, or takes too long.
+    /// Notes that delivery ACKs to `peer` are pending. They are piggybacked on the next message to it; otherwise a NOOP carries them when
+    /// the reading thread is idle or after the acknowledgement delay.
     pub(crate) fn note_pending_acks(&self, peer: Weak<dyn AckSender>) {
         {
             let mut peers_with_acks = lock(&self.peers_with_acks);

@@ -121,7 +121,7 @@ pub(crate) fn check_congestion(name: &str) -> io::Result<()> {
     rustix::net::sockopt::set_tcp_congestion(&socket, name).map_err(io::Error::from)
 }
 
-/// Has a connection outlast an outage: TCP does not end it for want of an answer sooner than after `longest`. Whether that
+/// Has a connection outlast an outage: TCP does not end it for want of a response sooner than after `longest`. Whether that
 /// is so: where TCP cannot be told to try often, a new connection is there sooner than an old one that waits.
 pub(crate) fn outlast(socket: &Socket, longest: Duration) -> bool {
     tcp::limit_retransmission_interval(socket.as_fd(), RETRANSMIT)

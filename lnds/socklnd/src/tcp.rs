@@ -17,7 +17,7 @@ const ROUND_TRIP: usize = 68;
 const VARIATION: usize = 72;
 const ACKNOWLEDGED: usize = 120;
 const NOT_SENT: usize = 144;
-const SHORTEST_ROUND_TRIP: usize = 148;
+const MIN_ROUND_TRIP: usize = 148;
 
 /// In place of a round trip.
 const NOT_MEASURED: u32 = u32::MAX;
@@ -56,7 +56,7 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
         probes: info[PROBES],
         last_received: milliseconds(LAST_DATA_RECEIVED).min(milliseconds(LAST_ACK_RECEIVED)),
         in_flight: number(UNACKED) > 0,
-        shortest_round_trip: match number(SHORTEST_ROUND_TRIP) {
+        shortest_round_trip: match number(MIN_ROUND_TRIP) {
             NOT_MEASURED => Duration::ZERO,
             microseconds => Duration::from_micros(microseconds.into()),
         },

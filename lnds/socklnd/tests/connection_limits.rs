@@ -20,12 +20,12 @@ fn is_open(raw: &Raw) -> bool {
 
 #[test]
 fn connections_of_one_address_are_limited_and_others_are_accepted() {
-    const MOST: usize = 5;
-    let attack = Attack::start(|config| config.conns_per_address = MOST);
+    const MAX_CONNS: usize = 5;
+    let attack = Attack::start(|config| config.conns_per_address = MAX_CONNS);
     attack.round_trip();
     let mut open = Vec::new();
     // Bulk connections of as many made-up processes: from unprivileged ports the kernel makes a peer of each.
-    for number in 0..MOST as u32 {
+    for number in 0..MAX_CONNS as u32 {
         let said = Hello {
             src_nid: tcp(attack.address(1000 + number)),
             ..hello(attack.address(0), attack.me, Some(ConnectionType::Any))
@@ -101,9 +101,9 @@ fn inbound_connections_leave_descriptors_to_the_process() {
 
 #[test]
 fn idle_handshakes_of_one_address_evict_each_other_and_no_others() {
-    const MOST: usize = 50;
+    const MAX_CONNS: usize = 50;
     let attack = Attack::start(|config| {
-        config.conns_per_address = MOST;
+        config.conns_per_address = MAX_CONNS;
         config.accept_timeout = TIMEOUT;
         config.accept_backlog = 1000;
     });
@@ -123,8 +123,8 @@ fn idle_handshakes_of_one_address_evict_each_other_and_no_others() {
         let _ = raw.stream.write_all(&request[..number % (request.len() + 1)]);
         idle.push(raw);
     }
-    wait_for("the others to be dropped", || attack.counters().handshakes_dropped >= 300 - MOST as u64);
-    assert!(idle.iter().filter(|raw| is_open(raw)).count() <= MOST);
+    wait_for("the others to be dropped", || attack.counters().handshakes_dropped >= 300 - MAX_CONNS as u64);
+    assert!(idle.iter().filter(|raw| is_open(raw)).count() <= MAX_CONNS);
     attack.round_trip();
     slow.send(&opening[10..]);
     assert_eq!(slow.read_hello().connection_type, Some(ConnectionType::Control));

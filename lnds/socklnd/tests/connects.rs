@@ -177,7 +177,7 @@ fn an_unanswered_connect_times_out_and_fails_the_message() {
 fn no_connect_is_made_to_a_peer_that_has_connected_itself() {
     let (node, low, high, port) = node(|_| {});
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
-    // The answer is said before the connection is used.
+    // The response is said before the connection is used.
     wait_for("the connection", || node.counters().accepted == 1);
     node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
     assert_eq!(raw.read_lnet().2.len(), 5000);
@@ -208,7 +208,7 @@ fn a_connect_that_hangs_does_not_refuse_the_peers_connect_for_ever() {
     let (node, low, high, port) = node_with_clock(clock.clone(), |_| {});
     let listener = Listening::on(low, port);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
-    // The node, which has the higher NID, has begun to connect and gets no answer.
+    // The node, which has the higher NID, has begun to connect and gets no response.
     let (mut theirs, _) = listener.accept_handshake();
     for _ in 0..3 {
         let (_rejected, answer) = Raw::hello(low, high, port, ConnectionType::Control);

@@ -14,18 +14,18 @@ use support::*;
 
 /// Each message of a case goes so far behind the one before.
 const STRIDE: usize = 20_000;
-const MOST: usize = 40;
+const MAX_MESSAGES: usize = 40;
 /// Behind them is space for the first bytes of messages of which the rest is to be dropped.
 const SHORT: usize = 100;
-const MEMORY: usize = MOST * STRIDE + SHORT;
+const MEMORY: usize = MAX_MESSAGES * STRIDE + SHORT;
 /// Longer than a stride: the next message overwrites the rest.
-const LONGEST: usize = 40_000;
+const MAX_LENGTH: usize = 40_000;
 
 /// Payload lengths: mostly of messages of which many fit the buffer that is read ahead, some about its size, some longer
 /// than the MD.
 fn length() -> impl Strategy<Value = usize> {
     prop_oneof![6 => 0..300_usize, 2 => 3_000..6_000_usize, 1 => 11_900..12_400_usize, 1 => 16_200..16_500_usize,
-        1 => 19_990..=LONGEST]
+        1 => 19_990..=MAX_LENGTH]
 }
 
 /// How many bytes are sent at once.
@@ -48,7 +48,7 @@ fn check(rx_copy_below: usize) {
     node.offer_with(md, BITS, MdOptions::TRUNCATE.0);
     let raw = Mutex::new(Raw::open(low, high, port, ConnectionType::BulkOut));
     let config = ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() };
-    let messages = prop::collection::vec((length(), prop::bool::weighted(0.2)), 1..MOST);
+    let messages = prop::collection::vec((length(), prop::bool::weighted(0.2)), 1..MAX_MESSAGES);
     let offset_of = |at: usize, cut: bool| if cut { MEMORY - SHORT } else { at * STRIDE };
     proptest!(config, |(messages in messages, pieces in prop::collection::vec(piece(), 1..20))| {
         let mut stream = Vec::new();

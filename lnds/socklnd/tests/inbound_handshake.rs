@@ -260,7 +260,7 @@ fn an_unproved_peer_on_an_unprivileged_port_gets_a_synthetic_id() {
     let put = node.expect(EventKind::Put);
     let pid = Pid(Pid::USER_FLAG | u32::from(source));
     assert_eq!((put.initiator.nid, put.initiator.pid), (Some(tcp(low)), pid));
-    // The answer finds it, under that name.
+    // The response finds it, under that name.
     let (ack, _, _) = raw.read_lnet();
     assert_eq!((ack.dest_nid, ack.dest_pid), (tcp(low), pid));
 }

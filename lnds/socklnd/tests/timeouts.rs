@@ -87,7 +87,7 @@ fn a_peer_that_does_not_read_times_out() {
     let clock = ManualClock::new();
     let (node, low, high, port) = node_with_clock(clock.clone(), |config| config.sock_timeout = SOCK_TIMEOUT);
     let _control = Raw::open(low, high, port, ConnectionType::Control);
-    // The answer is said before the connection is used.
+    // The response is said before the connection is used.
     wait_for("the connection", || node.counters().accepted == 1);
     for _ in 0..20 {
         node.put(node.bind_bytes(pattern(1 << 20, 1)), tcp(low), false);

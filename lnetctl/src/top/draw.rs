@@ -146,7 +146,7 @@ const DETAIL: u16 = 8;
 /// State, health, credits, messages, out, in.
 const FIXED: [u16; 6] = [4, 4, 9, 6, 7, 7];
 const SMALLEST: u16 = 80;
-const LONGEST_BAR: u16 = 40;
+const MAX_BAR_WIDTH: u16 = 40;
 
 #[derive(Debug)]
 struct Columns {
@@ -170,7 +170,7 @@ impl Columns {
         };
         let nid = grow(NID, longest(|row| &row.nid));
         let detail = grow(DETAIL, longest(|row| &row.detail));
-        Self { nid, detail, bar: (free + 6).min(LONGEST_BAR) }
+        Self { nid, detail, bar: (free + 6).min(MAX_BAR_WIDTH) }
     }
 }
 

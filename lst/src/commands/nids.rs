@@ -4,12 +4,12 @@ use lnet_dlc::host_names::Names;
 use lnet_wire::{Nid, NidList};
 
 /// More nodes than this are a slip of the finger.
-const MOST: usize = 65_536;
+const MAX_NIDS: usize = 65_536;
 
 /// All of them, in ascending order; or one whose address is the name of a host. Only NIDs of four bytes are known to selftest.
 pub(super) fn expand(text: &str) -> Result<Vec<Nid>, String> {
     let nids = match text.parse::<NidList>() {
-        Ok(list) => list.nids(MOST).map_err(|error| format!("'{text}': {error}"))?,
+        Ok(list) => list.nids(MAX_NIDS).map_err(|error| format!("'{text}': {error}"))?,
         Err(_) if text.starts_with(|letter: char| letter.is_ascii_alphabetic()) => {
             vec![Names::new().nid(text).map_err(|error| format!("'{text}': {error}"))?]
         }

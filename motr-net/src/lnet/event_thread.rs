@@ -26,9 +26,9 @@ use std::thread;
 use std::time::Duration;
 
 /// The longest wait, in case a wake-up could not be made.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait for callbacks of a machine that stops.
-const LONGEST_STOP_WAIT: Duration = Duration::from_millis(20);
+const MAX_STOP_WAIT: Duration = Duration::from_millis(20);
 
 /// The portals of LNet; 0 is its own.
 const PORTALS: std::ops::Range<u32> = 1..64;
@@ -251,10 +251,10 @@ unsafe fn look(tm: *mut m0_net_transfer_mc) -> Next {
         if has_events && delivers && !machine.is_delivering {
             return Next::Again;
         }
-        let mut wait = until(machine.nearest_deadline, now).min(LONGEST_WAIT);
+        let mut wait = until(machine.nearest_deadline, now).min(MAX_WAIT);
         if let Some(Stopping { cancel_at, deliver_at }) = machine.stopping {
             let deliver_at = if delivers { TIME_NEVER } else { deliver_at };
-            wait = wait.min(until(cancel_at, now)).min(until(deliver_at, now)).min(LONGEST_STOP_WAIT);
+            wait = wait.min(until(cancel_at, now)).min(until(deliver_at, now)).min(MAX_STOP_WAIT);
         }
         if delivers || !machine.notify.is_null() { Next::WaitForEvents(wait) } else { Next::Sleep(wait) }
     }

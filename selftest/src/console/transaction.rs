@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A wait is at least so long.
-const SHORTEST: Duration = Duration::from_secs(3);
+const MIN_WAIT: Duration = Duration::from_secs(3);
 /// From this on a node that does not answer counts as down.
 const TELLING: Duration = Duration::from_secs(6);
 
@@ -64,7 +64,7 @@ pub(super) enum Purpose {
 
 impl Transaction {
     pub(super) fn new(operation: Operation, purpose: Purpose, now: Duration, timeout: Duration) -> Self {
-        let deadline = now.saturating_add(timeout.max(SHORTEST));
+        let deadline = now.saturating_add(timeout.max(MIN_WAIT));
         let (rows, pending) = (Vec::new(), BTreeMap::new());
         Self { operation, purpose, started: now, deadline, timeout, rows, pending, features: None }
     }

@@ -1,10 +1,10 @@
 //! How many request buffers a service of tests has posted (selftest 4.4). Pure.
 
 /// The fewest that a reservation adds, and beyond what the load says.
-const LEAST: u32 = 256;
+const MIN_BUFFERS: u32 = 256;
 const SPARE: u32 = 64;
 /// Never more: what reservations add up to is the peers' choice.
-const MOST: u32 = 1 << 14;
+const MAX_BUFFERS: u32 = 1 << 14;
 
 /// The numbers of one service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,13 +17,13 @@ pub(crate) struct BufferCounts {
 
 /// For how many more RPCs buffers are reserved when a server instance with this load is added; `None`: no end of them.
 pub(crate) fn reservation(load: Option<u32>, most: u32) -> u32 {
-    load.map_or(most, |load| load.min(most)).saturating_add(SPARE).max(LEAST)
+    load.map_or(most, |load| load.min(most)).saturating_add(SPARE).max(MIN_BUFFERS)
 }
 
 impl BufferCounts {
     /// A reservation was made. Returns how many are to be posted.
     pub(crate) fn reserve(&mut self, count: u32) -> u32 {
-        self.total = self.total.saturating_add(count).min(MOST);
+        self.total = self.total.saturating_add(count).min(MAX_BUFFERS);
         self.post_to(self.total)
     }
 
@@ -38,7 +38,7 @@ impl BufferCounts {
         if self.posted >= (self.total / 4).max(2) || self.total == 0 {
             return 0;
         }
-        self.total = self.total.saturating_add((self.total / 2).max(LEAST)).min(MOST);
+        self.total = self.total.saturating_add((self.total / 2).max(MIN_BUFFERS)).min(MAX_BUFFERS);
         self.post_to(self.total)
     }
 
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(counts.arrived(), 256 + 193);
         counts.release(512);
         assert!(!counts.repost(), "more are posted than are wanted");
-        assert_eq!(counts.reserve(u32::MAX), MOST - 512);
+        assert_eq!(counts.reserve(u32::MAX), MAX_BUFFERS - 512);
         counts.lost();
         assert!(counts.repost());
         assert!(!counts.repost());

@@ -178,7 +178,7 @@ impl Transfer {
     fn queue(self: &Arc<Self>) {
         // The rest of what the framework does is its thread's, too.
         let lane = if self.incoming.service.is_framework() { Lane::Framework } else { Lane::Other };
-        self.serving.shared.run(lane, Arc::clone(self) as Arc<dyn Task>);
+        self.serving.shared.enqueue(lane, Arc::clone(self) as Arc<dyn Task>);
     }
 }
 

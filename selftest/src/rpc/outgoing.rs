@@ -205,7 +205,7 @@ impl OutgoingRpc {
         if step.is_some() {
             // What has not been done yet is not needed any more.
             inner.step = step;
-            self.shared.run(Lane::Other, Arc::clone(self) as Arc<dyn Task>);
+            self.shared.enqueue(Lane::Other, Arc::clone(self) as Arc<dyn Task>);
         }
     }
 

@@ -153,7 +153,7 @@ impl RequestBuffer {
             target: event.target,
         });
         let lane = if self.service.is_framework() { Lane::Framework } else { Lane::Other };
-        shared.run(lane, Arc::clone(self) as Arc<dyn Task>);
+        shared.enqueue(lane, Arc::clone(self) as Arc<dyn Task>);
     }
 
     /// Reads the request, and whom it is from. `None`: there is nobody to reply to.

@@ -46,7 +46,7 @@ impl Shared {
         }
     }
 
-    pub(crate) fn run(&self, lane: Lane, task: Arc<dyn Task>) {
+    pub(crate) fn enqueue(&self, lane: Lane, task: Arc<dyn Task>) {
         match lane {
             Lane::Framework => self.framework.push(task),
             Lane::Other => self.other.push(task),

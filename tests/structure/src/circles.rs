@@ -35,14 +35,14 @@ pub(crate) fn find(modules: &Modules) -> Vec<Circle> {
 }
 
 /// Names are passed on at most so often; a file may pass on to itself.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The file that defines what a path names; nothing if that is in another crate.
 fn definer(modules: &Modules, path: &[String], depth: usize) -> Option<usize> {
     let known = (0..=path.len()).rev().find(|len| modules.by_name.contains_key(&path[..*len]))?;
     let file = modules.by_name[&path[..known]];
     let Some(name) = path.get(known) else { return Some(file) };
-    if depth == DEEPEST {
+    if depth == MAX_DEPTH {
         return Some(file);
     }
     let passed_on = modules.files[file].passes_on.iter();

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// The most files that a circle may have.
-const MOST: usize = 5;
+const MAX_FILES: usize = 5;
 
 fn main() -> ExitCode {
     match check() {
@@ -46,7 +46,7 @@ fn check() -> Result<bool, Box<dyn Error>> {
         for target in programs {
             let modules = modules::read(target.src_path.as_std_path())?;
             let all = circles::find(&modules).into_iter();
-            circles.extend(all.filter(|circle| circle.files.len() > MOST || circle.folders > 1));
+            circles.extend(all.filter(|circle| circle.files.len() > MAX_FILES || circle.folders > 1));
         }
         if !circles.is_empty() {
             fine = false;

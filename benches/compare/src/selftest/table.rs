@@ -1,6 +1,6 @@
 //! The grid as a table.
 
-use super::{Cell, MOST_ROUNDS, Measured, Test};
+use super::{Cell, MAX_ROUNDS, Measured, Test};
 use crate::machine;
 use crate::options::Options;
 use crate::scenario::Bytes;
@@ -17,7 +17,7 @@ pub(super) fn markdown(measured: &[Measured], options: &Options) -> String {
          rounds.\n\n\
          | test | at once | LNet selftest | spread | RPCs in a second | iperf3, as many streams | spread | selftest ÷ iperf3 |\n\
          |---|---|---|---|---|---|---|---|\n",
-        options.rounds.clamp(1, MOST_ROUNDS),
+        options.rounds.clamp(1, MAX_ROUNDS),
         options.duration.as_secs_f64(),
     );
     for row in measured {

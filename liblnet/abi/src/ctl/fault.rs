@@ -40,12 +40,12 @@ pub(super) fn run(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<()
             Ok(())
         }
         RESET => node.tell(Request::ResetFaults(kind)),
-        LIST => list(node, data, kind),
+        LIST => get(node, data, kind),
         _ => Err(Errno::Invalid),
     }
 }
 
-fn list(node: &dyn Backend, data: &libcfs_ioctl_data, kind: FaultKind) -> Result<(), Errno> {
+fn get(node: &dyn Backend, data: &libcfs_ioctl_data, kind: FaultKind) -> Result<(), Errno> {
     if !has(data.ioc_inlbuf1, data.ioc_inllen1, ATTR) || !has(data.ioc_inlbuf2, data.ioc_inllen2, STAT) {
         return Err(Errno::Invalid);
     }

@@ -14,7 +14,7 @@ pub(crate) const UDSP: usize = 32;
 /// `struct lnet_ioctl_construct_udsp_info`
 pub(super) const APPLIED_UDSP: usize = 2080;
 /// Three descriptors of four expressions with a few ranges each need far less.
-const LONGEST: usize = 64 * 1024;
+const MAX_LENGTH: usize = 64 * 1024;
 const MAX_SHOWN: usize = 128;
 
 /// `iou_action_type`
@@ -28,7 +28,7 @@ pub(super) fn add(node: &dyn Backend, data: &Bytes<'_>) -> Result<(), Errno> {
         _ => return Err(Errno::Invalid),
     };
     let len = data.u32(16) as usize;
-    if len > LONGEST {
+    if len > MAX_LENGTH {
         return Err(Errno::Invalid);
     }
     let [src, dst, rte] = unmarshal(&load(data.u64(24), len)?).ok_or(Errno::Invalid)?;

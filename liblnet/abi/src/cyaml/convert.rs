@@ -1,6 +1,6 @@
 //! Trees from values and values from trees.
 
-use super::DEEPEST;
+use super::MAX_DEPTH;
 use super::node::{self, ARRAY, EnumCyamlType, FALSE, NUMBER, OBJECT, STRING, TRUE, cYAML};
 use lnet_dlc::Value;
 use std::ptr;
@@ -37,13 +37,13 @@ pub(crate) unsafe fn merge(root: *mut *mut cYAML, value: &Value) {
     }
 }
 
-/// The value of a node, without its key. What is below [`DEEPEST`] levels is left out.
+/// The value of a node, without its key. What is below [`MAX_DEPTH`] levels is left out.
 ///
 /// # Safety
 /// `node` is a tree.
 pub(crate) unsafe fn to_value(node: *mut cYAML) -> Value {
     // SAFETY: this function's contract.
-    unsafe { value(node, DEEPEST) }
+    unsafe { value(node, MAX_DEPTH) }
 }
 
 /// A node as an entry of a mapping.
@@ -52,7 +52,7 @@ pub(crate) unsafe fn to_value(node: *mut cYAML) -> Value {
 /// `node` is a tree.
 pub(crate) unsafe fn keyed_value(node: *mut cYAML) -> (String, Value) {
     // SAFETY: this function's contract.
-    unsafe { entry(node, DEEPEST) }
+    unsafe { entry(node, MAX_DEPTH) }
 }
 
 const fn kind_of(value: &Value) -> EnumCyamlType {

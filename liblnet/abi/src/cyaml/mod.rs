@@ -9,7 +9,7 @@
 //! | `print` | `cYAML_print_tree` `cYAML_print_tree2file` `cYAML_dump` |
 //! | `convert` | the tree that a value comes to, and the value that a tree comes to |
 //!
-//! No function here calls itself, or only as often as [`DEEPEST`] says: a tree may be as deep as it likes.
+//! No function here calls itself, or only as often as [`MAX_DEPTH`] says: a tree may be as deep as it likes.
 
 pub mod create;
 pub mod find;
@@ -21,4 +21,4 @@ pub(crate) mod convert;
 pub(crate) mod file;
 
 /// Levels that are read and printed; the configuration has eight.
-pub(crate) const DEEPEST: usize = 128;
+pub(crate) const MAX_DEPTH: usize = 128;

@@ -4,7 +4,7 @@
 //! liblnetconfig types them (dlc 2.1).
 
 use super::node::{self, ARRAY, EnumCyamlType, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE, cYAML};
-use super::{DEEPEST, convert, file};
+use super::{MAX_DEPTH, convert, file};
 use crate::entry::{bytes_of, helper};
 use crate::types::Flag;
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
@@ -128,7 +128,7 @@ fn parse(text: &str) -> Result<Tree, String> {
             Event::Scalar(word, TScalarStyle::Plain, ..) if open.is_empty() && matches!(&*word, "" | "~") => {
             }
             _ if open.is_empty() => return fail("the file must be a mapping"),
-            _ if open.len() > DEEPEST => return fail("too deep"),
+            _ if open.len() > MAX_DEPTH => return fail("too deep"),
             Event::MappingStart(..) | Event::SequenceStart(..) => {
                 let kind = if matches!(event, Event::MappingStart(..)) { OBJECT } else { ARRAY };
                 match open.last_mut() {

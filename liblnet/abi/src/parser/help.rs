@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 const CELL: usize = 20;
 const CELLS: usize = 4;
 /// How deep tables of sub-commands are looked into: one may contain itself.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// A command that shows help: alone, the commands of the first table on standard output; with words behind it, the help
 /// of the command that they name, on standard error. Returns 0.
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn _Parser_list_commands(
             rows.row.extend(row.iter().take_while(|byte| **byte != 0));
             rows.used = used.min(cells);
         }
-        rows.add_table(table, parent.unwrap_or_default(), DEEPEST);
+        rows.add_table(table, parent.unwrap_or_default(), MAX_DEPTH);
         if parent.is_none() {
             rows.end();
         }
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn _Parser_list_commands(
 /// All names, in the cells that `lnetctl` has.
 pub(super) fn list_commands(table: Table) {
     let mut rows = Rows { width: CELL, cells: CELLS, used: 0, row: Vec::new() };
-    rows.add_table(table, b"", DEEPEST);
+    rows.add_table(table, b"", MAX_DEPTH);
     rows.end();
 }
 

@@ -32,7 +32,7 @@ struct Table {
 /// A copy of a message that is still arriving by another gateway: its driver keeps it.
 pub(crate) struct WaitingCopy {
     pub(crate) message: Box<Message>,
-    pub(crate) hold: Arc<dyn DeferredRx>,
+    pub(crate) deferred: Arc<dyn DeferredRx>,
 }
 
 /// A message that has arrived in part, and the copy that is to be received in its place.
@@ -80,7 +80,7 @@ impl Origins {
         &self,
         origin: MessageOrigin,
         message: Box<Message>,
-        hold: impl FnOnce() -> Arc<dyn DeferredRx>,
+        make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
     ) -> Arrived {
         let table = &mut *lock(&self.0);
         if table.nodes.contains(origin) {
@@ -106,7 +106,7 @@ impl Origins {
             Some(Progress::Arriving { by, copy: earlier, until }) => {
                 let first = by.clone();
                 // The latest: its sender waits for no other.
-                let copy = Some(WaitingCopy { message, hold: hold() });
+                let copy = Some(WaitingCopy { message, deferred: make_deferred() });
                 table.arriving.insert(origin, Progress::Arriving { by, copy, until });
                 Arrived::Waits { first, earlier }
             }
@@ -130,7 +130,7 @@ impl Origins {
 
     /// The payload of the message has ended early. It is kept until then for a copy, or until the time of the first time that it has,
     /// or returned with a copy that waits.
-    pub(crate) fn broke_off(&self, origin: MessageOrigin, message: Box<Message>, until: Time) -> BrokenOff {
+    pub(crate) fn incomplete(&self, origin: MessageOrigin, message: Box<Message>, until: Time) -> BrokenOff {
         let table = &mut *lock(&self.0);
         let until = match table.arriving.remove(&origin) {
             Some(Progress::Arriving { copy: Some(copy), until: first, .. }) => {

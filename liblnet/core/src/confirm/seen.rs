@@ -6,9 +6,9 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// Runs of 64 numbers that are remembered of one node. Beyond them the oldest are forgotten.
-const MOST: usize = 1 << 16;
+const MAX_RUNS: usize = 1 << 16;
 /// The same of all nodes together, each of which has an equal share: about 50 MiB.
-const MOST_OF_ALL: usize = 1 << 20;
+const MAX_RUNS_OF_ALL: usize = 1 << 20;
 /// How long they are remembered. Nothing is sent again after so long a time.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(300);
 
@@ -39,7 +39,7 @@ impl Seen {
         });
         run.bits |= bit;
         run.last = run.last.max(now);
-        let most = MOST.min(MOST_OF_ALL / nodes.max(1)).max(1);
+        let most = MAX_RUNS.min(MAX_RUNS_OF_ALL / nodes.max(1)).max(1);
         while self.entered.len() > most {
             self.forget_oldest();
         }
@@ -100,7 +100,7 @@ mod tests {
         assert!(seen.contains(id(5)) && seen.contains(id(500)));
         seen.expire(at(300));
         assert!(!seen.contains(id(5)) && seen.contains(id(500)));
-        for n in 0..MOST as u64 {
+        for n in 0..MAX_RUNS as u64 {
             seen.insert(id(1000 + 64 * n), at(300), 1);
         }
         assert!(!seen.contains(id(500)) && seen.contains(id(1000)));
@@ -130,12 +130,12 @@ mod tests {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
         let mut seen = Seen::default();
         seen.insert(id(64), at(0), 1);
-        for n in 1..=2 * MOST as u64 {
+        for n in 1..=2 * MAX_RUNS as u64 {
             seen.insert(id(64 + n % 64), at(n), 1);
             seen.insert(id(64 + 64 * n), at(n), 1);
         }
         assert!(seen.contains(id(64)));
-        assert!(seen.runs.len() <= MOST && seen.entered.len() <= MOST);
+        assert!(seen.runs.len() <= MAX_RUNS && seen.entered.len() <= MAX_RUNS);
     }
 
     #[test]

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Confirmations that are remembered whose messages have no delivery ACK yet: both may come by different connections.
-const MOST_EARLY: usize = 4096;
+const MAX_EARLY: usize = 4096;
 /// So many copies of a message are forwarded at a time: more than there are ways, unless they go in a circle.
-const MOST_COPIES: usize = 8;
+const MAX_COPIES: usize = 8;
 /// How often their deadlines are looked at.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -91,7 +91,7 @@ impl Unconfirmed {
         }
         table.early.insert(id, (from, confirmation));
         table.early_order.push_back(id);
-        if table.early_order.len() > MOST_EARLY
+        if table.early_order.len() > MAX_EARLY
             && let Some(oldest) = table.early_order.pop_front()
         {
             table.early.remove(&oldest);
@@ -113,7 +113,7 @@ impl Unconfirmed {
         if !may_have_arrived {
             return its.next().is_some();
         }
-        its.clone().count() >= MOST_COPIES || its.any(|(_, id)| went_to(id).is_some_and(&is_previous))
+        its.clone().count() >= MAX_COPIES || its.any(|(_, id)| went_to(id).is_some_and(&is_previous))
     }
 
     /// Takes the messages for which `which` holds.

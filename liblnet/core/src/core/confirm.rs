@@ -80,13 +80,13 @@ impl Core {
     pub(super) fn poll_unconfirmed(&self, now: Time) -> Option<Time> {
         let is_over = |message: &Message| {
             message.deadline <= now
-                || message.is_answered()
+                || message.has_response()
                 || message.md.as_ref().is_some_and(|md| md.is_aborted())
         };
         let Due { ended, next } = self.unconfirmed.poll(now, is_over);
         for mut message in ended {
             message.awaits_confirmation = false;
-            let result = match (message.is_answered(), message.deadline <= now) {
+            let result = match (message.has_response(), message.deadline <= now) {
                 (true, _) => Ok(()),
                 (false, true) => Err(returned(Errno::TimedOut, Cause::RemoteTimeout)),
                 (false, false) => Err(Errno::Cancelled.into()),
@@ -165,10 +165,10 @@ impl Core {
         &self,
         origin: MessageOrigin,
         mut message: Box<Message>,
-        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+        make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> Result<Box<Message>, RxAction> {
         let copy_from = message.next_hop.nid;
-        match self.origins.arrives(origin, message, hold) {
+        match self.origins.arrives(origin, message, make_deferred) {
             Arrived::First(message) => Ok(message),
             Arrived::Duplicate(mut copy) => {
                 copy.arrives_as = None;
@@ -211,10 +211,10 @@ impl Core {
     }
 
     fn drop_copy(&self, copy: WaitingCopy) {
-        let WaitingCopy { mut message, hold } = copy;
+        let WaitingCopy { mut message, deferred } = copy;
         message.arrives_as = None;
         self.forget(message);
-        hold.resume(RxAction::Discard);
+        deferred.resume(RxAction::Discard);
     }
 
     /// The payload of a message with an origin has ended early: the message waits for a copy, and goes on with that.
@@ -231,10 +231,10 @@ impl Core {
             return Some(message);
         }
         let until = self.deadline_from_now();
-        match self.origins.broke_off(origin, message, until) {
-            BrokenOff::Resumes(Recovered { partial, copy: WaitingCopy { message, hold } }) => {
+        match self.origins.incomplete(origin, message, until) {
+            BrokenOff::Resumes(Recovered { partial, copy: WaitingCopy { message, deferred } }) => {
                 let message = self.in_place_of(partial, message);
-                hold.resume(RxAction::Deliver(message));
+                deferred.resume(RxAction::Deliver(message));
             }
             BrokenOff::Kept(too_many) => {
                 self.message_counters.partial(Partial::Kept);
@@ -247,10 +247,10 @@ impl Core {
 
     /// A copy that has waited is the first to arrive.
     fn deliver_copy(&self, copy: WaitingCopy) {
-        let WaitingCopy { message, hold } = copy;
-        match self.deliver(message, &|| Arc::clone(&hold)) {
+        let WaitingCopy { message, deferred } = copy;
+        match self.deliver(message, &|| Arc::clone(&deferred)) {
             RxAction::Defer => {}
-            action => hold.resume(action),
+            action => deferred.resume(action),
         }
     }
 

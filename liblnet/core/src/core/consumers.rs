@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 impl Core {
     /// The primary NID of the peer with this NID: `LNetPrimaryNID`. Starts the discovery of a peer that has not been
-    /// discovered. If [`crate::Settings::lock_primary`] is on, or in an event handler, the answer is what is known
+    /// discovered. If [`crate::Settings::lock_primary`] is on, or in an event handler, the response is what is known
     /// now, and discovery does not change it later; if it is off, what is known when the discovery has ended. An
     /// answer that no discovery has confirmed is locked in any case: programs match messages by it.
     pub fn primary_nid(&self, nid: Nid) -> Nid {

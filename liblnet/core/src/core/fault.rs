@@ -2,7 +2,7 @@
 
 use super::Core;
 use crate::environment::time::Time;
-use crate::fault::{DelayRule, Delayed, DropRule, FaultStats, Filter, Sent, What};
+use crate::fault::{DelayRule, Delayed, DelayedMessage, DropRule, FaultStats, Filter, Sent};
 use crate::model::Ni;
 use crate::model::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
 use crate::model::message::Message;
@@ -42,7 +42,7 @@ impl Core {
     /// they delay continue at once. Event handlers run inside; not to be called from one.
     pub fn delete_delay_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
         let (deleted, kept) = self.faults.delete_delays(source, dest);
-        kept.into_iter().for_each(|what| self.go_on(what));
+        kept.into_iter().for_each(|message| self.resume_delayed(message));
         deleted
     }
 
@@ -75,7 +75,7 @@ impl Core {
 
 impl Core {
     /// Whether a rule drops a message that has arrived on `ni`: it is counted as dropped, and nothing else happens.
-    pub(super) fn is_lost_on_purpose(&self, ni: &Ni, header: &Header) -> bool {
+    pub(super) fn fault_drops_incoming(&self, ni: &Ni, header: &Header) -> bool {
         let lost = self.faults.loses(header, ni.nid(), || self.env.now());
         if lost {
             ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
@@ -86,7 +86,7 @@ impl Core {
     }
 
     /// Delays a message that has arrived, if a rule says so; otherwise returns it.
-    pub(super) fn unless_late(
+    pub(super) fn delay_by_fault_rule(
         &self,
         message: Box<Message>,
         defer: &dyn Fn() -> Arc<dyn DeferredRx>,
@@ -113,18 +113,18 @@ impl Core {
 
     /// Continues the delayed messages that are due; returns when the next is due.
     pub(crate) fn release_delayed(&self, now: Time) -> Option<Time> {
-        while let Some(what) = self.faults.take_due(now) {
-            self.go_on(what);
+        while let Some(message) = self.faults.take_due(now) {
+            self.resume_delayed(message);
         }
         self.faults.next_due()
     }
 
     /// Ends the delayed messages of an interface that has been removed.
     pub(super) fn drop_late_of(&self, ni: &Arc<Ni>) {
-        for what in self.faults.take_of_ni(ni) {
-            match what {
-                What::Leaving(message) => self.end(message, Err(Errno::Shutdown.into())),
-                What::Arriving(message, deferred) => {
+        for message in self.faults.take_of_ni(ni) {
+            match message {
+                DelayedMessage::Leaving(message) => self.end(message, Err(Errno::Shutdown.into())),
+                DelayedMessage::Arriving(message, deferred) => {
                     self.count_drop(message, "its interface was removed while a delay rule held it");
                     deferred.resume(RxAction::Discard);
                 }
@@ -141,14 +141,16 @@ impl Core {
         }
     }
 
-    fn go_on(&self, what: What) {
-        match what {
-            What::Leaving(message) => self.send_late(message),
-            What::Arriving(message, deferred) => match self.deliver(message, &|| Arc::clone(&deferred)) {
-                // The message waits for a buffer now, and will be resumed as promised to the driver.
-                RxAction::Defer => {}
-                action => deferred.resume(action),
-            },
+    fn resume_delayed(&self, message: DelayedMessage) {
+        match message {
+            DelayedMessage::Leaving(message) => self.send_late(message),
+            DelayedMessage::Arriving(message, deferred) => {
+                match self.deliver(message, &|| Arc::clone(&deferred)) {
+                    // The message waits for a buffer now, and will be resumed as promised to the driver.
+                    RxAction::Defer => {}
+                    action => deferred.resume(action),
+                }
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use crate::environment::time::Time;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
 use crate::model::{CarriedOrigin, Net, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
-use crate::router::{Applicant, Applied, Waiting};
+use crate::router::{BufferGrant, BufferRequest, Waiting};
 use crate::select::ChosenPath;
 use crate::sync::lock;
 use lnet_wire::{Errno, Nid};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What waits for so long for a buffer to another router is returned: after this time, or at last after twice that.
-const MOST_WAIT: Duration = Duration::from_secs(3);
+const MAX_WAIT: Duration = Duration::from_secs(3);
 
 /// Why a message for another node is dropped by one that does not forward.
 const NO_ROUTER: &str = "destination is another node, and this one is no router";
@@ -25,7 +25,7 @@ impl Core {
         ni: &Ni,
         mut message: Box<Message>,
         provenance: &Provenance,
-        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+        make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         if let Some(CarriedOrigin { origin, may_have_arrived }) = provenance.origin() {
             message.origin = Some(origin);
@@ -52,11 +52,11 @@ impl Core {
             return self.discard(message, "it goes in a circle: this node has forwarded it before");
         }
         let share = ni.tunables().router_share();
-        let applicant = Applicant { message, cpt: ni.cpt_of(from) as usize, from, share, onward };
-        match self.router_buffers.apply(applicant, hold) {
-            Applied::Granted(message) => RxAction::Deliver(message),
-            Applied::Waits => RxAction::Defer,
-            Applied::Refused(message) => self.discard(message, NO_ROUTER),
+        let request = BufferRequest { message, cpt: ni.cpt_of(from) as usize, from, share, onward };
+        match self.router_buffers.apply(request, make_deferred) {
+            BufferGrant::Granted(message) => RxAction::Deliver(message),
+            BufferGrant::Waits => RxAction::Defer,
+            BufferGrant::Refused(message) => self.discard(message, NO_ROUTER),
         }
     }
 
@@ -79,7 +79,7 @@ impl Core {
         if due.is_some() {
             return due;
         }
-        let next = Some(now + MOST_WAIT);
+        let next = Some(now + MAX_WAIT);
         *lock(&self.next_overdue) = next;
         let (overdue, served) = self.router_buffers.take_overdue();
         self.resume_waiting(served);
@@ -140,16 +140,16 @@ impl Core {
 
     /// The drivers receive messages that have got their buffers.
     pub(super) fn resume_waiting(&self, waiting: impl IntoIterator<Item = Waiting>) {
-        for Waiting { message, hold, .. } in waiting {
-            hold.resume(RxAction::Deliver(message));
+        for Waiting { message, deferred, .. } in waiting {
+            deferred.resume(RxAction::Deliver(message));
         }
     }
 
     /// Messages that waited for a buffer are dropped.
     pub(super) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &'static str) {
-        for Waiting { message, hold, .. } in waiting {
+        for Waiting { message, deferred, .. } in waiting {
             self.count_drop(message, why);
-            hold.resume(RxAction::Discard);
+            deferred.resume(RxAction::Discard);
         }
     }
 

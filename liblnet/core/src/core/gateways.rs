@@ -82,7 +82,7 @@ impl Core {
 
     /// Something has arrived from this peer NI: if it is a gateway that did not answer, or has `forwarded` it though it said
     /// that it does not, it is asked again at once (CR-31).
-    pub(super) fn hurry_gateway(&self, gateway: &PeerNi, forwarded: bool) {
+    pub(super) fn recheck_gateway_now(&self, gateway: &PeerNi, forwarded: bool) {
         let state = Arc::clone(&gateway.peer_now().discovery);
         if state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED) {
             self.ask_gateway(gateway);
@@ -92,7 +92,7 @@ impl Core {
     /// Something speaks for a change of this peer NI: a message to it has failed, its path has become unresponsive, or connections to
     /// it have ended. If it is a gateway's, that is asked at once.
     pub(super) fn ask_gateway(&self, gateway: &PeerNi) {
-        if self.gateway_checks.hurry(gateway.peer_now().discovery.id(), self.env.now()) {
+        if self.gateway_checks.recheck_now(gateway.peer_now().discovery.id(), self.env.now()) {
             self.health.wake();
         }
     }
@@ -128,7 +128,7 @@ impl Core {
             self.log_net(changed);
         }
         if any_came_up {
-            self.health.hurry_routed(&self.topology, self.env.now());
+            self.health.expedite_routed(&self.topology, self.env.now());
         }
     }
 

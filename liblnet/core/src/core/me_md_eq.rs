@@ -76,7 +76,7 @@ impl Core {
     ) -> Result<(), Errno> {
         let MdAttached { released, .. } =
             self.objects.attach_md(me, spec, memory, auto_unlink, None, announce)?;
-        self.release_delayed_puts(released, |hold, action| hold.resume_here(action));
+        self.release_delayed_puts(released, |deferred, action| deferred.resume_here(action));
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl Core {
         let MdAttached { md, released } =
             self.objects.attach_md(me, spec, memory, auto_unlink, owner, announce)?;
         // The caller may be in the middle of anything.
-        self.release_delayed_puts(released, |hold, action| hold.resume(action));
+        self.release_delayed_puts(released, |deferred, action| deferred.resume(action));
         Ok(md)
     }
 
@@ -111,7 +111,7 @@ impl Core {
                     RxAction::Discard
                 }
             };
-            resume(&*delayed.hold, action);
+            resume(&*delayed.deferred, action);
         }
     }
 
@@ -163,7 +163,7 @@ impl Core {
 
     /// Releases an event queue: it is freed with the last MD that may still report to it. [`Errno::NotFound`] if it
     /// does not exist.
-    pub fn eq_leave(&self, eq: EqHandle) -> Result<(), Errno> {
+    pub fn eq_release(&self, eq: EqHandle) -> Result<(), Errno> {
         self.objects.remove_queue(eq, Errno::NotFound)
     }
 
@@ -193,7 +193,7 @@ impl Core {
     pub(crate) fn drop_delayed(&self, delayed: impl IntoIterator<Item = Delayed>) {
         for delayed in delayed {
             self.count_drop(delayed.message, "portal no longer lazy, or interface removed");
-            delayed.hold.resume(RxAction::Discard);
+            delayed.deferred.resume(RxAction::Discard);
         }
     }
 
@@ -223,7 +223,7 @@ impl Core {
     fn drop_lost_deferred(&self) {
         self.lost_deferred.store(0, Ordering::Relaxed);
         for Delayed { message, .. } in
-            self.objects.portals().flat_map(|portal| portal.take_delayed(|one| one.hold.is_lost()))
+            self.objects.portals().flat_map(|portal| portal.take_delayed(|one| one.deferred.is_lost()))
         {
             let message = match message.arrives_as {
                 Some(origin) => self.keep_partial(origin, message),

@@ -7,7 +7,7 @@ use lnet_wire::{Body, Header};
 use std::sync::Arc;
 
 /// Responses that a peer may have pending however many other peers have: twice its default credits.
-const ALWAYS_ANSWERED: u32 = 16;
+const MIN_PENDING_RESPONSES_PER_PEER: u32 = 16;
 
 impl Core {
     /// A message to or from `peer_ni`, or over the loopback.
@@ -19,9 +19,9 @@ impl Core {
 
     /// Recycles a message that refers to no MD any more into the pool of `peer_ni`.
     pub(crate) fn recycle(&self, mut message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
-        if let Some(asker) = message.answers.take() {
-            asker.answered();
-            self.message_counters.answered(message.counted);
+        if let Some(asker) = message.responds_to.take() {
+            asker.end_response();
+            self.message_counters.end_response(message.counted);
         }
         if let Some(origin) = message.arrives_as {
             self.note_arrival(origin, &mut message);
@@ -37,26 +37,26 @@ impl Core {
     }
 
     /// Counts the message as a pending response to `asker` until it is recycled.
-    pub(crate) fn count_answer(&self, message: &mut Message) {
+    pub(crate) fn count_response(&self, message: &mut Message) {
         if let Some(asker) = &message.peer_ni {
-            asker.answers();
-            self.message_counters.answers(message.counted);
-            message.answers = Some(Arc::clone(asker));
+            asker.begin_response();
+            self.message_counters.begin_response(message.counted);
+            message.responds_to = Some(Arc::clone(asker));
         }
     }
 
     /// Whether a response exceeds the limits on pending responses: that of its peer, or, beyond the few that each
     /// peer may always have, that of the node.
-    pub(crate) fn exceeds_answer_limit(&self, message: &Message) -> bool {
-        let wants_answer = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
-        wants_answer
+    pub(crate) fn exceeds_response_limit(&self, message: &Message) -> bool {
+        let wants_response = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
+        wants_response
             && message.peer_ni.as_ref().is_some_and(|asker| {
-                let pending = asker.pending_answers();
-                pending >= self.env.config().max_answers
-                    || pending >= ALWAYS_ANSWERED
+                let pending = asker.pending_responses();
+                pending >= self.env.config().max_pending_responses_per_peer
+                    || pending >= MIN_PENDING_RESPONSES_PER_PEER
                         && self
                             .message_counters
-                            .is_answering_too_much(message.counted, self.env.config().max_pending_responses)
+                            .exceeds_response_limit(message.counted, self.env.config().max_pending_responses)
             })
     }
 

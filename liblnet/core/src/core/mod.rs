@@ -223,8 +223,8 @@ impl Core {
 
     /// Whether other nodes wait for an ACK or a REPLY that is not known to have arrived. An ACK counts from before
     /// the event of its PUT.
-    pub fn owes_answers(&self) -> bool {
-        self.message_counters.has_answers()
+    pub fn has_pending_responses(&self) -> bool {
+        self.message_counters.has_responses()
     }
 
     /// Sets every counter to 0: of the node, its interfaces and the peer NIs (dbg-120, ST-3).

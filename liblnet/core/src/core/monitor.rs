@@ -28,7 +28,7 @@ impl Core {
         let delayed = self.release_delayed(now);
         let credits = self.reclaim_ni_credits(now);
         let scan = self.health.scan(now, self.env.transaction_timeout(), || {
-            let unanswered = self.end_unanswered(now);
+            let unanswered = self.end_missing_responses(now);
             let waiting = self.end_waiting(now);
             unanswered.into_iter().chain(waiting).min()
         });
@@ -94,16 +94,16 @@ impl Core {
     }
 
     /// Unlinks the MDs whose response has timed out (HE-41, HE-42); returns when the next times out.
-    fn end_unanswered(&self, now: Time) -> Option<Time> {
+    fn end_missing_responses(&self, now: Time) -> Option<Time> {
         let mut next: Option<Time> = None;
         for md in self.objects.mds() {
-            match md.unanswered(now) {
+            match md.response_state(now) {
                 ResponseState::No => {}
                 ResponseState::Until(deadline) => {
                     next = Some(next.map_or(deadline, |next| next.min(deadline)))
                 }
-                ResponseState::TooLong(unanswered) => {
-                    self.health.response_timed_out(&self.env, &self.topology, unanswered);
+                ResponseState::TooLong(missing) => {
+                    self.health.response_timed_out(&self.env, &self.topology, missing);
                     // The MD may have been unlinked meanwhile.
                     let _ = self.md_unlink(md.handle());
                 }

@@ -13,7 +13,7 @@ use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 /// With more peer NIs on its net an interface that has recovered is used without a ping to each.
-const MOST_TRIED: usize = 256;
+const MAX_PATHS_TRIED: usize = 256;
 
 impl Core {
     /// Stores whether an interface of this node has a fatal error, as its driver or the machine reports, and pushes
@@ -39,10 +39,10 @@ impl Core {
         if fatal {
             self.leave(&ni);
         } else {
-            self.health.hurry_paths_from(nid, self.env.now());
+            self.health.expedite_paths_from(nid, self.env.now());
             self.neighbours_of(&ni)
                 .iter()
-                .for_each(|peer_ni| self.health.hurry_paths_to(peer_ni.nid(), self.env.now()));
+                .for_each(|peer_ni| self.health.expedite_paths_to(peer_ni.nid(), self.env.now()));
         }
     }
 
@@ -52,7 +52,7 @@ impl Core {
         let peer_nis = self.peers_on_net_of(ni);
         for peer_ni in &peer_nis {
             // When the interface recovers, pings show which of the paths work that have never been used.
-            let may_be_tried = peer_nis.len() <= MOST_TRIED && !peer_ni.was_heard_by(ni);
+            let may_be_tried = peer_nis.len() <= MAX_PATHS_TRIED && !peer_ni.was_heard_by(ni);
             if may_be_tried && self.may_abandon(ni, peer_ni) {
                 self.health.note_unresponsive(&self.env, &self.topology, ni, peer_ni);
             }
@@ -79,7 +79,7 @@ impl Core {
         peer_ni.set_reported_down(down);
         self.health.reachability_may_change(peer_ni.nid());
         if !down {
-            return self.health.hurry_paths_to(peer_ni.nid(), self.env.now());
+            return self.health.expedite_paths_to(peer_ni.nid(), self.env.now());
         }
         let nets = self.nets();
         let nis = nets.net(peer_ni.nid().net()).into_iter().flat_map(|net| net.nis());

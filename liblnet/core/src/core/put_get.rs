@@ -5,9 +5,9 @@ use crate::core::refusal::Refusal;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
-use crate::memory::{Answer, Md, MdHandle, MdSpec, Near, PortalPlace, ResponseTracker};
+use crate::memory::{Md, MdHandle, MdSpec, Near, PortalPlace, ResponseKind, ResponseTracker};
 use crate::model::message::Message;
-use crate::model::{DiscoveryWait, Outgoing, SendRequest, Target, answer_to};
+use crate::model::{DiscoveryWait, Outgoing, SendRequest, Target, response_to};
 use crate::model::{GatewayTerms, PeerNi};
 use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
 use crate::topology::PeerTable;
@@ -29,7 +29,7 @@ impl Core {
         hdr_data: u64,
     ) -> Result<(), Errno> {
         self.check_portal(target.portal, || format!("PUT to {}", name_of(target)))?;
-        let (md, spec) = self.commit(md, target, want_ack.then_some(Answer::Ack))?;
+        let (md, spec) = self.commit(md, target, want_ack.then_some(ResponseKind::Ack))?;
         let ack = want_ack.then(|| self.wire_handle(&md));
         let Target { portal, match_bits, offset, .. } = target;
         let body = Body::Put { ack, match_bits, hdr_data, portal, offset };
@@ -63,7 +63,7 @@ impl Core {
 
     fn get_as(&self, source: Option<Nid>, md: MdHandle, target: Target, recovery: bool) -> Result<(), Errno> {
         self.check_portal(target.portal, || format!("GET to {}", name_of(target)))?;
-        let (md, spec) = self.commit(md, target, Some(Answer::Reply))?;
+        let (md, spec) = self.commit(md, target, Some(ResponseKind::Reply))?;
         let Target { portal, match_bits, offset, .. } = target;
         let sink_length = md.memory().len();
         let body = Body::Get { reply: self.wire_handle(&md), match_bits, portal, offset, sink_length };
@@ -79,13 +79,13 @@ impl Core {
         &self,
         md: MdHandle,
         target: Target,
-        answer: Option<Answer>,
+        response: Option<ResponseKind>,
     ) -> Result<(Arc<Md>, MdSpec), Errno> {
         let md = self.objects.md(md).ok_or(Errno::NotFound)?;
         if target.nid.is_some_and(|nid| self.fail_rules.hits(nid)) {
             return Err(Errno::Io);
         }
-        let spec = md.commit_send(answer).ok_or(Errno::NotFound)?;
+        let spec = md.commit_send(response).ok_or(Errno::NotFound)?;
         Ok((md, spec))
     }
 
@@ -229,9 +229,10 @@ impl Core {
     /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
     fn track(&self, message: &Message) {
         let body = &message.header.body;
-        let (Some(answer), Some(place)) = (answer_to(body), PortalPlace::of(body)) else { return };
+        let (Some(response), Some(place)) = (response_to(body), PortalPlace::of(body)) else { return };
         let mode = self.env.response_tracking();
-        if let Some(md) = message.md.as_ref().filter(|md| response::is_tracked(mode, md.options(), answer)) {
+        if let Some(md) = message.md.as_ref().filter(|md| response::is_tracked(mode, md.options(), response))
+        {
             md.track(ResponseTracker { deadline: message.deadline, asked: message.header.dest_nid, place });
             self.health.watch();
         }

@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
-use crate::memory::{Access, Answer, MdHandle, MdOptions, MdSpec, PortalPlace};
+use crate::memory::{Access, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
 use crate::model::message::{Message, TakenCredits};
 use crate::model::{CarriedOrigin, Confirmation, Ni, Provenance};
@@ -37,19 +37,19 @@ impl Upcalls for Core {
         from: Nid,
         header: &Header,
         provenance: &Provenance,
-        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+        make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         if self.is_ending() {
             return RxAction::Reject(Violation::ShuttingDown);
         }
-        let inspection = match inspect(header, ni.nid(), |nid| self.topology.is_own(nid)) {
+        let inspection = match check_header(header, ni.nid(), |nid| self.topology.is_own(nid)) {
             Ok(inspection) => inspection,
             Err(violation) => {
                 self.message_counters.error();
                 return RxAction::Reject(violation);
             }
         };
-        if self.is_lost_on_purpose(ni, header) {
+        if self.fault_drops_incoming(ni, header) {
             if let (Inspection::ForAnother, Some(lnd), Some(name)) = (inspection, ni.lnd(), provenance.hop) {
                 // Lost as if behind this gateway.
                 lnd.confirm(from, name, Confirmation::Delivered);
@@ -67,7 +67,7 @@ impl Upcalls for Core {
         };
         let provenance = &self.with_refusals(&message, provenance);
         if inspection == Inspection::ForAnother {
-            return self.forward(ni, message, provenance, hold);
+            return self.forward(ni, message, provenance, make_deferred);
         }
         if header.src_nid.is_loopback() && !ni.nid().is_loopback() {
             return self.discard(message, "source is the loopback, but it came from the network");
@@ -80,7 +80,7 @@ impl Upcalls for Core {
                 .discard(message, "it came by a gateway that no route to the net of its source names");
         }
         self.note_initiator(from, header);
-        if self.exceeds_answer_limit(&message) {
+        if self.exceeds_response_limit(&message) {
             self.env.log(
                 LogClass::RepliesUnread,
                 from,
@@ -94,13 +94,13 @@ impl Upcalls for Core {
         let believed = provenance.carried.filter(|carried| !carried.origin.is_refused());
         if let Some(CarriedOrigin { origin, .. }) = believed {
             message.arrives_as = Some(origin);
-            message = match self.unless_duplicate(origin, message, hold) {
+            message = match self.unless_duplicate(origin, message, make_deferred) {
                 Ok(message) => message,
                 Err(action) => return action,
             };
         }
-        match self.unless_late(message, hold) {
-            Some(message) => self.deliver(message, hold),
+        match self.delay_by_fault_rule(message, make_deferred) {
+            Some(message) => self.deliver(message, make_deferred),
             None => RxAction::Defer,
         }
     }
@@ -197,7 +197,7 @@ impl Core {
                 self.health.heard(&self.env, &self.topology, ni, peer_ni);
                 let source = message.header.src_nid;
                 if self.gateway_checks.any_down() {
-                    self.hurry_gateway(peer_ni, source != peer_ni.nid());
+                    self.recheck_gateway_now(peer_ni, source != peer_ni.nid());
                 }
                 if source.net() != peer_ni.nid().net()
                     && !message.is_forwarded()
@@ -214,18 +214,22 @@ impl Core {
         match message.header.body {
             Body::Put { ack, .. } => self.put_received(message, ack, result),
             Body::Get { reply, .. } if result.is_ok() => self.reply_to(message, reply),
-            _ => self.answer_received(message, result),
+            _ => self.respond_to_received(message, result),
         }
     }
 
     /// Finds the memory for the payload of a message that is for this node and is not delayed.
-    pub(crate) fn deliver(&self, message: Box<Message>, hold: &dyn Fn() -> Arc<dyn DeferredRx>) -> RxAction {
+    pub(crate) fn deliver(
+        &self,
+        message: Box<Message>,
+        make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
+    ) -> RxAction {
         let arrival = match message.header.body {
             Body::Put { portal, .. } | Body::Get { portal, .. } => {
-                return self.find_memory(portal, message, hold);
+                return self.find_memory(portal, message, make_deferred);
             }
-            Body::Ack { handle, .. } => self.find_asker(handle, Answer::Ack, message),
-            Body::Reply { handle } => self.find_asker(handle, Answer::Reply, message),
+            Body::Ack { handle, .. } => self.find_request_md(handle, ResponseKind::Ack, message),
+            Body::Reply { handle } => self.find_request_md(handle, ResponseKind::Reply, message),
         };
         match arrival {
             Arrival::Wanted(message) => RxAction::Deliver(message),
@@ -307,7 +311,7 @@ impl Core {
         &self,
         portal: u32,
         message: Box<Message>,
-        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+        make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         let Ok(portal) = self.objects.portal(portal) else {
             return self.discard(message, DropReason::NoSuchPortal);
@@ -316,7 +320,8 @@ impl Core {
             return self.discard(message, "not a request");
         };
         let mut message = Some(message);
-        let mut delay = || message.take().map(|message| Delayed { request, message, hold: hold() });
+        let mut delay =
+            || message.take().map(|message| Delayed { request, message, deferred: make_deferred() });
         let incoming = portal.find(&request, may_wait, &mut delay);
         let Some(message) = message else { return RxAction::Defer };
         let arrival = match incoming {
@@ -358,14 +363,14 @@ impl Core {
     }
 
     /// Finds the MD that an ACK or REPLY belongs to (MA-42).
-    fn find_asker(&self, handle: WireHandle, answer: Answer, mut message: Box<Message>) -> Arrival {
+    fn find_request_md(&self, handle: WireHandle, kind: ResponseKind, mut message: Box<Message>) -> Arrival {
         if handle.interface_cookie != self.env.config().interface_cookie {
             return Arrival::Dropped("response to a former instance of this node".into(), message);
         }
         let Some(md) = self.objects.md(MdHandle::from_cookie(handle.object_cookie)) else {
             return Arrival::Dropped("no MD waits for this response".into(), message);
         };
-        let Some((length, spec)) = md.commit_answer(answer, message.header.payload_length) else {
+        let Some((length, spec)) = md.commit_response(kind, message.header.payload_length) else {
             return Arrival::Dropped(
                 "its MD did not request it, is exhausted, or is too short".into(),
                 message,
@@ -387,7 +392,7 @@ impl Core {
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
         if ack.is_some() {
             // Counted before the event: a handler that shuts the node down still lets the ACK be sent.
-            self.count_answer(&mut message);
+            self.count_response(&mut message);
         }
         self.complete(&md, event, result);
         drop(md);
@@ -395,7 +400,7 @@ impl Core {
             Some(handle) => {
                 let body = Body::Ack { handle, match_bits: event.match_bits, accepted: event.mlength };
                 message.length = 0;
-                self.answer(message, body, 0);
+                self.respond(message, body, 0);
             }
             None => self.forget(message),
         }
@@ -405,13 +410,13 @@ impl Core {
     fn reply_to(&self, mut message: Box<Message>, handle: WireHandle) {
         let length = message.event.as_ref().map_or(0, |event| event.mlength);
         message.length = length;
-        self.count_answer(&mut message);
-        self.answer(message, Body::Reply { handle }, length);
+        self.count_response(&mut message);
+        self.respond(message, Body::Reply { handle }, length);
     }
 
     /// Turns a received message into its response: from the NID it came to, to the NID it came from, on the path it
     /// came (wire-tcp 5.7).
-    fn answer(&self, mut message: Box<Message>, body: Body, payload_length: u32) {
+    fn respond(&self, mut message: Box<Message>, body: Body, payload_length: u32) {
         let question = message.header;
         message.header = Header {
             dest_nid: question.src_nid,
@@ -435,10 +440,10 @@ impl Core {
             self.topology.with_nets(|nets| select::answered(nets, ni, peer_ni));
         }
         message.deadline = self.deadline_from_now();
-        self.launch_answer(message);
+        self.launch_response(message);
     }
 
-    fn answer_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
+    fn respond_to_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
         if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
             self.complete(&md, event, result);
         }
@@ -494,7 +499,11 @@ fn arrival_event(message: &Message, initiator: Nid, md_handle: MdHandle, md: MdS
 }
 
 /// The fatal checks, in the order of wire-tcp 5.1.
-fn inspect(header: &Header, my_nid: Nid, is_own: impl FnOnce(Nid) -> bool) -> Result<Inspection, Violation> {
+fn check_header(
+    header: &Header,
+    my_nid: Nid,
+    is_own: impl FnOnce(Nid) -> bool,
+) -> Result<Inspection, Violation> {
     match header.body {
         Body::Ack { .. } | Body::Get { .. } if header.payload_length > 0 => {
             Err(Violation::UnexpectedPayload(header.payload_length))

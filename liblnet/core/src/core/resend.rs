@@ -101,7 +101,7 @@ impl Core {
 
     /// Whether no way is left to the node that a message of this one is for: it has no net in common with this one, and no
     /// gateway to any of its nets works.
-    pub(super) fn has_no_way(&self, message: &Message) -> bool {
+    pub(super) fn is_unroutable(&self, message: &Message) -> bool {
         if message.is_forwarded() || message.recovery {
             return false;
         }
@@ -109,7 +109,7 @@ impl Core {
         let peer = self.topology.peer(nid);
         let nets =
             peer.filter(|peer| peer.is_multi_rail()).map(|peer| peer.nets.iter().map(|net| net.id).collect());
-        !self.topology.has_way(&nets.unwrap_or_else(|| vec![nid.net()]), self.gateway_terms())
+        !self.topology.can_reach(&nets.unwrap_or_else(|| vec![nid.net()]), self.gateway_terms())
     }
 
     /// Keeps a message without credits until a route may have come up.

@@ -19,13 +19,13 @@ impl Core {
 
     /// A request has come through the gateway `from`: no connection shows in which incarnation its source is.
     pub(super) fn note_initiator(&self, from: Nid, header: &Header) {
-        let (Body::Put { ack: Some(answer_to), .. } | Body::Get { reply: answer_to, .. }) = header.body
+        let (Body::Put { ack: Some(response_to), .. } | Body::Get { reply: response_to, .. }) = header.body
         else {
             return;
         };
         if header.src_nid.net() != from.net()
             && let Some(peer_ni) = self.topology.peer_ni(header.src_nid)
-            && peer_ni.incarnation().note(Evidence::Request, answer_to.interface_cookie)
+            && peer_ni.incarnation().note(Evidence::Request, response_to.interface_cookie)
         {
             self.peer_has_restarted(&peer_ni);
         }

@@ -30,7 +30,7 @@ impl Core {
         Ok(())
     }
 
-    /// Ends the switching off of routing when it is due; returns when to call this again.
+    /// Completes the disabling of routing when it is due; returns when to call this again.
     pub(super) fn poll_stopping(&self, now: Time) -> Option<Time> {
         let is_stopping = || matches!(self.router(), Router::Stopping(_));
         if !is_stopping() {

@@ -10,9 +10,9 @@ use crate::environment::time::Time;
 use crate::event::Event;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::memory::Md;
-use crate::model::answer_to;
 use crate::model::lnd::SendOutcome;
 use crate::model::message::{Message, TakenCredits};
+use crate::model::response_to;
 use crate::model::{Ni, PeerNi};
 use crate::sending::{Admission, leaves_by};
 use crate::stats::Outcome;
@@ -54,7 +54,7 @@ impl Core {
     }
 
     /// Sends a response, on another path if its own is known to be unresponsive.
-    pub(crate) fn launch_answer(&self, message: Box<Message>) {
+    pub(crate) fn launch_response(&self, message: Box<Message>) {
         if self.topology.needs_other_path(&message) {
             self.run(Step::Reroute(message))
         } else {
@@ -119,9 +119,9 @@ impl Core {
 
     /// Reports the end of a message that this node has sent. After a failure its response is not awaited any more.
     pub(crate) fn complete_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
-        let answer = answer_to(body).filter(|_| status.is_err());
+        let response = response_to(body).filter(|_| status.is_err());
         self.note_if_lost(&event, status);
-        self.objects.complete_without(md, Event { status, ..event }, answer);
+        self.objects.complete_without(md, Event { status, ..event }, response);
         self.send_deferred();
     }
 
@@ -135,7 +135,7 @@ impl Core {
                     steps.push(Step::End(message, Err(Errno::Cancelled.into())));
                 }
                 Step::Resume(message) | Step::Reroute(message)
-                    if message.resends > 0 && message.is_answered() =>
+                    if message.resends > 0 && message.has_response() =>
                 {
                     steps.push(Step::End(message, Ok(())));
                 }
@@ -219,7 +219,7 @@ impl Core {
 
     /// Completes a message, or resends it. The event comes first, then the NI credit, then the peer credit (CR-10).
     fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
-        let answered = result.is_err() && message.is_answered();
+        let answered = result.is_err() && message.has_response();
         let mut result = result;
         if let Err(mut failure) = result {
             self.health.message_failed(&self.env, &self.topology, &message, failure);
@@ -248,7 +248,7 @@ impl Core {
             }
         } else if let Some(ni) = &message.ni {
             self.health.ni_sends(&self.env, &self.topology, ni);
-            if message.awaits_confirmation && !message.is_answered() {
+            if message.awaits_confirmation && !message.has_response() {
                 self.release_credits_of(&mut message, steps);
                 let ended = self.await_confirmation(message);
                 return ended
@@ -286,9 +286,8 @@ impl Core {
         }
     }
 
-    /// What the owner of a message is told that is not resent: the last attempt of one for which no way is left says how it
-    /// failed there, not why; and that of one which could not be sent again for want of a gateway that takes its origin says nothing
-    /// of why it had to.
+    /// The failure reported when a message is given up. If no path is left it is EHOSTUNREACH, not the error of the last attempt. If
+    /// the message could not be sent again because no gateway takes its origin, it is the failure that made a resend necessary.
     fn failure_of(&self, message: &Message, last: SendFailure) -> SendFailure {
         let is_for_want_of_a_way = matches!(
             last.errno,
@@ -298,7 +297,7 @@ impl Core {
                 | Errno::NetworkUnreachable
                 | Errno::HostUnreachable
         );
-        if is_for_want_of_a_way && self.has_no_way(message) {
+        if is_for_want_of_a_way && self.is_unroutable(message) {
             return SendFailure { errno: Errno::HostUnreachable, ..last };
         }
         let lacks_a_way = matches!(last.errno, Errno::TimedOut | Errno::HostUnreachable);
@@ -357,7 +356,7 @@ fn is_returned(message: &Message, failure: SendFailure) -> bool {
 struct Steps(Option<VecDeque<Step>>);
 
 thread_local! {
-    static KEPT: Cell<VecDeque<Step>> = const { Cell::new(VecDeque::new()) };
+    static SPARE_STEP_QUEUE: Cell<VecDeque<Step>> = const { Cell::new(VecDeque::new()) };
 }
 
 impl Steps {
@@ -366,7 +365,7 @@ impl Steps {
     }
 
     fn push(&mut self, step: Step) {
-        self.0.get_or_insert_with(|| KEPT.take()).push_back(step);
+        self.0.get_or_insert_with(|| SPARE_STEP_QUEUE.take()).push_back(step);
     }
 
     fn extend(&mut self, woken: impl Iterator<Item = Box<Message>>) {
@@ -381,7 +380,7 @@ impl Steps {
 impl Drop for Steps {
     fn drop(&mut self) {
         if let Some(steps) = self.0.take() {
-            KEPT.set(steps);
+            SPARE_STEP_QUEUE.set(steps);
         }
     }
 }

@@ -478,8 +478,8 @@ fn a_peer_that_has_restarted_is_asked_and_told_from_the_beginning() {
                 }
             };
             acted.push(last);
-            let answer = Input::Reply { received: received(FULL, 1), path: (nid(9), nid(1)) };
-            step(&mut peer, answer, &local);
+            let response = Input::Reply { received: received(FULL, 1), path: (nid(9), nid(1)) };
+            step(&mut peer, response, &local);
         }
         assert_eq!(acted, expected, "{flags:?}");
     }
@@ -524,8 +524,8 @@ fn another_list_of_nids_with_a_known_sequence_number_is_confirmed_by_a_ping() {
         if asks {
             actions_of(peer.clone(), &LOCAL);
             peer.pushed_since_ping = false;
-            let answer = Input::Reply { received: list(addresses, sequence), path: (nid(9), nid(1)) };
-            step(&mut peer, answer, &LOCAL);
+            let response = Input::Reply { received: list(addresses, sequence), path: (nid(9), nid(1)) };
+            step(&mut peer, response, &LOCAL);
             assert_eq!(peer.data.as_ref().map(|data| data.sequence), Some(sequence), "{addresses:?}");
         }
     }

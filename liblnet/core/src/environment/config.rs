@@ -10,8 +10,8 @@ use std::sync::Arc;
 const MAX_PEERS: usize = 65_536;
 /// See [`CoreConfig::max_pending_responses`].
 const MAX_PENDING_RESPONSES: u32 = 65_536;
-/// See [`CoreConfig::max_answers`].
-const MAX_ANSWERS: u32 = 16_384;
+/// See [`CoreConfig::max_pending_responses_per_peer`].
+const MAX_PENDING_RESPONSES_PER_PEER: u32 = 16_384;
 
 /// The start configuration of a node.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct CoreConfig {
     /// The number of peer NIs above which received messages add no more. Default 65536.
     pub max_peers: usize,
     /// The maximum number of pending responses to one peer NI; requests beyond it are dropped. Default 16384.
-    pub max_answers: u32,
+    pub max_pending_responses_per_peer: u32,
     /// The maximum number of pending responses (ACK, REPLY) to all peer NIs; requests beyond it are dropped, except
     /// that each peer NI may always have 16. Peers are counted in sixteen groups, each of which may have a sixteenth
     /// even if the others have used up the rest, so there are never twice as many. About 520 bytes each. Default
@@ -55,7 +55,7 @@ impl CoreConfig {
             settings: Settings::default(),
             multi_rail: true,
             max_peers: MAX_PEERS,
-            max_answers: MAX_ANSWERS,
+            max_pending_responses_per_peer: MAX_PENDING_RESPONSES_PER_PEER,
             max_pending_responses: MAX_PENDING_RESPONSES,
         }
     }

@@ -23,7 +23,7 @@ pub(super) struct Late {
 #[derive(Debug)]
 struct Waiting {
     rule: RuleId,
-    what: What,
+    message: DelayedMessage,
 }
 
 /// A message that was delayed.
@@ -35,23 +35,23 @@ pub(crate) struct Delayed {
 }
 
 /// A delayed message.
-pub(crate) enum What {
+pub(crate) enum DelayedMessage {
     Leaving(Box<Message>),
     Arriving(Box<Message>, Arc<dyn DeferredRx>),
 }
 
 impl Late {
     /// Returns whether the message is now the first that is due.
-    fn add(&mut self, due: Time, rule: RuleId, what: What) -> bool {
+    fn add(&mut self, due: Time, rule: RuleId, message: DelayedMessage) -> bool {
         self.came += 1;
         let is_first = self.next_due().is_none_or(|first| due < first);
-        self.waiting.insert((due, self.came), Waiting { rule, what });
+        self.waiting.insert((due, self.came), Waiting { rule, message });
         is_first
     }
 
-    fn take_due(&mut self, now: Time) -> Option<What> {
+    fn take_due(&mut self, now: Time) -> Option<DelayedMessage> {
         let first = self.waiting.first_entry().filter(|first| first.key().0 <= now)?;
-        Some(first.remove().what)
+        Some(first.remove().message)
     }
 
     fn next_due(&self) -> Option<Time> {
@@ -59,15 +59,15 @@ impl Late {
     }
 
     /// Removes the messages for which `which` holds, in the order in which they are due.
-    fn take(&mut self, which: impl Fn(&Waiting) -> bool) -> Vec<What> {
+    fn take(&mut self, which: impl Fn(&Waiting) -> bool) -> Vec<DelayedMessage> {
         let (taken, kept) = std::mem::take(&mut self.waiting).into_iter().partition(|(_, one)| which(one));
         self.waiting = kept;
         let taken: BTreeMap<(Time, u64), Waiting> = taken;
-        taken.into_values().map(|waiting| waiting.what).collect()
+        taken.into_values().map(|waiting| waiting.message).collect()
     }
 }
 
-impl What {
+impl DelayedMessage {
     const fn message(&self) -> &Message {
         match self {
             Self::Leaving(message) | Self::Arriving(message, _) => message,
@@ -90,7 +90,7 @@ impl FaultRules {
         let now = now();
         match self.with(|rules| rules.delays(&message.header, ni.nid(), now)) {
             Some((latency, rule)) => {
-                Ok(self.delay(now + latency, rule, What::Arriving(message, defer()), ni))
+                Ok(self.delay(now + latency, rule, DelayedMessage::Arriving(message, defer()), ni))
             }
             None => Err(message),
         }
@@ -104,16 +104,16 @@ impl FaultRules {
         rule: RuleId,
         ni: Arc<Ni>,
     ) -> Delayed {
-        self.delay(due, rule, What::Leaving(message), ni)
+        self.delay(due, rule, DelayedMessage::Leaving(message), ni)
     }
 
-    fn delay(&self, due: Time, rule: RuleId, what: What, ni: Arc<Ni>) -> Delayed {
-        let is_first = lock(&self.late).add(due, rule, what);
+    fn delay(&self, due: Time, rule: RuleId, message: DelayedMessage, ni: Arc<Ni>) -> Delayed {
+        let is_first = lock(&self.late).add(due, rule, message);
         Delayed { is_first, ni }
     }
 
     /// Removes the first message that is due.
-    pub(crate) fn take_due(&self, now: Time) -> Option<What> {
+    pub(crate) fn take_due(&self, now: Time) -> Option<DelayedMessage> {
         lock(&self.late).take_due(now)
     }
 
@@ -123,18 +123,18 @@ impl FaultRules {
     }
 
     /// Removes the messages that were delayed by rules that have been deleted.
-    pub(super) fn take_of_rules(&self, rules: &[RuleId]) -> Vec<What> {
+    pub(super) fn take_of_rules(&self, rules: &[RuleId]) -> Vec<DelayedMessage> {
         lock(&self.late).take(|waiting| rules.contains(&waiting.rule))
     }
 
     /// Removes the messages of an interface that has been removed.
-    pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> Vec<What> {
+    pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> Vec<DelayedMessage> {
         lock(&self.late)
-            .take(|waiting| waiting.what.message().ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))
+            .take(|waiting| waiting.message.message().ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))
     }
 }
 
-impl std::fmt::Debug for What {
+impl std::fmt::Debug for DelayedMessage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = match self {
             Self::Leaving(_) => "Leaving",

@@ -16,7 +16,7 @@ pub use rules::FaultStats;
 
 pub(crate) use fail_nid::FailRules;
 
-pub(crate) use delay::{Delayed, What};
+pub(crate) use delay::{Delayed, DelayedMessage};
 pub(crate) use drop::Sent;
 
 use self::delay::Late;
@@ -83,7 +83,7 @@ impl FaultRules {
         &self,
         source: Option<NidPattern>,
         dest: Option<NidPattern>,
-    ) -> (usize, Vec<What>) {
+    ) -> (usize, Vec<DelayedMessage>) {
         let deleted = self.with(|rules| rules.delays.delete(source, dest));
         (deleted.len(), self.take_of_rules(&deleted))
     }

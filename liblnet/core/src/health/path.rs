@@ -7,7 +7,7 @@
 
 use super::probe::Purpose;
 use super::recovery::is_recoverable;
-use super::unresponsive_paths::{LONGEST_PAUSE, NEXT_TURN};
+use super::unresponsive_paths::{MAX_PAUSE, NEXT_TURN};
 use super::{Cause, Health, Probe, ProbeAction};
 use crate::environment::Environment;
 use crate::environment::time::Time;
@@ -63,7 +63,7 @@ impl Health {
                 format_args!("{local} -> {peer}"),
                 format_args!("path {local} -> {peer} unresponsive; {consequence}"),
             );
-            self.paths.add(path, now + wait_before(0, LONGEST_PAUSE));
+            self.paths.add(path, now + wait_before(0, MAX_PAUSE));
             self.suspect_other_paths(topology, ni, peer_ni, now);
             self.reachability_may_change(peer);
             if self.repeats.any() {
@@ -84,20 +84,20 @@ impl Health {
                 format_args!("path {local} -> {peer} responsive again"),
             );
             // A path to the peer has recovered.
-            self.resend_queue.hurry(&peer_ni.peer_now(), env.now());
+            self.resend_queue.expedite(&peer_ni.peer_now(), env.now());
             self.reachability_may_change(peer);
         }
     }
 
     /// Pings the unresponsive paths from this interface at once: its state has changed.
-    pub(crate) fn hurry_paths_from(&self, local: Nid, now: Time) {
-        self.paths.hurry(now, |ni, _| ni == local);
+    pub(crate) fn expedite_paths_from(&self, local: Nid, now: Time) {
+        self.paths.expedite(now, |ni, _| ni == local);
         self.wake();
     }
 
     /// Pings the unresponsive paths to this peer NI at once.
-    pub(crate) fn hurry_paths_to(&self, peer: Nid, now: Time) {
-        self.paths.hurry(now, |_, peer_ni| peer_ni == peer);
+    pub(crate) fn expedite_paths_to(&self, peer: Nid, now: Time) {
+        self.paths.expedite(now, |_, peer_ni| peer_ni == peer);
         self.wake();
     }
 
@@ -105,7 +105,7 @@ impl Health {
     pub(crate) fn poll_paths(&self, env: &Environment, topology: &Topology, now: Time) -> Vec<ProbeAction> {
         let due = self.paths.due(now, |path| match topology.is_only_path(path) {
             true => Duration::from_secs(env.settings().max_recovery_ping_interval.into()),
-            false => LONGEST_PAUSE,
+            false => MAX_PAUSE,
         });
         let mut actions = Vec::new();
         for (path @ (local, peer), unanswered) in due {

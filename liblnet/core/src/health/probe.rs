@@ -7,7 +7,7 @@ use lnet_wire::Nid;
 /// Pings to send and to end, in this order.
 #[derive(Debug)]
 pub(crate) enum ProbeAction {
-    /// Unlink the MD of an unanswered ping. It may have been unlinked already.
+    /// Unlink the MD of a ping without response. It may have been unlinked already.
     End(MdHandle),
     /// Send this ping, and call [`super::Health::probe_sent`].
     Send(Probe),

@@ -156,7 +156,7 @@ impl Health {
     }
 
     /// The path of a recovery ping: to a peer NI from any interface that fits (HE-53); to a local NI from itself, as in the kernel,
-    /// and after an unanswered ping from the next one on its net, since only the path to itself may be blocked. An interface whose
+    /// and after a ping without response from the next one on its net, since only the path to itself may be blocked. An interface whose
     /// rail is known to be broken towards some peer pings another peer, if it can: only that shows that the rest of it works.
     fn recovery_path(&self, topology: &Topology, kind: NiKind, entry: Entry) -> Option<(Nid, Nid)> {
         let nid = entry.nid;

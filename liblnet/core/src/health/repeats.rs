@@ -7,8 +7,8 @@
 
 use crate::environment::time::Time;
 use crate::memory::Md;
-use crate::model::answer_to;
 use crate::model::message::Message;
+use crate::model::response_to;
 use crate::sync::{Mutex, lock};
 use lnet_wire::{Body, Header, Nid};
 use std::collections::BTreeMap;
@@ -75,9 +75,9 @@ impl Repeat {
 
     /// The MD, as long as the response may still be used.
     pub(crate) fn awaiting(&self, now: Time) -> Option<Arc<Md>> {
-        let answer = answer_to(&self.header.body)?;
+        let response = response_to(&self.header.body)?;
         let md = self.md.upgrade().filter(|_| now < self.deadline)?;
-        (!md.is_answered(answer) && !md.is_unlinking()).then_some(md)
+        (!md.has_response(response) && !md.is_unlinking()).then_some(md)
     }
 }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// The pause before the first retry on a path that has failed; each further one is five times as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// The pause once all retries are spent, as long as no path has recovered: that of the pings of unresponsive paths.
 const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
@@ -86,7 +86,7 @@ const fn is_broken_connection(failure: SendFailure) -> bool {
 
 /// The pause after this number of resends.
 pub(crate) fn pause(resends: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(resends)).min(LONGEST_PAUSE)
+    FIRST_PAUSE.saturating_mul(5_u32.saturating_pow(resends)).min(MAX_PAUSE)
 }
 
 impl Health {
@@ -130,7 +130,7 @@ impl Health {
             Ok(path) => path,
             Err(Errno::HostUnreachable) if context.may_wait_for_route(message) => {
                 message.failed.clear();
-                let at = Some((now + LONGEST_PAUSE).min(message.deadline));
+                let at = Some((now + MAX_PAUSE).min(message.deadline));
                 return Some(ResendPlan { path: None, at, spends_a_retry: false });
             }
             Err(_) => return None,
@@ -146,14 +146,14 @@ impl Health {
         // HE-10: the interface to blame has no substitute. A deduplicated message is worth another connection.
         let alone = (!failure.cause.blames_ni() || topology.is_single_rail())
             && (!failure.cause.blames_peer_ni() || is_single_nid(&peer_ni));
-        let lives_on = may_live_on(topology, message, &peer_ni, failure);
-        if alone && !is_new && failure.delivery != Delivery::Deduplicated && !lives_on {
+        let is_kept = retries_until_deadline(topology, message, &peer_ni, failure);
+        if alone && !is_new && failure.delivery != Delivery::Deduplicated && !is_kept {
             return None;
         }
         // The first message on each path is free: after the second on one path, all have had their first.
         let spends_a_retry = (!is_new || message.attempts > 0) && !broke;
         let is_spent = spends_a_retry && !context.spend_retry(message, &peer_ni, settings.retry_count);
-        if is_spent && !lives_on {
+        if is_spent && !is_kept {
             return None;
         }
         if !is_new {
@@ -168,14 +168,14 @@ impl Health {
     /// Queues a message without credits for which there is no path until one may have come.
     pub(crate) fn wait_for_route(&self, mut message: Box<Message>, now: Time) {
         (message.ni, message.peer_ni) = (None, None);
-        self.resend_queue.push((now + LONGEST_PAUSE).min(message.deadline), message);
+        self.resend_queue.push((now + MAX_PAUSE).min(message.deadline), message);
         self.wake();
     }
 
     /// A route has come up: messages that may take it are due now.
-    pub(crate) fn hurry_routed(&self, topology: &Topology, now: Time) {
+    pub(crate) fn expedite_routed(&self, topology: &Topology, now: Time) {
         let is_local = |nid: Nid| topology.with_nets(|nets| nets.net(nid.net()).is_some());
-        self.resend_queue.hurry_where(now, |message| !is_local(message.header.dest_nid));
+        self.resend_queue.expedite_where(now, |message| !is_local(message.header.dest_nid));
         self.wake();
     }
 
@@ -225,7 +225,12 @@ fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
 /// Whether a message that has spent its retries is resent until its deadline: a message of an application, to a peer
 /// that has responded before and does not refuse it. It lacks only a path at the moment. A gateway that refuses connections
 /// may be starting: that says nothing about the node behind it.
-fn may_live_on(topology: &Topology, message: &Message, peer_ni: &PeerNi, failure: SendFailure) -> bool {
+fn retries_until_deadline(
+    topology: &Topology,
+    message: &Message,
+    peer_ni: &PeerNi,
+    failure: SendFailure,
+) -> bool {
     !message.is_reserved()
         && (failure.errno != Errno::ConnectionRefused || message.is_routed())
         && topology.was_heard(&peer_ni.peer_now())

@@ -22,13 +22,13 @@ impl ResendQueue {
     }
 
     /// Makes messages to a peer due now, those to nodes behind it too.
-    pub(super) fn hurry(&self, peer: &Peer, now: Time) {
+    pub(super) fn expedite(&self, peer: &Peer, now: Time) {
         let is_to = |nid: Nid| peer.nids.contains(&nid);
-        self.hurry_where(now, |message| is_to(message.header.dest_nid) || is_to(message.next_hop.nid));
+        self.expedite_where(now, |message| is_to(message.header.dest_nid) || is_to(message.next_hop.nid));
     }
 
     /// Makes some messages due now.
-    pub(super) fn hurry_where(&self, now: Time, is_meant: impl Fn(&Message) -> bool) {
+    pub(super) fn expedite_where(&self, now: Time, is_meant: impl Fn(&Message) -> bool) {
         for (at, _) in lock(&self.0).iter_mut().filter(|(_, message)| is_meant(message)) {
             *at = now;
         }

@@ -5,7 +5,7 @@
 
 use super::Health;
 use crate::environment::Environment;
-use crate::memory::{Answer, MdOptions, Unanswered};
+use crate::memory::{MdOptions, MissingResponse, ResponseKind};
 use crate::model::GatewayTerms;
 use crate::topology::Topology;
 use lnet_log::LogClass;
@@ -14,20 +14,25 @@ use std::sync::atomic::Ordering;
 /// Whether the response to a request has a deadline (HE-40); `mode` is [`Settings::response_tracking`].
 ///
 /// [`Settings::response_tracking`]: crate::environment::settings::Settings::response_tracking
-pub(crate) const fn is_tracked(mode: u32, options: MdOptions, answer: Answer) -> bool {
+pub(crate) const fn is_tracked(mode: u32, options: MdOptions, response: ResponseKind) -> bool {
     if options.has(MdOptions::NO_TRACK_RESPONSE) {
         return false;
     }
     if options.has(MdOptions::TRACK_RESPONSE) {
         return true;
     }
-    matches!((mode, answer), (1, Answer::Reply) | (2, Answer::Ack) | (3, _))
+    matches!((mode, response), (1, ResponseKind::Reply) | (2, ResponseKind::Ack) | (3, _))
 }
 
 impl Health {
     /// No response has come before the deadline.
-    pub(crate) fn response_timed_out(&self, env: &Environment, topology: &Topology, unanswered: Unanswered) {
-        let Unanswered { asked: nid, place, sent } = unanswered;
+    pub(crate) fn response_timed_out(
+        &self,
+        env: &Environment,
+        topology: &Topology,
+        missing: MissingResponse,
+    ) {
+        let MissingResponse { asked: nid, place, sent } = missing;
         self.response_timeouts.fetch_add(1, Ordering::Relaxed);
         let cause = match sent {
             true => {
@@ -69,9 +74,9 @@ mod tests {
             (3, MdOptions::NO_TRACK_RESPONSE, false, false),
         ];
         for (response_tracking, options, reply, ack) in table {
-            let tracked = |answer| is_tracked(response_tracking, options, answer);
+            let tracked = |response| is_tracked(response_tracking, options, response);
             assert_eq!(
-                (tracked(Answer::Reply), tracked(Answer::Ack)),
+                (tracked(ResponseKind::Reply), tracked(ResponseKind::Ack)),
                 (reply, ack),
                 "{response_tracking} {options:?}"
             );

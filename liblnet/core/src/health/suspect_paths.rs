@@ -15,7 +15,7 @@ pub(super) const MAX_PING_INTERVAL: Duration = Duration::from_secs(5);
 /// fail with it, and are detected one after the other.
 pub(super) const PROVEN_FOR: Duration = Duration::from_secs(1);
 /// The maximum number of suspect paths. Further paths are used as before.
-const MOST: usize = 64;
+const MAX_SUSPECT_PATHS: usize = 64;
 
 /// The paths of a node that are or recently were suspect, by local and peer NID.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl SuspectPaths {
         let mut paths = lock(&self.paths);
         let known = paths.get(&path);
         let is_proven = known.and_then(|pinged| pinged.at).is_some_and(|at| now.since(at) < PROVEN_FOR);
-        if is_proven || known.is_none() && paths.len() >= MOST || !becomes_suspect() {
+        if is_proven || known.is_none() && paths.len() >= MAX_SUSPECT_PATHS || !becomes_suspect() {
             return false;
         }
         // A previous ping may still be in flight: it is ended when the next one is sent.
@@ -53,7 +53,7 @@ impl SuspectPaths {
     /// ping. Returns whether it is there.
     pub(super) fn add_late(&self, path: (Nid, Nid), now: Time) -> bool {
         let mut paths = lock(&self.paths);
-        if !paths.contains_key(&path) && paths.len() >= MOST {
+        if !paths.contains_key(&path) && paths.len() >= MAX_SUSPECT_PATHS {
             return false;
         }
         paths.entry(path).or_default().at = Some(now);
@@ -141,7 +141,7 @@ mod tests {
     fn only_so_many_paths_are_suspect_at_once() {
         let suspects = SuspectPaths::default();
         let added = (0..=255).filter(|n| suspects.add(path(*n), at(0), || true)).count();
-        assert_eq!(added, MOST);
+        assert_eq!(added, MAX_SUSPECT_PATHS);
         assert!(suspects.add(path(0), at(0), || true), "it is there already");
     }
 }

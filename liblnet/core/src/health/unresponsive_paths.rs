@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// The longest interval between two pings of an unresponsive path to a peer that has another path, in whatever state.
 /// A recovered path is used again within this time.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+pub(super) const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// The maximum number of pings in flight; further paths wait.
-const MOST_PINGS: usize = 64;
+const MAX_PINGS: usize = 64;
 /// How long those paths wait.
 pub(super) const NEXT_TURN: Duration = Duration::from_millis(250);
 
@@ -67,14 +67,14 @@ impl UnresponsivePaths {
     }
 
     /// Makes the pings of these paths due now.
-    pub(super) fn hurry(&self, now: Time, of: impl Fn(Nid, Nid) -> bool) {
+    pub(super) fn expedite(&self, now: Time, of: impl Fn(Nid, Nid) -> bool) {
         for (_, pinged) in lock(&self.paths).iter_mut().filter(|((local, peer), _)| of(*local, *peer)) {
             pinged.next = now;
             pinged.pings = 0;
         }
     }
 
-    /// Takes the paths whose pings are due, each with its unanswered ping, if any. `longest` limits the interval
+    /// Takes the paths whose pings are due, each with its last ping if that has no response. `longest` limits the interval
     /// between the pings of a path.
     pub(super) fn due(
         &self,
@@ -82,7 +82,7 @@ impl UnresponsivePaths {
         longest: impl Fn((Nid, Nid)) -> Duration,
     ) -> Vec<((Nid, Nid), Option<MdHandle>)> {
         let due = |(path, pinged): (&(Nid, Nid), &Pinged)| (pinged.next <= now).then_some(*path);
-        let due: Vec<_> = lock(&self.paths).iter().filter_map(due).take(MOST_PINGS).collect();
+        let due: Vec<_> = lock(&self.paths).iter().filter_map(due).take(MAX_PINGS).collect();
         let pauses: Vec<_> = due.into_iter().map(|path| (path, longest(path))).collect();
         let mut paths = lock(&self.paths);
         let taken = pauses.into_iter().filter_map(|(path, longest)| {
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn an_unresponsive_path_is_pinged_after_1_2_4_and_then_every_5_seconds_and_at_once_on_request() {
         let paths = UnresponsivePaths::default();
-        let due = |now| paths.due(at(now), |_| LONGEST_PAUSE);
+        let due = |now| paths.due(at(now), |_| MAX_PAUSE);
         assert!(!paths.any());
         paths.add((nid(1), nid(2)), at(1000));
         assert!(paths.any());
@@ -131,9 +131,9 @@ mod tests {
         }
         assert_eq!(tried, [1000, 3000, 7000, 12_000, 17_000, 22_000, 27_000]);
         assert_eq!(paths.next(at(0)), Some(at(32_000)));
-        paths.hurry(at(30_000), |local, _| local == nid(9));
+        paths.expedite(at(30_000), |local, _| local == nid(9));
         assert_eq!(due(30_000), []);
-        paths.hurry(at(30_000), |local, _| local == nid(1));
+        paths.expedite(at(30_000), |local, _| local == nid(1));
         assert_eq!(due(30_000), [((nid(1), nid(2)), None)]);
         paths.remove((nid(1), nid(2)));
         assert!(!paths.any() && paths.next(at(0)).is_none());

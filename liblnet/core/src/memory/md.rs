@@ -51,7 +51,7 @@ struct State {
     /// The deadline of the responses, if they are tracked.
     tracker: Option<ResponseTracker>,
     /// The responses have not arrived in time, and the MD was unlinked.
-    unanswered: bool,
+    response_timed_out: bool,
     /// A thread is delivering events; others queue theirs in `waiting`.
     delivering: bool,
     waiting: VecDeque<Event>,
@@ -92,7 +92,7 @@ pub(crate) enum Commit {
 
 /// The kind of response to a PUT or GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum ResponseKind {
     /// To a PUT that requests one.
     Ack,
     /// To a GET.
@@ -109,16 +109,16 @@ pub(crate) enum Completion {
 }
 
 impl State {
-    const fn due(&mut self, answer: Answer) -> &mut u32 {
-        match answer {
-            Answer::Ack => &mut self.acks_due,
-            Answer::Reply => &mut self.replies_due,
+    const fn due(&mut self, response: ResponseKind) -> &mut u32 {
+        match response {
+            ResponseKind::Ack => &mut self.acks_due,
+            ResponseKind::Reply => &mut self.replies_due,
         }
     }
 
     /// A response will not arrive, unless it has already: returns its share of the threshold.
-    fn forgo(&mut self, answer: Answer) {
-        let due = self.due(answer);
+    fn forgo(&mut self, response: ResponseKind) {
+        let due = self.due(response);
         if *due == 0 {
             return;
         }
@@ -151,7 +151,7 @@ impl Md {
             acks_due: 0,
             replies_due: 0,
             tracker: None,
-            unanswered: false,
+            response_timed_out: false,
             delivering: false,
             waiting: VecDeque::new(),
             waiters: 0,
@@ -253,7 +253,7 @@ impl Md {
 
     /// Commits a PUT or GET of this node that requests the response `answer`; `None` if the MD is attached, exhausted
     /// or being unlinked (MA-31).
-    pub(crate) fn commit_send(&self, answer: Option<Answer>) -> Option<MdSpec> {
+    pub(crate) fn commit_send(&self, response: Option<ResponseKind>) -> Option<MdSpec> {
         if self.attached.is_some() {
             return None;
         }
@@ -261,8 +261,8 @@ impl Md {
         if state.unlinking || state.threshold == Some(0) {
             return None;
         }
-        if let Some(answer) = answer {
-            let due = state.due(answer);
+        if let Some(response) = response {
+            let due = state.due(response);
             *due = due.saturating_add(1);
         }
         Some(self.commit(state))
@@ -271,7 +271,7 @@ impl Md {
     /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns how many of them are delivered.
     /// The response must have been requested: a peer that knows the handle from a PUT must not write into its memory,
     /// nor respond twice.
-    pub(crate) fn commit_answer(&self, answer: Answer, length: u32) -> Option<(u32, MdSpec)> {
+    pub(crate) fn commit_response(&self, response: ResponseKind, length: u32) -> Option<(u32, MdSpec)> {
         if self.attached.is_some() {
             return None;
         }
@@ -283,7 +283,7 @@ impl Md {
         if state.unlinking || state.threshold == Some(0) {
             return None;
         }
-        let due = state.due(answer);
+        let due = state.due(response);
         *due = due.checked_sub(1)?;
         state.forget_tracker();
         Some((length.min(room), self.commit(state)))
@@ -305,8 +305,8 @@ impl Md {
     }
 
     /// Whether all responses of this kind have arrived: then their requests have arrived.
-    pub(crate) fn is_answered(&self, answer: Answer) -> bool {
-        *lock(&self.state).due(answer) == 0
+    pub(crate) fn has_response(&self, response: ResponseKind) -> bool {
+        *lock(&self.state).due(response) == 0
     }
 
     pub(crate) fn is_tracked(&self) -> bool {
@@ -314,7 +314,7 @@ impl Md {
     }
 
     /// Whether the MD awaits responses; a timeout is returned once.
-    pub(crate) fn unanswered(&self, now: Time) -> ResponseState {
+    pub(crate) fn response_state(&self, now: Time) -> ResponseState {
         let state = &mut *lock(&self.state);
         if state.unlinking {
             return ResponseState::No;
@@ -322,7 +322,7 @@ impl Md {
         let waits = ResponseTracker::state(state.tracker.as_ref(), state.busy == 0, now);
         if matches!(waits, ResponseState::TooLong(_)) {
             state.tracker = None;
-            state.unanswered = true;
+            state.response_timed_out = true;
         }
         waits
     }
@@ -348,10 +348,10 @@ impl Md {
     }
 
     /// Completes a PUT or GET that has failed, whose response `answer` will not arrive.
-    pub(crate) fn complete_without(&self, mut event: Event, answer: Option<Answer>) -> Completion {
+    pub(crate) fn complete_without(&self, mut event: Event, response: Option<ResponseKind>) -> Completion {
         let mut state = lock(&self.state);
-        if let Some(answer) = answer {
-            state.forgo(answer);
+        if let Some(response) = response {
+            state.forgo(response);
         }
         state.busy -= 1;
         let last = state.busy == 0
@@ -360,7 +360,7 @@ impl Md {
         state.unlinking |= last;
         state.ended |= last;
         event.unlinked = last;
-        if last && state.unanswered && event.status.is_ok() {
+        if last && state.response_timed_out && event.status.is_ok() {
             event.status = Err(Errno::TimedOut);
         }
         self.deliver(state, event);
@@ -390,7 +390,7 @@ impl Md {
             return Ok(Completion::Active);
         }
         state.ended = true;
-        let status = if state.unanswered { Err(Errno::TimedOut) } else { Ok(()) };
+        let status = if state.response_timed_out { Err(Errno::TimedOut) } else { Ok(()) };
         let event = Event { status, ..Event::unlink(self.handle, self.snapshot(&state)) };
         self.deliver(state, event);
         self.wait_until_delivered();

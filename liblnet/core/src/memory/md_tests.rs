@@ -2,7 +2,7 @@
 
 use super::tests::{any_md_handle, plain_spec};
 use super::*;
-use super::{PortalPlace, ResponseState, ResponseTracker, Unanswered};
+use super::{MissingResponse, PortalPlace, ResponseState, ResponseTracker};
 use crate::Errno;
 use crate::environment::time::Time;
 use crate::event::{Event, EventHandler, EventKind, EventQueue};
@@ -128,35 +128,35 @@ fn max_size_counts_only_with_its_option() {
 #[test]
 fn a_threshold_of_one_covers_the_send_and_not_the_ack() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
-    assert!(made.md.commit_send(Some(Answer::Reply)).is_some());
-    assert!(made.md.commit_answer(Answer::Reply, 0).is_none());
-    assert!(made.md.commit_send(Some(Answer::Reply)).is_none());
+    assert!(made.md.commit_send(Some(ResponseKind::Reply)).is_some());
+    assert!(made.md.commit_response(ResponseKind::Reply, 0).is_none());
+    assert!(made.md.commit_send(Some(ResponseKind::Reply)).is_none());
 }
 
 #[test]
 fn an_answer_longer_than_the_md_needs_truncate() {
     let plain = make(plain_spec(8), false, None).md;
-    plain.commit_send(Some(Answer::Reply)).unwrap();
-    assert!(plain.commit_answer(Answer::Reply, 9).is_none());
-    assert_eq!(plain.commit_answer(Answer::Reply, 8).map(|(len, _)| len), Some(8));
+    plain.commit_send(Some(ResponseKind::Reply)).unwrap();
+    assert!(plain.commit_response(ResponseKind::Reply, 9).is_none());
+    assert_eq!(plain.commit_response(ResponseKind::Reply, 8).map(|(len, _)| len), Some(8));
     let spec = MdSpec { options: MdOptions::TRUNCATE, ..plain_spec(8) };
     let cut = make(spec, false, None).md;
-    cut.commit_send(Some(Answer::Reply)).unwrap();
-    assert_eq!(cut.commit_answer(Answer::Reply, 9).map(|(len, _)| len), Some(8));
+    cut.commit_send(Some(ResponseKind::Reply)).unwrap();
+    assert_eq!(cut.commit_response(ResponseKind::Reply, 9).map(|(len, _)| len), Some(8));
 }
 
 #[test]
 fn an_unsolicited_or_repeated_response_is_rejected() {
     let md = make(plain_spec(8), false, None).md;
     md.commit_send(None).unwrap();
-    assert!(md.commit_answer(Answer::Ack, 0).is_none());
-    md.commit_send(Some(Answer::Ack)).unwrap();
-    assert!(md.commit_answer(Answer::Reply, 8).is_none());
-    assert!(md.commit_answer(Answer::Ack, 0).is_some());
-    assert!(md.commit_answer(Answer::Ack, 0).is_none());
+    assert!(md.commit_response(ResponseKind::Ack, 0).is_none());
+    md.commit_send(Some(ResponseKind::Ack)).unwrap();
+    assert!(md.commit_response(ResponseKind::Reply, 8).is_none());
+    assert!(md.commit_response(ResponseKind::Ack, 0).is_some());
+    assert!(md.commit_response(ResponseKind::Ack, 0).is_none());
 }
 
-/// Threshold, whether the answer has come before the failure is known -> how many of four more sends may begin, whether
+/// Threshold, whether the response has come before the failure is known -> how many of four more sends may begin, whether
 /// the MD ends.
 #[test]
 fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_has_come() {
@@ -168,18 +168,18 @@ fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_
         (1, false, 0, true),
         (-1, false, 4, false),
     ] {
-        for answer in [Answer::Ack, Answer::Reply] {
-            let case = format!("{threshold} {came} {answer:?}");
+        for response in [ResponseKind::Ack, ResponseKind::Reply] {
+            let case = format!("{threshold} {came} {response:?}");
             let made = make(MdSpec { threshold, ..plain_spec(8) }, true, None);
-            made.md.commit_send(Some(answer)).unwrap();
+            made.md.commit_send(Some(response)).unwrap();
             made.md.track(tracker());
             if came {
-                made.md.commit_answer(answer, 0).unwrap();
+                made.md.commit_response(response, 0).unwrap();
                 made.md.complete(event(&made.md, EventKind::Reply));
             }
-            let completed = made.md.complete_without(event(&made.md, EventKind::Send), Some(answer));
+            let completed = made.md.complete_without(event(&made.md, EventKind::Send), Some(response));
             assert_eq!(completed == Completion::Ended, ends, "{case}");
-            assert!(made.md.commit_answer(answer, 0).is_none(), "{case}");
+            assert!(made.md.commit_response(response, 0).is_none(), "{case}");
             assert!(!made.md.is_tracked(), "{case}");
             let begun = (0..4).filter(|_| made.md.commit_send(None).is_some());
             assert_eq!(begun.count(), left, "{case}");
@@ -197,12 +197,12 @@ fn an_md_unlinked_by_a_response_timeout_gets_an_unlink_event_with_the_error() {
     let queue = Some(Arc::new(queue));
     let new = NewMd { spec, memory, max_size: None, auto_unlink: true, attached: None, queue, owner: None };
     let md = Md::new(any_md_handle(), new);
-    md.commit_send(Some(Answer::Reply)).unwrap();
+    md.commit_send(Some(ResponseKind::Reply)).unwrap();
     md.track(tracker());
     md.complete(event(&md, EventKind::Send));
     assert_eq!(
-        md.unanswered(Time::START),
-        ResponseState::TooLong(Unanswered { asked: Nid::LOOPBACK, place: tracker().place, sent: true })
+        md.response_state(Time::START),
+        ResponseState::TooLong(MissingResponse { asked: Nid::LOOPBACK, place: tracker().place, sent: true })
     );
     md.unlink().unwrap();
     let timed_out = (EventKind::Unlink, Err(Errno::TimedOut));
@@ -225,8 +225,8 @@ fn a_discarded_md_releases_its_queue_once() {
 #[test]
 fn an_attached_md_neither_sends_nor_receives_responses() {
     let md = passive(8, -1, 0, 0);
-    assert!(md.commit_send(Some(Answer::Reply)).is_none());
-    assert!(md.commit_answer(Answer::Reply, 0).is_none());
+    assert!(md.commit_send(Some(ResponseKind::Reply)).is_none());
+    assert!(md.commit_response(ResponseKind::Reply, 0).is_none());
 }
 
 #[test]
@@ -241,10 +241,10 @@ fn unlinking_an_idle_md_reports_it_before_returning_and_once() {
 #[test]
 fn unlinking_a_busy_md_leaves_the_last_event_to_its_last_operation() {
     let made = make(plain_spec(8), false, None);
-    made.md.commit_send(Some(Answer::Reply)).unwrap();
-    made.md.commit_send(Some(Answer::Reply)).unwrap();
+    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
+    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
     assert_eq!(made.md.unlink(), Ok(Completion::Active));
-    assert!(made.md.commit_answer(Answer::Reply, 0).is_none());
+    assert!(made.md.commit_response(ResponseKind::Reply, 0).is_none());
     assert_eq!(made.queue.wait_unused(), Err(Errno::Busy));
     assert_eq!(made.md.complete(event(&made.md, EventKind::Send)), Completion::Active);
     assert_eq!(made.md.complete(event(&made.md, EventKind::Send)), Completion::Ended);
@@ -256,8 +256,8 @@ fn unlinking_a_busy_md_leaves_the_last_event_to_its_last_operation() {
 fn the_last_event_to_complete_is_marked_unlinked() {
     // TRAP-4: SEND after REPLY.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
-    made.md.commit_send(Some(Answer::Reply)).unwrap();
-    made.md.commit_answer(Answer::Reply, 8).unwrap();
+    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
+    made.md.commit_response(ResponseKind::Reply, 8).unwrap();
     made.md.complete(event(&made.md, EventKind::Reply));
     made.md.complete(event(&made.md, EventKind::Send));
     assert_eq!(*made.heard.lock().unwrap(), [(EventKind::Reply, false), (EventKind::Send, true)]);
@@ -267,7 +267,7 @@ fn the_last_event_to_complete_is_marked_unlinked() {
 fn a_failed_send_with_threshold_left_keeps_the_md() {
     // TRAP-5, as the reference does it.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
-    made.md.commit_send(Some(Answer::Reply)).unwrap();
+    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
     let failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };
     assert_eq!(made.md.complete(failed), Completion::Active);
     assert_eq!(made.md.unlink(), Ok(Completion::Ended));
@@ -277,9 +277,9 @@ fn a_failed_send_with_threshold_left_keeps_the_md() {
 #[test]
 fn a_retained_md_stays_when_it_is_used_up() {
     let made = make(MdSpec { threshold: 1, ..plain_spec(8) }, false, None);
-    made.md.commit_send(Some(Answer::Reply)).unwrap();
+    made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
     assert_eq!(made.md.complete(event(&made.md, EventKind::Send)), Completion::Active);
-    assert!(made.md.commit_send(Some(Answer::Reply)).is_none());
+    assert!(made.md.commit_send(Some(ResponseKind::Reply)).is_none());
     assert_eq!(made.md.unlink(), Ok(Completion::Ended));
 }
 
@@ -310,7 +310,7 @@ fn handlers_of_one_md_run_one_at_a_time_and_the_last_event_comes_last() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while md.commit_send(Some(Answer::Reply)).is_some() {
+                while md.commit_send(Some(ResponseKind::Reply)).is_some() {
                     md.complete(event(&md, EventKind::Send));
                 }
             });

@@ -10,11 +10,11 @@ mod spec;
 
 pub use handle::{EqHandle, MdHandle, MeHandle};
 pub(crate) use handle::{HandleTable, Place, Slot, Slots};
-pub(crate) use md::{Access, Answer, Commit, Completion, Md, NewMd};
+pub(crate) use md::{Access, Commit, Completion, Md, NewMd, ResponseKind};
 pub(crate) use portal_place::PortalPlace;
 pub use range::{MdMemory, MemRange, MemSlice, Near};
 pub use recv_buffer::RecvBuffer;
-pub(crate) use response_state::{ResponseState, ResponseTracker, Unanswered};
+pub(crate) use response_state::{MissingResponse, ResponseState, ResponseTracker};
 pub use spec::{MdOptions, MdSpec};
 
 #[cfg(all(test, loom))]

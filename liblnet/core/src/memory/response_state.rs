@@ -11,12 +11,12 @@ pub(crate) enum ResponseState {
     /// Until this deadline.
     Until(Time),
     /// The deadline has passed.
-    TooLong(Unanswered),
+    TooLong(MissingResponse),
 }
 
 /// A request whose response has not come before its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unanswered {
+pub(crate) struct MissingResponse {
     /// The node that was to send the response.
     pub(crate) asked: Nid,
     pub(crate) place: PortalPlace,
@@ -39,7 +39,7 @@ impl ResponseTracker {
             None => ResponseState::No,
             Some(tracker) if now < tracker.deadline => ResponseState::Until(tracker.deadline),
             Some(Self { asked, place, .. }) => {
-                ResponseState::TooLong(Unanswered { asked: *asked, place: *place, sent })
+                ResponseState::TooLong(MissingResponse { asked: *asked, place: *place, sent })
             }
         }
     }

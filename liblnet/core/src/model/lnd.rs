@@ -109,14 +109,14 @@ pub enum SendOutcome {
 /// application run inside them.
 pub trait Upcalls: Send + Sync {
     /// A message has arrived on `ni` from the directly connected peer `from`; returns what to do with its payload.
-    /// `hold` is called before this returns [`RxAction::Defer`].
+    /// `make_deferred` is called before this returns [`RxAction::Defer`].
     fn receive(
         &self,
         ni: &Arc<Ni>,
         from: Nid,
         header: &Header,
         provenance: &Provenance,
-        hold: &dyn Fn() -> Arc<dyn DeferredRx>,
+        make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction;
 
     /// The payload of a message from [`RxAction::Deliver`] has been received, or has failed. The REPLY to a GET is

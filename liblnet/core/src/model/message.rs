@@ -10,7 +10,7 @@ use super::router_buffer::RouterBuffer;
 use crate::credit::NiCredit;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind};
-use crate::memory::{Answer, Md, MemSlice};
+use crate::memory::{Md, MemSlice, ResponseKind};
 use crate::stats::ShardId;
 use crate::sync::{Mutex, lock};
 use lnet_wire::{Body, Header, NetId, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
@@ -38,7 +38,7 @@ pub struct Message {
     pub(crate) peer_ni: Option<Arc<PeerNi>>,
     pub(crate) held: HeldCredits,
     /// The peer NI that the message counts as a pending response to.
-    pub(crate) answers: Option<Arc<PeerNi>>,
+    pub(crate) responds_to: Option<Arc<PeerNi>>,
     /// The shard of the counters that it is counted in.
     pub(crate) counted: ShardId,
     /// The id with which a driver first sent it.
@@ -200,10 +200,10 @@ impl Message {
     }
 
     /// Whether its response has arrived: then the message has arrived, whatever its driver knows.
-    pub(crate) fn is_answered(&self) -> bool {
-        let Some(answer) = answer_to(&self.header.body) else { return false };
+    pub(crate) fn has_response(&self) -> bool {
+        let Some(response) = response_to(&self.header.body) else { return false };
         self.event.as_ref().is_none_or(|event| event.kind == EventKind::Send)
-            && self.md.as_ref().is_some_and(|md| md.is_answered(answer))
+            && self.md.as_ref().is_some_and(|md| md.has_response(response))
     }
 
     /// Whether it repeats a request whose result another message reports.
@@ -288,7 +288,7 @@ impl Message {
             ni: None,
             peer_ni: None,
             held: HeldCredits::default(),
-            answers: None,
+            responds_to: None,
             counted: ShardId::default(),
             message_id: None,
             source: None,
@@ -313,10 +313,10 @@ impl Message {
 }
 
 /// The kind of response that a request asks for.
-pub(crate) const fn answer_to(body: &Body) -> Option<Answer> {
+pub(crate) const fn response_to(body: &Body) -> Option<ResponseKind> {
     match body {
-        Body::Put { ack: Some(_), .. } => Some(Answer::Ack),
-        Body::Get { .. } => Some(Answer::Reply),
+        Body::Put { ack: Some(_), .. } => Some(ResponseKind::Ack),
+        Body::Get { .. } => Some(ResponseKind::Reply),
         _ => None,
     }
 }
@@ -327,7 +327,7 @@ pub(crate) const fn answer_to(body: &Body) -> Option<Answer> {
 pub(crate) struct MessagePool(Mutex<Vec<Box<Message>>>);
 
 /// More than the default credits of a peer in both directions; the rest of a burst is freed.
-const KEPT: usize = 32;
+const SPARE_MESSAGES: usize = 32;
 
 thread_local! {
     /// The message that this thread recycled last, of whatever pool: most threads end one message before the next begins.
@@ -349,7 +349,7 @@ impl MessagePool {
         *message = Message::blank();
         let Some(message) = LAST_RECYCLED.replace(Some(message)) else { return };
         let mut kept = lock(&self.0);
-        if kept.len() < KEPT {
+        if kept.len() < SPARE_MESSAGES {
             kept.push(message);
         }
     }

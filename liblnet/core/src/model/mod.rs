@@ -43,7 +43,7 @@ pub(crate) use last_use::LastUse;
 pub(crate) use last_use::LatestUse;
 pub use lnet_wire::Reachability;
 pub use message::Message;
-pub(crate) use message::{MessagePool, PreviousHop, answer_to};
+pub(crate) use message::{MessagePool, PreviousHop, response_to};
 pub(crate) use message_turn::TurnClock;
 pub use net::{Distance, Net, Nets};
 pub use net_usage::NetUsage;

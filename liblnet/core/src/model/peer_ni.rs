@@ -34,7 +34,7 @@ pub struct PeerNi {
     sticky: ArcSwapOption<Nid>,
     spare: MessagePool,
     /// Pending responses to it.
-    answers: AtomicU32,
+    pending_responses: AtomicU32,
     counters: Counters,
     failures: CauseCounters,
     recovery_state: RecoveryState,
@@ -71,7 +71,7 @@ impl PeerNi {
             criteria,
             sticky: ArcSwapOption::empty(),
             spare: MessagePool::default(),
-            answers: AtomicU32::new(0),
+            pending_responses: AtomicU32::new(0),
             counters: Counters::default(),
             failures: CauseCounters::default(),
             recovery_state: RecoveryState::default(),
@@ -142,23 +142,23 @@ impl PeerNi {
     }
 
     /// Counts a pending response.
-    pub(crate) fn answers(&self) {
-        self.answers.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn begin_response(&self) {
+        self.pending_responses.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A pending response has ended.
-    pub(crate) fn answered(&self) {
-        self.answers.fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn end_response(&self) {
+        self.pending_responses.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether no message to it is in flight or waits, and no response to it is pending.
     pub(crate) fn is_idle(&self) -> bool {
-        self.pending_answers() == 0 && self.criteria.tx.credits() >= self.criteria.tx.size()
+        self.pending_responses() == 0 && self.criteria.tx.credits() >= self.criteria.tx.size()
     }
 
     /// Pending responses to it.
-    pub(crate) fn pending_answers(&self) -> u32 {
-        self.answers.load(Ordering::Relaxed)
+    pub(crate) fn pending_responses(&self) -> u32 {
+        self.pending_responses.load(Ordering::Relaxed)
     }
 
     /// Its NID.

@@ -81,7 +81,7 @@ impl Recovery {
         Self { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
     }
 
-    /// The interface has responded: the next ping does not wait for the long interval after unanswered pings. Returns
+    /// The interface has responded: the next ping does not wait for the long interval after pings without response. Returns
     /// whether it comes sooner.
     fn begin_anew(&mut self, now: Time) -> bool {
         self.ping_count = 0;
@@ -104,7 +104,7 @@ pub(crate) enum Turn {
     Ping(Recovery),
 }
 
-/// The interval after this number of unanswered pings, at most `longest` (HE-51, HE-52).
+/// The interval after this number of pings without response, at most `longest` (HE-51, HE-52).
 pub(crate) fn wait_before(pings: u32, longest: Duration) -> Duration {
     match pings {
         0..=9 => Duration::from_secs(1 << pings).min(longest),
@@ -128,7 +128,7 @@ fn turn(health: Option<u32>, recovery: Recovery, now: Time, longest: Duration) -
 mod tests {
     use super::*;
 
-    const LONGEST: Duration = Duration::from_secs(900);
+    const MAX_INTERVAL: Duration = Duration::from_secs(900);
 
     fn at(seconds: u64) -> Time {
         Time(Duration::from_secs(seconds))
@@ -141,11 +141,11 @@ mod tests {
         let mut now = at(0);
         let mut waits = Vec::new();
         for _ in 0..13 {
-            if let Turn::Wait(next) = turn(Some(900), recovery, now, LONGEST) {
+            if let Turn::Wait(next) = turn(Some(900), recovery, now, MAX_INTERVAL) {
                 waits.push(next.since(now).as_secs());
                 now = next;
             }
-            match turn(Some(900), recovery, now, LONGEST) {
+            match turn(Some(900), recovery, now, MAX_INTERVAL) {
                 Turn::Ping(next) => recovery = next,
                 other => panic!("{other:?}"),
             }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_healthy_or_removed_interface_leaves_the_recovery_queue() {
-        assert_eq!(turn(Some(MAX_HEALTH), Recovery::default(), at(0), LONGEST), Turn::Leave);
-        assert_eq!(turn(None, Recovery::default(), at(0), LONGEST), Turn::Leave);
+        assert_eq!(turn(Some(MAX_HEALTH), Recovery::default(), at(0), MAX_INTERVAL), Turn::Leave);
+        assert_eq!(turn(None, Recovery::default(), at(0), MAX_INTERVAL), Turn::Leave);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Delayed, Found, Objects};
 use crate::event::Event;
-use crate::memory::{Answer, Completion, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd};
+use crate::memory::{Completion, Md, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, NewMd, ResponseKind};
 use lnet_wire::Errno;
 use std::any::Any;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Objects {
     }
 
     /// Reports the end of a request of this node, whose `response`, if given, is not awaited any more.
-    pub(crate) fn complete_without(&self, md: &Md, event: Event, response: Option<Answer>) {
+    pub(crate) fn complete_without(&self, md: &Md, event: Event, response: Option<ResponseKind>) {
         let completion = md.complete_without(event, response);
         self.end_completed(md, completion);
     }

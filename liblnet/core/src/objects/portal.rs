@@ -40,7 +40,7 @@ enum Lazy {
 pub(crate) struct Delayed {
     pub(crate) request: MatchRequest,
     pub(crate) message: Box<Message>,
-    pub(crate) hold: Arc<dyn DeferredRx>,
+    pub(crate) deferred: Arc<dyn DeferredRx>,
 }
 
 /// The result of a PUT or GET on a portal.

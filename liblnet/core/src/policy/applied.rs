@@ -8,18 +8,18 @@ use std::num::NonZeroU32;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// What the NID is given.
-    pub nid: Option<Given>,
+    pub nid: Option<RuleEffect>,
     /// What its net is given.
-    pub net: Option<Given>,
+    pub net: Option<RuleEffect>,
     /// The preferred local NIDs.
     pub local_nids: Vec<PartnerByRule>,
     /// The preferred gateways.
     pub gateways: Vec<PartnerByRule>,
 }
 
-/// What a rule gives.
+/// The effect of a rule on one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct RuleEffect {
     /// The priority.
     pub priority: u32,
     /// The messages of a turn.
@@ -34,7 +34,7 @@ pub struct PartnerByRule {
     /// The partner.
     pub nid: Nid,
     /// Its place among the partners.
-    pub given: Given,
+    pub given: RuleEffect,
 }
 
 /// A gateway that rules may name: by any of its NIDs.

@@ -1,6 +1,6 @@
 //! The rules by what they are about, with the partners that they name: what each comes to for a NID is found without a look at the others.
 
-use super::applied::{Applied, GatewayNids, Given, PartnerByRule};
+use super::applied::{Applied, GatewayNids, PartnerByRule, RuleEffect};
 use super::{Rule, Rules, Subject};
 use lnet_wire::{Nid, Selector};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ impl RuleIndex {
     }
 
     /// What the first rule about it gives a NID, or its net. `None` for rules that name partners.
-    pub(crate) fn given(&self, subject: Subject, nid: Nid) -> Option<Given> {
+    pub(crate) fn given(&self, subject: Subject, nid: Nid) -> Option<RuleEffect> {
         self.first(subject, nid).map(Indexed::given)
     }
 
@@ -150,8 +150,8 @@ impl Indexed {
         matches(self.rule.dst.as_ref(), nid)
     }
 
-    fn given(&self) -> Given {
-        Given { priority: self.rule.priority(), messages: self.rule.messages, rule: self.at }
+    fn given(&self) -> RuleEffect {
+        RuleEffect { priority: self.rule.priority(), messages: self.rule.messages, rule: self.at }
     }
 }
 

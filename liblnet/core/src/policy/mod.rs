@@ -5,6 +5,6 @@ mod index;
 mod rules;
 
 pub use crate::model::LOWEST_PRIORITY;
-pub use applied::{Applied, GatewayNids, Given, PartnerByRule};
+pub use applied::{Applied, GatewayNids, PartnerByRule, RuleEffect};
 pub use index::RuleIndex;
 pub use rules::{Action, MAX_PRIORITY, Rule, Rules, Subject};

@@ -18,7 +18,7 @@ const RESERVED_ONE_IN: u32 = 8;
 /// A message that waits in its driver.
 pub(crate) struct Waiting {
     pub(crate) message: Box<Message>,
-    pub(crate) hold: Arc<dyn DeferredRx>,
+    pub(crate) deferred: Arc<dyn DeferredRx>,
     pub(super) onward: Onward,
     /// Whether it waited the last time that somebody looked for those that wait long.
     pub(super) waits_long: bool,

@@ -28,7 +28,7 @@ pub(crate) struct RouterBuffers(Box<[Mutex<CptBuffers>]>);
 
 /// A message for another node that asks for a buffer.
 #[derive(Debug)]
-pub(crate) struct Applicant {
+pub(crate) struct BufferRequest {
     pub(crate) message: Box<Message>,
     pub(crate) cpt: usize,
     /// The peer NI that it came from, which may hold `share` buffers.
@@ -37,8 +37,8 @@ pub(crate) struct Applicant {
     pub(crate) onward: Onward,
 }
 
-/// What becomes of an [`Applicant`].
-pub(crate) enum Applied {
+/// The outcome of a [`BufferRequest`].
+pub(crate) enum BufferGrant {
     /// It has a buffer.
     Granted(Box<Message>),
     /// It is kept until it gets one.
@@ -97,11 +97,15 @@ impl RouterBuffers {
     }
 
     /// Gives the message a buffer, or keeps it until it gets one.
-    pub(crate) fn apply(&self, applicant: Applicant, hold: impl FnOnce() -> Arc<dyn DeferredRx>) -> Applied {
-        let at = applicant.cpt % self.0.len().max(1);
+    pub(crate) fn apply(
+        &self,
+        request: BufferRequest,
+        make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
+    ) -> BufferGrant {
+        let at = request.cpt % self.0.len().max(1);
         match self.0.get(at) {
-            Some(cpt) => lock(cpt).apply(at, applicant, hold),
-            None => Applied::Refused(applicant.message),
+            Some(cpt) => lock(cpt).apply(at, request, make_deferred),
+            None => BufferGrant::Refused(request.message),
         }
     }
 
@@ -164,13 +168,13 @@ impl CptBuffers {
     fn apply(
         &mut self,
         cpt: usize,
-        applicant: Applicant,
-        hold: impl FnOnce() -> Arc<dyn DeferredRx>,
-    ) -> Applied {
-        let Applicant { message, from, share: size, onward, .. } = applicant;
+        request: BufferRequest,
+        make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
+    ) -> BufferGrant {
+        let BufferRequest { message, from, share: size, onward, .. } = request;
         // Under the lock: nobody begins to wait after those that waited have been dropped.
         if !self.on {
-            return Applied::Refused(message);
+            return BufferGrant::Refused(message);
         }
         let share = self.shares.entry(from).or_insert_with(|| Share::new(size));
         share.size = size;
@@ -181,11 +185,17 @@ impl CptBuffers {
             );
         }
         if share.taken >= share.size {
-            share.waiting.push_back(Waiting { message, hold: hold(), onward, waits_long: false });
-            return Applied::Waits;
+            share.waiting.push_back(Waiting {
+                message,
+                deferred: make_deferred(),
+                onward,
+                waits_long: false,
+            });
+            return BufferGrant::Waits;
         }
         share.taken += 1;
-        self.take_buffer(cpt, from, onward, message, hold).map_or(Applied::Waits, Applied::Granted)
+        self.take_buffer(cpt, from, onward, message, make_deferred)
+            .map_or(BufferGrant::Waits, BufferGrant::Granted)
     }
 
     /// For a message that has its router credit.
@@ -195,7 +205,7 @@ impl CptBuffers {
         from: Nid,
         onward: Onward,
         mut message: Box<Message>,
-        hold: impl FnOnce() -> Arc<dyn DeferredRx>,
+        make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
     ) -> Option<Box<Message>> {
         let size = size_for(message.header().payload_length);
         let pool = &mut self.pools[size];
@@ -206,7 +216,7 @@ impl CptBuffers {
                 Some(message)
             }
             None => {
-                pool.wait(from, Waiting { message, hold: hold(), onward, waits_long: false });
+                pool.wait(from, Waiting { message, deferred: make_deferred(), onward, waits_long: false });
                 None
             }
         }
@@ -264,9 +274,9 @@ impl CptBuffers {
 
     /// Gives a message with a router credit its buffer, or has it wait on.
     fn place(&mut self, cpt: usize, from: Nid, waiting: Waiting) -> Option<Waiting> {
-        let Waiting { message, hold, onward, .. } = waiting;
-        let message = self.take_buffer(cpt, from, onward, message, || Arc::clone(&hold))?;
-        Some(Waiting { message, hold, onward, waits_long: false })
+        let Waiting { message, deferred, onward, .. } = waiting;
+        let message = self.take_buffer(cpt, from, onward, message, || Arc::clone(&deferred))?;
+        Some(Waiting { message, deferred, onward, waits_long: false })
     }
 
     fn resize(&mut self, cpt: usize, counts: [u32; 3], out: &mut Vec<Waiting>) {

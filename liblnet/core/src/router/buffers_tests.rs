@@ -16,7 +16,7 @@ impl DeferredRx for NoDriver {
     fn resume(&self, _: RxAction) {}
 }
 
-fn hold() -> Arc<dyn DeferredRx> {
+fn make_deferred() -> Arc<dyn DeferredRx> {
     Arc::new(NoDriver)
 }
 
@@ -135,13 +135,13 @@ impl Model {
 fn without_routing_no_message_waits() {
     let buffers = RouterBuffers::new(NonZeroUsize::MIN);
     let onward = Onward::ToDestination;
-    let applicant = || Applicant { message: message(1, 0), cpt: 0, from: tcp(1), share: 1, onward };
-    let apply = || buffers.apply(applicant(), hold);
-    assert!(matches!(apply(), Applied::Refused(_)));
+    let request = || BufferRequest { message: message(1, 0), cpt: 0, from: tcp(1), share: 1, onward };
+    let apply = || buffers.apply(request(), make_deferred);
+    assert!(matches!(apply(), BufferGrant::Refused(_)));
     buffers.configure(Router::Never.switched(true));
-    assert!(matches!((apply(), apply()), (Applied::Granted(_), Applied::Waits)));
+    assert!(matches!((apply(), apply()), (BufferGrant::Granted(_), BufferGrant::Waits)));
     assert_eq!(buffers.configure(Router::Disabled).len(), 1);
-    assert!(matches!(apply(), Applied::Refused(_)));
+    assert!(matches!(apply(), BufferGrant::Refused(_)));
 }
 
 /// Fails if routers that have given all their buffers to messages for each other wait for ever.
@@ -151,9 +151,9 @@ fn messages_to_other_routers_leave_a_buffer_to_those_that_go_to_their_destinatio
         let buffers = RouterBuffers::new(NonZeroUsize::MIN);
         buffers.configure(Router::Never.switched(true).with_buffers([Some(count); 3]));
         let apply = |onward| {
-            let applicant = Applicant { message: message(1, 0), cpt: 0, from: tcp(1), share: 1000, onward };
-            match buffers.apply(applicant, hold) {
-                Applied::Granted(message) => Some(message),
+            let request = BufferRequest { message: message(1, 0), cpt: 0, from: tcp(1), share: 1000, onward };
+            match buffers.apply(request, make_deferred) {
+                BufferGrant::Granted(message) => Some(message),
                 _ => None,
             }
         };
@@ -176,17 +176,17 @@ proptest! {
                 Step::Arrives { from, size, onward } => {
                     model.next += 1;
                     let known = Known { number: model.next, from, size, onward };
-                    let applicant = Applicant {
+                    let request = BufferRequest {
                         message: message(known.number, LENGTHS[size]), cpt: 0, from: tcp(from), share: SHARE,
                         onward,
                     };
-                    match buffers.apply(applicant, hold) {
-                        Applied::Granted(message) => {
+                    match buffers.apply(request, make_deferred) {
+                        BufferGrant::Granted(message) => {
                             model.holding.push(known);
                             held.push((known.number, message));
                         }
-                        Applied::Waits => model.waiting.push(known),
-                        Applied::Refused(_) => prop_assert!(false, "it forwards"),
+                        BufferGrant::Waits => model.waiting.push(known),
+                        BufferGrant::Refused(_) => prop_assert!(false, "it forwards"),
                     }
                     Vec::new()
                 }

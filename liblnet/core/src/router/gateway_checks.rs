@@ -12,7 +12,7 @@ use std::time::Duration;
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// It is asked no sooner than this after the last time: its answers must not bring the next question.
-const LEAST_INTERVAL: Duration = Duration::from_secs(1);
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A gateway, as its checks depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl GatewayChecks {
         let mut due = Vec::new();
         for Gateway { id, failed, nets } in all {
             let turns = u32::try_from(nets.len()).unwrap_or(u32::MAX).max(1);
-            let interval = (interval / turns).max(LEAST_INTERVAL.min(interval));
+            let interval = (interval / turns).max(MIN_INTERVAL.min(interval));
             let pause = if *failed { interval.min(AFTER_FAILURE) } else { interval };
             let check = next.entry(*id).or_insert(Check { next: now + pause, last: None, count: 0 });
             // It may have failed since, or the interval have become shorter.
@@ -95,10 +95,10 @@ impl GatewayChecks {
 
     /// A gateway is to be checked as soon as may be, unless it was never checked: then it is being discovered. Returns whether it
     /// becomes due at another time.
-    pub(crate) fn hurry(&self, gateway: u64, now: Time) -> bool {
+    pub(crate) fn recheck_now(&self, gateway: u64, now: Time) -> bool {
         let next = &mut *lock(&self.next);
         let Some(check) = next.get_mut(&gateway) else { return false };
-        let soonest = check.last.map_or(now, |last| (last + LEAST_INTERVAL).max(now));
+        let soonest = check.last.map_or(now, |last| (last + MIN_INTERVAL).max(now));
         let is_sooner = soonest < check.next;
         check.next = check.next.min(soonest);
         is_sooner
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_gateway_is_checked_once_in_an_interval_and_sooner_if_it_hurries() {
+    fn each_gateway_is_checked_once_in_an_interval_and_sooner_on_request() {
         let checks = GatewayChecks::default();
         let at = |seconds| Time(Duration::from_secs(seconds));
         let due = |ids: &[u64], now, interval| {
@@ -143,12 +143,14 @@ mod tests {
         assert_eq!(due(&[1], 0, 60), (vec![], Some(at(60))));
         assert_eq!(due(&[1, 2], 59, 60), (vec![], Some(at(60))));
         assert_eq!(due(&[1, 2], 60, 60), (vec![1], Some(at(119))));
-        assert!(checks.hurry(1, at(70)) && !checks.hurry(1, at(70)) && !checks.hurry(3, at(70)));
+        assert!(
+            checks.recheck_now(1, at(70)) && !checks.recheck_now(1, at(70)) && !checks.recheck_now(3, at(70))
+        );
         assert_eq!(due(&[1, 2], 70, 60), (vec![1], Some(at(119))));
         assert_eq!(due(&[1, 2], 71, 10), (vec![], Some(at(81))));
         let checked_at_81 = |now| {
             assert_eq!(due(&[1, 2], 81, 10), (vec![1, 2], Some(at(91))));
-            checks.hurry(1, at(now));
+            checks.recheck_now(1, at(now));
             due(&[1, 2], now, 10)
         };
         assert_eq!(checked_at_81(81), (vec![], Some(at(82))));

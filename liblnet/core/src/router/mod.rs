@@ -10,7 +10,7 @@ mod stopping;
 pub use buffer_pool::PoolState;
 pub(crate) use buffer_pool::Waiting;
 pub use buffers::Forwarded;
-pub(crate) use buffers::{Applicant, Applied, RouterBuffers};
+pub(crate) use buffers::{BufferGrant, BufferRequest, RouterBuffers};
 pub(crate) use gateway_checks::{DueCheck, Gateway, GatewayChecks, NetRoutes};
 pub(crate) use gateway_watch::{GatewayActions, GatewayWatch};
 pub(crate) use net_liveness::NetLiveness;
@@ -61,7 +61,7 @@ impl Router {
         }
     }
 
-    /// Ends the switching off, which drops the numbers of buffers.
+    /// Completes disabling, and forgets the configured buffer counts.
     #[must_use]
     pub const fn stopped(self) -> Self {
         match self {

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How often it is asked whether routing can stop.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// After this many grace periods routing stops, whatever still arrives.
-const MOST_GRACE_PERIODS: u32 = 3;
+const MAX_GRACE_PERIODS: u32 = 3;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Stopping {
         if its.forwarded != forwarded {
             (its.forwarded, its.idle_since) = (forwarded, now);
         }
-        if now.since(its.idle_since) < grace && now.since(its.since) < grace * MOST_GRACE_PERIODS {
+        if now.since(its.idle_since) < grace && now.since(its.since) < grace * MAX_GRACE_PERIODS {
             return Err(now + INTERVAL);
         }
         *state = None;

@@ -279,7 +279,7 @@ fn first_messages_to_many_peers_are_spread_over_this_nodes_nets() {
     );
 }
 
-/// An answer, what is given a source, and what sticks to an interface count like any other use.
+/// A response, what is given a source, and what sticks to an interface count like any other use.
 #[test]
 fn every_message_counts_as_a_use_of_its_interface() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);

@@ -40,7 +40,7 @@ struct Shard {
     msgs_alloc: AtomicI64,
     msgs_max: AtomicI64,
     /// Of those allocated, responses to other nodes.
-    answers: AtomicI64,
+    pending_responses: AtomicI64,
 }
 
 impl MessageCounters {
@@ -61,30 +61,31 @@ impl MessageCounters {
     }
 
     /// A counted message becomes a response.
-    pub(crate) fn answers(&self, number: ShardId) {
-        self.shard(number).answers.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn begin_response(&self, number: ShardId) {
+        self.shard(number).pending_responses.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The response has ended.
-    pub(crate) fn answered(&self, number: ShardId) {
-        self.shard(number).answers.fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn end_response(&self, number: ShardId) {
+        self.shard(number).pending_responses.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether there are `limit` responses in all, and in this shard its share of them. The other shards are read
     /// only if this one has its share.
-    pub(crate) fn is_answering_too_much(&self, number: ShardId, limit: u32) -> bool {
+    pub(crate) fn exceeds_response_limit(&self, number: ShardId, limit: u32) -> bool {
         let limit = i64::from(limit);
         let share = limit / SHARDS as i64;
-        self.shard(number).answers.load(Ordering::Relaxed) >= share && self.answers_in_all() >= limit
+        self.shard(number).pending_responses.load(Ordering::Relaxed) >= share
+            && self.responses_in_all() >= limit
     }
 
     /// Whether any message is a response.
-    pub(crate) fn has_answers(&self) -> bool {
-        self.answers_in_all() > 0
+    pub(crate) fn has_responses(&self) -> bool {
+        self.responses_in_all() > 0
     }
 
-    fn answers_in_all(&self) -> i64 {
-        self.shards.iter().map(|shard| shard.answers.load(Ordering::Relaxed)).sum()
+    fn responses_in_all(&self) -> i64 {
+        self.shards.iter().map(|shard| shard.pending_responses.load(Ordering::Relaxed)).sum()
     }
 
     /// Counts a failure.

@@ -1,7 +1,7 @@
 //! The topology: local nets and NIs, peers and peer NIs, routes, selection rules.
 
+mod applied_rules;
 mod former_routes;
-mod in_force;
 pub(crate) mod peer_config;
 mod peer_table;
 #[cfg(all(test, not(loom)))]
@@ -22,11 +22,11 @@ use crate::model::{DiscoveryState, Onward, TurnClock};
 use crate::router::Router;
 use crate::select::{self, Paths};
 use crate::sync::{Mutex, lock};
+use applied_rules::AppliedRules;
 use arc_swap::ArcSwap;
 use former_routes::FormerRoutes;
-use in_force::InForce;
 use lnet_wire::{Errno, NetId, Nid};
-use rules::Basis;
+use rules::RuleSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -38,7 +38,7 @@ pub(crate) struct Topology {
     routes: ArcSwap<Routes>,
     former_routes: Mutex<FormerRoutes>,
     router: ArcSwap<Router>,
-    basis: InForce<Basis>,
+    basis: AppliedRules<RuleSet>,
     /// Whether rules count messages.
     counts_messages: AtomicBool,
     turn_clock: TurnClock,
@@ -54,7 +54,7 @@ impl Topology {
             routes: ArcSwap::default(),
             former_routes: Mutex::default(),
             router: ArcSwap::default(),
-            basis: InForce::new(Basis::default()),
+            basis: AppliedRules::new(RuleSet::default()),
             counts_messages: AtomicBool::new(false),
             turn_clock: TurnClock::default(),
         }
@@ -209,7 +209,7 @@ impl Topology {
     }
 
     /// Whether this node is on one of these nets, or a route to one of them is up whose gateway responds on some path.
-    pub(crate) fn has_way(&self, to: &[NetId], terms: GatewayTerms) -> bool {
+    pub(crate) fn can_reach(&self, to: &[NetId], terms: GatewayTerms) -> bool {
         self.with_paths(|Paths { nets, routes }| {
             let works = |route: &Arc<ActiveRoute>| select::is_route_up(route, nets, terms);
             to.iter().any(|net| nets.net(*net).is_some() || routes.to(*net).any(works))

@@ -4,7 +4,7 @@
 use super::{Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
 use crate::model::{LOWEST_PRIORITY, Partner, PeerNet};
-use crate::policy::{Applied, GatewayNids, Given, PartnerByRule, Rule, RuleIndex, Rules, Subject};
+use crate::policy::{Applied, GatewayNids, PartnerByRule, Rule, RuleEffect, RuleIndex, Rules, Subject};
 use crate::select::ChosenPath;
 use lnet_wire::{Nid, Selector};
 use std::collections::HashSet;
@@ -12,10 +12,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The rules, and those that they may name as partners: what was applied last. Each peer NI has either what it comes to, or is just
-/// about to get it.
+/// The rules that were applied last, with the local NIDs and gateways that they may name as partners. Each peer NI has its effects, or
+/// is about to get them.
 #[derive(Debug, Default)]
-pub(super) struct Basis {
+pub(super) struct RuleSet {
     rules: Arc<Rules>,
     index: RuleIndex,
     /// The local NIDs.
@@ -24,7 +24,7 @@ pub(super) struct Basis {
     gateways: Vec<GatewayNids>,
 }
 
-impl Basis {
+impl RuleSet {
     fn new(rules: Arc<Rules>, own: Vec<Nid>, gateways: Vec<GatewayNids>) -> Arc<Self> {
         Arc::new(Self { index: RuleIndex::new(&rules, &own, &gateways), rules, own, gateways })
     }
@@ -52,7 +52,7 @@ impl Topology {
         self.counts_messages.store(rules.iter().any(|rule| rule.messages.is_some()), Ordering::Relaxed);
         let before = self.basis.current();
         let (own, gateways) = self.candidates(&rules);
-        let now = Basis::new(Arc::new(rules), own, gateways);
+        let now = RuleSet::new(Arc::new(rules), own, gateways);
         self.basis.replace(&now);
         let (at, rule, decider) = match change {
             RuleChange::Put(at) => (at, now.rules.get(at), &now),
@@ -87,7 +87,7 @@ impl Topology {
             return;
         }
         let now = match new_own || new_gateways {
-            true => Basis::new(Arc::clone(&before.rules), own, gateways),
+            true => RuleSet::new(Arc::clone(&before.rules), own, gateways),
             false => Arc::clone(&before),
         };
         // Also if it is the same: what is being applied to the former shape of a peer is finished before.
@@ -170,7 +170,7 @@ impl Topology {
     }
 
     /// Renews the partners of the peer NIs that a rule is about which names what has changed.
-    fn apply_to_partners(&self, now: &Basis, subject: Subject, names: impl Fn(&Rule) -> bool) {
+    fn apply_to_partners(&self, now: &RuleSet, subject: Subject, names: impl Fn(&Rule) -> bool) {
         let concerned = now.rules.iter().filter(|rule| rule.subject() == Some(subject) && names(rule));
         let about: Vec<_> = concerned.filter_map(|rule| rule.dst.as_ref()).collect();
         if !about.is_empty() {
@@ -250,11 +250,11 @@ struct Effect {
 }
 
 /// What is stored with each: where a rule counts messages of one, those of the same priority have turns of one message (cfg-145).
-fn effects(given: Vec<Option<Given>>) -> Vec<Effect> {
-    let priority = |its: &Option<Given>| its.map_or(LOWEST_PRIORITY, |given| given.priority);
-    let messages = |its: &Option<Given>| its.and_then(|given| given.messages);
+fn effects(given: Vec<Option<RuleEffect>>) -> Vec<Effect> {
+    let priority = |its: &Option<RuleEffect>| its.map_or(LOWEST_PRIORITY, |given| given.priority);
+    let messages = |its: &Option<RuleEffect>| its.and_then(|given| given.messages);
     let counted: Vec<u32> = given.iter().filter(|its| messages(its).is_some()).map(priority).collect();
-    let effect = |its: &Option<Given>| {
+    let effect = |its: &Option<RuleEffect>| {
         let priority = priority(its);
         let is_counted = counted.contains(&priority);
         Effect { priority, messages: messages(its).or_else(|| is_counted.then_some(NonZeroU32::MIN)) }

@@ -34,15 +34,15 @@ fn an_ack_counts_as_pending_from_before_the_put_event_until_it_is_sent() {
     let testbed = Testbed::new(AckInFlight, Shutdown);
     let was_pending = Arc::new(AtomicBool::new(false));
     let (core, tell) = (Arc::downgrade(&testbed.core), Arc::clone(&was_pending));
-    let look = move |_: &Event| tell.store(core.upgrade().unwrap().owes_answers(), Ordering::SeqCst);
+    let look = move |_: &Event| tell.store(core.upgrade().unwrap().has_pending_responses(), Ordering::SeqCst);
     testbed.attach_for(testbed.core.eq_alloc(0, Some(Box::new(look))).unwrap());
-    assert!(!testbed.core.owes_answers());
+    assert!(!testbed.core.has_pending_responses());
     testbed.arrives(put_body(Some(INITIATOR_HANDLE)), 8);
     testbed.here().finish_arriving(Ok(()));
     assert!(was_pending.load(Ordering::SeqCst));
-    assert!(testbed.core.owes_answers());
+    assert!(testbed.core.has_pending_responses());
     testbed.finish_sends();
-    assert!(!testbed.core.owes_answers());
+    assert!(!testbed.core.has_pending_responses());
     testbed.core.shutdown();
 }
 

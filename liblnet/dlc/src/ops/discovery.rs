@@ -1,4 +1,4 @@
-//! Discoveries in words: how one failed, what it found that is not followed, and how far one is.
+//! Text for discovery results: failures, differences that were ignored, progress.
 
 use crate::Value;
 use crate::peer_state;

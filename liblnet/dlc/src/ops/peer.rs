@@ -68,9 +68,11 @@ pub fn parse_named_nids(text: &str, max: usize, names: &Names) -> Result<Vec<Nid
 
 /// What is wrong with such a list of at most [`MAX_NIDS`], and the remedy.
 pub(crate) fn not_nids(what: &str, text: &str, error: &TextError) -> String {
-    const MOST: Problem = Problem::OutOfBounds(1, MAX_NIDS as u32);
+    const NID_COUNT: Problem = Problem::OutOfBounds(1, MAX_NIDS as u32);
     match error.problem {
-        MOST => format!("{what} '{text}': these are more than {MAX_NIDS} NIDs; name them in several steps"),
+        NID_COUNT => {
+            format!("{what} '{text}': these are more than {MAX_NIDS} NIDs; name them in several steps")
+        }
         Problem::Empty => format!("{what} '{text}': there is no NID in this; a range goes up, as in [1-9]"),
         Problem::NoNetwork => format!("{what} '{text}': {error}; one is ADDRESS@NET, such as 192.0.2.1@tcp"),
         Problem::UnknownNetwork => {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_millis(500);
 
 /// How often one discovery is started, if the peer is removed or replaced meanwhile.
-const MOST_BEGINNINGS: usize = 3;
+const MAX_RESTARTS_OF_DISCOVERY: usize = 3;
 
 /// Discovers a peer and waits for the end (DI-34, DI-35). A failed step is a reply; an error is a failure before the
 /// first step.
@@ -25,7 +25,7 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
         return Ok(alone(core));
     }
     let end = Instant::now() + core.discovery_timeout() + GRACE;
-    for _ in 0..MOST_BEGINNINGS {
+    for _ in 0..MAX_RESTARTS_OF_DISCOVERY {
         core.discover(nid, ask.force)?;
         if let Err(failure) = core.wait_discovered(nid, end.saturating_duration_since(Instant::now())) {
             return Ok(Discovered::Failed(failure_of(failure)));

@@ -2,7 +2,7 @@
 
 use super::peer;
 use crate::node::Node;
-use lnet_core::policy::{Given, PartnerByRule};
+use lnet_core::policy::{PartnerByRule, RuleEffect};
 use lnet_core::select::{
     ChosenPath, Criterion, GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate,
 };
@@ -83,8 +83,8 @@ fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
         ("gateway nid", next_hop.nid),
         ("pair with the gateway", of_gateway),
     ];
-    let told = |(about, given): (&str, Option<Given>)| {
-        let Given { priority: its, messages, rule } = given?;
+    let told = |(about, given): (&str, Option<RuleEffect>)| {
+        let RuleEffect { priority: its, messages, rule } = given?;
         let turn = messages.map_or_else(String::new, |messages| format!(", {messages} messages in a turn"));
         let gives = format!("priority {}{turn}", priority(its));
         Some(RuleOfWay { about: about.to_owned(), index: u32::try_from(rule).unwrap_or(u32::MAX), gives })

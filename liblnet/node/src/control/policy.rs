@@ -1,6 +1,6 @@
 //! User-defined selection policy.
 
-use lnet_core::policy::{Action, Given, PartnerByRule, Rule};
+use lnet_core::policy::{Action, PartnerByRule, Rule, RuleEffect};
 use lnet_core::{Core, Errno};
 use lnet_dlc::request::{AddUdsp, AppliedUdsp, DelSameUdsp, GivenByUdsp, Udsp, UdspAction, UdspPartner};
 use lnet_wire::Nid;
@@ -46,14 +46,14 @@ pub(super) fn applied(core: &Core, nid: Nid, own: bool) -> Result<AppliedUdsp, E
 }
 
 /// The most NIDs that are told of a list (UD-40).
-const MOST_PARTNERS: usize = 128;
+const MAX_PARTNERS_SHOWN: usize = 128;
 
 fn partners(list: &[PartnerByRule]) -> Vec<UdspPartner> {
     let partner = |its: &PartnerByRule| UdspPartner { nid: its.nid, given: told(its.given) };
-    list.iter().take(MOST_PARTNERS).map(partner).collect()
+    list.iter().take(MAX_PARTNERS_SHOWN).map(partner).collect()
 }
 
-fn told(given: Given) -> GivenByUdsp {
+fn told(given: RuleEffect) -> GivenByUdsp {
     let rule = u32::try_from(given.rule).unwrap_or(u32::MAX);
     GivenByUdsp { priority: given.priority, messages: given.messages, rule }
 }

@@ -50,7 +50,7 @@ fn question(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
     bytes
 }
 
-/// The index of the link in an answer that is a route.
+/// The index of the link in a response that is a route.
 fn link_in(answer: &[u8]) -> Option<u32> {
     let is_route = answer.get(4..6)? == libc::RTM_NEWROUTE.to_ne_bytes();
     let mut rest = answer.get(HEADER + ROUTE..).filter(|_| is_route)?;

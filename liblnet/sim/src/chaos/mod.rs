@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// More steps than the simulation takes between two actions.
 const STORM: usize = 300_000;
-/// Seconds that a message and its answer may take, in one of these worlds.
+/// Seconds that a message and its response may take, in one of these worlds.
 const TIMEOUTS: [u32; 3] = [10, 50, 50];
 
 /// Runs the world of this seed. A violation is reported with as few actions as it takes to reproduce it.

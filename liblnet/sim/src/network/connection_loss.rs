@@ -3,7 +3,7 @@
 use super::*;
 
 /// Longer than a node waits for anything but for what is unhealthy.
-const LONGEST_WAIT: Duration = Duration::from_secs(400);
+const MAX_WAIT: Duration = Duration::from_secs(400);
 
 impl Network {
     /// Ends the connections between two nodes; what is under way on them is lost.
@@ -57,7 +57,7 @@ impl Network {
 
     /// Whether nothing is left to happen but pings to what is unhealthy, which may never end.
     pub(crate) fn only_recovers(&self) -> bool {
-        let longest = self.last_business + LONGEST_WAIT;
+        let longest = self.last_business + MAX_WAIT;
         self.events.next_at().is_none_or(|next| next > longest) && self.is_idle()
     }
 

@@ -6,7 +6,7 @@ use lnet_core::message::TakenCredits;
 
 /// How often a path with messages in flight is checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// The time without an answer after which messages may take another path.
+/// The time without a response after which messages may take another path.
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(1);
 
 /// A report on a path for the core of a node.
@@ -19,7 +19,7 @@ pub(crate) struct PathCheck {
 /// What the check of a path finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// There is no answer to what is in flight.
+    /// There is no response to what is in flight.
     Late,
     /// There has not been one for too long.
     Unresponsive,

@@ -3,7 +3,7 @@
 use super::*;
 use lnet_core::health::NiKind;
 
-/// A slow network, so that something can happen between a question and its answer.
+/// A slow network, so that something can happen between a question and its response.
 fn slow(name: &str) -> World {
     Pair { latency: Duration::from_millis(100), ..Pair::default() }.meet(name)
 }
@@ -15,7 +15,7 @@ fn last_pair(world: &World) -> (Nid, Nid) {
     (last.1.header.src_nid, last.1.header.dest_nid)
 }
 
-/// snd-070: fails if an answer is given up when the interface that the request came to, or the one that it
+/// snd-070: fails if a response is given up when the interface that the request came to, or the one that it
 /// came from, is dead.
 #[test]
 fn a_response_lost_with_its_rail_is_resent_over_another() {
@@ -32,7 +32,7 @@ fn a_response_lost_with_its_rail_is_resent_over_another() {
         for (name, kill) in faults {
             let mut world = slow(name);
             let id = world.start_op(A, b(1), ask).unwrap();
-            // It has arrived, and its answer is under way.
+            // It has arrived, and its response is under way.
             pass(&mut world, 0.15);
             let (own, its) = last_pair(&world);
             kill(&mut world, own, its);
@@ -119,7 +119,7 @@ fn a_request_without_response_tracking_never_times_out() {
     finish(world);
 }
 
-/// The answer waits for the only credit, and what the node has to say changes meanwhile.
+/// The response waits for the only credit, and what the node has to say changes meanwhile.
 #[test]
 fn a_ping_is_answered_although_an_interface_fails_while_the_reply_is_queued() {
     let tunables = NiTunables { peer_credits: 1, ..NiTunables::default() };

@@ -75,7 +75,7 @@ fn new_operations_wait_less_than_a_second_while_a_rail_is_dead_for_long() {
     }
 }
 
-/// A late answer decides between paths, and nothing else.
+/// A late response decides between paths, and nothing else.
 #[test]
 fn a_late_path_costs_no_message_and_no_health() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {

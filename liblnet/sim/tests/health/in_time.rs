@@ -139,7 +139,7 @@ fn an_operation_to_an_unknown_peer_that_refuses_connections_fails_with_the_disco
     finish(world);
 }
 
-/// Acked do not come, and the source is fixed: the answer has come another way and says as much.
+/// Acked do not come, and the source is fixed: the response has come another way and says as much.
 #[test]
 fn a_request_with_a_response_counts_as_sent_even_if_its_send_has_failed() {
     for ask in [OpKind::PutWithAck, OpKind::Get] {

@@ -7,11 +7,11 @@ use lnet_sim::explore::{Actor, Explored, Scenario, explore};
 
 /// Orders beyond these are sampled at random, as many again; `LNET_SIM_ORDERS` has another number. Tests whose names say "every
 /// order" fail if there are more.
-const MOST: usize = 3000;
+const MAX_ORDERS: usize = 3000;
 
 fn most() -> usize {
     let given = std::env::var("LNET_SIM_ORDERS").ok().and_then(|text| text.parse().ok());
-    given.unwrap_or(MOST)
+    given.unwrap_or(MAX_ORDERS)
 }
 
 fn quiet(nids: &[Nid]) -> NodeSpec {

@@ -3,7 +3,7 @@
 use super::*;
 use lnet_sim::Purpose;
 
-/// snd-045: fails if an answer leaves from, or goes to, another NID than the question did.
+/// snd-045: fails if a response leaves from, or goes to, another NID than the question did.
 /// dyn-055: fails if who is contacted asks back, before or after it was told who is there. DISC-1.
 #[test]
 fn a_pinged_node_replies_to_the_source_and_learns_only_that_nid() {

@@ -3,7 +3,7 @@
 use super::*;
 use lnet_core::topology::PeerState;
 
-/// DISC-13, DISC-9: the answer to a ping may come after the push that says that the NID is gone.
+/// DISC-13, DISC-9: the response to a ping may come after the push that says that the NID is gone.
 #[test]
 fn a_peer_whose_primary_nid_is_removed_gets_the_next_as_primary() {
     in_all_orders(

@@ -64,7 +64,7 @@ fn an_old_push_from_a_nid_that_is_gone_does_not_bring_it_back() {
     );
 }
 
-/// DISC-9: the answer to a ping is overtaken by a push, on another connection or from another interface.
+/// DISC-9: the response to a ping is overtaken by a push, on another connection or from another interface.
 #[test]
 fn a_stale_ping_reply_does_not_override_a_later_push() {
     let explored = in_all_orders(

@@ -71,7 +71,7 @@ pub(crate) struct Settled {
     pub(crate) permit: Option<Permit>,
 }
 
-/// Who has the connection: the peer at its other end.
+/// Owner of a connection: the calls that a [`Connection`] makes to the peer at its other end.
 pub(crate) trait ConnOwner: Send + Sync {
     /// This node ends all connections to the peer, because of what happened on `culprit`.
     fn end(&self, culprit: &Arc<Connection>, conn_error: ConnError);

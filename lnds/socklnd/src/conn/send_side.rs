@@ -13,7 +13,7 @@ use std::num::NonZeroU64;
 use std::thread::{self, ThreadId};
 
 /// More NOOPs do not wait for a peer to read: it asks for delivery ACKs and does not take them.
-const MOST_NOOPS: usize = 1024;
+const MAX_NOOPS: usize = 1024;
 
 /// A message or NOOP on its way into a socket.
 #[derive(Debug)]
@@ -189,8 +189,8 @@ impl SendSide {
 
     pub(super) fn is_full_of_noops(&self) -> bool {
         // There are few messages: they have credits.
-        self.queue.len() >= MOST_NOOPS
-            && self.queue.iter().filter(|out| out.message.is_none()).count() >= MOST_NOOPS
+        self.queue.len() >= MAX_NOOPS
+            && self.queue.iter().filter(|out| out.message.is_none()).count() >= MAX_NOOPS
     }
 
     /// The writer goes; the scheduler will go on with what it leaves.

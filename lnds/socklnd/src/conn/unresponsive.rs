@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A connection on which bytes have arrived so lately is not suspected to be unresponsive, and only checked for a late answer.
+/// A connection on which bytes have arrived so lately is not suspected to be unresponsive, and only checked for a late response.
 const RECENTLY: Duration = Duration::from_millis(300);
 
 impl Connection {
@@ -64,7 +64,7 @@ impl Connection {
         let mut watch = lock(&self.watch);
         let is_undecided = finding == Finding::MaybeUnresponsive;
         watch.undecided = is_undecided.then(|| watch.undecided.unwrap_or(now));
-        // If an earlier check was undecided, an answer would have arrived since.
+        // If an earlier check was undecided, a response would have arrived since.
         let is_decided =
             watch.undecided.is_some_and(|at| now.since(at) >= CHECK_INTERVAL.max(tcp.late_after()));
         if finding == Finding::Unresponsive || is_decided {

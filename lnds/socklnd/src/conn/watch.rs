@@ -28,7 +28,7 @@ pub(crate) struct Watch {
     pub(crate) arriving: (u64, Time),
     /// How many messages had left, and since when none of those that had to wait has.
     pub(crate) leaving: (u64, Time),
-    /// Since when something has been under way without an answer.
+    /// Since when something has been under way without a response.
     pub(crate) suspected: Option<Time>,
     /// How many bytes had been acknowledged when something was outstanding, and since when no more have been.
     pub(crate) unacknowledged: Option<(u64, Time)>,

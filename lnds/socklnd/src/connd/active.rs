@@ -26,7 +26,7 @@ use std::time::Duration;
 const POSTPONED: Duration = Duration::from_secs(1);
 /// How long one connect may go unanswered. Its socket would retry ever more rarely; a new one sends at once.
 const ATTEMPT: Duration = Duration::from_secs(3);
-/// A connect without an answer for as long as a peer may be unresponsive, and so much more, lets what waits for it take
+/// A connect without a response for as long as a peer may be unresponsive, and so much more, lets what waits for it take
 /// another path, if there is one.
 const AFTER_UNRESPONSIVE: Duration = Duration::from_millis(100);
 /// How often that is checked.
@@ -43,7 +43,7 @@ impl Connd {
         if self.may_be_connecting(peer, now) {
             let at = now + POSTPONED;
             peer.postpone_connect(at);
-            return self.go_on(peer, Next::At(at));
+            return self.plan_next_connect(peer, Next::At(at));
         }
         let Some((version, kind)) = peer.begin_connect(now) else { return };
         let machine = handshake::Active::new(peer.id, version, kind);
@@ -222,7 +222,7 @@ impl Connd {
         peer.ni.counts.connects_failed.add();
         log::debug!("{}: connect timed out", peer.id);
         let next = peer.connect_unanswered();
-        self.go_on(&peer, next);
+        self.plan_next_connect(&peer, next);
     }
 
     /// A connect has brought nothing for a while: what waits for it may have another path.
@@ -301,7 +301,7 @@ impl Connd {
             }
             peer.fail_waiting(errno);
         }
-        self.go_on(peer, next);
+        self.plan_next_connect(peer, next);
     }
 
     /// Logs, once, that peers in secure mode will not accept connections from here.

@@ -248,8 +248,8 @@ impl Connd {
         self.planned.retain(|(_, peer)| peer.ni.local.nid != nid);
     }
 
-    /// What follows from a connect that brought no connection.
-    fn go_on(&mut self, peer: &Arc<Peer>, next: Next) {
+    /// Repeats a connect that brought no connection: now, later, or not at all.
+    fn plan_next_connect(&mut self, peer: &Arc<Peer>, next: Next) {
         match next {
             Next::Now => self.connect(peer),
             Next::At(at) | Next::Failed(at) => self.planned.push((at, Arc::clone(peer))),

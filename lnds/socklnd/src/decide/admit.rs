@@ -39,11 +39,11 @@ pub(crate) enum Admission {
     Accept(ConnectionType),
     /// Answer with type none.
     Refuse(Refusal),
-    /// Close without an answer: the connecting peer asks for no type of connection.
+    /// Close without a response: the connecting peer asks for no type of connection.
     Close,
 }
 
-/// Why a connecting peer gets the answer "none".
+/// Why a connecting peer gets the response "none".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     /// It has another version or incarnation than its connections: these are all to be closed.

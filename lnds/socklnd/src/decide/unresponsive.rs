@@ -15,13 +15,13 @@ pub(crate) struct TcpState {
     pub(crate) acknowledged: u64,
     /// Retransmissions in a row since then.
     pub(crate) retransmissions: u8,
-    /// Probes of a closed window in a row without an answer.
+    /// Probes of a closed window in a row without a response.
     pub(crate) probes: u8,
     /// Since anything has come from the peer.
     pub(crate) last_received: Duration,
-    /// What an answer takes at best.
+    /// What a response takes at best.
     pub(crate) shortest_round_trip: Duration,
-    /// What an answer usually takes (SRTT of RFC 6298).
+    /// What a response usually takes (SRTT of RFC 6298).
     pub(crate) round_trip: Duration,
     /// How much that varies (RTTVAR of RFC 6298).
     pub(crate) variation: Duration,
@@ -36,7 +36,7 @@ pub(crate) enum Finding {
     Fine,
     /// Something arrives from the peer, but it acknowledges nothing: the path is dead in this direction.
     Unacknowledged,
-    /// The peer has been unresponsive for too long, unless its answer is on its way.
+    /// The peer has been unresponsive for too long, unless its response is on its way.
     MaybeUnresponsive,
     /// The peer has been unresponsive for too long.
     Unresponsive,
@@ -49,7 +49,7 @@ const RETRANSMISSIONS_AT_LENGTH: u8 = 1;
 /// A peer does not answer every probe, so the second may be the only one in a while that it answers at all.
 const PROBES: u8 = 2;
 
-/// The shortest time without an answer after which a connection is late: longer than a system delays the acknowledgement
+/// The shortest time without a response after which a connection is late: longer than a system delays the acknowledgement
 /// of a single segment.
 pub(crate) const MIN_LATE: Duration = Duration::from_millis(100);
 /// The longest that a peer far away may be unresponsive, in units of the limit of a near one.
@@ -58,7 +58,7 @@ const FARTHEST: u32 = 4;
 const SLOWEST: u32 = 8;
 
 impl TcpState {
-    /// When an answer is late by TCP's own measure (RFC 6298).
+    /// When a response is late by TCP's own measure (RFC 6298).
     pub(crate) fn late_after(&self) -> Duration {
         self.round_trip + 4 * self.variation
     }

@@ -30,7 +30,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-/// Who has the peer: the table of its NI's peers.
+/// Owner of a peer: the calls that a [`Peer`] makes to its NI's table.
 pub(crate) trait PeerOwner: Send + Sync {
     /// There is nothing to remember of the peer.
     fn forget_peer(&self, peer: &Peer);

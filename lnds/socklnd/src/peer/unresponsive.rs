@@ -20,7 +20,7 @@ use std::time::Duration;
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 /// The least time between two probes of connections that a peer has and asks for again. It doubles with each.
 const FIRST_SURPLUS_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_SURPLUS_PAUSE: Duration = Duration::from_secs(30);
+const MAX_SURPLUS_PAUSE: Duration = Duration::from_secs(30);
 
 impl Peer {
     /// See [`crate::conn::ConnOwner::on_liveness`].
@@ -227,7 +227,7 @@ impl Peer {
                 return;
             }
             state.last_surplus_probe = Some(now);
-            state.surplus_pause = (2 * pause).clamp(FIRST_SURPLUS_PAUSE, LONGEST_SURPLUS_PAUSE);
+            state.surplus_pause = (2 * pause).clamp(FIRST_SURPLUS_PAUSE, MAX_SURPLUS_PAUSE);
         }
         for connection in connections.iter().filter(|connection| connection.kind == kind) {
             connection.send_keepalive();

@@ -54,7 +54,7 @@ pub fn encode_request(target: Nid) -> Vec<u8> {
     }
 }
 
-/// Why an inbound connection is closed without an answer.
+/// Why an inbound connection is closed without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
     /// The source port is above 1023 and the mode is secure.
@@ -82,7 +82,7 @@ pub enum Decision {
     Need(usize),
     /// Send [`REFUSAL`], then close; what else the connecting peer sent is not read.
     Refuse,
-    /// Close without an answer.
+    /// Close without a response.
     Close(Rejected),
     /// The request is complete and good; the HELLO follows.
     Accept {

@@ -32,12 +32,12 @@ impl Raw {
         Self { stream, version: Version::V3 }
     }
 
-    /// Connects and says hello; the answer.
+    /// Connects and says hello; the response.
     pub fn hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> (Self, Hello) {
         Self::send_hello(from, to, port, &hello(from, to, Some(kind)))
     }
 
-    /// Connects and says `hello`; the answer.
+    /// Connects and says `hello`; the response.
     pub fn send_hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, hello: &Hello) -> (Self, Hello) {
         let mut raw = Self::connect(from.into(), 0, to.into(), port);
         raw.version = hello.version;

@@ -9,7 +9,7 @@ use lnet_wire::{Pid, ProcessId};
 use std::time::Duration;
 
 /// The most seconds that a user may have questions wait.
-const LONGEST: u32 = 30;
+const MAX_SECONDS: u32 = 30;
 
 impl Console {
     pub(super) fn ping(
@@ -43,7 +43,7 @@ impl Console {
     ) -> Result<Option<Answer>, Refusal> {
         let session = self.session.as_ref().ok_or(Refusal::NoSession)?;
         let nodes = session.nodes_of(target)?;
-        let timeout = Duration::from_secs(timeout.min(LONGEST).into());
+        let timeout = Duration::from_secs(timeout.min(MAX_SECONDS).into());
         let transaction = Transaction::new(operation, Purpose::Ask, now, timeout);
         self.post(now, id, transaction, nodes.into_iter().map(|node| (node, body.clone())));
         Ok(None)

@@ -13,7 +13,7 @@ use crate::ranges::DETAIL;
 use crate::{InterfaceSpec, SeqNo};
 use lnet_wire::{IpRange, NetId, NetType};
 
-/// What is put out of an NI and not taken in.
+/// Keys of an NI that are exported but ignored on import.
 const NI_OUTPUT: &[&str] = &[
     "nid",
     "status",

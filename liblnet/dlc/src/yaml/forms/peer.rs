@@ -11,7 +11,7 @@ use crate::ops::peer::MAX_NIDS;
 use crate::ranges::DETAIL;
 use lnet_wire::Nid;
 
-/// What is put out of a peer NI and not taken in.
+/// Keys of a peer NI that are exported but ignored on import.
 const NI_OUTPUT: &[&str] = &[
     "state",
     "reported status",

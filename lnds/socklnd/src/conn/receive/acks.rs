@@ -15,7 +15,7 @@ const MAX_ACK_RANGE: u64 = 64;
 
 impl Connection {
     /// Delivery ACKs have come, for messages of any connection of the peer. With a request that the application's thread may
-    /// be waiting for, the messages that they complete are reported when that thread receives again: the answer goes first.
+    /// be waiting for, the messages that they complete are reported when that thread receives again: the response goes first.
     pub(super) fn acknowledge(
         self: &Arc<Self>,
         acks_in: AcksIn,

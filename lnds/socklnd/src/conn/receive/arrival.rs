@@ -37,7 +37,7 @@ impl Connection {
         Dedup::New
     }
 
-    /// What the core wants of a payload is in place: checksum, delivery ACK, and the core is to get it.
+    /// Verifies the checksum of a received payload, queues its delivery ACK, and passes the message to the core.
     pub(super) fn deliver(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
         let ReceiveSide { state, conn_seq, reports, .. } = side;
         let State::Payload(payload) = state else { return Ok(Flow::Continue) };

@@ -113,7 +113,7 @@ pub(super) struct Pending {
     pub(super) kept: bool,
     /// If it has arrived in part before, until when it is kept.
     pub(super) kept_until: Option<Time>,
-    /// Something is likely to go the other way soon: its answer, or the next of those that it answers.
+    /// Something is likely to go the other way soon: its response, or the next of those that it answers.
     pub(super) answered: bool,
     /// The checksum that it must have, and that of its head.
     pub(super) check: Option<(u32, Checksum)>,

@@ -1,14 +1,14 @@
-//! A value that is applied to all of certain things, while other threads add such things.
+//! A rule set, and the guarantee that objects added meanwhile see the latest one.
 
 use crate::sync::RwLock;
 use std::sync::{Arc, PoisonError};
 
-/// The value in force. Whoever adds a thing calls [`apply`](Self::apply) once the thing can be found; whoever changes the value calls
-/// [`replace`](Self::replace), and then applies the new one to every thing that can be found. Then each has what the last value gives
-/// it, whatever the order of the two.
-pub(super) struct InForce<T>(RwLock<Arc<T>>);
+/// The current rule set. A thread that adds an object calls [`apply`](Self::apply) once the object can be found. A thread that changes
+/// the rules calls [`replace`](Self::replace), and then applies the new rule set to every object that can be found. Each object ends
+/// with the effects of the latest rule set, in whatever order the two threads run.
+pub(super) struct AppliedRules<T>(RwLock<Arc<T>>);
 
-impl<T> InForce<T> {
+impl<T> AppliedRules<T> {
     pub(super) fn new(first: T) -> Self {
         Self(RwLock::new(Arc::new(first)))
     }
@@ -30,7 +30,7 @@ impl<T> InForce<T> {
 
 #[cfg(all(test, loom))]
 mod loom_tests {
-    use super::InForce;
+    use super::AppliedRules;
     use crate::sync::{Mutex, lock, thread};
     use loom::sync::atomic::{AtomicU32, Ordering};
     use std::sync::Arc;
@@ -39,7 +39,7 @@ mod loom_tests {
     #[test]
     fn whatever_is_added_during_a_change_has_what_the_last_value_gives_it() {
         loom::model(|| {
-            let value = Arc::new(InForce::new(1));
+            let value = Arc::new(AppliedRules::new(1));
             let things = Arc::new(Mutex::new(Vec::new()));
             let adder = {
                 let (value, things) = (Arc::clone(&value), Arc::clone(&things));
