@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-/// Why the daemon did not start: the error number, and the text for its parent.
+/// The reason why the daemon did not start: the error number, and the text for its parent.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) errno: Errno,
@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 
 /// Notifies the service manager, if there is one.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
-    // Who is told may read the log at once.
+    // The service manager may read the log as soon as it is notified.
     lnet_log::flush();
     if let Err(error) = sd_notify::notify(false, states) {
         log::debug!("NOTIFY_SOCKET: {error}");

@@ -41,7 +41,7 @@ impl Selftest {
         Ok(Self { _socket: socket, console, test_node, _c_api: c_api })
     }
 
-    /// What it does, in words.
+    /// Returns a text that names the session of the test node and the number of its running batches.
     pub(crate) fn status(&self) -> String {
         let status = self.test_node.status();
         match (status.session, status.active_batches) {

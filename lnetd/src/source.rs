@@ -1,4 +1,4 @@
-//! Where the configuration at start comes from.
+//! The source of the configuration at start: a file, the environment, or neither.
 
 use crate::options::Options;
 use lnet_dlc::import::{self, Source};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The file of the whole machine.
 const DEFAULT_FILE: &str = "/etc/lnet/lnet.conf";
 
-/// Where the nets come from.
+/// The source of the nets at start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Nets {
     File(PathBuf),
@@ -22,7 +22,7 @@ pub(crate) enum Nets {
 }
 
 impl Nets {
-    /// What the options ask for; see their help.
+    /// Selects the source by the options and the environment; the help of the options gives the order.
     pub(crate) fn of(options: &Options) -> Self {
         let is_set = |(name, _): &(&str, _)| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         match &options.config {
@@ -34,7 +34,8 @@ impl Nets {
         }
     }
 
-    /// What the node is started with, before any file is read.
+    /// Returns the configuration that the node starts with, before any file is read. Variables that configure nets count only if
+    /// the environment is the source. The error is the errno of a variable that cannot be read.
     pub(crate) fn start_config(&self) -> Result<StartConfig, Errno> {
         warn_of_unknown_variables();
         let mut config = StartConfig::from_lookup(|name| match self {

@@ -226,7 +226,7 @@ fn settings_without_effect_are_warned_of_once() {
     }
 }
 
-/// Fails if the reader of a log does not know when what it says happened, or is told twice.
+/// Fails if a log line of the daemon lacks the time of its event, or has it twice because the journal adds it.
 #[test]
 fn a_log_line_has_the_time_unless_standard_error_is_the_journals() {
     // As systemd does: standard error is a stream, and the variable names it. The second names another.
