@@ -1,4 +1,4 @@
-//! Where commands go to: the consoles of this machine.
+//! The interface between commands and the consoles of this machine.
 
 use lnet_selftest::console::call::Call;
 use lnet_selftest::console::{Answer, Refusal};
@@ -16,7 +16,7 @@ pub trait Consoles {
     fn now(&self) -> Duration;
 }
 
-/// Why a command has no answer.
+/// The reason why a call got no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The console does not carry it out.

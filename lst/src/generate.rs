@@ -1,5 +1,5 @@
-//! `lst generate`: the manual page and completions, from the definition of the command line. It is not told of in the
-//! help: `make` and the tests call it.
+//! `lst generate`: the manual page and completions, made from the definition of the command line. The help does not list it:
+//! `make` and the tests call it.
 
 use crate::cli::{Cli, EXIT_STATUS};
 use clap::CommandFactory;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const USAGE: &str = "usage: lst generate man DIRECTORY | completions bash|zsh|fish\n";
 const SHELL_ONLY: [&str; 3] = ["help", "exit", "quit"];
-/// What is written before every section and is needed once.
+/// Text that the renderer puts before every section, and that a page needs once.
 const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 /// Carries it out; `words` are those behind `generate`.

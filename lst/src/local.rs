@@ -27,7 +27,7 @@ pub fn socket_of(directory: &RuntimeDir, node: &NodeName) -> PathBuf {
 }
 
 impl LocalConsoles {
-    /// Those in a directory; only that of a node, if one is named.
+    /// The consoles in a directory; only that of `node` if one is named.
     pub fn new(directory: RuntimeDir, node: Option<String>) -> Self {
         Self { directory, node, started: Instant::now() }
     }
@@ -55,7 +55,7 @@ impl LocalConsoles {
         Ok(sockets)
     }
 
-    /// Those that answer, each with the key of its session, if it has one.
+    /// Returns the sockets whose consoles answer, each with the key of its session, if it has one.
     fn alive(&self) -> Result<Vec<(PathBuf, Option<u32>)>, CallError> {
         let show = Call { key: 0, command: Command::ShowSession };
         let mut alive = Vec::new();
@@ -103,7 +103,7 @@ impl Consoles for LocalConsoles {
                 }
                 None => return Err(Refusal::NoSession.into()),
             };
-            // Whoever ends a session may use its address and port as soon as it is told so.
+            // The user may use the session's address and port as soon as the command that ends it returns.
             let ends = matches!(call.command, Command::EndSession);
             let owner = ends.then(|| resident::owner(&path)).flatten();
             match socket::call(&path, call) {

@@ -17,16 +17,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The word that begins it, which help does not tell of.
+/// The command that starts a console; the help does not list it.
 pub const WORD: &str = "console";
-/// It stays without a session, until it is killed.
+/// Option of `lst console`: keeps the console running without a session, until it is killed.
 pub const STAY: &str = "--stay";
-/// What it says when it can be called.
+/// The line that a console prints when it can be called.
 pub const READY: &str = "ready";
-/// A console without a session ends so much later: the command that started it is about to make one.
+/// Time after which a console without a session ends: the command that started it is about to make one.
 const UNUSED: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
-/// The last one has so long to give its addresses back.
+/// Time that the previous console has to give its addresses back.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 /// Without any of these a node would be on the loopback only; a kernel node is on tcp.
 const NETS: [&str; 3] = ["LNET_NETWORKS", "LNET_IP2NETS", "LNET_CONFIG"];
@@ -49,7 +49,7 @@ pub fn start(directory: &RuntimeDir, node: &NodeName) -> Result<(), String> {
     let mut child = command.spawn().map_err(failed)?;
     let mut said = String::new();
     if let Some(stdout) = child.stdout.take() {
-        // What it does not say is told below.
+        // An empty line is reported below.
         let _ = BufReader::new(stdout).read_line(&mut said);
     }
     match said.trim_end() {
@@ -104,7 +104,7 @@ fn serve(stays: bool) -> Result<(), String> {
     drop(socket);
     node.set_console(None);
     host.close();
-    // Whoever gives the last command its answer has the host for a moment.
+    // A thread that still answers the last command holds a reference to the host.
     let began = Instant::now();
     while Arc::strong_count(&host) > 1 && began.elapsed() < LOCK_TIMEOUT {
         thread::sleep(LOOK);

@@ -8,7 +8,7 @@ use clap::{CommandFactory, FromArgMatches};
 use lnet_command_line::refusal;
 use std::io::{self, Write};
 
-/// What lines have in common.
+/// The context that all lines of a run share.
 pub struct Surroundings<'a> {
     /// Makes what commands go to, from the name behind `--node`.
     pub consoles: &'a dyn Fn(Option<String>) -> Box<dyn Consoles>,
@@ -16,16 +16,16 @@ pub struct Surroundings<'a> {
     pub key: Option<String>,
     /// LST_FEATURES.
     pub features: Option<String>,
-    /// What holds unless a line says otherwise.
+    /// Options that apply unless a line has its own.
     pub globals: Globals,
     /// Whether standard output is a terminal.
     pub is_terminal: bool,
 }
 
-/// How a line ended.
+/// The result of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With this.
+    /// The line's command has ended with this result.
     Done(Exit),
     /// The shell is to end: `exit`, `quit`.
     Shell,
@@ -94,7 +94,7 @@ fn refuse(command: &str, text: &str, err: &mut dyn Write) -> io::Result<End> {
     Ok(End::Done(Exit::Refused))
 }
 
-/// What clap has to say: help, the version, or a refusal.
+/// Prints what clap returned in place of a command: help, the version, or a refusal.
 fn not_parsed(
     error: &clap::Error,
     words: &[String],

@@ -1,4 +1,4 @@
-//! What may stand anywhere on the line.
+//! Options that may stand anywhere on the command line.
 
 use clap::ValueEnum;
 use lnet_command_line::globals::{self, GlobalsError};
@@ -14,7 +14,7 @@ pub struct Globals {
     pub format: Option<Format>,
 }
 
-/// How something is written.
+/// The form of a command's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// In the form of the kernel's lst.

@@ -48,7 +48,7 @@ pub struct Cli {
     #[arg(long)]
     list_commands: bool,
     #[command(subcommand)]
-    /// What to do.
+    /// The command to carry out.
     pub command: Command,
 }
 
@@ -56,7 +56,7 @@ pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 when everything went well; 255 for something on the command line that cannot be read, or that the \
 console refuses; 254 when some node did not answer; 253 when all answered and some said no.";
 
-/// What there is to do.
+/// The commands of `lst`.
 #[derive(Debug, Subcommand)]
 #[command(rename_all = "snake_case")]
 pub enum Command {

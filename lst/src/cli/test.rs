@@ -32,7 +32,7 @@ pub struct AddTest {
 
 const DEFAULT_SIZE: u32 = 4096;
 
-/// What a test is: its name and the words behind it, in capitals or not.
+/// Parses a test: its name and the parameters behind it, in upper or lower case. The error is a text for the user.
 pub fn test_spec(words: &[String]) -> Result<TestSpec, String> {
     let words: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
     match words.split_first() {
@@ -67,7 +67,7 @@ fn unknown(word: &str) -> String {
     format!("'{word}': brw takes read or write, size=N[k|m], check=simple or check=full, off=N")
 }
 
-/// With a unit or without.
+/// Parses a size in bytes, with the unit `k` or `m` or without one.
 fn size(text: &str) -> Option<u32> {
     let (digits, unit) = match text.as_bytes().last()? {
         b'k' => (text.get(..text.len() - 1)?, 1 << 10),

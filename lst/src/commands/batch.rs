@@ -9,7 +9,7 @@ use lnet_selftest::console::call::{BatchInfo, NodeInfo, NodeState};
 use lnet_selftest::console::{Answer, Command, Name};
 use std::time::Duration;
 
-/// How a batch's state is printed (lnet-selftest 1).
+/// Numbers by which the states of a batch are printed (lnet-selftest 1).
 const IDLE: u32 = 176;
 const RUNNING: u32 = 177;
 /// Seconds that nodes have to say what still runs.

@@ -17,13 +17,13 @@ use std::time::Duration;
 const IDLE_TIMEOUT: u32 = 300;
 /// Seconds that nodes have to tell their counters.
 const TIMEOUT: u32 = 10;
-/// Before anything is measured, connections are made.
+/// Time for which the test runs before the measurement, so that connections exist.
 const WARM_UP: Duration = Duration::from_millis(500);
-/// How soon an interruption is noticed.
+/// Interval at which the wait for the end of the measurement checks for an interruption.
 const STEP: Duration = Duration::from_millis(100);
 const MIB: f64 = 1_048_576.0;
 
-/// What was measured.
+/// The result of a measurement.
 #[derive(Debug, Serialize)]
 struct Measured {
     test: TestSpec,
@@ -37,7 +37,7 @@ struct Measured {
     bytes_per_second: Option<f64>,
     /// `None` if no server answered.
     rpcs_per_second: Option<f64>,
-    /// Of tests, on all nodes.
+    /// Errors of tests during the measurement, on all nodes.
     errors: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What commands do: what is said on the line becomes calls to the console, and what it answers becomes text.
+//! Execution of commands: each turns its options into calls to the console, and the console's answers into text.
 
 mod add_test;
 mod batch;
@@ -20,12 +20,12 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// How a command ended, as its exit status says it (lnet-selftest 13).
+/// The result of a command, which its exit status tells (lnet-selftest 13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Well.
     Success,
-    /// It was not carried out: what is on the line cannot be read, or the console refuses it.
+    /// The command was not carried out: the command line is invalid, or the console refuses it.
     Refused,
     /// Some node did not answer.
     RpcFailed,
@@ -33,10 +33,10 @@ pub enum Exit {
     NodeRefused,
 }
 
-/// Why a command goes no further.
+/// The reason why a command ends early.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// What is on the line cannot be read.
+    /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
     /// The console does not do it, or there is none.
@@ -47,7 +47,7 @@ pub enum Failure {
     Io(#[from] io::Error),
 }
 
-/// What a command works with.
+/// The environment of a command: the consoles, the session's key, and the outputs.
 pub struct Context<'a> {
     /// The consoles of this machine.
     pub consoles: &'a mut dyn Consoles,
@@ -55,7 +55,7 @@ pub struct Context<'a> {
     pub key: Option<&'a str>,
     /// The features that a new session proposes, as LST_FEATURES has them.
     pub features: Option<&'a str>,
-    /// How what is shown is written.
+    /// The form in which results are written.
     pub format: Format,
     /// Standard output.
     pub out: &'a mut dyn Write,
@@ -65,7 +65,7 @@ pub struct Context<'a> {
     pub is_terminal: bool,
 }
 
-/// What a command comes to.
+/// The result of a command: its exit status, or the reason why it ended early.
 pub type Result<T = Exit> = std::result::Result<T, Failure>;
 
 /// Carries a command out.
@@ -93,7 +93,7 @@ pub fn run(command: &cli::Command, cx: &mut Context<'_>) -> Result {
 }
 
 impl Exit {
-    /// As a number.
+    /// Returns the exit status of the process.
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -103,7 +103,7 @@ impl Exit {
         }
     }
 
-    /// What came of a transaction.
+    /// Returns the exit status for a transaction: failed RPCs count before refusals of nodes.
     pub fn of(outcome: &Outcome) -> Self {
         match (outcome.failed_rpcs(), outcome.refusals()) {
             (0, 0) => Self::Success,

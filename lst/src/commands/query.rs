@@ -32,14 +32,14 @@ pub(super) fn query(it: &cli::Query, cx: &mut Context<'_>) -> Result {
     Ok(exit)
 }
 
-/// How many nodes are in which state.
+/// The number of nodes in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) running: usize,
     pub(super) idle: usize,
-    /// They said no, and count as idle too.
+    /// Nodes that refused the query; they count as idle too.
     pub(super) failed: usize,
-    /// They did not answer.
+    /// Nodes that did not answer.
     pub(super) unknown: usize,
 }
 

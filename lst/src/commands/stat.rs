@@ -49,10 +49,10 @@ fn look(cx: &mut Context<'_>, target: &Target, timeout: u32) -> Result<Outcome> 
 #[derive(Debug, Default)]
 pub struct Looks(HashMap<ProcessId, Counters>);
 
-/// What nodes did between two looks.
+/// The rates of nodes between two looks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Of each node that answered both times.
+    /// The rates of each node that answered both times.
     pub nodes: Vec<(ProcessId, Rates)>,
     /// Nodes that did not answer, or said no.
     pub failed: usize,
@@ -95,12 +95,12 @@ impl Sample {
         Json { target, failed: self.failed, nodes }
     }
 
-    /// Of one rate, over all nodes.
+    /// Returns average, least and most of one rate over all nodes.
     pub fn spread(&self, of: impl Fn(&Rates) -> f64) -> Spread {
         Spread::of(self.nodes.iter().map(|(_, rates)| of(rates)))
     }
 
-    /// Of one rate, over all nodes.
+    /// Returns the sum of one rate over all nodes.
     pub fn sum(&self, of: impl Fn(&Rates) -> f64) -> f64 {
         self.nodes.iter().map(|(_, rates)| of(rates)).sum()
     }
@@ -146,7 +146,7 @@ fn text(it: &cli::Stat, name: &str, sample: &Sample) -> String {
     text
 }
 
-/// Those that are wanted; without a wish, all.
+/// The columns that the options ask for; all of them if they ask for none.
 fn columns(it: &cli::Stat, spread: Spread) -> impl Iterator<Item = (&'static str, f64)> {
     let all = !it.avg && !it.min && !it.max;
     let columns =

@@ -1,4 +1,4 @@
-//! From what is shown to cells on a screen.
+//! Draws the state of a watched batch into the cells of a screen.
 
 use super::model::{Role, Row, Watch};
 use ratatui::buffer::Buffer;
@@ -10,7 +10,7 @@ use ratatui::widgets::{Cell, Table, Widget};
 const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 const MIB: f64 = 1_048_576.0;
-/// Of nothing and of more and more of the most. ASCII: it goes over any connection.
+/// The marks of a spark line, from no traffic to the most of the line. ASCII, so that every terminal shows them.
 const SPARKS: [char; 8] = [' ', '.', ':', '-', '=', '+', '*', '#'];
 /// Title, totals, a blank line, the head of the table.
 const HEADER: u16 = 4;

@@ -1,4 +1,4 @@
-//! From what nodes say to what is shown.
+//! The state of the live view: collects the answers of nodes into rows.
 
 use crate::commands::stat::{Looks, Sample};
 use crate::commands::{Context, Result};
@@ -17,7 +17,7 @@ const HISTORY: usize = 60;
 /// One look at a batch.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// What its clients say of what runs.
+    /// The answers of the batch's clients about running tests.
     pub query: Outcome,
     /// Counters of its clients.
     pub clients: Outcome,
@@ -38,9 +38,9 @@ pub fn look(cx: &mut Context<'_>, batch: &Name) -> Result<Look> {
 /// A batch over time.
 #[derive(Debug)]
 pub struct Watch {
-    /// Its name.
+    /// The name of the batch.
     pub batch: Name,
-    /// How long it has been watched.
+    /// The time since the watch began.
     pub passed: Duration,
     /// Clients, then servers.
     pub rows: Vec<Row>,
@@ -51,32 +51,32 @@ pub struct Watch {
     history: HashMap<(ProcessId, Role), VecDeque<f64>>,
 }
 
-/// What a node does in a batch.
+/// The part of a node in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// It sends RPCs.
+    /// The node sends RPCs.
     Client,
-    /// It answers them.
+    /// The node answers RPCs.
     Server,
 }
 
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Who.
+    /// The node's process ID.
     pub id: ProcessId,
-    /// What it does.
+    /// The node's part in the batch.
     pub role: Role,
     /// `None`: it did not answer, or not twice.
     pub rates: Option<Rates>,
     /// Errors of tests in this session, and of RPCs since it began; `None`: it did not answer.
     pub errors: Option<u64>,
-    /// Its traffic at each look, the last one last.
+    /// The node's traffic in bytes per second at each look, oldest first.
     pub history: Vec<f64>,
 }
 
 impl Watch {
-    /// Before the first look.
+    /// A watch of a batch, before the first look.
     pub fn new(batch: Name) -> Self {
         let (clients, servers) = (Looks::default(), Looks::default());
         let (rows, history) = (Vec::new(), HashMap::new());
@@ -130,7 +130,7 @@ impl Watch {
         self.running + self.unknown != 0
     }
 
-    /// How many clients run something, and how many did not answer.
+    /// Returns the number of clients that run something, and of those that did not answer.
     pub fn clients(&self) -> (usize, usize) {
         (self.running, self.unknown)
     }

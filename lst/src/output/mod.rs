@@ -5,7 +5,7 @@ use lnet_selftest::console::call::{NodeInfo, NodeState, Operation, Outcome, RpcR
 /// The title above counts of states.
 pub const STATES: &str = "\tACTIVE\tBUSY\tDOWN\tUNKNOWN\tTOTAL";
 
-/// How many nodes are in each state, and in all.
+/// The number of nodes in each state and in all, as one line under [`STATES`].
 pub fn state_counts(nodes: &[NodeInfo]) -> String {
     let count = |state: NodeState| nodes.iter().filter(|node| node.state == state).count().to_string();
     let counts = NodeState::ALL.into_iter().map(count).chain([nodes.len().to_string()]);
@@ -17,7 +17,7 @@ pub fn node_lines(nodes: &[NodeInfo]) -> impl Iterator<Item = String> {
     nodes.iter().map(|node| format!("\t{}: {}", node.id, node.state.word()))
 }
 
-/// What went wrong, one line for each node.
+/// Describes each failed RPC and each refusal, one line for each node.
 pub fn failures(outcome: &Outcome) -> Vec<String> {
     let operation = word(outcome.operation);
     let line = |node: &lnet_selftest::console::call::NodeResult| match node.reply {
@@ -46,7 +46,7 @@ fn word(operation: Operation) -> &'static str {
     }
 }
 
-/// What the system says of an error.
+/// Returns the system's text for an errno, without its number.
 pub fn error_text(errno: i64) -> String {
     let Ok(number) = i32::try_from(errno) else { return format!("unknown error {errno}") };
     let text = std::io::Error::from_raw_os_error(number).to_string();

@@ -20,7 +20,7 @@ pub struct Site {
 /// A node that runs selftest, until this is dropped.
 pub struct Node(Child);
 
-/// What a command came to.
+/// The exit status and output of a command.
 #[derive(Debug)]
 pub struct Said {
     pub code: i32,
@@ -90,7 +90,7 @@ impl Site {
         Said::of(self.command(host).args(line.split_whitespace()).output().unwrap())
     }
 
-    /// It must succeed; what it printed.
+    /// Runs a command that must succeed, and returns its output.
     pub fn must(&self, host: u8, line: &str) -> String {
         let said = self.lst(host, line);
         assert_eq!(said.code, 0, "{line}: {said:?}");

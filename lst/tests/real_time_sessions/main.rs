@@ -6,7 +6,7 @@ mod machine;
 use machine::Site;
 use test_support::terminal::Terminal;
 
-/// What scripts do, and what the kernel's tool printed for it in the capture c-lst-write-4k.
+/// Fails if the commands of a usual script print anything else than the kernel's tool did in the capture c-lst-write-4k.
 #[test]
 fn a_script_of_the_kernels_tool_runs_and_prints_the_same() {
     let site = Site::new();
@@ -111,7 +111,7 @@ fn of_two_consoles_the_second_gets_a_node_only_by_force() {
     site.must(1, "end_session");
 }
 
-/// Its nodes are in its session until they have heard nothing for long.
+/// Fails if nodes of a dead console's session can be added to another session without force, before their session timeout.
 #[test]
 fn after_a_console_that_died_another_one_takes_its_nodes_by_force() {
     let site = Site::new();
@@ -170,7 +170,7 @@ fn bench_measures_in_one_line_and_leaves_nothing_behind() {
     site.must(1, "end_session");
 }
 
-/// As they do for every other test node.
+/// Fails if the console's own node ignores LNET_SELFTEST variables, which every other test node reads.
 #[test]
 fn tunables_in_the_environment_hold_for_the_consoles_own_node() {
     let site = Site::new();
