@@ -1,5 +1,4 @@
-//! How long configuration takes, as an operator sees it: whole `lnetctl` processes against a node's control
-//! socket.
+//! Measures the time that configuration takes for an operator: whole `lnetctl` processes against a node's control socket.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -1,5 +1,5 @@
-//! `lnetctl generate`: manual pages and completions, from the definition of the command line. It is not told
-//! of in the help: `make` and the tests call it.
+//! `lnetctl generate`: manual pages and completions, made from the definition of the command line. The help does not list it:
+//! `make` and the tests call it.
 
 use crate::cli::{Cli, EXIT_STATUS};
 use clap::CommandFactory;
@@ -55,7 +55,7 @@ pub fn manual_pages() -> io::Result<Vec<(String, Vec<u8>)>> {
 
 const SHELL_ONLY: [&str; 3] = ["help", "exit", "quit"];
 
-/// With the options that may stand anywhere known to every command.
+/// Returns the definition in which every command has the options that may stand anywhere.
 fn everywhere() -> clap::Command {
     let global = |argument: clap::Arg| argument.global(true);
     Cli::command().mut_arg("node", global).mut_arg("format", global)
@@ -97,7 +97,7 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     Ok(once(PREAMBLE, &text))
 }
 
-/// What is written before every section and is needed once.
+/// Text that the renderer puts before every section, and that a page needs once.
 const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
 fn once(preamble: &str, text: &[u8]) -> Vec<u8> {

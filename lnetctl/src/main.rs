@@ -13,7 +13,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     match start() {
         Ok(code) => ExitCode::from(code),
-        // Whoever reads the output has seen enough.
+        // The reader of the output has closed it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("lnetctl: {error}");

@@ -1,4 +1,4 @@
-//! What goes to standard output and standard error.
+//! Writes results to standard output and failures to standard error.
 
 pub mod prometheus;
 
@@ -7,7 +7,7 @@ use crate::commands::{Kind, Outcome};
 use lnet_dlc::{Report, Value};
 use std::io::{self, Read, Write};
 
-/// Where a command reads and writes.
+/// The streams that a command reads and writes.
 pub struct Streams<'a> {
     /// Standard input.
     pub input: &'a mut dyn Read,

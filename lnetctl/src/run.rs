@@ -13,7 +13,7 @@ use std::io;
 
 /// A node, and why there is none.
 pub trait Node: Backend {
-    /// Why the last request got to no node, and what helps.
+    /// Returns the reason why the last request reached no node, and a remedy.
     fn explain(&self) -> Option<String> {
         None
     }
@@ -28,10 +28,10 @@ impl Node for Client {
 /// Makes the connection to a node, by its name or to the only one; connects at the first request.
 pub type Connect<'a> = &'a dyn Fn(Option<String>) -> Box<dyn Node>;
 
-/// How a line ended.
+/// The result of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With this.
+    /// The line's command has ended with this return code.
     Done(ReturnCode),
     /// The shell is to end: `exit`, `quit`.
     Exit,
@@ -96,7 +96,7 @@ pub fn line(
                 output::write(&report, outcome, why.as_deref(), format, streams.out, streams.err)
             });
             match written {
-                // Whoever reads has seen enough; how the command ended does not depend on that.
+                // The reader of the output has closed it; the result of the command does not depend on that.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 written => written?,
             }
@@ -105,7 +105,7 @@ pub fn line(
     }
 }
 
-/// What the first words name.
+/// The item of the definition that the first words name.
 enum Found<'a> {
     /// A command, or an option that is looked at later.
     Command,
@@ -161,7 +161,7 @@ fn list_commands(streams: &mut Streams<'_>) -> io::Result<End> {
     Ok(End::Done(ReturnCode::OK))
 }
 
-/// What clap has to say: help, the version, or a refusal.
+/// Prints what clap returned in place of a command: help, the version, or a refusal.
 fn not_parsed(
     error: &clap::Error,
     definition: &clap::Command,
@@ -232,7 +232,7 @@ fn named_by<'a>(definition: &'a clap::Command, words: &[String]) -> &'a clap::Co
     command
 }
 
-/// With the words before it.
+/// The name of a command, with the words before it.
 fn name(command: &clap::Command) -> &str {
     command.get_bin_name().unwrap_or_else(|| command.get_name())
 }

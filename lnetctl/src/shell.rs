@@ -115,7 +115,7 @@ enum Word {
     Unknown,
 }
 
-/// Which command is meant by its beginning.
+/// Finds the command that a word abbreviates.
 fn complete_word(word: &str) -> Word {
     use clap::CommandFactory;
     let word = word.to_lowercase();
@@ -132,7 +132,7 @@ fn complete_word(word: &str) -> Word {
     }
 }
 
-/// Where the history is kept: in the directory for state of the user.
+/// The file of the history, in the user's directory for state; `None` if the environment names no such directory.
 fn history_file() -> Option<PathBuf> {
     let directory = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state =

@@ -16,7 +16,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use std::io;
 use std::time::Instant;
 
-/// What ended it before its time.
+/// The reason why the live view ended early.
 #[derive(Debug)]
 pub enum TopError {
     /// The node, at the first look; later ones are shown.
@@ -97,7 +97,7 @@ fn look(node: &dyn Backend, top: &Top) -> Result<Sample, Errno> {
     Sample::read(node, top.max_peers as usize)
 }
 
-/// In raw mode Ctrl-C is a key like others.
+/// Translates a terminal event. In raw mode Ctrl-C arrives as a key like others.
 fn key_of(event: KeyEvent) -> Option<Key> {
     if event.kind == KeyEventKind::Release {
         return None;

@@ -1,4 +1,4 @@
-//! How lnetctl configures Multi-Rail, before a node that has it and before one that has not, and where people read of it.
+//! Tests of Multi-Rail configuration by lnetctl, on a node that supports Multi-Rail and on one that does not, and of its guides.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use clap::CommandFactory;
@@ -12,8 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// A node from before Multi-Rail: it knows routes and counters, and refuses every request that came later. Notes what
-/// it was told and did.
+/// A node without Multi-Rail: it knows routes and counters, and refuses every request that came later. It records the requests that
+/// change something.
 struct BeforeMultiRail(Rc<RefCell<Vec<Request>>>);
 
 impl Node for BeforeMultiRail {}
@@ -32,7 +32,7 @@ impl Backend for BeforeMultiRail {
     }
 }
 
-/// What a line writes, on standard output and standard error, and its exit status.
+/// Carries out a line; returns its standard output, its standard error, and its exit status.
 fn carried_out(words: &[&str], input: &str, done: &Rc<RefCell<Vec<Request>>>) -> (String, String, u8) {
     let connect = |_| -> Box<dyn Node> { Box::new(BeforeMultiRail(Rc::clone(done))) };
     let (mut out, mut err) = (Vec::new(), Vec::new());

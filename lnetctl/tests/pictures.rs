@@ -1,4 +1,4 @@
-//! What the live view and the statistics for other programs look like, as text: `tests/pictures/*.txt`.
+//! Compares the live view and the statistics for other programs with their expected text: `tests/pictures/*.txt`.
 //! UPDATE_PICTURES=1 writes them anew.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 

@@ -14,10 +14,10 @@ use lnetctl::cli::Globals;
 use lnetctl::output::Streams;
 use lnetctl::run::{self, End, Node};
 
-/// What becomes of a form.
+/// The expected outcome of a form.
 #[derive(Clone, Copy, Debug)]
 enum Outcome {
-    /// It is taken, without a word on standard error.
+    /// The form is accepted, without output on standard error.
     Taken,
     /// The error says this, among it the place and what to write instead.
     Refused(&'static [&'static str]),
@@ -62,7 +62,7 @@ fn carried_out(command: &str, input: &str) -> (u8, String) {
     (rc, String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap())
 }
 
-/// What is not as it should be.
+/// Describes the difference from the expected outcome, if there is one.
 fn wrong(what: &str, (rc, said): (u8, String), outcome: Outcome) -> Option<String> {
     let is_right = match outcome {
         Taken => rc == 0 && !said.contains("errno"),

@@ -3,27 +3,27 @@
 
 use clap::ValueEnum;
 
-/// What was given of them.
+/// The options that were given, of `--node` and `--format`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Globals<F> {
-    /// Of which node.
+    /// The name of the node to work on.
     pub node: Option<String>,
-    /// How to write what is shown.
+    /// The form in which results are written.
     pub format: Option<F>,
 }
 
-/// What is wrong with one of them.
+/// The reason why one of the options cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GlobalsError {
-    /// It is the last word.
+    /// The option is the last word of the line.
     #[error("{0} needs a value behind it")]
     NoValue(&'static str),
-    /// Not a format.
+    /// The value of `--format` is not a format.
     #[error("--format '{text}': it takes {formats}")]
     Format {
-        /// What was given.
+        /// The value that was given.
         text: String,
-        /// What may be.
+        /// The values that are accepted.
         formats: String,
     },
 }

@@ -1,5 +1,5 @@
-//! What the command lines of `lnetctl` and `lst` have in common: options for every command, numbers, and how a
-//! line is refused.
+//! The parts that the command lines of `lnetctl` and `lst` share: options for every command, numbers, and the text that refuses a
+//! line.
 #![forbid(unsafe_code)]
 
 pub mod globals;

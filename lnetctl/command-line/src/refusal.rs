@@ -1,4 +1,4 @@
-//! What a line that cannot be read is answered with.
+//! The text that refuses a line which cannot be read.
 
 /// Clap's text, without its advice to pass an unknown option as a value: no command takes a value that begins with `--`.
 pub fn text(error: &clap::Error) -> String {
@@ -20,7 +20,7 @@ mod tests {
     use super::text;
     use clap::{Arg, Command};
 
-    /// What is right for one command is not dropped with what is wrong for all.
+    /// Fails if a refusal suggests options that the command does not have, or drops its suggestion because of another wrong word.
     #[test]
     fn an_unknown_option_is_answered_with_options_that_there_are_and_no_others() {
         let command = || {

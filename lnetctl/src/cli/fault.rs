@@ -53,7 +53,7 @@ pub enum Delay {
     Show(FaultShow),
 }
 
-/// Which messages, and how many of them.
+/// The messages that a rule is for, and the part of them that it affects.
 #[derive(Debug, Args)]
 pub struct FaultFilter {
     /// Whose messages: a NID, *@NET for all of a net, or *; mandatory
@@ -76,7 +76,7 @@ pub struct FaultFilter {
     pub local: Option<String>,
 }
 
-/// What is lost.
+/// Options of `fault drop add`.
 #[derive(Debug, Args)]
 pub struct DropAdd {
     #[command(flatten)]
@@ -99,7 +99,7 @@ pub struct DropAdd {
     pub all: bool,
 }
 
-/// What is late.
+/// Options of `fault delay add`.
 #[derive(Debug, Args)]
 pub struct DelayAdd {
     #[command(flatten)]
@@ -113,7 +113,7 @@ pub struct DelayAdd {
     pub latency: Option<Duration>,
 }
 
-/// What is deleted.
+/// Options of `fault drop del` and `fault delay del`.
 #[derive(Debug, Args)]
 pub struct FaultDel {
     /// All rules of this kind
@@ -127,7 +127,7 @@ pub struct FaultDel {
     pub dest: Option<String>,
 }
 
-/// What is shown.
+/// Options of `fault drop show` and `fault delay show`.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct FaultShow {
     /// Also what lnetctl of the kernel does not show: interfaces of this node, reasons, chance

@@ -1,4 +1,4 @@
-//! What may stand anywhere on the line.
+//! Options that may stand anywhere on the command line.
 
 use clap::ValueEnum;
 use lnet_command_line::globals::{self, GlobalsError};
@@ -15,7 +15,7 @@ pub struct Globals {
     pub format: Option<Format>,
 }
 
-/// How something is written.
+/// The form in which results are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// In the form of lnetctl 2.15.
@@ -32,7 +32,7 @@ impl Globals {
         Ok((Self { node: given.node, format: given.format }, rest))
     }
 
-    /// With the node that `LNET_NODE` names where none was given.
+    /// Returns these options with the node that `LNET_NODE` names, if no node was given.
     #[must_use]
     pub fn or_environment(self) -> Self {
         Self { node: self.node.or_else(NodeName::of_environment), ..self }

@@ -60,7 +60,7 @@ pub struct Cli {
     #[arg(long)]
     list_commands: bool,
     #[command(subcommand)]
-    /// What to do.
+    /// The command to carry out.
     pub command: Command,
 }
 
@@ -69,7 +69,7 @@ Exit status: 0 when everything went well; 255 for something on the command line 
 256 - N for error N of the system, such as 239 for EEXIST; 1 after --help of a command (0 for import, \
 export, ping and discover).";
 
-/// What there is to do.
+/// The commands of `lnetctl`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Bring LNet up or down
@@ -164,7 +164,7 @@ pub fn names() -> Vec<String> {
     shown.map(|command| command.get_name().to_owned()).chain(["--list-commands".to_owned()]).collect()
 }
 
-/// How verbose.
+/// Options for the amount of detail that is shown.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Verbosity {
     /// Show more; levels 1 to 4, and 5 for what only this program shows; 1 without LEVEL

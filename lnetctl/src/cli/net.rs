@@ -19,7 +19,7 @@ pub enum Net {
     Set(NetSet),
 }
 
-/// What is added.
+/// Options of `net add`.
 #[derive(Debug, Args)]
 pub struct NetAdd {
     /// The net, such as tcp or tcp1
@@ -58,7 +58,7 @@ pub struct NetAdd {
     pub skip_mr_route_setup: bool,
 }
 
-/// What is deleted.
+/// Options of `net del`.
 #[derive(Debug, Args)]
 pub struct NetDel {
     /// The net
@@ -72,18 +72,18 @@ pub struct NetDel {
     pub nid: Option<Nid>,
 }
 
-/// What is shown.
+/// Options of `net show`.
 #[derive(Debug, Args)]
 pub struct NetShow {
     /// Only this net; several between commas
     #[arg(short, long, value_name = "LIST")]
     pub net: Option<String>,
     #[command(flatten)]
-    /// How much of each.
+    /// The amount of detail for each interface.
     pub verbosity: Verbosity,
 }
 
-/// What is changed.
+/// Options of `net set`.
 #[derive(Debug, Args)]
 pub struct NetSet {
     /// The interface with this NID

@@ -25,21 +25,21 @@ pub enum Debug {
     },
 }
 
-/// What `global show` has had since 2.11.
+/// The older form of `global show`, before release 2.11.
 #[derive(Debug, Subcommand)]
 pub enum Numa {
     /// Show the NUMA range
     Show,
 }
 
-/// What `peer show --verbose` has had since 2.10.
+/// The older form of `peer show --verbose`, before release 2.10.
 #[derive(Debug, Subcommand)]
 pub enum PeerCredits {
     /// Show peers with their credits
     Show,
 }
 
-/// To which CPU partition a NID belongs.
+/// Options of `cpt-of-nid`, which shows the CPU partitions of NIDs.
 #[derive(Debug, Args)]
 pub struct CptOfNid {
     /// NIDs; without --ncpt, with the number of CPU partitions of the node

@@ -23,7 +23,7 @@ pub enum Peer {
     Explain(PeerExplain),
 }
 
-/// What is explained.
+/// Options of `peer explain`.
 #[derive(Debug, Args)]
 pub struct PeerExplain {
     /// The NID that a program would send to
@@ -34,7 +34,7 @@ pub struct PeerExplain {
     pub from: Option<String>,
 }
 
-/// What is added.
+/// Options of `peer add`.
 #[derive(Debug, Args)]
 pub struct PeerAdd {
     /// The peer's primary NID; mandatory
@@ -54,7 +54,7 @@ pub struct PeerAdd {
     pub lock_primary: bool,
 }
 
-/// What is deleted.
+/// Options of `peer del`.
 #[derive(Debug, Args)]
 pub struct PeerDel {
     /// The peer's primary NID; mandatory
@@ -71,18 +71,18 @@ pub struct PeerDel {
     pub force: bool,
 }
 
-/// What is shown.
+/// Options of `peer show`.
 #[derive(Debug, Args)]
 pub struct PeerShow {
     /// Only the peer with this NID, which may be any of its NIDs
     #[arg(short, long)]
     pub nid: Option<String>,
     #[command(flatten)]
-    /// How much of each.
+    /// The amount of detail for each peer NI.
     pub verbosity: Verbosity,
 }
 
-/// What is changed.
+/// Options of `peer set`.
 #[derive(Debug, Args)]
 pub struct PeerSet {
     /// The peer interface with this NID

@@ -4,7 +4,7 @@ use super::number;
 use clap::Args;
 use lnet_dlc::ranges::{PING_TIMEOUT_MS, Range};
 
-/// In seconds.
+/// The range of `--timeout`, in seconds.
 const TIMEOUT: Range = Range { most: PING_TIMEOUT_MS.most / 1000, ..PING_TIMEOUT_MS };
 
 /// Asks other nodes for their NIDs.

@@ -15,7 +15,7 @@ pub enum Route {
     Show(RouteShow),
 }
 
-/// What is added.
+/// Options of `route add`.
 #[derive(Debug, Args)]
 pub struct RouteAdd {
     /// The net that is reached; mandatory
@@ -36,7 +36,7 @@ pub struct RouteAdd {
     pub sensitivity: Option<i32>,
 }
 
-/// What is deleted.
+/// Options of `route del`.
 #[derive(Debug, Args)]
 pub struct RouteDel {
     /// The net that is reached; mandatory
@@ -47,7 +47,7 @@ pub struct RouteDel {
     pub gateways: Option<String>,
 }
 
-/// What is shown.
+/// Options of `route show`.
 #[derive(Debug, Args)]
 pub struct RouteShow {
     /// To this net
@@ -63,6 +63,6 @@ pub struct RouteShow {
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::int_within(ROUTE_PRIORITY))]
     pub priority: Option<i32>,
     #[command(flatten)]
-    /// How much of each.
+    /// The amount of detail for each route.
     pub verbosity: Verbosity,
 }

@@ -50,22 +50,22 @@ pub enum PeerRules {
     Show(SomePairs),
 }
 
-/// What is added.
+/// Options that add a rule.
 #[derive(Debug, Args)]
 pub struct Adding<About: Args> {
     #[command(flatten)]
-    /// What it is about.
+    /// The nets or NIDs that the rule is about.
     pub about: About,
     /// From 0, the most preferred, to 255
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, value_parser = number::rule_priority)]
     pub priority: u32,
 }
 
-/// What is deleted.
+/// Options that delete a rule.
 #[derive(Debug, Args)]
 pub struct Deleting<About: Args> {
     #[command(flatten)]
-    /// What it is about.
+    /// The nets or NIDs that the rule is about.
     pub about: About,
     /// The index of the rule; if it is given with what the rule is about, they must be of one rule
     #[arg(short, long = "id", value_name = "N", value_parser = clap::value_parser!(u32))]

@@ -3,7 +3,7 @@
 use super::number;
 use clap::{Args, Subcommand};
 
-/// What a setting is set to.
+/// The new value of a setting.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Value {
     /// A whole number
@@ -11,7 +11,7 @@ pub struct Value {
     pub value: i64,
 }
 
-/// How peers are discovered.
+/// The new mode of discovery.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Mode {
     /// off (0), on (1) or verify (2)
@@ -64,7 +64,7 @@ pub enum Set {
     DiscoveryTimeout(Value),
 }
 
-/// What the node has as a router.
+/// Subcommands of `routing`, which show the node as a router.
 #[derive(Debug, Subcommand)]
 pub enum Routing {
     /// Show whether the node forwards, and its router buffers; nothing if it never forwarded

@@ -11,12 +11,12 @@ pub struct Stats {
     /// The same as 'stats show --prometheus'
     #[arg(long)]
     pub prometheus: bool,
-    /// What to do with them.
+    /// The subcommand; without one the counters are shown.
     #[command(subcommand)]
     pub command: Option<StatsCommand>,
 }
 
-/// What to do with counters.
+/// Subcommands of `stats`.
 #[derive(Debug, Subcommand)]
 pub enum StatsCommand {
     /// Show the node's counters

@@ -21,7 +21,7 @@ pub struct Top {
     pub max_peers: u32,
 }
 
-/// How peers are ordered.
+/// Orders of peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
     /// The busiest first: by bytes, then by messages per second.

@@ -21,7 +21,7 @@ pub enum Udsp {
     Show(UdspShow),
 }
 
-/// What is added.
+/// Options of `udsp add`.
 #[derive(Debug, Args)]
 pub struct UdspAdd {
     /// Interfaces of this node
@@ -44,7 +44,7 @@ pub struct UdspAdd {
     pub index: Option<u32>,
 }
 
-/// What is deleted.
+/// Options of `udsp del`.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["index", "all", "src", "dst", "rte"])))]
 pub struct UdspDel {
@@ -65,7 +65,7 @@ pub struct UdspDel {
     pub rte: Option<String>,
 }
 
-/// What is shown.
+/// Options of `udsp show`.
 #[derive(Debug, Args)]
 pub struct UdspShow {
     /// Which [default: all]

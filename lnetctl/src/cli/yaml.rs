@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args};
 use std::path::PathBuf;
 
-/// What is taken in, and what for.
+/// Options of `import`: the source of the configuration, and what is done with it.
 #[derive(Debug, Args)]
 #[group(skip)]
 #[command(group(ArgGroup::new("purpose").args(["add", "del", "show", "exec", "check"])))]
@@ -28,7 +28,7 @@ pub struct Import {
     pub check: bool,
 }
 
-/// What is given out, and where.
+/// Options of `export`: the target of the configuration, and the parts that it gets.
 #[derive(Debug, Args)]
 pub struct Export {
     /// The file, which is replaced; standard output without it

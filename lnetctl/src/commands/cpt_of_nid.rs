@@ -52,7 +52,7 @@ pub(super) fn run(command: &CptOfNid, cx: &mut Context<'_>) -> Outcome {
     Outcome::show(ReturnCode::OK)
 }
 
-/// How many CPU partitions the node has: the loopback is bound to all of them.
+/// Returns the number of CPU partitions of the node: its loopback interface is bound to all of them.
 fn of_node(cx: &Context<'_>) -> Result<NonZeroUsize, Errno> {
     let loopback: Box<LocalNi> = cx.node.ask(Request::GetLocalNi(0))?;
     Ok(NonZeroUsize::new(loopback.cpts.as_slice().len()).unwrap_or(NonZeroUsize::MIN))

@@ -19,39 +19,39 @@ use crate::cli::Command;
 use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::io::Read;
 
-/// What a command works with.
+/// The environment of a command: the node, its inputs, and the report of its results.
 pub struct Context<'a> {
     /// The node; used only by commands that need one.
     pub node: &'a dyn Backend,
     /// Whether a node was named, on the line or by LNET_NODE.
     pub is_node_named: bool,
-    /// How it went and what is shown.
+    /// The results of the operations so far, and the values to show.
     pub report: Report,
     /// Standard input.
     pub input: &'a mut dyn Read,
-    /// What goes to standard output as it is, because it is no value.
+    /// Text for standard output that is no value of the report, such as Prometheus metrics; written unchanged.
     pub text: String,
-    /// How files are written.
+    /// The form in which files are written.
     pub format: crate::cli::Format,
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What it returned.
+    /// The return code of the command.
     pub rc: ReturnCode,
-    /// What it is for.
+    /// The purpose of the command.
     pub kind: Kind,
 }
 
-/// What a command is for.
+/// The purpose of a command, which decides what is printed when there is nothing to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It changes something.
+    /// The command changes the configuration.
     Change,
-    /// It shows something: an empty result is written in JSON.
+    /// The command shows values: an empty result is written in JSON.
     Show,
-    /// It shows what it can, and reports the rest without failing.
+    /// The command shows what it can, and reports the rest without failing.
     Export,
 }
 
@@ -94,7 +94,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
     }
 }
 
-/// What other releases have and this one has not.
+/// Reports that this release does not support an operation of other releases (`EOPNOTSUPP`).
 fn unsupported(cx: &mut Context<'_>, operation: Operation, entity: &str, what: &str) -> Outcome {
     let rc = ReturnCode::from(lnet_wire::Errno::NotSupported);
     let text = format!("{what}: not supported yet; nothing was changed");

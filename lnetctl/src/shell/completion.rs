@@ -18,7 +18,7 @@ impl Completion {
         Self { definition }
     }
 
-    /// Where the word at the end of `before` begins, and what it may become.
+    /// Returns the position where the word at the end of `before` begins, and its completions.
     fn candidates(&self, before: &str) -> (usize, Vec<String>) {
         let start = before.rfind([' ', '\t']).map_or(0, |at| at + 1);
         let (words, last) = before.split_at(start);

@@ -1,4 +1,4 @@
-//! From what is shown to cells on a screen. ASCII only: it goes over any connection.
+//! Draws a view into the cells of a screen. ASCII only, so that every terminal shows it.
 
 use super::model::{Row, State, View};
 use ratatui::buffer::Buffer;
@@ -39,7 +39,7 @@ pub fn screen(view: &View, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// How many peers an area of this height has room for.
+/// Returns the number of peers that fit into an area of this height.
 pub fn peers_that_fit(view: &View, height: u16) -> usize {
     Heights::new(view, height).peers.into()
 }
@@ -64,7 +64,7 @@ pub fn as_text(view: &View, width: u16) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What is in a buffer, without styles and without blanks at the ends of lines.
+/// Returns the text in a buffer, line by line, without styles and without blanks at the ends of lines.
 pub fn lines(buffer: &Buffer) -> Vec<String> {
     let area = buffer.area();
     let line = |y| -> String { (area.left()..area.right()).map(|x| buffer[(x, y)].symbol()).collect() };
@@ -111,7 +111,7 @@ fn fitting(mut line: String, width: usize) -> String {
     line
 }
 
-/// Which part of the peers is seen, and what is left out.
+/// Text that names the part of the peers that is shown, and their order.
 fn place(view: &View, heights: Heights, skipped: usize) -> String {
     let shown = usize::from(heights.peers).min(view.peers.len());
     let first = if shown == 0 { 0 } else { skipped + 1 };

@@ -1,4 +1,4 @@
-//! From samples and keys to what is shown: pure, with the time as an argument.
+//! The state of the live view: turns samples and keys into what is shown. Pure, with the time as an argument.
 
 use crate::cli::Sort;
 use lnet_dlc::ops::sample::{Rate, Rates, Sample};
@@ -23,9 +23,9 @@ pub enum Key {
     PageUp,
     /// A screen of peers on.
     PageDown,
-    /// To the first peer.
+    /// Scrolls to the first peer.
     Home,
-    /// To the last.
+    /// Scrolls to the last peer.
     End,
 }
 
@@ -52,13 +52,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Nothing seen yet.
+    /// A watch without a sample.
     pub fn new(interval: Duration, sort: Sort) -> Self {
         Self { interval, sort, paused: false, skipped: 0, last: None, rates: Rates::default(), problem: None }
     }
 
-    /// What a look found, or why it found nothing; `at`: on the clock of the view. While paused, nothing
-    /// changes. What was seen last stays, without rates, while the node is away.
+    /// Takes the sample of a look, or the reason why there is none; `at` is on the clock of the view. While paused, nothing
+    /// changes. The last sample stays, without rates, while the node cannot be reached.
     pub fn sampled(&mut self, at: Duration, found: Result<Sample, String>) {
         if self.paused {
             return;
@@ -80,7 +80,7 @@ impl Watch {
         }
     }
 
-    /// Does what a key is for. `page`: peers that fit on the screen.
+    /// Carries out the action of a key. `page`: peers that fit on the screen.
     pub fn press(&mut self, key: Key, page: usize) -> Flow {
         let peers = self.last.as_ref().map_or(0, |(sample, _)| sample.peers.len());
         let furthest = peers.saturating_sub(page);
@@ -110,7 +110,7 @@ impl Watch {
         Flow::Continue
     }
 
-    /// What is to be shown at this time.
+    /// Returns the view at the time `now`.
     pub fn view(&self, now: Duration) -> View {
         let watching = format!("{}  every {} s", clock(now), seconds(self.interval));
         let Some((sample, _)) = &self.last else {
@@ -228,8 +228,8 @@ impl Watch {
 /// The health value of an interface that never failed, or has recovered.
 const MAX_HEALTH: u32 = 1000;
 
-/// What was sent again since the node began, and the peers that cannot be reached, and every unhealthy interface, the node's own
-/// first: with its health, or what else is wrong.
+/// Text about health: messages resent since the node began, unreachable peers, and unhealthy interfaces, local ones first, each
+/// with its health value or the reason.
 fn health(sample: &Sample) -> String {
     let LnetStats { resend_count, response_timeout_count, .. } = sample.stats;
     let own = sample.nis.iter().filter(|ni| State::of(ni) != State::Active).map(|ni| match ni.status {
@@ -279,22 +279,22 @@ fn set_shares(rows: &mut [Row]) {
     }
 }
 
-/// What is shown.
+/// The content of the screen, as text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
     /// The node's name; empty while none was seen.
     pub node: String,
-    /// For how long, and how often.
+    /// The time since the view began, and the interval between looks.
     pub watching: String,
     /// Whether the picture stands still.
     pub paused: bool,
-    /// What the node counted.
+    /// The node's message counters since it began.
     pub totals: String,
-    /// How fast it goes.
+    /// The node's message and byte rates in the last interval.
     pub rates: String,
-    /// What was sent again, and what is unhealthy.
+    /// Resent messages, unreachable peers, and unhealthy interfaces.
     pub health: String,
-    /// Its interfaces, net by net.
+    /// The node's interfaces, net by net.
     pub rails: Vec<Row>,
     /// Peers, in order.
     pub peers: Vec<Row>,
@@ -302,16 +302,16 @@ pub struct View {
     pub peer_count: usize,
     /// Peers above the first that is shown.
     pub skipped: usize,
-    /// What peers are ordered by.
+    /// The name of the peers' order.
     pub sort: &'static str,
-    /// Why the last look found nothing.
+    /// The reason why the last look found nothing.
     pub problem: Option<String>,
 }
 
 /// A rail or a peer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Its NID; a peer's primary NID.
+    /// The interface's NID; the primary NID of a peer.
     pub nid: String,
     /// An interface's name; how many NIDs a peer has.
     pub detail: String,
@@ -344,15 +344,15 @@ impl Row {
     }
 }
 
-/// How an interface is (dbg-030): derived, not stored.
+/// The state of an interface (dbg-030): derived, not stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// It works.
+    /// The interface works.
     #[default]
     Active,
-    /// It works, but its health is below 1000.
+    /// The interface works, but its health is below 1000.
     Degraded,
-    /// It does not.
+    /// The interface does not work.
     Failed,
     /// A peer to which no path can be used.
     Unreachable,
@@ -361,7 +361,7 @@ pub enum State {
 }
 
 impl State {
-    /// Of an interface: what the node says, or what follows from its health where it says nothing.
+    /// The state of a local interface: as the node reports it, or derived from its health if the node reports none.
     fn of(ni: &LocalNi) -> Self {
         match ni.health.state {
             Some(NiState::Active) => Self::Active,
@@ -386,7 +386,7 @@ impl State {
         }
     }
 
-    /// In four letters.
+    /// The state in at most four letters.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Active => "up",

@@ -1,4 +1,4 @@
-//! A node with one interface that agrees to everything and remembers what it was told; or none at all.
+//! Two fakes: a node with one interface that accepts every request and records those that change something, and one without node.
 
 use lnet_wire::Reachability;
 
@@ -14,10 +14,10 @@ use lnetctl::run::Node;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What it was told, but not asked.
+/// The requests that change something, in order.
 pub(crate) type Told = Rc<RefCell<Vec<Request>>>;
 
-/// Nobody.
+/// A backend without a node: every request fails with `ENETDOWN`.
 pub(crate) struct Down;
 
 impl Backend for Down {
