@@ -1,14 +1,14 @@
-//! What an honest pair of nodes notices of attacks on one of them: how much of its throughput and of its round trips
-//! per second is left, beside what it has just before and after. `cargo bench -p socklnd --bench hostile`.
+//! The cost of attacks on one of two honest nodes: the share of throughput and of round trips per second that the pair
+//! keeps, compared with its figures just before and after. `cargo bench -p socklnd --bench hostile`.
 //!
-//! Beside it: how much processor time the process, without the attacker's threads, takes for one operation, compared with
-//! when it is left alone. That can be told on a busy machine, too.
+//! A second column shows the processor time that the process, without the attacker's threads, spends on one operation,
+//! compared with the time without an attack. That figure holds on a busy machine, too.
 //!
-//! Attackers are bounded in rate: what they take of the processors and of the loopback is not what is measured here.
-//! Which rate is in the table. `HOSTILE_ROUNDS` says how often all are measured; medians are printed.
+//! Attackers are limited to the rate that the table names: the benchmark does not measure how much of the processors and
+//! of the loopback an attacker can use up. `HOSTILE_ROUNDS` sets the number of rounds; medians are printed.
 //!
-//! With `HOSTILE_UNREAD=all`: for how long an honest pair waits while many peers ask and do not read, and what memory that
-//! takes; `HOSTILE_UNREAD=34` measures the row of 34 peers only.
+//! `HOSTILE_UNREAD=all` measures how long an honest pair waits while many peers send requests and read no replies, and the
+//! memory that those take; `HOSTILE_UNREAD=34` measures the row of 34 peers only.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[allow(unused, clippy::pedantic)]
@@ -52,7 +52,7 @@ type Step = Box<dyn FnMut() + Send>;
 struct Attack {
     name: &'static str,
     rate: &'static str,
-    /// What is done at first; what it gives is done every [`TICK`].
+    /// Starts the attack; the step that it returns runs every [`TICK`].
     begin: fn(&Scene) -> Step,
 }
 
@@ -253,7 +253,7 @@ fn rates(count: u64, began: Instant, time: f64) -> (f64, f64) {
     (count as f64 / began.elapsed().as_secs_f64(), time / count.max(1) as f64)
 }
 
-/// What the threads of this process that are no attacker's have had of the processors, in nanoseconds.
+/// Processor time in nanoseconds that the threads of this process have used, without the attackers' threads.
 fn processor_time() -> f64 {
     let mut sum = 0.0;
     for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {

@@ -18,15 +18,15 @@ pub struct SocklndConfig {
     pub accept: AcceptFrom,
     /// The TCP port to listen on and to connect to, the same on all nodes. Default 988.
     pub accept_port: u16,
-    /// How long a connecting peer may take for each piece of its handshake. Default 5 s.
+    /// Time limit for each piece of an inbound handshake. Default 5 s.
     pub accept_timeout: Duration,
-    /// How many connecting peers the system keeps waiting for the acceptor. Default 127.
+    /// Length of the listen backlog: connecting peers that the system queues for the acceptor. Default 127.
     pub accept_backlog: i32,
-    /// How many connections connecting peers from one address may have, those that have not sent a HELLO among them; 0: as many as
-    /// there may be in all, which is three in four of the descriptors that the process may have. In any other case at
-    /// most half of those. Default 1024.
+    /// Maximum number of inbound connections from one address, including those without a HELLO yet. 0: no limit but that
+    /// of all inbound connections, which is three quarters of the process's descriptor limit; any other value is cut to
+    /// half of that. Default 1024.
     pub conns_per_address: usize,
-    /// How long anything on the network may take: a connect, the next byte of an unfinished message, the
+    /// Time limit for anything on the network: a connect, the next byte of an unfinished message, the
     /// next byte to leave, a message's wait for a connection, a delivery ACK. Zero is the core's `lnet_lnd_timeout`
     /// ([`lnet_core::lnd::Upcalls::lnd_timeout`]), which follows its settings and is 16 s by default. Default zero.
     pub sock_timeout: Duration,
@@ -34,11 +34,11 @@ pub struct SocklndConfig {
     pub conns_per_peer: u32,
     /// Whether small messages and bulk have connections of their own. Default yes.
     pub typed_conns: bool,
-    /// A message of at least this many bytes, headers included, is bulk. What is
-    /// not bulk shares one connection with the answers to it, so that TCP's acknowledgements travel with them. Default
-    /// 12 KiB, as for `rx_copy_below`; the kernel's is 1 KiB.
+    /// Size in bytes, headers included, from which on a message is bulk. Smaller messages share one connection with the
+    /// responses to them, so that TCP's acknowledgements travel with them. Default 12 KiB, as for `rx_copy_below`; the
+    /// kernel's is 1 KiB.
     pub min_bulk: u32,
-    /// A peer from which nothing has arrived for so long is sent a keep-alive. Zero: never. Default 30 s.
+    /// Time without anything from a peer after which a keep-alive is sent to it. Zero: never. Default 30 s.
     pub keepalive: Duration,
     /// Idle time before TCP's own keep-alive probes. Default 30 s.
     pub keepalive_idle: Duration,
@@ -52,22 +52,22 @@ pub struct SocklndConfig {
     pub min_reconnect: Duration,
     /// The longest wait between connects. Default 60 s.
     pub max_reconnect: Duration,
-    /// How long a peer may leave unanswered what is under way to it, retransmissions included, before the core is asked
-    /// whether there is another path. Zero: it is never asked, and `sock_timeout` is all there is. Default 600 ms.
+    /// Time without a response to what is under way to a peer, retransmissions included, after which the core is asked
+    /// for another path. Zero: the core is never asked, and only `sock_timeout` applies. Default 600 ms.
     pub unresponsive_timeout: Duration,
     /// Whether messages on version 2 connections carry a checksum. Default no.
     pub enable_csum: bool,
-    /// Who this node is to others of this implementation, so that they know messages again that come twice: a number
-    /// of [`crate::implementation_id`], drawn anew for each start. 0, the default: it passes for a kernel.
+    /// Number by which other nodes of this implementation identify this incarnation and recognise resent messages: a result
+    /// of [`crate::implementation_id`], drawn anew for each start. 0, the default: the node looks like a kernel node.
     pub implementation_id: u64,
-    /// Which messages ask for a delivery ACK. Default: only large ones, as in the kernel.
+    /// Choice of messages that ask for a delivery ACK. Default: only large ones, as in the kernel.
     pub delivery_acks: DeliveryAcks,
-    /// From how many bytes of payload on a message is large enough for a delivery ACK. Default: none is.
+    /// Payload size in bytes from which on a message is large enough for a delivery ACK. Default: none is.
     pub zc_min_payload: Option<u32>,
     /// Whether TCP may hold small segments back. Default no.
     pub nagle: bool,
-    /// A payload of fewer bytes may be received together with other messages, and is copied to its memory; a larger one is
-    /// received there. Default 12 KiB.
+    /// Payload size in bytes below which a payload may be received together with other messages and copied to its memory;
+    /// a larger one is received directly into its memory. Default 12 KiB.
     pub rx_copy_below: usize,
     /// The TCP congestion control of all connections. Default: the system's.
     pub congestion: Option<String>,
@@ -84,7 +84,7 @@ pub struct SocklndConfig {
     pub incarnation: fn() -> u64,
 }
 
-/// How many connections of each bulk type there are when so many are requested. 0 lets the driver choose: 1.
+/// Returns the number of connections of each bulk type for the value `requested`, at most [`MAX_CONNS_PER_PEER`]; 0 gives 1.
 pub(crate) fn bulk_conns(requested: u32) -> u16 {
     requested.clamp(1, MAX_CONNS_PER_PEER) as u16
 }

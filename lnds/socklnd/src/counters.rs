@@ -1,4 +1,4 @@
-//! What happened on an NI.
+//! Event counters of an NI.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

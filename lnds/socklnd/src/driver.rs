@@ -82,7 +82,7 @@ impl Socklnd {
         &self.config
     }
 
-    /// What happened on the interface `nid`, while it is up.
+    /// Returns the event counters of the interface `nid`, while it is up.
     pub fn counters(&self, nid: Nid) -> Option<SocklndCounters> {
         self.parts.get()?.nis.find(nid).map(|ni| ni.ni.counts.read())
     }
@@ -274,7 +274,7 @@ impl Parts {
     }
 }
 
-/// What the core has of an NI.
+/// The driver's NI as the core sees it.
 struct NiHandle {
     ni_peers: Arc<NiPeers>,
     parts: Parts,

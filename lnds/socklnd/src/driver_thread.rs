@@ -1,4 +1,4 @@
-//! What the calling thread does for a driver at this moment.
+//! Role of the calling thread towards the driver at this moment.
 
 use std::cell::Cell;
 

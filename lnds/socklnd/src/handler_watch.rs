@@ -15,25 +15,25 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// The watch sleeps when nobody has served at so many looks.
 const MAX_IDLE_LOOKS: u32 = 20;
 
-/// What wakes the watch.
+/// Wakes the thread of the watch.
 #[derive(Debug, Default)]
 pub(crate) struct WatchSignal {
     sleeps: AtomicBool,
     thread: OnceLock<Thread>,
 }
 
-/// What is to be done about the thread that was looked at.
+/// The result of a look at a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Finding {
-    /// It is not inside a handler.
+    /// The thread is not inside a handler.
     Free,
-    /// It is inside one, not for long as far as is known; or it has been replaced.
+    /// The thread is inside a handler, perhaps only shortly; or it has been replaced.
     Inside,
-    /// It is kept: it is to be replaced.
+    /// The thread is blocked in a handler and is to be replaced.
     Kept,
 }
 
-/// What was seen of one server: see [`lnet_core::event::HandlerState::inside`].
+/// The last look at one server: see [`lnet_core::event::HandlerState::inside`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     inside: Option<u64>,
@@ -41,7 +41,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// A thread that is found to be kept is told, so that it lets nothing wait that its handler sends from now on.
+    /// Looks at a server. One that is blocked is marked as kept, so that its handler's messages are no longer held back
+    /// for it.
     fn look_at(&mut self, server: Option<&Arc<HandlerState>>) -> Finding {
         let inside = server.and_then(|server| server.inside());
         let finding = self.look(inside);

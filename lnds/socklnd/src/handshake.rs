@@ -9,7 +9,7 @@ use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::byte_order::ByteOrder;
 use lnet_wire::{Nid, Pid, ProcessId};
 
-/// What a HELLO says of this node's NI.
+/// The fields of a HELLO that describe this node's NI.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalNi {
     pub(crate) nid: Nid,
@@ -47,7 +47,7 @@ pub(crate) struct Passive {
     pieces: u32,
 }
 
-/// What the passive side does next.
+/// The next step of the passive side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PassiveStep {
     /// Read on.
@@ -87,7 +87,7 @@ impl Passive {
         Self { bytes: Vec::with_capacity(80), target: None, need: 4, pieces: 0 }
     }
 
-    /// How many bytes to read now.
+    /// Returns the number of bytes to read now.
     pub(crate) fn wants(&self) -> usize {
         self.need.saturating_sub(self.bytes.len())
     }
@@ -120,7 +120,7 @@ impl Passive {
         }
     }
 
-    /// How many pieces of the handshake are complete: for each the connecting peer has a time limit.
+    /// Returns the number of completed pieces of the handshake: each piece has a time limit of its own.
     pub(crate) fn pieces(&self) -> u32 {
         self.pieces
     }
@@ -144,7 +144,7 @@ pub(crate) struct Active {
     need: usize,
 }
 
-/// What the active side does next.
+/// The next step of the active side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ActiveStep {
     /// Read on.
@@ -155,7 +155,7 @@ pub(crate) enum ActiveStep {
         version: Version,
         /// The peer's incarnation.
         incarnation: u64,
-        /// Its number, if it is a node of this implementation.
+        /// The peer's number, if it is a node of this implementation.
         identity: u64,
         /// The peer's byte order.
         order: ByteOrder,
@@ -186,7 +186,7 @@ impl Active {
         Self { peer, version, kind, bytes: Vec::with_capacity(80), need: 4 }
     }
 
-    /// What to send first: request and HELLO. `None` when a NID does not fit in the version.
+    /// Returns the bytes to send first, request and HELLO. `None` when a NID does not fit in the version.
     pub(crate) fn opening(&self, own: LocalNi) -> Option<Vec<u8>> {
         let hello = own.hello(self.version, self.peer.nid, Some(self.kind)).encode()?;
         Some([acceptor::encode_request(self.peer.nid), hello].concat())
@@ -197,7 +197,7 @@ impl Active {
         self.kind
     }
 
-    /// How many bytes to read now.
+    /// Returns the number of bytes to read now.
     pub(crate) fn wants(&self) -> usize {
         self.need.saturating_sub(self.bytes.len())
     }

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// The core's share for one attempt may come to nothing (HE-30 divides whole seconds); nothing would work with that.
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often a shutdown looks whether all threads have left, if nobody wakes it.
+/// Interval at which a shutdown checks whether all threads have left, if nobody wakes it.
 const QUIET_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(crate) struct SockNi {
@@ -29,7 +29,7 @@ pub(crate) struct SockNi {
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) counts: NiCounters,
-    /// The link that its connections are bound to.
+    /// The link that the NI's connections are bound to.
     device: Option<String>,
     conns_per_peer: AtomicU16,
     hasher: foldhash::fast::RandomState,
@@ -71,7 +71,7 @@ impl SockNi {
         self.lnet_ni.upgrade()
     }
 
-    /// How long anything on the network may take.
+    /// Returns the time limit for anything on the network.
     pub(crate) fn sock_timeout(&self) -> Duration {
         match self.shared.config.sock_timeout {
             Duration::ZERO => self.upcalls.lnd_timeout().max(MIN_TIMEOUT),
@@ -79,8 +79,8 @@ impl SockNi {
         }
     }
 
-    /// The link that a connection to this address is bound to; none if that is an address of this machine: what goes there takes the
-    /// loopback.
+    /// Returns the link that a connection to this address is bound to; none if the address is one of this machine, which
+    /// is reached by the loopback.
     pub(crate) fn device_towards(&self, remote: IpAddr) -> Option<&str> {
         self.device.as_deref().filter(|_| !is_of_this_machine(remote))
     }

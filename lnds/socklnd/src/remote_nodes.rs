@@ -46,9 +46,9 @@ pub(crate) struct RemoteNode {
     this: Weak<Self>,
     dedup: Mutex<DedupTable<Weak<dyn InboundConn>, Parked>>,
     partial: Arc<PartialOfAll>,
-    /// It stays in the table when its connections have ended.
+    /// Whether the node stays in the table when its connections have ended.
     remembered: bool,
-    /// Its connections to this node. It grows under the lock of the table only.
+    /// Number of its connections to this node. Grows under the lock of the table only.
     connections: AtomicUsize,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct ConnectedNode(Arc<RemoteNode>);
 
 /// A connection that messages of a node arrive on.
 pub(crate) trait InboundConn: Send + Sync + std::fmt::Debug {
-    /// Its number, of which no other connection has the same.
+    /// The number of the connection, which no other connection has.
     fn id(&self) -> u64;
 
     /// The peer has given up this connection, and sends what was on it by others.
@@ -70,7 +70,7 @@ pub(crate) trait InboundConn: Send + Sync + std::fmt::Debug {
 pub(crate) struct Parked {
     pub(crate) state: ParkedState,
     pub(crate) message_id: NonZeroU64,
-    /// The peer NI that it came from.
+    /// The peer NI that sent the message.
     pub(crate) peer: Nid,
     /// Until when it may be sent again, since it arrived in part for the first time.
     pub(crate) until: Time,
@@ -80,7 +80,7 @@ pub(crate) struct Parked {
     pub(crate) ni: Arc<SockNi>,
 }
 
-/// How far the core is with a parked message.
+/// Processing state of a parked message in the core.
 #[derive(Debug)]
 pub(crate) enum ParkedState {
     /// It has been matched.
@@ -89,7 +89,7 @@ pub(crate) enum ParkedState {
     Deferred(Arc<Deferred>),
 }
 
-/// What a message that may have been sent before is.
+/// The result of the check for duplicates of a message that may have been sent before.
 #[derive(Debug)]
 pub(crate) enum Dedup {
     New,
@@ -97,12 +97,12 @@ pub(crate) enum Dedup {
     Resumed(Parked),
     /// Another thread still reads the connection on which it arrived before.
     Busy,
-    /// It cannot arrive on this connection.
+    /// A message with this ID cannot arrive on this connection.
     Invalid,
 }
 
 impl RemoteNodes {
-    /// What is known of a node, for a new connection of it.
+    /// Returns the state of a node for a new connection of it, and creates the state if there is none.
     pub(crate) fn connect(&self, id: NodeId) -> ConnectedNode {
         let mut nodes = lock(&self.nodes);
         let node = match nodes.get(&id) {
@@ -294,13 +294,13 @@ impl Hash for PartialKey {
 }
 
 impl Parked {
-    /// It was kept, and has not been sent again.
+    /// Gives up a kept message that was not sent again, and counts it.
     fn give_up(self) {
         self.ni.upcalls.count_partial(Partial::GivenUp);
         self.end();
     }
 
-    /// It will not be received.
+    /// Ends the message without its payload.
     pub(crate) fn end(self) {
         self.state.end(&self.ni);
     }

@@ -1,6 +1,6 @@
-//! Who reads and writes: one epoll set per scheduler, served by its own thread, the owner, and by any thread that waits
-//! for an event and offers its time. An event handler may keep either; then another thread becomes the owner, does what that has let
-//! wait ([`Pollable::relieve`]), and the first ends when its handler returns.
+//! Scheduler of socket reads and writes: one epoll set, served by the scheduler's own thread (the owner) and by any
+//! application thread that waits for an event. An event handler may block either; then another thread becomes the owner,
+//! does the work that was left undone ([`Pollable::relieve`]), and the first ends when its handler returns.
 
 use crate::handler_watch::WatchSignal;
 use crate::next_read::NextRead;
@@ -36,25 +36,25 @@ const ACK_DELAY_BUSY: Duration = Duration::from_millis(1);
 /// And so many turns of an application's thread that does not wait.
 const ACK_DELAY_TURNS: u32 = 16;
 
-/// What a scheduler serves: something with a socket that becomes readable and writable.
+/// An object that a scheduler serves: its socket becomes readable and writable.
 pub(crate) trait Pollable: Send + Sync + Sized {
-    /// What is to be done once, though the kernel has nothing new.
+    /// A one-time task that needs no event of the kernel.
     type Task: Task;
 
     fn fd(&self) -> BorrowedFd<'_>;
     fn is_closed(&self) -> bool;
-    /// Called once, right after it was made.
+    /// Stores the token; called once, right after registration.
     fn registered_as(&self, token: u64);
     fn token(&self) -> Option<u64>;
-    /// The kernel reports `flags`; whether there was anything to receive.
+    /// Handles events from the kernel; returns whether there was anything to receive.
     fn on_event(self: &Arc<Self>, flags: EventFlags) -> bool;
-    /// Somebody asked for another look.
+    /// Runs after a call of [`Scheduler::schedule`].
     fn on_schedule(self: &Arc<Self>);
-    /// Receives what is there; whether there was anything.
+    /// Receives available data; returns whether there was any.
     fn poll(self: &Arc<Self>) -> bool;
-    /// A thread may be kept that was to receive or to send here: does it in its place.
+    /// Receives and sends in place of a thread that may be blocked in an event handler.
     fn relieve(self: &Arc<Self>);
-    /// Does `work`; what it sends leaves together at its end.
+    /// Does `work`; messages that it sends leave together at its end.
     fn sending_together(work: impl FnOnce());
 }
 
@@ -73,44 +73,44 @@ pub(crate) trait Task: Send {
     fn abandon(self);
 }
 
-/// Who has delivery ACKs to send: a peer.
+/// Sender of pending delivery ACKs: a peer.
 pub(crate) trait AckSender: Send + Sync {
     fn send_pending_acks(&self);
 }
 
-/// One epoll set, and what is to be done for the connections in it.
+/// An epoll set, and the tasks of the connections in it.
 pub(crate) struct Scheduler<C: Pollable> {
     epoll: OwnedFd,
     wakeups: Wakeups<SharedWake>,
     connections: Mutex<Slab<Registered<C>>>,
     generation: AtomicU64,
-    /// What is to be done though the kernel has nothing new.
+    /// Tasks that are ready without an event of the kernel.
     ready: Mutex<VecDeque<Ready<C>>>,
     /// Turns that applications' threads took without waiting.
     polled: AtomicU64,
-    /// Which connection who asks without waiting asks first.
+    /// The connection that an application thread which does not wait reads first.
     next_read: Mutex<NextRead<C>>,
     /// Peers that may have pending delivery ACKs.
     peers_with_acks: Mutex<Vec<Weak<dyn AckSender>>>,
-    /// Whether there are any.
+    /// Whether `peers_with_acks` has entries.
     acks_pending: AtomicBool,
-    /// Turns that applications' threads took since then.
+    /// Turns of application threads since the first entry.
     ack_turns: AtomicU32,
-    /// Of what is ready, there are messages to be reported.
+    /// Whether `ready` holds reports of sent messages.
     finishes: AtomicBool,
     /// The number of the owner; a thread with another number has been replaced.
     owner: AtomicU64,
     /// Whether the owner, and the application's thread that was here last, are inside event handlers.
     owner_handlers: Mutex<Option<Arc<HandlerState>>>,
     app_handlers: Mutex<Option<Arc<HandlerState>>>,
-    /// The owner is to look at every connection, as some thread is kept.
+    /// Whether the owner is to look at every connection, because some thread is blocked in a handler.
     relief_wanted: AtomicBool,
-    /// An application's thread takes a turn.
+    /// Whether an application's thread takes a turn.
     app_turn: AtomicBool,
     watch: Arc<WatchSignal>,
 }
 
-/// What is to be done though the kernel says nothing.
+/// A task that is ready without an event of the kernel.
 enum Ready<C: Pollable> {
     Look(Arc<C>),
     Task(C::Task),
@@ -246,7 +246,7 @@ impl<C: Pollable> Scheduler<C> {
         }
     }
 
-    /// What is ready is looked at afterwards, before the thread sleeps.
+    /// Makes the calling thread the owner, which then looks at everything that is ready before it sleeps. Returns its number.
     fn become_owner(&self) -> u64 {
         let owner = self.owner.fetch_add(1, Ordering::SeqCst) + 1;
         OWN.set((self.address(), owner));
@@ -254,7 +254,7 @@ impl<C: Pollable> Scheduler<C> {
         owner
     }
 
-    /// Does for every connection what a thread that is kept may have let wait, and was told by the kernel and has not done.
+    /// Does for every connection what a blocked thread may have left undone, including events that it took from the kernel.
     fn relieve_all(&self) {
         let all: Vec<Arc<C>> =
             lock(&self.connections).iter().map(|(_, it)| Arc::clone(&it.connection)).collect();
@@ -272,7 +272,7 @@ impl<C: Pollable> Scheduler<C> {
         self.wakeups.app_is_kept();
     }
 
-    /// What is known of event handlers on the thread of the owner and on the application's that was here last.
+    /// Returns the handler states of the owner and of the last application thread.
     pub(crate) fn servers(&self) -> [Option<Arc<HandlerState>>; 2] {
         [&self.owner_handlers, &self.app_handlers].map(|state| lock(state).clone())
     }
@@ -282,7 +282,7 @@ impl<C: Pollable> Scheduler<C> {
         self.app_turn.load(Ordering::Relaxed) || !self.wakeups.owner_sleeps()
     }
 
-    /// Something was done elsewhere that a thread in [`Scheduler::turn_for_application`] may be waiting for.
+    /// Notes that something was done elsewhere that a thread in [`Scheduler::turn_for_application`] may be waiting for.
     pub(crate) fn note_work(&self) {
         self.wakeups.note_work();
     }

@@ -1,4 +1,4 @@
-//! What the owner of a scheduler leaves to the next one.
+//! Work that passes from the owner of a scheduler to the next one.
 
 use super::*;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Says who has looked at it: the kernel's events, or the thread that does what another was to do.
+/// Records which call served it: an event of the kernel, or the relief of a blocked thread.
 struct Socket {
     stream: UnixStream,
     token: AtomicU64,

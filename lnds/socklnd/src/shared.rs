@@ -1,4 +1,5 @@
-//! What all parts of the driver share: tunables, clock, log, limits and numbers. It knows none of the parts.
+//! State that all parts of the driver share: tunables, clock, log, limits and numbers. The module depends on none of the
+//! parts.
 
 use crate::config::SocklndConfig;
 use crate::sync::lock;

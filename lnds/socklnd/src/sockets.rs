@@ -128,7 +128,7 @@ pub(crate) fn outlast(socket: &Socket, longest: Duration) -> bool {
         && socket.set_tcp_user_timeout(Some(longest)).is_ok()
 }
 
-/// How long TCP tries, and how often.
+/// Sets how long TCP retries on `socket`, and how often.
 fn limit_waits(socket: &Socket, longest: Duration) -> io::Result<()> {
     tcp::limit_retransmission_interval(socket.as_fd(), RETRANSMIT);
     socket.set_tcp_user_timeout(Some(longest))

@@ -1,4 +1,4 @@
-//! What TCP knows of a connection, and an option of it that no library has.
+//! The kernel's `TCP_INFO` of a connection, and a TCP option that no library offers.
 
 use crate::decide::unresponsive::TcpState;
 use std::io;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Bytes of the kernel's `struct tcp_info`, up to and with the shortest round trip.
 const INFO_LEN: usize = 152;
-/// Where in it what is.
+/// Offsets of its fields in bytes.
 const RETRANSMITS: usize = 2;
 const PROBES: usize = 3;
 const UNACKED: usize = 24;
@@ -19,13 +19,13 @@ const ACKNOWLEDGED: usize = 120;
 const NOT_SENT: usize = 144;
 const MIN_ROUND_TRIP: usize = 148;
 
-/// In place of a round trip.
+/// Value of the shortest round trip while none has been measured.
 const NOT_MEASURED: u32 = u32::MAX;
 
 /// `TCP_RTO_MAX_MS`, since Linux 6.15.
 const RTO_MAX_MS: libc::c_int = 44;
 
-/// What TCP knows. An error says that the socket is no connection any more.
+/// Reads the state of a TCP connection. An error means that the socket is no longer a connection.
 pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
     let mut info = [0_u8; INFO_LEN];
     let mut len = INFO_LEN as libc::socklen_t;

@@ -15,7 +15,7 @@ pub(crate) const WAKE_OWNER: u64 = u64::MAX - 1;
 #[derive(Debug)]
 pub(crate) struct Wake(OwnedFd);
 
-/// A set, and what wakes who waits in it.
+/// Makes an epoll set, and the wake-up of a thread that waits in it.
 pub(crate) fn epoll_with_wake() -> io::Result<(OwnedFd, Wake)> {
     let epoll = new_epoll()?;
     // Edge-triggered: each write to it is an event, and nobody need read it.
@@ -31,14 +31,14 @@ impl Wake {
     }
 }
 
-/// What wakes the threads that share one set: any of them, or its owner.
+/// Wake-ups of the threads that share one set: of any of them, and of its owner.
 #[derive(Debug)]
 pub(crate) struct SharedWake {
     any: Wake,
     owner: Wake,
 }
 
-/// A set that several threads wait in, and what wakes them.
+/// Makes an epoll set that several threads wait in, and its wake-ups.
 pub(crate) fn shared_epoll() -> io::Result<(OwnedFd, SharedWake)> {
     let (epoll, any) = epoll_with_wake()?;
     // Level-triggered: every thread sees it until the owner has read it.

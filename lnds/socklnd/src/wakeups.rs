@@ -39,14 +39,14 @@ pub(crate) enum MayWait {
     No,
 }
 
-/// Who waits, and for what they are woken.
+/// Wait state of the threads of a scheduler, and the signals that wake them.
 #[derive(Debug)]
 pub(crate) struct Wakeups<S> {
     signals: S,
     stopped: AtomicBool,
-    /// The owner waits, perhaps for ever.
+    /// Whether the owner waits, perhaps without a time limit.
     owner_sleeps: AtomicBool,
-    /// There is an app poller.
+    /// Whether there is an app poller.
     app_polls: AtomicBool,
     /// Grows whenever other threads than the app poller have done something that it may wait for.
     work: AtomicU64,

@@ -13,7 +13,7 @@ struct Set {
     changed: Condvar,
 }
 
-/// What the threads share.
+/// State that the threads of a model share.
 type Shared = Arc<Wakeups<Arc<Set>>>;
 
 impl Signals for Arc<Set> {

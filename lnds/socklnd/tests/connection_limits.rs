@@ -1,4 +1,4 @@
-//! How many connections a hostile peer can have, and that others get in. The limits are those of docs/security.md.
+//! Limits on the connections of a hostile peer, and access of others meanwhile. The limits are those of docs/security.md.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

@@ -28,7 +28,7 @@ fn length() -> impl Strategy<Value = usize> {
         1 => 19_990..=MAX_LENGTH]
 }
 
-/// How many bytes are sent at once.
+/// Generates sizes in bytes of the pieces that a stream is cut into.
 fn piece() -> impl Strategy<Value = usize> {
     prop_oneof![2 => 1..200_usize, 2 => 4_000..20_000_usize, 1 => Just(usize::MAX)]
 }

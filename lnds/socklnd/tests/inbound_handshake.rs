@@ -1,4 +1,4 @@
-//! What a node answers to peers that connect.
+//! Responses of a node to connecting peers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! What the log says of callers that are refused, and of calls that fail.
+//! Log lines about connecting peers that are refused, and about connects that fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

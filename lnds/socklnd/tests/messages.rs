@@ -148,7 +148,7 @@ fn a_peer_with_a_deferred_message_may_close_and_connect_again() {
     }
 }
 
-/// What a thread that parses lets wait, here a delivery ACK, leaves with what another thread sends, while the first is in a
+/// A delivery ACK that a parsing thread holds back leaves with a message that another thread sends, while the first is in a
 /// handler.
 #[test]
 fn a_handler_that_takes_long_keeps_no_other_thread_from_sending() {

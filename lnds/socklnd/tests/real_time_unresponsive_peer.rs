@@ -360,7 +360,7 @@ fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
     }
 }
 
-/// What has come from a machine to the switch, with all headers.
+/// Returns the number of bytes that a machine has sent to the switch, with all headers.
 fn bytes_sent_by(number: u8) -> u64 {
     let links = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
     let of_port = |line: &str| line.trim().strip_prefix(&format!("{}:", port(number))).map(str::to_owned);
@@ -368,7 +368,7 @@ fn bytes_sent_by(number: u8) -> u64 {
     counters.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// How many bytes of one message are more than TCP takes on the way to a peer that answers nothing.
+/// Payload of one message in bytes that is more than TCP takes towards a peer that acknowledges nothing.
 const MORE_THAN_TCP_TAKES: usize = 1 << 20;
 
 #[test]

@@ -114,7 +114,7 @@ impl Random {
     }
 }
 
-/// How many runs, each with other cuts: `AGAIN_SEEDS`.
+/// Number of runs, each with other cuts: `AGAIN_SEEDS`.
 fn seeds() -> u64 {
     std::env::var("AGAIN_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(3)
 }

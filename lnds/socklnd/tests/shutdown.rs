@@ -1,7 +1,7 @@
-//! What ends an operation before its time, in every state that it may be in within the driver: its MD is unlinked, its
-//! interface is taken away, the node ends. The states outside are in the core's test of the same name.
+//! Early end of an operation in every state that it may have within the driver: its MD is unlinked, its
+//! interface is removed, or the node ends. The states outside are in the core's test of the same name.
 //!
-//! Whatever the case: the operation ends once, the MD has one last event, and nothing is left of any message.
+//! In each case the operation ends once, the MD has one last event, and nothing of any message remains.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -27,20 +27,20 @@ const LARGE: usize = 1 << 20;
 enum State {
     /// A connect is under way; the peer has not sent its HELLO.
     WaitsForConnection,
-    /// One is written in part, some before it may be in the socket, the others are queued.
+    /// One message is written in part, some before it may be in the socket, the others are queued.
     HalfWritten,
-    /// The peer, which is one of this implementation, has not acknowledged it.
+    /// The peer, which is one of this implementation, has not acknowledged the message.
     Unacknowledged,
     HalfArrived,
     HalfArrivedFromKernel,
-    /// It had arrived in part when its connection ended, and may be sent again.
+    /// The message had arrived in part when its connection ended, and may be sent again.
     Parked,
-    /// The core decides later; the payload is in memory of the driver.
+    /// The core has deferred the message; the payload is in memory of the driver.
     Deferred,
-    /// There was no quota for it.
+    /// The core has deferred the message, and there was no quota for its payload.
     DeferredInSocket,
     HalfDeferred,
-    /// As [`State::Parked`], but the core decides later.
+    /// As [`State::Parked`], but the core has deferred the message.
     DeferredParked,
 }
 
@@ -79,7 +79,7 @@ struct Scene {
     listener: Option<Listening>,
     raws: Vec<Raw>,
     md: Option<MdHandle>,
-    /// How many operations of that MD.
+    /// Number of operations under way on `md`.
     operations: usize,
 }
 

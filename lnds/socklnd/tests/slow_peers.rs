@@ -54,7 +54,7 @@ fn a_peer_that_does_not_read_is_given_up_in_time() {
 }
 
 impl Attack {
-    /// What was sent to the attacker ends in error; the honest one notices nothing.
+    /// Waits until a message to the attacker has failed, while a round trip with the honest node succeeds.
     fn round_trip_beside_sends(&self) {
         let mut failed = 0;
         let md = self.honest.bind_bytes(pattern(64, 1));

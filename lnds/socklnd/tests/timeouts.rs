@@ -1,4 +1,4 @@
-//! What a peer does not do in time, by a clock that the test advances.
+//! Time-outs of peers, by a clock that the test advances.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

@@ -10,18 +10,18 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is corked leaves at the latest after so many messages have been received,
+/// Number of received messages after which corked messages are sent at the latest.
 const MAX_RECEIVED: u32 = 16;
-/// or when the handlers of those messages have taken so long, and the one that runs has returned.
+/// Time in event handlers after which corked messages are sent, once the running handler has returned.
 const MAX_TIME: Duration = Duration::from_micros(50);
 
 thread_local! {
     static CORKED: RefCell<Corked> = const { RefCell::new(Corked::none()) };
 }
 
-/// What the thread has corked.
+/// Connections whose messages the thread holds back until it has parsed what arrived.
 struct Corked {
-    /// Whether it parses.
+    /// Whether the thread is parsing.
     parsing: bool,
     connections: Vec<Arc<Connection>>,
     /// When the first of them was corked.

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, Weak};
 const QUOTA_PER_PEER: usize = 2 << 20;
 /// And for all peers of a node.
 const QUOTA_PER_NODE: usize = 64 << 20;
-/// What a message counts besides its payload.
+/// Memory that a deferred message is charged for besides its payload, in bytes.
 const OVERHEAD: usize = 1024;
 
 /// One message, between the connection that it arrives on and the core.

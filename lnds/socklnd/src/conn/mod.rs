@@ -50,24 +50,24 @@ const OUTLASTS: u32 = 4;
 /// Reads and writes connections.
 pub(crate) type Scheduler = scheduler::Scheduler<Connection>;
 
-/// What a scheduler does for a connection once.
+/// A one-time task that a scheduler runs for a connection.
 pub(crate) enum Task {
-    /// What the core has decided about a deferred message.
+    /// Carries out the core's decision about a deferred message.
     Execute(Resumed),
-    /// The report of a sent message.
+    /// Reports a sent message to the core.
     Finish(Box<Message>, Arc<SockNi>),
 }
 
-/// What both handshakes settle.
+/// The result of a completed handshake of either side.
 pub(crate) struct Settled {
     pub(crate) socket: Socket,
     pub(crate) kind: ConnectionType,
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
     pub(crate) remote: IpAddr,
-    /// What the peer said that it is, if it is a node of this implementation.
+    /// Number by which the peer identified itself as a node of this implementation, or 0.
     pub(crate) identity: u64,
-    /// Of an inbound connection.
+    /// The permit of an inbound connection; `None` if this node connected.
     pub(crate) permit: Option<Permit>,
 }
 
@@ -104,7 +104,7 @@ pub(crate) trait ConnOwner: Send + Sync {
     fn connection_with(&self, message_id: MessageId) -> Option<Arc<Connection>>;
 }
 
-/// What a new connection gets from its peer.
+/// The parts of a peer and of its NI that a new connection keeps references to.
 pub(crate) struct ConnContext<'a> {
     pub(crate) owner: Arc<dyn ConnOwner>,
     pub(crate) identity: Identity,
@@ -136,8 +136,8 @@ pub(crate) struct Connection {
     pub(crate) conn_seq: ConnSeq,
     /// The node at the other end, if it is one of this implementation.
     node: Option<ConnectedNode>,
-    /// It does not end when messages on it are late, as long as nothing arrives: what the peer has under way may still
-    /// arrive, and its next message is to find the connection that it is sent on.
+    /// Whether the connection stays open when messages on it are late, as long as nothing arrives: what the peer has under
+    /// way may still arrive, and the peer's next message must find the connection that it is sent on.
     pub(crate) outlasts: bool,
     owner: Arc<dyn ConnOwner>,
     /// The peer.
@@ -149,11 +149,11 @@ pub(crate) struct Connection {
     deferred_bytes: Arc<AtomicUsize>,
     token: OnceLock<u64>,
     phase: AtomicU8,
-    /// The kernel has said that nothing follows what is in the socket.
+    /// Whether the kernel has reported the end of the stream: nothing follows the bytes that are in the socket.
     stream_ended: AtomicBool,
 
     tx: Mutex<SendSide>,
-    /// Bytes handed over and not yet written.
+    /// Bytes accepted for sending and not yet written.
     unsent: AtomicUsize,
     rx: Mutex<ReceiveSide>,
     rx_turn: ReceiveTurn,
@@ -170,7 +170,7 @@ pub(crate) struct Connection {
     midway: AtomicU64,
     /// Messages that have left in full after they had to wait.
     written: AtomicU64,
-    /// It is in the watch list, because something may be under way.
+    /// Whether the connection is in the watch list, because something may be under way.
     watched: AtomicBool,
     watch: Mutex<Watch>,
 }
@@ -364,12 +364,12 @@ impl scheduler::Pollable for Connection {
         let _ = self.token.set(token);
     }
 
-    /// What the scheduler has it by, if it has it.
+    /// The connection's token in the scheduler's table, once it is registered.
     fn token(&self) -> Option<u64> {
         self.token.get().copied()
     }
 
-    /// The kernel reports events; whether there was anything to receive.
+    /// Handles events from the kernel; returns whether there was anything to receive.
     fn on_event(self: &Arc<Self>, flags: EventFlags) -> bool {
         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         if flags.intersects(ended) {
@@ -394,7 +394,7 @@ impl scheduler::Pollable for Connection {
         self.run_receive();
     }
 
-    /// What a thread that is kept by an event handler has let wait is sent, and what it was to receive is received.
+    /// Sends and receives in place of a thread that is blocked in an event handler.
     fn relieve(self: &Arc<Self>) {
         self.take_over_queue();
         self.on_writable();

@@ -1,4 +1,4 @@
-//! What a connection has received beyond what was asked for.
+//! Bytes that a connection has read from its socket beyond the current message.
 //!
 //! A connection at rest keeps no more than those bytes. While a thread receives, they are in a buffer of that thread, which
 //! is large enough for many small messages.
@@ -12,7 +12,7 @@ thread_local! {
     static BUFFER: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
 }
 
-/// So much memory a connection at rest keeps for them: more than a head.
+/// Capacity that a connection at rest keeps for unread bytes: more than a head.
 const KEPT_SIZE: usize = 256;
 
 /// Bytes received and not yet looked at.
@@ -22,13 +22,13 @@ pub(crate) struct ReadAhead {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
-    /// What is left between turns.
+    /// Unread bytes between turns.
     kept: Vec<u8>,
 }
 
 impl ReadAhead {
-    /// The calling thread begins to receive: until [`ReadAhead::end_turn`] there is space. One that takes the place of another goes
-    /// on with the buffer of that.
+    /// Starts a turn of the calling thread: until [`ReadAhead::end_turn`] there is space. A thread that replaces another
+    /// continues with the buffer of that one.
     pub(crate) fn begin_turn(&mut self) {
         if !self.buffer.is_empty() {
             return;

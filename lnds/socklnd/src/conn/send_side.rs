@@ -1,4 +1,5 @@
-//! What the senders of a connection share: messages and NOOPs that are to leave, and those that wait for a delivery ACK.
+//! State that the senders of a connection share: messages and NOOPs that are to leave, and those that wait for a delivery
+//! ACK.
 
 use crate::decide::cause::ConnError;
 use crate::proto::Version;
@@ -12,7 +13,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::thread::{self, ThreadId};
 
-/// More NOOPs do not wait for a peer to read: it asks for delivery ACKs and does not take them.
+/// Maximum number of queued NOOPs: a peer that exceeds it asks for delivery ACKs and does not read them.
 const MAX_NOOPS: usize = 1024;
 
 /// A message or NOOP on its way into a socket.
@@ -21,13 +22,13 @@ pub(crate) struct Outgoing {
     pub(super) head: Head,
     pub(super) sent: usize,
     pub(super) message: Option<Box<Message>>,
-    /// It asks for a delivery ACK.
+    /// Whether the message asks for a delivery ACK.
     pub(super) wants_ack: bool,
-    /// The delivery ACK that it carries; 0 for none.
+    /// The cookie of the delivery ACK that goes with it; 0 for none.
     pub(super) ack: u64,
-    /// Its message ID, by which the delivery ACK names it.
+    /// The message ID, by which the delivery ACK names the message.
     pub(super) cookie: Option<MessageId>,
-    /// It wants a checksum and has none yet.
+    /// Whether a checksum is still to be computed.
     pub(super) unsealed: bool,
 }
 
@@ -130,7 +131,7 @@ impl Outgoing {
 pub(super) type EndedMessage = (Box<Message>, Result<(), SendFailure>);
 pub(super) type Ended = Vec<EndedMessage>;
 
-/// What the connection's senders share.
+/// Send state of a connection, behind its lock.
 #[derive(Debug)]
 pub(crate) struct SendSide {
     pub(super) queue: VecDeque<Outgoing>,
@@ -204,14 +205,14 @@ impl SendSide {
     }
 }
 
-/// What came of handing something over.
+/// The outcome of giving a message to a connection.
 pub(crate) enum Transmitted {
-    /// It is done with.
+    /// The message needs nothing more.
     Done(Outgoing),
-    /// It will never be written in full, or its delivery ACK will never come.
+    /// The message will never be written in full, or its delivery ACK will never come.
     Failed(Box<Message>, SendFailure),
-    /// The connection keeps it.
+    /// The connection keeps the message, for sending or until its delivery ACK.
     Kept,
-    /// The connection has ended; nothing was written.
+    /// The connection has ended; nothing of the message was written.
     Ended(Outgoing),
 }

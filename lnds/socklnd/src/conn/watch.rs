@@ -1,7 +1,7 @@
-//! What is known of the progress of a connection, and the list of connections that are watched.
+//! Progress of a connection, and the list of connections that are watched.
 //!
-//! A connection is in the list from a write on until all of that has arrived. Where nothing is under way there is nothing
-//! to watch.
+//! A connection is in the list from a write on until all that was written has been acknowledged. A connection with nothing
+//! under way needs no watch.
 
 use crate::conn::{Connection, Phase};
 use crate::decide::unresponsive::TcpState;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// How often the connections in the list are checked.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// One message takes at most so many times as long as there may be between two of its bytes.
+/// Maximum duration of one message, in units of the longest time that may pass between two of its bytes.
 const SLOWEST: u32 = 8;
 
 /// When a scan last saw a connection make progress.
@@ -98,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// What has moved since the last time is noted as having moved now.
+    /// Updates the times of last progress: counters that have changed since the last call count as progress at `now`.
     pub(super) fn update_watch(&self, now: Time) -> Watch {
         let mut watch = lock(&self.watch);
         if self.received.swap(false, Ordering::Relaxed) {

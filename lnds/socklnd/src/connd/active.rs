@@ -21,15 +21,15 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connect waits for an unfinished handshake of an inbound connection that may be of the same peer (wire-tcp
-/// 2.10): as long as that may need for its HELLO, not as long as it may take.
+/// Delay of a connect while an inbound connection, perhaps of the same peer, has an unfinished handshake (wire-tcp
+/// 2.10): the time that a HELLO normally needs, not the time limit of a handshake.
 const POSTPONED: Duration = Duration::from_secs(1);
-/// How long one connect may go unanswered. Its socket would retry ever more rarely; a new one sends at once.
+/// Time after which a connect without a response is made again by a new socket: the old one would retry ever more rarely.
 const ATTEMPT: Duration = Duration::from_secs(3);
-/// A connect without a response for as long as a peer may be unresponsive, and so much more, lets what waits for it take
-/// another path, if there is one.
+/// Time beyond the unresponsive limit after which the messages that wait for a connect take another path,
+/// if there is one.
 const AFTER_UNRESPONSIVE: Duration = Duration::from_millis(100);
-/// How often that is checked.
+/// Interval at which connects in progress are checked for that.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Connd {

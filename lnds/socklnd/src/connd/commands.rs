@@ -1,4 +1,4 @@
-//! What other threads tell the connecting thread.
+//! Commands of other threads to the connecting thread.
 
 use crate::conn::Connection;
 use crate::conn::watch::WatchList;
@@ -23,7 +23,7 @@ pub(crate) struct Commands {
     watch_list: Arc<WatchList<Connection>>,
 }
 
-/// What the thread is to do.
+/// A command to the connecting thread.
 pub(super) enum Command {
     /// Connect to this peer, for the connection that it lacks.
     Connect(Arc<Peer>),
@@ -33,7 +33,7 @@ pub(super) enum Command {
     Listen(Socket, SocketAddr),
     /// Drop all that is for this NI.
     Remove(Nid, Arc<Removed>),
-    /// End.
+    /// End the thread.
     Stop,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Command {
 pub(super) struct Removed(Mutex<bool>, Condvar);
 
 struct Listening {
-    /// How many NIs have this address.
+    /// Number of NIs that have this address.
     nis: usize,
     /// The socket, until connections are accepted.
     unopened: Option<Socket>,

@@ -30,13 +30,13 @@ pub(super) struct Active {
     pub(super) socket: Socket,
     pub(super) peer: Arc<Peer>,
     pub(super) machine: handshake::Active,
-    /// What is sent first, until it has been sent.
+    /// Bytes of connection request and HELLO, until they have been sent.
     pub(super) opening: Option<Vec<u8>>,
-    /// The local port is a privileged one.
+    /// Whether the local port is a privileged one.
     pub(super) privileged: bool,
     pub(super) since: Time,
     pub(super) deadline: Time,
-    /// When it is checked next whether the peer is unresponsive.
+    /// Time of the next check whether the peer is unresponsive.
     pub(super) next_check: Time,
 }
 

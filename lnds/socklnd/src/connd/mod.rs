@@ -30,14 +30,14 @@ use std::time::Duration;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// How often things are checked that take longer than that to go wrong.
+/// Interval of the scan for whatever has taken too long; each time limit is longer.
 const SCAN_INTERVAL: Duration = Duration::from_millis(200);
-/// And while nothing is under way.
+/// Interval of the scan while nothing is under way.
 const IDLE_SCAN_INTERVAL: Duration = Duration::from_secs(1);
-/// The node's clock may be so late.
+/// Maximum lag of the node's clock.
 const CLOCK_TICK: Duration = Duration::from_millis(4);
 
-/// After a peer has been found unresponsive the others get less time, for so long.
+/// Time after a peer has become unresponsive during which a shorter limit applies to the others.
 const SHORTENED: Duration = Duration::from_secs(3);
 
 /// The thread's own state.
@@ -54,7 +54,7 @@ pub(crate) struct Connd {
     next_check: Option<Time>,
     /// When a peer was last found unresponsive.
     last_unresponsive: Option<Time>,
-    /// It has been logged that privileged ports are not to be had.
+    /// Whether the log has said that privileged ports are not available.
     logged_unprivileged: bool,
 }
 
@@ -181,15 +181,15 @@ impl Connd {
         }
     }
 
-    /// How long a peer may be unresponsive at this time. A rail that dies takes several paths along, and what is resent
-    /// from one of them to the next is not to wait as long each time.
+    /// Returns how long a peer may be unresponsive at `now`. A rail that dies takes several paths along, and a message
+    /// that is resent from one of them to the next must not wait as long each time.
     fn unresponsive_limit(&self, now: Time) -> Duration {
         let usual = self.shared.config.unresponsive_timeout;
         let shortened = self.last_unresponsive.is_some_and(|at| now.since(at) < SHORTENED);
         if shortened { usual / 2 } else { usual }
     }
 
-    /// Looks for what has taken too long. Whether nothing is under way.
+    /// Ends whatever has taken too long. Returns whether nothing is under way.
     fn scan(&mut self, now: Time) -> bool {
         let mut is_idle = self.planned.is_empty();
         for ni in self.nis.all() {
@@ -224,7 +224,8 @@ impl Connd {
         scan_interval(&self.shared.config, SCAN_INTERVAL)
     }
 
-    /// What begins between two scans counts as late only after several of them.
+    /// Interval of the scan while nothing is under way: an eighth of the shortest timeout at most, so that new work is
+    /// late only after several scans.
     fn idle_scan_interval(&self) -> Duration {
         let shortest = self.nis.all().iter().map(|ni| ni.ni.sock_timeout()).min();
         let longest = shortest.map_or(IDLE_SCAN_INTERVAL, |timeout| IDLE_SCAN_INTERVAL.min(timeout / 8));

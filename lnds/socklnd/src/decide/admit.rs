@@ -1,10 +1,11 @@
-//! What becomes of a HELLO from a connecting peer (wire-tcp 2.6, 2.8, 2.10, 2.11).
+//! Decision about the HELLO of a connecting peer (wire-tcp 2.6, 2.8, 2.10, 2.11).
 
 use crate::proto::{ConnectionType, Hello, Version};
 use lnet_wire::Nid;
 use std::time::Duration;
 
-/// A connect of this node that has taken longer is stalled: it is no reason to refuse the peer's, which has arrived.
+/// Duration after which a connect of this node is stalled: it is then no reason to refuse the peer's connect, which has
+/// arrived.
 const STALLED_AFTER: Duration = Duration::from_secs(1);
 
 /// The version and incarnation of a peer, from its first connection. Later connections must have the same.
@@ -14,10 +15,10 @@ pub(crate) struct PeerIncarnation {
     pub(crate) incarnation: u64,
 }
 
-/// What this node knows of a connecting peer.
+/// State of this node towards a connecting peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerStatus {
-    /// Its version and incarnation, while there are connections.
+    /// The peer's version and incarnation, while there are connections.
     pub(crate) peer_incarnation: Option<PeerIncarnation>,
     /// How long this node's own connect to the peer has taken so far, if there is one.
     pub(crate) own_connect: Option<Duration>,
@@ -32,7 +33,7 @@ impl PeerStatus {
     }
 }
 
-/// What to do.
+/// The decision about a connecting peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// Answer with this type: the connection's type on this node.
@@ -46,7 +47,7 @@ pub(crate) enum Admission {
 /// Why a connecting peer gets the response "none".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// It has another version or incarnation than its connections: these are all to be closed.
+    /// The peer has another version or incarnation than its connections: these are all to be closed.
     #[error("it was restarted, or speaks another version, and its old connections are not closed yet")]
     OtherIncarnation,
     /// Both sides are connecting, and this side has the higher NID.
@@ -57,7 +58,8 @@ pub(crate) enum Refusal {
     Duplicate,
 }
 
-/// Decides. `limit` is how many connections of a type there may be. `to_itself`: both ends have the same address.
+/// Decides about a HELLO. `limit` is the maximum number of connections of a type. `to_itself`: both ends have the same
+/// address.
 pub(crate) fn admit(
     hello: &Hello,
     peer_nid: Nid,

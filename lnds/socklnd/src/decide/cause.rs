@@ -2,18 +2,18 @@
 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
-/// What kept messages from their peer.
+/// The reason why messages did not reach their peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnError {
     /// The peer has no connection that messages may go over, and this node cannot connect to it.
     NoRoute,
-    /// Connecting to the peer failed, with that.
+    /// Connecting to the peer failed with this error.
     NotConnected(Errno),
     /// No connection came up in the time that a message may wait.
     WaitedTooLong,
-    /// The system would not write, with that.
+    /// Writing to the socket failed with this error.
     WriteFailed(Errno),
-    /// Nothing moved, or no delivery ACK came, in the time that there is for it; or TCP itself gave up.
+    /// No progress, or no delivery ACK, within the timeout; or TCP itself gave up.
     Stalled,
     /// The peer closed or reset its connections, or has been restarted.
     ClosedByPeer(Errno),
@@ -29,7 +29,7 @@ pub(crate) enum ConnError {
     Shutdown,
 }
 
-/// How much of a message had been given to the network.
+/// The amount of a message that had been given to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BytesSent {
     /// Not a byte.
@@ -67,7 +67,7 @@ impl ConnError {
         matches!(self, Self::Stalled | Self::Unresponsive | Self::Aborted(_))
     }
 
-    /// What health and resending go by, for a message of which so much had left.
+    /// Returns the failure that health and resending need, for a message of which `left` had been sent.
     pub(crate) fn failure(self, left: BytesSent) -> SendFailure {
         let delivery = match left {
             BytesSent::Nothing => Delivery::NotSent,

@@ -3,7 +3,7 @@
 use crate::proto::frame::head_len;
 use crate::proto::{ConnectionType, Version};
 
-/// What is to be sent.
+/// The kind of thing that is sent, which decides the type of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TxKind {
     /// An LNet message with so many bytes of payload.
@@ -14,14 +14,14 @@ pub(crate) enum TxKind {
     Keepalive,
 }
 
-/// What there is to know of a connection.
+/// The properties of a connection that the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) kind: ConnectionType,
     pub(crate) version: Version,
-    /// Bytes handed to it that it has not yet written.
+    /// Bytes queued on the connection and not yet written.
     pub(crate) unsent: usize,
-    /// Grows with each use.
+    /// Number of the last use: the higher, the more recent.
     pub(crate) last_used: u64,
 }
 

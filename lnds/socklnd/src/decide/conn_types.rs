@@ -26,7 +26,8 @@ impl ConnCounts {
         counts
     }
 
-    /// What these are to the connect schedule: sufficient if every type is there at least once, or any untyped ones.
+    /// Returns the state for the connect schedule: sufficient with at least one connection of every type, or with any
+    /// untyped ones.
     pub(crate) const fn connected(self) -> Connected {
         let typed = self.control + self.bulk_in + self.bulk_out;
         if self.control > 0 && self.bulk_in > 0 && self.bulk_out > 0 || self.any > 0 && typed == 0 {

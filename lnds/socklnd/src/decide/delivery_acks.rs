@@ -17,18 +17,18 @@ pub enum DeliveryAcks {
     Large,
 }
 
-/// What there is to know of a message and of who it goes to.
+/// The properties of a message and its peer that decide whether the message asks for a delivery ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckRequest {
-    /// The peer is a node of this implementation.
+    /// Whether the peer is a node of this implementation.
     pub(crate) same_implementation: bool,
     pub(crate) version: Version,
-    /// This node has an open connection to the peer for bulk outwards.
+    /// Whether this node has an open connection to the peer for bulk outwards.
     pub(crate) bulk_out: bool,
-    /// The payload is at least `zc_min_payload`.
+    /// Whether the payload has at least `zc_min_payload` bytes.
     pub(crate) large: bool,
-    /// This end of the connection has a privileged port, or the port that others connect to. Where it has not, a kernel takes
-    /// each connection for a peer of its own.
+    /// Whether this end of the connection has a privileged port, or the port that others connect to. Without either, a
+    /// kernel node takes each connection for a peer of its own.
     pub(crate) proper_port: bool,
 }
 
@@ -46,21 +46,21 @@ impl DeliveryAcks {
     }
 }
 
-/// What the cookies of something received say.
+/// The delivery ACKs in the cookies of a received message or NOOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AcksIn {
     /// No delivery ACK.
     Nothing,
-    /// One.
+    /// A delivery ACK for this cookie.
     One(u64),
-    /// Two.
+    /// Delivery ACKs for these two cookies.
     Pair(u64, u64),
-    /// All from the first to the second.
+    /// Delivery ACKs for all cookies from the first to the second.
     Range(u64, u64),
 }
 
 impl AcksIn {
-    /// Of a NOOP on a connection of `version`.
+    /// Reads the delivery ACKs of a NOOP on a connection of `version`.
     pub(crate) const fn by_noop(version: Version, cookies: Cookies) -> Self {
         match (cookies.request, cookies.ack) {
             (0, ack) => Self::one(version, ack),
@@ -69,7 +69,7 @@ impl AcksIn {
         }
     }
 
-    /// Of an LNet message on a connection of `version`.
+    /// Reads the delivery ACK of an LNet message on a connection of `version`.
     pub(crate) const fn by_message(version: Version, cookies: Cookies) -> Self {
         Self::one(version, cookies.ack)
     }

@@ -1,4 +1,4 @@
-//! Who a connecting peer is (wire-tcp 2.7).
+//! Identity of a connecting peer (wire-tcp 2.7).
 
 use crate::proto::Hello;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
@@ -6,17 +6,17 @@ use lnet_wire::nid::Address;
 use lnet_wire::{Header, Nid, Pid, ProcessId};
 use std::net::{IpAddr, SocketAddr};
 
-/// What a peer is known as.
+/// The identity of a peer on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Its name here.
+    /// The peer's NID and PID.
     pub(crate) id: ProcessId,
-    /// Whether the name was synthetic, so that every message from it must be relabelled with it.
+    /// Whether the ID is synthetic, so that the source of every message from the peer must be replaced by it.
     pub(crate) synthetic: bool,
 }
 
 impl Identity {
-    /// In a message from a peer whose name is synthetic that name stands (wire-tcp 2.7).
+    /// Replaces the source in the header of a message from a peer whose ID is synthetic (wire-tcp 2.7).
     pub(crate) fn relabel(self, header: &mut Header) {
         if self.synthetic {
             header.src_nid = self.id.nid;
@@ -25,12 +25,12 @@ impl Identity {
     }
 }
 
-/// Who connects to the NI `mine` from `source` with `hello`.
+/// Determines the identity of the peer that connects to the NI `mine` from `source` with `hello`.
 ///
-/// A peer that connects from a privileged port is who it claims to be. From another port the kernel believes nothing and
+/// A peer that connects from a privileged port has the ID that it claims. From another port the kernel believes nothing and
 /// makes a synthetic ID of source address and port. This driver believes such a peer if it claims the address that it
-/// connects from, on the net that it connects to: then nodes without privileges can be full peers of each other, and what
-/// is claimed is no more than what the address proves.
+/// connects from, on the net that it connects to: then nodes without privileges can be full peers of each other, and
+/// the claim is no more than the address proves.
 pub(crate) fn identify(hello: &Hello, source: SocketAddr, mine: Nid) -> Identity {
     let claimed = ProcessId { nid: hello.src_nid, pid: hello.src_pid };
     let from_its_address = Nid::from_ip(mine, source.ip());

@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU64;
 
-/// What the upper 16 bits of such a number are.
+/// Upper 16 bits of an implementation ID.
 const MARK: u64 = 0x6c73;
 const RANDOM_BITS: u32 = 48;
 
@@ -13,13 +13,14 @@ const RANDOM_BITS: u32 = 48;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeId(pub(crate) NonZeroU64);
 
-/// The number that a node says it is, of random bits drawn when it starts.
+/// Returns the number by which a node identifies itself, from random bits drawn when it starts.
 pub const fn implementation_id(random: u64) -> u64 {
     MARK << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1)
 }
 
-/// Who a peer is that said `said` to a node that says `own` (0: nothing). `None`: not one of this implementation, or one that takes us
-/// for another kind of node; a kernel gives us back what we said.
+/// Returns the node behind the number `said` that a peer sent to a node with the number `own` (0: none). `None` if the
+/// peer is not of this implementation, or takes this node for another kind: a kernel node returns the number that it
+/// received.
 pub(crate) fn node_of(own: u64, said: u64) -> Option<NodeId> {
     if own == 0 || own == said || said >> RANDOM_BITS != MARK {
         return None;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-/// What TCP knows of a connection.
+/// The state of a TCP connection, from the kernel's `TCP_INFO`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TcpState {
     /// Something has been given to TCP that the peer has not acknowledged.
@@ -19,11 +19,11 @@ pub(crate) struct TcpState {
     pub(crate) probes: u8,
     /// Since anything has come from the peer.
     pub(crate) last_received: Duration,
-    /// What a response takes at best.
+    /// The shortest round trip that was measured.
     pub(crate) shortest_round_trip: Duration,
-    /// What a response usually takes (SRTT of RFC 6298).
+    /// The smoothed round trip (SRTT of RFC 6298).
     pub(crate) round_trip: Duration,
-    /// How much that varies (RTTVAR of RFC 6298).
+    /// The variation of the round trip (RTTVAR of RFC 6298).
     pub(crate) variation: Duration,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct TcpState {
 pub(crate) enum Finding {
     /// Nothing is under way.
     Nothing,
-    /// The peer answers, or there is no reason yet to think that it does not.
+    /// The peer responds, or it is too early to suspect the contrary.
     Fine,
     /// Something arrives from the peer, but it acknowledges nothing: the path is dead in this direction.
     Unacknowledged,
@@ -44,9 +44,10 @@ pub(crate) enum Finding {
 
 /// The first retransmission repairs a single loss; a peer that does not acknowledge the second is unresponsive.
 const RETRANSMISSIONS: u8 = 2;
-/// What the local system does not send is not retransmitted, or not counted: then the time decides.
+/// Retransmissions that suffice after a longer time: a segment that the local system cannot send is not retransmitted, or
+/// not counted.
 const RETRANSMISSIONS_AT_LENGTH: u8 = 1;
-/// A peer does not answer every probe, so the second may be the only one in a while that it answers at all.
+/// Probes without a response that make a peer suspect: a peer skips some, so the second may be the first that it responds to.
 const PROBES: u8 = 2;
 
 /// The shortest time without a response after which a connection is late: longer than a system delays the acknowledgement
@@ -54,7 +55,7 @@ const PROBES: u8 = 2;
 pub(crate) const MIN_LATE: Duration = Duration::from_millis(100);
 /// The longest that a peer far away may be unresponsive, in units of the limit of a near one.
 const FARTHEST: u32 = 4;
-/// The same of a peer whose answers take long, or vary.
+/// The longest that a peer with a long or varying round trip may be unresponsive, in the same units.
 const SLOWEST: u32 = 8;
 
 impl TcpState {
@@ -64,8 +65,8 @@ impl TcpState {
     }
 }
 
-/// How long a peer may be unresponsive, if one with a short round trip may be for `limit`. It depends on what TCP measures,
-/// whatever the peer is: its system acknowledges what arrives, however slowly its process reads.
+/// Returns how long a peer may be unresponsive, if one with a short round trip may be for `limit`. The result depends on
+/// TCP's measurements only: the peer's system acknowledges what arrives, however slowly its process reads.
 pub(crate) fn limit_for(tcp: &TcpState, limit: Duration) -> Duration {
     // What was measured when the peer was hard to reach is not to be the measure from then on.
     let far = limit.max(3 * tcp.shortest_round_trip).min(FARTHEST * limit);

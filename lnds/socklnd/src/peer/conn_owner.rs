@@ -1,4 +1,4 @@
-//! What a peer does for its connections.
+//! Calls of a connection to the peer that owns it.
 
 use super::Peer;
 use crate::conn::watch::Liveness;

@@ -35,7 +35,7 @@ impl Peer {
         lock(&self.state).connections.iter().any(|slot| slot.connection.privileged)
     }
 
-    /// What decides whether a connection from the peer is accepted.
+    /// Returns the state that decides whether a connection from the peer is accepted.
     pub(crate) fn status(&self, kind: ConnectionType, remote: IpAddr, now: Time) -> PeerStatus {
         let state = lock(&self.state);
         let same_type =

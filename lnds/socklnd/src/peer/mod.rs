@@ -59,7 +59,7 @@ pub(crate) trait PeerOwner: Send + Sync {
 
 pub(crate) struct Peer {
     pub(crate) id: ProcessId,
-    /// Its ID is synthetic: this node cannot connect to it, and its messages are relabelled.
+    /// Whether the ID is synthetic: this node cannot connect to the peer, and relabels its messages.
     synthetic: bool,
     pub(crate) ni: Arc<SockNi>,
     owner: Arc<dyn PeerOwner>,
@@ -67,7 +67,7 @@ pub(crate) struct Peer {
     this: Weak<Self>,
     state: Mutex<State>,
     pending_acks: PendingAcks,
-    /// Bytes of its payloads that wait for the core to decide.
+    /// Bytes of the peer's payloads that wait for a decision of the core.
     pub(crate) deferred_bytes: Arc<AtomicUsize>,
 }
 
@@ -91,9 +91,9 @@ struct State {
     waiting: VecDeque<Waiting>,
     last_keepalive: Option<Time>,
     last_probe: Option<Time>,
-    /// How long to wait before it is probed again because it asks for connections that it has; zero if it never did.
+    /// Pause before the peer is probed again because it asks for connections that it has; zero before the first such probe.
     surplus_pause: Duration,
-    /// When it was last probed for that.
+    /// Time of the last such probe.
     last_surplus_probe: Option<Time>,
     /// When this path was last reported to the core as unresponsive.
     last_report: Option<Time>,
@@ -119,14 +119,14 @@ struct Waiting {
     since: Time,
 }
 
-/// What is to be done about an unresponsive peer.
+/// The action towards an unresponsive peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnresponsiveAction {
-    /// Nothing: the core was informed lately.
+    /// None: the core was informed recently.
     Nothing,
-    /// Give up its connections: all that is under way has another path.
+    /// Close its connections: everything under way has another path.
     GiveUp,
-    /// Keep its connections. Whether it has become unresponsive only now, and how many messages took another path.
+    /// Keep its connections. `is_new`: it has just become unresponsive; `moved`: number of messages that took another path.
     Stay { is_new: bool, moved: usize },
 }
 

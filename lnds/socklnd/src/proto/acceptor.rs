@@ -16,7 +16,7 @@ pub const REQUEST_LEN: usize = 16;
 /// Bytes of a request that names a twenty-byte NID (version 2).
 pub const LONG_REQUEST_LEN: usize = 28;
 
-/// What an acceptor answers to a request of a kind that it does not know: its magic, version 1, NID 0.
+/// The response to a request of an unknown kind: the acceptor's magic, version 1, NID 0.
 pub const REFUSAL: [u8; REQUEST_LEN] = [0x00, 0x71, 0xce, 0xac, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// Source ports up to this one are privileged: only root (or who was given the right) can bind them.
@@ -75,7 +75,7 @@ fn asked_for(nid: &Option<Nid>) -> String {
     nid.as_ref().map_or_else(|| "a NID that names no single interface".to_owned(), Nid::to_string)
 }
 
-/// What to do about a connecting peer.
+/// The decision about a connecting peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Read until this many bytes of the request are there.
@@ -88,12 +88,12 @@ pub enum Decision {
     Accept {
         /// The NI that the peer wants.
         target: Nid,
-        /// How many of the bytes were the request.
+        /// Length of the request in bytes.
         len: usize,
     },
 }
 
-/// Whether a connecting peer from `source_port` is listened to at all, before a byte is read.
+/// Checks whether a connecting peer from `source_port` is accepted at all, before a byte is read.
 pub const fn admit_port(accept: AcceptFrom, source_port: u16) -> Result<(), Rejected> {
     match accept {
         AcceptFrom::None => Err(Rejected::NotAccepting),
@@ -102,7 +102,7 @@ pub const fn admit_port(accept: AcceptFrom, source_port: u16) -> Result<(), Reje
     }
 }
 
-/// What to do about a connecting peer that has sent `bytes` so far. `is_mine` says whether a NID is one of this
+/// Decides about a connecting peer that has sent `bytes` so far. `is_mine` says whether a NID is one of this
 /// node's that take TCP connections. The order of the checks is the kernel's (wire-tcp 1.4).
 pub fn decide(bytes: &[u8], is_mine: impl FnOnce(Nid) -> bool) -> Decision {
     if bytes.len() < 4 {

@@ -33,7 +33,7 @@ const WITHHELD: u32 = 0x6c72_00c5;
 
 const MAY_HAVE_ARRIVED: u64 = 1 << 63;
 
-/// What the driver itself says with a message.
+/// The two cookies of a frame, by which the drivers exchange delivery ACKs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cookies {
     /// In a message: asks for a delivery ACK with this cookie (0: does not). In a NOOP: a second delivery ACK.
@@ -145,7 +145,7 @@ pub enum FrameError {
     Header(#[from] HeaderError),
 }
 
-/// What the next bytes of a connection are.
+/// The frame that the next bytes of a connection start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incoming {
     /// Read until this many bytes are there.
@@ -159,20 +159,20 @@ pub enum Incoming {
     },
     /// A confirmation of [`FRAME_LEN`] bytes.
     Confirmation {
-        /// What it says.
+        /// The confirmation.
         confirmation: Confirmation,
-        /// Of which message, and a delivery ACK.
+        /// The ID of the confirmed message, and a delivery ACK.
         cookies: Cookies,
         /// 0 for none.
         checksum: u32,
     },
     /// A message.
     Message {
-        /// The delivery ACK that it asks for and the one that it brings.
+        /// The delivery ACK that the message asks for, and the one that it carries.
         cookies: Cookies,
         /// 0 for none.
         checksum: u32,
-        /// Its origin, if it brings that.
+        /// The message's origin, if it carries one.
         carried: Option<CarriedOrigin>,
         /// The LNet header.
         header: Header,

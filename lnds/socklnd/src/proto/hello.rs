@@ -46,7 +46,7 @@ impl Version {
     }
 }
 
-/// What a connection is for, from the view of the node that says it.
+/// The purpose of a connection, from the view of the node that sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum ConnectionType {
@@ -54,9 +54,9 @@ pub enum ConnectionType {
     Any = 0,
     /// Small messages, both ways.
     Control = 1,
-    /// I receive bulk on it.
+    /// The sender receives bulk on it.
     BulkIn = 2,
-    /// I send bulk on it.
+    /// The sender sends bulk on it.
     BulkOut = 3,
 }
 
@@ -113,10 +113,10 @@ pub struct Hello {
     pub src_incarnation: u64,
     /// 0 from every kernel; no node checks it. Not in version 1.
     pub dest_incarnation: u64,
-    /// What the connection is for; `None` (all ones) says that there is to be none, not now or not in this
+    /// Purpose of the connection; `None` (all ones) refuses the connection, for now or in this
     /// version.
     pub connection_type: Option<ConnectionType>,
-    /// IPv4 addresses, at most 16, which everybody since 2.14.52 ignores. Not in version 4.
+    /// IPv4 addresses, at most 16, which every node since 2.14.52 ignores. Not in version 4.
     pub ips: Vec<u32>,
 }
 
@@ -146,18 +146,18 @@ pub enum HelloError {
     ZeroIp,
 }
 
-/// How far the bytes of a HELLO go.
+/// The result of decoding the first bytes of a HELLO.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decoded {
     /// Read until this many bytes are there.
     Need(usize),
-    /// It is complete.
+    /// The HELLO is complete.
     Done {
         /// The HELLO.
         hello: Hello,
         /// The order of its integers, which is that of the message frames that follow.
         order: ByteOrder,
-        /// How many of the bytes were the HELLO.
+        /// Length of the HELLO in bytes.
         len: usize,
     },
 }

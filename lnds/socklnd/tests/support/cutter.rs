@@ -102,7 +102,7 @@ impl Shared {
         let _ = (from.shutdown(std::net::Shutdown::Both), to.shutdown(std::net::Shutdown::Both));
     }
 
-    /// What has passed may still be read by who has it.
+    /// Shuts both directions down; each side can still read the bytes that have passed.
     fn cut(&self) {
         for stream in self.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(std::net::Shutdown::Both);

@@ -1,4 +1,4 @@
-//! Between a core and the driver: forwards everything, and lets a test look at it or change it.
+//! A layer between a core and the driver that forwards every call, and lets a test observe or change it.
 
 use super::Node;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, Progress, RxAction, SendOutcome, Upcalls};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub type SendResult = Result<(), SendFailure>;
 
-/// What a test does in between. Each default forwards.
+/// Callbacks of a test in the calls between core and driver. Each default forwards.
 pub trait Hooks: Send + Sync + 'static {
     /// The NI has started: the driver's side and the core's.
     fn started(self: Arc<Self>, ni: &Arc<dyn LndNi>, upcalls: &Arc<dyn Upcalls>) {

@@ -64,7 +64,7 @@ pub fn config(port: u16) -> SocklndConfig {
     SocklndConfig { accept: AcceptFrom::All, accept_port: port, ..SocklndConfig::default() }
 }
 
-/// Of a node that others know for one of this implementation.
+/// Returns the configuration of a node that others recognise as one of this implementation.
 pub fn same_implementation(config: SocklndConfig, number: u64) -> SocklndConfig {
     SocklndConfig {
         implementation_id: socklnd::implementation_id(number),

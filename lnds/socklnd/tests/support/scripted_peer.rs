@@ -122,7 +122,7 @@ impl Raw {
         }
     }
 
-    /// What comes until the other side closes.
+    /// Reads until the other side closes.
     pub fn read_to_end(&mut self) -> Vec<u8> {
         let mut all = Vec::new();
         let mut buffer = [0; 4096];
@@ -242,7 +242,7 @@ pub fn hello_of_same_implementation(
     Hello { dest_incarnation: socklnd::implementation_id(number), ..hello(from, to, Some(kind)) }
 }
 
-/// Of a message that asks for no delivery ACK and brings none.
+/// Cookies of a message that asks for no delivery ACK and carries none.
 pub const NO_COOKIES: Cookies = Cookies { request: 0, ack: 0 };
 
 /// The flag of the ID of a message that is sent again.

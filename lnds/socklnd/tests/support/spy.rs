@@ -14,27 +14,27 @@ use std::sync::{Arc, Mutex};
 pub struct Spy {
     /// The driver's NI, while it is up.
     pub ni: Mutex<Option<Arc<dyn LndNi>>>,
-    /// What the core answers when it is asked whether there is another path.
+    /// The response to the driver's question whether there is another path.
     pub other_path: AtomicBool,
-    /// How often it was told that a path is late, and how often it had been when it was first told that one is
+    /// How often the driver reported a late path, and how often it had done so before it first reported one as
     /// unresponsive.
     pub late: AtomicU32,
     pub late_before: AtomicU32,
-    /// How often it was told that a path is unresponsive.
+    /// How often the driver reported a path as unresponsive.
     pub unresponsive: AtomicU32,
-    /// How often it was told that one is responsive again.
+    /// How often the driver reported a path as responsive again.
     pub responsive: AtomicU32,
     /// Why messages came back.
     pub failures: Mutex<Vec<SendFailure>>,
 }
 
 impl Spy {
-    /// A node between whose driver and core it is.
+    /// Makes a node whose driver and core talk through this spy.
     pub fn node(self: &Arc<Self>, nid: Nid, config: SocklndConfig) -> Node {
         self.node_with_clock(nid, config, running_clock())
     }
 
-    /// As [`Self::node`], with a driver that reads the time from `clock`.
+    /// Makes such a node with a driver that reads the time from `clock`.
     pub fn node_with_clock(self: &Arc<Self>, nid: Nid, config: SocklndConfig, clock: Arc<dyn Clock>) -> Node {
         node_with(self, nid, config, clock)
     }

@@ -411,7 +411,8 @@ impl Connection {
         Ok(Flow::Continue)
     }
 
-    /// What was read of so many bytes that were asked for; `None`: nothing was there.
+    /// Handles the result of a read: the number of bytes read and of bytes asked for. Returns the former, or `None` if
+    /// nothing was there.
     fn on_read(
         &self,
         result: io::Result<(usize, usize)>,

@@ -1,4 +1,4 @@
-//! What the receiving thread keeps between two looks at a connection, and what it does next in each state.
+//! State that the receiving thread keeps for a connection between two turns, and the next step in each state.
 
 use crate::conn::deferred_rx::{Deferred, Stored};
 use crate::conn::read_ahead::ReadAhead;
@@ -27,26 +27,26 @@ pub(crate) struct ReceiveSide {
     pub(super) heads: u64,
     /// From a node of this implementation: the sequence of this connection, once a message has named it.
     pub(super) conn_seq: Option<OpenSeq>,
-    /// What the core is to be told next, in this order.
+    /// Reports to the core that are due, in this order.
     pub(super) reports: VecDeque<Report>,
     /// The number of the turn of the thread that receives. A thread whose turn has another number has been replaced.
     pub(super) turn: u64,
 }
 
-/// What the core is told. Event handlers run inside, which may take any time.
+/// A report to the core. Event handlers run inside, which may take any time.
 #[derive(Debug)]
 pub(super) enum Report {
     /// The delivery ACK of a message has come.
     Sent(Box<Message>),
     /// The gateway confirms the message with this ID.
     Confirmed(NonZeroU64, Confirmation),
-    /// A message is where the core wanted it.
+    /// The payload of a message has arrived in full.
     Received(Box<Message>),
-    /// A deferred message is here, and the core has decided about it.
+    /// A deferred message has arrived in full, and the core has decided about it.
     Stored(RxAction, Stored),
 }
 
-/// What is received next.
+/// The part of the stream that is received next.
 #[derive(Debug)]
 pub(super) enum State {
     /// A head: of a message or a NOOP.
@@ -57,11 +57,11 @@ pub(super) enum State {
     Storing(Storing),
     /// The payload of a message, into the memory that the core has named.
     Payload(Payload),
-    /// Nothing any more.
+    /// Nothing: receiving has ended.
     Over,
 }
 
-/// What the receiving thread does next.
+/// The next step of the receiving thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Decode the head that is in the buffer; read if it is not complete.
@@ -81,7 +81,7 @@ pub(super) enum Next {
 }
 
 impl State {
-    /// What to do next. `drained`: the socket is known to be empty.
+    /// Returns the next step. `drained`: the socket is known to be empty.
     pub(super) const fn next(&self, drained: bool) -> Next {
         match (self, drained) {
             (Self::Head, _) => Next::Decode,
@@ -102,20 +102,21 @@ impl State {
 /// A message whose head has been read.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
-    /// Of its payload, as its header announced.
+    /// Payload length in bytes, from the header.
     pub(super) length: usize,
-    /// The cookie of the delivery ACK that it asks for.
+    /// The cookie of the requested delivery ACK.
     pub(super) ack: Option<u64>,
-    /// The same if it comes from a node of this implementation and is not a duplicate, until it has arrived.
+    /// The message ID, if the message comes from a node of this implementation and is not a duplicate, until it has arrived.
     pub(super) message_id: Option<MessageId>,
-    /// Whether it is kept until it is sent again, if it has arrived in part. What comes through gateways may come by another
-    /// way.
+    /// Whether a message that has arrived in part is kept until it is sent again. A message through gateways may come
+    /// again by another path.
     pub(super) kept: bool,
-    /// If it has arrived in part before, until when it is kept.
+    /// The time until which a message is kept that had arrived in part before.
     pub(super) kept_until: Option<Time>,
-    /// Something is likely to go the other way soon: its response, or the next of those that it answers.
+    /// Whether traffic in the other direction is likely soon: a response to this message, or the next of the messages that
+    /// it responds to.
     pub(super) answered: bool,
-    /// The checksum that it must have, and that of its head.
+    /// The expected checksum, and the checksum of the head.
     pub(super) check: Option<(u32, Checksum)>,
 }
 
@@ -148,7 +149,7 @@ pub(super) struct OpenSeq {
     pub(super) conn_seq: ConnSeq,
     /// The number of the last message that has begun.
     pub(super) begun: u64,
-    /// Of the last that has arrived.
+    /// The number of the last message that has arrived.
     pub(super) taken: Arc<AtomicU64>,
 }
 
@@ -176,8 +177,8 @@ impl ReceiveSide {
         }
     }
 
-    /// How much to read ahead. Of a small message head and payload come with one system call, often with more messages;
-    /// a large payload is to be read to where the core wants it, not copied there.
+    /// Returns how many bytes to read ahead. The head and payload of a small message come with one system call, often with
+    /// more messages; a large payload is read directly into the core's memory, not copied there.
     pub(super) const fn read_ahead_limit(&self) -> usize {
         if self.is_bulk { self.head_len } else { usize::MAX }
     }
