@@ -14,11 +14,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How long `lnet_selftest_stop` waits for the reference on LNet to be given back, after all else has ended.
+/// The time for which `lnet_selftest_stop` waits until its reference on LNet is released, after all else has ended.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 static INSTANCE: Mutex<Option<Instance>> = Mutex::new(None);
-/// Whose threads `INSTANCE` has.
+/// The process that owns the threads of `INSTANCE`.
 static OWNER: Owner = Owner::nobody();
 
 struct Instance {

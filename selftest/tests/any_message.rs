@@ -16,7 +16,7 @@ proptest! {
         let _ = IncomingReply::parse(service, &bytes);
     }
 
-    /// With a header that is right, so that bodies are reached.
+    /// Any body behind a valid header, so that the parsers of bodies are reached.
     #[test]
     fn any_body_is_read_and_a_reply_means_the_same_when_written_again(
         service in any_service(),
@@ -40,7 +40,7 @@ proptest! {
         prop_assert_eq!(again, IncomingReply { order: ByteOrder::Little, ..reply });
     }
 
-    /// Whatever list a console offers, a node reads as many nodes of it as it fetches, or none.
+    /// Fails if a node reads another number of destinations from a console's list than it fetched.
     #[test]
     fn any_list_of_destinations_is_read_or_refused(list in prop::collection::vec(any::<u8>(), 0..9000), count in 0u32..800) {
         if let Some(nodes) = read_destinations(&list, ByteOrder::Little, count) {

@@ -160,7 +160,9 @@ impl Application for Selftest {
     fn received(&mut self, _: &Line) {}
 }
 
-/// What a kernel node asked for, in our words; and the match bits that it chose for the reply.
+/// Parses a request of a kernel node; returns the same request as our type, its features, and the match bits that the node
+/// chose for
+/// the reply.
 fn request(service: Service, bytes: &[u8]) -> (Request, Features, u64) {
     let incoming = IncomingRequest::parse(service, bytes).unwrap();
     let request = match incoming.body {
@@ -195,7 +197,7 @@ fn add_test(test: &IncomingTest, bytes: &[u8]) -> AddTest {
     }
 }
 
-/// Memory as a client has it.
+/// The memory that a client has for the bulk data of a request.
 fn bulk(request: &Request) -> Option<Bulk> {
     let Request::Brw(brw) = request else { return None };
     let length = brw.length.bytes() as usize;

@@ -29,7 +29,7 @@ fn the_fuzz_seeds_are_messages_of_each_kind() {
     assert_eq!(fs::read_dir(&directory).unwrap().count(), seeds.len(), "more seeds than these");
 }
 
-/// By name: the number of the service among all, and a message.
+/// The seeds by name: the index of the service among all, and a message.
 fn seeds() -> BTreeMap<String, Vec<u8>> {
     let services = [Service::FRAMEWORK.as_slice(), &Service::TESTS].concat();
     let seed = |kind: &str, service: Service, message: Message| {

@@ -61,7 +61,7 @@ fn batch(command: BatchCommand) -> Request {
     Request::Batch(BatchRequest { session: session(), batch: BatchId(2), command })
 }
 
-/// What it is, the request with its match bits, and the bytes: those of the type and those of the body.
+/// The golden requests: name, request, its two match bits, and the bytes of its type and of its body.
 fn requests() -> Vec<(&'static str, Request, u64, u64, &'static str, String)> {
     let rpyid = |low: u64| 0xe17b_0000_0000_0000 + low;
     let brw = |rw, check, size| TestParameters::Brw(BrwParameters::new(rw, check, size, 0).unwrap());

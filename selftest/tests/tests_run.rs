@@ -164,7 +164,7 @@ fn corrupt_data_is_found_by_the_server_and_told() {
     }
 }
 
-/// Nobody has the memory that a server is asked to fetch: it gives up when LNet does, and others are served meanwhile.
+/// Fails if a transfer whose peer never answers delays other transfers, or outlives its session.
 #[test]
 fn a_transfer_that_is_never_answered_holds_nobody_up() {
     let scene = Scene::in_session();
@@ -198,8 +198,8 @@ fn a_client_of_a_node_that_is_not_there_counts_errors() {
     assert_eq!(scene.send(nowhere, ping, None).recv().unwrap(), Err(Errno::HOST_UNREACHABLE));
 }
 
-/// What consoles never send, as their types have no room for it (selftest 5.6): the node says so, and does not fetch the
-/// list of destinations.
+/// Sends fields that our types cannot express (selftest 5.6). Fails if the node accepts them, or fetches the list of
+/// destinations.
 #[test]
 fn a_test_that_makes_no_sense_is_refused_before_its_destinations_are_fetched() {
     let scene = Scene::in_session();

@@ -19,7 +19,9 @@ pub(super) struct Batch {
     pub(super) name: Name,
     pub(super) running: bool,
     pub(super) tests: Vec<Test>,
-    /// What each node has of it, in the order in which it got them: nodes count their own, servers too.
+    /// The instances of this batch's tests on each node, servers and clients, in the order in which the node got them: nodes
+    /// number
+    /// them by this order.
     instances: HashMap<ProcessId, Vec<Instance>>,
 }
 
@@ -32,16 +34,16 @@ pub(super) struct Test {
     pub(super) to: Vec<ProcessId>,
 }
 
-/// What a node has of a test.
+/// A node's part in a test of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Instance {
     Server,
-    /// Of the test with this number, from 1 on.
+    /// A client of the test with this number, from 1 on.
     Client(u32),
 }
 
 impl Batches {
-    /// With the one that every session has. `next`: the number of the first that is made.
+    /// Makes the batches of a new session: the default one, which every session has.
     pub(super) fn new() -> Self {
         let mut batches = Self { batches: Vec::new(), next: 1 };
         let _ = batches.add(Name::default_batch());
@@ -96,7 +98,7 @@ impl Batch {
         self.instances.entry(node).or_default().push(instance);
     }
 
-    /// By which number a node knows its part as a client of a test; `None`: it has none.
+    /// The number by which a node knows its part as a client of a test; `None`: it has none.
     pub(super) fn number_on(&self, node: ProcessId, test: u32) -> Option<u32> {
         let at = self.instances.get(&node)?.iter().position(|it| *it == Instance::Client(test))?;
         u32::try_from(at + 1).ok()

@@ -1,4 +1,4 @@
-//! What `lst` asks a console for, and what it answers.
+//! The commands that `lst` sends to a console, and the console's answers.
 
 use super::distribution::Distribution;
 use super::name::Name;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 /// A command, with the key of the session that it is about (`LST_SESSION`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Not 0. [`Command::NewSession`] sets it, [`Command::ShowSession`] does without.
+    /// The session's key, not 0. [`Command::NewSession`] sets it, [`Command::ShowSession`] ignores it.
     pub key: u32,
-    /// What to do.
+    /// The command to carry out.
     pub command: Command,
 }
 
-/// What a console does.
+/// The commands of a console.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -27,7 +27,7 @@ pub enum Command {
     ShowSession,
     /// Makes a group without nodes.
     AddGroup {
-        /// Its name.
+        /// The group's name.
         group: Name,
     },
     /// Puts nodes into a group, and gives those the session that do not have it.
@@ -46,14 +46,14 @@ pub enum Command {
     CleanGroup {
         /// The group.
         group: Name,
-        /// Those in one of these states.
+        /// The states of the nodes to forget.
         states: Vec<NodeState>,
     },
     /// Takes the session from nodes of a group that are in no other one, and forgets them.
     RemoveNodes {
         /// The group.
         group: Name,
-        /// Those of them that are in it.
+        /// The NIDs of the nodes to remove; those that are not in the group are ignored.
         nids: Vec<Nid>,
     },
     /// The same for all of its nodes, and deletes it.
@@ -70,21 +70,21 @@ pub enum Command {
     },
     /// Asks nodes for their session.
     Ping {
-        /// Which.
+        /// The nodes to ask.
         target: Target,
         /// Seconds; at least 3 and at most 30 count.
         timeout: u32,
     },
     /// Asks nodes for their counters.
     Stat {
-        /// Which.
+        /// The nodes to ask.
         target: Target,
         /// Seconds; at least 3 and at most 30 count.
         timeout: u32,
     },
     /// Makes a batch without tests.
     AddBatch {
-        /// Its name.
+        /// The batch's name.
         batch: Name,
     },
     /// Puts a test into a batch.
@@ -107,7 +107,7 @@ pub enum Command {
     QueryBatch {
         /// The batch.
         batch: Name,
-        /// Which of its tests, from 1 on; 0: all.
+        /// The test of the batch, from 1 on; 0: all.
         test: u32,
         /// Seconds.
         timeout: u32,
@@ -124,11 +124,11 @@ pub enum Command {
 /// A session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewSession {
-    /// Its name.
+    /// The session's name.
     pub name: Name,
-    /// After so many seconds without a command it ends.
+    /// Seconds without a command after which the session ends.
     pub idle_timeout: u32,
-    /// It takes the place of whatever sessions there are, here and on nodes.
+    /// Whether the new session replaces the console's session and those that the nodes have.
     pub force: bool,
     /// The features that nodes are asked for.
     pub features: u32,
@@ -147,9 +147,9 @@ pub struct AddTest {
     pub concurrency: u32,
     /// RPCs of each of these, one after the other; below 0: without end. Not 0.
     pub repeat: i32,
-    /// Which clients have which servers.
+    /// The assignment of servers to clients.
     pub distribution: Distribution,
-    /// What each RPC is.
+    /// The kind of each RPC, with its parameters.
     pub test: TestSpec,
 }
 
@@ -159,24 +159,24 @@ pub struct AddTest {
 pub enum Target {
     /// All.
     Session,
-    /// Those of a group.
+    /// The nodes of a group.
     Group(Name),
-    /// These.
+    /// The nodes with these NIDs.
     Nodes(Vec<Nid>),
     /// The clients of a batch, or its servers.
     Batch {
         /// The batch.
         batch: Name,
-        /// Its servers.
+        /// Whether these are the servers.
         server: bool,
     },
 }
 
-/// What a command comes to.
+/// The result of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// There is no more to say.
+    /// The command is done, and has no values to show.
     Done,
     /// The session.
     Session(SessionInfo),
@@ -186,26 +186,26 @@ pub enum Answer {
     Nodes(Vec<NodeInfo>),
     /// A batch.
     Batch(BatchInfo),
-    /// What nodes said.
+    /// The results of the RPCs to nodes.
     Outcome(Outcome),
 }
 
 /// A session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionInfo {
-    /// Its name.
+    /// The session's name.
     pub name: Name,
-    /// Its number, on all nodes.
+    /// The session's number, the same on all nodes.
     pub id: SessionNumber,
     /// The key that its commands need.
     pub key: u32,
     /// The features of its messages.
     pub features: u32,
-    /// After so many seconds without a command it ends.
+    /// Seconds without a command after which the session ends.
     pub idle_timeout: u32,
-    /// It took the place of others.
+    /// Whether the session has replaced others.
     pub force: bool,
-    /// How many nodes it knows.
+    /// The number of nodes in the session's groups.
     pub nodes: usize,
 }
 
@@ -218,35 +218,35 @@ pub struct SessionNumber {
     pub stamp: i64,
 }
 
-/// What a console knows of a node (lnet-selftest 12.2).
+/// The state of a node, as the console knows it (lnet-selftest 12.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeState {
-    /// It has the session.
+    /// The node has the session.
     Active,
-    /// It has another one.
+    /// The node has another session.
     Busy,
-    /// It did not answer in time.
+    /// The node did not answer in time.
     Down,
-    /// Nothing.
+    /// The console has heard nothing of the node yet.
     Unknown,
 }
 
 /// A node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeInfo {
-    /// Who.
+    /// The node's process ID.
     pub id: ProcessId,
-    /// How it is.
+    /// The node's state.
     pub state: NodeState,
 }
 
 /// A batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchInfo {
-    /// Its tests run, as far as the console knows.
+    /// Whether tests of the batch run, as far as the console knows.
     pub running: bool,
-    /// Its tests, in order.
+    /// The tests of the batch, in order.
     pub tests: Vec<TestInfo>,
     /// The clients of all tests.
     pub clients: Vec<NodeInfo>,
@@ -257,22 +257,22 @@ pub struct BatchInfo {
 /// A test of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestInfo {
-    /// What each RPC is.
+    /// The kind of each RPC, with its parameters.
     pub test: TestSpec,
-    /// How often; below 0: without end.
+    /// The number of RPCs one after the other; below 0: without end.
     pub repeat: i32,
     /// RPCs at once between two nodes.
     pub concurrency: u32,
-    /// Its clients.
+    /// The clients of the test.
     pub clients: Vec<NodeInfo>,
-    /// Its servers.
+    /// The servers of the test.
     pub servers: Vec<NodeInfo>,
 }
 
-/// What came of a transaction: RPCs to several nodes at once (lnet-selftest 12.1).
+/// The results of a transaction: RPCs to several nodes at once (lnet-selftest 12.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Which.
+    /// The operation that the nodes were asked for.
     pub operation: Operation,
     /// One for each RPC, in the order of the nodes.
     pub nodes: Vec<NodeResult>,
@@ -280,38 +280,38 @@ pub struct Outcome {
     pub features: u32,
 }
 
-/// What is asked of nodes.
+/// The operation that a transaction asks of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// To take the session.
+    /// Join the session.
     MakeSession,
-    /// To give it up.
+    /// Leave the session.
     RemoveSession,
-    /// Which session they have.
+    /// Tell which session the node has.
     Debug,
-    /// To be the servers of a test.
+    /// Be a server of a test.
     AddServer,
-    /// To be the clients of a test.
+    /// Be a client of a test.
     AddClient,
-    /// To start a batch.
+    /// Start a batch.
     Run,
-    /// To end it.
+    /// Stop a batch.
     Stop,
-    /// What runs.
+    /// Tell how much of a batch or test runs.
     Query,
-    /// Their counters.
+    /// Tell the counters.
     Stat,
 }
 
-/// What came of one RPC.
+/// The result of one RPC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeResult {
-    /// Who was asked.
+    /// The node that the RPC was sent to.
     pub id: ProcessId,
-    /// How it is now.
+    /// The node's state after the RPC.
     pub state: NodeState,
-    /// What it said.
+    /// The node's reply, or the failure of the RPC.
     pub reply: RpcResult,
     /// Whether that is what was wanted.
     pub accepted: bool,
@@ -321,35 +321,35 @@ pub struct NodeResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RpcResult {
-    /// It was not: the positive number of an error.
+    /// There was no reply: the positive errno.
     Failed(i32),
-    /// By this.
+    /// The node has replied.
     Answered {
         /// 0, or the positive number of an error.
         status: u32,
         /// The session that the node has.
         session: SessionNumber,
-        /// What else it said.
+        /// The content of the reply beside its status.
         said: Said,
     },
 }
 
-/// What a reply has beside its status.
+/// The content of a reply beside its status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
-    /// Nothing.
+    /// The reply has only a status.
     Nothing,
     /// The session that it has.
     Session {
-        /// After so many seconds without a request it ends.
+        /// Seconds without a request after which the node ends the session.
         timeout: u32,
-        /// Its name.
+        /// The session's name.
         name: String,
     },
-    /// How many clients of a batch, or how many units of a test, still run.
+    /// The number of clients of a batch, or of units of a test, that still run.
     Running(u32),
-    /// Its counters.
+    /// The node's counters.
     Counters(Counters),
 }
 
@@ -361,9 +361,9 @@ pub struct Counters {
     pub running_ms: u32,
     pub active_batches: u32,
     pub zombie_sessions: u32,
-    /// In this session.
+    /// Errors of brw tests in this session.
     pub brw_errors: u32,
-    /// In this session.
+    /// Errors of ping tests in this session.
     pub ping_errors: u32,
     pub rpc_errors: u32,
     pub rpcs_sent: u32,
@@ -385,7 +385,7 @@ pub struct Counters {
 }
 
 impl SessionNumber {
-    /// That of no session: all bits are set.
+    /// The number that means no session: all bits are set.
     pub const NONE: Self = Self { nid: None, stamp: -1 };
 }
 
@@ -393,7 +393,7 @@ impl NodeState {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Active, Self::Busy, Self::Down, Self::Unknown];
 
-    /// As `lst` prints it.
+    /// The name by which `lst` prints the state.
     pub fn word(self) -> &'static str {
         match self {
             Self::Active => "Active",

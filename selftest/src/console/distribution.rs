@@ -1,4 +1,6 @@
-//! Which nodes of the destination group each node of the source group sends to (lnet-selftest 12.6).
+//! The distribution of destinations: the nodes of the destination group that each node of the source group sends to
+//! (lnet-selftest
+//! 12.6).
 
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -28,7 +30,7 @@ impl Distribution {
         (0..count).map(move |at| (first + at) % destinations)
     }
 
-    /// What a server instance is told as its loop, a hint for how many buffers to post:
+    /// Returns the loop count sent to a server instance, which is a hint for the number of buffers to post:
     /// D * C * ceil(ceil(Ns / D) / ceil(Nd / S)).
     pub fn server_load(self, sources: usize, destinations: usize, concurrency: u32) -> i32 {
         let (d, s) = (u64::from(self.sources.get()), u64::from(self.span.get()));

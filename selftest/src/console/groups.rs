@@ -13,7 +13,7 @@ pub(super) struct Groups {
 pub(super) struct Group {
     pub(super) name: Name,
     pub(super) nodes: Vec<ProcessId>,
-    /// A test has it: it stays as it is until the session ends.
+    /// Whether a test uses the group: then it stays as it is until the session ends.
     pub(super) in_use: bool,
 }
 
@@ -42,7 +42,7 @@ impl Groups {
             .ok_or_else(|| Refusal::NotFound(Object::Group, name.to_string()))
     }
 
-    /// One that may be changed; [`Refusal::InUse`] if a test has it.
+    /// Returns a group that may be changed; [`Refusal::InUse`] if a test uses it.
     pub(super) fn get_free(&mut self, name: &Name) -> Result<&mut Group, Refusal> {
         let group = self.get_mut(name)?;
         if group.in_use { Err(Refusal::InUse(name.clone())) } else { Ok(group) }

@@ -1,9 +1,9 @@
-//! A console: who is in a session, which tests they run, what came of it (lnet-selftest 12).
+//! A console: the nodes of its session, the tests that they run, and the results (lnet-selftest 12).
 //!
-//! [`Console`] is state: it is told of commands, replies and time, and says which RPCs to send and what to answer.
-//! What it knows nothing of (sockets, LNet, the clock) is [`host`]'s. From below: [`name`], [`distribution`],
-//! [`test_spec`] and [`call`] are what commands are made of; [`rates`] is what is made of replies; `nodes`, `groups`
-//! and `batches` are what a session has; `transaction` is RPCs to several nodes at once.
+//! [`Console`] is state: commands, replies and time are its input; RPCs to send and answers are its output.
+//! Sockets, LNet and the clock belong to [`host`]. From below: [`name`], [`distribution`], [`test_spec`] and [`call`] are
+//! the parts of commands; [`rates`] evaluates replies; `nodes`, `groups` and `batches` are the parts of a session;
+//! `transaction` is RPCs to several nodes at once.
 
 mod batches;
 pub mod call;

@@ -24,7 +24,7 @@ impl Name {
         Self("batch".to_owned())
     }
 
-    /// As text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

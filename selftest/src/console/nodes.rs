@@ -12,13 +12,13 @@ pub(super) struct Nodes {
     next: u64,
 }
 
-/// What is known of one.
+/// The console's record of a node.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) state: NodeState,
     /// Seconds after which its session ends without a message.
     pub(super) timeout: u32,
-    /// When it last answered.
+    /// Time of the node's last reply.
     pub(super) heard: Option<Duration>,
     /// The pinger waits for an answer of it.
     pub(super) is_pinged: bool,
@@ -60,7 +60,7 @@ impl Nodes {
         ids.iter().map(|&id| NodeInfo { id, state: self.state(id) }).collect()
     }
 
-    /// In the order in which they came.
+    /// The nodes, in the order in which they were added.
     pub(super) fn ids(&self) -> Vec<ProcessId> {
         let mut ids: Vec<_> = self.records.iter().map(|(id, node)| (node.order, *id)).collect();
         ids.sort_unstable_by_key(|(order, _)| *order);
@@ -92,7 +92,7 @@ impl Nodes {
         }
     }
 
-    /// Those that a ping is due for: half of the time has passed after which they would end the session
+    /// The nodes that a ping is due for: they have been without a message for half of their session timeout
     /// (lnet-selftest 12.5).
     pub(super) fn due_for_ping(&self, now: Duration) -> Vec<ProcessId> {
         let is_due = |node: &Node| {

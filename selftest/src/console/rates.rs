@@ -1,4 +1,4 @@
-//! From two looks at a node's counters to rates (lnet-selftest 13.2), and what counts as an error (13.3).
+//! Computes rates from two looks at a node's counters (lnet-selftest 13.2), and decides what counts as an error (13.3).
 
 use super::Counters;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub struct Rates {
     pub bulk_put: f64,
 }
 
-/// Of the nodes of a group.
+/// The spread of one rate over the nodes of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
     /// The mean.
@@ -36,7 +36,8 @@ pub struct Spread {
 }
 
 impl Rates {
-    /// What one node did between two looks. The time is the node's own; `None` where none has passed, as after a new
+    /// Returns the rates of one node between two looks, by the node's own clock. `None` if no time has passed on it, as after a
+    /// new
     /// session. Counters have 32 bits and wrap.
     pub fn between(before: &Counters, after: &Counters) -> Option<Self> {
         let passed = after.running_ms.wrapping_sub(before.running_ms);
@@ -60,7 +61,7 @@ impl Rates {
 }
 
 impl Spread {
-    /// Of these values; all 0 without any.
+    /// Returns the spread of these values; all 0 if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let (mut sum, mut count, mut least, mut most) = (0.0, 0_u32, 0.0, 0.0_f64);
         for value in values {

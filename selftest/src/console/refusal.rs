@@ -1,4 +1,4 @@
-//! Why a console does not do what it is asked for. Nothing has been sent to nodes then.
+//! The reasons why a console refuses a command. Nothing has been sent to nodes then.
 
 use super::name::Name;
 use lnet_wire::ProcessId;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-/// What there is none of, or one too many.
+/// The kind of object that a refusal is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "what they say")]
@@ -18,7 +18,7 @@ pub enum Object {
     Node,
 }
 
-/// Why not (lnet-selftest 13.5).
+/// The reason why a command is refused (lnet-selftest 13.5).
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {

@@ -5,7 +5,7 @@ use super::name::Name;
 use super::test_spec::TestSpec;
 use lnet_wire::ProcessId;
 
-/// Which of a console's RPCs.
+/// The number of an RPC among those of a console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RpcId(pub u64);
 
@@ -27,48 +27,48 @@ pub struct RpcRequest {
     pub session: SessionNumber,
     /// The features in the header.
     pub features: u32,
-    /// What it asks for.
+    /// The operation, with its arguments.
     pub body: RpcBody,
 }
 
-/// What a request asks for.
+/// The operation of a request, with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RpcBody {
-    /// To take the session.
+    /// Join the session.
     MakeSession {
-        /// In place of another one.
+        /// Whether the session replaces one that the node has.
         force: bool,
-        /// Its name.
+        /// The session's name.
         name: Name,
     },
-    /// To give the session up.
+    /// Leave the session.
     RemoveSession,
-    /// Which session it has.
+    /// Tell which session the node has.
     Debug,
-    /// Its counters.
+    /// Tell the counters.
     Stat,
-    /// To run a batch.
+    /// Start a batch.
     RunBatch {
-        /// Which.
+        /// The batch.
         batch: BatchNumber,
         /// Nodes do not look at it.
         timeout: u32,
     },
-    /// To end it.
+    /// Stop a batch.
     StopBatch {
-        /// Which.
+        /// The batch.
         batch: BatchNumber,
         /// RPCs in flight are given up.
         force: bool,
     },
-    /// What of it runs.
+    /// Tell how much of a batch or test runs.
     QueryBatch {
-        /// Which.
+        /// The batch.
         batch: BatchNumber,
         /// The node's own number of a test, from 1 on; 0: all.
         test: u32,
     },
-    /// To be a server of a test.
+    /// Be a server of a test.
     AddServer {
         /// The batch.
         batch: BatchNumber,
@@ -76,28 +76,29 @@ pub enum RpcBody {
         load: i32,
         /// RPCs at once between two nodes.
         concurrency: u32,
-        /// What each RPC is.
+        /// The kind of each RPC, with its parameters.
         test: TestSpec,
     },
-    /// To be a client of a test.
+    /// Be a client of a test.
     AddClient {
         /// The batch.
         batch: BatchNumber,
-        /// How often; below 0: without end.
+        /// The number of RPCs one after the other; below 0: without end.
         repeat: i32,
         /// RPCs at once between two nodes.
         concurrency: u32,
-        /// What each RPC is.
+        /// The kind of each RPC, with its parameters.
         test: TestSpec,
         /// The servers, which the node fetches as bulk. At most [`MAX_DESTINATIONS`].
         destinations: Vec<ProcessId>,
     },
 }
 
-/// So many fit into the first page of the list; more make some kernel nodes fall over (lnet-selftest 5.6).
+/// The number of destinations that fit into the first page of the list. Longer lists make some kernel nodes crash (lnet-selftest
+/// 5.6).
 pub const MAX_DESTINATIONS: usize = 341;
 
-/// What a reply says.
+/// The content of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcReply {
     /// The features in the header.
@@ -106,6 +107,6 @@ pub struct RpcReply {
     pub status: u32,
     /// The session that the node has.
     pub session: SessionNumber,
-    /// What else.
+    /// The content beside the status.
     pub said: Said,
 }

@@ -1,5 +1,6 @@
-//! How `lst` reaches a console: a Unix socket, one JSON value a line in each direction, one command a connection. Who closes
-//! the connection before the answer has come interrupts the command.
+//! The Unix socket by which `lst` reaches a console: one JSON value a line in each direction, one command a connection. A
+//! client that
+//! closes its connection before the answer has come interrupts the command.
 
 use super::call::{Answer, Call};
 use super::host::ConsoleHost;
@@ -16,7 +17,7 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-/// What the name of a console's socket ends with, behind that of its node.
+/// The suffix of the name of a console's socket, behind the name of its node.
 pub const SUFFIX: &str = ".lst";
 
 /// The most bytes of a command.

@@ -1,4 +1,4 @@
-//! What a test is to do, as a console may ask for it.
+//! The tests that a console may ask for, with their parameters.
 
 use crate::wire::{self, BrwParameters, UnsafeParameters};
 use serde::{Deserialize, Serialize};
@@ -22,9 +22,9 @@ pub enum TestSpec {
 /// Bulk transfers: all that is in it is safe to ask of any node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Brw {
-    /// Which way.
+    /// The direction of the data.
     pub direction: Direction,
-    /// How the data is checked.
+    /// The part of the data that is checked.
     pub check: Check,
     size: u32,
     offset: u32,
@@ -41,11 +41,11 @@ pub enum Direction {
     Write,
 }
 
-/// How much of the data is checked.
+/// The part of the data that is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// Nothing.
+    /// Data is not checked.
     #[default]
     None,
     /// The first and the last 8 bytes of every 4096.
@@ -80,7 +80,7 @@ impl Brw {
         self.size
     }
 
-    /// Where the data begins in the first page.
+    /// The offset at which the data begins in the first page, in bytes.
     pub fn offset(self) -> u32 {
         self.offset
     }

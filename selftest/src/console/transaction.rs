@@ -10,15 +10,15 @@ use std::time::Duration;
 
 /// A wait is at least so long.
 const MIN_WAIT: Duration = Duration::from_secs(3);
-/// From this on a node that does not answer counts as down.
+/// The shortest timeout after which a node that did not answer counts as down.
 const TELLING: Duration = Duration::from_secs(6);
 
-/// Why a transaction ends before its replies have come.
+/// The reason why a transaction ends before its replies have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Abort {
-    /// It has waited long enough.
+    /// The transaction has waited for its timeout.
     TimedOut,
-    /// Whoever asked for it is gone.
+    /// The caller of the command is gone.
     Interrupted,
     /// The session ends.
     Shutdown,
@@ -33,18 +33,18 @@ pub(super) struct Transaction {
     timeout: Duration,
     rows: Vec<(ProcessId, Option<(RpcResult, bool)>)>,
     pending: BTreeMap<RpcId, usize>,
-    /// Those of the first node that took the session.
+    /// The features of the first node that joined the session.
     pub(super) features: Option<u32>,
 }
 
-/// What is to be done when it has ended.
+/// The action that follows the end of a transaction.
 #[derive(Clone, Debug)]
 pub(super) enum Purpose {
-    /// Nothing.
+    /// No action follows.
     Ask,
     /// A group's nodes get the session.
     GiveSession(Name),
-    /// These nodes leave a group.
+    /// These nodes are removed from a group.
     Remove(Name, Vec<ProcessId>),
     /// A group is deleted.
     Delete(Name),
@@ -56,7 +56,7 @@ pub(super) enum Purpose {
     AddClients(Box<AddTest>),
     /// A batch has been started.
     Run(Name),
-    /// A batch is told to end.
+    /// A batch has been stopped.
     Stop(Name),
     /// All of a batch was asked for.
     QueryAll(Name),
@@ -121,12 +121,12 @@ impl Transaction {
         }
     }
 
-    /// Gives up what is pending, which is returned. Nodes that had long enough are down.
+    /// Gives up the pending RPCs, and returns them. If the timeout was at least [`TELLING`], their nodes are down.
     pub(super) fn abort(&mut self, reason: Abort, nodes: &mut Nodes) -> Vec<RpcId> {
         let telling = reason == Abort::TimedOut && self.timeout >= TELLING;
         let errno = match reason {
             Abort::TimedOut if telling => libc::ETIMEDOUT,
-            // A short wait that has passed is told as an interruption.
+            // The end of a short wait is reported as an interruption.
             Abort::TimedOut | Abort::Interrupted => libc::EINTR,
             Abort::Shutdown => libc::ESHUTDOWN,
         };
@@ -142,7 +142,7 @@ impl Transaction {
         pending.into_keys().collect()
     }
 
-    /// What came of it.
+    /// Returns the result so far, with EINTR for RPCs without a reply.
     pub(super) fn outcome(&self, nodes: &Nodes, features: u32) -> Outcome {
         let row = |(id, result): &(ProcessId, Option<(RpcResult, bool)>)| {
             let unanswered = (RpcResult::Failed(libc::EINTR), false);

@@ -11,13 +11,13 @@ use lnet_api::sync::lock;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
 
-/// What a client does.
+/// The kind of RPCs that a client sends.
 pub(crate) enum Load {
     Brw(BrwClient),
     Ping(PingSequence),
 }
 
-/// What a test is made of.
+/// The specification of a client's test.
 pub(crate) struct ClientSpec {
     pub(crate) load: Load,
     pub(crate) features: Features,
@@ -44,14 +44,14 @@ enum Stop {
     No,
     /// No RPC is begun.
     Wait,
-    /// Those in flight are aborted.
+    /// RPCs in flight are aborted.
     Abort,
 }
 
 /// The RPC of one loop.
 #[derive(Default)]
 struct Slot {
-    /// How many it has begun.
+    /// The number of RPCs that the loop has begun.
     number: u64,
     call: Option<CallHandle>,
 }
@@ -60,7 +60,7 @@ struct Slot {
 struct RpcLoop {
     test: Arc<ClientTest>,
     index: usize,
-    /// How many RPCs it has begun.
+    /// The number of RPCs that the loop has begun.
     number: u64,
     left: Option<u32>,
     memory: BrwMemory,
@@ -167,7 +167,7 @@ impl RpcLoop {
             *slot = Slot { number, call: Some(handle.clone()) };
         }
         drop(slot);
-        // Whoever stops the test aborts what is in the slot; or this sees it.
+        // A thread that stops the test aborts the RPC in the slot, or this check sees the stop.
         if test.stop_state() == Stop::Abort {
             handle.abort(Errno::INTERRUPTED);
         }

@@ -3,12 +3,12 @@
 use crate::rpc::RpcConfig;
 use std::time::Duration;
 
-/// How a test node works.
+/// The configuration of a test node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
-    /// After which time without requests to the framework a session ends; `None`: never.
+    /// The time without requests to the framework after which a session ends; `None`: never.
     pub session_timeout: Option<Duration>,
-    /// Its RPCs.
+    /// The configuration of the node's RPCs.
     pub rpc: RpcConfig,
 }
 
@@ -44,7 +44,9 @@ fn seconds(number: u32) -> Option<Duration> {
 }
 
 impl NodeConfig {
-    /// What an environment says. `look_up` gives the value of a variable; an empty one counts as not set.
+    /// Reads the configuration from variables. `look_up` gives the value of a variable; an empty one counts as not set. The
+    /// error names
+    /// the variable that cannot be read.
     pub fn from_lookup(look_up: impl Fn(&str) -> Option<String>) -> Result<Self, BadVariable> {
         let mut config = Self::default();
         for (name, set, of) in TUNABLES {

@@ -1,4 +1,4 @@
-//! Who answers which request.
+//! Dispatches requests: to the sessions, to the console, or to the services of tests.
 
 use super::client::{ClientSpec, ClientTest, Load};
 use super::join::{JoinHandler, NO_CONSOLE};
@@ -28,7 +28,7 @@ const MAX_LOOP_MEMORY: u64 = 4 << 30;
 /// Answers all requests to a node.
 pub(super) struct Dispatch {
     engine: Weak<RpcEngine>,
-    /// For what is called later.
+    /// The reference that callbacks keep.
     this: Weak<Self>,
     sessions: Mutex<Sessions>,
     brw: BrwServer,

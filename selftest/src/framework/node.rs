@@ -17,14 +17,14 @@ pub struct TestNode {
     dispatch: Arc<Dispatch>,
 }
 
-/// What a test node is doing.
+/// The activity of a test node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeStatus {
     /// The session that it is in.
     pub session: Option<(SessionId, Name)>,
-    /// Its batches that run.
+    /// The number of its batches that run.
     pub active_batches: u32,
-    /// What its RPCs have counted since it was started.
+    /// The counters of the node's RPCs since it was started.
     pub counters: RpcCounters,
 }
 
@@ -43,17 +43,17 @@ impl TestNode {
         Ok(this)
     }
 
-    /// Its RPCs, for a console beside it.
+    /// The node's RPC engine, for a console beside it.
     pub const fn engine(&self) -> &Arc<RpcEngine> {
         &self.engine
     }
 
-    /// Who answers nodes that want to be in a group; `None`: there is no console.
+    /// Sets the handler of requests to join a group; `None`: there is no console.
     pub fn set_console(&self, console: Option<Arc<dyn JoinHandler>>) {
         self.dispatch.set_console(console);
     }
 
-    /// What it is doing.
+    /// Returns the session that the node is in, and its activity.
     pub fn status(&self) -> NodeStatus {
         let now = self.engine.clock().now();
         let (session, active_batches) = self.dispatch.with_sessions(|sessions| {

@@ -25,7 +25,7 @@ pub(crate) trait ClientPart: Send + Sync {
     /// Ends them when their RPC in flight has ended, or at once.
     fn stop(&self, force: bool);
 
-    /// How many of them have not ended.
+    /// Returns the number of RPC loops that have not ended.
     fn active_loops(&self) -> u32;
 }
 

@@ -10,10 +10,10 @@ pub(crate) struct Session {
     pub(crate) id: SessionId,
     pub(crate) name: Name,
     pub(crate) features: Features,
-    /// How often the console has made it; it has to remove it as often.
+    /// The number of times that the console has made it; the console has to remove it as often.
     pub(crate) references: u32,
     pub(crate) made: Instant,
-    /// When it ends unless there is a request before; `None`: never.
+    /// The time at which the session ends unless there is a request before; `None`: never.
     pub(crate) deadline: Option<Instant>,
     pub(crate) errors: Arc<ErrorCounts>,
     pub(crate) batches: Vec<Batch>,
@@ -22,7 +22,7 @@ pub(crate) struct Session {
 /// A batch, which the first test in it brings about.
 pub(crate) struct Batch {
     pub(crate) id: BatchId,
-    /// In the order of arrival.
+    /// The parts in tests, in the order of arrival.
     pub(crate) parts: Vec<Part>,
 }
 

@@ -17,19 +17,19 @@ pub(crate) struct Sessions {
     timeout: Option<Duration>,
 }
 
-/// What is to be done outside.
+/// The effects of a request on tests and buffers, which the caller carries out.
 #[derive(Default)]
 pub(crate) struct Effects {
     /// Transfers of tests that this node serves are aborted.
     pub(crate) aborts_served_tests: bool,
     pub(crate) starts: Vec<Arc<dyn ClientPart>>,
-    /// With whether RPCs in flight are aborted.
+    /// Tests to stop, each with whether its RPCs in flight are aborted.
     pub(crate) stops: Vec<(Arc<dyn ClientPart>, bool)>,
     /// Reservations of buffers that are given back.
     pub(crate) releases: Vec<(Service, u32)>,
 }
 
-/// What the client part of a test is made with.
+/// The parts of a session that a new client test needs.
 #[derive(Clone)]
 pub(crate) struct Admission {
     pub(crate) features: Features,
@@ -47,7 +47,7 @@ impl Sessions {
         self.current.as_ref()
     }
 
-    /// Its identity.
+    /// The identity of the session, if there is one.
     pub(crate) fn id(&self) -> Option<SessionId> {
         self.current.as_ref().map(|session| session.id)
     }

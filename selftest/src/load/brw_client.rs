@@ -7,18 +7,18 @@ use lnet_api::Region;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What all RPC loops of a test have in common.
+/// The state that all RPC loops of a test share.
 #[derive(Clone, Debug)]
 pub(crate) struct BrwClient {
     parameters: BrwParameters,
-    /// What writes send; nobody writes to it again.
+    /// The data that writes send, filled once and never changed.
     source: Option<Arc<Region>>,
 }
 
 /// The memory of one RPC loop.
 #[derive(Debug, Default)]
 pub(crate) struct BrwMemory {
-    /// What reads arrive in.
+    /// The memory that reads arrive in.
     sink: Option<Arc<Region>>,
 }
 
@@ -71,7 +71,7 @@ impl BrwClient {
         Region::zeroed(self.range().end)
     }
 
-    /// Where the data is.
+    /// The part of the region that holds the data.
     fn range(&self) -> Range<usize> {
         let offset = self.parameters.offset() as usize;
         offset..offset + self.parameters.length().bytes() as usize

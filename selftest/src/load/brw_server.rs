@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Answers transfers, for any client.
 #[derive(Default)]
 pub(crate) struct BrwServer {
-    /// What reads send, by how it is checked. Nobody writes to it again.
+    /// The data that reads send, by the kind of check. Filled once and never changed.
     sources: [OnceLock<Arc<Region>>; 3],
     sinks: Arc<Sinks>,
 }

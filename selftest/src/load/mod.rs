@@ -1,8 +1,8 @@
-//! What tests do: brw moves bulk data (selftest 8), ping makes round trips (selftest 7).
+//! The services of tests: brw moves bulk data (selftest 8), ping makes round trips (selftest 7).
 //!
 //! | file | holds |
 //! |---|---|
-//! | `pattern` | what bulk data is filled with, and how it is checked: pure |
+//! | `pattern` | fills bulk data, and checks it: pure |
 //! | `brw_server`, `brw_client` | brw at either end |
 //! | `ping_server`, `ping_client` | ping at either end |
 

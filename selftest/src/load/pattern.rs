@@ -1,4 +1,4 @@
-//! What bulk data is filled with, and how it is checked (selftest 8.2). Pure.
+//! Fills bulk data with a pattern, and checks it (selftest 8.2). Pure.
 //!
 //! The pattern goes by pages of 4096 bytes from the first byte of the data on, as servers do it, whatever the client's offset is.
 

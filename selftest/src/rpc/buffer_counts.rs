@@ -1,4 +1,4 @@
-//! How many request buffers a service of tests has posted (selftest 4.4). Pure.
+//! Counts the request buffers of a service of tests (selftest 4.4). Pure.
 
 /// The fewest that a reservation adds, and beyond what the load says.
 const MIN_BUFFERS: u32 = 256;
@@ -9,13 +9,13 @@ const MAX_BUFFERS: u32 = 1 << 14;
 /// The numbers of one service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BufferCounts {
-    /// How many there are to be.
+    /// The number of buffers that should be posted.
     total: u32,
-    /// How many are posted.
+    /// The number of buffers that are posted.
     posted: u32,
 }
 
-/// For how many more RPCs buffers are reserved when a server instance with this load is added; `None`: no end of them.
+/// Returns the number of buffers to reserve when a server instance with this load is added; `None`: a load without end.
 pub(crate) fn reservation(load: Option<u32>, most: u32) -> u32 {
     load.map_or(most, |load| load.min(most)).saturating_add(SPARE).max(MIN_BUFFERS)
 }
@@ -27,7 +27,7 @@ impl BufferCounts {
         self.post_to(self.total)
     }
 
-    /// It is given back. Those that are posted stay until they are used.
+    /// Gives a reservation back. Posted buffers stay until they are used.
     pub(crate) const fn release(&mut self, count: u32) {
         self.total = self.total.saturating_sub(count);
     }

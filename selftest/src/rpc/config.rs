@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// How RPCs are made.
+/// The configuration of RPCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcConfig {
-    /// After which time a request without a reply is aborted; `None`: never.
+    /// The time without a reply after which a request is aborted; `None`: never.
     pub timeout: Option<Duration>,
     /// Request buffers of each service of the framework.
     pub framework_buffers: u32,

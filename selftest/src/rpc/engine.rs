@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// How often it is looked whose time is up.
+/// The interval at which deadlines of RPCs are checked.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Sends requests, and serves those that arrive, on the LNet of this process. One at a time in a process: there is one portal for

@@ -1,4 +1,4 @@
-//! What answers requests.
+//! The interface between the RPC engine and the services that answer requests.
 
 use crate::wire::{Features, IncomingRequest, Message, Reply};
 use lnet_api::{Nid, ProcessId, Region};
@@ -18,13 +18,13 @@ pub trait RequestHandler: Send + Sync {
     /// Answers a request. Must not block on the network.
     fn handle(&self, request: &IncomingRequest, from: &Sender) -> Response;
 
-    /// Is called about every second.
+    /// Called about once a second, for timeouts.
     fn tick(&self) {}
 }
 
-/// What becomes of a request.
+/// The response to a request.
 pub enum Response {
-    /// There is no reply, and its sender waits until its time is up.
+    /// Send no reply: the peer's RPC ends by its timeout.
     Drop,
     /// The reply.
     Reply(Message),
@@ -32,30 +32,30 @@ pub enum Response {
     Bulk {
         /// The transfer.
         transfer: BulkTransfer,
-        /// What then becomes of the request.
+        /// Returns the response after the transfer.
         then: BulkDone,
     },
 }
 
-/// Is called with the memory of a transfer that has succeeded.
+/// Called with the memory of a transfer that has succeeded; returns the response that follows.
 pub type BulkDone = Box<dyn FnOnce(Arc<Region>) -> Response + Send>;
 
 /// A transfer of bulk data by the server, as one message.
 pub enum BulkTransfer {
-    /// It fetches into all of the memory.
+    /// The server fetches into all of the memory.
     Get {
         /// The client's match bits.
         bits: u64,
         /// The server's memory.
         region: Arc<Region>,
     },
-    /// It sends the first bytes of the memory.
+    /// The server sends the first bytes of the memory.
     Put {
         /// The client's match bits.
         bits: u64,
         /// The server's memory.
         region: Arc<Region>,
-        /// How many bytes.
+        /// The number of bytes to send.
         length: usize,
     },
 }

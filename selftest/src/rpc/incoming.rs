@@ -9,11 +9,11 @@ use lnet_api::sync::lock;
 use lnet_api::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Region};
 use std::sync::{Arc, Mutex};
 
-/// What the incoming RPCs of an engine share.
+/// The state that the incoming RPCs of an engine share.
 pub(super) struct Serving {
     pub(super) shared: Arc<Shared>,
     handler: Mutex<Option<Arc<dyn RequestHandler>>>,
-    /// Those with bulk data in flight.
+    /// The RPCs with bulk data in flight.
     transfers: Arc<Registry<Transfer>>,
 }
 
@@ -47,7 +47,7 @@ impl Serving {
         }
     }
 
-    /// To where the request came from, and from where it went to.
+    /// Sends a reply to the NID that the request came from, from the local NI that it was sent to.
     fn reply(self: &Arc<Self>, to: Incoming, message: &Message) {
         let node = &self.shared.node;
         let spec = MdSpec::active(Arc::new(Region::copy_of(message)), 1);

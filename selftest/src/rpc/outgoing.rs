@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
-/// A request, and whom it is for.
+/// A request with its destination.
 #[derive(Debug)]
 pub struct Call {
     /// Whom it is for.
@@ -33,7 +33,8 @@ pub enum Bulk {
     Sink(Arc<Region>, Range<usize>),
 }
 
-/// How an RPC ended: with a reply, whose status may be an error, or without. LNet no longer accesses its bulk memory, which is its
+/// The result of an RPC: a reply, whose status may be an error, or the failure. LNet no longer accesses its bulk memory, which
+/// is its
 /// owner's alone.
 pub type Outcome = Result<IncomingReply, Errno>;
 
@@ -64,7 +65,7 @@ pub(super) struct OutgoingRpc {
 
 struct Inner {
     state: OutgoingState,
-    /// What is to be done by a thread that may call LNet.
+    /// A step that waits for a thread which may call LNet.
     step: Option<Step>,
     mds: [Option<Md>; 3],
     results: [Option<Result<(), Errno>>; 3],
@@ -105,7 +106,7 @@ impl OutgoingRpc {
             }),
         });
         registry.add(key, Arc::clone(&rpc));
-        // After it was added: whoever closes the engine aborts what has been added, or this sees that it is closed.
+        // After it was added: the thread that closes the engine aborts registered RPCs, or this check sees that it is closed.
         if shared.is_closed() {
             let done = lock(&rpc.inner).done.take();
             if let Some(done) = done {
@@ -123,7 +124,7 @@ impl OutgoingRpc {
         self.change(|state| state.abort(reason));
     }
 
-    /// Its time is up.
+    /// Ends the RPC with ETIMEDOUT, and counts it as expired, unless it has ended.
     pub(super) fn expire(self: &Arc<Self>) {
         let mut inner = lock(&self.inner);
         let step = inner.state.abort(Errno::TIMED_OUT);
@@ -187,8 +188,9 @@ impl OutgoingRpc {
         }
     }
 
-    /// From any sender: LNet compares primary NIDs, and that of a peer may become known while the RPC is in progress. Nobody else
-    /// can guess the bits.
+    /// Attaches a descriptor for any sender: LNet compares primary NIDs, and a peer's may become known while the RPC is in
+    /// progress. No
+    /// other process can guess the bits.
     fn attach(&self, bits: u64, spec: MdSpec, handler: Arc<dyn EventHandler>) -> Result<Md, Errno> {
         let criteria = MatchCriteria { from: None, bits, ignore: 0 };
         self.shared.node.attach(PORTAL_REPLIES, criteria, spec, handler)

@@ -2,23 +2,23 @@
 
 use lnet_api::errno::Errno;
 
-/// What an RPC has descriptors for.
+/// The parts of an RPC that have a descriptor (MD) of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// The request that is sent.
     Request,
-    /// Where the reply arrives.
+    /// The buffer that the reply arrives in.
     Reply,
     /// Bulk data, in either direction.
     Bulk,
 }
 
-/// What is to be done.
+/// The next step of an RPC, which the caller carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// All descriptors are to be unlinked.
     UnlinkAll,
-    /// That of bulk data is to be unlinked.
+    /// The descriptor of bulk data is to be unlinked.
     UnlinkBulk,
     /// The RPC has ended: all descriptors have had their last event, but for the request's of one that is aborted.
     Complete(Result<(), Errno>),
@@ -28,7 +28,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutgoingState {
     phase: Phase,
-    /// Whose last event has not come.
+    /// Whether the last event of the request's descriptor is missing; likewise below.
     waits_for_request: bool,
     waits_for_reply: bool,
     waits_for_bulk: bool,
@@ -38,7 +38,7 @@ pub(crate) struct OutgoingState {
     is_refused: bool,
     has_unlinked_bulk: bool,
     unlinks_all: bool,
-    /// That has been done.
+    /// Whether all descriptors have been unlinked.
     has_unlinked_all: bool,
 }
 
@@ -48,7 +48,7 @@ enum Phase {
     Posting,
     /// All are made.
     Posted,
-    /// It has ended.
+    /// The RPC has ended.
     Complete,
 }
 
@@ -151,7 +151,7 @@ mod tests {
         Unlinked,
     }
 
-    /// What it is about, whether there is bulk data, and inputs with what follows from each.
+    /// A case: its name, whether there is bulk data, and the inputs with the expected step after each.
     type Row<'a> = (&'a str, bool, &'a [(Input, Option<Step>)]);
 
     impl OutgoingState {
@@ -298,7 +298,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order: it ends once, with the last descriptor's last event, and is aborted in between at most once.
+        /// Fails if, in some order of events, the RPC does not end exactly once, with the last event of its last descriptor, or
+        /// is aborted more than once before.
         #[test]
         fn an_rpc_ends_exactly_once_in_any_order(
             has_bulk: bool,

@@ -90,7 +90,7 @@ struct RequestBuffer {
 
 struct Inner {
     region: Arc<Region>,
-    /// How often it was posted.
+    /// The number of times that the buffer was posted.
     posts: u64,
     md: Option<Md>,
     /// A request that has not been read.
@@ -126,7 +126,7 @@ impl RequestBuffer {
                     inner.md = Some(md);
                 }
                 drop(inner);
-                // Whoever closes the engine has unlinked what was there.
+                // The thread that closes the engine has unlinked only descriptors that existed then.
                 if serving.shared.is_closed() {
                     serving.shared.node.unlink(md);
                 }
@@ -156,7 +156,7 @@ impl RequestBuffer {
         shared.enqueue(lane, Arc::clone(self) as Arc<dyn Task>);
     }
 
-    /// Reads the request, and whom it is from. `None`: there is nobody to reply to.
+    /// Reads the request and its sender. `None`: there is no peer to reply to.
     fn read(&self, arrival: Arrival) -> Option<(Sender, Result<IncomingRequest, Unanswerable>)> {
         let process = arrival.source.filter(|_| arrival.is_good)?;
         let sender = Sender { process, to: arrival.target.map(|it| it.nid) };
@@ -165,7 +165,7 @@ impl RequestBuffer {
         Some((sender, IncomingRequest::parse(self.service, bytes.get(..arrival.length)?)))
     }
 
-    /// It was used: it is posted again if it is needed, and more if few are left.
+    /// Posts a used buffer again if it is needed, and further buffers if few are left.
     fn repost(self: &Arc<Self>) {
         let Some(counts) = self.buffers.counts(self.service) else { return self.post() };
         let mut counts = lock(counts);

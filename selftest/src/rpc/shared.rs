@@ -1,4 +1,4 @@
-//! What all RPCs of an engine share.
+//! The state that all RPCs of an engine share.
 
 use super::config::RpcConfig;
 use super::counters::Counters;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// Which threads run a task.
+/// The group of threads that runs a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// The one thread of requests to the framework.
@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub(crate) match_bits: MatchBits,
     pub(crate) framework: Arc<TaskQueue>,
     pub(crate) other: Arc<TaskQueue>,
-    /// Nothing new is begun.
+    /// Whether the engine is closed: then no RPC begins.
     is_closed: AtomicBool,
 }
 
@@ -100,7 +100,7 @@ impl<T> Registry<T> {
         lock(&self.objects).values().map(Arc::clone).collect()
     }
 
-    /// Those of which `f` says so.
+    /// Returns the objects for which `f` is true.
     pub(crate) fn filter(&self, f: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         lock(&self.objects).values().filter(|object| f(object)).map(Arc::clone).collect()
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// What a thread is to do.
+/// A task for a thread of the engine.
 pub(crate) trait Task: Send + Sync {
     fn run(self: Arc<Self>);
 }

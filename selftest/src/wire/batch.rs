@@ -8,12 +8,12 @@ use super::status::Status;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BatchId(pub u64);
 
-/// What is done with a batch.
+/// The operation that a console asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchCommand {
     /// All its tests start.
     Run {
-        /// In seconds; nodes ignore it.
+        /// Seconds; nodes ignore it.
         timeout: u32,
     },
     /// All its tests stop.
@@ -21,7 +21,7 @@ pub enum BatchCommand {
         /// RPCs in flight are aborted.
         force: bool,
     },
-    /// How much of it is running.
+    /// The node tells how much of the batch is running.
     Query {
         /// 0: how many tests; above: how many RPC loops of that test of the node. Below 0 it is wrong.
         test: i32,
@@ -35,7 +35,7 @@ pub struct BatchRequest {
     pub session: SessionId,
     /// The batch.
     pub batch: BatchId,
-    /// What it does.
+    /// The operation to carry out.
     pub command: BatchCommand,
 }
 
@@ -46,7 +46,7 @@ pub struct IncomingBatch {
     pub session: Option<SessionId>,
     /// The batch.
     pub batch: BatchId,
-    /// What is to be done; `None`: what there is not.
+    /// The operation to carry out; `None`: the peer sent an unknown one.
     pub command: Option<BatchCommand>,
 }
 
@@ -85,11 +85,11 @@ impl BatchRequest {
 /// The reply to [`BatchRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchReply {
-    /// How it went.
+    /// The result of the operation.
     pub status: Status,
     /// The session that the node has.
     pub session: Option<SessionId>,
-    /// What runs. Only after [`BatchCommand::Query`] it means anything.
+    /// The number of tests or RPC loops that run. Only defined after [`BatchCommand::Query`].
     pub active: u32,
 }
 

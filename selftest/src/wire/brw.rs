@@ -14,10 +14,10 @@ pub enum Rw {
     Write,
 }
 
-/// How much of the data is checked.
+/// The part of the data that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// Nothing.
+    /// Data is not checked.
     None,
     /// The first and the last eight bytes of every page.
     Simple,
@@ -25,7 +25,7 @@ pub enum Check {
     Full,
 }
 
-/// How many bytes a transfer has: 8 to 1 MiB, a multiple of 8. Kernel servers panic on other numbers.
+/// The length of a transfer in bytes: 8 to 1 MiB, a multiple of 8. Kernel servers panic on other numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BulkLength(u32);
 
@@ -35,7 +35,7 @@ impl BulkLength {
         if bytes > 0 && bytes <= MAX_BULK && bytes.is_multiple_of(8) { Some(Self(bytes)) } else { None }
     }
 
-    /// In bytes.
+    /// The length in bytes.
     pub const fn bytes(self) -> u32 {
         self.0
     }
@@ -45,7 +45,7 @@ impl BulkLength {
         self.0.is_multiple_of(PAGE)
     }
 
-    /// In pages, rounded up.
+    /// The length in pages, rounded up.
     pub const fn pages(self) -> u32 {
         self.0.div_ceil(PAGE)
     }
@@ -69,7 +69,7 @@ impl Rw {
 }
 
 impl Check {
-    /// Nothing to check is 1, not 0 (selftest 18, 4).
+    /// The number on the wire. [`Check::None`] is 1, not 0 (selftest 18, 4).
     pub(super) const fn number(self) -> u16 {
         match self {
             Self::None => 1,
@@ -93,13 +93,13 @@ impl Check {
 pub struct BrwRequest {
     /// The direction.
     pub rw: Rw,
-    /// How much is checked.
+    /// The part of the data that is checked.
     pub check: Check,
-    /// How many bytes.
+    /// The length of the transfer.
     pub length: BulkLength,
 }
 
-/// What a server does not do.
+/// The reason why a server refuses a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrwRefusal {
     /// The direction, the checks or the length are wrong.
@@ -111,9 +111,9 @@ pub enum BrwRefusal {
 /// A request of brw as it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncomingBrw {
-    /// Where the client's memory is.
+    /// The match bits of the client's memory.
     pub bulk_bits: u64,
-    /// What is asked for, or why it is refused.
+    /// The transfer to carry out, or the reason why it is refused.
     pub transfer: Result<BrwRequest, BrwRefusal>,
 }
 

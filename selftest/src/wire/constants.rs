@@ -28,9 +28,9 @@ pub const DESTINATIONS_PER_PAGE: u32 = 341;
 pub const DESTINATION_LEN: usize = 12;
 /// Bytes of a name with the NUL that ends it.
 pub const NAME_LEN: usize = 32;
-/// What brw writes into bulk data, in the order of the sender.
+/// The word that brw writes into bulk data, in the order of the sender.
 pub const BRW_PATTERN: u64 = 0xeeb0_eeb1_eeb2_eeb3;
-/// What brw leaves in memory before data arrives.
+/// The word that brw leaves in memory before data arrives.
 pub const BRW_POISON: u64 = 0xbeef_beef_beef_beef;
 /// The magic of pings.
 pub const PING_MAGIC: u32 = 0xbabe_face;

@@ -14,7 +14,7 @@ pub struct Destinations {
     count: u32,
 }
 
-/// How many destinations a list has that all nodes can read.
+/// The length of a list of destinations that all nodes can read: 1 to 341.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DestinationCount(u32);
 
@@ -38,12 +38,12 @@ impl Destinations {
         Some(Self { bytes, count })
     }
 
-    /// How many nodes.
+    /// The number of nodes.
     pub const fn count(&self) -> DestinationCount {
         DestinationCount(self.count)
     }
 
-    /// What a node fetches: without [`Features::BULK_LEN`] that is whole pages.
+    /// Returns the bytes that a node fetches: whole pages without [`Features::BULK_LEN`].
     pub fn bytes(&self, features: Features) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         if !features.has_bulk_len() {

@@ -9,9 +9,9 @@ use lnet_wire::byte_order::ByteOrder;
 pub type Message = [u8; MESSAGE_LEN];
 
 pub(super) const FEATURES: usize = 20;
-/// Where bodies begin.
+/// The offset of the body.
 pub(super) const BODY: usize = 24;
-/// Where the match bits of bulk data are, in requests that have any.
+/// The offset of the match bits of bulk data, in requests that have any.
 pub(super) const BULK_BITS: usize = BODY + 8;
 
 /// The header of a message in one of the byte orders.
@@ -21,7 +21,7 @@ pub struct Header {
     pub order: ByteOrder,
     /// The version of the message; only [`VERSION`] is understood.
     pub version: u32,
-    /// What the message is.
+    /// The type of the message.
     pub kind: u32,
     /// The features of the session.
     pub features: Features,

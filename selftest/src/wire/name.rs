@@ -17,7 +17,7 @@ impl Name {
     /// The empty name.
     pub const EMPTY: Self = Self([0; NAME_LEN]);
 
-    /// What a peer has written: up to the first NUL, or cut after 31 bytes if there is none.
+    /// Reads a name as a peer has written it: up to the first NUL, or cut after 31 bytes if there is none.
     pub(crate) fn read(bytes: [u8; NAME_LEN]) -> Self {
         let length = bytes[..NAME_LEN - 1].iter().position(|byte| *byte == 0).unwrap_or(NAME_LEN - 1);
         let mut name = Self::EMPTY;

@@ -36,9 +36,9 @@ impl PingRequest {
 /// The reply to [`PingRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingReply {
-    /// How it went. Clients do not look at it.
+    /// The result of the ping. Clients ignore it.
     pub status: Status,
-    /// That of the request; `None`: the magic is wrong.
+    /// The sequence number of the request; `None`: the magic is wrong.
     pub sequence: Option<u32>,
 }
 

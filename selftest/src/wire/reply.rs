@@ -16,23 +16,23 @@ use lnet_wire::byte_order::ByteOrder;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "none is larger than a message")]
 pub enum Reply {
-    /// To [`Service::MakeSession`].
+    /// The reply to [`Service::MakeSession`].
     MakeSession(MakeSessionReply),
-    /// To [`Service::RemoveSession`].
+    /// The reply to [`Service::RemoveSession`].
     RemoveSession(SessionReply),
-    /// To [`Service::Debug`].
+    /// The reply to [`Service::Debug`].
     Debug(DebugReply),
-    /// To [`Service::Batch`].
+    /// The reply to [`Service::Batch`].
     Batch(BatchReply),
-    /// To [`Service::AddTest`].
+    /// The reply to [`Service::AddTest`].
     AddTest(SessionReply),
-    /// To [`Service::QueryStat`].
+    /// The reply to [`Service::QueryStat`].
     QueryStat(StatReply),
-    /// To [`Service::Join`].
+    /// The reply to [`Service::Join`].
     Join(JoinReply),
-    /// To [`Service::Brw`].
+    /// The reply to [`Service::Brw`].
     Brw(Status),
-    /// To [`Service::Ping`].
+    /// The reply to [`Service::Ping`].
     Ping(PingReply),
 }
 
@@ -47,7 +47,7 @@ pub struct IncomingReply {
     pub reply: Reply,
 }
 
-/// What came is no reply to the request.
+/// The message is no reply to the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no reply to the request")]
 pub struct BadReply;
@@ -113,7 +113,7 @@ impl Reply {
         }
     }
 
-    /// How it went at the node.
+    /// The result of the operation at the node.
     pub const fn status(&self) -> Status {
         match self {
             Self::MakeSession(body) => body.status,

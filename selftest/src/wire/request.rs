@@ -22,7 +22,7 @@ pub enum Request {
     RemoveSession(SessionId),
     /// Asks for the session of a node.
     Debug(SessionId),
-    /// Does something with a batch.
+    /// An operation on a batch.
     Batch(BatchRequest),
     /// Adds a test to a batch.
     AddTest(AddTest),
@@ -94,28 +94,28 @@ pub struct IncomingRequest {
     pub order: ByteOrder,
     /// The features in the header.
     pub features: Features,
-    /// Where the reply goes.
+    /// The match bits of the reply.
     pub reply_bits: u64,
-    /// What is asked for.
+    /// The operation that is asked for.
     pub body: ReceivedBody,
 }
 
-/// What is asked for.
+/// The operation that a request asks for, with its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceivedBody {
     /// The message is of another version; nothing is known of its body.
     OtherVersion,
     /// The node becomes a member of a session.
     MakeSession(MakeSession),
-    /// It no longer is.
+    /// The node ceases to be a member of a session.
     RemoveSession(Option<SessionId>),
-    /// Which session it has. What the console believes does not count.
+    /// The node tells its session. The session in the request is ignored.
     Debug,
     /// Something is done with a batch.
     Batch(IncomingBatch),
     /// A test is added to a batch.
     AddTest(Result<IncomingTest, InvalidTest>),
-    /// Which counters it has.
+    /// The node tells its counters.
     QueryStat(Option<SessionId>),
     /// A node wants to be in a group.
     Join(JoinRequest),
@@ -128,13 +128,13 @@ pub enum ReceivedBody {
 /// A request gets no reply, and its sender waits until its time is up (selftest 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswerable {
-    /// It has not 160 bytes.
+    /// The message is not 160 bytes long.
     #[error("not {MESSAGE_LEN} bytes")]
     Length,
     /// The magic is none of LNet selftest's.
     #[error("wrong magic")]
     Magic,
-    /// It is not of the service that it was sent to.
+    /// The message is not of the service that it was sent to.
     #[error("wrong type")]
     Kind,
     /// The magic of the ping test is wrong.

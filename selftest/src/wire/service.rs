@@ -27,7 +27,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// Those of the framework.
+    /// The services of the framework.
     pub const FRAMEWORK: [Self; 7] = [
         Self::Debug,
         Self::MakeSession,
@@ -37,15 +37,15 @@ impl Service {
         Self::QueryStat,
         Self::Join,
     ];
-    /// Those of tests.
+    /// The services of tests.
     pub const TESTS: [Self; 2] = [Self::Brw, Self::Ping];
 
-    /// By its number.
+    /// Finds the service with this number on the wire.
     pub fn from_number(number: u32) -> Option<Self> {
         Self::FRAMEWORK.into_iter().chain(Self::TESTS).find(|service| service.number() == number)
     }
 
-    /// Its number.
+    /// The service's number on the wire.
     pub const fn number(self) -> u32 {
         self as u32
     }
@@ -60,7 +60,7 @@ impl Service {
         (self as u8) < 10
     }
 
-    /// Where its requests go.
+    /// The portal that the service's requests go to.
     pub const fn portal(self) -> u32 {
         if self.is_framework() { PORTAL_FRAMEWORK } else { PORTAL_TESTS }
     }

@@ -10,7 +10,7 @@ use super::status::Status;
 pub struct MakeSession {
     /// The session.
     pub session: Option<SessionId>,
-    /// It replaces a session that the node has.
+    /// Whether the session replaces one that the node has.
     pub force: bool,
     /// The name of the session.
     pub name: Name,
@@ -31,11 +31,11 @@ impl MakeSession {
 /// The reply to [`MakeSession`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MakeSessionReply {
-    /// How it went.
+    /// The result of the operation.
     pub status: Status,
     /// The session that the node has now.
     pub session: Option<SessionId>,
-    /// After how many seconds without requests the node ends the session; 0: never.
+    /// Seconds without requests after which the node ends the session; 0: never.
     pub timeout: u32,
     /// The name of the session that is in the way. Only with [`Status::BUSY`] it means anything.
     pub name: Name,
@@ -62,7 +62,7 @@ impl MakeSessionReply {
 /// The reply to the removal of a session, and to an added test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionReply {
-    /// How it went.
+    /// The result of the operation.
     pub status: Status,
     /// The session that the node has now.
     pub session: Option<SessionId>,
@@ -82,11 +82,11 @@ impl SessionReply {
 /// The reply to the question for a node's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebugReply {
-    /// How it went.
+    /// The result of the operation.
     pub status: Status,
     /// The session of the node.
     pub session: Option<SessionId>,
-    /// After how many seconds without requests the node ends the session.
+    /// Seconds without requests after which the node ends the session.
     pub timeout: u32,
     /// The number of batches; kernel nodes leave it 0.
     pub batches: u32,
@@ -137,11 +137,11 @@ impl JoinRequest {
 /// The reply to [`JoinRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinReply {
-    /// How it went.
+    /// The result of the operation.
     pub status: Status,
     /// The console's session.
     pub session: Option<SessionId>,
-    /// After how many seconds without commands the console ends the session.
+    /// Seconds without commands after which the console ends the session.
     pub timeout: u32,
     /// The name of the session.
     pub name: Name,

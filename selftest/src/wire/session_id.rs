@@ -19,12 +19,12 @@ impl SessionId {
         Some(Self { nid: console.to_u64()?, stamp })
     }
 
-    /// From the wire; `None`: no session.
+    /// Reads the ID from the wire; `None`: no session.
     pub(crate) const fn read(nid: u64, stamp: i64) -> Option<Self> {
         if nid == Self::ANY { None } else { Some(Self { nid, stamp }) }
     }
 
-    /// For the wire.
+    /// Returns NID and stamp for the wire; `None` is no session.
     pub(crate) const fn write(id: Option<Self>) -> (u64, i64) {
         match id {
             Some(Self { nid, stamp }) => (nid, stamp),
@@ -37,14 +37,14 @@ impl SessionId {
         Nid::from_u64(self.nid)
     }
 
-    /// What differs between the sessions of a console; not a time that could be compared.
+    /// The part that differs between the sessions of a console; not a time that could be compared.
     pub const fn stamp(self) -> i64 {
         self.stamp
     }
 }
 
 impl fmt::Display for SessionId {
-    /// As `lst show_session` prints it: `STAMP@NID`.
+    /// Writes the ID as `lst show_session` prints it: `STAMP@NID`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nid() {
             Some(nid) => write!(f, "{}@{nid}", self.stamp),

@@ -7,7 +7,7 @@ use super::status::Status;
 /// The reply to the question for counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatReply {
-    /// How it went.
+    /// The result of the operation.
     pub status: Status,
     /// The session that the node has.
     pub session: Option<SessionId>,
@@ -18,11 +18,11 @@ pub struct StatReply {
 /// The counters of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Those of its session.
+    /// Counters of the node's session.
     pub framework: FrameworkCounters,
-    /// Those of its RPCs, since it was started.
+    /// Counters of the node's RPCs, since it was started.
     pub rpc: RpcCounters,
-    /// Those of its LNet.
+    /// Counters of the node's LNet.
     pub lnet: LnetCounters,
 }
 

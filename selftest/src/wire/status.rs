@@ -35,7 +35,7 @@ known! {
     PROTOCOL = EPROTO;
     /// Data is corrupt.
     BAD_MESSAGE = EBADMSG;
-    /// Not permitted: as a reply to a stop it is as good as success.
+    /// Not permitted. In a reply to a stop this counts as success.
     NOT_PERMITTED = EPERM;
 }
 

@@ -10,17 +10,17 @@ use super::header::BULK_BITS;
 use super::service::Service;
 use super::session_id::SessionId;
 
-/// How many RPCs a loop of a client sends one after the other.
+/// The number of RPCs that a loop of a client sends one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loop {
-    /// It does not end by itself.
+    /// The loop does not end by itself.
     Endless,
-    /// This many.
+    /// The loop ends after this many RPCs.
     Times(std::num::NonZeroU32),
 }
 
 impl Loop {
-    /// From the signed number of the wire and of `lst`: below 0 is endless. `None`: it is 0.
+    /// Converts the signed number of the wire and of `lst`: below 0 is endless. `None`: it is 0.
     pub fn new(number: i32) -> Option<Self> {
         match u32::try_from(number) {
             Ok(times) => std::num::NonZeroU32::new(times).map(Self::Times),
@@ -37,7 +37,7 @@ impl Loop {
     }
 }
 
-/// How many RPCs of a client are in flight to each destination: 1 to 1024.
+/// The number of RPCs of a client in flight to each destination: 1 to 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Concurrency(u32);
 
@@ -53,18 +53,18 @@ impl Concurrency {
     }
 }
 
-/// The load that a server is told to expect, in place of a loop. Only a hint for the number of its buffers, at least 1.
+/// The load that a server can expect, sent in place of a loop. Only a hint for the number of its buffers, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ServerLoad(std::num::NonZeroI32);
 
 impl ServerLoad {
-    /// What is above the range of the wire becomes its end.
+    /// Makes a load of so many RPCs; a number outside of the range of the wire becomes the nearest that is in it.
     pub fn new(rpcs: u32) -> Self {
         let number = i32::try_from(rpcs.max(1)).unwrap_or(i32::MAX);
         Self(std::num::NonZeroI32::new(number).unwrap_or(std::num::NonZeroI32::MAX))
     }
 
-    /// How many RPCs; `None`: no end of them.
+    /// The number of RPCs; `None`: without end.
     pub fn rpcs(self) -> Option<u32> {
         u32::try_from(self.0.get()).ok()
     }
@@ -79,7 +79,7 @@ pub struct BrwParameters {
     offset: u32,
 }
 
-/// Why parameters cannot be sent to a node: it might panic (selftest 8.3).
+/// The reason why parameters must not be sent to a node: it might panic (selftest 8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsafeParameters {
     /// The size.
@@ -94,7 +94,7 @@ pub enum UnsafeParameters {
 }
 
 impl BrwParameters {
-    /// What a console may send to any node, kernel ones included.
+    /// Parameters that a console may send to any node, kernel ones included. The error says which would be unsafe.
     pub fn new(rw: Rw, check: Check, size: u32, offset: u32) -> Result<Self, UnsafeParameters> {
         let length = BulkLength::new(size).ok_or(UnsafeParameters::Size)?;
         if !offset.is_multiple_of(8) || offset >= PAGE {
@@ -111,22 +111,23 @@ impl BrwParameters {
         self.rw
     }
 
-    /// How much is checked.
+    /// The part of the data that is checked.
     pub const fn check(&self) -> Check {
         self.check
     }
 
-    /// How many bytes an RPC transfers.
+    /// The number of bytes that an RPC transfers.
     pub const fn length(&self) -> BulkLength {
         self.length
     }
 
-    /// Where the client's memory begins in its first page.
+    /// The offset of the client's memory in its first page, in bytes.
     pub const fn offset(&self) -> u32 {
         self.offset
     }
 
-    /// What a client's node accepts from a console (selftest 8.3): only its place in a page counts of the offset.
+    /// Reads the parameters that a client's node accepts from a console (selftest 8.3): of the offset only its place in a page
+    /// counts.
     fn read(fields: Fields<'_>, features: Features) -> Result<Self, InvalidTest> {
         let (rw, check, length, offset) = match features.has_bulk_len() {
             true => (fields.u16(82).into(), fields.u16(84).into(), fields.u32(86), fields.u32(90)),
@@ -157,7 +158,7 @@ impl BrwParameters {
     }
 }
 
-/// What a test does.
+/// The kind of a test, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TestParameters {
     /// Bulk transfers.
@@ -179,16 +180,16 @@ impl TestParameters {
 /// A node's part in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instance {
-    /// It answers.
+    /// The node answers RPCs.
     Server {
         /// The load to expect.
         load: ServerLoad,
     },
-    /// It asks.
+    /// The node sends RPCs.
     Client {
-        /// How often each of its loops does.
+        /// The number of RPCs that each of its loops sends.
         times: Loop,
-        /// How many destinations there are in the list that it fetches.
+        /// The number of destinations in the list that it fetches.
         destinations: DestinationCount,
     },
 }
@@ -200,9 +201,9 @@ pub struct AddTest {
     pub session: SessionId,
     /// The batch.
     pub batch: BatchId,
-    /// What the test does.
+    /// The kind of the test, with its parameters.
     pub parameters: TestParameters,
-    /// How many RPCs are in flight to each destination.
+    /// The number of RPCs in flight to each destination.
     pub concurrency: Concurrency,
     /// A loop of the client ends when one of its RPCs fails. Consoles always say so.
     pub stop_on_error: bool,
@@ -237,24 +238,24 @@ pub struct InvalidTest;
 /// A node's part in a test, as a console asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncomingInstance {
-    /// It answers; parameters do not count.
+    /// The node answers RPCs; parameters do not count.
     Server {
         /// The service that is used.
         service: Service,
         /// The load to expect.
         load: ServerLoad,
     },
-    /// It asks.
+    /// The node sends RPCs.
     Client {
-        /// How often each of its loops does.
+        /// The number of RPCs that each of its loops sends.
         times: Loop,
-        /// How many RPCs are in flight to each destination.
+        /// The number of RPCs in flight to each destination.
         concurrency: Concurrency,
         /// A loop ends when one of its RPCs fails.
         stop_on_error: bool,
-        /// How many destinations there are in the list.
+        /// The number of destinations in the list.
         destinations: u32,
-        /// What it does. Wrong parameters are found last of all.
+        /// The kind of the test. Wrong parameters are found last of all.
         parameters: Result<TestParameters, InvalidTest>,
     },
 }
@@ -266,14 +267,14 @@ pub struct IncomingTest {
     pub session: SessionId,
     /// The batch.
     pub batch: BatchId,
-    /// Where the list of destinations is.
+    /// The match bits of the list of destinations.
     pub bulk_bits: u64,
     /// The node's part.
     pub instance: IncomingInstance,
 }
 
 impl IncomingTest {
-    /// The checks of selftest 5.6 that depend on nothing but the message.
+    /// Reads a test, with the checks of selftest 5.6 that depend on nothing but the message.
     pub(super) fn read(fields: Fields<'_>, features: Features) -> Result<Self, InvalidTest> {
         let number = std::num::NonZeroI32::new(fields.i32(68)).ok_or(InvalidTest)?;
         let concurrency = Concurrency::new(fields.u32(72)).ok_or(InvalidTest)?;

@@ -159,7 +159,8 @@ fn a_batch_runs_until_it_is_stopped_and_takes_no_test_meanwhile() {
     add(&mut desk, test("cli", "srv")).unwrap();
 }
 
-/// So do the kernel's consoles, though no node that is known says that (lnet-selftest 11).
+/// Fails if the console counts EPERM as a failed stop; the kernel's consoles do not, though no known node sends it
+/// (lnet-selftest 11).
 #[test]
 fn a_client_that_is_not_permitted_to_stop_counts_as_one_that_did() {
     let mut desk = with_groups();

@@ -29,7 +29,7 @@ pub struct Desk {
 /// A node.
 pub struct FakeNode {
     pub session: Option<Member>,
-    /// After so many seconds its session ends.
+    /// Seconds after which the node's session ends.
     pub timeout: u32,
     pub features: u32,
     pub is: Mood,
@@ -37,7 +37,7 @@ pub struct FakeNode {
     pub errors: Counters,
 }
 
-/// How it answers.
+/// The way in which a node answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     Fine,
@@ -45,7 +45,7 @@ pub enum Mood {
     Unresponsive,
     /// RPCs to it fail with this error.
     Failing(i32),
-    /// It says no to everything but questions about the session.
+    /// The node refuses every request except questions about the session, with this status.
     Refusing(u32),
 }
 
@@ -57,13 +57,13 @@ pub struct Member {
 }
 
 struct Instance {
-    /// As a client.
+    /// Whether the instance runs, if it is a client.
     runs: Option<bool>,
     repeat: i32,
 }
 
 impl Desk {
-    /// With nodes that are fine.
+    /// A console with nodes that answer every request.
     pub fn new(nids: &[&str]) -> Self {
         let mut console = Console::default();
         console.set_own_nid(Some("10.99.0.11@tcp".parse().unwrap()));
@@ -160,14 +160,14 @@ impl Default for FakeNode {
 }
 
 impl FakeNode {
-    /// It is in a session of another console.
+    /// Puts the node into a session of another console.
     pub fn occupy(&mut self, name: &str) {
         let number = SessionNumber { nid: Some("10.99.0.99@tcp".parse().unwrap()), stamp: 99 };
         let (name, since) = (name.to_owned(), Duration::ZERO);
         self.session = Some(Member { number, name, since, batches: HashMap::new() });
     }
 
-    /// It has made the session that a console told it of when it joined.
+    /// Puts the node into the session that a console offered when the node joined.
     pub fn join(&mut self, now: Duration, number: SessionNumber) {
         let (name, since) = ("joined".to_owned(), now);
         self.session = Some(Member { number, name, since, batches: HashMap::new() });

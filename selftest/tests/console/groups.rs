@@ -15,7 +15,7 @@ fn nodes_that_are_added_get_the_session_and_those_that_have_it_are_not_asked_aga
     assert!(matches!(desk.call(KEY, Command::AddGroup { group: name("a") }), Err(Refusal::Exists(..))));
 }
 
-/// They are in the group all the same.
+/// Fails if nodes that refuse the session, or do not answer, are left out of the group.
 #[test]
 fn nodes_that_refuse_or_do_not_answer_are_in_the_group_with_their_state() {
     let mut desk = with_session(&[ONE, TWO, THREE]);

@@ -17,7 +17,7 @@ fn number(desk: &mut Desk) -> SessionNumber {
     }
 }
 
-/// With a pid that consoles do not give by themselves.
+/// Joins from a pid that consoles do not use by themselves.
 fn join(desk: &mut Desk, nid: &str, wanted: SessionNumber, group: &str, features: u32) -> JoinReply {
     let from = format!("77-{nid}").parse().unwrap();
     desk.console.handle_join(desk.now, from, wanted, &name(group), features)
@@ -71,7 +71,7 @@ fn without_a_session_or_while_it_ends_nobody_joins() {
     assert_eq!(desk.answer_of(ending), Some(Ok(Answer::Done)));
 }
 
-/// It has the session for as long as the console told it, and is asked at half of that time.
+/// Fails if a node that joined is not pinged at half of the session's timeout, which is the console's for it.
 #[test]
 fn a_node_that_joined_is_pinged_and_so_keeps_its_session() {
     let mut desk = with_session(&[THREE]);

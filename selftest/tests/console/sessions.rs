@@ -1,4 +1,4 @@
-//! How sessions begin, live and end.
+//! Tests of the begin, life and end of sessions.
 
 use super::desk::{Desk, Mood};
 use super::support::*;

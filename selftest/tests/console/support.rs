@@ -17,7 +17,7 @@ pub fn new_session(force: bool) -> Command {
     Command::NewSession(NewSession { name: name("sess"), idle_timeout: 300, force, features: 1 })
 }
 
-/// With a session, and one group for each of the nodes.
+/// A console with a session, and one group for each of the nodes.
 pub fn with_session(nids: &[&str]) -> Desk {
     let mut desk = Desk::new(nids);
     desk.call(KEY, new_session(false)).unwrap();

@@ -63,7 +63,7 @@ impl Scene {
         Self { node, lnet, clock, features: Features::KNOWN, _exclusive: exclusive }
     }
 
-    /// With the session 1.
+    /// A test node that is in session 1.
     pub fn in_session() -> Self {
         let scene = Self::start();
         assert_eq!(scene.ask(make(Some(session(1)), false, "sess")).status(), Status::OK);

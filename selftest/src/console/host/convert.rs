@@ -71,7 +71,7 @@ fn parameters(test: TestSpec) -> Option<TestParameters> {
     }
 }
 
-/// What a reply says. Fields that mean nothing with its status are not looked at (lnet-selftest 17).
+/// Converts a reply from its wire form. Fields that mean nothing with its status are ignored (lnet-selftest 17).
 pub(super) fn reply(incoming: IncomingReply) -> RpcReply {
     let (status, session, said) = match incoming.reply {
         Reply::MakeSession(it) => {
@@ -95,7 +95,7 @@ pub(super) fn reply(incoming: IncomingReply) -> RpcReply {
     RpcReply { features: incoming.features.0, status, session: number(session), said }
 }
 
-/// What a node is told that wants to join.
+/// Converts the reply to a node that wants to join a group into its wire form.
 pub(super) fn join_reply(joined: &console::JoinReply) -> JoinReply {
     let session = joined.session.nid.and_then(|nid| SessionId::new(nid, joined.session.stamp));
     let name = joined.name.as_ref().and_then(|name| name.as_str().parse().ok()).unwrap_or(Name::EMPTY);

@@ -1,4 +1,4 @@
-//! RPCs of a console from the moment that it decides on them: threads send what they were told to without its lock.
+//! RPCs of a console from the moment that it decides on them: threads send them without the console's lock.
 
 use crate::console::{Action, RpcId};
 use std::collections::HashMap;
@@ -6,13 +6,13 @@ use std::collections::HashMap;
 /// RPCs that have not ended. `H` is what aborts one that was sent.
 pub(super) struct InFlight<H>(HashMap<RpcId, Progress<H>>);
 
-/// How far an RPC is.
+/// The state of an RPC.
 enum Progress<H> {
-    /// It is about to be sent.
+    /// The RPC is about to be sent.
     Posting,
-    /// It is under way.
+    /// The RPC has been sent; `H` aborts it.
     Sent(H),
-    /// It was given up.
+    /// The RPC was given up.
     GivenUp,
 }
 
@@ -27,8 +27,9 @@ impl<H> InFlight<H> {
         self.0.is_empty()
     }
 
-    /// The console has decided on these. To be called before its lock is given back: who ends the session meanwhile gives
-    /// up what is not sent yet, too, and it does not go out to nodes that were told of the end.
+    /// Registers the RPCs that the console has decided on. To be called before its lock is released: a thread that ends the
+    /// session
+    /// meanwhile then gives up RPCs that are not sent yet, too, and none goes out to a node that has been told of the end.
     pub(super) fn expect(&mut self, actions: &[Action]) {
         for action in actions {
             if let Action::Post(id, _) = action {
@@ -46,7 +47,7 @@ impl<H> InFlight<H> {
         wants
     }
 
-    /// It was sent. What is to be aborted, as it was given up meanwhile.
+    /// Notes that an RPC was sent. Returns the handle if the RPC was given up meanwhile: the caller aborts it.
     pub(super) fn sent(&mut self, id: RpcId, handle: H) -> Option<H> {
         match self.0.get_mut(&id) {
             Some(progress @ Progress::Posting) => {
@@ -59,7 +60,7 @@ impl<H> InFlight<H> {
         }
     }
 
-    /// It is not wanted any more. What is to be aborted for that, if it was sent.
+    /// Gives an RPC up. Returns its handle if it was sent: the caller aborts it.
     pub(super) fn give_up(&mut self, id: RpcId) -> Option<H> {
         match std::mem::replace(self.0.get_mut(&id)?, Progress::GivenUp) {
             Progress::Sent(handle) => Some(handle),
@@ -100,7 +101,7 @@ mod tests {
     }
 
     impl Host {
-        /// What a thread does with a command until it gives the lock back.
+        /// Carries out a command as a thread does until it releases the lock.
         fn command(&mut self, id: u64, command: Command) -> Vec<Action> {
             let call = Call { key: KEY, command };
             let actions = self.console.handle_command(Duration::ZERO, CommandId(id), call);
@@ -108,7 +109,7 @@ mod tests {
             actions
         }
 
-        /// What becomes of its RPCs: those that are sent.
+        /// Carries out the actions of a command; returns the RPCs that are sent.
         fn carry_out(&mut self, actions: &[Action]) -> Vec<(RpcId, RpcBody)> {
             let mut sent = Vec::new();
             for action in actions {
@@ -145,7 +146,7 @@ mod tests {
         let [(made, _)] = host.carry_out(&added)[..] else { panic!("{added:?}") };
         host.reply(made, info.id);
 
-        // One thread has just been told to ask the node, when another one ends the session.
+        // Another thread ends the session before this one has sent its RPC to the node.
         let late = host.command(4, Command::Ping { target: Target::Session, timeout: 30 });
         assert!(matches!(late[..], [Action::Post(..)]), "{late:?}");
         let ends = host.command(5, Command::EndSession);

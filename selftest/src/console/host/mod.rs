@@ -44,9 +44,9 @@ struct State {
 
 /// A command that was given.
 pub struct Pending {
-    /// Which, for [`ConsoleHost::interrupt`].
+    /// The command's number, for [`ConsoleHost::interrupt`].
     pub id: CommandId,
-    /// Its answer. It is closed without one if the host is.
+    /// The channel for the command's answer. It is closed without an answer when the host is closed.
     pub answer: Receiver<Result<Answer, Refusal>>,
 }
 
@@ -79,7 +79,7 @@ impl ConsoleHost {
         Pending { id, answer }
     }
 
-    /// Nobody waits for the answer of a command any more.
+    /// Ends a command whose caller does not wait for the answer any more.
     pub fn interrupt(self: &Arc<Self>, id: CommandId) {
         let mut state = lock(&self.state);
         state.waiting.remove(&id);
@@ -157,7 +157,7 @@ impl ConsoleHost {
                 Action::Answer(id, answer) => {
                     let waiting = lock(&self.state).waiting.remove(&id);
                     if let Some(waiting) = waiting {
-                        // Whoever waited may have gone.
+                        // The caller may have stopped waiting.
                         let _ = waiting.send(*answer);
                     }
                 }

@@ -97,7 +97,7 @@ impl Session {
         }))
     }
 
-    /// It runs if any of its clients does.
+    /// Notes that a batch was started: it runs if at least one node has started it.
     pub(super) fn has_run(&mut self, name: &Name, outcome: &Outcome) {
         let runs = outcome.nodes.iter().any(|node| node.accepted);
         if let (true, Ok(batch)) = (runs, self.batches.get_mut(name)) {

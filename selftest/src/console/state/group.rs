@@ -46,7 +46,7 @@ impl Console {
         self.give_session(now, id, group, nodes)
     }
 
-    /// Those that do not have it get it.
+    /// Sends the session to those of the nodes that do not have it.
     fn give_session(
         &mut self,
         now: Duration,
@@ -129,7 +129,7 @@ impl Session {
         self.forget(&nodes);
     }
 
-    /// Those that are in no group any more.
+    /// Removes the records of nodes that are in no group any more.
     fn forget(&mut self, nodes: &[ProcessId]) {
         for node in nodes.iter().filter(|node| !self.groups.contains(**node)) {
             self.nodes.remove(*node);

@@ -6,16 +6,16 @@ use crate::console::name::Name;
 use lnet_wire::ProcessId;
 use std::time::Duration;
 
-/// What it is told.
+/// The console's reply to a node that wants to join a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinReply {
     /// 0, or the positive number of an error.
     pub status: i32,
     /// The console's session.
     pub session: SessionNumber,
-    /// After so many seconds without a command it ends.
+    /// Seconds without a command after which the session ends.
     pub timeout: u32,
-    /// Its name; `None` where there is none.
+    /// The session's name; `None` if there is no session.
     pub name: Option<Name>,
 }
 

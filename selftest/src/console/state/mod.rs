@@ -23,21 +23,21 @@ pub use join::JoinReply;
 
 /// Most transactions wait so long.
 const WAIT: Duration = Duration::from_secs(30);
-/// How often the console looks for nodes to ping.
+/// The interval at which the console looks for nodes to ping.
 const TICK: Duration = Duration::from_secs(8);
 
-/// Which of the commands that a console was given.
+/// The number of a command among those that the console was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
-/// What is to be done.
+/// An action that the host carries out for the console.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// An RPC is to be sent. Its reply is [`Console::handle_reply`]'s.
     Post(RpcId, RpcRequest),
-    /// It is to be given up. Nothing is to come of it any more.
+    /// The RPC is to be given up; its reply is not reported any more.
     Abort(RpcId),
-    /// Whoever gave a command gets this.
+    /// The answer to a command, for its caller.
     Answer(CommandId, Box<Result<Answer, Refusal>>),
     /// The session has ended, and there is no other one.
     Ended,
@@ -104,7 +104,7 @@ impl Console {
         std::mem::take(&mut self.actions)
     }
 
-    /// Whoever gave a command does not wait for the answer any more.
+    /// Ends a command whose caller does not wait for the answer any more.
     pub fn handle_interruption(&mut self, now: Duration, id: CommandId) -> Vec<Action> {
         // A session that ends does so in any case.
         let ends = |transaction: &Transaction| matches!(transaction.purpose, Purpose::End(_));
@@ -130,7 +130,7 @@ impl Console {
         std::mem::take(&mut self.actions)
     }
 
-    /// When [`Console::handle_time`] is to be called next; `None`: not before a command.
+    /// The time at which [`Console::handle_time`] is to be called next; `None`: not before a command.
     pub fn next_time(&self) -> Option<Duration> {
         let session = self.session.as_ref()?;
         let deadlines = session.transactions.values().map(|transaction| transaction.deadline);
@@ -212,7 +212,7 @@ impl Console {
         }
     }
 
-    /// If a transaction is complete, what follows from that.
+    /// Carries out the action that follows a transaction, if the transaction is complete.
     fn proceed(&mut self, now: Duration, id: CommandId) {
         let Some(session) = &mut self.session else { return };
         if !session.transactions.get(&id).is_some_and(Transaction::is_complete) {
@@ -244,7 +244,8 @@ impl Console {
 }
 
 impl Session {
-    /// What a reply says of its node; the command whose transaction it is for.
+    /// Records a reply: the state of its node, and its result in the transaction. Returns the command whose transaction it is,
+    /// if any.
     fn record_reply(
         &mut self,
         now: Duration,

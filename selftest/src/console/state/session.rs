@@ -95,7 +95,7 @@ impl Console {
         }
     }
 
-    /// Whoever waits for something of it learns that it has ended.
+    /// Drops the session. Callers whose commands wait for its transactions get [`Refusal::ShuttingDown`].
     fn drop_session(&mut self) {
         let Some(session) = &mut self.session else { return };
         let waiting: Vec<CommandId> = session.transactions.keys().copied().collect();
