@@ -1,4 +1,4 @@
-//! How many inbound connections there may be: of the descriptors that the process may open, and from one address.
+//! Limits of inbound connections: a share of the process's descriptors, and a maximum for one address.
 //!
 //! A connection whose handshake is complete is never evicted. One whose handshake is unfinished may be, and the address with
 //! the most of those loses one: a flood from one host costs that host alone.
@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Unfinished handshakes, at most, however many descriptors there are.
+/// Maximum number of unfinished handshakes, however many descriptors there are.
 const MAX_UNFINISHED: usize = 1024;
-/// More descriptors than this are not counted on.
+/// Maximum number of descriptors that is assumed.
 const MAX_DESCRIPTORS: u64 = 1 << 24;
 
 /// The limits of inbound connections.
@@ -16,9 +16,9 @@ const MAX_DESCRIPTORS: u64 = 1 << 24;
 pub struct Limits {
     /// Connections in all: three in four of the descriptors. The rest is the application's, and for connects.
     pub all: usize,
-    /// Those of them whose handshake is unfinished: one in four.
+    /// Unfinished handshakes among them: one in four.
     pub unfinished: usize,
-    /// Those from one address.
+    /// Connections from one address.
     pub per_address: usize,
 }
 
@@ -36,20 +36,20 @@ struct Count {
     unfinished: usize,
 }
 
-/// Whether one more may be accepted.
+/// Whether another connection may be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
-    /// It may.
+    /// The connection may be accepted.
     Free,
-    /// If a handshake with this address is dropped.
+    /// The connection may be accepted if a handshake with this address is dropped.
     AfterEvicting(IpAddr),
-    /// It may not.
+    /// The connection must be rejected.
     Full,
 }
 
 impl Limits {
-    /// Of a process that may have so many `descriptors` (`None`: any number), with `per_address` connections from one address
-    /// (0: any number); one address never gets more than half of all.
+    /// Returns the limits of a process that may have so many `descriptors` (`None`: any number), with `per_address`
+    /// connections from one address (0: any number); one address never gets more than half of all.
     pub fn new(descriptors: Option<u64>, per_address: usize) -> Self {
         let descriptors = descriptors.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS) as usize;
         let all = (descriptors / 4 * 3).max(1);
@@ -63,7 +63,7 @@ impl Limits {
 }
 
 impl ConnLimit {
-    /// No connections yet.
+    /// Makes the table, without connections.
     pub fn new(limits: Limits) -> Self {
         Self { limits, of: HashMap::default(), sum: Count::default() }
     }
@@ -86,7 +86,7 @@ impl ConnLimit {
         unfinished.max_by_key(|(_, count)| count.unfinished).map(|(address, _)| *address)
     }
 
-    /// A connection is accepted; its handshake begins.
+    /// Counts an accepted connection, whose handshake begins.
     pub fn enter(&mut self, address: IpAddr) {
         for count in [&mut self.sum, self.of.entry(address).or_default()] {
             count.all += 1;
@@ -94,14 +94,14 @@ impl ConnLimit {
         }
     }
 
-    /// The handshake is complete.
+    /// Counts the end of a handshake.
     pub fn finish(&mut self, address: IpAddr) {
         for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
             count.unfinished = count.unfinished.saturating_sub(1);
         }
     }
 
-    /// A connection has ended; `unfinished`: before its handshake was complete.
+    /// Counts the end of a connection; `unfinished`: before its handshake was complete.
     pub fn leave(&mut self, address: IpAddr, unfinished: bool) {
         for count in [Some(&mut self.sum), self.of.get_mut(&address)].into_iter().flatten() {
             count.all = count.all.saturating_sub(1);
@@ -112,7 +112,7 @@ impl ConnLimit {
         }
     }
 
-    /// How many connections there are, and how many of them have an unfinished handshake.
+    /// Returns the number of connections, and the number of those with an unfinished handshake.
     pub fn count(&self) -> (usize, usize) {
         (self.sum.all, self.sum.unfinished)
     }

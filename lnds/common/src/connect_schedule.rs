@@ -1,26 +1,26 @@
-//! When to connect to a peer, and how long to wait after a failure (wire-tcp 2.11, 3.9).
+//! Times of connects to a peer, and of waits after a failure (wire-tcp 2.11, 3.9).
 
 use lnet_core::Time;
 use std::time::Duration;
 
-/// After so many refusals in a row this node no longer treats a refusal as "try later" (as 2.17 does).
+/// Number of refusals in a row after which this node no longer treats a refusal as "try later" (as 2.17 does).
 const MAX_REFUSALS: u32 = 3;
 
 /// The connections to the peer that exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connected {
-    /// None.
+    /// No connection.
     Not,
-    /// Some; messages of some kind have no connection of their own yet.
+    /// Some connections; messages of some kind have no connection of their own yet.
     Partly,
-    /// All that are needed; more would only be faster.
+    /// All connections that are needed; more would only be faster.
     Sufficiently,
 }
 
-/// How long to wait between connects.
+/// The waits between connects.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// After a first failure, and between connects to a peer to which something is to be sent.
+    /// The wait after a first failure, and between connects to a peer to which something is to be sent.
     pub min: Duration,
     /// The longest wait.
     pub max: Duration,
@@ -33,7 +33,7 @@ impl Pace {
         wait - wait.mul_f64(f64::from(self.random) / f64::from(u32::MAX) / 4.0)
     }
 
-    /// A first failure may be over soon.
+    /// Returns the wait after a first failure, which may be over soon.
     fn soon(self) -> Duration {
         self.min / 4
     }
@@ -48,10 +48,10 @@ impl Pace {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectSchedule {
     phase: Phase,
-    /// Connects in a row that failed.
+    /// Number of connects in a row that failed.
     failures: u32,
     refusals: u32,
-    /// The peer refused surplus connections: no more are asked for while those that exist last.
+    /// Whether the peer refused surplus connections: no more are asked for while those that exist last.
     satisfied: bool,
 }
 
@@ -61,22 +61,22 @@ enum Phase {
     Idle,
     /// The connecting thread has been asked to connect.
     Requested,
-    /// A connect has been in progress since then.
+    /// A connect has been in progress since this time.
     Connecting(Time),
-    /// No connect before that time.
+    /// No connect is made before this time.
     NotBefore(Time),
 }
 
-/// What follows from a connect that brought no connection.
+/// The next step after a connect that brought no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Connect again at once.
     Now,
-    /// Connect again then.
+    /// Connect again at this time.
     At(Time),
-    /// Leave it at the connections there are.
+    /// Keep the existing connections, and make no more.
     Enough,
-    /// The connect has failed; if there is no connection, what waits for one fails with it. Connect again then.
+    /// The connect has failed; without a connection, the messages that wait for one fail, too. Connect again at this time.
     Failed(Time),
 }
 
@@ -95,7 +95,7 @@ impl ConnectSchedule {
         self.phase == Phase::Requested
     }
 
-    /// How long a connect has been in progress, if one is.
+    /// Returns the duration of the connect in progress, if there is one.
     pub fn connecting(&self, now: Time) -> Option<Duration> {
         match self.phase {
             Phase::Connecting(since) => Some(now.since(since)),
@@ -120,30 +120,30 @@ impl ConnectSchedule {
         self.phase == Phase::Idle
     }
 
-    /// A connect begins.
+    /// Notes that a connect begins.
     pub fn begin(&mut self, now: Time) {
         self.phase = Phase::Connecting(now);
     }
 
-    /// There is nothing to connect for after all.
+    /// Cancels the connect: there is nothing to connect for.
     pub fn cancel(&mut self) {
         *self = Self { satisfied: self.satisfied, ..Self::default() };
     }
 
-    /// The connect brought a connection.
+    /// Notes that the connect brought a connection.
     pub fn succeeded(&mut self) {
         self.cancel();
     }
 
-    /// The connect was given up for a reason that does not concern the peer.
+    /// Notes that the connect was given up for a reason that does not concern the peer.
     pub fn abandoned(&mut self) {
         if matches!(self.phase, Phase::Connecting(_)) {
             self.cancel();
         }
     }
 
-    /// All connections have ended: what the peer refused before, it may accept now, and what was wrong with further
-    /// connections is no reason to wait with the first.
+    /// Forgets refusals and failures, because all connections have ended: the peer may accept now what it refused before,
+    /// and the failure of further connections is no reason to delay the first.
     pub fn start_over(&mut self) {
         self.satisfied = false;
         if matches!(self.phase, Phase::NotBefore(_)) {
@@ -151,8 +151,8 @@ impl ConnectSchedule {
         }
     }
 
-    /// The connect failed: the next is due after a wait, a short one the first time. If the peer is `connected` all the same it
-    /// doubles each time.
+    /// Notes that the connect failed: the next is due after a wait, a short one the first time. If the peer is `connected`
+    /// all the same, the wait doubles each time.
     pub fn failed(&mut self, now: Time, pace: Pace, connected: bool) -> Next {
         self.failures = self.failures.saturating_add(1);
         self.refusals = 0;
@@ -166,8 +166,8 @@ impl ConnectSchedule {
         Next::Failed(at)
     }
 
-    /// The peer's system did not answer the connect in time. That has taken long enough: the next, with a socket whose
-    /// retries are frequent again, follows at once if something waits for it (`wanted`).
+    /// Notes that the peer's system did not respond to the connect in time. That has taken long enough: the next, with a
+    /// socket whose retries are frequent again, follows at once if something waits for it (`wanted`).
     pub fn unanswered(&mut self, wanted: bool) -> Next {
         if wanted {
             self.phase = Phase::Requested;
@@ -177,7 +177,7 @@ impl ConnectSchedule {
         Next::Enough
     }
 
-    /// The peer answered "none" in the version that it was asked in: a race, or one connection too many.
+    /// Notes the response "none" of the peer in the requested version: a race, or one connection too many.
     pub fn refused(&mut self, now: Time, pace: Pace, have: Connected) -> Next {
         self.refusals += 1;
         if self.refusals < MAX_REFUSALS {
@@ -194,7 +194,7 @@ impl ConnectSchedule {
         self.failed(now, pace, have != Connected::Not)
     }
 
-    /// This node must connect again at once: the peer proposed another version, or has been restarted. Too
+    /// Notes that this node must connect again at once: the peer proposed another version, or has been restarted. Too
     /// often in a row is a failure.
     pub fn again(&mut self, now: Time, pace: Pace) -> Next {
         self.refusals += 1;
@@ -205,7 +205,7 @@ impl ConnectSchedule {
         Next::Now
     }
 
-    /// The wait is over: whether to connect. Notes that the connecting thread is about to.
+    /// Whether the wait is over, so that the connecting thread connects. Notes that it is about to.
     pub fn due(&mut self, now: Time) -> bool {
         match self.phase {
             Phase::NotBefore(at) if at <= now => {
@@ -216,7 +216,7 @@ impl ConnectSchedule {
         }
     }
 
-    /// The connect waits for an inbound handshake to finish.
+    /// Postpones the connect, which waits for an inbound handshake to finish.
     pub fn postpone(&mut self, until: Time) {
         self.phase = Phase::NotBefore(until);
     }

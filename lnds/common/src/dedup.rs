@@ -1,7 +1,8 @@
-//! Which messages of a node of this implementation have arrived, so that duplicates are detected.
+//! Detection of duplicates among the messages of a node of this implementation.
 //!
-//! The ID of a message is that of its first sending: the sequence of a connection, and the message's number in it. Of those
-//! sent first on a connection the highest number that has arrived is remembered; those sent again are remembered one by one.
+//! The ID of a message is that of its first sending: the sequence of a connection, and the message's number in it. Of the
+//! messages sent first on a connection the highest number that has arrived is remembered; resent ones are remembered one
+//! by one.
 
 use crate::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
@@ -11,26 +12,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What is older is forgotten. A message is sent again within seconds, or not at all.
+/// Time after which an entry is forgotten. A message is sent again within seconds, or not at all.
 const MEMORY: Duration = Duration::from_secs(300);
-/// Sequences of closed connections that are remembered.
+/// Maximum number of sequences of closed connections that are remembered.
 const MAX_CLOSED: usize = 64;
-/// IDs of resent messages that are remembered.
+/// Maximum number of IDs of resent messages that are remembered.
 const MAX_RESENT: usize = 1024;
 
-/// What is known of one node. `C` stands for a connection, `M` for a message that has arrived in part.
+/// The messages of one node. `C` stands for a connection, `M` for a message that has arrived in part.
 #[derive(Debug)]
 pub struct DedupTable<C, M> {
     conns: HashMap<ConnSeq, SeqEntry<C>, foldhash::fast::RandomState>,
     message_ids: HashMap<NonZeroU64, Outcome<C, M>, foldhash::fast::RandomState>,
-    /// The IDs of those that have arrived, the oldest first.
+    /// The IDs of the resent messages that have arrived, the oldest first.
     taken: VecDeque<(NonZeroU64, Time)>,
     parked: usize,
 }
 
 #[derive(Debug)]
 struct SeqEntry<C> {
-    /// The number of the last message taken.
+    /// The number of the last message that has arrived.
     highest: Arc<AtomicU64>,
     state: SeqState<C>,
 }
@@ -41,27 +42,28 @@ enum SeqState<C> {
     Closed(Time),
 }
 
-/// What became of a message that was resent.
+/// The state of a message that was resent.
 #[derive(Debug)]
 enum Outcome<C, M> {
-    /// It is arriving on this connection, for the second time at least.
+    /// The message is arriving on this connection, for the second time at least.
     Arriving(C),
-    /// It had arrived in part when its connection ended.
+    /// The message had arrived in part when its connection ended; it is kept until this time.
     Parked(M, Time),
     Taken,
 }
 
-/// What to do with a message that is sent again.
+/// The action for a message that is sent again.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Resend<C, M> {
-    /// It is not known: take it.
+    /// The message is not known: take it.
     New,
-    /// It has arrived before: drop it.
+    /// The message has arrived before: drop it.
     Duplicate,
-    /// Its first part has been received, and it has been matched: receive it from the start, into the same memory.
+    /// The first part of the message has been received, and it has been matched: receive it from the start, into the same
+    /// memory.
     Resume(M),
-    /// The connection on which it was sent before is still open on this node. Its sender has given that up: close it, then
-    /// check again.
+    /// The connection on which the message was sent before is still open on this node. Its sender has given that up: close
+    /// it, then check again.
     CloseFirst(C),
 }
 
@@ -72,8 +74,8 @@ impl<C, M> Default for DedupTable<C, M> {
 }
 
 impl<C: Clone, M> DedupTable<C, M> {
-    /// The first message on a connection has been received. Where to note the numbers of messages taken; `None` if another
-    /// connection has that sequence.
+    /// Registers the sequence of a connection at its first message. Returns where to note the numbers of messages that
+    /// arrive; `None` if another connection has that sequence.
     pub fn open(&mut self, conn_seq: ConnSeq, connection: C) -> Option<Arc<AtomicU64>> {
         if matches!(self.conns.get(&conn_seq), Some(SeqEntry { state: SeqState::Open(_), .. })) {
             return None;
@@ -84,7 +86,7 @@ impl<C: Clone, M> DedupTable<C, M> {
         Some(highest)
     }
 
-    /// Nothing more arrives with this sequence, and what has arrived in part has been parked.
+    /// Closes a sequence: nothing more arrives with it, and messages that have arrived in part have been parked.
     pub fn close(&mut self, conn_seq: ConnSeq, now: Time) {
         if let Some(entry) = self.conns.get_mut(&conn_seq) {
             entry.state = SeqState::Closed(now);
@@ -101,8 +103,8 @@ impl<C: Clone, M> DedupTable<C, M> {
         }
     }
 
-    /// A message is resent on `connection`. Unless it is a duplicate, or a connection is to be closed first, it counts as
-    /// arriving from now on.
+    /// Checks a message that is resent on `connection`. Unless it is a duplicate, or a connection is to be closed first,
+    /// it counts as arriving from now on.
     pub fn resent(&mut self, id: MessageId, connection: C) -> Resend<C, M> {
         match self.conns.get(&id.conn_seq()) {
             Some(SeqEntry { state: SeqState::Open(first), .. }) => return Resend::CloseFirst(first.clone()),
@@ -126,7 +128,7 @@ impl<C: Clone, M> DedupTable<C, M> {
         }
     }
 
-    /// A message that was sent again has arrived.
+    /// Notes that a resent message has arrived.
     pub fn take(&mut self, message_id: NonZeroU64, now: Time) {
         self.message_ids.insert(message_id, Outcome::Taken);
         self.taken.push_back((message_id, now));
@@ -137,15 +139,15 @@ impl<C: Clone, M> DedupTable<C, M> {
         }
     }
 
-    /// A message that was sent again has not arrived, and nothing is to be kept of it.
+    /// Forgets a resent message that has not arrived.
     pub fn forget(&mut self, message_id: NonZeroU64) {
         if matches!(self.message_ids.get(&message_id), Some(Outcome::Arriving(_))) {
             self.message_ids.remove(&message_id);
         }
     }
 
-    /// A message has arrived in part, for the first time or again. It comes back if it has arrived otherwise. How many there
-    /// are is the caller's to limit: [`DedupTable::unpark`].
+    /// Keeps a message that has arrived in part, for the first time or again. Returns it if it has arrived otherwise. The
+    /// caller limits the number of such messages by [`DedupTable::unpark`].
     pub fn park(&mut self, message_id: NonZeroU64, message: M, until: Time) -> Result<(), M> {
         if matches!(self.message_ids.get(&message_id), Some(Outcome::Parked(..) | Outcome::Taken)) {
             self.forget(message_id);
@@ -156,7 +158,7 @@ impl<C: Clone, M> DedupTable<C, M> {
         Ok(())
     }
 
-    /// Takes a message that was parked: nothing is kept of it.
+    /// Takes a parked message out; nothing of it is kept.
     pub fn unpark(&mut self, message_id: NonZeroU64) -> Option<M> {
         match self.message_ids.remove(&message_id)? {
             Outcome::Parked(message, _) => {
@@ -170,7 +172,7 @@ impl<C: Clone, M> DedupTable<C, M> {
         }
     }
 
-    /// Takes the parked messages that will not come again, or that `is_over` finds to be so.
+    /// Takes out the parked messages that will not come again, or for which `is_over` holds.
     pub fn expire(&mut self, now: Time, is_over: impl Fn(&M) -> bool) -> Vec<M> {
         let old = |at: Time| now.since(at) >= MEMORY;
         self.conns.retain(|_, entry| !matches!(entry.state, SeqState::Closed(at) if old(at)));
@@ -195,12 +197,12 @@ impl<C: Clone, M> DedupTable<C, M> {
         over
     }
 
-    /// Whether there is anything that has to be given back.
+    /// Whether there are parked messages.
     pub const fn has_parked(&self) -> bool {
         self.parked > 0
     }
 
-    /// Whether nothing is known that matters.
+    /// Whether the table has no entry that matters.
     pub fn is_empty(&self) -> bool {
         self.conns.is_empty() && self.message_ids.is_empty()
     }
@@ -223,7 +225,7 @@ mod tests {
         MessageId::new(conn_seq(n), sequence).unwrap().resent()
     }
 
-    /// A node with sequence 1 open as connection 1, on which 5 messages have arrived.
+    /// Makes a node with sequence 1 open as connection 1, on which 5 messages have arrived.
     fn five_taken() -> (Table, Time) {
         let mut table = Table::default();
         table.open(conn_seq(1), 1).unwrap().store(5, Ordering::Release);
@@ -322,14 +324,14 @@ mod tests {
         assert!(table.is_empty());
     }
 
-    /// What may happen to one of a few messages, or to the connection it is on.
+    /// An event of one of a few messages, or of the connection that it is on.
     #[derive(Clone, Copy, Debug)]
     enum RxStep {
-        /// The sender sends it again, by a new connection.
+        /// The sender sends the message again, by a new connection.
         Send(u64),
-        /// It arrives in full.
+        /// The message arrives in full.
         Arrive(u64),
-        /// Its connection ends while it is on its way; whether it has been matched.
+        /// The connection of the message ends while it is on its way; the flag says whether it has been matched.
         Break(u64, bool),
     }
 
@@ -342,8 +344,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever breaks: no message is taken twice, none is asked about twice once it has been matched, and one that
-        /// was not taken is taken when it comes.
+        /// Whatever breaks: no message arrives twice, none is matched again once it has been matched, and one that
+        /// has not arrived is taken when it comes.
         #[test]
         fn each_message_is_taken_at_most_once(first in 0_u64..6, steps in prop::collection::vec(step(), 0..60)) {
             let now = Time(Duration::from_secs(1000));

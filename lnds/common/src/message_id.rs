@@ -1,7 +1,7 @@
 //! The ID of a message that requests a delivery ACK.
 //!
-//! To a kernel it is opaque, as long as it is neither 0 nor 1. To a node of this implementation it says by which connection and as
-//! which message on that the message was sent first, and whether it is sent again.
+//! A kernel does not interpret the ID, as long as it is neither 0 nor 1. A node of this implementation reads from it the
+//! connection on which the message was sent first, its number there, and whether it is sent again.
 
 use std::num::NonZeroU64;
 
@@ -9,35 +9,36 @@ const SEQUENCE_BITS: u32 = 40;
 const CONN_SEQ_BITS: u32 = 23;
 const RESEND: u64 = 1 << 63;
 
-/// A connection in one incarnation of the node that sends on it. Numbers come again after 8 million connections.
+/// A connection in one incarnation of the node that sends on it. Numbers repeat after 8 million connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnSeq(u32);
 
-/// The ID.
+/// The ID of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(NonZeroU64);
 
 impl ConnSeq {
-    /// The sequence of the connection made as number `count`.
+    /// Returns the sequence of the connection that was made as number `count`.
     pub const fn nth(count: u64) -> Self {
         Self((count % ((1 << CONN_SEQ_BITS) - 1)) as u32 + 1)
     }
 }
 
 impl MessageId {
-    /// Of the message that goes first on `conn_seq` as number `sequence`, which begins at 1. `None`: there is no such number.
+    /// Makes the ID of the message that is first sent on `conn_seq` as number `sequence`, which begins at 1. `None`: there
+    /// is no such number.
     pub fn new(conn_seq: ConnSeq, sequence: u64) -> Option<Self> {
         let in_range = (1..1 << SEQUENCE_BITS).contains(&sequence);
         NonZeroU64::new(u64::from(conn_seq.0) << SEQUENCE_BITS | sequence).filter(|_| in_range).map(Self)
     }
 
-    /// Of what was received. `None`: nothing that this implementation sends.
+    /// Reads the ID from a received cookie. `None`: this implementation does not send such a cookie.
     pub fn of(wire: u64) -> Option<Self> {
         let id = Self(NonZeroU64::new(wire)?);
         (id.conn_seq().0 > 0 && id.sequence() > 0).then_some(id)
     }
 
-    /// As the cookie of a message, and of its delivery ACK.
+    /// The cookie of the message, and of its delivery ACK.
     pub const fn wire(self) -> u64 {
         self.0.get()
     }
@@ -47,23 +48,23 @@ impl MessageId {
         ConnSeq((self.wire() >> SEQUENCE_BITS) as u32 & ((1 << CONN_SEQ_BITS) - 1))
     }
 
-    /// Its number in that sequence.
+    /// The number of the message in that sequence.
     pub const fn sequence(self) -> u64 {
         self.wire() & ((1 << SEQUENCE_BITS) - 1)
     }
 
-    /// Whether it is sent again, by another connection.
+    /// Whether the message is sent again, by another connection.
     pub const fn is_resend(self) -> bool {
         self.wire() & RESEND != 0
     }
 
-    /// The same message, sent again.
+    /// The ID of the same message when it is sent again.
     #[must_use]
     pub const fn resent(self) -> Self {
         Self(self.0.saturating_add(if self.is_resend() { 0 } else { RESEND }))
     }
 
-    /// The same message, sent first: what it is known by.
+    /// The ID of the same message when it was sent first: its unique name.
     pub fn first(self) -> NonZeroU64 {
         NonZeroU64::new(self.wire() & !RESEND).unwrap_or(self.0)
     }

@@ -1,18 +1,18 @@
-//! Delivery ACKs that a peer is owed: each goes with the next message to it, or with others of its kind after a while.
+//! Delivery ACKs that are owed to a peer: each goes with the next message to it, or with other ACKs after a while.
 
 use crate::sync::lock;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// More are not kept waiting: a peer sends so many messages without any, by default.
+/// Maximum number of pending ACKs: by default a peer sends as many messages without getting one.
 const MAX_PENDING: usize = 8;
-/// The same where no response is to be expected that would take them along.
+/// The same where no response is expected that would carry them.
 const MAX_UNANSWERED: usize = 4;
 
-/// See the module.
+/// The delivery ACKs owed to one peer. See the module.
 #[derive(Debug, Default)]
 pub struct PendingAcks {
-    /// How many, for those who only want to know whether there are any.
+    /// Number of pending ACKs, readable without the lock.
     count: AtomicUsize,
     kept: Mutex<Kept>,
 }
@@ -20,7 +20,7 @@ pub struct PendingAcks {
 #[derive(Debug, Default)]
 struct Kept {
     batch: Batch,
-    /// The peer is on its scheduler's list.
+    /// Whether the peer is on its scheduler's list.
     listed: bool,
 }
 
@@ -31,24 +31,24 @@ pub struct Batch {
     len: usize,
 }
 
-/// What follows from one more.
+/// The action after an ACK was added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Added {
-    /// The peer is to be put on the list.
+    /// Whether the peer is to be put on the list.
     pub list: bool,
-    /// These are to be sent now.
+    /// ACKs that are to be sent now.
     pub full: Option<Batch>,
 }
 
 impl Batch {
-    /// The cookies, to be sorted or packed as the driver likes.
+    /// The cookies, which the driver may sort or pack.
     pub fn acks(&mut self) -> &mut [u64] {
         self.acks.get_mut(..self.len).unwrap_or_default()
     }
 }
 
 impl PendingAcks {
-    /// One more; whether a response may be expected.
+    /// Adds an ACK; `answered` says whether a response may be expected.
     pub fn add(&self, ack: u64, answered: bool) -> Added {
         let mut kept = lock(&self.kept);
         let batch = &mut kept.batch;
@@ -63,7 +63,7 @@ impl PendingAcks {
         Added { list: !std::mem::replace(&mut kept.listed, true), full: None }
     }
 
-    /// The oldest, to go with a message.
+    /// Takes the oldest ACK, to go with a message.
     pub fn take_one(&self) -> Option<u64> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
@@ -77,7 +77,7 @@ impl PendingAcks {
         Some(first)
     }
 
-    /// All. The peer has been taken off the list.
+    /// Takes all ACKs. The peer has been taken off the list.
     pub fn take_all(&self) -> Batch {
         let mut kept = lock(&self.kept);
         kept.listed = false;

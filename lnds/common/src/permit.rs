@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Debug)]
 pub struct Permits(Arc<Mutex<ConnLimit>>);
 
-/// One permit; given back when it is dropped.
+/// A permit for one connection; given back when it is dropped.
 #[derive(Debug)]
 pub struct Permit {
     conn_limit: Arc<Mutex<ConnLimit>>,
@@ -18,7 +18,7 @@ pub struct Permit {
 }
 
 impl Permits {
-    /// `per_address`: how many there are for one address.
+    /// Makes the permits; `per_address` is the maximum number for one address.
     pub fn new(per_address: usize) -> Self {
         let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         Self(Arc::new(Mutex::new(ConnLimit::new(Limits::new(descriptors, per_address)))))
@@ -34,20 +34,20 @@ impl Permits {
         lock(&self.0).worst()
     }
 
-    /// For a connection from `address` whose handshake begins.
+    /// Takes a permit for a connection from `address` whose handshake begins.
     pub fn take(&self, address: IpAddr) -> Permit {
         lock(&self.0).enter(address);
         Permit { conn_limit: Arc::clone(&self.0), address, unfinished: true }
     }
 
-    /// How many are taken.
+    /// The number of permits that are taken.
     pub fn taken(&self) -> usize {
         lock(&self.0).count().0
     }
 }
 
 impl Permit {
-    /// The handshake is complete.
+    /// Notes that the handshake is complete.
     pub fn finish(mut self) -> Self {
         lock(&self.conn_limit).finish(self.address);
         self.unfinished = false;

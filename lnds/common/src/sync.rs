@@ -1,4 +1,4 @@
-//! Locks that survive a panic of another thread: what they guard is never left half changed.
+//! Locks that survive a panic of another thread: the data that they guard is never left half changed.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

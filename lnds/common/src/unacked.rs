@@ -1,6 +1,6 @@
-//! The messages of one connection that have asked for a delivery ACK and are not done with.
+//! The messages of one connection that have asked for a delivery ACK and are not complete.
 //!
-//! A message is done with when its bytes are written *and* its delivery ACK has come; either may be first.
+//! A message is complete when its bytes are written *and* its delivery ACK has come; either may be first.
 
 use crate::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOutstanding;
 
-/// See the module.
+/// The unacknowledged messages of one connection. See the module.
 #[derive(Debug)]
 pub struct Unacked<M> {
     conn_seq: ConnSeq,
@@ -19,40 +19,40 @@ pub struct Unacked<M> {
     first: u64,
     /// Messages that got their IDs on this connection, in the order of the wire.
     first_sent: VecDeque<Slot<M>>,
-    /// Messages that were sent before by other connections. Few, and only after trouble.
+    /// Messages that were sent before by other connections. Few, and only after a failure.
     resent: Vec<(MessageId, Slot<M>)>,
-    /// No delivery ACK will come any more.
+    /// Whether no delivery ACK will come any more.
     given_up: bool,
-    /// The oldest message when it was last looked at, and since when it has been that.
+    /// The oldest message at the last check, and the time since which it has been the oldest.
     watched: Option<(MessageId, Time)>,
 }
 
 #[derive(Debug)]
 enum Slot<M> {
-    /// Not all of its bytes have been written, as far as the writer has reported.
+    /// The message has not been written in full, as far as the writer has reported.
     Writing,
     /// The same, and the delivery ACK has been received.
     Acknowledged,
-    /// Written; the delivery ACK is missing.
+    /// The message has been written; the delivery ACK is missing.
     Written(M),
-    /// Written, and given back because the delivery ACK was late. It may come.
+    /// The message has been written, and given back because the delivery ACK was late. The ACK may come.
     Abandoned,
     Done,
 }
 
-/// What becomes of a message when its last byte is written.
+/// The outcome for a message when its last byte is written.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Written<M> {
-    /// It is done with.
+    /// The message is complete.
     Done(M),
     /// The delivery ACK will never come.
     Lost(M),
-    /// It is kept until its delivery ACK comes.
+    /// The message is kept until its delivery ACK comes.
     Waits,
 }
 
 impl<M> Slot<M> {
-    /// A delivery ACK has come. The message, if it is done with.
+    /// Notes that a delivery ACK has come. Returns the message if that completes it.
     fn acknowledge(&mut self) -> Result<Option<M>, NotOutstanding> {
         match std::mem::replace(self, Self::Done) {
             Self::Written(message) => Ok(Some(message)),
@@ -91,7 +91,7 @@ impl<M> Slot<M> {
 }
 
 impl<M> Unacked<M> {
-    /// Of a connection with this sequence; no message yet.
+    /// Makes the table of a connection with this sequence, without messages.
     pub const fn new(conn_seq: ConnSeq) -> Self {
         Self {
             conn_seq,
@@ -103,21 +103,21 @@ impl<M> Unacked<M> {
         }
     }
 
-    /// The name of a message that is the next to go onto the wire. `None`: names have run out.
+    /// Returns the ID of the next message on the wire, and enters it. `None`: IDs have run out.
     pub fn open(&mut self) -> Option<MessageId> {
         let id = MessageId::new(self.conn_seq, self.first + self.first_sent.len() as u64)?;
         self.first_sent.push_back(Slot::Writing);
         Some(id)
     }
 
-    /// A message goes out that has its name from another connection, or from this one.
+    /// Enters a message that got its ID on another connection, or on this one. Returns the ID for the resend.
     pub fn open_resend(&mut self, first: MessageId) -> MessageId {
         let id = first.resent();
         self.resent.push((id, Slot::Writing));
         id
     }
 
-    /// The message is written.
+    /// Notes that the message is written.
     pub fn written(&mut self, id: MessageId, message: M) -> Written<M> {
         let given_up = self.given_up;
         let Some(slot) = self.slot(id) else { return Written::Lost(message) };
@@ -126,7 +126,7 @@ impl<M> Unacked<M> {
         result
     }
 
-    /// A delivery ACK has come. Gives back the message if it is done with.
+    /// Notes that a delivery ACK has come. Returns the message if that completes it.
     pub fn acknowledge(&mut self, id: MessageId) -> Result<Option<M>, NotOutstanding> {
         let late = if self.given_up { Ok(None) } else { Err(NotOutstanding) };
         let Some(slot) = self.slot(id) else { return late };
@@ -135,7 +135,7 @@ impl<M> Unacked<M> {
         Ok(done)
     }
 
-    /// Whether all names of this connection from `from` to `to` are of messages that wait for their delivery ACKs.
+    /// Whether all IDs of this connection from `from` to `to` are of messages that wait for their delivery ACKs.
     pub fn awaits_all(&self, from: MessageId, to: MessageId) -> bool {
         if from.is_resend()
             || to.is_resend()
@@ -155,7 +155,8 @@ impl<M> Unacked<M> {
         self.slot(id).is_some()
     }
 
-    /// How long the oldest written message has been seen to wait for its delivery ACK, as far as this was asked before.
+    /// Returns how long the oldest written message has waited for its delivery ACK, counted from the first call that saw
+    /// it as the oldest.
     pub fn oldest_waits(&mut self, now: Time) -> Option<Duration> {
         let is_over = |slot: &Slot<M>| matches!(slot, Slot::Abandoned | Slot::Done);
         let of_first_sent = match self.first_sent.iter().enumerate().find(|(_, slot)| !is_over(slot)) {
@@ -172,7 +173,7 @@ impl<M> Unacked<M> {
         self.watched.map(|(_, since)| now.since(since))
     }
 
-    /// A message that got its ID on this connection is not sent after all.
+    /// Removes a message that got its ID on this connection and is not sent after all.
     pub fn withdraw(&mut self, id: MessageId) {
         if let Some(slot) = self.slot(id) {
             *slot = Slot::Done;
@@ -189,7 +190,7 @@ impl<M> Unacked<M> {
         })
     }
 
-    /// Takes the written messages, which are late. Their delivery ACKs may come still.
+    /// Takes the written messages, which are late. Their delivery ACKs may still come.
     pub fn abandon(&mut self) -> Vec<M> {
         let resent = self.resent.iter_mut().map(|(_, slot)| slot);
         let written =
@@ -234,7 +235,7 @@ impl<M> Unacked<M> {
         self.first_sent.get_mut(usize::try_from(at).ok()?)
     }
 
-    /// Forgets what is done with.
+    /// Removes completed messages.
     fn tidy(&mut self, changed: MessageId) {
         if changed.is_resend() {
             self.resent.retain(|(_, slot)| !matches!(slot, Slot::Done));

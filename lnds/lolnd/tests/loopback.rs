@@ -1,4 +1,4 @@
-//! A node that talks to itself: what happens, in which order, within which call.
+//! A node that sends to itself: events, their order, and the call in which they happen.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::{
@@ -14,7 +14,7 @@ const GET: u32 = MdOptions::OP_GET.0;
 const PORTAL: u32 = 9;
 const BITS: u64 = 0x77;
 
-/// A node on the loopback, and everything that its queue's handler was told.
+/// A node on the loopback, with everything that its queue's handler has got.
 struct Rig {
     core: Arc<Core>,
     heard: Arc<Mutex<Vec<Event>>>,
@@ -31,7 +31,7 @@ fn rig() -> Rig {
 }
 
 impl Rig {
-    /// `tag` comes back as the events' `user_ptr`.
+    /// Makes an MD and its memory; `tag` comes back as the events' `user_ptr`.
     fn spec(&self, memory: &[u8], tag: usize, threshold: i32, options: u32) -> (MdSpec, MdMemory) {
         let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
         let options = MdOptions(options);
@@ -53,7 +53,7 @@ impl Rig {
         handle.unwrap()
     }
 
-    /// Kind, tag and `unlinked` of what was heard since the last call.
+    /// Returns kind, tag and `unlinked` of the events since the last call.
     fn heard(&self) -> Vec<(EventKind, usize, bool)> {
         let heard = std::mem::take(&mut *self.heard.lock().unwrap());
         heard.iter().map(|e| (e.kind, e.md.user_ptr, e.unlinked)).collect()

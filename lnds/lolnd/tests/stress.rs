@@ -1,5 +1,5 @@
-//! Several threads put, get, attach and unlink on the same descriptors of one node, and a naive account says
-//! that each operation that was accepted has had its events, and each MD one last event and nothing after it.
+//! Several threads put, get, attach and unlink on the same descriptors of one node. A simple account checks that
+//! each accepted operation has had its events, and each MD one last event and nothing after it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::{
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 const PORTAL: u32 = 9;
 const THREADS: u32 = 4;
 const ROUNDS: usize = 4_000;
-/// Descriptors that the threads share at any one time, by what they are for.
+/// Number of descriptors that the threads share at any one time, for each purpose.
 const SHARED: usize = 6;
 const ROOM: usize = 64;
 const MAX_LENGTH: usize = 16;
@@ -27,10 +27,10 @@ fn node() -> Arc<Core> {
     core
 }
 
-/// What is known of one MD, which is found by its `user_ptr`.
+/// The expected and observed events of one MD, found by its `user_ptr`.
 struct Account {
     memory: [AtomicU8; ROOM],
-    /// PUTs and GETs that the library accepted.
+    /// Number of PUTs and GETs that the library accepted.
     accepted: AtomicU32,
     heard: Mutex<BTreeMap<u32, u32>>,
     in_handler: AtomicBool,
@@ -67,7 +67,7 @@ impl Account {
     }
 }
 
-/// The names by which the threads know one shared descriptor: dead ones among them.
+/// Handles by which the threads know one shared descriptor, which may be gone.
 #[derive(Clone, Copy)]
 struct Names {
     account: usize,
@@ -96,7 +96,7 @@ impl Stress {
         Self { core, eq, accounts, made: AtomicUsize::new(0), sources, sinks, targets }
     }
 
-    /// A description of new memory: `length` bytes, each the low byte of the account's number.
+    /// Describes new memory: `length` bytes, each the low byte of the account's number.
     fn describe(&self, length: usize, threshold: i32, options: u32, fill: bool) -> (MdSpec, MdMemory) {
         let account = self.made.fetch_add(1, Ordering::Relaxed);
         let memory = &self.accounts[account].memory;
@@ -116,7 +116,7 @@ impl Stress {
         Names { account: spec.user_ptr, md, me: None }
     }
 
-    /// Takes what its own offset leaves room for, so that no two PUTs write to the same place.
+    /// Attaches an MD that takes as much as its own offset leaves space for, so that no two PUTs write to the same place.
     fn attach(&self, dice: &mut Dice) -> Names {
         let options = MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::TRUNCATE.0;
         let options = options | if dice.flip() { MdOptions::MAX_SIZE.0 } else { 0 };
@@ -137,7 +137,7 @@ impl Stress {
             Some(me) => self.core.me_unlink(me),
             None => self.core.md_unlink(names.md),
         };
-        // It may have gone by itself, or another thread's hand.
+        // The MD may have been unlinked by itself, or by another thread.
         assert!(matches!(done, Ok(()) | Err(Errno::NotFound)));
         // An entry that outlives its MD.
         let _ = names.me.map(|me| self.core.me_unlink(me));
@@ -195,7 +195,7 @@ impl Stress {
     }
 }
 
-/// A sequence of numbers that looks like chance (xorshift).
+/// A sequence of pseudo-random numbers (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -252,7 +252,7 @@ fn every_accepted_operation_ends_in_its_events_and_every_md_once() {
     assert_eq!(stress.core.eq_free(stress.eq), Ok(()));
 }
 
-/// TRAP-3, from every thread that may be first to know.
+/// TRAP-3, from every thread that may see the last event first.
 #[test]
 fn a_queue_can_be_freed_as_soon_as_its_last_event_was_read() {
     let core = node();
