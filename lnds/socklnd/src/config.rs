@@ -6,7 +6,7 @@ pub use crate::proto::acceptor::AcceptFrom;
 use lnet_wire::Pid;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The most connections of one bulk type to one peer that can be requested.
+/// Maximum number of connections of one bulk type to one peer that can be requested.
 const MAX_CONNS_PER_PEER: u32 = 127;
 
 /// The settings of a driver. They do not change after it is made.
@@ -14,7 +14,7 @@ const MAX_CONNS_PER_PEER: u32 = 127;
 pub struct SocklndConfig {
     /// The process that this node is to its peers. Default 12345; kernel nodes answer no other.
     pub pid: Pid,
-    /// From whom connections are accepted. Default: only from privileged source ports.
+    /// Peers from which connections are accepted. Default: only those with privileged source ports.
     pub accept: AcceptFrom,
     /// The TCP port to listen on and to connect to, the same on all nodes. Default 988.
     pub accept_port: u16,
@@ -46,8 +46,8 @@ pub struct SocklndConfig {
     pub keepalive_intvl: Duration,
     /// Unanswered probes after which TCP gives up. Default 5.
     pub keepalive_count: u32,
-    /// The wait after a failed connect. While something is to be sent to a peer that has no connection it stays at that,
-    /// or somewhat less; for a set of connections that is not complete it doubles with each further failure. Default
+    /// Wait after a failed connect. While something is to be sent to a peer without a connection, each wait has this length,
+    /// or somewhat less; for an incomplete set of connections the wait doubles with each further failure. Default
     /// 500 ms; the kernel's is 1 s.
     pub min_reconnect: Duration,
     /// The longest wait between connects. Default 60 s.
@@ -71,8 +71,9 @@ pub struct SocklndConfig {
     pub rx_copy_below: usize,
     /// The TCP congestion control of all connections. Default: the system's.
     pub congestion: Option<String>,
-    /// Whether connections are bound to the link of their NI (SO_BINDTODEVICE), so that they leave by it whatever the machine's routes
-    /// say, and take only what arrives by it. Those to this machine itself are not. Default no.
+    /// Whether connections are bound to the link of their NI (SO_BINDTODEVICE), so that they leave by it whatever the
+    /// machine's routes say, and take only what arrives by it. Connections to this machine itself are not bound. Default
+    /// no.
     pub bind_to_device: bool,
     /// The protocol proposed to a peer whose version is not known; connects to IPv6 peers always propose
     /// version 4. Default version 3.

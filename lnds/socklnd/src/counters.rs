@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// How often something happened on one NI since it started.
+        /// Counts of events on one NI since it started.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct SocklndCounters { $($(#[$doc])* pub $name: u64,)* }

@@ -38,9 +38,9 @@ pub struct Socklnd {
     starting: Mutex<()>,
     ended: AtomicBool,
     threads: Arc<Threads>,
-    /// The application's thread that reads and writes for the driver: one at a time.
+    /// Lock of the application thread that reads and writes for the driver: one at a time.
     app_poller: Mutex<()>,
-    /// Tells this driver from others of the process.
+    /// Number that distinguishes this driver from others of the process.
     number: u64,
 }
 
@@ -56,7 +56,7 @@ struct Parts {
 }
 
 thread_local! {
-    /// For each driver that this thread has worked for, how much work it knew of.
+    /// The amount of work known to this thread for each driver that it has worked for.
     static SEEN: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -87,7 +87,7 @@ impl Socklnd {
         self.parts.get()?.nis.find(nid).map(|ni| ni.ni.counts.read())
     }
 
-    /// Makes a thread that is inside [`Driver::progress`] return, because what it waits for has happened
+    /// Makes a thread that is inside [`Driver::progress`] return, because the event that it waits for has happened
     /// elsewhere. Costs little when there is none. From any thread.
     pub fn interrupt_progress(&self) {
         if let Some(parts) = self.parts.get() {
@@ -95,7 +95,7 @@ impl Socklnd {
         }
     }
 
-    /// The parts and threads, started with the first NI.
+    /// Returns the parts; creates them and starts the threads with the first NI.
     fn running(&self) -> Result<&Parts, Errno> {
         let _one = lock(&self.starting);
         if self.ended.load(Ordering::SeqCst) {
@@ -112,7 +112,7 @@ impl Socklnd {
         Ok(self.parts.get_or_init(|| parts))
     }
 
-    /// The link that the connections of an NI are bound to, if they are and may be.
+    /// Returns the link that the connections of an NI are to be bound to, if that is set and allowed.
     fn device_to_bind_to(&self, ni: &Ni) -> Option<String> {
         let device = ni.config().device.as_deref().filter(|_| self.config.bind_to_device)?;
         match sockets::check_device(device) {
@@ -268,7 +268,7 @@ impl Parts {
         NiPeers::new(ni, Arc::clone(&self.commands), Arc::clone(&self.schedulers), Arc::clone(&self.nodes))
     }
 
-    /// Where peers connect to an NI.
+    /// Returns the address at which peers connect to an NI.
     fn address_of(&self, ni: &NiPeers) -> SocketAddr {
         SocketAddr::new(ni.ni.local.nid.ip(), self.shared.config.accept_port)
     }
@@ -281,7 +281,7 @@ struct NiHandle {
 }
 
 impl LndNi for NiHandle {
-    /// Peers may connect to it from now on.
+    /// Lets peers connect to the NI from now on.
     fn open(&self) {
         self.parts.nis.add(&self.ni_peers);
         self.parts.commands.open(self.parts.address_of(&self.ni_peers));

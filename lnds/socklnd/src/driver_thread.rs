@@ -7,12 +7,12 @@ thread_local! {
     static APP_POLLER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread reads and writes for a driver. It must not wait for one then.
+/// Whether the calling thread reads and writes for a driver. Such a thread must not wait for another.
 pub(crate) fn is_driver_thread() -> bool {
     DRIVER_THREAD.get()
 }
 
-/// Whether the calling thread is an application's, which is to get back to its own work soon.
+/// Whether the calling thread is an application's, which must return to its own work soon.
 pub(crate) fn is_app_poller() -> bool {
     APP_POLLER.get()
 }

@@ -1,4 +1,4 @@
-//! The threads of a driver: their start and end, and others in the place of those that event handlers keep.
+//! The threads of a driver: start, end, and replacement of those that are blocked in event handlers.
 
 use crate::conn::Scheduler;
 use crate::driver_thread::as_driver_thread;
@@ -8,13 +8,13 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// More schedulers' threads do not run at a time: a program whose handlers keep so many has its peers wait.
+/// Maximum number of scheduler threads: the peers of a program whose handlers block so many have to wait.
 const MAX_OWNERS: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     handles: Mutex<Vec<JoinHandle<()>>>,
-    /// Schedulers' threads that have not ended: owners, and those that are kept.
+    /// Number of scheduler threads that have not ended: owners, and those that are blocked in handlers.
     owners: Arc<AtomicUsize>,
     started: AtomicUsize,
 }
@@ -30,7 +30,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Starts a thread that becomes the owner of `scheduler`; `first` is the one that applications' threads wait in.
+    /// Starts a thread that becomes the owner of `scheduler`; application threads wait in `first`.
     pub(crate) fn start_owner(&self, first: &Arc<Scheduler>, scheduler: &Arc<Scheduler>) -> io::Result<()> {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let (first, scheduler, owners) = (Arc::clone(first), Arc::clone(scheduler), Arc::clone(&self.owners));
@@ -45,7 +45,7 @@ impl Threads {
         })
     }
 
-    /// The owner of `scheduler` is kept: another takes its place, as far as the system has threads.
+    /// Replaces the owner of `scheduler`, which is blocked in a handler, as far as the system has threads.
     pub(crate) fn replace_owner(&self, first: &Arc<Scheduler>, scheduler: &Arc<Scheduler>) {
         if self.owners.load(Ordering::Relaxed) < MAX_OWNERS {
             // Without one its peers wait for the handler.
@@ -53,17 +53,17 @@ impl Threads {
         }
     }
 
-    /// Waits for the end of all, but not of the calling thread.
+    /// Waits for the end of all threads except the calling one.
     pub(crate) fn join(&self) {
         let me = std::thread::current().id();
         loop {
-            // One that is being started meanwhile is in the next list.
+            // A thread that is being started meanwhile is in the next list.
             let handles = std::mem::take(&mut *lock(&self.handles));
             if handles.is_empty() {
                 return;
             }
             for handle in handles.into_iter().filter(|handle| handle.thread().id() != me) {
-                // A thread that panicked has said so already.
+                // A thread that panicked has logged that already.
                 let _ = handle.join();
             }
         }

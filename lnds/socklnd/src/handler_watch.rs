@@ -1,7 +1,8 @@
-//! Looks for threads that an event handler keeps from serving the sockets: it has others take their place.
+//! Detection of threads that are blocked in an event handler and so do not serve the sockets: other threads replace them.
 //!
-//! The thread sleeps while nobody serves; the first to serve again wakes it. Then it looks every [`LOOK_INTERVAL`]: a thread
-//! that has been inside the same handler at two looks in a row is replaced. It runs no handler itself, so nothing keeps it.
+//! The watching thread sleeps while no thread serves; the first to serve again wakes it. Then it checks every
+//! [`LOOK_INTERVAL`]: a thread that is inside the same handler at two checks in a row is replaced. The watching thread
+//! runs no handler itself.
 
 use crate::scheduler::{Pollable, Scheduler};
 use lnet_core::event::HandlerState;
@@ -10,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// A thread that is inside one handler for longer than this, and at most for twice as long, is replaced.
+/// Interval of the checks: a thread that is inside one handler for longer, and at most for twice as long, is replaced.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-/// The watch sleeps when nobody has served at so many looks.
+/// Number of checks without a serving thread after which the watch sleeps.
 const MAX_IDLE_LOOKS: u32 = 20;
 
 /// Wakes the thread of the watch.
@@ -65,7 +66,7 @@ impl Seen {
 }
 
 impl WatchSignal {
-    /// The calling thread begins to serve, after it has said so where [`Scheduler::is_served`] looks.
+    /// Notes that the calling thread begins to serve. The thread must have set the state that [`Scheduler::is_served`] reads.
     pub(crate) fn note_serving(&self) {
         fence(Ordering::SeqCst);
         if self.sleeps.load(Ordering::Relaxed) && self.sleeps.swap(false, Ordering::Relaxed) {
@@ -80,7 +81,7 @@ impl WatchSignal {
         }
     }
 
-    /// Sleeps until somebody serves, unless `is_busy`.
+    /// Sleeps until a thread serves, unless `is_busy`.
     fn sleep(&self, is_busy: impl Fn() -> bool) {
         self.sleeps.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -91,7 +92,8 @@ impl WatchSignal {
     }
 }
 
-/// The watching thread, until the schedulers are stopped. `replace` starts a thread that becomes the owner of a scheduler.
+/// Runs the watching thread until the schedulers are stopped. `replace` starts a thread that becomes the owner of a
+/// scheduler.
 pub(crate) fn run<C: Pollable>(
     signal: &WatchSignal,
     schedulers: &[Arc<Scheduler<C>>],
@@ -100,7 +102,7 @@ pub(crate) fn run<C: Pollable>(
     let _ = signal.thread.set(thread::current());
     let is_stopped = || schedulers.iter().any(|scheduler| scheduler.is_stopped());
     let mut seen = vec![[Seen::default(); 2]; schedulers.len()];
-    // Threads that have been replaced, until they end: they may have more to tell the core.
+    // Threads that have been replaced, until they end: they may have more reports for the core.
     let mut former: Vec<(Arc<HandlerState>, Seen)> = Vec::new();
     let mut idle_looks = 0;
     while !is_stopped() {
@@ -126,7 +128,7 @@ pub(crate) fn run<C: Pollable>(
             anybody_is_kept |= seen.look_at(Some(state)) == Finding::Kept;
         }
         if anybody_is_kept {
-            // What the thread has let wait may be for peers of any scheduler.
+            // Work that the thread has left undone may be for peers of any scheduler.
             schedulers.iter().for_each(|scheduler| scheduler.relieve());
         }
         idle_looks = if is_served { 0 } else { idle_looks + 1 };

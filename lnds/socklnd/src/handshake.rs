@@ -1,7 +1,7 @@
-//! Both sides of the handshake as state machines without I/O: bytes in, what to do out.
+//! Both sides of the handshake as state machines without I/O: received bytes in, next step out.
 //!
-//! Each says how many bytes it still needs and is given no more than those, so that nothing of the messages
-//! after a HELLO is read.
+//! Each machine says how many bytes it still needs and is given no more than those, so that no bytes of the messages
+//! after a HELLO are read.
 
 use crate::proto::acceptor::{self, Decision, Rejected};
 use crate::proto::hello::{Decoded, HelloError};
@@ -15,13 +15,13 @@ pub(crate) struct LocalNi {
     pub(crate) nid: Nid,
     pub(crate) pid: Pid,
     pub(crate) incarnation: u64,
-    /// The number by which nodes of this implementation recognise it, or 0.
+    /// The number by which nodes of this implementation recognise this node, or 0.
     pub(crate) identity: u64,
 }
 
 impl LocalNi {
-    /// A HELLO to `dest`: destination PID is 0, as every kernel sends it; the destination incarnation, which no kernel looks at,
-    /// says who this node is.
+    /// Makes a HELLO to `dest`: destination PID is 0, as every kernel sends it; the destination incarnation, which no
+    /// kernel checks, carries the number of this node.
     pub(crate) fn hello(self, version: Version, dest: Nid, kind: Option<ConnectionType>) -> Hello {
         Hello {
             version,
@@ -41,7 +41,7 @@ impl LocalNi {
 #[derive(Debug)]
 pub(crate) struct Passive {
     bytes: Vec<u8>,
-    /// The NI that the peer wants, once the request is in.
+    /// The NI that the peer wants, once the request has arrived.
     target: Option<Nid>,
     need: usize,
     pieces: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Passive {
 /// The next step of the passive side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PassiveStep {
-    /// Read on.
+    /// Continue reading.
     More,
     /// Send [`acceptor::REFUSAL`] and close.
     RefuseRequest,
@@ -73,7 +73,7 @@ pub(crate) enum PassiveStep {
     },
 }
 
-/// Why the passive side closes.
+/// The reason for which the passive side closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PassiveError {
     #[error(transparent)]
@@ -92,7 +92,7 @@ impl Passive {
         self.need.saturating_sub(self.bytes.len())
     }
 
-    /// The NI that the peer wants, once that is known.
+    /// The NI that the peer wants, once it is known.
     pub(crate) fn target(&self) -> Option<Nid> {
         self.target
     }
@@ -147,7 +147,7 @@ pub(crate) struct Active {
 /// The next step of the active side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ActiveStep {
-    /// Read on.
+    /// Continue reading.
     More,
     /// The connection is established.
     Open {
@@ -168,7 +168,7 @@ pub(crate) enum ActiveStep {
     Close(ActiveError),
 }
 
-/// Why the active side closes.
+/// The reason for which the active side closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ActiveError {
     #[error("its acceptor refused the connection request")]
@@ -283,7 +283,7 @@ mod tests {
         assert!(of_rust.is_empty(), "{of_rust:?}");
     }
 
-    /// Feeds all bytes in pieces as wanted; the step where it ended and how much was taken.
+    /// Feeds all bytes in pieces of the wanted size; returns the last step and the number of bytes taken.
     fn play_passive(mut bytes: &[u8]) -> (PassiveStep, usize) {
         let all = bytes.len();
         let mut passive = Passive::new();

@@ -1,8 +1,8 @@
 //! LNet over TCP, on the wire of the kernel's ksocklnd.
 //!
-//! [`Socklnd`] is the driver, [`SocklndConfig`] its tunables. [`proto`] holds the bytes: what two nodes say
-//! to each other, with no I/O. Where to look: connecting and accepting are in `connd`, the decisions in
-//! `decide`, one connection's sending and receiving in `conn`, delivery ACKs in `ack`, the threads that do both
+//! [`Socklnd`] is the driver, [`SocklndConfig`] its tunables. [`proto`] has the bytes that two nodes exchange,
+//! with no I/O. Connecting and accepting are in `connd`, the decisions in
+//! `decide`, one connection's sending and receiving in `conn`, delivery ACKs in `ack`, the threads for both
 //! in `scheduler`.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]

@@ -1,20 +1,20 @@
-//! A guess which connection will have something to read next, from how long each was read in a row before, and what
-//! followed. With one connection it is that one; where rails take turns, it is the next in turn.
+//! Prediction of the connection that will have data next, from the lengths of earlier runs of reads on one connection and the
+//! connections that followed. With one connection it is that one; where rails take turns, it is the next in turn.
 
 use std::sync::{Arc, Weak};
 
-/// As many runs are remembered: turns of up to one connection less are recognised.
+/// Number of runs that are remembered: turns of up to one connection less are recognised.
 const REMEMBERED: usize = 16;
 
-/// The last reads.
+/// The last runs of reads.
 #[derive(Debug)]
 pub(crate) struct NextRead<C> {
-    /// A ring; `at` is the latest.
+    /// Ring of runs; `at` is the latest.
     runs: [Run<C>; REMEMBERED],
     at: usize,
 }
 
-/// Reads of the same connection, one after the other.
+/// Consecutive reads of one connection.
 #[derive(Debug)]
 struct Run<C> {
     connection: Weak<C>,
@@ -26,7 +26,7 @@ impl<C> NextRead<C> {
         Self { runs: [const { Run { connection: Weak::new(), reads: 0 } }; REMEMBERED], at: 0 }
     }
 
-    /// Notes that `connection` had something to read.
+    /// Notes that `connection` had data.
     pub(crate) fn note(&mut self, connection: &Arc<C>) {
         let latest = &mut self.runs[self.at];
         if std::ptr::eq(latest.connection.as_ptr(), Arc::as_ptr(connection)) {
@@ -37,8 +37,8 @@ impl<C> NextRead<C> {
         }
     }
 
-    /// The guess, if that connection is still there: the latest, until it has been read as often in a row as the time
-    /// before; then what followed that time.
+    /// Returns the prediction, if that connection still exists: the latest, until it has been read as often in a row as
+    /// the time before; then the one that followed that time.
     pub(crate) fn guess(&self) -> Option<Arc<C>> {
         let latest = &self.runs[self.at];
         let back = |steps: usize| &self.runs[(self.at + REMEMBERED - steps) % REMEMBERED];
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn the_guess_is_what_followed_as_many_reads_last_time() {
         let connections: Vec<Arc<usize>> = (0..20).map(Arc::new).collect();
-        // What was read, and what is guessed then.
+        // The connections that were read, and the prediction then.
         let table: [(&[usize], Option<usize>); 12] = [
             (&[], None),
             (&[0], Some(0)),
@@ -66,7 +66,7 @@ mod tests {
             (&[0, 1, 2, 3, 0, 1, 2], Some(3)),
             (&[0, 1, 2, 1], Some(2)),
             (&[0, 1, 0, 2, 0], Some(2)),
-            // One read of another connection does not spoil the guess.
+            // One read of another connection does not spoil the prediction.
             (&[0, 0, 0, 1, 0], Some(0)),
             (&[0, 0, 1, 1, 0], Some(0)),
             (&[0, 0, 1, 1, 0, 0], Some(1)),

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// The core's share for one attempt may come to nothing (HE-30 divides whole seconds); nothing would work with that.
+/// Lower bound of the network timeout: the core's share for one attempt may be 0 (HE-30 divides whole seconds).
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Interval at which a shutdown checks whether all threads have left, if nobody wakes it.
 const QUIET_POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -33,10 +33,10 @@ pub(crate) struct SockNi {
     device: Option<String>,
     conns_per_peer: AtomicU16,
     hasher: foldhash::fast::RandomState,
-    /// Random numbers drawn so far.
+    /// Number of random numbers drawn so far.
     random_numbers: AtomicU64,
     ending: AtomicBool,
-    /// Upcalls that are about to be made.
+    /// Number of upcalls that are about to be made.
     upcalls_begun: AtomicUsize,
     quiet: (Mutex<()>, Condvar),
 }
@@ -103,7 +103,7 @@ impl SockNi {
         self.upcalls.finalize(message, result);
     }
 
-    /// The connections to `peer` are about to be closed because nothing moves on one of them: counts and logs that.
+    /// Counts and logs that the connections to `peer` are about to be closed because one of them makes no progress.
     pub(crate) fn note_stalled(&self, peer: ProcessId, cause: &str) {
         self.counts.timed_out.add();
         self.shared.log(
@@ -117,7 +117,7 @@ impl SockNi {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// From now on the NI is ending; false if it was already.
+    /// Marks the NI as ending; false if it was already.
     pub(crate) fn begin_ending(&self) -> bool {
         !self.ending.swap(true, Ordering::SeqCst)
     }
@@ -128,7 +128,7 @@ impl SockNi {
         !self.is_ending() || self.shared.has_open_ni()
     }
 
-    /// An upcall will be made soon; false when the NI is ending. Its end waits for [`SockNi::end_upcall`].
+    /// Announces an upcall; false when the NI is ending. The end of the NI waits for [`SockNi::end_upcall`].
     pub(crate) fn begin_upcall(&self) -> bool {
         self.upcalls_begun.fetch_add(1, Ordering::SeqCst);
         let goes_on = !self.is_ending();
@@ -145,13 +145,13 @@ impl SockNi {
         }
     }
 
-    /// A thread has left a closed connection.
+    /// Notes that a thread has left a closed connection.
     pub(crate) fn note_quiet(&self) {
         let _guard = lock(&self.quiet.0);
         self.quiet.1.notify_all();
     }
 
-    /// Waits until no upcall is under way and `is_quiet`, which says whether threads have left the connections: they make
+    /// Waits until no upcall is under way and `is_quiet` says that threads have left the connections, since these make
     /// the last upcalls.
     pub(crate) fn wait_until_quiet(&self, is_quiet: impl Fn() -> bool) {
         let mut guard = lock(&self.quiet.0);

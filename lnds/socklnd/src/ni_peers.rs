@@ -1,4 +1,4 @@
-//! The peers and connections of one NI, and their end with it.
+//! The peers and connections of one NI, and their end with the NI.
 
 use crate::conn::watch::WatchList;
 use crate::conn::{Connection, Scheduler};
@@ -19,7 +19,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Locks of the table of peers, so that senders to different peers seldom meet.
+/// Number of locks of the table of peers, so that senders to different peers seldom meet.
 const SHARDS: usize = 32;
 
 type PeerMap = HashMap<ProcessId, Arc<Peer>, foldhash::fast::RandomState>;
@@ -33,7 +33,7 @@ pub(crate) struct NiPeers {
     hasher: foldhash::fast::RandomState,
     peers: Box<[Mutex<PeerMap>]>,
     connections: Mutex<HashMap<u64, Arc<Connection>, foldhash::fast::RandomState>>,
-    /// Peers with another PID than the usual one.
+    /// Number of peers with another PID than the usual one.
     unusual_pids: AtomicUsize,
 }
 
@@ -70,7 +70,7 @@ impl NiPeers {
         }
     }
 
-    /// The core knows that nothing reaches `peer`, or any peer, and why: what may take another path comes back.
+    /// Gives back messages that may take another path: the core knows that nothing reaches `peer`, or any peer, for `cause`.
     pub(crate) fn abort_tx(&self, peer: Option<Nid>, cause: Cause) {
         let targets = peer.map_or_else(|| self.all_peers(), |nid| self.peers_of(nid));
         for target in targets {
@@ -78,7 +78,7 @@ impl NiPeers {
         }
     }
 
-    /// Says to `to` what has become of a message that came from there.
+    /// Sends `to` the confirmation of a message that came from there.
     pub(crate) fn confirm(&self, to: Nid, named: MessageOrigin, confirmation: Confirmation) {
         self.peers_of(to).iter().for_each(|peer| peer.confirm(named, confirmation));
     }
@@ -88,7 +88,7 @@ impl NiPeers {
         self.peers_of(nid).iter().find_map(|peer| peer.incarnation())
     }
 
-    /// The peers with this NID: one, but where peers have synthetic identities.
+    /// The peers with this NID: one, except where peers have synthetic identities.
     fn peers_of(&self, nid: Nid) -> Vec<Arc<Peer>> {
         let id = ProcessId { nid, pid: Pid::LUSTRE };
         let usual = lock(self.shard(id)).get(&id).cloned();
@@ -98,8 +98,8 @@ impl NiPeers {
         usual.into_iter().chain(its).collect()
     }
 
-    /// The peer with this identity, which stays in the table until [`Peer::release`]; created if it is not known, `None`
-    /// when the NI is ending.
+    /// Returns the peer with this identity, which stays in the table until [`Peer::release`]; creates it if it is not
+    /// known. `None` when the NI is ending.
     pub(crate) fn peer_to_keep(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
         loop {
             let peer = self.peer(identity)?;
@@ -131,14 +131,14 @@ impl NiPeers {
         for connection in &connections {
             connection.close(ConnError::Shutdown);
         }
-        // A handler that ends the NI which called it must not wait for itself.
+        // A handler that ends the NI by which it was called must not wait for itself.
         if !is_driver_thread() {
             self.ni.wait_until_quiet(|| connections.iter().all(|connection| connection.is_quiet()));
         }
         self.nodes.forget_ni(&self.ni, self.ni.shared.has_open_ni());
     }
 
-    /// The peer with this identity, created if it is not known; `None` when the NI is ending.
+    /// Returns the peer with this identity; creates it if it is not known. `None` when the NI is ending.
     fn peer(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
         let mut peers = lock(self.shard(identity.id));
         // Under the lock: the end empties the table after it has set the mark.

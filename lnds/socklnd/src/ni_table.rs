@@ -24,12 +24,12 @@ impl NiTable {
         }
     }
 
-    /// The NI with this NID.
+    /// Returns the NI with this NID.
     pub(crate) fn find(&self, nid: Nid) -> Option<Arc<NiPeers>> {
         lock(&self.0).iter().find(|ni| ni.ni.local.nid == nid).cloned()
     }
 
-    /// An NI with this address.
+    /// Returns an NI with this address.
     pub(crate) fn with_address(&self, address: IpAddr) -> Option<Arc<NiPeers>> {
         use crate::decide::identity::IpNid;
         lock(&self.0).iter().find(|ni| ni.ni.local.nid.ip() == address).cloned()

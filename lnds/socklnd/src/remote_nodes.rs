@@ -1,5 +1,5 @@
-//! The nodes of this implementation that send to this one, over all their connections and beyond the ends of those: which
-//! of their messages have arrived, and which in part.
+//! The nodes of this implementation that send to this one, over all their connections and beyond the ends of those, with
+//! the messages that have arrived in full or in part.
 
 use crate::conn::deferred_rx::Deferred;
 use crate::decide::implementation_id::NodeId;
@@ -18,10 +18,10 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-/// More nodes than this are not remembered beyond the ends of their connections.
+/// Maximum number of nodes that are remembered beyond the ends of their connections.
 const MAX_NODES: usize = 4096;
 
-/// All of them.
+/// Table of all such nodes.
 #[derive(Debug, Default)]
 pub(crate) struct RemoteNodes {
     nodes: Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::fast::RandomState>>,
@@ -31,18 +31,18 @@ pub(crate) struct RemoteNodes {
 /// The messages of all nodes that have arrived in part and are kept.
 type PartialOfAll = Mutex<PartialMessages<PartialKey>>;
 
-/// One of them.
+/// Key of a message that has arrived in part.
 #[derive(Clone, Debug)]
 struct PartialKey {
     node: Weak<RemoteNode>,
     message_id: NonZeroU64,
 }
 
-/// One of them, in one incarnation.
+/// A node that sends to this one, in one incarnation.
 #[derive(Debug)]
 pub(crate) struct RemoteNode {
     id: NodeId,
-    /// Itself.
+    /// Weak reference to the node itself.
     this: Weak<Self>,
     dedup: Mutex<DedupTable<Weak<dyn InboundConn>, Parked>>,
     partial: Arc<PartialOfAll>,
@@ -52,7 +52,7 @@ pub(crate) struct RemoteNode {
     connections: AtomicUsize,
 }
 
-/// A node, held by one of its connections.
+/// Reference to a node that one of its connections holds.
 #[derive(Debug)]
 pub(crate) struct ConnectedNode(Arc<RemoteNode>);
 
@@ -61,20 +61,20 @@ pub(crate) trait InboundConn: Send + Sync + std::fmt::Debug {
     /// The number of the connection, which no other connection has.
     fn id(&self) -> u64;
 
-    /// The peer has given up this connection, and sends what was on it by others.
+    /// Ends the connection, because the peer has given it up and sends its messages again by others.
     fn abandoned_by_peer(self: Arc<Self>);
 }
 
 /// A message that had arrived in part when its connection ended. The sender, which does not know that it has arrived,
-/// will send it again; then it goes into the same memory.
+/// will send it again into the same memory.
 pub(crate) struct Parked {
     pub(crate) state: ParkedState,
     pub(crate) message_id: NonZeroU64,
     /// The peer NI that sent the message.
     pub(crate) peer: Nid,
-    /// Until when it may be sent again, since it arrived in part for the first time.
+    /// The time until which it may be sent again, counted from its first arrival in part.
     pub(crate) until: Time,
-    /// The length that its header announced.
+    /// The length in its header.
     pub(crate) length: usize,
     /// The NI on which it arrived first.
     pub(crate) ni: Arc<SockNi>,
@@ -83,9 +83,9 @@ pub(crate) struct Parked {
 /// Processing state of a parked message in the core.
 #[derive(Debug)]
 pub(crate) enum ParkedState {
-    /// It has been matched.
+    /// The message has been matched.
     Matched(Box<Message>),
-    /// The core has deferred it.
+    /// The core has deferred the message.
     Deferred(Arc<Deferred>),
 }
 
@@ -95,7 +95,7 @@ pub(crate) enum Dedup {
     New,
     Duplicate,
     Resumed(Parked),
-    /// Another thread still reads the connection on which it arrived before.
+    /// Another thread still reads the connection on which the message arrived before.
     Busy,
     /// A message with this ID cannot arrive on this connection.
     Invalid,
@@ -132,7 +132,7 @@ impl RemoteNodes {
         ConnectedNode(node)
     }
 
-    /// Once in a while: ends parked messages that will not be sent again, and forgets what is old.
+    /// Ends parked messages that will not be sent again, and forgets old entries. To be called periodically.
     pub(crate) fn scan(&self, now: Time) {
         self.expire(now, |parked| match &parked.state {
             ParkedState::Matched(message) => message.is_given_up(),
@@ -141,8 +141,8 @@ impl RemoteNodes {
         lock(&self.nodes).retain(|_, node| node.is_connected() || !lock(&node.dedup).is_empty());
     }
 
-    /// The NI ends, and with it what arrived on it in part and has not been matched: the core has dropped that. What has
-    /// been matched may be sent again to another NI if there is one, and ends if there is none.
+    /// Ends the messages that have arrived in part on an NI which ends, and have not been matched: the core has dropped
+    /// them. Matched ones may be sent again to another NI if there is one, and end if there is none.
     pub(crate) fn forget_ni(&self, ni: &Arc<SockNi>, others: bool) {
         self.expire(ni.shared.now(), |parked| match parked.state {
             ParkedState::Matched(_) => !others,
@@ -163,12 +163,12 @@ impl RemoteNodes {
 }
 
 impl RemoteNode {
-    /// The message of this ID, as every node knows it.
+    /// Returns the node-independent name of the message with this ID.
     pub(crate) const fn origin(&self, id: NonZeroU64) -> MessageOrigin {
         MessageOrigin { node: self.id.0, id }
     }
 
-    /// The first message on `connection` has its sequence. `None`: another connection has the same.
+    /// Registers the sequence of `connection`, from the first message on it. `None`: another connection has the same.
     pub(crate) fn open(
         &self,
         conn_seq: ConnSeq,
@@ -177,12 +177,12 @@ impl RemoteNode {
         lock(&self.dedup).open(conn_seq, downgrade(connection))
     }
 
-    /// Nothing more arrives on the connection with this sequence.
+    /// Closes the sequence: nothing more arrives on its connection.
     pub(crate) fn close(&self, conn_seq: ConnSeq, now: Time) {
         lock(&self.dedup).close(conn_seq, now);
     }
 
-    /// A message is sent again, on `connection`.
+    /// Checks a message that is sent again, on `connection`.
     pub(crate) fn check_duplicate(
         &self,
         message_id: MessageId,
@@ -214,18 +214,18 @@ impl RemoteNode {
         }
     }
 
-    /// A message that was sent again has arrived.
+    /// Notes that a resent message has arrived.
     pub(crate) fn take(&self, message_id: NonZeroU64, now: Time) {
         lock(&self.dedup).take(message_id, now);
     }
 
-    /// Nothing is to be kept of a message that was sent again.
+    /// Forgets a resent message.
     pub(crate) fn forget(&self, message_id: NonZeroU64) {
         lock(&self.dedup).forget(message_id);
     }
 
-    /// Keeps a message until it is sent again or its time is over. Where there are too many, of one peer NI or in all, those that
-    /// have been kept for longest end.
+    /// Keeps a message until it is sent again or its time is over. If there are too many, of one peer NI or in all, those
+    /// that have been kept for longest end.
     pub(crate) fn park(&self, parked: Parked) {
         if !self.remembered {
             return parked.end();
@@ -246,7 +246,7 @@ impl RemoteNode {
         }
     }
 
-    /// The message is not kept any more.
+    /// Stops counting the message as kept.
     fn release(&self, parked: &Parked) {
         lock(&self.partial).release(&self.key_of(parked.message_id));
     }
@@ -259,7 +259,7 @@ impl RemoteNode {
         self.connections.load(Ordering::Acquire) > 0
     }
 
-    /// Whether it may be forgotten.
+    /// Whether the node may be forgotten.
     fn is_idle(&self) -> bool {
         !self.is_connected() && !lock(&self.dedup).has_parked()
     }
@@ -307,7 +307,7 @@ impl Parked {
 }
 
 impl ParkedState {
-    /// The message will not be received.
+    /// Ends the message without its payload.
     pub(crate) fn end(self, ni: &SockNi) {
         let message = match self {
             Self::Matched(message) => Some(message),

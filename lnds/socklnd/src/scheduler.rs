@@ -20,20 +20,20 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// Events taken from the kernel at once.
+/// Maximum number of events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// While an application's thread asks again and again, the scheduler's own stands back: being woken for
-/// what the other takes would cost both of them more than the message. So long it looks away at once; what
-/// comes when the application has stopped asking waits so long at worst.
+/// Time for which the scheduler's own thread stays out of the set while an application's thread polls again and again: a
+/// wake-up for an event that the other thread takes would cost both of them more than the message. An event that comes
+/// when the application has stopped polling waits for this time at most.
 const APP_POLL_BACKOFF: Duration = Duration::from_millis(1);
-/// A thread that asks without waiting asks the kernel for events once in so many times, and one socket
-/// otherwise: that is a system call less on the way of a message.
+/// Number of polls of an application thread for one that asks the kernel for events; the others read one socket,
+/// which saves a system call on the path of a message.
 const POLLS: u64 = 4;
-/// A delivery ACK waits so long for a message that takes it along, when nothing else is to be done.
+/// Time that a delivery ACK waits for a message to go with, when nothing else is to be done.
 const ACK_DELAY: Duration = Duration::from_micros(100);
-/// And so long when something is.
+/// The same time when other work is to be done.
 const ACK_DELAY_BUSY: Duration = Duration::from_millis(1);
-/// And so many turns of an application's thread that does not wait.
+/// The same in turns of an application's thread that does not wait.
 const ACK_DELAY_TURNS: u32 = 16;
 
 /// An object that a scheduler serves: its socket becomes readable and writable.
@@ -58,18 +58,18 @@ pub(crate) trait Pollable: Send + Sync + Sized {
     fn sending_together(work: impl FnOnce());
 }
 
-/// Things that are ready are done so many together.
+/// Maximum number of ready tasks that are done together.
 const TOGETHER: usize = 16;
 
 thread_local! {
-    /// The address of the scheduler whose own thread this is, and as which of its owners.
+    /// The address of the scheduler whose own thread this is, and its number as an owner.
     static OWN: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
 }
 
 /// See [`Pollable::Task`].
 pub(crate) trait Task: Send {
     fn run(self);
-    /// After the end of all threads.
+    /// Ends the task after the end of all threads.
     fn abandon(self);
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Scheduler<C: Pollable> {
     generation: AtomicU64,
     /// Tasks that are ready without an event of the kernel.
     ready: Mutex<VecDeque<Ready<C>>>,
-    /// Turns that applications' threads took without waiting.
+    /// Number of turns that application threads took without waiting.
     polled: AtomicU64,
     /// The connection that an application thread which does not wait reads first.
     next_read: Mutex<NextRead<C>>,
@@ -100,7 +100,7 @@ pub(crate) struct Scheduler<C: Pollable> {
     finishes: AtomicBool,
     /// The number of the owner; a thread with another number has been replaced.
     owner: AtomicU64,
-    /// Whether the owner, and the application's thread that was here last, are inside event handlers.
+    /// Handler states of the owner, and of the last application thread.
     owner_handlers: Mutex<Option<Arc<HandlerState>>>,
     app_handlers: Mutex<Option<Arc<HandlerState>>>,
     /// Whether the owner is to look at every connection, because some thread is blocked in a handler.
@@ -145,12 +145,12 @@ impl<C: Pollable> Scheduler<C> {
         })
     }
 
-    /// Begins to serve a connection, unless it is closed already. What has already arrived on it counts as new.
+    /// Starts to serve a connection, unless it is closed already. Bytes that have already arrived on it count as new.
     pub(crate) fn add(&self, connection: &Arc<C>) -> io::Result<()> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) as u32;
         let token = {
             let mut connections = lock(&self.connections);
-            // Under the lock: who closes it looks here afterwards.
+            // Under the lock: a thread that closes the connection looks here afterwards.
             if connection.is_closed() {
                 return Ok(());
             }
@@ -165,15 +165,15 @@ impl<C: Pollable> Scheduler<C> {
         Ok(())
     }
 
-    /// Has the report of a sent message made soon: by the application's thread when it polls again, or by the
-    /// scheduler's.
+    /// Queues the report of a sent message: the application's thread makes it when it polls again, or the
+    /// scheduler's thread does.
     pub(crate) fn finish_later(&self, task: C::Task) {
         lock(&self.ready).push_back(Ready::Task(task));
         self.finishes.store(true, Ordering::SeqCst);
         self.wakeups.wake_any_if_owner_sleeps();
     }
 
-    /// Forgets a connection that has been closed. The kernel does so when its socket is closed.
+    /// Removes a connection that has been closed. The kernel does so when its socket is closed.
     pub(crate) fn remove(&self, connection: &C) {
         let mut connections = lock(&self.connections);
         let Some((key, generation)) = connection.token().map(split) else { return };
@@ -184,19 +184,19 @@ impl<C: Pollable> Scheduler<C> {
         }
     }
 
-    /// Has `connection` looked at soon. From any thread.
+    /// Queues a turn of `connection`. From any thread.
     pub(crate) fn schedule(&self, connection: Arc<C>) {
         lock(&self.ready).push_back(Ready::Look(connection));
         self.wake_for_ready();
     }
 
-    /// Has `task` carried out soon. From any thread.
+    /// Queues `task`. From any thread.
     pub(crate) fn schedule_task(&self, task: C::Task) {
         lock(&self.ready).push_back(Ready::Task(task));
         self.wake_for_ready();
     }
 
-    /// The scheduler's own thread looks at what is ready before it sleeps.
+    /// Wakes a thread for queued work. The owner wakes only an app poller: it looks at the queue before it sleeps itself.
     fn wake_for_ready(&self) {
         match OWN.get() == (self.address(), self.owner.load(Ordering::SeqCst)) {
             true => self.wakeups.wake_app_poller(),
@@ -208,7 +208,8 @@ impl<C: Pollable> Scheduler<C> {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The calling thread becomes the owner, until the end or until another does. Applications' threads wait in `app_scheduler`.
+    /// Makes the calling thread the owner, until the end or until another becomes it. Application threads wait in
+    /// `app_scheduler`.
     pub(crate) fn run(&self, app_scheduler: &Self) {
         let owner = self.become_owner();
         let mut polled = 0;
@@ -261,13 +262,13 @@ impl<C: Pollable> Scheduler<C> {
         all.iter().for_each(|connection| connection.relieve());
     }
 
-    /// Some thread is kept by an event handler, or has been replaced: the owner does what that was to do.
+    /// Makes the owner do the work of a thread that is blocked in an event handler, or has been replaced.
     pub(crate) fn relieve(&self) {
         self.relief_wanted.store(true, Ordering::SeqCst);
         self.wakeups.wake_owner();
     }
 
-    /// The owner no longer stands back for the application's thread.
+    /// Makes the owner serve the set again although there is an app poller, which is blocked in a handler.
     pub(crate) fn app_poller_is_kept(&self) {
         self.wakeups.app_is_kept();
     }
@@ -277,7 +278,7 @@ impl<C: Pollable> Scheduler<C> {
         [&self.owner_handlers, &self.app_handlers].map(|state| lock(state).clone())
     }
 
-    /// Whether a thread is at work here at this moment, as far as it has called [`WatchSignal::note_serving`].
+    /// Whether a thread is working here at this moment, as far as it has called [`WatchSignal::note_serving`].
     pub(crate) fn is_served(&self) -> bool {
         self.app_turn.load(Ordering::Relaxed) || !self.wakeups.owner_sleeps()
     }
@@ -292,7 +293,7 @@ impl<C: Pollable> Scheduler<C> {
         self.wakeups.stop();
     }
 
-    /// After the end of all threads: what was still to be looked at would keep the driver, which keeps it.
+    /// Drops the queued work after the end of all threads: it would keep the driver alive, which keeps it.
     pub(crate) fn clear(&self) {
         let left = std::mem::take(&mut *lock(&self.ready));
         for ready in left {
@@ -306,16 +307,17 @@ impl<C: Pollable> Scheduler<C> {
         self.wakeups.is_stopped()
     }
 
-    /// Notes that delivery ACKs to `peer` are pending. They are piggybacked on the next message to it; otherwise a NOOP carries them when
-    /// the reading thread is idle or after the acknowledgement delay.
+    /// Notes that delivery ACKs to `peer` are pending. They are piggybacked on the next message to it; otherwise a NOOP
+    /// carries them when the reading thread is idle or after the acknowledgement delay.
     pub(crate) fn note_pending_acks(&self, peer: Weak<dyn AckSender>) {
         {
             let mut peers_with_acks = lock(&self.peers_with_acks);
             peers_with_acks.push(peer);
-            // Under the lock, as it is taken back: it is never set when there are none.
+            // Under the lock, as it is reset: it is never set when there are none.
             self.acks_pending.store(true, Ordering::SeqCst);
         }
-        // An application's thread reads, and may not come again: only the scheduler's own sends them in time for sure.
+        // An application's thread reads, and may not come again: only the scheduler's own thread is sure to send them in
+        // time.
         self.wakeups.wake_owner_if_it_sleeps();
     }
 
@@ -338,8 +340,8 @@ impl<C: Pollable> Scheduler<C> {
         }
     }
 
-    /// One turn of an application's thread, one at a time. `seen` is the work done as that thread last knew
-    /// it: if more has been done since, what it waits for may have happened, and it is not kept waiting.
+    /// Runs one turn of an application's thread, one at a time. `seen` is the amount of work that the thread last knew
+    /// of: if more has been done since, its event may have happened, and the turn does not wait.
     pub(crate) fn turn_for_application(&self, timeout: Duration, seen: &mut u64) -> bool {
         self.app_turn.store(true, Ordering::Relaxed);
         HandlerState::with_own(|own| {
@@ -388,7 +390,7 @@ impl<C: Pollable> Scheduler<C> {
         })
     }
 
-    /// Waits for events, at most `timeout`: what woke the thread, and the events.
+    /// Waits for events, at most `timeout`. Returns the wake-ups and the events.
     fn wait<'a>(
         &self,
         buffer: &'a mut [MaybeUninit<epoll::Event>],
@@ -405,7 +407,7 @@ impl<C: Pollable> Scheduler<C> {
         (Woken { any: is(WAKE), owner: is(WAKE_OWNER) }, events)
     }
 
-    /// Does what events ask for, and what is ready. Whether there was anything; to be woken is nothing.
+    /// Handles events, and then queued work. Returns whether there was any; a wake-up does not count.
     fn handle(&self, events: &[epoll::Event]) -> bool {
         let mut worked = false;
         for event in events {
@@ -416,7 +418,7 @@ impl<C: Pollable> Scheduler<C> {
             if !matches!(token, WAKE | WAKE_OWNER)
                 && let Some(connection) = self.find(token)
             {
-                // The kernel also tells of what has been read since.
+                // The kernel also reports bytes that have been read since.
                 if connection.on_event(event.flags) {
                     lock(&self.next_read).note(&connection);
                 }
@@ -426,16 +428,17 @@ impl<C: Pollable> Scheduler<C> {
         worked | self.work_off()
     }
 
-    /// Whether the calling thread was the owner and another is now, which looks at everything when [`Scheduler::run`] ends here.
+    /// Whether the calling thread was the owner and has been replaced by one that looks at everything when
+    /// [`Scheduler::run`] ends here.
     fn has_been_replaced(&self) -> bool {
         let (address, owner) = OWN.get();
         address == self.address() && owner != self.owner.load(Ordering::Relaxed)
     }
 
-    /// Does what is ready. Whether there was anything.
+    /// Does the queued work. Returns whether there was any.
     fn work_off(&self) -> bool {
         self.finishes.store(false, Ordering::SeqCst);
-        // Only as many as there are now: each may put itself in again.
+        // Only as many as there are now: each may queue itself again.
         let scheduled = lock(&self.ready).len();
         for first in (0..scheduled).step_by(TOGETHER) {
             C::sending_together(|| (first..scheduled.min(first + TOGETHER)).for_each(|_| self.do_one()));

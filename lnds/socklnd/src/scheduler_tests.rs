@@ -78,7 +78,7 @@ fn socket() -> (Arc<Socket>, UnixStream, Receiver<Look>) {
     (Arc::new(Socket { stream, token: AtomicU64::new(0), looks: Mutex::new(looks) }), other_end, seen)
 }
 
-/// The kernel tells each change once. The thread that is told may have been replaced while it slept.
+/// The kernel reports each change once. The thread that gets the report may have been replaced while it slept.
 #[test]
 fn what_the_kernel_tells_an_owner_that_has_been_replaced_is_done_by_the_next() {
     let scheduler = Scheduler::<Socket>::new(&Arc::new(WatchSignal::default())).unwrap();

@@ -18,16 +18,16 @@ pub(crate) struct Shared {
     pub(crate) config: SocklndConfig,
     clock: Arc<dyn Clock>,
     log: RateLimitedLog,
-    /// Inbound connections.
+    /// Permits of inbound connections.
     pub(crate) permits: Permits,
     /// Bytes of deferred payloads, of all peers.
     pub(crate) deferred_bytes: Arc<AtomicUsize>,
-    /// The same of each peer NI, as long as it has any or is connected.
+    /// The same for each peer NI, as long as it has any or is connected.
     deferred_by_peer: Mutex<HashMap<Nid, Weak<AtomicUsize>>>,
     connection_ids: AtomicU64,
     conn_seqs: AtomicU64,
     last_incarnation: AtomicU64,
-    /// NIs that peers may connect to.
+    /// Number of NIs that peers may connect to.
     open_nis: AtomicUsize,
 }
 
@@ -57,12 +57,12 @@ impl Shared {
         self.log.write(self.now(), class, subject, line);
     }
 
-    /// Logs what was suppressed in the periods that have ended. To be called from time to time.
+    /// Logs the counts of suppressed lines for the periods that have ended. To be called periodically.
     pub(crate) fn poll_log(&self, now: Time) {
         self.log.poll(now);
     }
 
-    /// Bytes of deferred payloads of one peer NI: those of its earlier connections, too.
+    /// Returns the counter of deferred payload bytes of one peer NI, which includes those of its earlier connections.
     pub(crate) fn deferred_bytes_of(&self, peer: Nid) -> Arc<AtomicUsize> {
         let mut by_peer = lock(&self.deferred_by_peer);
         if let Some(its) = by_peer.get(&peer).and_then(Weak::upgrade) {
@@ -80,12 +80,12 @@ impl Shared {
         self.connection_ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The sequence that the message IDs of a new connection belong to.
+    /// Returns the sequence for the message IDs of a new connection.
     pub(crate) fn next_conn_seq(&self) -> ConnSeq {
         ConnSeq::nth(self.conn_seqs.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// An incarnation for an NI: the wall clock's, but never the same twice.
+    /// Returns an incarnation for an NI: the wall clock's time, but never the same twice.
     pub(crate) fn next_incarnation(&self) -> u64 {
         let now = (self.config.incarnation)();
         let before = self

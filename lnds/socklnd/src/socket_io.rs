@@ -1,7 +1,7 @@
 //! Reading and writing sockets straight from and to the application's memory: the only unsafe code here.
 //!
-//! That the memory of an MD stays valid, and is not written to while it is being sent, is the promise of the
-//! C caller who made the MD; the core hands out addresses of living MDs only (a message holds its MD).
+//! The C caller who made an MD promises that its memory stays valid, and is not written to while it is being sent;
+//! the core hands out addresses of living MDs only (a message holds its MD).
 
 use crate::proto::checksum::Checksum;
 use lnet_core::memory::{MemRange, MemSlice};
@@ -11,10 +11,10 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// A 1 MiB payload in pages of 4 KiB, not aligned, and a few heads fit in one call.
+/// Maximum number of runs of memory in one call: a 1 MiB payload in pages of 4 KiB, not aligned, and a few heads.
 const MAX_VECS: usize = 264;
 
-/// Bytes for one system call, run by run. What does not fit any more is left out, at the end.
+/// Runs of memory for one system call. Runs that do not fit any more are left out, at the end.
 pub(crate) struct Vecs<'a> {
     vecs: [MaybeUninit<libc::iovec>; MAX_VECS],
     len: usize,
@@ -34,17 +34,17 @@ impl<'a> Vecs<'a> {
         }
     }
 
-    /// Bytes to send. Not for receiving.
+    /// Adds bytes to send. Not for receiving.
     pub(crate) fn bytes_to_send(&mut self, bytes: &'a [u8]) {
         self.push(MemRange { address: bytes.as_ptr() as usize, len: bytes.len() });
     }
 
-    /// A buffer to receive into.
+    /// Adds a buffer to receive into.
     pub(crate) fn buffer(&mut self, buffer: &'a mut [u8]) {
         self.push(MemRange { address: buffer.as_mut_ptr() as usize, len: buffer.len() });
     }
 
-    /// The first `limit` bytes of the application's memory.
+    /// Adds the first `limit` bytes of the application's memory.
     pub(crate) fn memory(&mut self, memory: MemSlice<'a>, limit: usize) {
         for run in limited(memory, limit) {
             self.push(run);
@@ -54,7 +54,7 @@ impl<'a> Vecs<'a> {
         }
     }
 
-    /// All bytes that are in.
+    /// The number of bytes in all runs.
     pub(crate) const fn total(&self) -> usize {
         self.bytes
     }
@@ -81,7 +81,7 @@ impl<'a> Vecs<'a> {
         // SAFETY: a msghdr is plain integers and pointers, for all of which zero is a valid value.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         header.msg_iov = self.vecs.as_mut_ptr().cast();
-        // Its type is another one in musl.
+        // The field has another type in musl.
         header.msg_iovlen = self.len as _;
         header
     }
@@ -98,8 +98,8 @@ pub(crate) fn send(socket: BorrowedFd<'_>, vecs: &Vecs<'_>) -> io::Result<usize>
     socket::send(socket, vecs.slices(), Wait::Never)
 }
 
-/// Sends the few bytes of a handshake on a socket that takes them at once, because nothing was sent on it before. An error where
-/// it does not.
+/// Sends the few bytes of a handshake on a socket that takes them at once, because nothing was sent on it before. Fails if
+/// the socket does not take them.
 pub(crate) fn send_handshake(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
     match socket::send(socket, &[IoSlice::new(bytes)], Wait::Never) {
         Ok(sent) if sent == bytes.len() => Ok(()),
@@ -108,7 +108,7 @@ pub(crate) fn send_handshake(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result
     }
 }
 
-/// Receives what is there, at most what fits. Never blocks. 0 is the end of the stream.
+/// Receives available bytes, at most what fits. Never blocks. 0 is the end of the stream.
 pub(crate) fn receive(socket: BorrowedFd<'_>, vecs: &mut Vecs<'_>) -> io::Result<usize> {
     let mut header = vecs.header();
     // SAFETY: the header names `len` initialised iovecs, each of which is an exclusively borrowed buffer or
@@ -117,7 +117,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, vecs: &mut Vecs<'_>) -> io::Result
     usize::try_from(got).map_err(|_| io::Error::last_os_error())
 }
 
-/// Throws away up to `bytes` bytes of what is there. Never blocks. 0 is the end of the stream.
+/// Discards up to `bytes` available bytes. Never blocks. 0 is the end of the stream.
 pub(crate) fn discard(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     // SAFETY: with MSG_TRUNC the kernel's TCP copies nothing, so the null pointer is never used.

@@ -1,4 +1,4 @@
-//! Creates sockets: those that listen, those that connect; and sets the options of connections.
+//! Creation of sockets that listen or connect, and the options of connections.
 
 use crate::config::SocklndConfig;
 use crate::proto::acceptor::LAST_PRIVILEGED_PORT;
@@ -10,12 +10,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Source ports are taken from 1023 down to this one.
+/// Lowest source port that is tried: ports are taken from 1023 down to it.
 const FIRST_PRIVILEGED_PORT: u16 = 512;
-/// Unanswered bytes are sent again at least so often: what works again is used again so soon.
+/// Maximum time between two transmissions of unacknowledged bytes, so that a path that works again is used again soon.
 const RETRANSMIT: Duration = Duration::from_secs(1);
 
-/// A socket that listens on `address`.
+/// Makes a socket that listens on `address`.
 pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
     let socket = new_socket(address.ip())?;
     if address.is_ipv6() {
@@ -27,7 +27,7 @@ pub(crate) fn listen(address: SocketAddr, backlog: i32) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// The next inbound connection, if there is one.
+/// Accepts the next inbound connection, if there is one.
 #[expect(clippy::disallowed_methods, reason = "the number is seen to here")]
 pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddr)>> {
     match listener.accept() {
@@ -42,15 +42,15 @@ pub(crate) fn accept(listener: &Socket) -> io::Result<Option<(Socket, SocketAddr
     }
 }
 
-/// A connection being made.
+/// A connect in progress.
 pub(crate) struct Connecting {
     pub(crate) socket: Socket,
     /// Whether the source port is one that a peer in secure mode accepts.
     pub(crate) privileged: bool,
 }
 
-/// Begins to connect from `local` to `remote`: from the highest privileged source port that is free, or
-/// from any port where this process may not have one of these; by the link `device`, if one is given. TCP tries for at most
+/// Starts to connect from `local` to `remote`: from the highest privileged source port that is free, or from any port
+/// where this process may not bind a privileged one; by the link `device`, if one is given. TCP tries for at most
 /// `longest`.
 pub(crate) fn connect(
     local: IpAddr,
@@ -86,12 +86,12 @@ pub(crate) fn connect(
     Err(ErrorKind::AddrInUse.into())
 }
 
-/// The options of an established connection (wire-tcp 1.2), and the time after which unacknowledged bytes
+/// Sets the options of an established connection (wire-tcp 1.2), and the time after which unacknowledged bytes
 /// mean that the peer is gone (wire-tcp 3.9).
 pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration) -> io::Result<()> {
     socket.set_tcp_nodelay(!config.nagle)?;
     if let Some(congestion) = &config.congestion {
-        // Without it the connection works all the same; `check_congestion` has told why it is not there.
+        // Without it the connection works all the same; `check_congestion` has logged why it is not available.
         let _ = rustix::net::sockopt::set_tcp_congestion(socket, congestion);
     }
     socket.set_linger(None)?;
@@ -105,24 +105,25 @@ pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration)
     limit_waits(socket, longest)
 }
 
-/// Has a socket send by this link alone, and take only what arrives by it.
+/// Makes a socket send by this link alone, and take only what arrives by it.
 pub(crate) fn bind_to_device(socket: &Socket, device: Option<&str>) -> io::Result<()> {
     device.map_or(Ok(()), |device| socket.bind_device(Some(device.as_bytes())))
 }
 
-/// Whether this process may bind sockets to this link.
+/// Checks whether this process may bind sockets to this link.
 pub(crate) fn check_device(device: &str) -> io::Result<()> {
     bind_to_device(&new_socket(IpAddr::V4(Ipv4Addr::UNSPECIFIED))?, Some(device))
 }
 
-/// Whether connections may have this congestion control.
+/// Checks whether connections may have this congestion control.
 pub(crate) fn check_congestion(name: &str) -> io::Result<()> {
     let socket = new_socket(IpAddr::V4(Ipv4Addr::UNSPECIFIED))?;
     rustix::net::sockopt::set_tcp_congestion(&socket, name).map_err(io::Error::from)
 }
 
-/// Has a connection outlast an outage: TCP does not end it for want of a response sooner than after `longest`. Whether that
-/// is so: where TCP cannot be told to try often, a new connection is there sooner than an old one that waits.
+/// Makes a connection outlast an outage: TCP does not end it for want of a response sooner than after `longest`. Returns
+/// whether that is so: where TCP cannot be told to try often, a new connection is established sooner than an old one
+/// recovers.
 pub(crate) fn outlast(socket: &Socket, longest: Duration) -> bool {
     tcp::limit_retransmission_interval(socket.as_fd(), RETRANSMIT)
         && socket.set_tcp_user_timeout(Some(longest)).is_ok()

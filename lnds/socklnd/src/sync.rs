@@ -1,4 +1,4 @@
-//! Locks, and the atomic types of what loom checks.
+//! Locks, and the atomic types of code that loom checks.
 
 pub(crate) use lnd_common::sync::lock;
 #[cfg(loom)]

@@ -65,8 +65,8 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
     })
 }
 
-/// Has unanswered bytes sent again at least so often, so that what comes back is noticed soon. At least a second. Older
-/// systems do not have that: they double the interval each time. Whether this one has it.
+/// Limits the time between two transmissions of unacknowledged bytes, so that a recovery is noticed soon. At least a
+/// second. Older systems do not have the option: they double the interval each time. Returns whether this one has it.
 pub(crate) fn limit_retransmission_interval(socket: BorrowedFd<'_>, interval: Duration) -> bool {
     let milliseconds = libc::c_int::try_from(interval.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: the kernel reads an int from where an int is.

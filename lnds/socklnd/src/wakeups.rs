@@ -4,14 +4,14 @@
 //! an LNet event and reads sockets meanwhile (the app poller). The kernel gives an edge-triggered event to
 //! one of them, whichever comes first. Therefore:
 //!
-//! - Work that either thread can do is announced with [`Signals::wake_any`]; who takes the event does the work.
-//! - What only the owner does is announced with [`Signals::wake_owner`], which stays signalled until the owner
+//! - Work that either thread can do is announced with [`Signals::wake_any`]; the thread that takes the event does the work.
+//! - Work that only the owner does is announced with [`Signals::wake_owner`], which stays signalled until the owner
 //!   has cleared it. The app poller sees it and leaves it.
-//! - What only the app poller waits for is announced with [`Signals::wake_any`], too: an owner that takes that
+//! - Work that only the app poller waits for is announced with [`Signals::wake_any`], too: an owner that takes that
 //!   event while there is an app poller signals again, and then stays out of the set.
 //!
-//! Every condition is set before it is asked whether anybody sleeps, and looked at by the thread that it is for after
-//! that has said that it sleeps; a fence between the two on both sides lets neither miss the other.
+//! Every condition is set before the check whether its thread sleeps, and that thread checks the condition after it has
+//! marked itself as sleeping; a fence between the two on both sides lets neither miss the other.
 
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
@@ -48,7 +48,7 @@ pub(crate) struct Wakeups<S> {
     owner_sleeps: AtomicBool,
     /// Whether there is an app poller.
     app_polls: AtomicBool,
-    /// Grows whenever other threads than the app poller have done something that it may wait for.
+    /// Number that grows whenever other threads have done something that the app poller may wait for.
     work: AtomicU64,
 }
 
@@ -73,12 +73,12 @@ impl<S: Signals> Wakeups<S> {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// There is work that any thread can do.
+    /// Wakes a thread for work that any thread can do.
     pub(crate) fn wake_any(&self) {
         self.signals.wake_any();
     }
 
-    /// The same, from the owner, which looks at it before it sleeps itself, and while there is no app poller.
+    /// Wakes the app poller, if there is one, for work that the calling owner looks at before it sleeps.
     pub(crate) fn wake_app_poller(&self) {
         fence(Ordering::SeqCst);
         if self.app_polls() {
@@ -86,7 +86,7 @@ impl<S: Signals> Wakeups<S> {
         }
     }
 
-    /// The same, of work that the owner looks for before it sleeps, and that need not be done before it does.
+    /// Wakes a thread only if the owner sleeps, for work that the owner looks for before it sleeps.
     pub(crate) fn wake_any_if_owner_sleeps(&self) {
         fence(Ordering::SeqCst);
         if self.owner_sleeps.load(Ordering::Relaxed) {
@@ -94,7 +94,7 @@ impl<S: Signals> Wakeups<S> {
         }
     }
 
-    /// There is something new that the owner looks at before it sleeps.
+    /// Wakes the owner if it sleeps, for work that it looks at before it sleeps.
     pub(crate) fn wake_owner_if_it_sleeps(&self) {
         fence(Ordering::SeqCst);
         if self.owner_sleeps.load(Ordering::Relaxed) {
@@ -102,23 +102,23 @@ impl<S: Signals> Wakeups<S> {
         }
     }
 
-    /// The owner is to look at something new as soon as it can.
+    /// Wakes the owner for work that it is to do as soon as it can.
     pub(crate) fn wake_owner(&self) {
         self.signals.wake_owner();
     }
 
-    /// Something was done that an app poller may be waiting for.
+    /// Notes that something was done that an app poller may be waiting for.
     pub(crate) fn note_work(&self) {
         self.work.fetch_add(1, Ordering::Release);
         self.wake_app_poller();
     }
 
-    /// Whether there is an app poller. The owner stays out of the set as long as there is.
+    /// Whether there is an app poller. The owner stays out of the set as long as there is one.
     pub(crate) fn app_polls(&self) -> bool {
         self.app_polls.load(Ordering::Acquire)
     }
 
-    /// The app poller is kept by an event handler, and looks at nothing until it comes back.
+    /// Notes that the app poller is blocked in an event handler, and takes no events until it comes back.
     pub(crate) fn app_is_kept(&self) {
         self.app_polls.store(false, Ordering::Release);
     }
@@ -128,7 +128,7 @@ impl<S: Signals> Wakeups<S> {
         self.owner_sleeps.load(Ordering::Relaxed)
     }
 
-    /// The owner waits: `wait` looks once more at what it is woken for, and sleeps if there is nothing.
+    /// Lets the owner wait: `wait` checks the conditions once more, and sleeps if none is set.
     pub(crate) fn owner_waits<R>(&self, wait: impl FnOnce() -> (Woken, R)) -> R {
         self.owner_sleeps.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -144,9 +144,9 @@ impl<S: Signals> Wakeups<S> {
         result
     }
 
-    /// The app poller waits in `wait`, which only looks, and does not sleep, where more work has been done than it has `seen`:
-    /// another scheduler that is always busy keeps nobody from being read. Whether more had been done, or `wait` says that
-    /// something has been done.
+    /// Lets the app poller wait in `wait`, which only polls, and does not sleep, if more work has been done than it has
+    /// `seen`: so another scheduler that is always busy keeps no thread from being served. Returns whether more had been
+    /// done, or `wait` has done something.
     pub(crate) fn app_waits(&self, seen: &mut u64, wait: impl FnOnce(MayWait) -> bool) -> bool {
         self.app_polls.store(true, Ordering::Release);
         fence(Ordering::SeqCst);

@@ -6,7 +6,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use std::sync::Arc;
 
-/// An epoll set as the kernel has it, with two signals in it.
+/// A model of the kernel's epoll set, with two signals.
 #[derive(Default)]
 struct Set {
     woken: Mutex<Woken>,
@@ -37,7 +37,7 @@ impl Set {
         Arc::new(Self { woken: Mutex::new(Woken::default()), changed: Condvar::new() })
     }
 
-    /// Takes what there is: the first to come has the edge-triggered event, all have the level-triggered one.
+    /// Takes the signals: the first to come has the edge-triggered one, all have the level-triggered one.
     fn look(&self) -> Woken {
         let mut woken = self.woken.lock().unwrap();
         let seen = *woken;
@@ -45,7 +45,7 @@ impl Set {
         seen
     }
 
-    /// The same, and sleeps until there is something.
+    /// Sleeps until there is a signal, and takes the signals.
     fn sleep(&self) -> Woken {
         let mut woken = self.woken.lock().unwrap();
         while !woken.any && !woken.owner {
@@ -62,7 +62,7 @@ fn start_owner(wakeups: &Shared, set: &Arc<Set>) -> thread::JoinHandle<()> {
     thread::spawn(move || own(&wakeups, &set))
 }
 
-/// An application's thread that sleeps until it is woken, and has then what it waits for, or not.
+/// Starts an application's thread that sleeps until it is woken, and has its event then, or not.
 fn start_sleeper(wakeups: &Shared, set: &Arc<Set>, has_it: bool) -> thread::JoinHandle<bool> {
     let (wakeups, set) = (Arc::clone(wakeups), Arc::clone(set));
     thread::spawn(move || {

@@ -1,8 +1,9 @@
-//! Messages that are sent while a thread parses what it has received wait until it has parsed all, and leave together.
+//! Corking: messages that are sent while a thread parses received bytes wait until it has parsed them all, and leave
+//! together.
 //!
-//! The thread is the writer of every connection that it has corked. Another thread that sends there does not wait for it, as it may
-//! be in a handler: it takes over, and writes what is queued, in order. So does the thread that replaces one which a handler keeps
-//! for long; what that handler sends from then on is not corked.
+//! The thread is the writer of every connection that it has corked. Another thread that sends there does not wait for the
+//! first, which may be in a handler: it takes over, and writes the queue in order. So does the thread that replaces one
+//! which is blocked in a handler; messages that the handler sends from then on are not corked.
 
 use crate::conn::Connection;
 use lnet_core::event::HandlerState;
@@ -24,7 +25,7 @@ struct Corked {
     /// Whether the thread is parsing.
     parsing: bool,
     connections: Vec<Arc<Connection>>,
-    /// When the first of them was corked.
+    /// When the first of the connections was corked.
     since: Option<Instant>,
     /// Messages received since then.
     received: u32,
@@ -36,9 +37,9 @@ impl Corked {
     }
 }
 
-/// From when it is made until it is dropped, what the thread sends waits for [`flush`].
+/// Guard: until it is dropped, messages of the thread wait for [`flush`].
 pub(super) struct Cork {
-    /// The thread has one already.
+    /// Whether the thread has a guard already.
     nested: bool,
 }
 
@@ -57,7 +58,8 @@ impl Drop for Cork {
     }
 }
 
-/// Whether a message on `connection`, of which the thread has become the writer, waits for [`flush`].
+/// Keeps a message on `connection`, of which the thread has become the writer, for [`flush`]. Returns false if the thread
+/// is not corking.
 pub(super) fn hold(connection: &Arc<Connection>) -> bool {
     CORKED.with_borrow_mut(|corked| {
         let holds = corked.parsing && !HandlerState::own_is_kept();
@@ -69,12 +71,12 @@ pub(super) fn hold(connection: &Arc<Connection>) -> bool {
     })
 }
 
-/// Sends what waits.
+/// Sends the corked messages.
 pub(super) fn flush() {
     flush_if(|_| true);
 }
 
-/// The thread has received a message. Sends what waits if it has waited for long.
+/// Counts a received message. Sends the corked messages if they have waited for long.
 pub(super) fn on_received() {
     flush_if(|corked| {
         corked.received += 1;
@@ -91,7 +93,8 @@ fn flush_if(is_due: impl Fn(&mut Corked) -> bool) {
         })
     });
     let Some(mut due) = due else { return };
-    // Writing ends messages, whose handlers may send: the thread is not to be found in the list meanwhile.
+    // Writing completes messages, and their handlers may send: the thread must not find the connections in the list
+    // meanwhile.
     due.drain(..).for_each(|connection| connection.write_queue());
     // Its memory is used again.
     CORKED.with_borrow_mut(|corked| {

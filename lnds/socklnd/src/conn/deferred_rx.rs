@@ -1,7 +1,7 @@
-//! A message that the core wants to decide about later.
+//! Deferred messages: the core decides about them later.
 //!
-//! Its payload is read into memory of this node's own, so that what is behind it on its connection can go on, as long as
-//! there is quota for such; otherwise its connection is not read until the core has decided.
+//! The payload is read into memory of the driver, so that the messages behind it on the connection can be received, as
+//! long as there is quota; otherwise the connection is not read until the core has decided.
 
 use crate::ni::SockNi;
 use crate::socket_io;
@@ -11,25 +11,25 @@ use lnet_core::{Errno, Message};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-/// Bytes that are kept for one peer.
+/// Limit of deferred payloads of one peer, in bytes.
 const QUOTA_PER_PEER: usize = 2 << 20;
-/// And for all peers of a node.
+/// Limit of deferred payloads of all peers of a node, in bytes.
 const QUOTA_PER_NODE: usize = 64 << 20;
 /// Memory that a deferred message is charged for besides its payload, in bytes.
 const OVERHEAD: usize = 1024;
 
-/// One message, between the connection that it arrives on and the core.
+/// A deferred message, between the connection that it arrives on and the core.
 pub(crate) struct Deferred {
     ni: Arc<SockNi>,
     slot: Mutex<Slot>,
 }
 
 enum Slot {
-    /// The payload has not arrived, or not all of it. The connection that it arrives on, unless that has ended and the
+    /// The payload has not arrived in full. Holds the connection that it arrives on, unless that has ended and the
     /// message is to be sent again.
     Undecided(Weak<dyn DeferredConn>),
     Decided(RxAction),
-    /// The payload is here; whose thread is to carry out the core's decision.
+    /// The payload has arrived; the queue leads to the threads that carry out the core's decision.
     Stored(Arc<dyn ResumeQueue>, Stored),
     /// The decision has been carried out.
     Taken,
@@ -39,34 +39,34 @@ enum Slot {
 
 /// A connection that a deferred message arrives on.
 pub(crate) trait DeferredConn: Send + Sync {
-    /// Has a thread of the driver go on receiving.
+    /// Makes a thread of the driver continue receiving.
     fn schedule_receive(self: Arc<Self>);
 
-    /// The threads that receive on it.
+    /// The queue of the threads that receive on the connection.
     fn resume_queue(&self) -> Arc<dyn ResumeQueue>;
 }
 
-/// Threads that carry out what the core has decided.
+/// The queue of threads that carry out decisions of the core.
 pub(crate) trait ResumeQueue: Send + Sync {
-    /// Has one of them do so. From any thread.
+    /// Makes one of the threads carry out `resumed`. From any thread.
     fn resume(&self, resumed: Resumed);
 }
 
-/// Quota that is taken in a peer's share and the node's.
+/// Quota taken from the shares of a peer and of the node; given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Quota {
     bytes: usize,
     shares: [Arc<AtomicUsize>; 2],
 }
 
-/// A payload that has waited, with the core's decision, on its way to the thread that carries that out.
+/// A deferred payload with the core's decision, on its way to the thread that carries the decision out.
 pub(crate) struct Resumed {
     action: RxAction,
     stored: Stored,
     ni: Arc<SockNi>,
 }
 
-/// A payload that waits for the core's decision.
+/// A deferred payload in memory of the driver.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) bytes: Box<[u8]>,
@@ -74,7 +74,7 @@ pub(crate) struct Stored {
 }
 
 impl Quota {
-    /// Quota for a payload of `length` bytes, if there is so much in the shares of the peer and of the node.
+    /// Takes quota for a payload of `length` bytes; `None` if the share of the peer or of the node is used up.
     pub(crate) fn take(length: usize, peer: &Arc<AtomicUsize>, node: &Arc<AtomicUsize>) -> Option<Self> {
         let bytes = length.checked_add(OVERHEAD)?;
         let take = |share: &AtomicUsize, most: usize| {
@@ -101,7 +101,7 @@ impl Drop for Quota {
 }
 
 impl Resumed {
-    /// Does what the core has decided.
+    /// Carries out the core's decision.
     pub(crate) fn execute(self) {
         let Self { action, stored, ni } = self;
         stored.execute(action, &ni);
@@ -110,7 +110,7 @@ impl Resumed {
 }
 
 impl Stored {
-    /// Memory for a payload of `length` bytes; `None` if the system has none, and the payload is to stay where it is.
+    /// Allocates memory for a payload of `length` bytes; `None` if the system has none: the payload then stays in the socket.
     pub(crate) fn with_memory(length: usize, quota: Quota) -> Option<Self> {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(length).ok()?;
@@ -118,7 +118,7 @@ impl Stored {
         Some(Self { bytes: bytes.into(), quota })
     }
 
-    /// Does what the core has decided.
+    /// Carries out the core's decision.
     pub(crate) fn execute(self, action: RxAction, ni: &SockNi) {
         let Self { bytes, quota } = self;
         if let RxAction::Deliver(message) = action {
@@ -135,12 +135,12 @@ impl Stored {
 }
 
 impl Deferred {
-    /// A message that arrives on `connection`.
+    /// Makes the state of a message that arrives on `connection`.
     pub(crate) fn new(ni: &Arc<SockNi>, connection: &Arc<impl DeferredConn + 'static>) -> Arc<Self> {
         Arc::new(Self { ni: Arc::clone(ni), slot: Mutex::new(Slot::Undecided(downgrade(connection))) })
     }
 
-    /// The core's decision, if there is one. For a payload that has not been read.
+    /// Takes the core's decision, if there is one. For a payload that has not been read.
     pub(crate) fn take(&self) -> Option<RxAction> {
         let mut slot = lock(&self.slot);
         match std::mem::replace(&mut *slot, Slot::Taken) {
@@ -152,7 +152,7 @@ impl Deferred {
         }
     }
 
-    /// The payload is here, read from `connection`. It comes back with the core's decision if there is one.
+    /// Keeps the payload, read from `connection`. Returns it if the core has decided already, with the decision.
     pub(crate) fn store(
         &self,
         stored: Stored,
@@ -172,22 +172,22 @@ impl Deferred {
         }
     }
 
-    /// The message is sent again, and arrives on `connection`.
+    /// Attaches the message, which is sent again, to `connection`.
     pub(crate) fn move_to(&self, connection: &Arc<impl DeferredConn + 'static>) {
         if let Slot::Undecided(current) = &mut *lock(&self.slot) {
             *current = downgrade(connection);
         }
     }
 
-    /// The connection has ended; the message may be sent again.
+    /// Detaches the message from its connection, which has ended; the message may be sent again.
     pub(crate) fn park(&self) {
         if let Slot::Undecided(current) = &mut *lock(&self.slot) {
             *current = Weak::<NoConn>::new();
         }
     }
 
-    /// The connection is gone. The message, if the core has decided to receive it; otherwise the core is told that it waits for
-    /// nothing.
+    /// Ends the message with its connection. Returns it if the core has decided to receive it; otherwise reports to the
+    /// core that the payload is lost.
     pub(crate) fn abandon(&self) -> Option<Box<Message>> {
         let before = std::mem::replace(&mut *lock(&self.slot), Slot::Lost);
         match before {
@@ -222,7 +222,7 @@ impl DeferredRx for Deferred {
 }
 
 impl Deferred {
-    /// The core has decided. What is to be carried out now, and the driver's threads that may do so.
+    /// Records the core's decision. Returns the payload to be processed now, with the queue of the threads that may do so.
     fn decide(&self, action: RxAction) -> Option<(Arc<dyn ResumeQueue>, Resumed)> {
         let mut slot = lock(&self.slot);
         let connection = match std::mem::replace(&mut *slot, Slot::Taken) {
@@ -250,7 +250,7 @@ impl Deferred {
     }
 }
 
-/// Stands for the connection of a message that has none.
+/// The connection type of a message that has none.
 enum NoConn {}
 
 impl DeferredConn for NoConn {

@@ -43,11 +43,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use watch::{Liveness, Watch, WatchList};
 
-/// A peer that does not detect duplicates keeps its connections through an outage for so many times the time that
-/// anything may take. Kernel nodes end theirs within three times (capture m: 46 s).
+/// Time for which a peer that does not detect duplicates keeps its connections through an outage, in units of the network
+/// timeout. Kernel nodes end theirs within three units (capture m: 46 s).
 const OUTLASTS: u32 = 4;
 
-/// Reads and writes connections.
+/// The scheduler of connections.
 pub(crate) type Scheduler = scheduler::Scheduler<Connection>;
 
 /// A one-time task that a scheduler runs for a connection.
@@ -73,28 +73,29 @@ pub(crate) struct Settled {
 
 /// Owner of a connection: the calls that a [`Connection`] makes to the peer at its other end.
 pub(crate) trait ConnOwner: Send + Sync {
-    /// This node ends all connections to the peer, because of what happened on `culprit`.
+    /// Ends all connections to the peer, because of what happened on `culprit`.
     fn end(&self, culprit: &Arc<Connection>, conn_error: ConnError);
 
-    /// The peer has ended `culprit`, so it has ended all connections. What it sent before is still received on
-    /// the others, and on the culprit if it `can_read`.
+    /// Handles the end of `culprit` by the peer, which ends all its connections with it. What the peer sent before is
+    /// still received on the others, and on the culprit if it `can_read`.
     fn closed_by_peer(&self, culprit: &Arc<Connection>, errno: Errno, can_read: bool);
 
-    /// The peer has given up `connection`, and sends what was on it by others: nothing more is received on it.
+    /// Handles that the peer has given up `connection`, and sends its messages again by others: nothing more is received
+    /// on it.
     fn abandoned_by_peer(&self, connection: &Arc<Connection>);
 
-    /// The connection is closed, and no thread is at work on it.
+    /// Drops a connection that is closed and that no thread is working on.
     fn forget_connection(&self, id: u64);
 
-    /// A message that asks for a delivery ACK has arrived on `connection`. `answered`: something is likely to be sent to
-    /// the peer soon.
+    /// Sends a delivery ACK for a message that has arrived on `connection`. `answered`: the peer will probably get a message
+    /// soon.
     fn send_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool);
 
     /// Sends the peer something that its system must acknowledge, if that was not done lately.
     fn probe(&self, now: Time);
 
-    /// A check of `connection` found something. The peer may be unresponsive for `limit`. Whether it is, and was not known
-    /// to be.
+    /// Handles the result of a check of `connection`. The peer may be unresponsive for `limit`. Returns whether it is, and
+    /// was not known to be.
     fn on_liveness(&self, connection: &Arc<Connection>, found: Liveness, now: Time, limit: Duration) -> bool;
 
     /// The peer's connection that messages of this sequence were first sent on, if it still exists.
@@ -114,15 +115,15 @@ pub(crate) struct ConnContext<'a> {
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) watch_list: &'a Arc<WatchList<Connection>>,
     pub(crate) nodes: &'a RemoteNodes,
-    /// Bytes of deferred payloads of the peer.
+    /// Counter of the peer's deferred payload bytes.
     pub(crate) deferred_bytes: &'a Arc<AtomicUsize>,
 }
 
-/// A connection that messages go over.
+/// An established connection that carries messages.
 pub(crate) struct Connection {
     pub(crate) id: u64,
     socket: Socket,
-    /// Given back when the socket is closed.
+    /// The permit of an inbound connection, given back when the socket is closed.
     _permit: Option<Permit>,
     pub(crate) kind: ConnectionType,
     pub(crate) version: Version,
@@ -140,7 +141,7 @@ pub(crate) struct Connection {
     /// way may still arrive, and the peer's next message must find the connection that it is sent on.
     pub(crate) outlasts: bool,
     owner: Arc<dyn ConnOwner>,
-    /// The peer.
+    /// Identity of the peer.
     pub(crate) identity: Identity,
     pub(crate) ni: Arc<SockNi>,
     lnet_ni: Arc<Ni>,
@@ -157,30 +158,30 @@ pub(crate) struct Connection {
     unsent: AtomicUsize,
     rx: Mutex<ReceiveSide>,
     rx_turn: ReceiveTurn,
-    /// Threads that receive on it, or write its queue, until they have told the core what came of it.
+    /// Number of threads that receive on the connection or write its queue, until they have reported the results to the core.
     threads: AtomicUsize,
 
-    /// System calls that brought bytes.
+    /// Number of system calls that brought bytes.
     reads: AtomicUsize,
-    /// Bytes have arrived since the last scan.
+    /// Whether bytes have arrived since the last scan.
     received: AtomicBool,
-    /// Bytes have left since the last scan.
+    /// Whether bytes have left since the last scan.
     progressed: AtomicBool,
     /// The number of the message that has arrived in part; 0 if none has.
     midway: AtomicU64,
-    /// Messages that have left in full after they had to wait.
+    /// Number of messages that have left in full after they had to wait.
     written: AtomicU64,
     /// Whether the connection is in the watch list, because something may be under way.
     watched: AtomicBool,
     watch: Mutex<Watch>,
 }
 
-/// How far a connection is in its life; only ever forward.
+/// The phase of a connection's life. Phases only advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Phase {
     Open = 0,
-    /// The peer has ended its connections: what it sent before is still received, nothing is sent.
+    /// The peer has ended its connections: bytes that it sent before are still received, nothing is sent.
     Draining = 1,
     Closed = 2,
 }
@@ -241,12 +242,12 @@ impl Connection {
         })
     }
 
-    /// This node ends it, and all others to the peer.
+    /// Ends the connection, and all others to the peer.
     pub(crate) fn end(self: &Arc<Self>, conn_error: ConnError) {
         self.owner.end(self, conn_error);
     }
 
-    /// Tells the peer what a check found. Whether it is unresponsive, and was not known to be.
+    /// Reports the result of a check to the peer. Returns whether the peer is unresponsive and was not known to be.
     pub(crate) fn report(self: &Arc<Self>, found: Liveness, now: Time, limit: Duration) -> bool {
         self.owner.on_liveness(self, found, now, limit)
     }
@@ -256,12 +257,12 @@ impl Connection {
         self.node.is_some()
     }
 
-    /// The id of this node, if the peer is of the same implementation.
+    /// The implementation ID of this node, if the peer is of the same implementation.
     pub(crate) fn own_id(&self) -> Option<NonZeroU64> {
         NonZeroU64::new(self.ni.shared.config.implementation_id).filter(|_| self.same_implementation())
     }
 
-    /// As which message of the peer every node knows the one with this ID; `None` if the peer is of another implementation.
+    /// The node-independent name of the peer's message with this ID; `None` if the peer is of another implementation.
     pub(crate) fn origin(&self, id: NonZeroU64) -> Option<MessageOrigin> {
         self.node.as_ref().map(|node| node.origin(id))
     }
@@ -274,13 +275,12 @@ impl Connection {
         }
     }
 
-    /// The peer has ended its connections, or is about to: nothing more is sent on this one, but what is on
-    /// its way here is still received. What was to be sent comes back for `conn_error`; delivery ACKs may still come.
-    /// Returns how many messages came back.
+    /// Stops sending: the peer has ended its connections, or is about to. What is on its way here is still received. Queued
+    /// messages come back with `conn_error`; delivery ACKs may still come. Returns how many messages came back.
     pub(crate) fn drain(self: &Arc<Self>, conn_error: ConnError) -> usize {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
             let unsent = self.stop_sending(conn_error);
-            // The peer may have opened this one since: it must not wait here for answers, and refuse our connects. An
+            // The peer may have opened this one since: it must not wait here for responses, and refuse our connects. An
             // error means that it has ended it.
             let _ = self.socket.shutdown(std::net::Shutdown::Write);
             return unsent;
@@ -288,8 +288,8 @@ impl Connection {
         0
     }
 
-    /// Ends it. What was to be sent comes back for `conn_error`, a message that has arrived in part with EIO.
-    /// Whoever works on the connection at this moment gives back what it holds when it is done.
+    /// Closes the connection. Queued messages come back with `conn_error`, a message that has arrived in part with EIO.
+    /// A thread that is working on the connection at this moment gives its messages back when it has finished.
     pub(crate) fn close(self: &Arc<Self>, conn_error: ConnError) {
         let before = self.phase.fetch_max(Phase::Closed as u8, Ordering::AcqRel);
         if before == Phase::Closed as u8 {
@@ -319,19 +319,19 @@ impl Connection {
         self.unsent() > 0
     }
 
-    /// Whether no thread is at work on it: once it is closed, no upcall follows then.
+    /// Whether no thread is working on the connection: once it is closed, no upcall follows then.
     pub(crate) fn is_quiet(&self) -> bool {
         self.threads.load(Ordering::SeqCst) == 0 && self.rx_turn.is_idle() && !lock(&self.tx).is_writing()
     }
 
-    /// The calling thread is at work on it until the result is dropped.
+    /// Counts the calling thread as working on the connection until the result is dropped.
     fn at_work(self: &Arc<Self>) -> AtWork<'_> {
         self.threads.fetch_add(1, Ordering::SeqCst);
         AtWork(self)
     }
 
-    /// A thread has left it, or it is closed. Its owner knows it for as long as a thread is at work on it: the end of the
-    /// NI waits for that.
+    /// Checks whether the connection is closed and no thread is working on it any more; then its owner may drop it. The
+    /// end of the NI waits for that.
     fn note_quiet(&self) {
         if self.phase() == Phase::Closed {
             if self.is_quiet() {
@@ -381,14 +381,14 @@ impl scheduler::Pollable for Connection {
         flags.intersects(ended | EventFlags::IN) && self.poll()
     }
 
-    /// Receives what is there; whether there was anything.
+    /// Receives available data; returns whether there was any.
     fn poll(self: &Arc<Self>) -> bool {
         let before = self.reads.load(Ordering::Relaxed);
         self.run_receive();
         self.reads.load(Ordering::Relaxed) != before
     }
 
-    /// Somebody asked for another look.
+    /// Receives, as [`Scheduler::schedule`] has asked.
     fn on_schedule(self: &Arc<Self>) {
         self.on_writable();
         self.run_receive();

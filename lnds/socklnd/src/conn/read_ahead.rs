@@ -15,7 +15,7 @@ thread_local! {
 /// Capacity that a connection at rest keeps for unread bytes: more than a head.
 const KEPT_SIZE: usize = 256;
 
-/// Bytes received and not yet looked at.
+/// Bytes that have been received and not yet parsed.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     /// The thread's buffer while it receives.
@@ -41,7 +41,7 @@ impl ReadAhead {
         self.kept.clear();
     }
 
-    /// The thread leaves, and takes its buffer along.
+    /// Ends the turn: the thread takes its buffer back.
     pub(crate) fn end_turn(&mut self) {
         let left = self.buffer.get(self.start..self.end).unwrap_or_default();
         if left.len() <= KEPT_SIZE {
@@ -66,7 +66,7 @@ impl ReadAhead {
         }
     }
 
-    /// Where to read to, until there are `limit` bytes; after that comes [`ReadAhead::filled`].
+    /// The space to read into, up to `limit` unread bytes; [`ReadAhead::filled`] must follow.
     pub(crate) fn space(&mut self, limit: usize) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);

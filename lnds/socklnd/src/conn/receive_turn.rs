@@ -1,8 +1,8 @@
-//! Which thread receives on a connection, without a lock that another would wait for.
+//! Choice of the thread that receives on a connection, without a lock that another thread would wait for.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// No thread receives, or one does, or one does and must look again before it leaves.
+/// State: no thread receives, or one does, or one does and must check once more before it leaves.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveTurn(AtomicU8);
 
@@ -11,7 +11,8 @@ impl ReceiveTurn {
     const BUSY: u8 = 1;
     const AGAIN: u8 = 2;
 
-    /// Whether the calling thread is the receiver now. If not, the one that is will look again.
+    /// Makes the calling thread the receiver, if there is none. Otherwise returns false, and the receiver will check once
+    /// more.
     pub(crate) fn take(&self) -> bool {
         loop {
             let (from, to) = match self.0.load(Ordering::Acquire) {
@@ -25,7 +26,7 @@ impl ReceiveTurn {
         }
     }
 
-    /// Leaves; false if the thread has to look again first.
+    /// Ends the turn; false if the thread has to check once more first.
     pub(crate) fn leave(&self) -> bool {
         if self.0.compare_exchange(Self::BUSY, Self::IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             return true;

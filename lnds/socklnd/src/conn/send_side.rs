@@ -33,8 +33,9 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// A message for a connection of `version`, which carries the delivery ACK `ack`, and its origin if the peer is of the
-    /// `same_implementation`; it comes back when a NID does not fit that. If it `wants_ack`, it gets its message ID when its place among the messages of the connection is settled.
+    /// Makes a message for a connection of `version` with the delivery ACK `ack`, and with its origin if the peer is of
+    /// the `same_implementation`. Returns the message if a NID does not fit in that version. If it `wants_ack`, it gets
+    /// its message ID when its place among the messages of the connection is settled.
     pub(crate) fn message(
         message: Box<Message>,
         version: Version,
@@ -57,7 +58,7 @@ impl Outgoing {
         Self::without_message(Head::noop(cookies))
     }
 
-    /// A confirmation, with a delivery ACK.
+    /// Makes a confirmation, with a delivery ACK.
     pub(crate) fn confirmation(confirmation: Confirmation, cookies: Cookies) -> Self {
         Self::without_message(Head::confirmation(confirmation, cookies))
     }
@@ -66,8 +67,8 @@ impl Outgoing {
         Self { head, sent: 0, message: None, wants_ack: false, ack: 0, cookie: None, unsealed: false }
     }
 
-    /// Gives it the message ID that its delivery ACK will name; false when the connection has none left. `own_id`: of this node,
-    /// if the peer is of the same implementation.
+    /// Assigns the message ID that the delivery ACK will name; false when the connection has none left. `own_id` is that
+    /// of this node, if the peer is of the same implementation.
     pub(super) fn assign_message_id(
         &mut self,
         unacked: &mut Unacked<Box<Message>>,
@@ -94,7 +95,7 @@ impl Outgoing {
         true
     }
 
-    /// Puts the checksum in, if there is to be one: when nothing in it changes any more.
+    /// Computes the checksum, if there is to be one. To be called when nothing in the message changes any more.
     pub(super) fn seal(&mut self) {
         if !std::mem::take(&mut self.unsealed) {
             return;
@@ -127,7 +128,7 @@ impl Outgoing {
     }
 }
 
-/// A message that the driver is done with, and how it ended.
+/// A message that the driver has completed, with its result.
 pub(super) type EndedMessage = (Box<Message>, Result<(), SendFailure>);
 pub(super) type Ended = Vec<EndedMessage>;
 
@@ -135,21 +136,21 @@ pub(super) type Ended = Vec<EndedMessage>;
 #[derive(Debug)]
 pub(crate) struct SendSide {
     pub(super) queue: VecDeque<Outgoing>,
-    /// What has asked for a delivery ACK. In the order of the wire: a message is entered when its place is settled.
+    /// Messages that have asked for a delivery ACK, in the order of the wire: a message is entered when its place is settled.
     pub(crate) unacked: Unacked<Box<Message>>,
-    /// Kept by the writers for the next, so that none allocates.
+    /// Vector that a writer leaves for the next one, so that none allocates.
     pub(super) spare: Vec<Outgoing>,
     spare_ended: Ended,
-    /// A thread is writing; it will see what is put into the queue.
+    /// Whether a thread is writing; it will send messages that are queued meanwhile.
     pub(super) writing: bool,
-    /// The thread that is writing, while it parses and lets what is queued wait: another one does not wait, and becomes the
+    /// The thread that is writing, while it has the connection corked: another thread does not wait for it, and becomes the
     /// writer.
     pub(super) corked_by: Option<ThreadId>,
-    /// The socket is full; the scheduler will go on.
+    /// Whether the socket is full; the scheduler continues when it is writable.
     pub(super) blocked: bool,
-    /// Room was reported while a thread was writing.
+    /// Whether the socket became writable while a thread was writing.
     pub(super) writable_again: bool,
-    /// Nothing is sent any more.
+    /// The reason for which nothing is sent any more.
     pub(super) ended: Option<ConnError>,
 }
 
@@ -168,7 +169,7 @@ impl SendSide {
         }
     }
 
-    /// Memory for what is written and for what has ended.
+    /// Takes the spare vectors, for messages to be written and for those that have ended.
     pub(super) fn take_spare(&mut self) -> (Vec<Outgoing>, Ended) {
         (std::mem::take(&mut self.spare), std::mem::take(&mut self.spare_ended))
     }
@@ -183,7 +184,7 @@ impl SendSide {
         self.writing
     }
 
-    /// Whether the calling thread becomes the writer in place of one that has the connection corked.
+    /// Makes the calling thread the writer in place of one that has the connection corked; returns whether it is.
     pub(super) fn take_over(&mut self) -> bool {
         self.corked_by.take_if(|thread| *thread != thread::current().id()).is_some()
     }
@@ -194,7 +195,7 @@ impl SendSide {
             && self.queue.iter().filter(|out| out.message.is_none()).count() >= MAX_NOOPS
     }
 
-    /// The writer goes; the scheduler will go on with what it leaves.
+    /// Ends the writer's work; the scheduler continues with the rest.
     pub(super) fn stop_for_now(&mut self, mut batch: Vec<Outgoing>) {
         while let Some(out) = batch.pop() {
             self.queue.push_front(out);

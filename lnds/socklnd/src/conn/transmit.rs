@@ -1,8 +1,8 @@
 //! The sending half of a connection.
 //!
-//! The thread that brings a message writes it, in one system call, if nobody else is writing. If somebody
-//! is, it leaves the message in the queue and goes on: the writer takes it along. What the socket does not
-//! take waits until the socket is writable again.
+//! The thread that sends a message writes it, in one system call, if no other thread is writing. If one
+//! is, the message stays in the queue, and the writer takes it along. Bytes that the socket does not
+//! take wait until the socket is writable again.
 
 use super::cork;
 use super::send_side::{Ended, EndedMessage, Outgoing, SendSide, Transmitted};
@@ -23,21 +23,21 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-/// The most messages written with one system call.
+/// Maximum number of messages written with one system call.
 const BATCH: usize = 16;
-/// After so many system calls for other threads' messages a writer hands over to the scheduler.
+/// Number of system calls for other threads' messages after which a writer hands over to the scheduler.
 const ROUNDS: usize = 16;
 
 enum Written {
     All,
-    /// There are more runs of memory than one system call takes.
+    /// The batch has more runs of memory than one system call takes.
     More,
     SocketFull,
     Failed(ConnError),
 }
 
 impl Connection {
-    /// Sends, or queues.
+    /// Sends a message, or queues it.
     pub(crate) fn transmit(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
         {
             let mut side = lock(&self.tx);
@@ -102,7 +102,7 @@ impl Connection {
         }
     }
 
-    /// One was written without queueing: who wrote it goes, if nothing else is to be written.
+    /// Ends the work on a message that was written without queueing: the thread stops writing if nothing else is queued.
     fn wrote_one(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
         let after_write = {
             let mut side = lock(&self.tx);
@@ -132,8 +132,8 @@ impl Connection {
         }
     }
 
-    /// Sends a NOOP that the peer's system must acknowledge, unless what is unsent does the same or the version has none.
-    /// Whether it did.
+    /// Sends a NOOP that the peer's system must acknowledge, unless unsent messages do the same or the version has no NOOP.
+    /// Returns whether it did.
     pub(crate) fn send_keepalive(self: &Arc<Self>) -> bool {
         let sends = self.version >= Version::V3 && !self.has_unsent();
         if sends {
@@ -142,12 +142,12 @@ impl Connection {
         sends
     }
 
-    /// Sends a NOOP if the connection lives.
+    /// Sends a NOOP if the connection is open.
     pub(crate) fn transmit_noop(self: &Arc<Self>, cookies: Cookies) {
         let _ = self.transmit(Outgoing::noop(cookies));
     }
 
-    /// Sends a confirmation, with a delivery ACK, if the connection lives; whether it does.
+    /// Sends a confirmation, with a delivery ACK, if the connection is open; returns whether it is.
     pub(crate) fn transmit_confirmation(
         self: &Arc<Self>,
         confirmation: Confirmation,
@@ -156,7 +156,7 @@ impl Connection {
         !matches!(self.transmit(Outgoing::confirmation(confirmation, cookies)), Transmitted::Ended(_))
     }
 
-    /// There is room in the socket again, perhaps.
+    /// Continues writing when the socket may have room again.
     pub(crate) fn on_writable(self: &Arc<Self>) {
         {
             let mut side = lock(&self.tx);
@@ -173,7 +173,7 @@ impl Connection {
         self.drain_queue(None, false);
     }
 
-    /// Nothing more is sent. What is queued comes back. What is written and has no delivery ACK stays until
+    /// Ends sending. Queued messages come back. Messages that are written and have no delivery ACK stay until
     /// [`Connection::fail_unacked`]. Returns how many messages came back.
     pub(crate) fn stop_sending(&self, conn_error: ConnError) -> usize {
         let queue = {
@@ -189,7 +189,7 @@ impl Connection {
         count
     }
 
-    /// Takes out the messages of which not a byte has left; what has begun to leave stays.
+    /// Takes back the messages of which not a byte has left; those that have begun to leave stay.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn withdraw(&self) -> Vec<Box<Message>> {
         let mut side = lock(&self.tx);
@@ -213,7 +213,7 @@ impl Connection {
         withdrawn
     }
 
-    /// Takes the credits of the messages that have begun to leave: others are not to wait until these arrive.
+    /// Takes the credits of the messages that have begun to leave, so that others need not wait until these arrive.
     pub(crate) fn take_credits(&self) -> Vec<TakenCredits> {
         let mut side = lock(&self.tx);
         let SendSide { queue, unacked, .. } = &mut *side;
@@ -221,7 +221,7 @@ impl Connection {
         queued.chain(unacked.all_written()).filter_map(|message| message.take_credits()).collect()
     }
 
-    /// The messages without a delivery ACK are late, and come back; the connection stays, and their delivery ACKs may come still.
+    /// Gives back the messages whose delivery ACKs are late; the connection stays open, and the delivery ACKs may still come.
     pub(crate) fn abandon_unacked(&self, conn_error: ConnError) {
         let late = lock(&self.tx).unacked.abandon();
         for message in late {
@@ -229,7 +229,7 @@ impl Connection {
         }
     }
 
-    /// No delivery ACK will come any more: what has none comes back. Returns how many messages came back.
+    /// Fails the messages without a delivery ACK, because none will come any more. Returns how many came back.
     pub(crate) fn fail_unacked(&self, conn_error: ConnError) -> usize {
         let lost = lock(&self.tx).unacked.give_up();
         let count = lost.len();
@@ -244,12 +244,12 @@ impl Connection {
         lock(&self.tx).unacked.contains(message_id)
     }
 
-    /// Whether there are messages that are not done with.
+    /// Whether any message waits for a delivery ACK.
     pub(crate) fn awaits_acks(&self) -> bool {
         !lock(&self.tx).unacked.is_empty()
     }
 
-    /// Whether the oldest message without a delivery ACK has been that for longer than there is time for one.
+    /// Whether the oldest message without a delivery ACK has waited longer than the timeout.
     pub(crate) fn is_ack_overdue(&self, now: Time) -> bool {
         lock(&self.tx).unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni.sock_timeout())
     }
@@ -262,8 +262,8 @@ impl Connection {
         }
     }
 
-    /// Writes the queue, as the one thread that may; before it what remains of `first`. `full` says that the socket was full
-    /// just now. The core is told what has ended when another thread may write.
+    /// Writes the queue as the only writer, after the rest of `first`. `full` says that the socket was full
+    /// just now. Completed messages are reported to the core when another thread may write.
     fn drain_queue(self: &Arc<Self>, first: Option<Outgoing>, full: bool) {
         let _at_work = self.at_work();
         let (mut batch, mut ended) = lock(&self.tx).take_spare();
@@ -326,7 +326,7 @@ impl Connection {
         self.end_writing();
     }
 
-    /// One system call's worth.
+    /// Writes one batch with one system call.
     fn write(self: &Arc<Self>, batch: &mut [Outgoing]) -> Written {
         batch.iter_mut().for_each(Outgoing::seal);
         match send(self.fd(), batch) {
@@ -350,7 +350,7 @@ impl Connection {
         }
     }
 
-    /// If the connection has been ended meanwhile, that is why.
+    /// Returns the reason of a failed write: the earlier end of the connection, if it has ended meanwhile.
     fn why_writing_failed(&self, errno: Errno) -> ConnError {
         lock(&self.tx).ended.unwrap_or(match errno {
             Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => ConnError::ClosedByPeer(errno),
@@ -358,7 +358,7 @@ impl Connection {
         })
     }
 
-    /// The socket is dead for writing. The peer may have said something before it died.
+    /// Handles that the socket cannot be written to any more. The peer's last messages may still be read.
     fn writing_failed(self: &Arc<Self>, conn_error: ConnError) {
         match conn_error {
             ConnError::ClosedByPeer(errno) => self.owner.closed_by_peer(self, errno, true),
@@ -371,7 +371,7 @@ impl Connection {
         self.note_quiet();
     }
 
-    /// A message has left. What the core is to be told, if that was its end.
+    /// Handles a message that has left. Returns it with its result if that completes it.
     fn wrote(&self, out: Outgoing) -> Option<EndedMessage> {
         let Outgoing { message: Some(message), cookie, .. } = out else { return None };
         let after_write = match cookie {
@@ -385,7 +385,7 @@ impl Connection {
         }
     }
 
-    /// A message will never be written. What the core is to be told.
+    /// Handles a message that will never be written. Returns it with its failure if it is to be reported to the core.
     fn given_back(&self, out: Outgoing, conn_error: ConnError) -> Option<EndedMessage> {
         let failure = self.failure(&out, conn_error);
         out.message.map(|message| (message, Err(failure)))
@@ -415,7 +415,7 @@ impl Connection {
     }
 }
 
-/// One system call: how much it sent, and whether the socket is full now.
+/// Sends with one system call. Returns the number of bytes, and whether the socket is full now.
 fn send(socket: BorrowedFd<'_>, batch: &[Outgoing]) -> std::io::Result<(usize, bool)> {
     loop {
         let mut vecs = Vecs::new();

@@ -1,4 +1,4 @@
-//! Checks of connections on which something is under way, so that a peer that becomes unresponsive is noticed.
+//! Checks of connections with something under way, which detect a peer that becomes unresponsive.
 
 use crate::conn::watch::{CHECK_INTERVAL, Liveness, Watch};
 use crate::conn::{Connection, Phase};
@@ -11,11 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A connection on which bytes have arrived so lately is not suspected to be unresponsive, and only checked for a late response.
+/// Time after the last received byte within which a connection is not suspected to be unresponsive, and only checked for a
+/// late response.
 const RECENTLY: Duration = Duration::from_millis(300);
 
 impl Connection {
-    /// Bytes have left. Until they have arrived the peer must not become unresponsive unnoticed.
+    /// Puts the connection into the watch list after a write: until the bytes have arrived, the check must notice an
+    /// unresponsive peer.
     pub(crate) fn note_written(self: &Arc<Self>) {
         self.progressed.store(true, Ordering::Relaxed);
         if !self.watched.load(Ordering::SeqCst) && !self.watched.swap(true, Ordering::SeqCst) {
@@ -23,7 +25,8 @@ impl Connection {
         }
     }
 
-    /// Whether the connection is to be checked again, and what was found. The peer may be unresponsive for `limit`.
+    /// Checks the connection. Returns whether it is to be checked again, and the result. The peer may be unresponsive for
+    /// `limit`.
     pub(crate) fn check(&self, now: Time, limit: Duration) -> (bool, Option<Liveness>) {
         if self.phase() != Phase::Open || limit.is_zero() {
             return (false, None);
@@ -79,8 +82,8 @@ impl Connection {
         (true, recovered.or_else(|| late.then_some(Liveness::Late)))
     }
 
-    /// Whether a connection on which bytes have arrived lately, the last of them `quiet_for` ago, is late now, or is not any
-    /// more. TCP is asked only if none have come since the last check.
+    /// Returns whether a connection on which bytes have arrived lately, the last of them `quiet_for` ago, has become late
+    /// or is no longer late. TCP is asked only if no bytes have come since the last check.
     fn check_late(&self, now: Time, quiet_for: Duration) -> Option<Liveness> {
         let tcp = match quiet_for < CHECK_INTERVAL {
             true => TcpState::default(),
@@ -96,21 +99,22 @@ impl Connection {
         }
     }
 
-    /// Something has arrived; reported if the connection was unresponsive, or late.
+    /// Returns the report that something has arrived, if the connection was unresponsive or late before.
     fn take_recovered(&self) -> Option<Liveness> {
         let watch = &mut *lock(&self.watch);
         let was_late = std::mem::take(&mut watch.late);
         (std::mem::take(&mut watch.unresponsive) || was_late).then_some(Liveness::Responsive)
     }
 
-    /// Under suspicion since `now`, if it was not before; `None` ends that.
+    /// Sets the begin of the suspicion to `now`, unless there is one already; `None` ends the suspicion.
     fn suspect(&self, now: Option<Time>) {
         let mut watch = lock(&self.watch);
         watch.suspected = now.map(|now| watch.suspected.unwrap_or(now));
         watch.surplus_connect = watch.surplus_connect.filter(|_| now.is_some());
     }
 
-    /// The peer has requested a connection that it has, as if it had none. That counts only while this one is suspected.
+    /// Notes that the peer has requested a connection that it has, as if it had none. Counts only while this one is
+    /// suspected.
     pub(crate) fn note_surplus_connect(&self, now: Time) {
         let mut watch = lock(&self.watch);
         if watch.suspected.is_some() {
@@ -127,7 +131,7 @@ impl Connection {
             .is_some_and(|(since, connect)| is_lost_by_peer(ago(since), ago(connect), limit))
     }
 
-    /// Whether anything has arrived from the peer within `limit`, by what TCP knows.
+    /// Whether anything has arrived from the peer within `limit`, as TCP measures it.
     pub(crate) fn is_responsive(&self, limit: Duration) -> bool {
         tcp::state(self.fd()).is_ok_and(|tcp| tcp.last_received < limit)
     }

@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-/// How often the connections in the list are checked.
+/// Interval at which the connections in the list are checked.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum duration of one message, in units of the longest time that may pass between two of its bytes.
 const SLOWEST: u32 = 8;
 
-/// When a scan last saw a connection make progress.
+/// Times at which scans last saw a connection make progress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     /// When bytes last arrived.
@@ -26,23 +26,24 @@ pub(crate) struct Watch {
     pub(crate) progressed: Time,
     /// The number of the message that was arriving, and since when.
     pub(crate) arriving: (u64, Time),
-    /// How many messages had left, and since when none of those that had to wait has.
+    /// The number of messages that had left, and the time since which none of those that had to wait has left.
     pub(crate) leaving: (u64, Time),
-    /// Since when something has been under way without a response.
+    /// The time since which something has been under way without a response.
     pub(crate) suspected: Option<Time>,
-    /// How many bytes had been acknowledged when something was outstanding, and since when no more have been.
+    /// The number of bytes that had been acknowledged, and the time since which no more have been although some are
+    /// outstanding.
     pub(crate) unacknowledged: Option<(u64, Time)>,
-    /// When, since it is suspected, the peer first asked for a connection that it has.
+    /// The time at which the peer, under suspicion, first asked for a connection that it has.
     pub(crate) surplus_connect: Option<Time>,
-    /// Since when checks cannot tell whether the peer is unresponsive.
+    /// The time since which checks cannot tell whether the peer is unresponsive.
     pub(crate) undecided: Option<Time>,
-    /// The last check found the connection late.
+    /// Whether the last check found the connection late.
     pub(crate) late: bool,
-    /// The last check found the peer unresponsive.
+    /// Whether the last check found the peer unresponsive.
     pub(crate) unresponsive: bool,
 }
 
-/// What the check of a connection finds.
+/// The result of a check of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Liveness {
     /// Something in flight has to be sent again, or is not acknowledged in time: the peer may be unresponsive.
@@ -51,7 +52,7 @@ pub(crate) enum Liveness {
     Unresponsive,
     /// Something arrives, but what is sent is not acknowledged.
     Unacknowledged,
-    /// One of these had been found before, and something has arrived since.
+    /// Something has arrived after one of these results.
     Responsive,
 }
 
@@ -71,7 +72,7 @@ impl Watch {
         }
     }
 
-    /// Since when nothing has been acknowledged of what is outstanding, as far as was checked.
+    /// Returns the time since which none of the outstanding bytes has been acknowledged, as far as checks have seen.
     pub(crate) fn unacknowledged_since(&mut self, now: Time, tcp: TcpState) -> Time {
         let since = self.unacknowledged.filter(|(acknowledged, _)| *acknowledged == tcp.acknowledged);
         let (_, since) = *since.as_ref().unwrap_or(&(tcp.acknowledged, now));
@@ -81,12 +82,12 @@ impl Watch {
 }
 
 impl Connection {
-    /// Once in a while: whether it has taken too long over something (wire-tcp 3.9).
+    /// Whether something on the connection has taken too long (wire-tcp 3.9). To be called periodically.
     pub(crate) fn is_overdue(&self, now: Time) -> bool {
         let watch = self.update_watch(now);
         let timeout = self.ni.sock_timeout();
         let late = |since| now.since(since) >= timeout;
-        // Who sends or takes a byte now and then keeps the memory of others.
+        // A peer that sends or takes a byte now and then uses the memory of others.
         let too_slow = |since| now.since(since) >= timeout * SLOWEST;
         match self.phase() {
             Phase::Open => {
@@ -123,7 +124,7 @@ impl Connection {
         lock(&self.watch).received
     }
 
-    /// Whether nothing has moved since the last scan, and nothing is to.
+    /// Whether nothing has moved since the last scan, and nothing is waiting to.
     pub(crate) fn is_idle(&self, now: Time) -> bool {
         let watch = *lock(&self.watch);
         self.phase() == Phase::Open
@@ -134,11 +135,11 @@ impl Connection {
     }
 }
 
-/// The connections, of type `C`, on which something may be under way.
+/// Connections, of type `C`, on which something may be under way.
 #[derive(Debug)]
 pub(crate) struct WatchList<C> {
     list: Mutex<Vec<Weak<C>>>,
-    /// The thread that checks them does so every [`CHECK_INTERVAL`].
+    /// Whether the connecting thread checks the list, every [`CHECK_INTERVAL`].
     active: AtomicBool,
     /// Wakes that thread.
     wake: Arc<Wake>,
@@ -149,7 +150,7 @@ impl<C> WatchList<C> {
         Self { list: Mutex::default(), active: AtomicBool::new(false), wake }
     }
 
-    /// Something has been written to `connection`, which is not in the list.
+    /// Adds `connection`, which has been written to and is not in the list.
     pub(crate) fn add(&self, connection: &Arc<C>) {
         lock(&self.list).push(Arc::downgrade(connection));
         if !self.active.swap(true, Ordering::SeqCst) {
@@ -162,7 +163,7 @@ impl<C> WatchList<C> {
         self.active.load(Ordering::SeqCst)
     }
 
-    /// Checks all connections. `check` returns whether one stays in the list, and what it found.
+    /// Checks all connections. `check` returns whether a connection stays in the list, and the result.
     pub(crate) fn check_all<F>(
         &self,
         mut check: impl FnMut(&Arc<C>) -> (bool, Option<F>),
@@ -179,7 +180,7 @@ impl<C> WatchList<C> {
         // Of the two vectors the one with the larger capacity is kept.
         list.append(&mut added);
         *added = list;
-        // Under the lock: who adds one after this wakes the thread.
+        // Under the lock: a thread that adds one after this wakes the checking thread.
         self.active.store(!added.is_empty(), Ordering::SeqCst);
         all
     }

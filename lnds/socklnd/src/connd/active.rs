@@ -1,4 +1,4 @@
-//! Connecting to a peer: from a message that waits to a connection.
+//! Active connects: from a waiting message to a connection.
 
 use super::Connd;
 use super::entry::{Active, Entry};
@@ -79,7 +79,7 @@ impl Connd {
         }
     }
 
-    /// Whether an inbound connection whose handshake is not complete may be of this peer.
+    /// Whether an unfinished inbound connection may be one of this peer.
     fn may_be_connecting(&self, peer: &Peer, now: Time) -> bool {
         use crate::decide::identity::IpNid;
         let ip = peer.ip();
@@ -94,7 +94,7 @@ impl Connd {
             })
     }
 
-    /// The socket of a connect is writable or readable.
+    /// Continues a connect whose socket is writable or readable.
     pub(super) fn continue_connect(&mut self, key: usize) {
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
         if let Some(opening) = active.opening.take() {
@@ -197,7 +197,7 @@ impl Connd {
         }
     }
 
-    /// The peer closed before it answered.
+    /// Handles a connect that the peer closed before its response.
     fn hung_up(&mut self, key: usize, errno: Errno) {
         let Some(Entry::Active(active)) = self.forget(key) else { return };
         let Active { peer, privileged, .. } = active;
@@ -213,7 +213,7 @@ impl Connd {
         );
     }
 
-    /// A connect has taken too long.
+    /// Handles a connect that has taken too long.
     pub(super) fn connect_timed_out(&mut self, key: usize) {
         let Some(Entry::Active(Active { peer, opening, .. })) = self.forget(key) else { return };
         if opening.is_none() {
@@ -225,7 +225,7 @@ impl Connd {
         self.plan_next_connect(&peer, next);
     }
 
-    /// A connect has brought nothing for a while: what waits for it may have another path.
+    /// Checks a connect that has been without a response for a while: the messages that wait for it may have another path.
     pub(super) fn check_connect(&mut self, key: usize, now: Time) {
         let limit = self.unresponsive_limit(now);
         let Some(Entry::Active(active)) = self.entries.get_mut(key) else { return };
@@ -280,7 +280,7 @@ impl Connd {
         }
     }
 
-    /// A connect has failed: the next comes after a wait.
+    /// Handles a failed connect: the next comes after a wait.
     pub(super) fn connect_failed(&mut self, peer: &Arc<Peer>, errno: Errno, why: &str) {
         let next = peer.connect_failed(self.shared.now());
         self.fail_if_failed(peer, next, errno, why);

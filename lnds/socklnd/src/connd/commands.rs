@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// The queue of commands, the sockets that listen, and the watched connections.
+/// The queue of commands, the listening sockets, and the watch list.
 pub(crate) struct Commands {
     pub(super) epoll: OwnedFd,
     wake: Arc<Wake>,
@@ -31,13 +31,13 @@ pub(super) enum Command {
     Abandon(Arc<Peer>),
     /// Accept connections on this address.
     Listen(Socket, SocketAddr),
-    /// Drop all that is for this NI.
+    /// Drop everything that belongs to this NI.
     Remove(Nid, Arc<Removed>),
     /// End the thread.
     Stop,
 }
 
-/// Where a thread waits until an NI is removed.
+/// Signal for a thread that waits until an NI is removed.
 #[derive(Default)]
 pub(super) struct Removed(Mutex<bool>, Condvar);
 
@@ -52,7 +52,7 @@ struct Listening {
 struct Queue {
     commands: VecDeque<Command>,
     stop: bool,
-    /// The thread has ended.
+    /// Whether the thread has ended.
     over: bool,
 }
 
@@ -100,7 +100,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Connections to `address` are accepted from now on.
+    /// Starts to accept connections to `address`.
     pub(crate) fn open(&self, address: SocketAddr) {
         let unopened =
             lock(&self.listening).get_mut(&address).and_then(|listening| listening.unopened.take());
@@ -130,7 +130,7 @@ impl Commands {
         if queue.stop { Some(Command::Stop) } else { queue.commands.pop_front() }
     }
 
-    /// The thread has ended: nobody will carry out commands any more.
+    /// Marks the thread as ended: commands are no longer carried out.
     pub(super) fn end(&self) {
         let left = {
             let mut queue = lock(&self.queue);
@@ -144,7 +144,7 @@ impl Commands {
         }
     }
 
-    /// An NI no longer listens on `address`; whether it was the last.
+    /// Notes that an NI no longer listens on `address`; returns whether it was the last.
     pub(super) fn stop_listening(&self, address: SocketAddr) -> bool {
         let mut all = lock(&self.listening);
         let Some(listening) = all.get_mut(&address) else { return false };
@@ -156,7 +156,7 @@ impl Commands {
         last
     }
 
-    /// False when nobody will carry it out.
+    /// Queues a command; false when the thread has ended.
     fn push(&self, command: Command) -> bool {
         let mut queue = lock(&self.queue);
         if queue.over {

@@ -57,14 +57,14 @@ impl Entry {
         }
     }
 
-    /// Whether it is an inbound connection to this address of the node.
+    /// Whether the entry is an inbound connection to this address of the node.
     pub(super) fn is_inbound_at(&self, address: IpAddr) -> bool {
         let Self::Passive(passive) = self else { return false };
         let local = passive.socket.local_addr().ok().and_then(|local| local.as_socket());
         local.is_some_and(|local| local.ip().to_canonical() == address)
     }
 
-    /// Whether it is for the NI `nid`.
+    /// Whether the entry belongs to the NI `nid`.
     pub(super) fn is_of(&self, nid: Nid) -> bool {
         match self {
             Self::Listener(..) => false,

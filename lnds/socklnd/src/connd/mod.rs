@@ -1,7 +1,7 @@
 //! The connecting thread: listeners, all handshakes in progress, planned connects, and the periodic scan for what has
 //! taken too long.
 //!
-//! It never waits for one peer: all sockets are in one epoll set, all waits are deadlines.
+//! The thread never waits for one peer: all sockets are in one epoll set, all waits are deadlines.
 
 mod active;
 pub(crate) mod commands;
@@ -28,7 +28,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Events taken from the kernel at once.
+/// Maximum number of events taken from the kernel at once.
 const EVENTS: usize = 64;
 /// Interval of the scan for whatever has taken too long; each time limit is longer.
 const SCAN_INTERVAL: Duration = Duration::from_millis(200);
@@ -50,7 +50,7 @@ pub(crate) struct Connd {
     /// Planned connects, in no order: there are few.
     planned: Vec<(Time, Arc<Peer>)>,
     next_scan: Time,
-    /// When the watched connections are checked.
+    /// The time of the next check of the watched connections.
     next_check: Option<Time>,
     /// When a peer was last found unresponsive.
     last_unresponsive: Option<Time>,
@@ -79,7 +79,7 @@ impl Connd {
         }
     }
 
-    /// Until [`Commands::stop`].
+    /// Runs the thread until [`Commands::stop`].
     pub(crate) fn run(mut self) {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENTS);
         loop {
@@ -111,7 +111,7 @@ impl Connd {
         }
     }
 
-    /// False when the thread is to end.
+    /// Carries out all queued commands; false when the thread is to end.
     fn carry_out_commands(&mut self) -> bool {
         loop {
             match self.commands.next() {
@@ -258,7 +258,7 @@ impl Connd {
         }
     }
 
-    /// Adds a socket. `None`: the system does not poll it, and it is closed.
+    /// Adds a socket to the epoll set. `None`: the system does not poll it, and it is closed.
     fn watch(&mut self, entry: Entry, flags: epoll::EventFlags) -> Option<usize> {
         let key = self.entries.insert(entry);
         let data = epoll::EventData::new_u64(key as u64);
@@ -278,7 +278,7 @@ impl Connd {
         Some(key)
     }
 
-    /// Takes a socket out. The kernel forgets it when it is closed; one that lives on must be taken out of
+    /// Takes a socket out. The kernel forgets a socket that is closed; one that stays open must be taken out of
     /// the epoll set, too.
     fn forget(&mut self, key: usize) -> Option<Entry> {
         let entry = self.entries.try_remove(key)?;
@@ -294,7 +294,7 @@ impl Connd {
     }
 }
 
-/// At most `longest`, and a part of the times that are to be kept.
+/// Returns the interval for scans: at most `longest`, and a fraction of the shortest configured timeout.
 fn scan_interval(config: &SocklndConfig, longest: Duration) -> Duration {
     let mut interval = match config.sock_timeout {
         Duration::ZERO => longest,

@@ -26,11 +26,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// Connections accepted from one listener before the next listener is served.
+/// Maximum number of connections accepted from one listener before the next listener is served.
 const ACCEPTS: usize = 64;
 
 impl Connd {
-    /// Accepts the connections that wait.
+    /// Accepts the waiting connections.
     pub(super) fn accept_all(&mut self, key: usize) {
         for _ in 0..ACCEPTS {
             let Some(Entry::Listener(listener, address)) = self.entries.get(key) else { return };
@@ -87,7 +87,7 @@ impl Connd {
         let machine = handshake::Passive::new();
         let entry = Entry::Passive(Passive { socket, source, permit, machine, since, deadline });
         if let Some(key) = self.watch(entry, epoll::EventFlags::IN) {
-            // What it sends first is often there already.
+            // The first bytes are often there already.
             self.read_passive(key);
         }
     }
@@ -107,7 +107,7 @@ impl Connd {
         }
     }
 
-    /// Reads what a connecting peer has sent, and answers.
+    /// Reads what a connecting peer has sent, and sends the response.
     pub(super) fn read_passive(&mut self, key: usize) {
         let step = loop {
             let Some(Entry::Passive(passive)) = self.entries.get_mut(key) else { return };
@@ -161,7 +161,7 @@ impl Connd {
         }
     }
 
-    /// A HELLO has arrived: accepts the connection, or refuses it.
+    /// Handles a HELLO: accepts the connection, or refuses it.
     fn on_hello(&mut self, ni_peers: &Arc<NiPeers>, passive: Passive, hello: &Hello, order: ByteOrder) {
         let Passive { socket, source, permit, .. } = passive;
         let ni = &ni_peers.ni;
@@ -189,8 +189,8 @@ impl Connd {
                     Refusal::OtherIncarnation if may_end => {
                         peer.end_all(ConnError::ClosedByPeer(Errno::ConnectionReset));
                     }
-                    // It may have lost those that are open here; then its system resets them, or nothing arrives on them any
-                    // more, and its next connect is accepted.
+                    // The peer may have lost those that are open here; then its system resets them, or nothing arrives on
+                    // them any more, and its next connect is accepted.
                     Refusal::Duplicate => peer.note_surplus_connect(local_type, may_end, now),
                     Refusal::OtherIncarnation | Refusal::ConnectionRace => {}
                 }
@@ -217,7 +217,7 @@ impl Connd {
         peer.unpin();
     }
 
-    /// A handshake was too slow.
+    /// Ends a handshake that was too slow.
     pub(super) fn handshake_timed_out(&mut self, key: usize) {
         if let Some(Entry::Passive(Passive { socket, source, .. })) = self.forget(key) {
             log::debug!("{source}: handshake timed out; closing the connection");
@@ -233,7 +233,7 @@ impl Connd {
         );
     }
 
-    /// Counts for an NI with the address that the peer connected to: it has not requested an NI yet.
+    /// Counts for an NI with the address that the peer connected to: the peer has not requested an NI yet.
     fn count_for(&self, socket: &Socket, count: impl FnOnce(&SockNi)) {
         let Some(local) = socket.local_addr().ok().and_then(|local| local.as_socket()) else { return };
         if let Some(ni) = self.nis.with_address(local.ip().to_canonical()) {
@@ -242,14 +242,14 @@ impl Connd {
     }
 }
 
-/// Answers a HELLO with type none.
+/// Responds to a HELLO with type none.
 fn refuse(ni: &SockNi, socket: &Socket, version: Version, dest: Nid) {
     if let Some(answer) = ni.local.hello(version, dest, None).encode() {
         send_bytes(socket, &answer);
     }
 }
 
-/// Whether these bytes are sent.
+/// Sends bytes of a handshake; returns whether they were sent.
 fn send_bytes(socket: &Socket, bytes: &[u8]) -> bool {
     send_handshake(socket.as_fd(), bytes).is_ok()
 }

@@ -20,7 +20,7 @@ pub(crate) struct PeerIncarnation {
 pub(crate) struct PeerStatus {
     /// The peer's version and incarnation, while there are connections.
     pub(crate) peer_incarnation: Option<PeerIncarnation>,
-    /// How long this node's own connect to the peer has taken so far, if there is one.
+    /// Duration of this node's own connect to the peer so far, if there is one.
     pub(crate) own_connect: Option<Duration>,
     /// The number of open connections of the same type between the same two addresses.
     pub(crate) same_type: usize,
@@ -44,7 +44,7 @@ pub(crate) enum Admission {
     Close,
 }
 
-/// Why a connecting peer gets the response "none".
+/// The reason for the response "none" to a connecting peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     /// The peer has another version or incarnation than its connections: these are all to be closed.

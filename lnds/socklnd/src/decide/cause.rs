@@ -1,4 +1,4 @@
-//! Why a message comes back (core-behaviour 4.3), from what happened to it and whether anything of it had left.
+//! Failure of a message (core-behaviour 4.3), derived from the event and from whether any byte had left.
 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
@@ -19,11 +19,11 @@ pub(crate) enum ConnError {
     ClosedByPeer(Errno),
     /// The peer broke the protocol.
     BrokenByPeer,
-    /// This node could not go on, for want of that.
+    /// This node could not continue, because of this error.
     Local(Errno),
     /// The peer has been unresponsive while messages were under way, and there is another path for them.
     Unresponsive,
-    /// The core knows that nothing will get there, and why.
+    /// The core knows with this cause that nothing reaches the peer.
     Aborted(Cause),
     /// The NI shuts down.
     Shutdown,
@@ -76,8 +76,8 @@ impl ConnError {
         SendFailure { errno: self.errno(), cause: self.cause(left), delivery }
     }
 
-    /// Where core-behaviour 4.3 does not cover a case, the cause names the side at fault. A peer that closes, or that breaks
-    /// the protocol, must not be able to lower the health of this node's NI; in the kernel it can.
+    /// Returns the cause. Where core-behaviour 4.3 does not cover a case, it names the side at fault. A peer that closes,
+    /// or that breaks the protocol, must not be able to lower the health of this node's NI; in the kernel it can.
     fn cause(self, left: BytesSent) -> Cause {
         match (self, left) {
             (Self::NoRoute, _) | (Self::ClosedByPeer(_) | Self::BrokenByPeer, BytesSent::Something) => {

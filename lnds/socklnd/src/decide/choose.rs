@@ -1,4 +1,4 @@
-//! Which of a peer's connections something goes out on (wire-tcp 3.5).
+//! Choice of a peer's connection for a message or NOOP (wire-tcp 3.5).
 
 use crate::proto::frame::head_len;
 use crate::proto::{ConnectionType, Version};
@@ -32,7 +32,7 @@ enum Rating {
     Yes,
 }
 
-/// The index of the best connection, if any will do: the best rated, of these the one with the fewest
+/// Returns the index of the best connection, if any will do: the best rated, of these the one with the fewest
 /// unsent bytes, of these the one not used for longest.
 pub(crate) fn choose(
     candidates: impl IntoIterator<Item = Candidate>,

@@ -1,4 +1,4 @@
-//! Which types of connections there are to a peer, and which is to be requested next (wire-tcp 2.11).
+//! Types of the connections to a peer, and the type to be requested next (wire-tcp 2.11).
 
 use crate::proto::ConnectionType;
 use lnd_common::connect_schedule::Connected;
@@ -40,7 +40,7 @@ impl ConnCounts {
     }
 }
 
-/// The type to ask for next, until the set is complete: control, then bulk-in and bulk-out alternately up
+/// Returns the type to ask for next, until the set is complete: control, then bulk-in and bulk-out alternately up
 /// to `per_peer` of each; or `per_peer` untyped ones.
 pub(crate) const fn next_type(have: ConnCounts, typed: bool, per_peer: usize) -> Option<ConnectionType> {
     if !typed {

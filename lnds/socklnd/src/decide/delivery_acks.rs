@@ -1,18 +1,18 @@
-//! Delivery ACKs on the wire (the kernel's zero-copy cookies, wire-tcp 3.4): who is asked for them, how they are sent, and
-//! what those say that come.
+//! Delivery ACKs on the wire (the kernel's zero-copy cookies, wire-tcp 3.4): which peers are asked for them, how they are
+//! sent, and how received ones are read.
 
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 
-/// Which messages ask for a delivery ACK, where the peer can give one. A message that does not is done with when it has
-/// been given to the socket, whatever becomes of it then, as small ones are in the kernel.
+/// Choice of the messages that ask for a delivery ACK, where the peer can give one. A message that does not ask is
+/// completed when it has been given to the socket, whatever becomes of it then, as small ones are in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeliveryAcks {
-    /// All.
+    /// All messages.
     All,
-    /// All to nodes of this implementation; to others only those of `zc_min_payload`.
+    /// All messages to nodes of this implementation; to others only those of `zc_min_payload`.
     SameImplementation,
-    /// Those with a payload of `zc_min_payload` or more, which by default are none.
+    /// Messages with a payload of `zc_min_payload` bytes or more, which by default are none.
     #[default]
     Large,
 }
@@ -33,8 +33,8 @@ pub(crate) struct AckRequest {
 }
 
 impl DeliveryAcks {
-    /// Whether a message asks for a delivery ACK. Version 1 has no place for it. A kernel sends delivery ACKs only on a connection
-    /// that is for bulk towards it, and ends the others if there is none.
+    /// Whether a message asks for a delivery ACK. Version 1 has no field for it. A kernel sends delivery ACKs only on a
+    /// connection that is for bulk towards it, and ends the others if there is none.
     pub(crate) const fn wanted(self, asked: AckRequest) -> bool {
         let can = !matches!(asked.version, Version::V1);
         let kernel_can = asked.bulk_out && (asked.large || asked.proper_port);
@@ -83,7 +83,7 @@ impl AcksIn {
     }
 }
 
-/// The NOOPs that bring these delivery ACKs; few are packed at once. Sorts them.
+/// Returns the NOOPs that carry these delivery ACKs; only a few ACKs are packed at once. Sorts them.
 pub(crate) fn pack(acks: &mut [u64]) -> impl Iterator<Item = Cookies> {
     acks.sort_unstable();
     let mut rest = &*acks;

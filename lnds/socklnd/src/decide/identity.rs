@@ -45,7 +45,7 @@ pub(crate) fn identify(hello: &Hello, source: SocketAddr, mine: Nid) -> Identity
 pub(crate) trait IpNid: Sized {
     /// The NID of `ip` on the net of `on`.
     fn from_ip(on: Self, ip: IpAddr) -> Self;
-    /// The IP address that it names.
+    /// The IP address in the NID.
     fn ip(self) -> IpAddr;
 }
 
@@ -78,12 +78,12 @@ mod tests {
         let tcp9 = |address| Nid::new(NetId::new(NetType::TCP, 9), address);
         let mine = tcp(0x0a00_0002);
         for (source, claimed, pid, id, synthetic) in [
-            // From a privileged port anything is believed, also what does not fit the address.
+            // From a privileged port any claim is believed, also one that does not fit the address.
             ("10.0.0.1:1023", tcp(0x0a00_0001), 12345, (tcp(0x0a00_0001), 12345), false),
             ("10.0.0.1:1023", tcp(0x0a00_0037), 12345, (tcp(0x0a00_0037), 12345), false),
             ("10.0.0.1:900", tcp9(0x0a00_0001), 12345, (tcp9(0x0a00_0001), 12345), false),
             ("10.0.0.1:1023", tcp(0x0a00_0001), 0x8000_3039, (tcp(0x0a00_0001), 0x8000_3039), false),
-            // From another one only its own address on the net that it connects to.
+            // From another port only the peer's own address on the net that it connects to.
             ("10.0.0.1:1024", tcp(0x0a00_0001), 12345, (tcp(0x0a00_0001), 12345), false),
             ("10.0.0.1:40000", tcp(0x0a00_0009), 12345, (tcp(0x0a00_0001), 0x8000_0000 | 40000), true),
             ("10.0.0.1:40000", tcp9(0x0a00_0001), 12345, (tcp(0x0a00_0001), 0x8000_0000 | 40000), true),

@@ -1,7 +1,7 @@
-//! Which peers are nodes of this implementation: they say so where a kernel has nothing to say.
+//! Recognition of peers of this implementation: they send a number where a kernel sends nothing of meaning.
 //!
-//! In a HELLO the destination's incarnation is 0 from a kernel that connects, and what it was sent from a kernel that
-//! answers; nobody checks it (wire-tcp 2.3). There a node of this implementation puts a number of its own.
+//! In a HELLO the destination's incarnation is 0 from a kernel that connects, and the received value from a kernel that
+//! responds; no node checks it (wire-tcp 2.3). A node of this implementation puts a number of its own there.
 
 use std::num::NonZeroU64;
 
@@ -43,7 +43,7 @@ mod tests {
             (mine, 0, false),
             // An incarnation.
             (mine, 0x17e0_1234_5678_9abc, false),
-            // Who says nothing is taken for a kernel, and so takes others for kernels.
+            // A node that sends no number is taken for a kernel, and so takes others for kernels.
             (0, other, false),
             (0, 0, false),
         ] {

@@ -1,4 +1,4 @@
-//! The driver's decisions, as functions of what is known: no sockets, no clock.
+//! The driver's decisions, as functions of their arguments: no sockets, no clock.
 
 pub(crate) mod admit;
 pub(crate) mod cause;

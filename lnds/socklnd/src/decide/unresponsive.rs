@@ -1,4 +1,4 @@
-//! Whether a peer to which something is under way has become unresponsive.
+//! Detection of an unresponsive peer to which something is under way.
 //!
 //! A stopped or slow process is not unresponsive: its system still acknowledges what arrives, or advertises a closed window.
 
@@ -7,17 +7,18 @@ use std::time::Duration;
 /// The state of a TCP connection, from the kernel's `TCP_INFO`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TcpState {
-    /// Something has been given to TCP that the peer has not acknowledged.
+    /// Whether the peer has not acknowledged all bytes given to TCP.
     pub(crate) outstanding: bool,
-    /// Some of that has been sent: the peer's system would acknowledge it even if its process reads nothing.
+    /// Whether some of these bytes have been sent: the peer's system would acknowledge them even if its process reads
+    /// nothing.
     pub(crate) in_flight: bool,
-    /// Bytes that the peer has acknowledged.
+    /// Number of bytes that the peer has acknowledged.
     pub(crate) acknowledged: u64,
-    /// Retransmissions in a row since then.
+    /// Number of retransmissions in a row since the last acknowledgement.
     pub(crate) retransmissions: u8,
-    /// Probes of a closed window in a row without a response.
+    /// Number of probes of a closed window in a row without a response.
     pub(crate) probes: u8,
-    /// Since anything has come from the peer.
+    /// Time since anything has come from the peer.
     pub(crate) last_received: Duration,
     /// The shortest round trip that was measured.
     pub(crate) shortest_round_trip: Duration,
@@ -42,7 +43,7 @@ pub(crate) enum Finding {
     Unresponsive,
 }
 
-/// The first retransmission repairs a single loss; a peer that does not acknowledge the second is unresponsive.
+/// Retransmissions after which a peer is unresponsive: the first repairs a single loss, the second has not been acknowledged.
 const RETRANSMISSIONS: u8 = 2;
 /// Retransmissions that suffice after a longer time: a segment that the local system cannot send is not retransmitted, or
 /// not counted.
@@ -59,7 +60,7 @@ const FARTHEST: u32 = 4;
 const SLOWEST: u32 = 8;
 
 impl TcpState {
-    /// When a response is late by TCP's own measure (RFC 6298).
+    /// Returns the time after which a response is late by TCP's own measure (RFC 6298).
     pub(crate) fn late_after(&self) -> Duration {
         self.round_trip + 4 * self.variation
     }
@@ -68,13 +69,13 @@ impl TcpState {
 /// Returns how long a peer may be unresponsive, if one with a short round trip may be for `limit`. The result depends on
 /// TCP's measurements only: the peer's system acknowledges what arrives, however slowly its process reads.
 pub(crate) fn limit_for(tcp: &TcpState, limit: Duration) -> Duration {
-    // What was measured when the peer was hard to reach is not to be the measure from then on.
+    // A measurement from the time when the peer was hard to reach must not apply from then on.
     let far = limit.max(3 * tcp.shortest_round_trip).min(FARTHEST * limit);
     far.max(tcp.late_after().min(SLOWEST * limit))
 }
 
-/// Whether a connection is late, the first sign that its path may be dead: something is in flight, and it has to be sent
-/// again, or is late, and nothing else is heard. For the time `unacknowledged_for` the peer has acknowledged nothing.
+/// Whether a connection is late, the first sign that its path may be dead: something is in flight and has to be sent
+/// again or is late, and nothing else is heard. The peer has acknowledged nothing for the time `unacknowledged_for`.
 pub(crate) fn is_answer_late(tcp: &TcpState, unacknowledged_for: Duration) -> bool {
     let late = MIN_LATE.max(tcp.late_after());
     tcp.in_flight && (tcp.retransmissions > 0 || tcp.last_received >= late && unacknowledged_for >= late)
@@ -96,7 +97,7 @@ pub(crate) fn assess(
     let is_suspected_for_long = suspected_for >= limit * 3 / 4;
     let is_suspected_for_longer = suspected_for >= limit * 3 / 2;
     if tcp.last_received < limit {
-        // What arrives may be no more than the peer's own retransmissions.
+        // Bytes that arrive may be no more than the peer's own retransmissions.
         match tcp.retransmissions >= RETRANSMISSIONS_AT_LENGTH && unacknowledged_for >= limit {
             true => Finding::Unacknowledged,
             false => Finding::Fine,

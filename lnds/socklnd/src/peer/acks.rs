@@ -1,4 +1,4 @@
-//! Delivery ACKs that the peer is to get. A node of this implementation gets them with the next message to it, or soon; a
+//! Delivery ACKs to the peer. A node of this implementation gets them with the next message to it, or soon; a
 //! kernel node at once.
 
 use super::Peer;
@@ -14,13 +14,13 @@ use lnet_core::{Confirmation, MessageOrigin};
 use std::sync::{Arc, Weak};
 
 impl Peer {
-    /// A message that asks for a delivery ACK has arrived on `connection`. `answered`: something is likely to be sent to
-    /// the peer soon.
+    /// Gives the delivery ACK for a message that has arrived on `connection`. `answered`: the peer will probably get a
+    /// message soon.
     pub(super) fn give_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool) {
         if connection.same_implementation() {
             return self.queue_ack(&connection.scheduler, cookie, answered);
         }
-        // Back on the same connection if that is for bulk towards us, as the kernel does, or on the best for it
+        // Back on the same connection if that is for bulk towards this node, as the kernel does, or on the best for it
         // (wire-tcp 3.4).
         let other = if connection.kind == ConnectionType::BulkIn {
             None
@@ -47,7 +47,7 @@ impl Peer {
         }
     }
 
-    /// A delivery ACK that was to go with a message has not gone.
+    /// Puts a delivery ACK back whose message has not been sent.
     pub(super) fn requeue_ack(&self, ack: Option<u64>) {
         if let Some(ack) = ack {
             self.queue_ack(&self.owner.scheduler_of(self.id.nid), ack, true);

@@ -1,4 +1,4 @@
-//! Connecting to a peer, accepting its connections, and what follows when a connection is established.
+//! Connects to a peer, inbound connections of the peer, and the installation of established ones.
 
 use super::{Peer, State, Waiting};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
@@ -30,7 +30,7 @@ impl Peer {
         self.retire();
     }
 
-    /// Whether any of its connections is to a privileged process.
+    /// Whether any of the peer's connections is to a privileged process.
     pub(crate) fn has_privileged(&self) -> bool {
         lock(&self.state).connections.iter().any(|slot| slot.connection.privileged)
     }
@@ -47,7 +47,7 @@ impl Peer {
         }
     }
 
-    /// Whether the connect that was planned is due; notes that it is being made.
+    /// Whether the planned connect is due; notes that it is being made.
     pub(crate) fn is_due(&self, now: Time) -> bool {
         {
             let mut state = lock(&self.state);
@@ -63,17 +63,18 @@ impl Peer {
         false
     }
 
-    /// Whether a connect is still to be made: the one that was requested may have been overtaken by another.
+    /// Whether a connect is still to be made: another may have made the requested one superfluous.
     pub(crate) fn is_connect_requested(&self) -> bool {
         lock(&self.state).schedule.is_requested()
     }
 
-    /// Whether to go on with a connect for the next connection of the set; notes that it is being made.
+    /// Whether to continue with a connect for the next connection of the set; notes that it is being made.
     pub(crate) fn wants_more(&self) -> bool {
         lock(&self.state).request_connect()
     }
 
-    /// The version and type of the connection to request now. Begins the connect, or cancels it if no connection is needed.
+    /// Returns the version and type of the connection to request now. Begins the connect, or cancels it if no connection
+    /// is needed.
     pub(crate) fn begin_connect(&self, now: Time) -> Option<(Version, ConnectionType)> {
         let mut state = lock(&self.state);
         let Some(kind) = state.wanted.filter(|_| !state.removed) else {
@@ -94,12 +95,12 @@ impl Peer {
         Some((version, kind))
     }
 
-    /// The connect must wait for an inbound handshake that may be this peer's.
+    /// Postpones the connect, because an unfinished inbound handshake may be this peer's.
     pub(crate) fn postpone_connect(&self, until: Time) {
         lock(&self.state).schedule.postpone(until);
     }
 
-    /// The incarnation that its connections show, if there are any.
+    /// The incarnation of the peer that its connections show, if there are any.
     pub(crate) fn incarnation(&self) -> Option<u64> {
         let known = lock(&self.state).peer_incarnation;
         known.map(|known| known.incarnation).filter(|incarnation| !self.synthetic && *incarnation != 0)
@@ -116,7 +117,7 @@ impl Peer {
         state.schedule.refused(now, self.pace(), have.connected())
     }
 
-    /// This node must connect again at once, in another version if one is given.
+    /// Notes that this node must connect again at once, in another version if one is given. Returns the next step.
     pub(crate) fn connect_again(&self, now: Time, version: Option<Version>) -> Next {
         let mut state = lock(&self.state);
         state.proposed = version.or(state.proposed);
@@ -129,7 +130,7 @@ impl Peer {
         state.schedule.failed(now, self.pace(), connected)
     }
 
-    /// The peer's system did not answer the connect.
+    /// Notes that the peer's system did not respond to the connect. Returns the next step.
     pub(crate) fn connect_unanswered(&self) -> Next {
         let next = {
             let mut state = lock(&self.state);
@@ -142,7 +143,7 @@ impl Peer {
         next
     }
 
-    /// The connect was given up for a reason that does not concern the peer; another may still be needed.
+    /// Notes that the connect was given up for a reason that does not concern the peer; another may still be needed.
     pub(crate) fn connect_abandoned(&self) {
         lock(&self.state).schedule.abandoned();
         self.retire();
@@ -158,13 +159,13 @@ impl Peer {
         !lock(&self.state).waiting.is_empty()
     }
 
-    /// Whether nothing waits for a connection but recovery pings: where they go is known not to work.
+    /// Whether only recovery pings wait for a connection: their path is known not to work.
     pub(crate) fn is_only_probed(&self) -> bool {
         let state = lock(&self.state);
         !state.waiting.is_empty() && state.waiting.iter().all(|waiting| waiting.message.is_recovery_ping())
     }
 
-    /// The messages that wait for a connection come back.
+    /// Gives back the messages that wait for a connection.
     pub(crate) fn give_back_waiting(&self, conn_error: ConnError) {
         let waiting = std::mem::take(&mut lock(&self.state).waiting);
         for Waiting { message, .. } in waiting {
@@ -172,7 +173,7 @@ impl Peer {
         }
     }
 
-    /// The connect has failed: if there is no connection, the messages that wait for one fail.
+    /// Fails the messages that wait for a connection after a failed connect, if there is none.
     pub(crate) fn fail_waiting(&self, errno: Errno) {
         {
             let mut state = lock(&self.state);
@@ -184,7 +185,7 @@ impl Peer {
         self.give_back_waiting(ConnError::NotConnected(errno));
     }
 
-    /// A connection is established: messages are sent on it from now on. `outbound`: this node has connected.
+    /// Adds an established connection: messages are sent on it from now on. `outbound`: this node has connected.
     pub(crate) fn install(
         &self,
         settled: Settled,

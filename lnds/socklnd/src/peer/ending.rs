@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A keep-alive is sent at most so often.
+/// Minimum time between two keep-alives to a peer.
 const KEEPALIVE_PAUSE: Duration = Duration::from_secs(10);
 
-/// A peer that owes delivery ACKs and sends nothing is probed at most so often.
+/// Minimum time between two probes of a peer that owes delivery ACKs and sends nothing.
 const PROBE_PAUSE: Duration = Duration::from_millis(500);
 
 impl Peer {
@@ -29,7 +29,7 @@ impl Peer {
         }
     }
 
-    /// This node ends all connections to the peer.
+    /// Ends all connections to the peer.
     pub(crate) fn end_all(&self, conn_error: ConnError) {
         if let Some(connections) = self.detach(None) {
             self.finish(connections, conn_error);
@@ -111,7 +111,7 @@ impl Peer {
         self.retire();
     }
 
-    /// Tells the core that connections to the peer have ended.
+    /// Reports to the core that connections to the peer have ended.
     fn report_end(&self, ended: &[Arc<Connection>]) {
         if !ended.is_empty()
             && let Some(lnet_ni) = self.ni.lnet_ni()
@@ -141,8 +141,8 @@ impl Peer {
         Some(connections)
     }
 
-    /// After an end: connects to the peer if something waits, leaves the NI's table if there is nothing to
-    /// remember.
+    /// Follows an end of connections: connects to the peer if a message waits, and leaves the NI's table if there is
+    /// nothing to remember.
     pub(crate) fn retire(&self) {
         let idle = {
             let mut state = lock(&self.state);
@@ -168,17 +168,17 @@ impl Peer {
         }
     }
 
-    /// The NI ends: nothing waits, nothing new is accepted.
+    /// Ends the peer with its NI: no message waits, no new one is accepted.
     pub(crate) fn shutdown(&self) {
         lock(&self.state).removed = true;
-        // So that no peer waits for a delivery ACK in vain.
+        // So that the peer does not wait for a delivery ACK in vain.
         self.send_pending_acks();
         self.give_back_waiting(ConnError::Shutdown);
         self.end_all(ConnError::Shutdown);
     }
 
-    /// Nothing reaches the peer at this time: messages that are not known to have arrived fail, and a connect in progress is
-    /// given up. The next message connects again.
+    /// Fails the messages that are not known to have arrived, and gives up a connect in progress, because nothing reaches
+    /// the peer at this time. The next message connects again.
     pub(crate) fn give_up(&self, conn_error: ConnError) {
         let connecting = {
             let mut state = lock(&self.state);
@@ -209,8 +209,8 @@ impl Peer {
         }
     }
 
-    /// Once in a while: fails what has waited too long, and sends a keep-alive after a long pause. Whether no
-    /// message waits.
+    /// Fails messages that have waited too long, and sends a keep-alive after a long pause. To be called periodically.
+    /// Returns whether no message waits.
     pub(crate) fn scan(&self, now: Time) -> bool {
         let timeout = self.ni.sock_timeout();
         let late = |since: Time| now.since(since) >= timeout;
@@ -244,7 +244,7 @@ impl Peer {
         is_idle
     }
 
-    /// Sends a NOOP if nothing has been received for long (wire-tcp 3.6).
+    /// Sends a NOOP if nothing has been received for a long time (wire-tcp 3.6).
     fn keep_alive(&self, now: Time) {
         let config = &self.ni.shared.config;
         if config.keepalive.is_zero() {

@@ -32,19 +32,19 @@ use std::time::Duration;
 
 /// Owner of a peer: the calls that a [`Peer`] makes to its NI's table.
 pub(crate) trait PeerOwner: Send + Sync {
-    /// There is nothing to remember of the peer.
+    /// Removes the peer, of which there is nothing to remember.
     fn forget_peer(&self, peer: &Peer);
 
-    /// Sends a message that has waited. Not by the peer that it waited at, which may have been forgotten since.
+    /// Sends a message that has waited. Not by the peer that it waited for, which may have been removed since.
     fn send_again(self: Arc<Self>, message: Box<Message>) -> SendOutcome;
 
-    /// Has the connecting thread connect to the peer.
+    /// Makes the connecting thread connect to the peer.
     fn connect(&self, peer: Arc<Peer>);
 
-    /// Has the connecting thread give up the connect in progress.
+    /// Makes the connecting thread give up the connect in progress.
     fn abandon_connect(&self, peer: Arc<Peer>);
 
-    /// A connection is made; an error if the NI is ending.
+    /// Adds an established connection; an error if the NI is ending.
     fn remember_connection(&self, connection: &Arc<Connection>) -> Result<(), Errno>;
 
     fn forget_connection(&self, id: u64);
@@ -63,7 +63,7 @@ pub(crate) struct Peer {
     synthetic: bool,
     pub(crate) ni: Arc<SockNi>,
     owner: Arc<dyn PeerOwner>,
-    /// Itself.
+    /// Weak reference to the peer itself.
     this: Weak<Self>,
     state: Mutex<State>,
     pending_acks: PendingAcks,
@@ -74,15 +74,15 @@ pub(crate) struct Peer {
 #[derive(Default)]
 struct State {
     connections: Vec<Slot>,
-    /// Connections that the peer has ended, while what it sent before is read.
+    /// Connections that the peer has ended, until the bytes that it sent before are read.
     leaving: Vec<Arc<Connection>>,
     uses: u64,
-    /// Which incarnation of the peer the connections belong to.
+    /// The incarnation of the peer that the connections belong to.
     peer_incarnation: Option<PeerIncarnation>,
-    /// This node connects to it: something was sent to it when it had no connection.
+    /// Whether this node connects to the peer, because a message was sent to it when it had no connection.
     active: bool,
     schedule: ConnectSchedule,
-    /// Why the last connect failed.
+    /// The error of the last connect.
     last_failure: Option<Errno>,
     /// The version that the peer proposed when it refused this node's.
     proposed: Option<Version>,
@@ -95,17 +95,17 @@ struct State {
     surplus_pause: Duration,
     /// Time of the last such probe.
     last_surplus_probe: Option<Time>,
-    /// When this path was last reported to the core as unresponsive.
+    /// Time of the last report to the core that this path is unresponsive.
     last_report: Option<Time>,
-    /// Nothing arrives on any of its connections, although something is under way on one.
+    /// Whether nothing arrives on any of its connections, although something is under way on one.
     unresponsive: bool,
-    /// The core was told that the path is late, and not yet that it is not.
+    /// Whether the path was reported as late to the core, and not yet as recovered.
     late: bool,
-    /// Messages failed at once while connects were backing off: a reason to connect again.
+    /// Whether messages failed at once while connects were backing off: a reason to connect again.
     failed_fast: bool,
-    /// The connecting thread is deciding on a connection of the peer: the peer stays in the NI's table.
+    /// Whether the connecting thread is deciding on a connection of the peer: the peer stays in the NI's table.
     pinned: bool,
-    /// Removed from the NI's table: a thread that still has the peer must look it up again.
+    /// Whether the peer has been removed from the NI's table: a thread that still has it must look the peer up again.
     removed: bool,
 }
 
@@ -130,9 +130,9 @@ pub(crate) enum UnresponsiveAction {
     Stay { is_new: bool, moved: usize },
 }
 
-/// Where a message goes.
+/// The destination of a message within the driver.
 enum TxTarget {
-    /// To this connection; whether it requests a delivery ACK.
+    /// This connection; the flag says whether the message requests a delivery ACK.
     Connection(Arc<Connection>, bool, Box<Message>),
     Waiting,
     Failed(Box<Message>, ConnError),
@@ -216,8 +216,9 @@ impl Peer {
         TxTarget::Waiting
     }
 
-    /// Something is to be sent. While a connection of a peer that has connected to this node exists, of whatever type, this
-    /// node does not connect to it (wire-tcp 2.11); one with a synthetic ID has no address to connect to (wire-tcp 2.7).
+    /// Connects for a message, unless there is a connection. While a connection of a peer that has connected to this node
+    /// exists, of whatever type, this node does not connect to it (wire-tcp 2.11); a peer with a synthetic ID has no
+    /// address to connect to (wire-tcp 2.7).
     fn connect_if_not_connected(&self, state: &mut State) {
         if state.connections.is_empty() && !self.synthetic && !state.active {
             state.active = true;
@@ -245,7 +246,7 @@ impl Peer {
         let checksum = self.ni.shared.config.enable_csum;
         let same_implementation = connection.same_implementation();
         if !same_implementation && message.needs_origin() {
-            // Only a node of this implementation could tell it from the first.
+            // Only a node of this implementation could recognise a duplicate of it.
             let failure = ConnError::NotConnected(Errno::HostUnreachable).failure(BytesSent::Nothing);
             let failure = SendFailure { delivery: Delivery::NeedsOrigin, ..failure };
             return Ok(SendOutcome::Done(message, Err(failure)));
@@ -297,7 +298,7 @@ impl State {
         self.unresponsive && !self.connections.is_empty() && !self.deduplicates()
     }
 
-    /// The last connection has ended.
+    /// Forgets the peer's incarnation after its last connection.
     fn forget_incarnation(&mut self) {
         self.unresponsive = false;
         self.late = false;
@@ -321,7 +322,7 @@ impl State {
         Some(Arc::clone(&slot.connection))
     }
 
-    /// Whether to request a connect of the connecting thread now.
+    /// Whether to ask the connecting thread for a connect now.
     fn request_connect(&mut self) -> bool {
         self.active && self.schedule.request(self.wanted.is_some())
     }

@@ -1,7 +1,7 @@
-//! A peer that has become late or unresponsive: what is reported to the core, and where messages go.
+//! Handling of a peer that has become late or unresponsive: reports to the core, and other paths for messages.
 //!
-//! A peer that detects duplicates loses its connections as soon as there is another path for everything. To
-//! any other peer TCP goes on with what has begun to leave; what has not waits, or takes another path.
+//! A peer that detects duplicates loses its connections as soon as there is another path for everything. For
+//! any other peer TCP keeps the messages that have begun to leave; the others wait, or take another path.
 
 use super::{Peer, UnresponsiveAction, Waiting};
 use crate::conn::Connection;
@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An unresponsive path is reported to the core at most so often.
+/// Minimum time between two reports to the core that a path is unresponsive.
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
-/// The least time between two probes of connections that a peer has and asks for again. It doubles with each.
+/// Minimum time between two probes of connections that a peer has and asks for again. Doubles with each probe.
 const FIRST_SURPLUS_PAUSE: Duration = Duration::from_millis(500);
 const MAX_SURPLUS_PAUSE: Duration = Duration::from_secs(30);
 
@@ -59,8 +59,8 @@ impl Peer {
         !matches!(action, UnresponsiveAction::Nothing | UnresponsiveAction::Stay { is_new: false, moved: 0 })
     }
 
-    /// Something is in flight, or waits for a connect, and nothing has been heard for a short while: reports that to the
-    /// core, so that new messages take other paths.
+    /// Reports to the core that the path is late, so that new messages take other paths: something is in flight, or waits
+    /// for a connect, and nothing has been heard for a short while.
     pub(crate) fn note_late(&self) {
         let Some(ni) = self.ni.lnet_ni() else { return };
         if !std::mem::replace(&mut lock(&self.state).late, true) {
@@ -73,7 +73,7 @@ impl Peer {
         self.ni.upcalls.path_is_late(&ni, self.id.nid);
     }
 
-    /// A connection has been established.
+    /// Notes that a connection has been established.
     pub(super) fn note_connected(&self) {
         if std::mem::take(&mut lock(&self.state).late)
             && let Some(ni) = self.ni.lnet_ni()
@@ -82,8 +82,9 @@ impl Peer {
         }
     }
 
-    /// Something has been sent, or waits for a connect, and nothing arrives: reports that to the core, and moves messages to
-    /// another path if they have one. `receives`: something arrives, so that the connections may soon work again.
+    /// Reports to the core that the path is unresponsive, and moves messages to another path if they have one: something
+    /// has been sent, or waits for a connect, and nothing arrives. `receives`: something arrives, so that the connections
+    /// may soon work again.
     pub(crate) fn note_unresponsive(&self, now: Time, receives: bool) -> UnresponsiveAction {
         let (is_new, deduplicates) = {
             let mut state = lock(&self.state);
@@ -137,12 +138,12 @@ impl Peer {
         self.ni.counts.unresponsive.add();
     }
 
-    /// Whether anything has arrived on any connection within `limit`, by what TCP knows.
+    /// Whether anything has arrived on any connection within `limit`, as TCP measures it.
     fn is_responsive(&self, limit: Duration) -> bool {
         self.open_connections().iter().any(|connection| connection.is_responsive(limit))
     }
 
-    /// Something has arrived from the peer.
+    /// Notes that something has arrived from the peer.
     fn note_responsive(&self) {
         let (was_unresponsive, was_late) = {
             let state = &mut *lock(&self.state);
@@ -160,8 +161,8 @@ impl Peer {
         }
     }
 
-    /// The core knows that nothing reaches the peer at this time, and that there is another path. Where the peer does not
-    /// detect duplicates, what has begun to leave stays with TCP: the outage may be over soon.
+    /// Moves messages to other paths: the core knows that nothing reaches the peer at this time. If the peer does not
+    /// detect duplicates, messages that have begun to leave stay with TCP: the outage may be over soon.
     pub(crate) fn abort_tx(&self, conn_error: ConnError) {
         let stays = {
             let state = lock(&self.state);
@@ -174,7 +175,7 @@ impl Peer {
         }
     }
 
-    /// Gives back the messages of which nothing has left and that may take another path; how many. The others of them
+    /// Gives back the messages of which nothing has left and that may take another path; returns their number. The others
     /// wait, and those on connections to a node that detects duplicates stay where they are.
     fn withdraw(&self, conn_error: ConnError) -> usize {
         let connections = self.open_connections();
@@ -208,9 +209,9 @@ impl Peer {
         moved
     }
 
-    /// The peer has requested a connection of this type, although it has as many as there may be. If it is the type that a
+    /// Handles a request of the peer for a connection of this type, of which it has the maximum. If it is the type that a
     /// node requests first, the peer may have lost all its connections; if it is a bulk type, the peer only wants more than
-    /// there may be. Suspected connections are probed: the peer's system resets those that it has lost. `may_end`: the
+    /// the maximum. Suspected connections are probed: the peer's system resets those that it has lost. `may_end`: the
     /// connecting process may also end them.
     pub(crate) fn note_surplus_connect(&self, kind: ConnectionType, may_end: bool, now: Time) {
         if matches!(kind, ConnectionType::BulkIn | ConnectionType::BulkOut) {

@@ -1,40 +1,40 @@
-//! The connection request: the first bytes that the active side sends, and what the passive side makes of
+//! The connection request: the first bytes that the active side sends, and the decision of the passive side about
 //! them (wire-tcp 1.3 and 1.4).
 //!
-//! A request is not answered when it is accepted: the HELLO follows at once. The sixteen bytes of
-//! [`REFUSAL`] are the only answer there is.
+//! An accepted request has no response of its own: the HELLO follows at once. The sixteen bytes of
+//! [`REFUSAL`] are the only response.
 
 use lnet_wire::Nid;
 use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
 
 /// The first four bytes of a request, in the sender's order.
 pub const MAGIC: u32 = 0xacce_7100;
-/// The magic of a HELLO sent without a request before it; an acceptor answers it with [`REFUSAL`].
+/// The magic of a HELLO sent without a request before it; an acceptor responds with [`REFUSAL`].
 pub const UNIFIED_MAGIC: u32 = 0x4572_6963;
-/// Bytes of a request that names an eight-byte NID (version 1).
+/// Length in bytes of a request that names an eight-byte NID (version 1).
 pub const REQUEST_LEN: usize = 16;
-/// Bytes of a request that names a twenty-byte NID (version 2).
+/// Length in bytes of a request that names a twenty-byte NID (version 2).
 pub const LONG_REQUEST_LEN: usize = 28;
 
 /// The response to a request of an unknown kind: the acceptor's magic, version 1, NID 0.
 pub const REFUSAL: [u8; REQUEST_LEN] = [0x00, 0x71, 0xce, 0xac, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// Source ports up to this one are privileged: only root (or who was given the right) can bind them.
+/// Highest privileged source port: only root, or a process with the right to do so, can bind ports up to this one.
 pub const LAST_PRIVILEGED_PORT: u16 = 1023;
 
-/// From whom connections are accepted (`accept`).
+/// The peers from which connections are accepted (`accept`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcceptFrom {
     /// Only from privileged source ports.
     #[default]
     Secure,
-    /// From any source port.
+    /// All source ports.
     All,
-    /// From nobody: this node only connects to others.
+    /// No source port: this node only connects to others.
     None,
 }
 
-/// The request for a connection to the interface `target`, little-endian.
+/// Encodes the request for a connection to the interface `target`, little-endian.
 pub fn encode_request(target: Nid) -> Vec<u8> {
     match target.to_u64() {
         Some(short) => {
@@ -54,7 +54,7 @@ pub fn encode_request(target: Nid) -> Vec<u8> {
     }
 }
 
-/// Why an inbound connection is closed without a response.
+/// The reason for which an inbound connection is closed without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
     /// The source port is above 1023 and the mode is secure.
@@ -63,10 +63,10 @@ pub enum Rejected {
     /// The mode is none.
     #[error("accept is \"none\"")]
     NotAccepting,
-    /// Not the start of a request.
+    /// The bytes are not the start of a request.
     #[error("it sent {0:#010x} where a connection request starts")]
     BadMagic(u32),
-    /// The NID that it asks for is none of this node's.
+    /// The requested NID is not one of this node's.
     #[error("it asked for {}, which is no interface of this node", asked_for(.0))]
     NotMine(Option<Nid>),
 }
@@ -84,7 +84,7 @@ pub enum Decision {
     Refuse,
     /// Close without a response.
     Close(Rejected),
-    /// The request is complete and good; the HELLO follows.
+    /// The request is complete and valid; the HELLO follows.
     Accept {
         /// The NI that the peer wants.
         target: Nid,

@@ -5,7 +5,7 @@
 pub struct Checksum(crc32fast::Hasher);
 
 impl Checksum {
-    /// Nothing added yet.
+    /// Starts a checksum over nothing.
     pub fn new() -> Self {
         Self(crc32fast::Hasher::new())
     }
@@ -15,7 +15,7 @@ impl Checksum {
         self.0.update(bytes);
     }
 
-    /// The value over everything added; on the wire 0 says "none".
+    /// Returns the value over everything added; on the wire 0 means "none".
     pub fn value(&self) -> u32 {
         !self.0.clone().finalize()
     }

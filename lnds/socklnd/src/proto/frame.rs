@@ -14,13 +14,13 @@ use lnet_wire::header::{HEADER_LEN, HeaderError, LONG_HEADER_LEN};
 use std::num::NonZeroU64;
 use thiserror::Error;
 
-/// Bytes of the driver's own header.
+/// Length of the driver's own header in bytes.
 pub const FRAME_LEN: usize = 24;
-/// Bytes of an origin: the node, and the message with its topmost bit set if it may have arrived.
+/// Length of an origin in bytes: the node, and the message ID, whose topmost bit is set if the message may have arrived.
 pub const ORIGIN_LEN: usize = 16;
-/// The most bytes that stand before a payload: frame, origin and 96-byte LNet header.
+/// Maximum number of bytes before a payload: frame, origin and 96-byte LNet header.
 pub const MAX_HEAD_LEN: usize = FRAME_LEN + ORIGIN_LEN + LONG_HEADER_LEN;
-/// The delivery ACK cookie of a keep-alive, which nobody asked for and nobody answers.
+/// The delivery ACK cookie of a keep-alive, which no message asked for and no node responds to.
 pub const KEEPALIVE_COOKIE: u64 = 1;
 
 const NOOP: u32 = 0xc0;
@@ -50,8 +50,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of a message on a connection of `version`, little-endian, checksum 0. Version 1 has no
-    /// place for cookies. `None` when a NID does not fit in the version's header.
+    /// Encodes the head of a message on a connection of `version`, little-endian, checksum 0. Version 1 has no
+    /// field for cookies. `None` when a NID does not fit in the version's header.
     pub fn message(version: Version, header: &Header, cookies: Cookies) -> Option<Self> {
         let mut head = match version {
             Version::V1 => Self { bytes: [0; MAX_HEAD_LEN], len: 0 },
@@ -64,7 +64,7 @@ impl Head {
         Some(head)
     }
 
-    /// The same with its origin, for a node of this implementation. Not for version 1.
+    /// Encodes the head of a message with its origin, for a node of this implementation. Not for version 1.
     pub fn message_with_origin(
         version: Version,
         header: &Header,
@@ -83,8 +83,8 @@ impl Head {
         Some(head)
     }
 
-    /// The confirmation of the message that came with the cookie `cookies.request`, and a delivery ACK. For a node of this
-    /// implementation; not for version 1.
+    /// Encodes the confirmation of the message that came with the cookie `cookies.request`, and a delivery ACK. For a node
+    /// of this implementation; not for version 1.
     pub fn confirmation(confirmation: Confirmation, cookies: Cookies) -> Self {
         let kind = match confirmation {
             Confirmation::Delivered => DELIVERED,
@@ -95,18 +95,18 @@ impl Head {
         Self::frame(kind, cookies)
     }
 
-    /// A NOOP, little-endian, checksum 0.
+    /// Encodes a NOOP, little-endian, checksum 0.
     pub fn noop(cookies: Cookies) -> Self {
         Self::frame(NOOP, cookies)
     }
 
-    /// Puts other cookies in. Not for version 1, which has none.
+    /// Replaces the cookies. Not for version 1, which has none.
     pub fn set_cookies(&mut self, cookies: Cookies) {
         put_u64(&mut self.bytes, 8, cookies.request);
         put_u64(&mut self.bytes, 16, cookies.ack);
     }
 
-    /// Puts a checksum in. Not for version 1, which has none.
+    /// Sets the checksum. Not for version 1, which has none.
     pub fn set_checksum(&mut self, checksum: u32) {
         put_u32(&mut self.bytes, 4, checksum);
     }
@@ -131,16 +131,16 @@ impl Head {
     }
 }
 
-/// Why bytes are not the head of a message.
+/// The reason why bytes are not the head of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// Neither NOOP nor LNet message.
+    /// The kind is neither NOOP nor LNet message.
     #[error("a frame of unknown kind {0:#x}")]
     UnknownKind(u32),
-    /// An origin that no node sends.
+    /// No node sends such an origin.
     #[error("an invalid origin of a message")]
     InvalidOrigin,
-    /// The LNet header behind it makes no sense.
+    /// The LNet header behind the frame is invalid.
     #[error(transparent)]
     Header(#[from] HeaderError),
 }
@@ -152,9 +152,9 @@ pub enum Incoming {
     Need(usize),
     /// A NOOP of [`FRAME_LEN`] bytes.
     Noop {
-        /// Its delivery ACKs.
+        /// The delivery ACKs.
         cookies: Cookies,
-        /// 0 for none.
+        /// The checksum; 0 for none.
         checksum: u32,
     },
     /// A confirmation of [`FRAME_LEN`] bytes.
@@ -163,25 +163,25 @@ pub enum Incoming {
         confirmation: Confirmation,
         /// The ID of the confirmed message, and a delivery ACK.
         cookies: Cookies,
-        /// 0 for none.
+        /// The checksum; 0 for none.
         checksum: u32,
     },
     /// A message.
     Message {
         /// The delivery ACK that the message asks for, and the one that it carries.
         cookies: Cookies,
-        /// 0 for none.
+        /// The checksum; 0 for none.
         checksum: u32,
         /// The message's origin, if it carries one.
         carried: Option<CarriedOrigin>,
         /// The LNet header.
         header: Header,
-        /// Bytes before the payload.
+        /// Number of bytes before the payload.
         len: usize,
     },
 }
 
-/// Bytes that stand before the payload of a message on a connection of `version`.
+/// Number of bytes before the payload of a message on a connection of `version`.
 pub const fn head_len(version: Version) -> usize {
     match version {
         Version::V1 => HEADER_LEN,
@@ -190,7 +190,7 @@ pub const fn head_len(version: Version) -> usize {
     }
 }
 
-/// Reads the head of what comes next on a connection. `order` is that of the peer's HELLO and holds for the
+/// Decodes the next head on a connection. `order` is that of the peer's HELLO and holds for the
 /// frame; LNet headers are little-endian whoever sends them.
 pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incoming, FrameError> {
     let (cookies, checksum, at, has_origin) = match version {
@@ -234,7 +234,7 @@ const fn confirmation_of(kind: u32) -> Option<Confirmation> {
     }
 }
 
-/// The origin behind a frame: little-endian, as LNet headers are.
+/// Decodes the origin behind a frame: little-endian, as LNet headers are.
 fn origin(bytes: &[u8]) -> Option<CarriedOrigin> {
     let node = ByteOrder::Little.u64(bytes, FRAME_LEN);
     let id = ByteOrder::Little.u64(bytes, FRAME_LEN + 8);

@@ -1,4 +1,4 @@
-//! HELLO: the handshake that tells each side who the other is and what the connection is for
+//! HELLO: the handshake by which each side learns the identity of the other and the purpose of the connection
 //! (wire-tcp 2.2 to 2.5).
 
 use lnet_wire::byte_order::{ByteOrder, array, put_u32, put_u64};
@@ -10,9 +10,9 @@ use thiserror::Error;
 pub const MAGIC: u32 = 0x4572_6963;
 /// The first four bytes of a HELLO of version 1, always little-endian.
 pub const MAGIC_V1: u32 = 0xeebc_0ded;
-/// The most IP addresses a HELLO may list.
+/// Maximum number of IP addresses in a HELLO.
 pub const MAX_IPS: u32 = 16;
-/// The longest HELLO there is: version 1 with a full list.
+/// Maximum length of a HELLO in bytes: version 1 with a full list.
 pub const MAX_LEN: usize = HELLO_LEN_V1 + 4 * MAX_IPS as usize;
 
 const HELLO_LEN_V1: usize = 72;
@@ -50,7 +50,7 @@ impl Version {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum ConnectionType {
-    /// Anything.
+    /// Messages of any kind.
     Any = 0,
     /// Small messages, both ways.
     Control = 1,
@@ -74,7 +74,7 @@ impl fmt::Display for ConnectionType {
 impl ConnectionType {
     const NONE: u32 = u32::MAX;
 
-    /// The same connection from the other side's view.
+    /// Returns the type of the same connection from the other side's view.
     #[must_use]
     pub const fn mirror(self) -> Self {
         match self {
@@ -95,23 +95,23 @@ impl ConnectionType {
     }
 }
 
-/// One HELLO.
+/// A decoded HELLO.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// Which layout it has, and which protocol it proposes or agrees to.
+    /// The protocol version that the HELLO proposes or agrees to, which decides its layout.
     pub version: Version,
     /// The NI of the sender.
     pub src_nid: Nid,
-    /// The NI that it is meant for; no node checks it. `None` is the wildcard (all ones). Version 1 has
+    /// The NI that the HELLO is meant for; no node checks it. `None` is the wildcard (all ones). Version 1 has
     /// no such field: `None`.
     pub dest_nid: Option<Nid>,
-    /// The process that sent it.
+    /// The PID of the sender.
     pub src_pid: Pid,
-    /// 0 from every kernel; no node checks it. Not in version 1.
+    /// PID of the receiver: 0 from every kernel; no node checks it. Not in version 1.
     pub dest_pid: Pid,
-    /// When the sender's NI was started, in nanoseconds: another value is another incarnation.
+    /// The time when the sender's NI was started, in nanoseconds: another value is another incarnation.
     pub src_incarnation: u64,
-    /// 0 from every kernel; no node checks it. Not in version 1.
+    /// Incarnation of the receiver: 0 from every kernel; no node checks it. Not in version 1.
     pub dest_incarnation: u64,
     /// Purpose of the connection; `None` (all ones) refuses the connection, for now or in this
     /// version.
@@ -120,25 +120,25 @@ pub struct Hello {
     pub ips: Vec<u32>,
 }
 
-/// Why bytes are not a HELLO.
+/// The reason why bytes are not a HELLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HelloError {
-    /// Not the start of any HELLO.
+    /// The bytes are not the start of any HELLO.
     #[error("it sent {0:#010x} where a HELLO starts")]
     BadMagic(u32),
-    /// A version that this implementation does not support. A passive node answers this one with an offer.
+    /// This implementation does not support the version. A passive node responds with an offer.
     #[error("HELLO of unknown version {0:#x}")]
     UnknownVersion(u32),
-    /// The sender gave the wildcard (or an address of a size nobody uses) as its own NID.
+    /// The sender gave the wildcard (or an address of an unknown size) as its own NID.
     #[error("the source NID of the HELLO does not name one interface")]
     SourceNotConcrete,
     /// A version 1 handshake that is another kind of LNet message.
     #[error("LNet message type {0} in place of HELLO")]
     NotHello(u32),
-    /// Neither a connection type nor "none".
+    /// The type is neither a connection type nor "none".
     #[error("unknown connection type {0}")]
     UnknownType(u32),
-    /// More IP addresses than 16, or a list whose length is not a multiple of 4.
+    /// The list has more than 16 IP addresses, or a length that is not a multiple of 4.
     #[error("an IP list of {0} bytes")]
     BadIpList(u64),
     /// One of the IP addresses is 0.
@@ -193,7 +193,7 @@ impl Hello {
         }
     }
 
-    /// Writes it, little-endian, in the layout of its version. `None` when a NID does not fit in that.
+    /// Encodes the HELLO, little-endian, in the layout of its version. `None` when a NID does not fit in the version.
     pub fn encode(&self) -> Option<Vec<u8>> {
         let kind = self.connection_type.map_or(ConnectionType::NONE, |kind| kind as u32);
         let dest_short = || self.dest_nid.map_or(Some(u64::MAX), Nid::to_u64);
@@ -294,7 +294,7 @@ impl Hello {
         if bytes.len() < HELLO_LEN_V4 {
             return Ok(Decoded::Need(HELLO_LEN_V4));
         }
-        // The count of IPs is there but no list follows, whatever it says.
+        // The count of IPs is there but no list follows, whatever the count is.
         let hello = Self {
             version: Version::V4,
             src_nid: Nid::from_wire20(array(bytes, 8)).ok_or(HelloError::SourceNotConcrete)?,

@@ -1,7 +1,7 @@
 //! The bytes of the TCP driver: connection request, HELLO, message framing, checksum.
 //!
-//! Everything here is a function of bytes: no sockets, no clock. Every decoder may be fed bytes from a
-//! hostile peer; it returns an error, it never panics, and no length that it reads makes anyone allocate.
+//! All functions here work on bytes: no sockets, no clock. Every decoder may get bytes from a
+//! hostile peer; it returns an error, never panics, and no length that it reads causes an allocation.
 
 pub mod acceptor;
 pub mod checksum;

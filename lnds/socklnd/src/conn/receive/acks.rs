@@ -1,4 +1,4 @@
-//! Delivery ACKs that come, for messages that this node has sent.
+//! Receipt of delivery ACKs for messages that this node has sent.
 
 use super::state::{Report, RxEnd};
 use crate::conn::{Connection, Phase, Task};
@@ -10,12 +10,13 @@ use lnd_common::unacked::NotOutstanding;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Delivery ACKs in one range from a node of this implementation; it never lets so many wait.
+/// Maximum length of a range of delivery ACKs: a node of this implementation sends a range before it is longer.
 const MAX_ACK_RANGE: u64 = 64;
 
 impl Connection {
-    /// Delivery ACKs have come, for messages of any connection of the peer. With a request that the application's thread may
-    /// be waiting for, the messages that they complete are reported when that thread receives again: the response goes first.
+    /// Handles delivery ACKs for messages of any connection of the peer. If a request arrives with them that the
+    /// application's thread may be waiting for, the messages that they complete are reported when that thread receives
+    /// again: the response goes first.
     pub(super) fn acknowledge(
         self: &Arc<Self>,
         acks_in: AcksIn,
@@ -36,7 +37,7 @@ impl Connection {
         }
     }
 
-    /// Whether a message asked for it.
+    /// Handles one delivery ACK. Returns whether a message has asked for it.
     fn on_ack(self: &Arc<Self>, wire: u64, later: bool, reports: &mut VecDeque<Report>) -> bool {
         let Some(cookie) = MessageId::of(wire) else { return false };
         let Some(sender) = self.sender_of(cookie) else { return self.accepts_late_acks() };
@@ -57,8 +58,8 @@ impl Connection {
 
     fn on_ack_range(self: &Arc<Self>, from: u64, to: u64, reports: &mut VecDeque<Report>) -> bool {
         if self.same_implementation() {
-            // IDs of messages that were sent again make ranges, too, and of a connection that has ended meanwhile some
-            // may be forgotten: each is looked up by itself.
+            // IDs of messages that were sent again make ranges, too, and some of a connection that has ended may be
+            // forgotten: each is looked up by itself.
             let count = to.saturating_sub(from).saturating_add(1);
             return count <= MAX_ACK_RANGE && (from..=to).all(|cookie| self.on_ack(cookie, false, reports));
         }
@@ -72,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// The connection, of those to the same peer, that sent the message with this ID.
+    /// Returns the connection to the same peer that sent the message with this ID.
     fn sender_of(self: &Arc<Self>, cookie: MessageId) -> Option<Arc<Self>> {
         let mine = if cookie.is_resend() {
             lock(&self.tx).unacked.contains(cookie)
@@ -89,7 +90,7 @@ impl Connection {
         }
     }
 
-    /// Whether a delivery ACK for a message of no connection there is may have been under way when that ended.
+    /// Whether a delivery ACK may have been under way for a message of a connection that has ended.
     fn accepts_late_acks(&self) -> bool {
         self.same_implementation() || self.phase() != Phase::Open
     }

@@ -1,4 +1,4 @@
-//! Whether a message has arrived before, that it has arrived now, and what is kept of one that has arrived in part.
+//! Arrival of messages: duplicates, complete payloads, and messages that have arrived in part.
 
 use super::Flow;
 use super::state::{OpenSeq, Payload, Pending, ReceiveSide, Report, RxEnd, State, Storing};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Connection {
-    /// Whether a message has arrived before.
+    /// Checks whether a message has arrived before.
     pub(super) fn check_duplicate(self: &Arc<Self>, side: &mut ReceiveSide, request: u64) -> Dedup {
         let Some(node) = self.node.as_ref().filter(|_| request != 0) else { return Dedup::New };
         let Some(message_id) = MessageId::of(request) else { return Dedup::Invalid };
@@ -41,7 +41,7 @@ impl Connection {
     pub(super) fn deliver(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
         let ReceiveSide { state, conn_seq, reports, .. } = side;
         let State::Payload(payload) = state else { return Ok(Flow::Continue) };
-        // The kernel does not verify what it cuts short, either.
+        // The kernel does not verify what it truncates, either.
         if let Some((expected, mut sum)) = payload.pending.check.take()
             && payload.got == payload.pending.length
         {
@@ -62,8 +62,8 @@ impl Connection {
         Ok(Flow::Continue)
     }
 
-    /// The payload of a deferred message is here: checksum, delivery ACK, and it waits for the core's decision. What is
-    /// behind it can be received.
+    /// Handles the complete payload of a deferred message: verifies the checksum, queues the delivery ACK, and keeps it
+    /// until the core decides. The next message can be received then.
     pub(super) fn store(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
         let State::Storing(storing) = &mut side.state else { return Ok(Flow::Continue) };
         if let Some((expected, mut sum)) = storing.pending.check.take() {
@@ -82,7 +82,7 @@ impl Connection {
         Ok(Flow::Continue)
     }
 
-    /// A message has arrived: that is noted, and its delivery ACK given.
+    /// Notes that a message has arrived, and gives its delivery ACK.
     fn acknowledge_arrival(self: &Arc<Self>, conn_seq: Option<&OpenSeq>, pending: &mut Pending) {
         if let Some(message_id) = pending.message_id.take() {
             match (&self.node, conn_seq) {
@@ -98,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// Nothing more is received. What has arrived in part is kept if it may be sent again, and given back otherwise.
+    /// Ends receiving. A message that has arrived in part is kept if it may be sent again, and given back otherwise.
     pub(super) fn abandon(self: &Arc<Self>, side: &mut ReceiveSide) {
         let (state, pending) = match std::mem::replace(&mut side.state, State::Over) {
             State::Deferred(deferred, pending) | State::Storing(Storing { deferred, pending, .. }) => {

@@ -1,10 +1,10 @@
 //! The receiving half of a connection.
 //!
-//! Small messages are read many at a time into a buffer of the thread, and copied from there. A large payload goes from the
-//! socket into the memory that the core names, and the head of the next message comes along in the same system call. One
-//! thread at a time receives on a connection; a thread that comes meanwhile has the first look again, and leaves. While that
-//! tells the core something, and so while an event handler runs, another thread can take its place. What is done in which
-//! state is in [`state::State::next`].
+//! Small messages are read many at a time into a buffer of the thread, and copied from there. A large payload goes from
+//! the socket into the memory that the core names, and the head of the next message comes along in the same system call.
+//! One thread at a time receives on a connection; a thread that comes meanwhile makes the first check once more, and
+//! leaves. While the first reports to the core, and so while an event handler runs, another thread can take its place. The
+//! step in each state is in [`state::State::next`].
 
 mod acks;
 mod arrival;
@@ -32,20 +32,20 @@ use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
-/// System calls, and messages, on one connection before others get their turn.
+/// Maximum number of system calls, and of messages, on one connection before others get their turn.
 const MAX_READS: usize = 128;
 const MAX_MESSAGES: u64 = 512;
 
-/// Whether to go on after a step.
+/// Whether to continue after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     Continue,
-    /// There is nothing more, or nothing may be read.
+    /// No data is available, or nothing may be read.
     Pause,
 }
 
 impl Connection {
-    /// Receives what is there, unless another thread does: that will look again.
+    /// Receives available data, unless another thread does: that will check once more.
     pub(crate) fn run_receive(self: &Arc<Self>) {
         if !self.rx_turn.take() {
             return;
@@ -53,10 +53,10 @@ impl Connection {
         self.receive_until_done();
     }
 
-    /// The same, also in the place of a thread that is kept by an event handler: that finds out when it comes back. One that
-    /// is not kept will look again.
+    /// Receives like `run_receive`, also in place of a thread that is blocked in an event handler, which notices when it
+    /// comes back. A thread that is not blocked will check once more.
     pub(super) fn run_receive_in_place_of_another(self: &Arc<Self>) {
-        // Whoever holds the lock receives at this moment; a thread that tells the core something does not hold it.
+        // Whoever holds the lock receives at this moment; a thread that reports to the core does not hold it.
         if self.rx_turn.take() || self.rx.try_lock().is_ok() {
             self.receive_until_done();
         }
@@ -74,7 +74,8 @@ impl Connection {
         }
     }
 
-    /// Whether there may be more than one connection's share; `None` if another thread has taken the place of this one.
+    /// Receives one connection's share. Returns whether there may be more; `None` if another thread has taken the place of
+    /// this one.
     fn receive_some(self: &Arc<Self>) -> Option<bool> {
         let mut side = lock(&self.rx);
         side.turn += 1;
@@ -88,7 +89,8 @@ impl Connection {
         (lock(&self.rx).turn == turn).then_some(has_more)
     }
 
-    /// Tells the core what is to be told, without the lock. `None` if another thread has taken the place of this one meanwhile.
+    /// Makes the due reports to the core, without the lock. `None` if another thread has taken the place of this one
+    /// meanwhile.
     fn tell_core<'a>(&'a self, mut side: MutexGuard<'a, ReceiveSide>) -> Option<MutexGuard<'a, ReceiveSide>> {
         let turn = side.turn;
         while let Some(report) = side.reports.pop_front() {
@@ -167,7 +169,7 @@ impl Connection {
             Err(error) => Err(RxEnd::ProtocolViolation(error.to_string())),
             Ok(Incoming::Need(_)) if *drained => Ok(Flow::Pause),
             Ok(Incoming::Need(len)) => {
-                // An origin makes it longer than the last one.
+                // An origin makes this head longer than the last one.
                 side.head_len = side.head_len.max(len);
                 self.read(side, drained)
             }
@@ -253,7 +255,7 @@ impl Connection {
         pending
     }
 
-    /// The head of a message has been taken: first the delivery ACKs that it brings, then where its payload goes.
+    /// Handles the head of a message: first its delivery ACKs, then the memory for its payload.
     fn on_message(
         self: &Arc<Self>,
         side: &mut ReceiveSide,
@@ -295,7 +297,7 @@ impl Connection {
         }
     }
 
-    /// Asks the core what becomes of a message.
+    /// Asks the core for its decision about a message.
     fn ask_core(
         self: &Arc<Self>,
         side: &mut ReceiveSide,
@@ -317,7 +319,7 @@ impl Connection {
         }
     }
 
-    /// The core has decided.
+    /// Starts to carry out the core's decision.
     fn begin(&self, side: &mut ReceiveSide, action: RxAction, pending: Pending) -> Result<Flow, RxEnd> {
         let message = match action {
             RxAction::Deliver(message) => Some(message),
@@ -332,7 +334,7 @@ impl Connection {
         Ok(Flow::Continue)
     }
 
-    /// The core decides later.
+    /// Defers the message: the core decides later.
     fn defer(&self, side: &mut ReceiveSide, deferred: Arc<Deferred>, pending: Pending) -> Flow {
         let quota = Quota::take(pending.length, &self.deferred_bytes, &self.ni.shared.deferred_bytes);
         side.state = match quota.and_then(|quota| Stored::with_memory(pending.length, quota)) {
@@ -346,7 +348,7 @@ impl Connection {
         Flow::Continue
     }
 
-    /// Whether the core has decided about the deferred message that nothing is read for.
+    /// Checks whether the core has decided about a deferred message whose payload is not read.
     fn check_decision(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
         let State::Deferred(deferred, pending) = &side.state else { return Ok(Flow::Continue) };
         match deferred.take() {
@@ -358,14 +360,14 @@ impl Connection {
             None => Ok(Flow::Pause),
             Some(action) => {
                 let pending = pending.clone();
-                // The time that its payload may take begins now.
+                // The time limit of the payload begins now.
                 self.received.store(true, Ordering::Relaxed);
                 self.begin(side, action, pending)
             }
         }
     }
 
-    /// Reads the rest of a payload, if one is being received, and behind it into the buffer.
+    /// Reads the rest of the current payload, if there is one, and bytes behind it into the buffer.
     fn read(&self, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
         cork::flush();
         let ahead = side.read_ahead_limit();
@@ -437,7 +439,7 @@ impl Connection {
         }
     }
 
-    /// Reads behind a payload, and drops what was read.
+    /// Reads the surplus of a payload, and drops it.
     fn drop_surplus(&self, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
         let State::Payload(payload) = &mut side.state else { return Ok(Flow::Continue) };
         let result = socket_io::discard(self.fd(), payload.surplus);
@@ -451,7 +453,7 @@ impl Connection {
         Ok(Flow::Continue)
     }
 
-    /// Why receiving ended decides what becomes of the connections to the peer.
+    /// Ends the connections to the peer as the reason for the end of receiving demands.
     fn end_receive(self: &Arc<Self>, end: RxEnd) {
         match end {
             RxEnd::ByPeer(errno) => self.owner.closed_by_peer(self, errno, false),
@@ -485,7 +487,7 @@ fn take_frame(side: &mut ReceiveSide, checksum: u32) -> Result<(), RxEnd> {
     Ok(())
 }
 
-/// The checksum of a head with its checksum field as 0.
+/// Computes the checksum of a head, with its checksum field as 0.
 fn head_checksum(head: &[u8]) -> Checksum {
     let mut sum = Checksum::new();
     sum.update(head.get(..4).unwrap_or_default());

@@ -20,12 +20,12 @@ pub(crate) struct ReceiveSide {
     pub(super) buffer: ReadAhead,
     /// The length of the last message's head.
     pub(super) head_len: usize,
-    /// The last payload was large: the next probably is, too.
+    /// Whether the last payload was large: the next probably is, too.
     pub(super) is_bulk: bool,
     pub(super) state: State,
-    /// Messages and NOOPs whose heads have arrived.
+    /// Number of messages and NOOPs whose heads have arrived.
     pub(super) heads: u64,
-    /// From a node of this implementation: the sequence of this connection, once a message has named it.
+    /// The connection's sequence, for a node of this implementation, once a message has named it.
     pub(super) conn_seq: Option<OpenSeq>,
     /// Reports to the core that are due, in this order.
     pub(super) reports: VecDeque<Report>,
@@ -66,17 +66,17 @@ pub(super) enum State {
 pub(super) enum Next {
     /// Decode the head that is in the buffer; read if it is not complete.
     Decode,
-    /// See whether the core has decided.
+    /// Check whether the core has decided.
     CheckDecision,
     /// Read from the socket.
     Read,
     /// Wait until the socket is readable.
     Pause,
-    /// Keep the payload for the core, and go on with the next head.
+    /// Keep the payload for the core, and continue with the next head.
     Store,
-    /// Give the payload to the core; go on with the next head unless there is a surplus.
+    /// Pass the payload to the core; continue with the next head unless there is a surplus.
     Deliver,
-    /// Read what is behind the payload and drop it.
+    /// Read the surplus behind the payload and drop it.
     DropSurplus,
 }
 
@@ -120,16 +120,16 @@ pub(super) struct Pending {
     pub(super) check: Option<(u32, Checksum)>,
 }
 
-/// A payload that is received where the core wants it.
+/// A payload that is received into the core's memory.
 #[derive(Debug)]
 pub(super) struct Payload {
     pub(super) message: Option<Box<Message>>,
-    /// Bytes that the core wants, and those of them that have arrived.
+    /// Number of bytes that the core wants, and of those that have arrived.
     pub(super) wanted: usize,
     pub(super) got: usize,
-    /// Bytes to be dropped behind what is wanted.
+    /// Number of bytes to be dropped behind the wanted ones.
     pub(super) surplus: usize,
-    /// The core has it.
+    /// Whether the payload has been passed to the core.
     pub(super) delivered: bool,
     pub(super) pending: Pending,
 }
@@ -183,7 +183,7 @@ impl ReceiveSide {
         if self.is_bulk { self.head_len } else { usize::MAX }
     }
 
-    /// Whether a message has begun and its rest has to come.
+    /// Whether a message has arrived in part.
     pub(super) fn is_midway(&self) -> bool {
         match &self.state {
             State::Head => !self.buffer.bytes().is_empty(),
@@ -194,7 +194,7 @@ impl ReceiveSide {
 }
 
 impl Storing {
-    /// Takes what was read ahead.
+    /// Takes bytes that were read ahead.
     pub(super) fn take(&mut self, buffer: &mut ReadAhead) {
         let take = self.missing().min(buffer.bytes().len());
         if let (Some(to), Some(from)) =
@@ -206,7 +206,7 @@ impl Storing {
         buffer.consume(take);
     }
 
-    /// Bytes that have not arrived.
+    /// Number of bytes that have not arrived.
     pub(super) const fn missing(&self) -> usize {
         self.stored.bytes.len() - self.got
     }
@@ -219,7 +219,7 @@ impl Payload {
         Self { message, wanted, got: 0, surplus, delivered: false, pending }
     }
 
-    /// Takes what was read ahead.
+    /// Takes bytes that were read ahead.
     pub(super) fn take(&mut self, buffer: &mut ReadAhead) {
         let take = self.missing().min(buffer.bytes().len());
         if let (Some(message), Some(from)) = (&self.message, buffer.bytes().get(..take)) {
@@ -234,7 +234,7 @@ impl Payload {
         }
     }
 
-    /// Bytes that are wanted and have not arrived.
+    /// Number of wanted bytes that have not arrived.
     pub(super) const fn missing(&self) -> usize {
         self.wanted - self.got
     }
