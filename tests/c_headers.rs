@@ -86,7 +86,7 @@ fn every_order_of_two_compiles(language: Language) {
 type Run = (&'static str, Vec<String>, PathBuf);
 
 impl Language {
-    /// Those that the compiler that is installed knows.
+    /// The language standards that the installed compiler supports.
     fn known_standards(&self) -> Vec<&'static str> {
         let known = |standard: &&&str| {
             let arguments = [&format!("-std={standard}"), "-fsyntax-only", "-x", self.name, "/dev/null"];
@@ -98,7 +98,7 @@ impl Language {
         self.standards.iter().filter(known).copied().collect()
     }
 
-    /// As many at once as there are processors.
+    /// Fails if one of the runs does not compile. As many run at once as there are processors.
     fn all_compile(&self, runs: Vec<Run>) {
         let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         thread::scope(|scope| {
@@ -143,7 +143,7 @@ fn include_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// As programs name them.
+/// The headers, by the names that programs include.
 fn headers() -> Vec<String> {
     fn below(dir: &Path, headers: &mut Vec<String>) {
         for entry in fs::read_dir(dir).unwrap() {

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const STRICT: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
-/// What is also run with the tools that watch the memory.
-/// One test for each program and tool, so that they run beside each other and a failure names the program.
+/// Defines the tests that run programs under valgrind and under the address sanitizer: one test for each program and tool, so
+/// that they run beside each other and a failure names the program.
 macro_rules! under_tools {
     ($($program:ident)*) => {
         mod valgrind_finds_nothing_in {
@@ -275,8 +275,9 @@ fn the_c_programs_use_every_function_of_liblnetconfig() {
     assert!(unused.is_empty(), "{unused:?}");
 }
 
-/// As `make install` makes it: `liblnetconfig.so.4` without code, and a linker script for `-llnetconfig`. Nothing that
-/// such a program calls may be missing when it starts: `lnetctl` and `lst` are linked so that they look up all of it then.
+/// Fails if a program linked with liblnetconfig, as `make install` makes it (`liblnetconfig.so.4` without code, and a linker
+/// script for `-llnetconfig`), misses a symbol when it starts: `lnetctl` and `lst` are linked so that all symbols are resolved
+/// then.
 #[test]
 fn programs_for_liblnetconfig_find_it_in_liblnet() {
     if !installed("gcc") {

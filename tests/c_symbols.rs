@@ -1,5 +1,5 @@
-//! What the library exports, what the headers declare and what `docs/c-api-matrix.md` says are the same
-//! functions.
+//! Compares three lists of functions: those that the library exports, those that the headers declare, and those in
+//! `docs/c-api-matrix.md`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -96,7 +96,7 @@ fn liblnet_selftest_exports_exactly_what_its_header_declares() {
     assert_eq!(symbols, declared);
 }
 
-/// What a library beside this program exports, with versions; `None` where nobody can tell.
+/// Returns the symbols, with versions, that a library beside this program exports; `None` if there is no tool to read them.
 fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
     let library = std::env::current_exe().unwrap().with_file_name(library);
     let nm =
@@ -220,7 +220,7 @@ fn matrix() -> String {
     text
 }
 
-/// What is missing of a function, if anything.
+/// Returns what a function lacks, in words; `None` if it is complete.
 fn partly(name: &str) -> Option<&'static str> {
     Some(match name {
         "LNetCtl" | "l_ioctl" => {

@@ -14,7 +14,7 @@ use support::conversation::{self, Content, Item};
 use support::pcap;
 use support::streams::{self, Connection};
 
-/// What a capture has of everything.
+/// The counts of everything that a capture holds.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Totals {
     connections: usize,
@@ -41,9 +41,9 @@ struct Totals {
 /// The columns of [`CAPTURES`].
 type Row = (&'static str, [usize; 14]);
 
-/// Of the complete captures each number is also what the captures' own decoder counts. That decoder stops
-/// at the first hole of a stream, so the thinned `m-*` are counted here alone, but for their HELLOs: those
-/// that it misses are as many as the packets behind a hole that start with a HELLO.
+/// The captures with their expected counts. For complete captures each number is also what the captures' own decoder counts. That
+/// decoder stops at the first hole of a stream, so the thinned `m-*` are counted here alone, except their HELLOs: those that it
+/// misses are as many as the packets behind a hole that start with a HELLO.
 #[rustfmt::skip]
 const CAPTURES: [Row; 23] = [
     // connections, requests, refused; HELLOs, of these none; NOOPs, ACKs, PUTs, GETs, REPLYs; ping infos; undecoded, skipped, cut short
@@ -107,7 +107,7 @@ fn only_deliberately_invalid_messages_cannot_be_decoded() {
     assert_eq!(found, RUBBISH);
 }
 
-/// From which port what was sent that no codec takes.
+/// Items that no codec accepts: the capture, the sender's port, and the error.
 const RUBBISH: [(&str, u16, &str); 10] = [
     // HELLO version 4, but as short as one of version 3.
     (VARIANTS, 1021, "HELLO: Ok(Need(80))"),
@@ -233,8 +233,8 @@ impl From<[usize; 14]> for Totals {
     }
 }
 
-/// What our codecs make of `item`, without its payload; `None` where there is nothing to write: rubbish,
-/// and requests and HELLOs in big-endian, which nobody writes.
+/// Encodes `item` again with our codecs, without its payload; `None` where there is nothing to encode: undecoded bytes, and
+/// requests and HELLOs in big-endian, which no node writes.
 fn written_again(item: &Item) -> Option<Vec<u8>> {
     match &item.content {
         Content::Request { target, order: ByteOrder::Little } => Some(acceptor::encode_request(*target)),

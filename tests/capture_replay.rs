@@ -23,7 +23,7 @@ struct Replay {
     file: &'static str,
     /// Our NIDs, in the order of the captured node's ping block.
     nids: &'static [&'static str],
-    /// How the captured node was set up differently from the others.
+    /// Applies the configuration by which the captured node differed from the others.
     set_up: fn(&mut StartConfig),
     /// All NIDs of the other node, if each is to know the other in the end.
     finds: &'static [&'static str],
@@ -102,7 +102,7 @@ const ROUTED: [Replay; 3] = [
     Replay { set_up: forwarding, ..routed(&["10.99.0.13@tcp", "10.99.1.13@tcp1"], None) },
 ];
 
-/// What is not played, and why.
+/// The captures that are not played, each with the reason.
 const NOT_PLAYED: [(&str, &str); 4] = [
     (
         "k2158-k-simultaneous-connect.pcap for 10.99.0.11",

@@ -30,12 +30,12 @@ const OTHER_NAMES: [&str; 8] = [
     "ABI spec",
 ];
 
-/// What can be cited.
+/// The rules, requirements and sections that can be cited.
 #[derive(Default)]
 struct Known {
     /// `HE-30`, `DISC-10a`.
     rules: BTreeSet<String>,
-    /// By the sheet's name: `4.2`, `appendix A`.
+    /// The sections of each sheet: `4.2`, `appendix A`.
     sections: BTreeMap<String, BTreeSet<String>>,
     /// `snd-035`.
     requirements: BTreeSet<String>,
@@ -113,7 +113,7 @@ fn every_path_in_the_documents_exists() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Those of the table of limits: `socklnd: NAME`.
+/// Fails if a test that the table of limits names (`socklnd: NAME`) does not exist.
 #[test]
 fn every_test_that_the_security_document_names_exists() {
     const DOCUMENT: &str = "docs/security.md";
@@ -159,7 +159,7 @@ impl Known {
         self.sections.insert(sheet, sections.collect());
     }
 
-    /// What is wrong with a citation, if anything.
+    /// Describes the error in a citation, if there is one.
     fn problem(&self, citation: &Citation) -> Option<String> {
         match citation {
             // A scenario with parts may be cited as a whole.
@@ -287,7 +287,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// What stands between backticks in a document, outside blocks of code, with its line.
+/// Returns the texts between backticks in a document, outside code blocks, each with its line.
 fn code_spans(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut in_code = false;

@@ -76,7 +76,7 @@ impl Pair {
         std::iter::repeat_with(|| self.event()).find(|event| event.kind == kind).unwrap()
     }
 
-    /// What the far node is told of PUTs, in its order.
+    /// The header data of the far node's next PUT event.
     fn put_to(&self) -> u64 {
         event(&self.rails.far, self.far_eq).hdr_data
     }

@@ -25,11 +25,11 @@ const CAPTURES: [&str; 7] = [
     "k2170-i-large-nid-ping.pcap",
 ];
 
-/// Of a stream, and of a message with its payload. Short inputs are what a fuzzer is good at.
+/// Maximum length of a stream, and of a message with its payload, in bytes. Fuzzers work best on short inputs.
 const MAX_STREAM: usize = 600;
 const MAX_FRAME: usize = 160;
 
-/// By target; under the name of each seed its bytes.
+/// The seeds of each target: name and bytes.
 type Seeds = BTreeMap<&'static str, BTreeMap<String, Vec<u8>>>;
 
 #[test]

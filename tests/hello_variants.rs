@@ -1,4 +1,4 @@
-//! How a called node answers odd connection requests: as the kernel answered them.
+//! Sends unusual connection requests to a node, and compares its answers with those of the kernel.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

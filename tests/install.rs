@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
-/// What was built, and a machine to install it on.
+/// The build, and a directory in place of the machine to install it on.
 struct Place(TempDir);
 
 impl Place {
@@ -31,7 +31,7 @@ impl Place {
         }
         let stamp = fs::File::create(release.join(".built")).unwrap();
         stamp.set_modified(SystemTime::now() - age).unwrap();
-        // Whoever calls this one builds.
+        // A call of this program is a build.
         let cargo = place.path().join("bin/cargo");
         fs::create_dir_all(cargo.parent().unwrap()).unwrap();
         fs::write(&cargo, "#!/bin/sh\necho cargo is called\nexit 1\n").unwrap();

@@ -1,5 +1,5 @@
-//! Links and addresses that go and come back under a node: it says so itself, its peer is told, and what is sent goes
-//! by what works.
+//! Links and addresses that go and come back under a node: the node reports it, its peer is notified, and messages use the
+//! interfaces that work.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;
@@ -15,15 +15,15 @@ use support::machines::port;
 use support::netns::{empty_namespace_or_skip, ip};
 use support::rails::{Discovery, Rails, Transfer, address, nid, nids, route, wait_until};
 
-/// What `net show` has.
+/// The status of an interface as `net show` has it.
 fn status(node: &Node, nid: Nid) -> NiStatus {
     let backend: &dyn Backend = node;
     let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).unwrap();
     nis.iter().find(|ni| ni.nid == nid).expect("the interface").status
 }
 
-/// What a node has been told of the second card of the other machine, once it knows both of its cards, and neither
-/// node has anything to tell the other.
+/// The status that a node has received for the second card of the other machine; `None` until it knows both of the other's
+/// cards, and both nodes are up to date.
 fn second_card_as_told(node: &Node, machine: usize) -> Option<NiStatus> {
     let backend: &dyn Backend = node;
     let peer: Box<Peer> = backend.ask(Request::GetPeerNi(nid(machine, 1))).ok()?;
@@ -186,7 +186,7 @@ fn words(command: &[String]) -> Vec<&str> {
     command.iter().map(String::as_str).collect()
 }
 
-/// What is told by a rail that swallows everything is told by another before the time for it is over.
+/// Fails if a push lost on an unresponsive rail is not resent over another rail before its transaction timeout.
 #[test]
 fn a_push_lost_on_an_unresponsive_rail_is_resent_over_another() {
     let Some(rails) = Rails::undiscovered_or_skip(2, |_| None, Discovery::On) else { return };

@@ -25,7 +25,7 @@ type Found<'a> = (&'a Block, Vec<Change>);
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/lnetctl-outputs.txt");
 
-/// What was done before a session's first recorded command.
+/// The commands that were run before the second session's first recorded command.
 const SECOND_SESSION: [&str; 3] =
     ["lnetctl lnet configure", "lnetctl net add --net tcp --if eth0", "lnetctl net add --net tcp --if eth1"];
 
@@ -186,7 +186,7 @@ fn command_at_start(text: &str) -> &str {
     line[..end].trim_end()
 }
 
-/// These are commands by themselves, or a group of groups; others consist of two words.
+/// The number of words of the command at the start of a line: three for `fault`, one for commands without subcommands, else two.
 fn most_words(line: &str) -> usize {
     let first = line.split(' ').next().unwrap_or_default();
     match first {
@@ -280,7 +280,7 @@ fn unexplained(found: &[Found<'_>]) -> String {
     text
 }
 
-/// What of the table no longer differs.
+/// Describes the rows of the table that match no difference any more.
 fn unused_rows(found: &[Found<'_>]) -> String {
     let mut text = String::new();
     for row in DIFFERENCES {

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-/// Where the handlers under test listen, and where everybody takes what those send.
+/// The portal of the handlers under test, and the portal that takes what those send.
 const ASKED: u32 = 7;
 const SINK: u32 = 8;
 const LARGEST: usize = 1 << 20;

@@ -20,7 +20,7 @@ use support::rails::{Rails, nids};
 
 const PORTAL: u32 = 9;
 const ROUNDS: usize = 12;
-/// How many operations each phase lets end before the next begins.
+/// The number of operations that end in each phase before the next begins.
 const PHASE: u64 = 60;
 /// Operations under way at once: more than a peer has credits, so that some wait.
 const IN_FLIGHT: u64 = 24;
@@ -28,7 +28,7 @@ const LARGEST: u32 = 1 << 16;
 /// Far longer than anything takes; a test that waits so long has failed.
 const TIMEOUT: Duration = Duration::from_secs(100);
 
-/// What an operation's events came to.
+/// The events of an operation so far.
 #[derive(Clone, Debug, Default)]
 struct Operation {
     md: Option<MdHandle>,
@@ -36,7 +36,7 @@ struct Operation {
     failed: Option<Errno>,
     answers: u32,
     last_events: u32,
-    /// It does not count as under way any more: the interface that it may have gone by is gone.
+    /// Whether the operation is no longer counted as in flight, because the interface that it may have used was removed.
     written_off: bool,
 }
 
@@ -52,7 +52,7 @@ struct Traffic {
 }
 
 impl Traffic {
-    /// From the near node to the far one, which takes and gives whatever is asked.
+    /// Starts traffic from the near node to the far one, which accepts every PUT and GET.
     fn over(rails: &Rails) -> Self {
         let far = rails.far.core();
         let me = far.me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
@@ -128,7 +128,7 @@ impl Traffic {
         await_until("operations to end", || self.ended.load(Ordering::SeqCst) >= enough);
     }
 
-    /// What is under way does not hold up what comes.
+    /// Stops counting the operations in flight, so that they do not delay new ones.
     fn write_off(&self) {
         let mut operations = self.operations.lock().unwrap();
         let open = operations.iter_mut().filter(|operation| operation.last_events == 0);

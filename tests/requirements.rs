@@ -115,7 +115,7 @@ struct Test {
     /// `FILE::NAME`.
     place: String,
     named: BTreeSet<String>,
-    /// Those of which it says how it would fail.
+    /// The requirements of which the test says how it would fail.
     explained: BTreeSet<String>,
 }
 

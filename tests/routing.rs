@@ -40,7 +40,7 @@ impl Site {
         (Rails::between(near, far), routers)
     }
 
-    /// One that forwards from the start: who asks it first must not be told that it does not.
+    /// A router that forwards from the start: the first ping must not get the answer that it does not.
     fn router(&self, networks: &str, routes: &str) -> Arc<Node> {
         node_with(
             networks,

@@ -55,7 +55,7 @@ fn sent(machines: &Machines, machine: usize) -> [u64; 2] {
     })
 }
 
-/// What each card of the near machine carries of what its node sends by both NIs.
+/// Transfers by both NIs of the near node; returns the bytes that each card of the near machine carried.
 fn carried(machines: &Machines, near: Arc<Node>, far: Arc<Node>) -> [u64; 2] {
     let rails = Rails::between(near, far);
     // Both nodes know each other, and all connections are there.

@@ -1,11 +1,11 @@
-//! A test that could not run is told from one that passed: it is counted, and fails in continuous integration.
+//! A test that could not run is distinguished from one that passed: it is counted, and fails in continuous integration.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What `scripts/skipped-tests` makes of a file, in continuous integration or elsewhere.
+/// Runs `scripts/skipped-tests` on a file, as in continuous integration or elsewhere.
 fn listed(file: &Path, ci: bool) -> Output {
     let mut command = Command::new(root().join("scripts/skipped-tests"));
     command.arg(file).env_remove("CI").envs(ci.then_some(("CI", "true")));

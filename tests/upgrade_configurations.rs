@@ -12,14 +12,14 @@ use std::sync::Arc;
 use support::machines::{Machines, Wiring};
 use support::rails::{Discovery, Rails, Transfer, nids, node_with, wait_until};
 
-/// Of which version nodes are.
+/// The version of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
-    /// With Multi-Rail and two interfaces on each net.
+    /// The node has Multi-Rail, and two interfaces on each net.
     UpRev,
-    /// Without Multi-Rail, and with one.
+    /// The node has one interface, and no Multi-Rail.
     DownRev,
-    /// With Multi-Rail, without discovery, and with one interface.
+    /// The node has Multi-Rail without discovery, and one interface.
     Undiscovering,
 }
 use Version::{DownRev, Undiscovering, UpRev};
@@ -49,7 +49,7 @@ fn start(networks: &str, routes: &str, version: Version, forwards: bool) -> Arc<
 }
 
 impl Site {
-    /// On one net, or on `tcp` and `tcp1` with a router between them.
+    /// Starts the nodes on one net, or on `tcp` and `tcp1` with a router between them.
     fn or_skip(client: Version, server: Version, router: Option<Version>) -> Option<Self> {
         let machines = Machines::or_skip(3, 4, Wiring::SwitchPerCard, |_| None)?;
         let Some(version) = router else {

@@ -37,7 +37,7 @@ fn captured_streams_with_flipped_bits_disturb_no_other_peer() {
     }
 }
 
-/// What the connecting sides of captured connections sent, up to the first hole, with the NIDs of the node and of the
+/// The bytes that the connecting sides of captured connections sent, up to the first hole, with the NIDs of the node and of the
 /// hostile peer in place of the captured ones.
 fn captured_streams(scene: &Scene) -> Vec<Vec<u8>> {
     const MAX_STREAM: usize = 20_000;

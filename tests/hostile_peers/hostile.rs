@@ -1,4 +1,4 @@
-//! What the hostile peer of these tests can do: complete a handshake, send, ping, close.
+//! The actions of the hostile peer of these tests: complete a handshake, send, ping, close.
 
 use crate::support::nodes::{Raw, hello, put_header};
 use crate::support::scene::Scene;

@@ -160,7 +160,7 @@ struct Malformed {
     counted: fn(&SocklndCounters) -> u64,
 }
 
-/// How far the hostile peer has got before it sends the malformed bytes.
+/// The progress of the connection before the hostile peer sends the malformed bytes.
 #[derive(Clone, Copy)]
 enum Phase {
     Request,
@@ -291,7 +291,7 @@ fn malformed_messages(scene: &Scene) -> Vec<Malformed> {
         .collect()
 }
 
-/// Where the fields of a head are in versions 2 and 3, behind the frame.
+/// Offsets of the fields of a head in versions 2 and 3, behind the frame.
 mod at {
     use socklnd::proto::frame::FRAME_LEN;
 

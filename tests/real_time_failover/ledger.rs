@@ -4,14 +4,14 @@ use super::report::{Incarnation, Kind, Op, Report, What};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-/// When a process dies what it has told last may be a little older than what it did last.
+/// The time before the death of a process whose events its last reports may not cover.
 const LAST_MOMENTS: Duration = Duration::from_secs(1);
-/// Of what is wrong so many are told one by one.
+/// Maximum number of errors that are described one by one.
 const MAX_TOLD: usize = 8;
-/// Of failures so many are kept until they are taken.
+/// Maximum number of failures that are kept until they are taken.
 const MAX_FAILURES: usize = 100_000;
 
-/// What is known of an operation.
+/// The record of an operation.
 #[derive(Debug, Default)]
 struct Entry {
     began: Option<(Duration, Kind, u32)>,
@@ -19,16 +19,16 @@ struct Entry {
     ends: u32,
     wrong: String,
     given_up: bool,
-    /// In which lives of the target it has arrived, or its data was fetched.
+    /// The incarnations of the target in which it arrived, or its data was fetched.
     arrived: Vec<Incarnation>,
 }
 
-/// What is known of a process.
+/// The record of a process.
 #[derive(Debug, Default)]
 struct Process {
-    /// How many operations it has begun.
+    /// The number of operations that it has begun.
     begun: u64,
-    /// Those of them that have not ended.
+    /// The number of them that have not ended.
     under_way: u64,
     last_success: Option<Duration>,
     /// Times without success, from when to when.
@@ -38,14 +38,14 @@ struct Process {
     received: BTreeMap<usize, Vec<(Duration, u64)>>,
 }
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Nothing that it had begun was under way any more.
+    /// All of its operations had ended.
     AtRest,
-    /// Its node was shut down in the middle of it all: what waited for an answer has no end.
+    /// The process shut its node down with operations in flight, which have no end.
     UnderLoad,
-    /// And what it had got or sent last it may not have told.
+    /// The process was killed: events of its last moments may be unreported, too.
     Killed,
 }
 
@@ -62,32 +62,32 @@ pub struct Failure {
 pub struct Ledger {
     entries: HashMap<Op, Entry>,
     processes: HashMap<Incarnation, Process>,
-    /// What is in no entry any more.
+    /// The totals of operations that have no entry any more.
     settled: Totals,
     errors: Vec<String>,
     failures: Vec<Failure>,
     lost: Vec<Failure>,
 }
 
-/// What it comes to.
+/// The totals over all operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Operations that were begun by processes that lived to tell their end.
     pub ops: u64,
     pub well: u64,
-    /// That ended with an error, by what was said.
+    /// Operations that ended with an error, by its text.
     pub failed: BTreeMap<String, u64>,
     /// PUTs that ended well and did not arrive.
     pub lost: u64,
-    /// That ended more than once.
+    /// Operations that ended more than once.
     pub ended_twice: u64,
-    /// That arrived more than once in the incarnation of one process.
+    /// Operations that arrived more than once in one incarnation of the target.
     pub doubled: u64,
-    /// That arrived or were answered with other bytes.
+    /// Operations that arrived, or were answered, with other bytes.
     pub spoilt: u64,
-    /// That did not end in the time they were given.
+    /// Operations that did not end within their timeout.
     pub endless: u64,
-    /// That were under way in a process when it was stopped or killed, whoever had begun them, and say nothing.
+    /// Operations that were in flight to or from a process when it was stopped or killed; they prove nothing.
     pub orphaned: u64,
     /// The longest that ended, well or not.
     pub longest: Duration,
@@ -98,7 +98,7 @@ impl Totals {
         self.failed.values().sum()
     }
 
-    /// What may never be.
+    /// The counts of events that must never occur, with their names.
     pub const fn sins(&self) -> [(&'static str, u64); 5] {
         [
             ("lost", self.lost),
@@ -109,13 +109,13 @@ impl Totals {
         ]
     }
 
-    /// Those of them that occurred.
+    /// Describes each of these counts that is not 0.
     pub fn sins_in_words(&self) -> impl Iterator<Item = String> {
         self.sins().into_iter().filter(|(_, count)| *count > 0).map(|(sin, count)| format!("{count} {sin}"))
     }
 }
 
-/// Of these, gaps are too short to be anything but the load's own pauses.
+/// The shortest gap that is recorded; shorter ones are pauses of the load itself.
 const MIN_GAP: Duration = Duration::from_millis(20);
 
 impl Ledger {
@@ -169,8 +169,8 @@ impl Ledger {
         self.processes.entry(incarnation).or_default().ended = Some((at, how));
     }
 
-    /// Begins a time without success, unless there is one, for what is to be told of `longest_stall` when nothing succeeds
-    /// any more: the gap lasts until `at`, at least.
+    /// Begins a gap at the last success, unless there is one, so that `longest_stall` counts it although nothing succeeds any
+    /// more: the gap lasts until `at`, at least.
     pub fn close_gaps(&mut self, incarnation: Incarnation, at: Duration) {
         let process = self.processes.entry(incarnation).or_default();
         if let Some(from) = process.last_success.filter(|from| *from + MIN_GAP < at) {
@@ -212,7 +212,7 @@ impl Ledger {
         longest.max(next_success.saturating_sub(from))
     }
 
-    /// When an operation of this process succeeded for the first time after `since`.
+    /// The time at which an operation of this process succeeded for the first time after `since`.
     pub fn first_success(&self, incarnation: Incarnation, since: Duration) -> Option<Duration> {
         let mine = self
             .entries
@@ -221,7 +221,7 @@ impl Ledger {
         mine.filter_map(|(_, entry)| entry.ended.filter(|ended| *ended > since)).min()
     }
 
-    /// When a PUT came in by this card of the process for the first time after `since`.
+    /// The time at which a PUT came in by this card of the process for the first time after `since`.
     pub fn first_use(&self, incarnation: Incarnation, card: usize, since: Duration) -> Option<Duration> {
         let counts = self.processes.get(&incarnation)?.received.get(&card)?;
         let before = counts.iter().rfind(|(at, _)| *at <= since).map_or(0, |(_, count)| *count);
@@ -240,7 +240,7 @@ impl Ledger {
         }
     }
 
-    /// What is wrong, one by one, as far as it goes; not operations that failed.
+    /// Descriptions of errors, up to [`MAX_TOLD`]; failed operations are not among them.
     pub fn errors(&self) -> &[String] {
         &self.errors
     }
@@ -267,12 +267,12 @@ impl Ledger {
         std::mem::take(&mut self.failures)
     }
 
-    /// What has ended well and did not arrive among the settled, not all if there is very much.
+    /// Takes the settled operations that ended well and did not arrive, at most [`MAX_FAILURES`].
     pub fn take_lost(&mut self) -> Vec<Failure> {
         std::mem::take(&mut self.lost)
     }
 
-    /// What has been settled so far.
+    /// The totals of the settled operations.
     pub const fn settled(&self) -> &Totals {
         &self.settled
     }
@@ -335,7 +335,7 @@ impl Ledger {
         }
     }
 
-    /// Whether another process was killed about then: what it got last it may not have told.
+    /// Whether another process was killed about then: its last events may be unreported.
     fn died_about(&self, by: Incarnation, at: Duration) -> bool {
         let others = self.processes.iter().filter(|(incarnation, _)| **incarnation != by);
         let mut ends = others.filter_map(|(_, process)| process.ended);
@@ -353,7 +353,7 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    /// What is told, by whom, and when (in milliseconds).
+    /// A report: the process, the time in milliseconds, and the event.
     type Told = (Incarnation, u64, What);
 
     const fn op(count: u64) -> Op {

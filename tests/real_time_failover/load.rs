@@ -20,28 +20,28 @@ const PIECES: usize = 20;
 const MESSAGES_PER_PIECE: u32 = 4;
 /// The key of what GETs fetch.
 const FETCHED: u64 = 0x00f0_0dfe_edbe_ef00;
-/// In `user_ptr`: not the number of an operation but that of a piece of memory for PUTs.
+/// Flag in `user_ptr`: it is the number of a piece of memory for PUTs, not of an operation.
 const PIECE: usize = 1 << 62;
 /// The memory for GETs.
 const SOURCE: usize = 1 << 61;
 
-/// How heavy a load is.
+/// The weight of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Weight {
     /// Operations under way at once.
     pub in_flight: usize,
     /// The mean pause between the end of one and the beginning of the next.
     pub pause: Duration,
-    /// Of 64 messages, so many are of the longest kind.
+    /// The number of messages, of 64, that have the greatest length.
     pub long_of_64: u32,
-    /// How long an operation may take before it is given up.
+    /// The time after which an operation is given up.
     pub timeout: Duration,
     /// Whether it is of RPCs: operations that end with an answer, of which a new one begins at least once in
     /// [`RPC_INTERVAL`], whatever has become of those under way.
     pub rpcs: bool,
 }
 
-/// How often a new RPC begins at least.
+/// The longest interval between the beginnings of two RPCs.
 pub const RPC_INTERVAL: Duration = Duration::from_millis(50);
 /// The most that begin beyond those that are under way at once.
 const MAX_EXTRA_RPCS: usize = 64;
@@ -50,7 +50,7 @@ const MAX_EXTRA_RPCS: usize = 64;
 pub struct Load {
     node: Arc<Node>,
     eq: EqHandle,
-    /// What `eq` names, which outlives the node.
+    /// The event queue that `eq` names; it outlives the node.
     queue: Arc<EventQueue>,
     incarnation: Incarnation,
     to: Nid,
@@ -143,7 +143,7 @@ impl Load {
         }
     }
 
-    /// What is still to be read when the node has ended.
+    /// Reports the events that are still in the queue when the node has ended.
     pub fn read_the_rest(&mut self, reports: &mut Vec<Report>) {
         while let Ok(Some(polled)) = self.queue.get() {
             self.note(&polled.event, reports);

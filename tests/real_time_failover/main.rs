@@ -85,7 +85,7 @@ fn chosen(text: &str) -> Result<Vec<&'static str>, UnknownScenario> {
     words.iter().map(find).collect()
 }
 
-/// Its debug text is what the test says when it fails by it.
+/// The error for a name that is no scenario. A test that fails by it prints its debug text.
 struct UnknownScenario(String);
 
 impl std::fmt::Debug for UnknownScenario {
@@ -136,7 +136,7 @@ fn run(keys: &[&str]) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
-/// In a thread of its own, with whose end the namespaces go.
+/// Runs a test in a thread of its own; the namespaces end with the thread.
 fn isolated<T: Send>(run: impl FnOnce() -> Option<T> + Send) -> Option<T> {
     let name = thread::current().name().unwrap_or("main").to_owned();
     thread::scope(|scope| thread::Builder::new().name(name).spawn_scoped(scope, run).unwrap().join().unwrap())

@@ -32,7 +32,7 @@ impl Bytes {
         self.bytes.len() as u32
     }
 
-    /// Its first bytes as an MD has them.
+    /// The first `len` bytes, in the form that an MD takes.
     pub const fn first(&self, len: u32) -> MdMemory {
         MdMemory::contiguous(self.address, len)
     }

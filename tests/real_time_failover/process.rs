@@ -1,4 +1,4 @@
-//! A node with its load, as a process of its own: what it is told, line by line, and what it tells.
+//! A node with its load, as a process of its own: the orders that it takes and the reports that it sends, line by line.
 
 use super::load::{Load, Weight};
 use super::report::{Incarnation, Report, What};
@@ -23,26 +23,26 @@ use std::time::{Duration, Instant};
 /// Says to this very program that it is such a process, and what it is like.
 pub const PROCESS: &str = "LNET_TEST_UNDER_LOAD";
 
-/// How often the load looks at what else there is to do.
+/// Interval at which the load looks for other work.
 const TURN: Duration = Duration::from_millis(5);
-/// If the load does nothing for so long it hangs.
+/// The time without any work of the load after which it counts as hung.
 const LONG_TURN: Duration = Duration::from_secs(1);
-/// How often its traffic is told by interface.
+/// Interval at which the traffic of each interface is reported.
 const COUNTED_EVERY: Duration = Duration::from_millis(50);
 
-/// What such a process is to be.
+/// The role of a process under load.
 #[derive(Clone, Debug)]
 pub struct Role {
     /// The socket by which it speaks.
     pub socket: String,
     pub incarnation: Incarnation,
-    /// Its interfaces: the net of each, and the number of its card.
+    /// The interfaces of its node: the net of each, and the index of its card.
     pub interfaces: Vec<(NetId, usize)>,
-    /// Its routes: to which net, and over which NID.
+    /// The routes of its node: the net, and the NID of the gateway.
     pub routes: Vec<(NetId, Nid)>,
     /// Whether it is a router.
     pub forwards: bool,
-    /// Whom it sends to, and how many NIDs that has.
+    /// The peer that it sends to, and the number of its NIDs.
     pub to: Nid,
     pub nids_of_peer: usize,
     pub weight: Weight,
@@ -50,7 +50,7 @@ pub struct Role {
     pub transaction_timeout: u32,
 }
 
-/// What such a process can be told.
+/// The orders that a process under load takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Discover the peer.
@@ -72,7 +72,7 @@ pub enum Order {
 }
 
 impl Role {
-    /// As [`PROCESS`] has it.
+    /// The role as text, for the variable [`PROCESS`].
     pub fn to_text(&self) -> String {
         let Weight { in_flight, pause, long_of_64, timeout, rpcs } = self.weight;
         let interfaces: Vec<String> =
@@ -176,7 +176,7 @@ pub fn live_if_asked() {
     }
 }
 
-/// What is to be done next, for the thread that does it.
+/// States of the thread under load: what it does next.
 const WAIT: u8 = 0;
 const GO: u8 = 1;
 const END: u8 = 2;
@@ -185,7 +185,7 @@ fn live(role: &Role) {
     let stream = UnixStream::connect(&role.socket).unwrap();
     let teller = Teller(Arc::new(Mutex::new(stream.try_clone().unwrap())));
     let node = start(role);
-    // Memory first: whoever may send here already finds it.
+    // Memory first: a peer may send as soon as the node exists.
     let mut load = Load::new(&node, role.incarnation, role.to, role.weight);
     if role.forwards {
         node.core().change_router(|router| router.switched(true)).unwrap();
@@ -216,7 +216,7 @@ fn live(role: &Role) {
                     }
                 }
             }
-            // Also when whoever gave the orders is gone.
+            // Also when the test that gives the orders is gone.
             state.store(END, Ordering::Relaxed);
         }
     };
@@ -252,7 +252,8 @@ fn live(role: &Role) {
     teller.0.lock().unwrap().shutdown(Shutdown::Both).ok();
 }
 
-/// Has it noted when the load hangs, and where. What is returned is to be set to true again and again.
+/// Starts a watchdog that reports a hang of the load, with the state of all threads. The load has to set the result to true
+/// again and again.
 fn watch(teller: &Teller) -> Arc<AtomicBool> {
     let (turned, teller) = (Arc::new(AtomicBool::new(true)), teller.clone());
     let turns = Arc::clone(&turned);
@@ -268,7 +269,7 @@ fn watch(teller: &Teller) -> Arc<AtomicBool> {
     turned
 }
 
-/// Of each thread its name and where in the kernel it sleeps.
+/// Each thread's name, with the kernel function in which it sleeps.
 fn whereabouts() -> Vec<String> {
     let read = |path: std::path::PathBuf| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -341,7 +342,7 @@ fn count(node: &Node, role: &Role, counts: &mut HashMap<usize, (u64, u64)>, repo
     }
 }
 
-/// Where reports go. Nobody to hear them is nothing to die of: the process ends by its orders' end.
+/// The channel for reports. A closed one is no error: the process ends when its channel of orders is closed.
 #[derive(Clone)]
 struct Teller(Arc<Mutex<UnixStream>>);
 

@@ -1,4 +1,4 @@
-//! What a process under load tells whoever started it: lines of text, each with its time.
+//! The reports that a process under load sends to the test: lines of text, each with its time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,12 +18,12 @@ impl Op {
         Self((incarnation as u64) << Self::COUNT_BITS | count)
     }
 
-    /// Of the process that began it.
+    /// The incarnation of the process that began the operation.
     pub const fn incarnation(self) -> Incarnation {
         (self.0 >> Self::COUNT_BITS) as Incarnation
     }
 
-    /// How many that process had begun before.
+    /// The number of operations that this process had begun before.
     pub const fn count(self) -> u64 {
         self.0 & ((1 << Self::COUNT_BITS) - 1)
     }
@@ -44,7 +44,7 @@ impl FromStr for Op {
     }
 }
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Ends when it is sent.
@@ -57,7 +57,7 @@ pub enum Kind {
 
 impl Kind {
     pub const ALL: [Self; 3] = [Self::Put, Self::PutWithAck, Self::Get];
-    /// Those that end with an answer.
+    /// The kinds that end with a response.
     pub const ANSWERED: [Self; 2] = [Self::PutWithAck, Self::Get];
 
     const fn letter(self) -> &'static str {
@@ -69,39 +69,39 @@ impl Kind {
     }
 }
 
-/// What happened in the process.
+/// An event in a process under load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It is there, and so are its interfaces.
+    /// The process runs, and its interfaces exist.
     Ready,
-    /// It began an operation.
+    /// The process began an operation.
     Started { op: Op, kind: Kind, len: u32 },
-    /// Its operation had its last event. The text says what was wrong; nothing if it went well.
+    /// An operation of the process had its last event. `wrong` says what was wrong; it is empty if the operation went well.
     Ended { op: Op, wrong: String },
-    /// Its operation had no last event in all the time that was given to it, and was unlinked.
+    /// An operation of the process had no last event within its timeout, and was unlinked.
     GivenUp { op: Op },
-    /// Its operation brought other data than was asked for.
+    /// An operation of the process returned other data than it asked for.
     Spoilt { op: Op },
     /// An event came for an operation of its own that had ended.
     Stray { op: Op, text: String },
     /// A PUT arrived in its memory.
     Arrived { op: Op, intact: bool },
-    /// Its data was fetched by a GET.
+    /// A GET fetched data of the process.
     Fetched { op: Op },
     /// PUTs that each of its interfaces has sent and received so far.
     Counted { card: usize, sent: u64, received: u64 },
-    /// It begins no more operations.
+    /// The process begins no more operations.
     Stopped,
-    /// It did what it was told, or could not.
+    /// The process has carried out an order, or could not: then `wrong` says why.
     Did { wrong: String },
-    /// What else there is to say.
+    /// A remark for the log.
     Note(String),
 }
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// By the machine's monotonic clock, which all processes have in common.
+    /// The time on the machine's monotonic clock, which all processes have in common.
     pub at: Duration,
     pub what: What,
 }

@@ -17,7 +17,8 @@ pub const PROGRAMS: &str = "SOAK_RPC";
 /// Says where `m0_ping` lies. Without it there is none.
 pub const MOTR_PROGRAM: &str = "SOAK_MOTR";
 
-/// What waits when the load ends is sent again until it is answered, and the client then disconnects.
+/// The time in which the programs end after the load: RPCs in flight are resent until they are answered, and the client
+/// disconnects.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 pub struct Rpcs {
@@ -29,7 +30,7 @@ struct Pair {
     client: Program,
 }
 
-/// What they came to.
+/// The result of the RPC load.
 #[derive(Default)]
 pub struct Outcome {
     /// The clients' last lines, and what the servers said at the end.
@@ -52,7 +53,7 @@ impl Rpcs {
         if let Ok(programs) = std::env::var(PROGRAMS) {
             let (server, client) = programs.split_once(' ').expect("two programs");
             let server = Program::start(testbed, FAR, RPC_PORT, server, &[]);
-            // Until it is told to end.
+            // Runs until it gets the order to end.
             let client = Program::start(testbed, NEAR, RPC_PORT, client, &[&all, "load", "-s", "1e9"]);
             pairs.push(Pair { server, client });
         }

@@ -1,4 +1,4 @@
-//! What can happen to rails and peers, and what is to come of it.
+//! The scenarios: failures of rails and peers, and the outcome that each requires.
 
 use super::ledger::{Failure, Totals};
 use super::load::Weight;
@@ -12,11 +12,11 @@ use std::time::Duration;
 /// One thing that happens under load.
 pub struct Scenario {
     pub name: &'static str,
-    /// For file names and for choosing it.
+    /// The name for files, and for the selection of scenarios.
     pub key: &'static str,
-    /// What the kernel's longest stall was (Lustre 2.15.8, two machines with two rails each), if that was measured.
+    /// The longest stall of the kernel in this scenario (Lustre 2.15.8, two machines with two rails each), if it was measured.
     pub kernel: &'static str,
-    /// What is aimed at.
+    /// The longest stall that is aimed at.
     pub aim: &'static str,
     /// Beyond this it is not as it should be, on however slow a machine.
     pub bound: Duration,
@@ -27,7 +27,7 @@ pub struct Scenario {
     loss: Loss,
 }
 
-/// What breaks.
+/// The parts that fail in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
     /// One rail, which is used again when it is mended; no operation fails.
@@ -47,7 +47,7 @@ enum Loss {
     KernelRouter,
 }
 
-/// What came of it.
+/// The outcome of a scenario.
 pub struct Outcome {
     pub totals: Totals,
     pub errors: Vec<String>,
@@ -57,11 +57,11 @@ pub struct Outcome {
     pub stall_before: Duration,
     /// The longest time from any moment until an operation had succeeded that began at that moment or later.
     pub new_operations: Duration,
-    /// How long after its return the rail was used.
+    /// The time from the rail's return until it was used.
     pub back: Option<Duration>,
-    /// What the nodes said of whether they reach each other, where all rails died.
+    /// The nodes' log lines about whether they reach each other, where all rails failed.
     pub told: Vec<String>,
-    /// What is not as it should be.
+    /// Differences from the required outcome.
     pub faults: Vec<String>,
 }
 
@@ -123,18 +123,18 @@ const RAILED_ROUTER: Conditions = Conditions { site: Site::RailedRouter, ..USUAL
 const KERNEL_PEER_FOR_LONG: Conditions =
     Conditions { weight: Weight { timeout: Duration::from_secs(80), ..KERNEL_PEER.weight }, ..KERNEL_PEER };
 
-/// Of what failed so many are told one by one.
+/// Maximum number of failed operations that are described one by one.
 const MAX_TOLD: usize = 8;
 const WARM_UP: Duration = Duration::from_secs(2);
 /// Within this a rail is to be used again.
 const BACK_WITHIN: Duration = Duration::from_secs(10);
-/// With one rail alive no operation stalls for longer; the kernel's do for 20 to 35 s.
+/// The longest stall of an operation while one rail works; the kernel's stall for 20 to 35 s.
 const A_MOMENT: Duration = Duration::from_secs(5);
-/// By then a rail that swallows everything is known as such.
+/// The time after which a rail that drops everything is known to be unresponsive.
 const KNOWN: Duration = Duration::from_secs(2);
-/// What an operation ends with for which no router is left.
+/// The error of an operation for which no router is left.
 const NO_WAY: &str = "Send: EHOSTUNREACH";
-/// For the scenarios in which all rails or routers die, or what a kernel router had taken.
+/// The transaction timeout in seconds, for scenarios in which all rails or routers fail, or a kernel router loses messages.
 const TRANSACTION: u32 = 10;
 
 /// All of them.

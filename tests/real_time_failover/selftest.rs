@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// Says where `lst` lies. Without it there is no such load.
 pub const PROGRAM: &str = "SELFTEST_LOAD";
 
-/// What routers listen on, and are called by.
+/// The port that routers listen on and connect to.
 const ROUTERS_PORT: u16 = 988;
 /// RPCs of 64 KiB and of 1 MiB at once, in each direction.
 const SMALL: &str = "--concurrency 4 --from cli --to srv brw check=full size=64k";
@@ -118,8 +118,8 @@ fn command(testbed: &Testbed, machine: usize, program: &PathBuf, directory: &Tem
     command
 }
 
-/// Of a node of this load. Beside routers, which all nodes call by one port, it is one of its own; where addresses are taken
-/// away, and with them those beside them, it is the machine's.
+/// The address of a node of this load. On a site with routers, whose nodes must all use one port, it is a separate address; on
+/// the site of rails, where a scenario removes addresses, it is the machine's own.
 fn address(testbed: &Testbed, machine: usize, card: usize) -> String {
     let address: Ipv4Addr = WIRING.address(machine, card).parse().unwrap();
     let own = if testbed.site() == Site::Rails { 0 } else { 100 };

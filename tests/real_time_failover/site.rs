@@ -1,4 +1,4 @@
-//! Which machines there are, on which nets their nodes are, and who forwards.
+//! The sites: their machines, the nets of their nodes, and the nodes that forward.
 
 use super::machines::Wiring;
 use lnet_wire::Nid;
@@ -9,7 +9,7 @@ pub const NEAR: usize = 0;
 pub const FAR: usize = 1;
 /// The machines between the two where they are on different nets.
 pub const ROUTERS: [usize; 2] = [2, 3];
-/// Where there are two routers in a row: those of the second hop, on the side of [`FAR`].
+/// The routers of the second hop, on the side of [`FAR`], where there are two routers in a row.
 pub const SECOND_ROUTERS: [usize; 2] = [4, 5];
 /// Rails, and cards of each machine.
 pub const RAILS: usize = 2;
@@ -35,7 +35,7 @@ pub enum Site {
 pub type Interface = (&'static str, usize);
 
 impl Site {
-    /// How many.
+    /// The number of machines.
     pub const fn machines(self) -> usize {
         2 + self.routers().len()
     }
@@ -66,7 +66,7 @@ impl Site {
         }
     }
 
-    /// Its routes: to which net, and over which NID.
+    /// The routes of a machine's node: the net, and the NID of the gateway.
     pub fn routes(self, machine: usize) -> Vec<(&'static str, Nid)> {
         let over = |net, routers: &[usize], gateway_net, card| -> Vec<_> {
             routers.iter().map(|router| (net, nid(gateway_net, *router, card))).collect()
@@ -92,7 +92,7 @@ impl Site {
         self.routers().contains(&machine)
     }
 
-    /// What a machine's node is called.
+    /// The NIDs of a machine's node.
     pub fn nids(self, machine: usize) -> Vec<Nid> {
         self.interfaces(machine).into_iter().map(|(net, card)| nid(net, machine, card)).collect()
     }
@@ -106,7 +106,7 @@ impl Site {
         machines.iter().flat_map(|machine| (0..RAILS).map(|card| (*machine, card))).collect()
     }
 
-    /// Those that break.
+    /// The interfaces that a scenario breaks.
     pub fn broken(self) -> Vec<(usize, usize)> {
         match self {
             Self::Rails => vec![(NEAR, RAIL), (FAR, RAIL)],

@@ -29,23 +29,23 @@ const CONDITIONS: Conditions = Conditions {
     kernel_routers: false,
 };
 
-/// What has ended for so long will have been told by all.
+/// The time after which every process has reported on an operation that has ended.
 const SETTLED_AFTER: Duration = Duration::from_secs(15);
-/// Of what failed so many are told one by one.
+/// Maximum number of failed operations that are described one by one.
 const MAX_TOLD: usize = 8;
-/// How often it is said how it goes.
+/// Interval at which the progress is printed.
 const SAID_EVERY: Duration = Duration::from_secs(60);
-/// When all is whole, all rails are used again within this.
+/// The time in which all rails are used again after every fault has ended.
 const BACK_WITHIN: Duration = Duration::from_secs(15);
 
-/// What it came to.
+/// The outcome of a soak.
 pub struct Outcome {
     pub totals: Totals,
     /// Operations that failed although nothing excuses it.
     pub unexcused: u64,
-    /// What was done, and how often.
+    /// The faults that were injected, with their counts.
     pub done: BTreeMap<&'static str, u64>,
-    /// Of the RPCs, if there were any.
+    /// The summary of the RPCs, if there were any.
     pub rpcs: Option<String>,
     pub faults: Vec<String>,
 }

@@ -43,7 +43,7 @@ pub fn print_row(scenario: &Scenario, outcome: &Outcome) {
     outcome.told.iter().for_each(|line| println!("    {line}"));
 }
 
-/// What a soak came to.
+/// Prints the outcome of a soak.
 pub fn print_soak(outcome: &soak::Outcome) {
     let totals = &outcome.totals;
     let row = |what: &str, count: u64| println!("  {what:<44} {count:>9}");

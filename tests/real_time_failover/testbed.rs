@@ -19,20 +19,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Where the nodes of [`super::rpc`] listen, those of the key-value service and those of `m0_ping`.
+/// The ports of the nodes of [`super::rpc`]: those of the key-value service and those of `m0_ping`.
 pub const RPC_PORT: u16 = 989;
 pub const MOTR_PORT: u16 = 990;
-/// And those of [`super::selftest`].
+/// The port of the nodes of [`super::selftest`].
 pub const SELFTEST_PORT: u16 = 991;
 /// Far beyond what any step takes; only a hang gets there.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
-/// What the nodes are like.
+/// The configuration of the nodes and of the load on them.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     pub site: Site,
     pub weight: Weight,
-    /// What a card carries.
+    /// The bandwidth of a card in Mbit/s; `None`: unlimited.
     pub megabits: Option<u32>,
     /// Seconds; the library's default if 0.
     pub transaction_timeout: u32,
@@ -46,7 +46,7 @@ pub struct Conditions {
 pub struct Testbed {
     machines: Machines,
     conditions: Conditions,
-    /// Where logs are kept: of each process its own lines, and what it reported; and what was done to them.
+    /// The directory of the logs: the lines and reports of each process, and the faults that were injected.
     logs: PathBuf,
     done: File,
     place: TempDir,
@@ -55,7 +55,7 @@ pub struct Testbed {
     tell: Sender<(Incarnation, Option<Report>)>,
     processes: Vec<Option<Process>>,
     next_incarnation: Incarnation,
-    /// Those who have said all that they had to say.
+    /// The processes that have sent their last report.
     over: HashSet<Incarnation>,
     pub ledger: Ledger,
 }
@@ -180,7 +180,7 @@ impl Testbed {
         writeln!(orders, "{order}").unwrap();
     }
 
-    /// Waits until the machine's process has done what it was told and answers.
+    /// Waits until the machine's process has carried out its order; returns the reason if it could not.
     pub fn wait_did(&mut self, machine: usize) -> Result<(), String> {
         let incarnation = self.incarnation(machine);
         let did = self
@@ -238,12 +238,12 @@ impl Testbed {
         self.ledger.close();
     }
 
-    /// Where logs are kept.
+    /// Names the directory of the logs.
     pub fn logs(&self) -> String {
         format!("logs are in {}", self.logs.display())
     }
 
-    /// What the processes have logged of whether they reach their peers, each line with its machine before it.
+    /// The log lines of the processes about the reachability of their peers, each with its machine before it.
     pub fn changes_of_peers(&self) -> Vec<String> {
         self.logged(|line| line.contains(": peer ") && line.contains(" -> "))
     }
@@ -284,17 +284,17 @@ impl Testbed {
         kill_process(ProcessId::from_child(&self.process(machine).child), signal).unwrap();
     }
 
-    /// Does something on a machine. Processes that it starts stay there.
+    /// Runs `work` on a machine. Processes that it starts stay there.
     pub fn on<T: Send>(&self, machine: usize, work: impl FnOnce() -> T + Send) -> T {
         self.machines.on(machine, work)
     }
 
-    /// Which machines there are.
+    /// The site.
     pub fn site(&self) -> Site {
         self.conditions.site
     }
 
-    /// What a node on that machine is called, by each of its cards.
+    /// The NIDs of the node on that machine, one for each of its cards.
     pub fn nids(&self, machine: usize) -> Vec<String> {
         self.conditions.site.nids(machine).iter().map(ToString::to_string).collect()
     }
@@ -358,7 +358,7 @@ impl Testbed {
         self.machines.in_the_middle(|| ip(&["link", "set", &port, if present { "up" } else { "down" }]));
     }
 
-    /// Has the switch drop whatever comes from or goes to the card, or no more.
+    /// Makes the switch forward or drop packets from and to the card.
     pub fn set_forwarding(&self, machine: usize, card: usize, forwarding: bool) {
         self.log(&format!("switch {machine} {card} forwarding: {forwarding}"));
         let port = port(machine, card);
@@ -402,7 +402,7 @@ impl Testbed {
         self.ledger.ended(incarnation, ended, how);
     }
 
-    /// Takes note of what is told, until it is the right thing or the time is over.
+    /// Records reports until one satisfies `is_it`, or the time `most` has passed.
     fn wait(&mut self, most: Duration, is_it: impl Fn(Incarnation, &Report) -> bool) -> Option<Report> {
         let end = Instant::now() + most;
         loop {

@@ -1,6 +1,6 @@
-//! What is required, row by row. The numbers are those of the Multi-Rail requirements of LNet.
+//! The requirements, row by row. The numbers are those of the Multi-Rail requirements of LNet.
 
-/// How much it is wanted.
+/// The priority of a requirement.
 #[derive(Clone, Copy, Debug)]
 pub enum Class {
     Required,
@@ -8,16 +8,16 @@ pub enum Class {
     Nice,
 }
 
-/// How far it is done.
+/// The degree to which a requirement is met.
 #[derive(Clone, Copy, Debug)]
 pub enum State {
     /// The tests that name it show it.
     Shown,
     /// The tests that name it show a part; this is the rest.
     Partly(&'static str),
-    /// It is not done, for this reason.
+    /// The requirement is not met, for this reason.
     Missing(&'static str),
-    /// There is nothing here that it is about.
+    /// The requirement is about something that does not exist here.
     NotApplicable(&'static str),
 }
 

@@ -338,7 +338,7 @@ fn rules_that_are_added_under_load_change_the_traffic_one_after_the_other() {
     site.shutdown();
 }
 
-/// Of all kinds: nets before NIDs, NIDs before pairs.
+/// Fails if rules do not apply by their kind, nets before NIDs and NIDs before pairs, or if a deleted rule still applies.
 #[test]
 fn rules_of_all_kinds_apply_in_their_order_and_are_deleted_under_load_one_at_a_time() {
     let Some(site) = Site::direct_or_skip() else { return };

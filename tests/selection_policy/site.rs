@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// PUTs in one measurement.
 pub(crate) const PUTS: u64 = 120;
-/// Those of them that may have been under way when a rule was changed.
+/// The number of messages that may have been in flight when a rule was changed.
 const UNDER_WAY: u64 = 16;
 
 /// A client, a server, and what is between them.
@@ -28,11 +28,11 @@ pub(crate) type Counts = BTreeMap<String, u64>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    /// By the interface of the client that they left by.
+    /// Messages by the client's interface that they left by.
     pub(crate) left_by: Counts,
-    /// By the interface of the server that they came to.
+    /// Messages by the server's interface that they arrived at.
     pub(crate) came_to: Counts,
-    /// By the router that the client sent them to, in its place.
+    /// Messages by the router that the client sent them to, by its index.
     pub(crate) routed_by: Vec<u64>,
 }
 

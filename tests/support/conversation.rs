@@ -1,4 +1,4 @@
-//! What the two nodes of a connection said, decoded with liblnet's own codecs.
+//! The messages that the two nodes of a connection sent, decoded with liblnet's own codecs.
 
 use super::streams::{Connection, Knowledge, Side, Stream};
 use lnet_wire::Header;
@@ -15,7 +15,7 @@ pub struct Item {
     pub from: Side,
     /// The packet that completed it.
     pub packet: usize,
-    /// Where in the side's stream. A message that the connection's end cut short reaches beyond the stream.
+    /// The item's place in the side's stream. A message that the connection's end cut short reaches beyond the stream.
     pub range: Range<usize>,
     pub content: Content,
 }
@@ -46,7 +46,7 @@ pub enum Content {
     Undecoded {
         why: String,
     },
-    /// Bytes around a hole in the capture, from which no message could be told.
+    /// Bytes around a hole in the capture, in which no message could be found.
     Skipped,
 }
 
@@ -68,7 +68,7 @@ pub fn items(connection: &Connection) -> Vec<Item> {
     items
 }
 
-/// What `from` said, in order.
+/// Decodes what `from` sent, in order.
 pub fn said(connection: &Connection, from: Side) -> Vec<Item> {
     let mut reader = Reader { from, stream: connection.stream(from), at: 0, items: Vec::new() };
     reader.read_all();

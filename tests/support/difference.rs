@@ -1,4 +1,4 @@
-//! What a live node may say differently from the captured kernel node. All of it is in [`EXCEPTIONS`].
+//! The differences that a live node may have from the captured kernel node. All of them are in [`EXCEPTIONS`].
 
 use super::conversation::Content;
 use super::script::Line;
@@ -9,13 +9,13 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::ops::Range;
 
-/// Some bits of some bytes that may differ.
+/// An exception: bits of some bytes that may differ.
 pub struct Exception {
     pub name: &'static str,
     pub why: &'static str,
-    /// Which bytes of what is said.
+    /// The bytes of the message that may differ.
     pub place: fn(&Line) -> Option<Range<usize>>,
-    /// Which bits of each of these bytes.
+    /// The bits of each of these bytes that may differ.
     pub bits: u8,
 }
 
@@ -176,7 +176,7 @@ fn stat_reply(line: &Line, field: Range<usize>) -> Option<Range<usize>> {
     (payload.len() == 160 && payload[8..12] == [7, 0, 0, 0]).then_some(at + field.start..at + field.end)
 }
 
-/// Where the cookie of a message is that asks for a delivery ACK.
+/// The place of the cookie of a message that asks for a delivery ACK.
 pub fn node_chosen_cookie(line: &Line) -> Option<Range<usize>> {
     match &line.item.content {
         Content::Message { cookies, .. } if cookies.request != 0 => Some(8..16),
@@ -184,7 +184,7 @@ pub fn node_chosen_cookie(line: &Line) -> Option<Range<usize>> {
     }
 }
 
-/// Where the handle is that the sender of a PUT or GET made up: it begins the header's last forty bytes.
+/// The offset of the handle that the sender of a PUT or GET chose: it begins the header's last forty bytes.
 pub fn node_chosen_handle(line: &Line) -> Option<usize> {
     match line.header()?.body {
         // It is another node's.
@@ -194,7 +194,7 @@ pub fn node_chosen_handle(line: &Line) -> Option<usize> {
     }
 }
 
-/// Where the handle of any message is.
+/// The offset of the handle of any message.
 pub fn handle(line: &Line) -> Option<usize> {
     line.header().map(|_| line.bytes.len() - line.payload().len() - 40)
 }

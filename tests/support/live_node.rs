@@ -18,15 +18,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::Instant;
 
-/// Whatever a capture needs.
+/// Size of the event queue: more events than a capture causes.
 const EVENTS: u32 = 4096;
 
 pub struct LiveNode {
     node: Arc<Node>,
     eq: EqHandle,
-    /// By number, which is the `user_ptr` of their events. Kept until the node has ended.
+    /// All operations; the index is the `user_ptr` of their events. Kept until the node has ended.
     operations: Vec<Operation>,
-    /// What is under way, by the captured handle that its answer will name.
+    /// Operations in flight, by the captured handle that the response will name.
     waiting_for_answer: HashMap<WireHandle, usize>,
     /// The PUT or GET that is about to arrive.
     prepared: Option<usize>,
@@ -69,7 +69,7 @@ impl LiveNode {
         &self.node
     }
 
-    /// When the capture has `gateway` discovered for the first time, it is because a route to `net` by it is added.
+    /// Declares that the capture has `gateway` discovered for the first time because a route to `net` by it is added.
     pub fn will_add_route(&mut self, net: NetId, gateway: Nid) {
         self.gateways.push((gateway, net));
     }

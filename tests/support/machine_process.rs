@@ -50,7 +50,7 @@ impl Process {
         process
     }
 
-    /// Its number in the system.
+    /// The process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -67,7 +67,7 @@ impl Process {
         self.read_answer()
     }
 
-    /// Its next answer.
+    /// Reads the process's next answer.
     pub fn read_answer(&mut self) -> String {
         let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| {
             // The test harness may have written the beginning of the line.

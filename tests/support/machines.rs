@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// How the cards are connected.
+/// The wiring of the cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wiring {
     /// All cards are on one switch and in one subnet: each reaches each.
@@ -60,12 +60,12 @@ impl Wiring {
     }
 }
 
-/// Some machines.
+/// Machines made of network namespaces, with cards and switches.
 #[derive(Debug)]
 pub struct Machines {
     wiring: Wiring,
     cards: usize,
-    /// Where the switches are.
+    /// The network namespace of the switches.
     middle: OwnedFd,
     machines: Vec<OwnedFd>,
 }
@@ -104,7 +104,7 @@ impl Machines {
         Some(made)
     }
 
-    /// How they are connected.
+    /// The wiring of the machines.
     pub const fn wiring(&self) -> Wiring {
         self.wiring
     }
@@ -114,12 +114,12 @@ impl Machines {
         self.cards
     }
 
-    /// Does something on a machine. Threads and processes that it starts stay there.
+    /// Runs `work` on a machine. Threads and processes that it starts stay there.
     pub fn on<T: Send>(&self, machine: usize, work: impl FnOnce() -> T + Send) -> T {
         within(&self.machines[machine], work)
     }
 
-    /// Does something where the switches are.
+    /// Runs `work` in the namespace of the switches.
     pub fn in_the_middle<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         within(&self.middle, work)
     }

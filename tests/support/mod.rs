@@ -1,4 +1,4 @@
-//! What the tests that cross rooms share. Each test file uses its own part of it.
+//! Support that the system tests share. Each test file uses its own part of it.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

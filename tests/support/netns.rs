@@ -27,7 +27,7 @@ const LOCAL_NETS: [&str; 2] = ["10.99.0.0/16", "fd99::/16"];
 /// Set in the test process that a test starts for itself in a user namespace.
 const WITHIN_USER_NAMESPACE: &str = "LNET_TEST_WITHIN_USER_NAMESPACE";
 
-/// That the calling thread, and each that it starts from now on, is in a network namespace of the test.
+/// Proof that the calling thread, and each that it starts from now on, is in a network namespace of the test.
 #[derive(Debug)]
 pub struct Namespace(());
 
@@ -39,7 +39,7 @@ pub fn namespace_or_skip() -> Option<Namespace> {
     Some(namespace)
 }
 
-/// As [`namespace_or_skip`], with nothing in it but a loopback device that is down.
+/// Does the same as [`namespace_or_skip`], but the namespace has only a loopback device, which is down.
 pub fn empty_namespace_or_skip() -> Option<Namespace> {
     if enter_new_network_namespace() {
         return Some(Namespace(()));

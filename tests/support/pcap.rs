@@ -6,7 +6,7 @@ use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// Where the captures are.
+/// Returns the path of a capture.
 pub fn capture_path(file: &str) -> PathBuf {
     // The tests of crates replay captures, too.
     let of = |root: &Path| root.join("tests/data/captures");

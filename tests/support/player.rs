@@ -14,7 +14,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// How long the node may take for anything. Only a failing test waits that long.
+/// The longest time that a step of the node may take. Only a failing test waits that long.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The programs that use the node, driven by the capture: each makes its requests in the order of the capture.
@@ -42,20 +42,20 @@ pub trait Application {
 pub struct Player<'a> {
     script: &'a Script,
     listeners: Vec<(SocketAddr, TcpListener)>,
-    /// By number of the dialogue.
+    /// The sockets, by number of the dialogue.
     sockets: HashMap<usize, TcpStream>,
-    /// What the node wrote into its requests, by what the captured node wrote.
+    /// The handles that the node wrote into its requests, by those that the captured node wrote.
     handles: HashMap<WireHandle, WireHandle>,
     /// The same for the cookies by which it asked for delivery ACKs.
     cookies: HashMap<u64, u64>,
-    /// How many HELLOs were said, by number of the dialogue.
+    /// The number of HELLOs sent so far, by number of the dialogue.
     greetings: HashMap<usize, usize>,
     /// Lines of the node by dialogue and number.
     heard_before_its_turn: HashSet<Place>,
-    /// For which lines the application has been told to do something.
+    /// The lines for which the application has been given something to do.
     started: Vec<Place>,
     difference: Difference,
-    /// What the node need not say, and the answers to it.
+    /// The lines that the node need not send, and the responses to them.
     left_out: HashSet<Place>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Player<'a> {
         self.sockets.insert(number, socket);
     }
 
-    /// Has the node's application do what makes the node open the dialogue `number`.
+    /// Makes the node's application do what causes the node to open the dialogue `number`.
     fn give_cause_for(&mut self, number: usize, application: &mut dyn Application) {
         let ends = self.script.dialogues[number].ends();
         let of_the_pair = self.script.steps.iter().filter(|step| {
@@ -173,7 +173,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Has the application do, once, what makes the node say what is said there.
+    /// Makes the application do, once, what causes the node to send the line at `place`.
     fn have_it_said(&mut self, place: Place, application: &mut dyn Application) {
         let Some(cause) = self.script.cause_of(place) else { return };
         let begins_at = if let Cause::Request(request) = cause { request } else { place };
@@ -288,8 +288,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Which line of the node was `heard`: the expected one, or one that it has said before its turn, because
-    /// there is no order between connections, and none between discovery and the rest of a node.
+    /// Returns the place of the line that was `heard`: the expected one, or one that the node has sent early, because there is
+    /// no order between connections, and none between discovery and the rest of a node.
     fn place_of(&self, heard: &[u8], expected: Place, group: &[usize]) -> Place {
         let passes = |place: &Place| {
             let line = self.script.line(place.0, place.1);
@@ -324,7 +324,7 @@ impl<'a> Player<'a> {
         self.sockets.keys().copied().filter(alike).collect()
     }
 
-    /// Which of the connections has something to read; `None` when none has in time.
+    /// Returns one of the connections that has something to read; `None` if none has within [`TIMEOUT`].
     fn wait_for_any(&self, numbers: &[usize]) -> Option<usize> {
         let mut all: Vec<PollFd<'_>> =
             numbers.iter().map(|number| PollFd::new(self.socket(*number), PollFlags::IN)).collect();
@@ -334,7 +334,7 @@ impl<'a> Player<'a> {
         ready.map(|at| numbers[at])
     }
 
-    /// For a failing test: what waits unread on the connections.
+    /// Describes the unread bytes of all connections, for the message of a failing test.
     fn what_else_was_said(&self) -> String {
         let mut all = String::new();
         for (number, mut socket) in &self.sockets {
@@ -401,7 +401,7 @@ impl Dialogue {
         })
     }
 
-    /// Whom the opener's HELLO says that it is and calls.
+    /// The NIDs in the opener's HELLO: its own, and the one that it connects to.
     fn nids(&self) -> Option<(Nid, Nid)> {
         self.lines().iter().find_map(|line| match &line.item.content {
             Content::Hello { hello, .. } => hello.dest_nid.map(|to| (hello.src_nid, to)),

@@ -19,7 +19,7 @@ pub fn set_link(machines: &Machines, card: usize, up: bool) {
     }
 }
 
-/// What the switch does with packets from and to machine 1.
+/// Makes the switch forward or drop packets from and to machine 1.
 pub fn set_forwarding(machines: &Machines, card: usize, forwarding: bool) {
     let port = port(1, card);
     let state = if forwarding { "3" } else { "0" };

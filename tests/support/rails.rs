@@ -144,12 +144,12 @@ pub enum Discovery {
     On,
 }
 
-/// Which way data goes.
+/// The operation by which data is transferred, and so its direction.
 #[derive(Clone, Copy, Debug)]
 pub enum Transfer {
-    /// From near to far, confirmed.
+    /// PUTs from near to far, with ACKs.
     Put,
-    /// From far to near.
+    /// GETs by near from far.
     Get,
 }
 

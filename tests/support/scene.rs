@@ -206,7 +206,7 @@ impl Random {
     }
 }
 
-/// For nodes whose inbound handshakes are to time out soon.
+/// The handshake timeout of nodes whose inbound handshakes should time out soon.
 pub const SHORT: Duration = Duration::from_millis(200);
 
 /// Lets the process open as many files as its hard limit allows. How many that are.

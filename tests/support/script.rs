@@ -48,18 +48,18 @@ pub struct Step {
 /// A dialogue's number, and that of a line in it.
 pub type Place = (usize, usize);
 
-/// Why a node sends a PUT or GET.
+/// The reason why a node sends a PUT or GET.
 #[derive(Clone, Copy, Debug)]
 pub enum Cause {
     /// An application sends the request that is there: it, or the ping that comes before it.
     Request(Place),
     /// An operator has this peer discovered.
     Discover(Nid),
-    /// Nothing but what the node has heard: it tells a peer who it is.
+    /// The node itself, after what it has received: it pushes its NIDs to a peer.
     Itself,
 }
 
-/// In the order in which things of one packet happen.
+/// The events of one packet, in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     Open,
@@ -70,7 +70,7 @@ pub enum Action {
     },
 }
 
-/// What discovery's pings have room for; an operator's have room for more.
+/// The length of the ping reply that discovery asks for, in bytes; an operator's ping asks for more.
 const ROOM_OF_DISCOVERY: u32 = ping_buffer_len(16) as u32;
 
 /// The capture `file` as seen by the node with the addresses `ours`.
@@ -117,7 +117,7 @@ impl Script {
         })
     }
 
-    /// Why the node says what is said there; `None` for what is no PUT or GET of its own.
+    /// Returns the reason why the node sends the line at `place`; `None` for a line that is no PUT or GET of its own.
     pub fn cause_of(&self, place: Place) -> Option<Cause> {
         let line = self.line(place.0, place.1);
         let header = line.header().filter(|_| line.is_request_of_ours())?;
@@ -224,12 +224,12 @@ impl Dialogue {
         Self { opener: connection.opener, acceptor: connection.acceptor, we_open, lines }
     }
 
-    /// To be tampered with.
+    /// The last line, for tests that change it.
     pub fn last_line(&mut self) -> &mut Line {
         self.lines.last_mut().expect("a line")
     }
 
-    /// With the numbers of their packets.
+    /// The steps of the dialogue, with the numbers of their packets.
     fn steps(&self, connection: &Connection) -> impl Iterator<Item = (usize, Action)> {
         let our_side = if self.we_open { Side::Opener } else { Side::Acceptor };
         let opened = connection.events.iter().find(|event| event.kind == EventKind::Syn);
@@ -261,7 +261,7 @@ impl Line {
         }
     }
 
-    /// Where a PUT or GET goes to.
+    /// The portal of a PUT or GET.
     pub fn portal(&self) -> Option<u32> {
         match self.header()?.body {
             Body::Put { portal, .. } | Body::Get { portal, .. } => Some(portal),

@@ -26,7 +26,7 @@ pub enum Side {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Which packet of the capture.
+    /// The packet's number in the capture.
     pub packet: usize,
     pub by: Side,
     pub kind: EventKind,
@@ -43,21 +43,21 @@ pub enum EventKind {
 #[derive(Debug, Default)]
 pub struct Stream {
     first: Option<u32>,
-    /// By the offset of the first byte; they do not overlap.
+    /// The pieces, by the offset of their first byte; they do not overlap.
     pieces: BTreeMap<usize, Piece>,
 }
 
 /// Bytes that a packet was the first to bring.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Which packet of the capture.
+    /// The packet's number in the capture.
     pub packet: usize,
     pub range: Range<usize>,
     /// Shorter than `range` when the capture cut the packet short.
     data: Vec<u8>,
 }
 
-/// What is known of one byte of a stream.
+/// The state of one byte of a stream in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knowledge {
     /// No packet of the capture has it.
@@ -169,17 +169,17 @@ impl Stream {
         self.pieces.last_key_value().map_or(0, |(_, piece)| piece.range.end)
     }
 
-    /// In the order of the stream.
+    /// The pieces, in the order of the stream.
     pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
         self.pieces.values()
     }
 
-    /// Those that start behind the byte at `at`.
+    /// The pieces that start behind the byte at `at`.
     pub fn pieces_behind(&self, at: usize) -> impl Iterator<Item = &Piece> {
         self.pieces.range(at + 1..).map(|(_, piece)| piece)
     }
 
-    /// What is known of `range`.
+    /// Returns the bytes of `range`, each with its state.
     pub fn read(&self, range: Range<usize>) -> Excerpt {
         let mut bytes = vec![0; range.len()];
         let mut known = vec![Knowledge::Missing; range.len()];

@@ -54,7 +54,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// What is left of both beside a longest common subsequence.
+/// Returns the lines of both that are not in a longest common subsequence.
 fn changed_lines(old: &[String], new: &[String]) -> Vec<(char, String)> {
     // longest[i][j] is of old[i..] and new[j..].
     let mut longest = vec![vec![0u32; new.len() + 1]; old.len() + 1];

@@ -3,18 +3,18 @@
 use super::compare::matches;
 use super::console::Block;
 
-/// Why ours is different.
+/// The reason why our output differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// What the kernel or its tool does is wrong, or harms.
+    /// The kernel or its tool is wrong, or does harm.
     KernelBug,
-    /// There is nothing in user space that it could tell of.
+    /// The kernel shows something that does not exist in user space.
     KernelOnly,
     OursSaysMore,
     OursTakesMore,
-    /// On the recorded machine it could not be done.
+    /// The command could not be carried out on the recorded machine.
     OtherMachine,
-    /// From other rows.
+    /// The difference follows from those of other rows.
     Follows,
     /// Comes with the issue of this name.
     NotYet(&'static str),
@@ -25,7 +25,7 @@ pub enum Reason {
 pub struct Difference {
     /// The commands in which it is: see [`is_at`].
     pub commands: &'static [&'static str],
-    /// What differs in them, in the form of `compare::is_meant`.
+    /// The lines that differ, in the form of `compare::is_meant`.
     pub lines: &'static [&'static str],
     pub reason: Reason,
     pub words: &'static str,

@@ -1,4 +1,4 @@
-//! What was recorded of the kernel's tool, and how ours is compared with it.
+//! The recorded output of the kernel's tool, and its comparison with ours.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

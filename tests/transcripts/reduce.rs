@@ -1,6 +1,6 @@
-//! What of an output is compared.
+//! The parts of an output that are compared.
 //!
-//! [`reduce`] is applied to both sides; it changes nothing in what it made itself.
+//! [`reduce`] is applied to both sides; it does not change its own result.
 //!
 //! | output | becomes |
 //! |---|---|

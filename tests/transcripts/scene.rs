@@ -15,7 +15,7 @@ use std::thread;
 use tempfile::TempDir;
 
 pub struct Scene {
-    /// Where the programs are.
+    /// The directory of the programs.
     bin: PathBuf,
     /// Stands in for `/tmp` in the commands.
     dir: TempDir,
@@ -24,7 +24,7 @@ pub struct Scene {
     guest2: Child,
 }
 
-/// What a command may take, as on the record.
+/// The time limit of a command in seconds, as on the record.
 const SECONDS: &str = "100";
 
 impl Scene {
@@ -85,7 +85,7 @@ impl Drop for Scene {
     }
 }
 
-/// Where `lnetctl` and `lnetd` are, as of now: another package's programs are not built with a test.
+/// Returns the directory of `lnetctl` and `lnetd`, with their current builds: a test does not build another package's programs.
 pub fn programs() -> PathBuf {
     let test = env::current_exe().unwrap();
     let bin = test.parent().and_then(Path::parent).unwrap();
@@ -104,8 +104,8 @@ pub fn programs() -> PathBuf {
     bin.to_owned()
 }
 
-/// In the thread that this is called in, which is to end: in a network namespace of its own it lays the
-/// cables to `guest1`, given by a thread's number, and starts the node.
+/// Starts the node of `guest2` from the calling thread, which is to end: in a network namespace of its own it lays the cables to
+/// `guest1`, given by a thread's number, and starts the node.
 fn start_guest2(guest1: &str, bin: &Path, dir: &Path) -> Child {
     assert!(netns::enter_new_network_namespace(), "a second network namespace");
     ip(&["link", "set", "lo", "up"]);

@@ -1,19 +1,19 @@
-//! What is done between recorded commands and is not on the record.
+//! The commands that are run between recorded ones and are not on the record.
 
-/// When it is done.
+/// The place among the recorded commands.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
-    /// Before the first command of this section.
+    /// The commands are run before the first command of this section.
     Section(&'static str),
-    /// Before this command, as in the table of differences.
+    /// The commands are run before this command, as in the table of differences.
     Before(&'static str),
-    /// After this command.
+    /// The commands are run after this command.
     After(&'static str),
 }
 
 use When::{After, Before, Section};
 
-/// When, which commands, and why.
+/// The staging: the place, the commands, and the reason.
 pub const STAGING: &[(When, &[&str], &str)] = &[
     (
         After("lnetctl net add --net tcp5 --if lo"),

@@ -52,7 +52,7 @@ fn level(class: LogClass) -> String {
     class.level().as_str().to_lowercase()
 }
 
-/// As code, on one line, in a table or not.
+/// Formats a text as code, on one line, in a table or not.
 fn code(text: &str) -> String {
     let text = text.replace('\n', " ").replace('|', "\\|");
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }

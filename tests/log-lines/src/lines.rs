@@ -13,7 +13,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use std::error::Error;
 
-/// What was found in all files.
+/// The log lines found in all files, and the calls that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// The class as it is called in the sources, the library, the text.
@@ -102,7 +102,7 @@ fn at(
     }
 }
 
-/// What an argument is formatted from: `format_args!(...)`, or the name that was given to one before.
+/// Returns the arguments of the `format_args!` that makes an argument, in place or bound to a name before.
 fn format_of(argument: &[TokenTree], before: &[TokenTree]) -> Option<Vec<Tokens>> {
     if let [TokenTree::Ident(name)] = argument {
         let is_its = |tokens: &&[TokenTree]| {
@@ -161,7 +161,7 @@ fn text(arguments: &[Tokens]) -> Option<String> {
     Some(named)
 }
 
-/// What an argument is called: the last name of its path that says what it is.
+/// Returns the name for an argument: the last part of its path that tells what it is.
 fn name_of(argument: &[TokenTree]) -> String {
     const SAY_HOW: [&str; 7] = ["text", "name", "nid", "len", "display", "to_yaml", "errors_to_yaml"];
     let names: Vec<String> = argument

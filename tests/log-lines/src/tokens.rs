@@ -5,7 +5,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 /// The tokens at one level: groups are one token, with their contents inside.
 pub(crate) type Tokens = Vec<TokenTree>;
 
-/// Those of a file or a group, but for the items with `#[cfg(test)]`.
+/// Returns the tokens of a file or a group, without the items that have `#[cfg(test)]`.
 pub(crate) fn of(stream: TokenStream) -> Tokens {
     let mut kept: Tokens = Vec::new();
     let mut rest = stream.into_iter();
@@ -58,7 +58,7 @@ pub(crate) fn is_ident(token: &TokenTree, name: &str) -> bool {
     matches!(token, TokenTree::Ident(ident) if *ident == name)
 }
 
-/// What stands between the commas of a group.
+/// Splits the content of a group at its commas.
 pub(crate) fn arguments(group: &Group) -> Vec<Tokens> {
     let mut all: Vec<Tokens> = vec![Vec::new()];
     for token in group.stream() {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Circle {
     pub(crate) files: Vec<PathBuf>,
-    /// In so many folders.
+    /// The number of folders that the circle spans.
     pub(crate) folders: usize,
 }
 

@@ -1,5 +1,5 @@
-//! What lives in the process of somebody else's program makes some system calls by `lnet-os` alone. Clippy finds the calls
-//! (`clippy.toml`) in the libraries that warn of them; here is what has to warn.
+//! Checks that libraries which run inside applications make some system calls only by `lnet-os`. Clippy finds the calls
+//! (`clippy.toml`) in libraries that enable its warning; this module checks that they enable it.
 
 use cargo_metadata::{Package, Target};
 use std::error::Error;

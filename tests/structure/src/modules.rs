@@ -10,9 +10,9 @@ use syn::{Attribute, Item, ItemMod};
 #[derive(Debug, Default)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
-    /// What it imports, from the crate's root on.
+    /// The paths that it imports, from the crate's root on.
     pub(crate) imports: Vec<Vec<String>>,
-    /// What it only passes on: under which name (`*` for all of a module), and where that is, from the root on.
+    /// The items that it only re-exports: the name (`*` for all of a module), and the path from the root on.
     pub(crate) passes_on: Vec<(String, Vec<String>)>,
 }
 
@@ -92,7 +92,7 @@ fn read_module(
     read_file(modules, &path, &inner, name)
 }
 
-/// What `#[path = "…"]` says.
+/// Returns the value of `#[path = "…"]`, if there is one.
 fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("path")).find_map(|attribute| {
         match &attribute.meta.require_name_value().ok()?.value {

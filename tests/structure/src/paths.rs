@@ -11,7 +11,7 @@ pub(crate) enum Named {
     PassedOn(String, Vec<String>),
 }
 
-/// Those of an item in the module of this name.
+/// Returns the paths that an item in the module of this name names.
 pub(crate) fn of(item: &Item, module: &[String]) -> Vec<Named> {
     match item {
         Item::Use(item) => {
@@ -57,7 +57,8 @@ fn leaf(so_far: &[String], name: &str, renamed: Option<String>, leaves: &mut Vec
     leaves.push((path, name));
 }
 
-/// Nothing for what is in another crate. A path without any of the three words may begin with a module within this one.
+/// Resolves a path from the crate's root on; `None` for a path into another crate. A path without any of the three words may
+/// begin with a module within this one.
 fn from_root(path: &[String], module: &[String]) -> Option<Vec<String>> {
     let (first, rest) = path.split_first()?;
     match first.as_str() {
@@ -85,7 +86,7 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         self.found.extend(of(&Item::Use(item.clone()), self.module));
     }
 
-    /// What may see an item is not what the item needs.
+    /// Ignores the visibility of an item: its path is no dependency of the item.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

@@ -1,4 +1,4 @@
-//! What the tests of all crates share: how a test says that it cannot run here.
+//! Support for the tests of all crates: a test reports that it cannot run here.
 //!
 //! A test that returns without a word passes. So it calls [`skip`], which notes it in the file that
 //! [`SKIPPED_TESTS`] names. `scripts/test` sets that, lists the file at its end, and fails in continuous
@@ -31,7 +31,7 @@ pub fn skip(reason: &str) {
     }
 }
 
-/// In one call, which the system does not mix with those of other processes.
+/// Appends a line in one call, which the system does not mix with those of other processes.
 fn append(file: &Path, line: &str) -> io::Result<()> {
     OpenOptions::new().create(true).append(true).open(file)?.write_all(format!("{line}\n").as_bytes())
 }

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 
 const WIDTH: NonZeroU16 = NonZeroU16::new(80).unwrap();
 const HEIGHT: NonZeroU16 = NonZeroU16::new(24).unwrap();
-/// After so long in which nothing comes, nothing will.
+/// The time without output after which a wait for a text fails.
 const TIMEOUT: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
 /// 80 columns, 24 lines.
