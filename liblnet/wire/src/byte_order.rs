@@ -6,14 +6,14 @@
 /// The byte order in which a peer wrote an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteOrder {
-    /// Least significant byte first; what we always send.
+    /// Least significant byte first; the order that this node always sends.
     Little,
     /// Most significant byte first.
     Big,
 }
 
 impl ByteOrder {
-    /// This machine's own.
+    /// The order of this machine.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
     /// The order in which `bytes` spell `magic`, if either does.
@@ -27,7 +27,7 @@ impl ByteOrder {
         }
     }
 
-    /// A 16-bit integer at `offset`. The caller has checked the length.
+    /// Reads a 16-bit integer at `offset`. The caller has checked the length.
     pub fn u16(self, bytes: &[u8], offset: usize) -> u16 {
         match self {
             Self::Little => u16::from_le_bytes(array(bytes, offset)),
@@ -35,7 +35,7 @@ impl ByteOrder {
         }
     }
 
-    /// A 32-bit integer at `offset`. The caller has checked the length.
+    /// Reads a 32-bit integer at `offset`. The caller has checked the length.
     pub fn u32(self, bytes: &[u8], offset: usize) -> u32 {
         match self {
             Self::Little => u32::from_le_bytes(array(bytes, offset)),
@@ -43,7 +43,7 @@ impl ByteOrder {
         }
     }
 
-    /// A 64-bit integer at `offset`. The caller has checked the length.
+    /// Reads a 64-bit integer at `offset`. The caller has checked the length.
     pub fn u64(self, bytes: &[u8], offset: usize) -> u64 {
         match self {
             Self::Little => u64::from_le_bytes(array(bytes, offset)),
@@ -89,7 +89,7 @@ pub fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
     ByteOrder::Little.put_u64(bytes, offset, value);
 }
 
-/// The `N` bytes at `offset`; zeros where `bytes` is too short, so that no length can make this panic.
+/// Returns the `N` bytes at `offset`; zeros where `bytes` is too short, so that no length can make this panic.
 pub fn array<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
     let mut out = [0; N];
     if let Some(from) = bytes.get(offset..offset + N) {

@@ -21,7 +21,7 @@ macro_rules! errno {
                 match self { $(Self::$name => $c),* }
             }
 
-            /// What `strerror` says of it.
+            /// The text that `strerror` gives.
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
@@ -46,13 +46,13 @@ errno! {
     Again = 11, "EAGAIN", "Resource temporarily unavailable";
     /// Out of memory.
     NoMemory = 12, "ENOMEM", "Cannot allocate memory";
-    /// Not allowed to this user.
+    /// This user may not do that.
     Access = 13, "EACCES", "Permission denied";
-    /// A pointer that cannot be used.
+    /// A pointer cannot be used.
     Fault = 14, "EFAULT", "Bad address";
     /// In use.
     Busy = 16, "EBUSY", "Device or resource busy";
-    /// There is one already.
+    /// The object exists already.
     Exists = 17, "EEXIST", "File exists";
     /// No such device.
     NoDevice = 19, "ENODEV", "No such device";
@@ -78,7 +78,7 @@ errno! {
     TooManyUsers = 87, "EUSERS", "Too many users";
     /// Message too long.
     MessageSize = 90, "EMSGSIZE", "Message too long";
-    /// That kind of network is not supported.
+    /// The kind of network is not supported.
     ProtocolNotSupported = 93, "EPROTONOSUPPORT", "Protocol not supported";
     /// Not supported (yet).
     NotSupported = 95, "EOPNOTSUPP", "Operation not supported";
@@ -88,19 +88,19 @@ errno! {
     AddressNotAvailable = 99, "EADDRNOTAVAIL", "Cannot assign requested address";
     /// The network is down.
     NetworkDown = 100, "ENETDOWN", "Network is down";
-    /// No way to that network.
+    /// No path to the network.
     NetworkUnreachable = 101, "ENETUNREACH", "Network is unreachable";
-    /// The connection was broken off on this side.
+    /// This side aborted the connection.
     ConnectionAborted = 103, "ECONNABORTED", "Software caused connection abort";
-    /// The connection was broken off by the peer.
+    /// The peer reset the connection.
     ConnectionReset = 104, "ECONNRESET", "Connection reset by peer";
     /// Shutting down.
     Shutdown = 108, "ESHUTDOWN", "Cannot send after transport endpoint shutdown";
     /// Timed out.
     TimedOut = 110, "ETIMEDOUT", "Connection timed out";
-    /// Nobody listens there.
+    /// No process listens at the address.
     ConnectionRefused = 111, "ECONNREFUSED", "Connection refused";
-    /// No way to that host.
+    /// No path to the host.
     HostUnreachable = 113, "EHOSTUNREACH", "No route to host";
     /// Already under way.
     Already = 114, "EALREADY", "Operation already in progress";
@@ -109,7 +109,7 @@ errno! {
 }
 
 impl Errno {
-    /// What a C function returned: the error with this negative number; [`Errno::Io`] where LNet has none.
+    /// Reads the result of a C function: the error with this negative number; [`Errno::Io`] where LNet has none.
     pub const fn from_c(number: i32) -> Self {
         match Self::from_number(number.saturating_neg()) {
             Some(errno) => errno,
@@ -117,13 +117,13 @@ impl Errno {
         }
     }
 
-    /// What a C function returns: the negative number.
+    /// The result that a C function returns: the negative number.
     pub const fn to_c(self) -> i32 {
         -(self as i32)
     }
 }
 
-/// What went wrong with a system call, or what an error made by a program says that it is like; [`Errno::Io`] where LNet
+/// The error of a system call, or the nearest one to an error that a program made; [`Errno::Io`] where LNet
 /// has no name for it.
 impl From<&std::io::Error> for Errno {
     fn from(error: &std::io::Error) -> Self {

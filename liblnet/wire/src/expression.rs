@@ -14,9 +14,9 @@ use thiserror::Error;
 pub struct Range {
     /// The first number.
     pub lo: u32,
-    /// No number is above this.
+    /// The bound: no number of the range is above it.
     pub hi: u32,
-    /// From one number to the next.
+    /// The distance from one number to the next.
     pub stride: NonZeroU32,
 }
 
@@ -26,19 +26,19 @@ pub struct Expression {
     ranges: Vec<Range>,
 }
 
-/// More values than the caller takes.
+/// Error: the set has more values than the caller takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{count} values, more than {max}")]
 pub struct TooMany {
-    /// How many there are.
+    /// Number of values in the set.
     pub count: u64,
-    /// How many would have been taken.
+    /// Maximum number of values that the caller takes.
     pub max: usize,
 }
 
 impl Expression {
-    /// Reads a number, `*` (all of `bounds`), or a bracketed list. Blanks around each part are passed
-    /// over; every number must lie within `bounds`.
+    /// Reads a number, `*` (all of `bounds`), or a bracketed list. Blanks around each part are
+    /// ignored; every number must lie within `bounds`.
     pub fn parse(text: &str, bounds: RangeInclusive<u32>) -> Result<Self, TextError> {
         let blanks = leading_blanks(text);
         let bare = text.trim_ascii();
@@ -68,7 +68,7 @@ impl Expression {
         self.ranges.iter().any(|range| range.contains(value))
     }
 
-    /// How many values [`Expression::values`] has.
+    /// Returns the number of values in [`Expression::values`].
     pub fn count(&self) -> u64 {
         self.ranges.iter().map(|range| range.count()).sum()
     }
@@ -84,7 +84,7 @@ impl Expression {
 }
 
 impl Range {
-    /// Just `value`.
+    /// The range of `value` alone.
     pub const fn one(value: u32) -> Self {
         Self { lo: value, hi: value, stride: NonZeroU32::MIN }
     }
@@ -94,7 +94,7 @@ impl Range {
         self.lo <= value && value <= self.hi && (value - self.lo).is_multiple_of(self.stride.get())
     }
 
-    /// How many numbers there are.
+    /// Returns the number of numbers in the range.
     pub fn count(&self) -> u64 {
         match self.hi.checked_sub(self.lo) {
             Some(span) => u64::from(span / self.stride) + 1,
@@ -114,7 +114,7 @@ impl From<RangeInclusive<u32>> for Range {
     }
 }
 
-/// `7`, or a bracketed list; `*` comes out as the bounds that it stood for.
+/// Writes `7`, or a bracketed list; `*` is written as the bounds that it stood for.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [range] = self.ranges[..]
@@ -130,7 +130,7 @@ impl fmt::Display for Expression {
     }
 }
 
-/// `7`, `2-5`, `8-20/4`.
+/// Writes `7`, `2-5`, `8-20/4`.
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.lo, self.hi, self.stride.get()) {
@@ -141,7 +141,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// Reads one number: decimal, `0x` hexadecimal or `0` octal, with blanks around it passed over
+/// Reads one number: decimal, `0x` hexadecimal or `0` octal, with blanks around it ignored
 /// (`cfs_str2num_check`).
 pub fn parse_number(text: &str, bounds: &RangeInclusive<u32>) -> Result<u32, TextError> {
     any_base(text.trim_ascii(), *bounds.start(), *bounds.end())

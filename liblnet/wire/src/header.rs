@@ -9,9 +9,9 @@ use crate::nid::{Nid, Pid};
 use std::fmt;
 use thiserror::Error;
 
-/// Bytes of the header with eight-byte NIDs.
+/// Length in bytes of the header with eight-byte NIDs.
 pub const HEADER_LEN: usize = 72;
-/// Bytes of the header with twenty-byte NIDs.
+/// Length in bytes of the header with twenty-byte NIDs.
 pub const LONG_HEADER_LEN: usize = 96;
 
 /// The four kinds of message, and the fifth number that only the oldest handshake uses.
@@ -26,11 +26,11 @@ pub enum MessageType {
     Get = 2,
     /// The data that a GET asked for.
     Reply = 3,
-    /// Never a message: the version 1 handshake.
+    /// The version 1 handshake, which is never a message.
     Hello = 4,
 }
 
-/// As the protocol's documents write it: `PUT`.
+/// Writes the name as in the protocol's documents: `PUT`.
 impl fmt::Display for MessageType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -43,13 +43,13 @@ impl fmt::Display for MessageType {
     }
 }
 
-/// A descriptor as its owner wrote it into a PUT or GET. Only the owner can read it; everybody else sends
-/// the sixteen bytes back as they came.
+/// Handle of an MD, as its owner wrote it into a PUT or GET. Only the owner can read it; any other node sends
+/// the sixteen bytes back unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WireHandle {
-    /// Identifies one incarnation of the owner: responses meant for an earlier one are dropped.
+    /// Number of one incarnation of the owner: responses meant for an earlier one are dropped.
     pub interface_cookie: u64,
-    /// Identifies the descriptor within that incarnation.
+    /// Number of the MD within that incarnation.
     pub object_cookie: u64,
 }
 
@@ -69,53 +69,53 @@ impl WireHandle {
     }
 }
 
-/// What differs from kind to kind.
+/// The fields of a header that depend on the type of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// The acknowledgement of a PUT.
     Ack {
-        /// From the PUT.
+        /// The MD, from the PUT.
         handle: WireHandle,
-        /// From the PUT.
+        /// The match bits, from the PUT.
         match_bits: u64,
-        /// Bytes that the target kept.
+        /// Number of bytes that the target kept.
         accepted: u32,
     },
     /// Data for the target's memory.
     Put {
         /// The MD of the ACK; `None` if none is requested (all ones on the wire).
         ack: Option<WireHandle>,
-        /// What the target matches on.
+        /// The match bits for the target.
         match_bits: u64,
-        /// 64 bits of the sender's for the target's event, never interpreted.
+        /// Header data: 64 bits of the sender for the target's event, never interpreted.
         hdr_data: u64,
         /// The target's portal; any value may arrive.
         portal: u32,
-        /// Where in the target's buffer, if that is managed by the sender.
+        /// Offset in the target's buffer in bytes, if the sender manages it.
         offset: u32,
     },
     /// A request for the target's data.
     Get {
-        /// Where the data goes.
+        /// The MD that the data goes to.
         reply: WireHandle,
-        /// What the target matches on.
+        /// The match bits for the target.
         match_bits: u64,
         /// The target's portal; any value may arrive.
         portal: u32,
-        /// Where in the target's buffer, if that is managed by the sender.
+        /// Offset in the target's buffer in bytes, if the sender manages it.
         offset: u32,
-        /// The most bytes that the sender can take.
+        /// Maximum number of bytes that the sender can take.
         sink_length: u32,
     },
     /// The data that a GET asked for.
     Reply {
-        /// From the GET.
+        /// The MD, from the GET.
         handle: WireHandle,
     },
 }
 
 impl Body {
-    /// Which kind of message this belongs to.
+    /// The type of the message.
     pub const fn kind(&self) -> MessageType {
         match self {
             Self::Ack { .. } => MessageType::Ack,
@@ -126,27 +126,27 @@ impl Body {
     }
 }
 
-/// One message's header.
+/// The header of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The interface that the message is finally for.
+    /// The interface that is the final destination.
     pub dest_nid: Nid,
-    /// The interface that it first left from.
+    /// The interface that the message first left from.
     pub src_nid: Nid,
     /// The target process; not checked.
     pub dest_pid: Pid,
-    /// The process that sent it.
+    /// The process that sent the message.
     pub src_pid: Pid,
-    /// Bytes that follow the header. Not yet checked against any limit.
+    /// Number of bytes that follow the header. Not yet checked against any limit.
     pub payload_length: u32,
-    /// The rest.
+    /// The fields that depend on the type of the message.
     pub body: Body,
 }
 
-/// Why bytes are not a header.
+/// The reason why bytes are not a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum HeaderError {
-    /// Not ACK, PUT, GET or REPLY.
+    /// The type is not ACK, PUT, GET or REPLY.
     #[error("unknown message type {0}")]
     UnknownType(u32),
     /// Source or destination is the wildcard, or has an unknown address size.

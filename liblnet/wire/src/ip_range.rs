@@ -28,7 +28,7 @@ impl IpRange {
     }
 }
 
-/// Exactly four expressions, each within 0 to 255.
+/// Reads exactly four expressions, each within 0 to 255.
 impl FromStr for IpRange {
     type Err = TextError;
 
@@ -48,7 +48,7 @@ impl FromStr for IpRange {
     }
 }
 
-/// `10.0.[0-1].[0-255]`.
+/// Writes the form `10.0.[0-1].[0-255]`.
 impl fmt::Display for IpRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d] = &self.octets;

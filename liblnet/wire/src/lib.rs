@@ -1,4 +1,4 @@
-//! Encoding and decoding of what LNet nodes exchange: network addresses and their strings, the message header, the
+//! Encoding and decoding of the data that LNet nodes exchange: network addresses and their strings, the message header, the
 //! ping information. No I/O, and no allocation where none is needed. Every decoder here accepts arbitrary bytes: it
 //! returns an error, and never panics.
 #![forbid(unsafe_code)]
@@ -35,9 +35,9 @@ pub use reachability::Reachability;
 pub use selector::Selector;
 pub use text::TextError;
 
-/// The largest payload of one message: 1 MiB (`LNET_MTU`).
+/// Maximum payload of one message in bytes: 1 MiB (`LNET_MTU`).
 pub const MAX_PAYLOAD: u32 = 1 << 20;
-/// Portals are numbered 0..64 (`MAX_PORTALS`).
+/// Number of portals, which are numbered 0..64 (`MAX_PORTALS`).
 pub const MAX_PORTALS: u32 = 64;
 /// The portal that LNet reserves for its own pings and pushes.
 pub const RESERVED_PORTAL: u32 = 0;

@@ -1,24 +1,24 @@
-//! The table of network types: number, name, module, and how addresses are written.
+//! The table of network types: number, name, module, and form of addresses.
 
 use crate::nid::NetType;
 
-/// One kind of network, as its driver (LND) is known to people and to the kernel.
+/// One kind of network, with the names of its driver (LND) for users and for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lnd {
     /// The number on the wire.
     pub net_type: NetType,
-    /// What stands after the `@`, before the net's number.
+    /// The name that stands after the `@`, before the net's number.
     pub name: &'static str,
-    /// The kernel module that holds the driver, where its name is on record.
+    /// The kernel module that holds the driver, if its name is on record.
     pub module: Option<&'static str>,
-    /// How its addresses are written.
+    /// The form of its addresses in texts.
     pub addresses: AddressKind,
 }
 
-/// How the addresses of a network are written.
+/// The form of the addresses of a network in texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressKind {
-    /// There is only 0, and any text means it.
+    /// Any text; the only address is 0.
     Loopback,
     /// Four numbers with dots between.
     Ipv4,
@@ -39,8 +39,8 @@ const fn lnd(
 
 /// Every kind of network with a name, in the order in which names are recognised.
 ///
-/// Numbers 1, 3, 4, 6, 7, 8, 10, 11 and 12 were of drivers long gone and are not to be used again; 17 is
-/// kept for one that has no name yet.
+/// Numbers 1, 3, 4, 6, 7, 8, 10, 11 and 12 belong to drivers that no longer exist and are not to be used again; 17 is
+/// reserved for one that has no name yet.
 pub const LNDS: [Lnd; 9] = [
     lnd(NetType::LO, "lo", None, AddressKind::Loopback),
     lnd(NetType::TCP, "tcp", Some("ksocklnd"), AddressKind::Ip),
@@ -54,12 +54,12 @@ pub const LNDS: [Lnd; 9] = [
 ];
 
 impl Lnd {
-    /// The kind of network called exactly `name`.
+    /// Returns the kind of network called exactly `name`.
     pub fn named(name: &str) -> Option<&'static Self> {
         LNDS.iter().find(|lnd| lnd.name == name)
     }
 
-    /// The kind of network whose name `text` starts with, and the text after the name: `tcp5` is TCP and
+    /// Returns the kind of network whose name `text` starts with, and the text after the name: for `tcp5` TCP and
     /// `5`.
     pub fn leading(text: &str) -> Option<(&'static Self, &str)> {
         LNDS.iter().find_map(|lnd| Some((lnd, text.strip_prefix(lnd.name)?)))
@@ -67,7 +67,7 @@ impl Lnd {
 }
 
 impl NetType {
-    /// What is known of this kind of network; `None` for numbers that no named network has.
+    /// Returns the table's entry for this kind of network; `None` for numbers that no named network has.
     pub fn lnd(self) -> Option<&'static Lnd> {
         LNDS.iter().find(|lnd| lnd.net_type == self)
     }

@@ -44,23 +44,23 @@ impl NetId {
     /// The net that holds `0@lo`.
     pub const LOOPBACK: Self = Self::new(NetType::LO, 0);
 
-    /// The net of `kind` with `number`.
+    /// Makes the net of `kind` with `number`.
     pub const fn new(kind: NetType, number: u16) -> Self {
         Self((kind.0 as u32) << 16 | number as u32)
     }
 
-    /// From the C API's and the wire's value; `None` for the wildcard (all ones), and for types above 254,
-    /// which the twenty-byte form has no room for or takes for the wildcard.
+    /// Makes a net from the value in the C API and on the wire; `None` for the wildcard (all ones), and for types above 254,
+    /// which do not fit in the twenty-byte form or mean the wildcard there.
     pub const fn from_u32(value: u32) -> Option<Self> {
         if value >> 16 > 254 { None } else { Some(Self(value)) }
     }
 
-    /// The C API's and the wire's value.
+    /// The value in the C API and on the wire.
     pub const fn to_u32(self) -> u32 {
         self.0
     }
 
-    /// Which kind of network this is.
+    /// The kind of network.
     pub const fn kind(self) -> NetType {
         NetType((self.0 >> 16) as u16)
     }
@@ -91,17 +91,17 @@ impl Nid {
     /// `0@lo`.
     pub const LOOPBACK: Self = Self::new(NetId::LOOPBACK, 0);
 
-    /// The NID with a four-byte address.
+    /// Makes the NID with a four-byte address.
     pub const fn new(net: NetId, address: u32) -> Self {
         Self { net, address: Address::Short(address) }
     }
 
-    /// The NID with a sixteen-byte address in network order.
+    /// Makes the NID with a sixteen-byte address in network order.
     pub const fn new_long(net: NetId, address: [u8; 16]) -> Self {
         Self { net, address: Address::Long(address) }
     }
 
-    /// From the eight-byte form (`lnet_nid_t`: net in the high half); `None` for the wildcard (all ones)
+    /// Makes a NID from the eight-byte form (`lnet_nid_t`: net in the high half); `None` for the wildcard (all ones)
     /// and whatever else [`NetId::from_u32`] refuses.
     pub const fn from_u64(value: u64) -> Option<Self> {
         match NetId::from_u32((value >> 32) as u32) {
@@ -118,7 +118,7 @@ impl Nid {
         }
     }
 
-    /// The net this interface is on.
+    /// The net that the interface is on.
     pub const fn net(self) -> NetId {
         self.net
     }
@@ -133,7 +133,7 @@ impl Nid {
         self == Self::LOOPBACK
     }
 
-    /// From the twenty-byte form (`struct lnet_nid`, always big-endian); `None` for the wildcard and for
+    /// Makes a NID from the twenty-byte form (`struct lnet_nid`, always big-endian); `None` for the wildcard and for
     /// sizes other than 4 and 16 address bytes.
     pub fn from_wire20(bytes: [u8; 20]) -> Option<Self> {
         if bytes[1] == 0xff {
@@ -163,7 +163,7 @@ impl Nid {
     }
 }
 
-/// Which of `partitions` CPU partitions a NID belongs to, when it is free to belong to any (OM-11): the sum
+/// Returns the one of `partitions` CPU partitions that a NID belongs to, when it may belong to any (OM-11): the sum
 /// of its bytes modulo their number.
 pub fn cpt_of_nid(nid: Nid, partitions: NonZeroUsize) -> usize {
     nid.to_wire20().iter().map(|byte| usize::from(*byte)).sum::<usize>() % partitions
@@ -183,14 +183,14 @@ impl PartialOrd for Nid {
     }
 }
 
-/// A process on a node. Kernel nodes have one, 12345.
+/// A process on a node (PID). Kernel nodes have one, 12345.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pid(pub u32);
 
 impl Pid {
-    /// What Lustre, selftest and Motr use, and the only one a kernel node has.
+    /// The PID of Lustre, selftest and Motr, and the only one of a kernel node.
     pub const LUSTRE: Self = Self(12345);
-    /// Set by an accepting node in the PID of a peer that called from an unprivileged port.
+    /// The bit that an accepting node sets in the PID of a peer that connects from an unprivileged port.
     pub const USER_FLAG: u32 = 0x8000_0000;
 
     /// Whether the accepting node made this PID up (see [`Pid::USER_FLAG`]).

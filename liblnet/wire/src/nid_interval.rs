@@ -1,4 +1,4 @@
-//! Whether a NID list is one unbroken run of addresses, and from where to where
+//! Check whether a NID list is one contiguous run of addresses, and its ends
 //! (`cfs_nidrange_is_contiguous`, `cfs_nidrange_find_min_max`).
 
 use crate::expression::{Expression, Range};
@@ -6,11 +6,11 @@ use crate::ip_range::IpRange;
 use crate::nid::{NetId, Nid};
 use crate::nid_range::{AddressRange, Addresses, NidList, NidRange};
 
-/// A list whose intervals take more steps than this to join is rejected.
+/// Maximum number of steps for joining the intervals of a list; a list that takes more is rejected.
 const MAX_STEPS: usize = 1 << 16;
 
 impl NidList {
-    /// The first and the last NID of a list that names one net and, taken together, every address
+    /// Returns the first and the last NID of a list that names one net and, taken together, every address
     /// between; `None` for any other list.
     pub fn interval(&self) -> Option<(Nid, Nid)> {
         match self.nets() {
@@ -21,7 +21,7 @@ impl NidList {
 }
 
 impl NidRange {
-    /// The first and the last NID, if every address between is in the set as well.
+    /// Returns the first and the last NID, if every address between is in the set as well.
     pub fn interval(&self) -> Option<(Nid, Nid)> {
         let entries = match &self.addresses {
             Addresses::All => return Some((Nid::new(self.net, 0), Nid::new(self.net, u32::MAX))),
@@ -55,7 +55,7 @@ fn long_interval(net: NetId, mut addresses: Vec<u128>) -> Option<(Nid, Nid)> {
     Some((nid(*addresses.first()?), nid(*addresses.last()?))).filter(|_| unbroken)
 }
 
-/// Walks from the least address as far as the sets carry, and sees whether that is the greatest.
+/// Follows the runs from the least address on; returns the ends if that leads to the greatest address.
 fn short_interval(sets: &[ShortSet]) -> Option<(u32, u32)> {
     let first = sets.iter().filter_map(ShortSet::first).min()?;
     let last = sets.iter().filter_map(ShortSet::last).max()?;
@@ -101,7 +101,7 @@ impl<'a> ShortSet<'a> {
         }
     }
 
-    /// The end of a run of addresses in the set that starts at `start`; `None` if `start` is not in it.
+    /// Returns the end of a run of addresses in the set that starts at `start`; `None` if `start` is not in it.
     fn run_from(&self, start: u32) -> Option<u32> {
         match self {
             Self::Numbers(ranges) => ranges

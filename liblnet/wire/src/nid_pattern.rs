@@ -18,7 +18,7 @@ pub enum NidPattern {
 }
 
 impl NidPattern {
-    /// Whether it means this NID.
+    /// Whether the pattern matches this NID.
     pub fn matches(self, nid: Nid) -> bool {
         match self {
             Self::Any => true,
@@ -27,7 +27,7 @@ impl NidPattern {
         }
     }
 
-    /// From C's form: all ones for any NID, an address of all ones for a net. `None` for 0, and for an invalid net or
+    /// Reads C's form: all ones for any NID, an address of all ones for a net. `None` for 0, and for an invalid net or
     /// NID.
     pub const fn from_u64(value: u64) -> Option<Self> {
         match (value, value as u32) {
@@ -44,7 +44,7 @@ impl NidPattern {
         }
     }
 
-    /// The reverse of [`NidPattern::from_u64`]; `None` for a NID that is longer.
+    /// Returns the value that [`NidPattern::from_u64`] reads; `None` for a NID that is longer.
     pub const fn to_u64(self) -> Option<u64> {
         match self {
             Self::Any => Some(u64::MAX),
@@ -63,7 +63,7 @@ impl From<Nid> for NidPattern {
     }
 }
 
-/// `*`, `*@NET` or a NID; one whose address is all ones is its net.
+/// Reads `*`, `*@NET` or a NID; a NID whose address is all ones stands for its net.
 impl FromStr for NidPattern {
     type Err = TextError;
 

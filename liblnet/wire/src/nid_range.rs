@@ -21,25 +21,25 @@ pub struct NidList {
 pub struct NidRange {
     /// The net.
     pub net: NetId,
-    /// Which addresses on it.
+    /// The addresses on it.
     pub addresses: Addresses,
 }
 
 /// A set of addresses on one net.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Addresses {
-    /// `*`: every one.
+    /// `*`: every address.
     All,
-    /// Those in any of these.
+    /// Addresses in any of these ranges.
     These(Vec<AddressRange>),
 }
 
-/// Addresses as one entry of a list gives them.
+/// Addresses in the form of one entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddressRange {
     /// IPv4 addresses.
     Ip(IpRange),
-    /// Plain numbers, on networks whose addresses are such, and on `lo`.
+    /// Plain numbers, on networks with numeric addresses, and on `lo`.
     Number(Expression),
     /// One IPv6 address, in network order.
     Long([u8; 16]),
@@ -61,7 +61,7 @@ impl NidList {
         self.nets.iter().any(|range| range.net == net)
     }
 
-    /// Every NID of the list: nets in order, each entry's addresses ascending, entries in order. A NID in
+    /// Returns every NID of the list: nets in order, each entry's addresses ascending, entries in order. A NID in
     /// two entries comes twice. Allocates nothing when there are more than `max`.
     pub fn nids(&self, max: usize) -> Result<Vec<Nid>, TooMany> {
         let count = self.nets.iter().map(NidRange::count).fold(0, u64::saturating_add);
@@ -151,12 +151,12 @@ impl AddressRange {
     }
 }
 
-/// The octets that match, ascending, each once.
+/// Returns the octets that match, ascending, each once.
 fn octet_values(expression: &Expression) -> Vec<u8> {
     (0..=u8::MAX).filter(|octet| expression.matches((*octet).into())).collect()
 }
 
-/// One or more `ADDRESSES@NET` with blanks between and none at the end. ADDRESSES is `*`, four dotted
+/// Reads one or more `ADDRESSES@NET` with blanks between and none at the end. ADDRESSES is `*`, four dotted
 /// expressions, one IPv6 address, or, on numeric networks, one expression.
 impl FromStr for NidList {
     type Err = TextError;
@@ -182,7 +182,7 @@ impl FromStr for NidList {
     }
 }
 
-/// The net, and the addresses unless they are all.
+/// Reads one entry: the net, and the addresses unless they are all.
 fn parse_entry(text: &str) -> Result<(NetId, Option<AddressRange>), TextError> {
     let (addresses, net) =
         text.split_once('@').ok_or_else(|| TextError::new(Problem::NoNetwork, text.len()))?;
@@ -199,7 +199,7 @@ fn parse_entry(text: &str) -> Result<(NetId, Option<AddressRange>), TextError> {
     Ok((net, Some(addresses)))
 }
 
-/// Grouped by net; `*` for an octet comes out as `[0-255]`.
+/// Writes the list grouped by net; `*` for an octet is written as `[0-255]`.
 impl fmt::Display for NidList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, range) in self.nets.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! NIDs, nets, process ids, patterns and selectors as strings wherever serde puts them.
+//! Strings for NIDs, nets, process IDs, patterns and selectors in serde's formats.
 
 use crate::{NetId, Nid, NidPattern, ProcessId, Selector};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

@@ -1,4 +1,4 @@
-//! NIDs, nets, kinds of network and process identifiers to text and from it (c-abi 2.8).
+//! Conversion of NIDs, nets, kinds of network and process identifiers to text and from it (c-abi 2.8).
 //!
 //! Writing allocates nothing: every type here writes itself through [`fmt::Display`]. The wildcards of the
 //! C API are not values of [`Nid`] and [`NetId`]; [`AnyNid`], [`RawNid`] and [`RawNet`] write them.
@@ -10,7 +10,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// One NID or any: `*` when read, `<?>` when written, as `libcfs_str2anynid` and `libcfs_nid2str` have it.
+/// One NID or any: `*` when read, `<?>` when written, as in `libcfs_str2anynid` and `libcfs_nid2str`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AnyNid(pub Option<Nid>);
 
@@ -23,7 +23,7 @@ pub struct RawNid(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawNet(pub u32);
 
-/// `tcp`; `?99?` where the number has no name.
+/// Writes `tcp`; `?99?` where the number has no name.
 impl fmt::Display for NetType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.lnd() {
@@ -33,14 +33,14 @@ impl fmt::Display for NetType {
     }
 }
 
-/// `tcp`, `tcp1`; `<77:3>` where the kind has no name.
+/// Writes `tcp`, `tcp1`; `<77:3>` where the kind has no name.
 impl fmt::Display for NetId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         RawNet(self.to_u32()).fmt(f)
     }
 }
 
-/// `10.0.0.1@tcp`, `fd99::11@tcp`, `16@gni2`, `a000001@<77:3>`.
+/// Writes `10.0.0.1@tcp`, `fd99::11@tcp`, `16@gni2`, `a000001@<77:3>`.
 impl fmt::Display for Nid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address() {
@@ -79,7 +79,7 @@ impl fmt::Display for RawNet {
     }
 }
 
-/// `12345`; `U12345` for a PID that the accepting node made up; `LNET_PID_ANY` for all ones.
+/// Writes `12345`; `U12345` for a PID that the accepting node made up; `LNET_PID_ANY` for all ones.
 impl fmt::Display for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -90,14 +90,14 @@ impl fmt::Display for Pid {
     }
 }
 
-/// `12345-10.0.0.1@tcp`.
+/// Writes `12345-10.0.0.1@tcp`.
 impl fmt::Display for ProcessId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.pid, self.nid)
     }
 }
 
-/// The exact name: `tcp`.
+/// Reads the exact name: `tcp`.
 impl FromStr for NetType {
     type Err = TextError;
 
@@ -106,7 +106,7 @@ impl FromStr for NetType {
     }
 }
 
-/// A name and a decimal number up to 65535, which is 0 where it is missing.
+/// Reads a name and a decimal number up to 65535, which is 0 where it is missing.
 impl FromStr for NetId {
     type Err = TextError;
 
@@ -115,7 +115,7 @@ impl FromStr for NetId {
     }
 }
 
-/// `ADDRESS@NET`; TCP where `@NET` is missing. Blanks before the address are passed over, and no others.
+/// Reads `ADDRESS@NET`; TCP where `@NET` is missing. Only blanks before the address are ignored.
 /// Host names are not resolved.
 impl FromStr for Nid {
     type Err = TextError;
@@ -134,7 +134,7 @@ impl FromStr for Nid {
     }
 }
 
-/// As [`Nid`], and `*` for any.
+/// Reads a [`Nid`], or `*` for any.
 impl FromStr for AnyNid {
     type Err = TextError;
 
@@ -143,7 +143,7 @@ impl FromStr for AnyNid {
     }
 }
 
-/// What [`Pid`] writes.
+/// Reads the forms that [`Pid`] writes.
 impl FromStr for Pid {
     type Err = TextError;
 
@@ -160,7 +160,7 @@ impl FromStr for Pid {
     }
 }
 
-/// `PID-NID`; both parts must be there.
+/// Reads `PID-NID`; both parts must be there.
 impl FromStr for ProcessId {
     type Err = TextError;
 
@@ -207,7 +207,7 @@ fn parse_address(text: &str, kind: AddressKind) -> Result<Address, TextError> {
     .map_err(|e| e.within(blanks))
 }
 
-/// Not the standard library's reader, because LNet takes leading zeros as decimal.
+/// Reads four decimal numbers with dots between. Unlike the standard library, LNet takes leading zeros as decimal.
 fn parse_ipv4(text: &str) -> Result<u32, TextError> {
     let (mut address, mut at, mut octets) = (0, 0, 0);
     for octet in text.split('.') {

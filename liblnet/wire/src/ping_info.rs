@@ -1,6 +1,6 @@
 //! The ping information block: the NIDs and features of a node (wire-tcp 6.2 to 6.4).
 //!
-//! A node answers every ping with it and pushes it to its peers. The first entry of the block is always `0@lo`, whose
+//! A node responds to every ping with it and pushes it to its peers. The first entry of the block is always `0@lo`, whose
 //! status word holds the block's sequence number; here that is a field, and the entries are the real interfaces.
 
 use crate::byte_order::{ByteOrder, array, put_u32, put_u64};
@@ -8,26 +8,26 @@ use crate::nid::{NetId, Nid, Pid};
 use std::ops::{BitAnd, BitOr};
 use thiserror::Error;
 
-/// The first four bytes, in the sender's order.
+/// The first four bytes of a block, in the sender's order.
 pub const PING_MAGIC: u32 = 0x7069_6e67;
-/// Bytes before the first entry.
+/// Length in bytes of the part before the first entry.
 pub const PING_HEADER_LEN: usize = 16;
-/// Bytes of an entry with an eight-byte NID.
+/// Length in bytes of an entry with an eight-byte NID.
 pub const PING_ENTRY_LEN: usize = 16;
-/// Bytes of an entry with an IPv6 NID.
+/// Length in bytes of an entry with an IPv6 NID.
 pub const PING_LONG_ENTRY_LEN: usize = 24;
 
 /// The ping information of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PingInfo {
-    /// What the node can do. Encoding sets [`Features::LARGE_ADDR`], [`Features::PRIMARY_LARGE`] and
-    /// [`Features::METADATA`] by what is there to encode; decoding leaves them as they came.
+    /// The capabilities of the node. Encoding sets [`Features::LARGE_ADDR`], [`Features::PRIMARY_LARGE`] and
+    /// [`Features::METADATA`] as the entries demand; decoding leaves them as received.
     pub features: Features,
-    /// Its process.
+    /// The PID of the node.
     pub pid: Pid,
-    /// Counts the node's changes, from 1.
+    /// Number of the node's state, which grows with each change, from 1.
     pub sequence: u32,
-    /// Its interfaces without `0@lo`, the primary one first. On the wire those with four-byte addresses
+    /// The node's interfaces without `0@lo`, the primary one first. On the wire those with four-byte addresses
     /// come before the others, so the order of the rest may differ after a round trip.
     pub entries: Vec<PingEntry>,
 }
@@ -35,20 +35,20 @@ pub struct PingInfo {
 /// One interface of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingEntry {
-    /// Its name.
+    /// The NID of the interface.
     pub nid: Nid,
-    /// Whether it works.
+    /// The status of the interface.
     pub status: NiStatus,
 }
 
-/// Whether an interface works, as its node sees it.
+/// The status of an interface, as its node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NiStatus {
-    /// It does.
+    /// The interface works.
     Up,
-    /// It does not.
+    /// The interface does not work.
     Down,
-    /// Some other word, kept as it came.
+    /// Some other word, kept as received.
     Invalid(u32),
 }
 
@@ -56,34 +56,34 @@ pub enum NiStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Features(pub u32);
 
-/// A block as far as it was received.
+/// The part of a block that was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedPingInfo {
-    /// What could be read.
+    /// The information in that part.
     pub info: PingInfo,
-    /// Whether something that is kept was cut off: ask again with room for [`ReceivedPingInfo::claimed_len`].
+    /// Whether a part that is to be kept is missing: ask again with a buffer of [`ReceivedPingInfo::claimed_len`].
     pub truncated: bool,
     /// The number of sixteen-byte entries that the sender announces, `0@lo` counted.
     pub claimed_count: u32,
-    /// Bytes of the block, as the sender announces it, with as many interfaces as are kept.
+    /// Length of the block in bytes, as the sender announces it, with as many interfaces as are kept.
     pub claimed_len: usize,
     /// The number of interfaces that the sender announces beyond those that are kept.
     pub ignored: u32,
 }
 
-/// Why bytes are not a ping block. Such data is refused as a whole (DI-1).
+/// The reason why bytes are not a ping block. Such data is refused as a whole (DI-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PingInfoError {
-    /// Not even the first entry is there.
+    /// Too short: the first entry is missing.
     #[error("{0} bytes, too few for a ping block")]
     TooShort(usize),
-    /// Begins with something else.
+    /// The magic is another one.
     #[error("bad magic {0:#010x}")]
     BadMagic(u32),
-    /// The sender does not say that its status words mean anything.
+    /// The sender's features do not say that its status words are valid.
     #[error("features {0:#x} without interface status")]
     NoStatus(u32),
-    /// None, not even `0@lo`.
+    /// There are no entries, not even `0@lo`.
     #[error("no entries")]
     NoEntries,
     /// The first entry is not `0@lo`.
@@ -92,15 +92,15 @@ pub enum PingInfoError {
     /// An entry is the wildcard, or of an unknown form.
     #[error("entry {0} does not name one interface")]
     NotANid(u32),
-    /// The announced size has no room for the entries.
+    /// The announced size has no space for the entries.
     #[error("a total size of {0} bytes")]
     BadSize(u32),
 }
 
 impl Features {
-    /// Very old: a bare ping.
+    /// The base protocol: very old nodes, with a bare ping.
     pub const BASE: Self = Self(1);
-    /// The status words mean something; without it a block is refused.
+    /// The status words are valid; without it a block is refused.
     pub const NI_STATUS: Self = Self(2);
     /// The node is not a router.
     pub const RTE_DISABLED: Self = Self(4);
@@ -112,7 +112,7 @@ impl Features {
     pub const LARGE_ADDR: Self = Self(32);
     /// The first of the entries with long addresses is the primary one (2.16 and later).
     pub const PRIMARY_LARGE: Self = Self(64);
-    /// Drivers' data follows everything else (2.17, EFA only). Never sent; passed over when received.
+    /// Drivers' data follows everything else (2.17, EFA only). Never sent; ignored when received.
     pub const METADATA: Self = Self(128);
 
     /// Whether all bits of `other` are set.
@@ -120,7 +120,7 @@ impl Features {
         self.0 & other.0 == other.0
     }
 
-    /// These features with the bits of `other` set, or without them.
+    /// Returns these features with the bits of `other` set, or without them.
     #[must_use]
     pub const fn with(self, other: Self, set: bool) -> Self {
         if set { Self(self.0 | other.0) } else { Self(self.0 & !other.0) }
@@ -144,7 +144,7 @@ impl BitAnd for Features {
 }
 
 impl NiStatus {
-    /// From the word on the wire.
+    /// Reads the word on the wire.
     pub const fn from_u32(word: u32) -> Self {
         match word {
             0x15aa_c0de => Self::Up,
@@ -163,18 +163,18 @@ impl NiStatus {
     }
 }
 
-/// Bytes that a receiver needs for `count` sixteen-byte entries, `0@lo` counted: 16 + 16 * `count`.
+/// Length in bytes of a receive buffer for `count` sixteen-byte entries, `0@lo` counted: 16 + 16 * `count`.
 pub const fn ping_buffer_len(count: u32) -> usize {
     PING_HEADER_LEN + PING_ENTRY_LEN * count as usize
 }
 
-/// Bytes that a receiver needs at most for a block of which it keeps `interfaces` entries of either size.
+/// Maximum length in bytes of a receive buffer for a block of which the receiver keeps `interfaces` entries of either size.
 pub const fn max_kept_len(interfaces: u32) -> usize {
     ping_buffer_len(1) + (PING_ENTRY_LEN + PING_LONG_ENTRY_LEN) * interfaces as usize
 }
 
 impl PingInfo {
-    /// Bytes that [`PingInfo::encode`] makes.
+    /// Length in bytes of the result of [`PingInfo::encode`].
     pub fn encoded_len(&self) -> usize {
         let entry_len = |entry: &PingEntry| match entry.nid.to_u64() {
             Some(_) => PING_ENTRY_LEN,
@@ -183,7 +183,7 @@ impl PingInfo {
         ping_buffer_len(1) + self.entries.iter().map(entry_len).sum::<usize>()
     }
 
-    /// The block, little-endian. A receiver with less room gets its beginning.
+    /// Encodes the block, little-endian. A receiver with a shorter buffer gets its beginning.
     pub fn encode(&self) -> Vec<u8> {
         let len = self.encoded_len();
         let mut out = Vec::with_capacity(len);
@@ -254,10 +254,10 @@ impl PingInfo {
 
 /// `0@lo` as an eight-byte NID.
 const LOOPBACK: u64 = (NetId::LOOPBACK.to_u32() as u64) << 32;
-/// Where the loopback entry holds the size of a block with long addresses.
+/// Offset of the word in the loopback entry that holds the size of a block with long addresses.
 const LARGE_SIZE_OFFSET: usize = PING_HEADER_LEN + 12;
 
-/// What comes before the interfaces, checked.
+/// The checked part before the interfaces.
 struct Head {
     order: ByteOrder,
     features: Features,
@@ -266,9 +266,9 @@ struct Head {
     claimed_count: u32,
     /// The sixteen-byte entries that are kept, without `0@lo`.
     kept_short: u32,
-    /// Where the sixteen-byte entries end.
+    /// Offset of the end of the sixteen-byte entries.
     short_len: usize,
-    /// Where what is kept ends.
+    /// Offset of the end of the part that is kept.
     claimed_len: usize,
     ignored: u32,
 }
@@ -305,7 +305,7 @@ impl Head {
         let kept_long = (max_interfaces - kept_short).max(is_primary_long).min(long);
         let with_long =
             short_len + if kept_long == long { long_len } else { kept_long as usize * PING_LONG_ENTRY_LEN };
-        // Those with long addresses stand behind all others: too far, if these are many more than are kept.
+        // Long entries stand behind all others: too far, if these are many more than are kept.
         let reaches_long =
             (kept_long > 0 || kept_short == announced) && with_long <= max_kept_len(max_interfaces);
         Ok(Self {

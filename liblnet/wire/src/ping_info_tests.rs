@@ -16,7 +16,7 @@ fn info(features: u32, entries: &[(&str, NiStatus)]) -> PingInfo {
     }
 }
 
-/// The block as a big-endian node would write it.
+/// Returns the block as a big-endian node would write it.
 fn swapped(info: &PingInfo) -> Vec<u8> {
     let mut bytes = info.encode();
     let shorts = 1 + info.entries.iter().filter(|e| e.nid.to_u64().is_some()).count();
@@ -108,8 +108,8 @@ fn a_truncated_ping_info_gives_its_whole_entries_and_the_claimed_length() {
     }
 }
 
-/// Fails if of a node with more interfaces than are kept others than the first are taken, or none; if a receiver asks for more bytes
-/// than those need; or if it is not counted how many are left out.
+/// Fails if other interfaces than the first are kept of a node with more than the maximum, or none; if a receiver asks for
+/// more bytes than those need; or if the number of ignored ones is wrong.
 #[test]
 fn of_a_long_ping_info_the_first_interfaces_are_kept_and_the_others_counted() {
     let nid = |long: bool, number: usize| match long {

@@ -6,10 +6,10 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Reachability {
-    /// Nothing has ever arrived from it, and not every path to it has been found unresponsive.
+    /// Nothing has ever arrived from the peer, and not every path to it has been found unresponsive.
     #[default]
     Unknown,
-    /// Every path to it can be used.
+    /// Every path to the peer can be used.
     Reachable,
     /// Some paths can be used and others cannot any more: they are unresponsive, or an interface at an end of them is down.
     Degraded,
@@ -18,7 +18,7 @@ pub enum Reachability {
 }
 
 impl Reachability {
-    /// In lower case.
+    /// The name in lower case.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",

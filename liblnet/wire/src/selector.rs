@@ -1,4 +1,4 @@
-//! What a selection rule is about: a net or NIDs on it (core-behaviour 8.1, 8.2).
+//! Selector of a selection rule: a net or NIDs on it (core-behaviour 8.1, 8.2).
 
 use crate::expression::Expression;
 use crate::ip_range::IpRange;
@@ -13,14 +13,15 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     kind: NetType,
-    /// The net numbers; `None`: only 0, as none was given.
+    /// The net numbers; `None`: no number was given, so only 0.
     numbers: Option<Expression>,
-    /// Which addresses; `None`: a rule about nets.
+    /// The addresses; `None`: a rule about nets.
     addresses: Option<AddressRange>,
 }
 
 impl Selector {
-    /// Made of its parts; no `numbers` is just 0, no `addresses` a rule about nets. `None` for parts that no text comes to.
+    /// Makes a selector of its parts; no `numbers` means 0, no `addresses` a rule about nets. `None` for parts that no
+    /// text stands for.
     pub fn from_parts(
         kind: NetType,
         numbers: Option<Expression>,
@@ -45,25 +46,25 @@ impl Selector {
         self.addresses.as_ref()
     }
 
-    /// Whether it selects nets, not NIDs.
+    /// Whether the selector selects nets, not NIDs.
     pub const fn is_of_nets(&self) -> bool {
         self.addresses.is_none()
     }
 
-    /// Whether it names this net, or NIDs on it (UD-5).
+    /// Whether the selector names this net, or NIDs on it (UD-5).
     pub fn matches_net(&self, net: NetId) -> bool {
         let number = u32::from(net.number());
         self.kind == net.kind() && self.numbers.as_ref().map_or(number == 0, |set| set.matches(number))
     }
 
-    /// Whether the NID's net and address match; of a rule about nets, the net (UD-5, UD-6).
+    /// Whether the NID's net and address match; for a rule about nets, the net alone (UD-5, UD-6).
     pub fn matches_nid(&self, nid: Nid) -> bool {
         self.matches_net(nid.net())
             && self.addresses.as_ref().is_none_or(|addresses| addresses.matches(nid.address()))
     }
 }
 
-/// `NET` or `ADDRESSES@NET`, where NET may end in a number, `*` or `[...]`. `*@NET` is the net.
+/// Reads `NET` or `ADDRESSES@NET`, where NET may end in a number, `*` or `[...]`. `*@NET` is the net.
 impl FromStr for Selector {
     type Err = TextError;
 
@@ -113,7 +114,7 @@ impl FromStr for Selector {
     }
 }
 
-/// As read; a net number 0 alone is left out, `*` for an octet comes out as `[0-255]`.
+/// Writes the text that was read; a net number 0 alone is left out, `*` for an octet is written as `[0-255]`.
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(addresses) = &self.addresses {
@@ -131,7 +132,7 @@ fn is_zero(numbers: &Expression) -> bool {
     numbers.count() == 1 && numbers.matches(0)
 }
 
-/// An expression all of whose ranges have numbers.
+/// Checks that all ranges of an expression contain numbers.
 fn without_empty_ranges(expression: Expression) -> Result<Expression, TextError> {
     match expression.ranges().iter().all(|range| range.lo <= range.hi) {
         true => Ok(expression),

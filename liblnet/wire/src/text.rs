@@ -1,22 +1,22 @@
-//! What the readers of LNet's texts share: their error, and how numbers are written.
+//! Common parts of the readers of LNet's texts: their error, and the forms of numbers.
 
 use thiserror::Error;
 
-/// Why a text could not be read, and where.
+/// The reason why a text could not be read, and the place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{problem} at byte {at}")]
 pub struct TextError {
-    /// What is wrong.
+    /// The reason.
     pub problem: Problem,
     /// The byte of the text, counted from 0, at which the wrong part starts.
     pub at: usize,
 }
 
-/// What is wrong with a text.
+/// The reason why a text could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Nothing there.
+    /// The text, or a part of it, is empty.
     #[error("nothing there")]
     Empty,
     /// No network has this name. Names are matched with case.
@@ -25,40 +25,40 @@ pub enum Problem {
     /// `lo` is one net and takes no number.
     #[error("the loopback net takes no number")]
     LoopbackNumber,
-    /// Not a number where one must be.
+    /// A number is missing.
     #[error("not a number")]
     NotANumber,
-    /// A number outside its bounds.
+    /// A number is outside its bounds.
     #[error("number not within {0} to {1}")]
     OutOfBounds(u32, u32),
-    /// Not four numbers with dots between.
+    /// The address is not four numbers with dots between.
     #[error("not a dotted IPv4 address")]
     NotIpv4,
-    /// Has a colon, yet is not an IPv6 address.
+    /// The address has a colon, yet is not an IPv6 address.
     #[error("not an IPv6 address")]
     NotIpv6,
-    /// A NID list's entry without `@NET`.
+    /// A NID list's entry is without `@NET`.
     #[error("no '@' and network")]
     NoNetwork,
-    /// A process identifier without `PID-`.
+    /// A process identifier is without `PID-`.
     #[error("no process number and '-'")]
     NoPid,
-    /// `[` without `]`, or text after it.
+    /// `[` is without `]`, or text follows it.
     #[error("a '[' without its ']' at the end")]
     Bracket,
-    /// A stride of 0.
+    /// The stride is 0.
     #[error("a stride of 0")]
     ZeroStride,
-    /// A range without a number in it, such as `3-2`.
+    /// A range contains no number, such as `3-2`.
     #[error("a range that ends before it begins")]
     EmptyRange,
     /// No host has this name, or it has no address of the kind that the net has.
     #[error("no address, and no name of a host that is known")]
     UnknownHost,
-    /// The system's resolver has not said in time which address a host has.
+    /// The system's resolver has not found the address of a host in time.
     #[error("the name of a host, for which the system's resolver gave no address in time")]
     ResolverTimeout,
-    /// A blank at the end, which a NID list must not have.
+    /// A blank stands at the end of a NID list.
     #[error("a blank at the end")]
     TrailingBlank,
 }
@@ -68,18 +68,18 @@ impl TextError {
         Self { problem, at }
     }
 
-    /// The same error with its position relative to a text that contains this one from byte `start` on.
+    /// Returns the same error with its position relative to a text that contains this one from byte `start` on.
     pub(crate) const fn within(self, start: usize) -> Self {
         Self { problem: self.problem, at: self.at + start }
     }
 }
 
-/// A number as NIDs have it: decimal, whatever zeros lead.
+/// Reads a number as in NIDs: decimal, with leading zeros allowed.
 pub(crate) fn decimal(text: &str, max: u32) -> Result<u32, Problem> {
     radix(text, 10, 0, max)
 }
 
-/// A number as addresses of numeric networks have it: decimal whatever zeros lead, or hexadecimal after
+/// Reads a number as in addresses of numeric networks: decimal, with leading zeros allowed, or hexadecimal after
 /// `0x`.
 pub(crate) fn decimal_or_hex(text: &str, max: u32) -> Result<u32, Problem> {
     match hex_digits(text) {
@@ -88,7 +88,7 @@ pub(crate) fn decimal_or_hex(text: &str, max: u32) -> Result<u32, Problem> {
     }
 }
 
-/// A number as expressions have it: decimal, hexadecimal after `0x`, octal after `0`.
+/// Reads a number as in expressions: decimal, hexadecimal after `0x`, octal after `0`.
 pub(crate) fn any_base(text: &str, min: u32, max: u32) -> Result<u32, Problem> {
     match (hex_digits(text), text.strip_prefix('0')) {
         (Some(digits), _) => radix(digits, 16, min, max),
@@ -111,7 +111,7 @@ fn radix(digits: &str, radix: u32, min: u32, max: u32) -> Result<u32, Problem> {
         .ok_or(Problem::OutOfBounds(min, max))
 }
 
-/// How many blanks `text` starts with.
+/// Returns the number of blanks that `text` starts with.
 pub(crate) fn leading_blanks(text: &str) -> usize {
     text.len() - text.trim_ascii_start().len()
 }
