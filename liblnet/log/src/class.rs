@@ -3,17 +3,20 @@
 
 use log::Level;
 
-/// How often lines of a class are written.
+/// The rate limit of the lines of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// All are written: each tells once that something is in another state, or answers an operator's own action. No peer can
+    /// All lines are written: each reports a change of state once, or responds to an action of an operator. No peer can
     /// cause them at will.
     Unlimited,
-    /// Through a [`crate::RateLimitedLog`]: so many in a period for each subject, which this node or its machine gives rise to.
+    /// The lines go through a [`crate::RateLimitedLog`]: a limited number in a period for each subject. This node or its
+    /// machine causes them.
     PerSubject,
-    /// The same, of subjects that an operator has configured, such as gateways. Whoever speaks as one of them can cause them.
+    /// The same, for subjects that an operator has configured, such as gateways. Any sender that speaks as one of them can
+    /// cause the lines.
     PerConfigured,
-    /// The same, and so many in a period in the class, and in all such classes: any peer can cause them.
+    /// The same, and a limited number in a period in the class, and in all such classes together: any peer can cause the
+    /// lines.
     AnyPeer,
 }
 
@@ -26,7 +29,7 @@ macro_rules! log_classes {
         meaning: $meaning:literal,
         action: $action:literal,
     })*) => {
-        /// What a line is about.
+        /// The class of a line: the kind of event that it reports.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum LogClass {
             $(#[doc = $meaning] $variant,)*
@@ -36,32 +39,32 @@ macro_rules! log_classes {
             /// All classes, in the order of the documentation.
             pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
 
-            /// Its name, which does not change.
+            /// The name of the class, which does not change.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The target of its records: `lnet::` and its name.
+            /// The target of the class's records: `lnet::` and its name.
             pub const fn target(self) -> &'static str {
                 match self { $(Self::$variant => concat!("lnet::", $name),)* }
             }
 
-            /// The level of its lines.
+            /// The level of the class's lines.
             pub const fn level(self) -> Level {
                 match self { $(Self::$variant => Level::$level,)* }
             }
 
-            /// How often its lines are written.
+            /// The rate limit of the class's lines.
             pub const fn limit(self) -> Limit {
                 match self { $(Self::$variant => Limit::$limit,)* }
             }
 
-            /// What has happened.
+            /// The event that a line of the class reports.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
             }
 
-            /// What whoever runs the node should do.
+            /// The action that the node's operator should take.
             pub const fn action(self) -> &'static str {
                 match self { $(Self::$variant => $action,)* }
             }
@@ -70,7 +73,7 @@ macro_rules! log_classes {
 }
 
 impl LogClass {
-    /// Whether its lines go through a [`crate::RateLimitedLog`].
+    /// Whether the class's lines go through a [`crate::RateLimitedLog`].
     pub const fn is_limited(self) -> bool {
         !matches!(self.limit(), Limit::Unlimited)
     }
@@ -623,7 +626,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Fails if two classes cannot be told apart in a log, or if one lacks what an operator is to read.
+    /// Fails if two classes cannot be told apart in a log, or if one lacks the text for an operator.
     #[test]
     fn each_class_has_a_name_of_its_own_in_snake_case_and_is_described() {
         let names: HashSet<_> = LogClass::ALL.iter().map(|class| class.name()).collect();

@@ -1,8 +1,8 @@
-//! What the libraries say to whoever runs them: the classes of lines, the rate limit, and the logger that writes to standard
-//! error. Each shared library has a logger of its own.
+//! Log of the libraries for the operator of a node: the classes of lines, the rate limit, and the logger that writes to
+//! standard error. Each shared library has a logger of its own.
 //!
 //! A line of level `error`, `warn` or `info` belongs to a [`LogClass`], which fixes its level, its target
-//! (`lnet::ni_state`) and what `docs/logs.md` says of it. How to write one:
+//! (`lnet::ni_state`) and its description in `docs/logs.md`. A line is written like this:
 //!
 //! ```
 //! use lnet_log::{LogClass, RateLimitedLog, write_line};
@@ -11,13 +11,13 @@
 //! // One for each node (or library): a field, passed by reference. The time is the node's own.
 //! let log = RateLimitedLog::new();
 //! let now = Duration::from_secs(17);
-//! // What a peer or a failure may repeat: at a limited rate for each subject, and what any peer can cause also for each class and
-// in all.
+//! // Events that a peer or a failure may repeat: at a limited rate for each subject; if any peer can cause
+//! // them, also for each class and in all.
 //! let from = "192.0.2.1@tcp";
 //! log.write(now, LogClass::MessageDropped, from, format_args!("PUT from {from} dropped (no match)"));
-//! // Now and then, from the thread that has the timers: says what was suppressed.
+//! // From the thread that has the timers, periodically: logs how many lines were suppressed.
 //! log.poll(now);
-//! // Only for classes that have no limit: what an operator's own action causes.
+//! // Only for classes without a limit, whose lines an operator's own action causes.
 //! write_line!(LogClass::FaultRule, "{} -> *: dropping 1 of 2 messages", from);
 //! ```
 //!
@@ -39,8 +39,8 @@ pub use rate_limited_log::{
 };
 pub use stderr::{close, flush, install, last_words};
 
-/// Writes a line of a class that has no limit: `write_line!(LogClass::FaultRule, "{subject}: {event}")`. With a class that
-/// has one it does not compile.
+/// Writes a line of a class that has no limit: `write_line!(LogClass::FaultRule, "{subject}: {event}")`. Does not compile
+/// with a class that has one.
 #[macro_export]
 macro_rules! write_line {
     ($class:expr, $($text:tt)+) => {{

@@ -1,13 +1,12 @@
-//! The lines of one node, or of one part of a program, thinned out, so that a flood fills no log and hides nothing else.
+//! Rate limit for the lines of one node, or of one part of a program: a flood neither fills the log nor hides other lines.
 //!
 //! In a [`PERIOD`] there are no more than [`LINES_PER_PERIOD`] for each class and subject; and of the classes that any peer
 //! can cause ([`Limit::AnyPeer`]) no more than [`MAX_LINES_PER_CLASS`] each and [`MAX_LINES_IN_ALL`] together, whatever their
-//! subjects. Half of the lines of such a class are for subjects that have none yet, and the first line of each class is always
-//! written. What is about something that an operator has configured counts for its subject only.
+//! subjects. Half of the lines of such a class are for subjects that have none yet, and the first line of each class is
+//! always written. A line about a subject that an operator has configured counts for its subject only.
 //!
 //! The memory is bounded: only [`MAX_SUBJECTS`] subjects of a class are told apart at a time, all others share one
-//! allowance; besides these there are those that are configured. So a peer that has unlimited names fills neither the memory
-//! nor the log.
+//! allowance; configured subjects come on top. So a peer with unlimited names fills neither the memory nor the log.
 
 use crate::class::{Limit, LogClass};
 use std::collections::HashMap;
@@ -16,28 +15,28 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How many lines one subject gets in a period, in each class.
+/// Maximum number of lines about one subject in a period, in each class.
 pub const LINES_PER_PERIOD: u32 = 10;
-/// How many lines a class that any peer can cause gets in a period.
+/// Maximum number of lines in a period of a class that any peer can cause.
 pub const MAX_LINES_PER_CLASS: u32 = 40;
-/// And all these classes together; the first line of each class is written nevertheless.
+/// Maximum number of lines in a period of all these classes together; the first line of each class is written nevertheless.
 pub const MAX_LINES_IN_ALL: u32 = 100;
-/// How long the lines of a class are counted before they start from zero; it begins with the first of them.
+/// Time for which the lines of a class are counted before they start from zero; begins with the first of them.
 pub const PERIOD: Duration = Duration::from_secs(60);
-/// How many subjects of one class are told apart.
+/// Maximum number of subjects of one class that are told apart.
 pub const MAX_SUBJECTS: usize = 16;
 
-/// So much of a subject is remembered for the line that says how many were suppressed.
+/// Maximum length in bytes of the subject that is kept for the line about suppressed lines.
 const MAX_SUBJECT_BYTES: usize = 80;
 const OTHER_SUBJECTS: &str = "other subjects";
 
-/// Writes lines to the log, each class and subject at a limited rate, and tells how many were suppressed.
+/// Writes lines to the log, each class and subject at a limited rate, and logs how many were suppressed.
 ///
-/// It has no clock: the time is an argument, any that never goes backward. All methods may be called from any thread.
+/// The time is an argument that never goes backward. All methods may be called from any thread.
 #[derive(Debug, Default)]
 pub struct RateLimitedLog {
     allowances: Mutex<Allowances>,
-    /// Subjects are compared by what they hash to; a peer cannot know with which key.
+    /// Keys of the hash by which subjects are compared; a peer cannot know them.
     keys: RandomState,
     wake: Option<Wake>,
 }
@@ -45,12 +44,12 @@ pub struct RateLimitedLog {
 struct Wake(Box<dyn Fn() + Send + Sync>);
 
 impl RateLimitedLog {
-    /// Nothing has been written yet.
+    /// Makes a log to which nothing has been written.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same; `wake` is called when something begins to be suppressed, by whoever writes: the thread that calls
+    /// Makes a log that calls `wake` on the writing thread when lines begin to be suppressed: the thread that calls
     /// [`RateLimitedLog::poll`] may be asleep.
     pub fn with_wake(wake: impl Fn() + Send + Sync + 'static) -> Self {
         let mut log = Self::new();
@@ -58,7 +57,7 @@ impl RateLimitedLog {
         log
     }
 
-    /// Writes `line`, or counts that it was suppressed. `subject` is what it is about, as in the line: a NID, a path
+    /// Writes `line`, or counts it as suppressed. `subject` is the subject of the line: a NID, a path
     /// (`A -> B`), a name.
     pub fn write(
         &self,
@@ -70,8 +69,8 @@ impl RateLimitedLog {
         self.write_about(now.into(), class, Standing::of(class), &subject, line);
     }
 
-    /// The same about something that an operator has configured: the lines that any peer can cause about others do not suppress
-    /// it.
+    /// Writes a line about a subject that an operator has configured: lines that any peer can cause about others do not
+    /// suppress it.
     pub fn write_configured(
         &self,
         now: impl Into<Duration>,
@@ -109,8 +108,8 @@ impl RateLimitedLog {
         }
     }
 
-    /// Says what was suppressed in the periods that have ended; to be called from time to time. When the next period
-    /// ends of which there will be something to say.
+    /// Logs how many lines were suppressed in the periods that have ended; to be called periodically. Returns when the
+    /// next period ends for which there will be such a line.
     pub fn poll(&self, now: impl Into<Duration>) -> Option<Duration> {
         let (ended, next) = {
             let mut allowances = lock(&self.allowances);
@@ -128,7 +127,7 @@ impl RateLimitedLog {
     }
 }
 
-/// What was suppressed is said at the end, too.
+/// Logs at the end how many lines were suppressed.
 impl Drop for RateLimitedLog {
     fn drop(&mut self) {
         let allowances = self.allowances.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -142,47 +141,47 @@ impl fmt::Debug for Wake {
     }
 }
 
-/// Which limits a line is under, besides that of its subject.
+/// The limits that apply to a line besides that of its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// None: its subject is one of those that an operator has configured.
+    /// None: an operator has configured the subject.
     Configured,
-    /// The number of subjects.
+    /// The maximum number of subjects.
     Local,
-    /// The number of subjects, the class, and all classes.
+    /// The maximum number of subjects, and those of lines of the class and of all classes.
     AnyPeer,
 }
 
-/// Who has had how many lines, class by class.
+/// Lines written and suppressed in the current periods, by class and subject.
 #[derive(Debug)]
 struct Allowances {
     classes: [Class; LogClass::ALL.len()],
-    /// The lines of all classes that any peer can cause.
+    /// Lines of all classes that any peer can cause.
     in_all: Count,
-    /// When the first period ends in which something was suppressed.
+    /// The end of the first period in which lines were suppressed.
     next_report: Option<Duration>,
 }
 
-/// What the lines of a class have used in its period.
+/// Lines of one class in its period.
 #[derive(Debug, Default)]
 struct Class {
-    /// Those that any peer can cause, and the period of all.
+    /// Lines that any peer can cause, and the period of all lines.
     count: Count,
     subjects: HashMap<u64, Allowance>,
-    /// How many of these are not configured.
+    /// Number of `subjects` that are not configured.
     told_apart: usize,
-    /// The subjects that are not told apart.
+    /// The subjects that are not told apart, taken together.
     others: Allowance,
 }
 
-/// Lines in a period, which has begun if there is a time.
+/// Number of lines in a period, which has begun if there is a time.
 #[derive(Debug, Default)]
 struct Count {
     since: Option<Duration>,
     written: u32,
 }
 
-/// What one subject, or all the other subjects together, has used in the period of its class.
+/// Lines about one subject, or about all the other subjects together, in the period of its class.
 #[derive(Debug, Default)]
 struct Allowance {
     subject: String,
@@ -190,7 +189,7 @@ struct Allowance {
     suppressed: u64,
 }
 
-/// How many lines of a class were not written in a period, and what most of them were about.
+/// Number of lines of a class that were suppressed in a period, and the subject of most of them.
 #[derive(Debug, PartialEq, Eq)]
 struct Suppressed {
     class: LogClass,
@@ -217,7 +216,7 @@ impl Default for Allowances {
 }
 
 impl Allowances {
-    /// Whether a line may be written; if not, it is counted.
+    /// Returns whether a line may be written; counts it in either case.
     fn admit(
         &mut self,
         now: Duration,
@@ -228,7 +227,7 @@ impl Allowances {
     ) -> bool {
         let Self { classes, in_all, next_report } = self;
         let Some(class) = classes.get_mut(class as usize) else { return true };
-        // Where something was suppressed, that was said when the periods were ended.
+        // Lines that were suppressed in the period have been reported when it was ended.
         if class.count.begin(now) {
             *class = Class { count: Count { since: Some(now), written: 0 }, ..Class::default() };
         }
@@ -255,7 +254,7 @@ impl Allowances {
         false
     }
 
-    /// Forgets the periods that have ended in which something was suppressed; what that was, in one for each class.
+    /// Ends the periods that are over and in which lines were suppressed. Returns their counts, one for each class.
     fn end_periods(&mut self, now: Duration) -> Vec<Suppressed> {
         if self.next_report.is_none_or(|next| now < next) {
             return Vec::new();
@@ -302,7 +301,7 @@ impl Class {
 }
 
 impl Count {
-    /// Begins a new period if there is none, or it has ended; returns whether it does.
+    /// Begins a new period if there is none, or the last is over; returns whether it does.
     fn begin(&mut self, now: Duration) -> bool {
         let begins = self.ends() <= now;
         if begins {
@@ -334,7 +333,7 @@ impl Suppressed {
     }
 }
 
-/// Hashes what is written to it.
+/// Hashes the text that is written to it.
 struct HashingWriter<H>(H);
 
 impl<H: Hasher> fmt::Write for HashingWriter<H> {
@@ -344,7 +343,7 @@ impl<H: Hasher> fmt::Write for HashingWriter<H> {
     }
 }
 
-/// Keeps the beginning of what is written to it.
+/// Keeps the beginning of the text that is written to it.
 struct Truncated(String);
 
 impl fmt::Write for Truncated {

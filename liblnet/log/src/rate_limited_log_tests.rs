@@ -5,7 +5,7 @@ const fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// How many of `times` lines are admitted; what was suppressed in the periods that have ended before.
+/// Offers `times` lines. Returns the number of admitted ones, and the suppressed lines of the periods that have ended before.
 fn flood(
     allowances: &mut Allowances,
     now: u64,

@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 
-/// The lowest number that is not one of the standard input, output and error.
+/// The lowest descriptor that is not standard input, output or error.
 const FIRST: RawFd = 3;
 
-/// The same file under a number above 2, close-on-exec. In a program that has closed one of its standard files, the
-/// system gives that number to whatever is opened next, and what the program prints would be sent to a peer. From any thread.
+/// Moves a file to a descriptor above 2, close-on-exec. In a program that has closed one of its standard files, the system
+/// gives that number to the next file that is opened, and the program's output would be sent to a peer. From any thread.
 pub fn above_standard<T: AsFd + From<OwnedFd>>(descriptor: T) -> io::Result<T> {
     if descriptor.as_fd().as_raw_fd() >= FIRST {
         return Ok(descriptor);
@@ -18,27 +18,27 @@ pub fn above_standard<T: AsFd + From<OwnedFd>>(descriptor: T) -> io::Result<T> {
     Ok(rustix::io::fcntl_dupfd_cloexec(&descriptor, FIRST)?.into())
 }
 
-/// A set of descriptors to be waited for.
+/// Makes an epoll set.
 pub fn new_epoll() -> io::Result<OwnedFd> {
     above_standard(epoll::create(epoll::CreateFlags::CLOEXEC)?)
 }
 
-/// A counter that wakes who waits for it; non-blocking.
+/// Makes a non-blocking eventfd, a counter that wakes waiting threads.
 pub fn new_eventfd() -> io::Result<OwnedFd> {
     above_standard(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
 
-/// A Unix socket that listens at a path.
+/// Makes a Unix socket that listens at a path.
 pub fn listen_unix(path: &Path) -> io::Result<UnixListener> {
     above_standard(UnixListener::bind(path)?)
 }
 
-/// The next connection of a listening Unix socket.
+/// Accepts the next connection of a listening Unix socket.
 pub fn accept_unix(listener: &UnixListener) -> io::Result<UnixStream> {
     above_standard(listener.accept()?.0)
 }
 
-/// A connection to the Unix socket at a path.
+/// Connects to the Unix socket at a path.
 pub fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     // A signal handler of the program may end the wait for a node that is slow to accept.
     let connected = loop {
@@ -50,12 +50,12 @@ pub fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     above_standard(connected)
 }
 
-/// A Unix datagram socket at a path.
+/// Makes a Unix datagram socket at a path.
 pub fn bind_unix_datagram(path: &Path) -> io::Result<UnixDatagram> {
     above_standard(UnixDatagram::bind(path)?)
 }
 
-/// Two Unix sockets that are connected with each other.
+/// Makes two Unix sockets that are connected with each other.
 pub fn unix_pair() -> io::Result<(UnixStream, UnixStream)> {
     let (one, other) = UnixStream::pair()?;
     Ok((above_standard(one)?, above_standard(other)?))

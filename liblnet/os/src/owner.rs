@@ -1,24 +1,25 @@
-//! Which process has the threads of something that a child of `fork` inherits.
+//! The process whose threads belong to a resource that a child of `fork` inherits.
 
 use std::process::id;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The process that began something with threads. A child of it has none of them, and would wait for them for ever.
+/// The process that started a resource with threads. A child of it has none of these threads, and would wait for them for
+/// ever.
 #[derive(Debug)]
 pub struct Owner(AtomicU32);
 
 impl Owner {
-    /// Nobody has begun it.
+    /// Makes the state of a resource that no process has started.
     pub const fn nobody() -> Self {
         Self(AtomicU32::new(0))
     }
 
-    /// This process has begun it, or has ended it.
+    /// Notes that this process has started the resource, or has ended it.
     pub fn set(&self, owned: bool) {
         self.0.store(if owned { id() } else { 0 }, Ordering::Release);
     }
 
-    /// Whether an ancestor of this process has begun it, before the `fork`.
+    /// Whether an ancestor of this process has started the resource, before the `fork`.
     pub fn is_ancestor(&self) -> bool {
         let owner = self.0.load(Ordering::Acquire);
         owner != 0 && owner != id()

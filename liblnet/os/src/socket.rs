@@ -4,16 +4,16 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 
-/// What [`send`] does where the socket takes nothing at this moment.
+/// Behaviour of [`send`] when the socket takes nothing at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// [`io::ErrorKind::WouldBlock`].
+    /// Return [`io::ErrorKind::WouldBlock`].
     Never,
-    /// As the socket is set: it waits, up to its write time-out, unless it is non-blocking.
+    /// Wait, up to the socket's write time-out, unless the socket is non-blocking.
     AsSet,
 }
 
-/// Sends bytes on a connected socket: how many it took. A peer that has closed or reset the connection is an error
+/// Sends bytes on a connected socket; returns how many it took. A peer that has closed or reset the connection is an error
 /// ([`io::ErrorKind::BrokenPipe`], [`io::ErrorKind::ConnectionReset`]) and no SIGPIPE, which ends a program in C. From any
 /// thread.
 pub fn send(socket: impl AsFd, slices: &[IoSlice<'_>], wait: Wait) -> io::Result<usize> {
@@ -74,7 +74,7 @@ mod tests {
             pipe.add(Signal::SIGPIPE);
             pipe.thread_block().unwrap();
             let error = loop {
-                // TCP learns of it by the answer to what was sent first.
+                // TCP learns of it by the response to the first bytes.
                 if let Err(error) = send_all(&socket, b"x") {
                     break error;
                 }

@@ -6,7 +6,7 @@ use std::io;
 use std::process::id;
 use std::thread::Builder;
 
-/// Signals of what the thread itself does wrong. They are not blocked: the program's handler reports them, and a blocked one
+/// Signals of a thread's own faults. They are not blocked: the program's handler reports them, and a blocked one
 /// would end the process without it.
 const FAULTS: [Signal; 7] = [
     Signal::SIGSEGV,
@@ -22,12 +22,12 @@ thread_local! {
     static IS_OWN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread was started by [`spawn`], and so is none of the program's.
+/// Whether the calling thread was started by [`spawn`], and so is not one of the program's.
 pub fn is_own() -> bool {
     IS_OWN.get()
 }
 
-/// A thread of this process, or of the one that it is a child of.
+/// Handle of a thread of this process, or of its parent before a `fork`.
 #[derive(Debug)]
 pub struct JoinHandle<T> {
     handle: std::thread::JoinHandle<T>,
@@ -35,26 +35,26 @@ pub struct JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Waits for its end: what its work returned, `None` after a panic. `None` at once in a child of `fork`, which does not have the thread
-    /// and would wait for ever.
+    /// Waits for the end of the thread. Returns the result of its work, `None` after a panic. `None` at once in a child of
+    /// `fork`, which does not have the thread and would wait for ever.
     pub fn join(self) -> Option<T> {
         (self.process == id()).then(|| self.handle.join().ok()).flatten()
     }
 
-    /// Whether it has ended, or is not in this process.
+    /// Whether the thread has ended, or is not in this process.
     pub fn is_finished(&self) -> bool {
         self.process != id() || self.handle.is_finished()
     }
 
-    /// What it is called, and is woken by.
+    /// The standard library's handle, with the thread's name and `unpark`.
     pub fn thread(&self) -> &std::thread::Thread {
         self.handle.thread()
     }
 }
 
-/// Starts a thread that has all signals blocked but those of its own faults: what the program's handlers do, they do on
-/// the program's threads, and no system call here is interrupted by them. What such a thread calls of the program, an event
-/// handler say, has them blocked, too. `Err` where the system has no room for a thread.
+/// Starts a thread with all signals blocked except those of its own faults: the program's handlers run on the program's
+/// threads, and interrupt no system call of this one. Functions of the program that such a thread calls, such as event
+/// handlers, have the signals blocked, too. `Err` where the system has no thread left.
 pub fn spawn<T: Send + 'static>(
     thread: Builder,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,27 +1,27 @@
-//! The lines that wait for standard error, as a state machine without I/O.
+//! The queue of lines for standard error, as a state machine without I/O.
 //!
-//! One thread writes. While it does, others add lines and never wait: where standard error takes none, or fails, further
+//! One thread writes. While it does, others add lines and never wait: if standard error takes no lines, or fails, further
 //! lines are lost, and their number stands in their place.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-/// So long may one write take before further lines are lost.
+/// Time that one write may take before further lines are lost.
 pub(super) const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
-/// The most bytes that wait at a time.
+/// Maximum number of bytes that wait at a time.
 pub(super) const MAX_BYTES: usize = 1 << 20;
-/// After a write that failed, the next one is tried so much later; each time twice as much.
+/// Time from a failed write to the next try; doubles with each failure.
 pub(super) const MIN_RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// At most.
+/// Maximum time between two tries.
 pub(super) const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(64);
 
-/// Why lines are lost.
+/// The reason why lines are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     /// Standard error took nothing for a while, or less than was written.
     Blocked,
-    /// It cannot be written to.
+    /// Standard error cannot be written to.
     Failed(rustix::io::Errno),
 }
 
@@ -34,11 +34,11 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What is written, in this order.
+/// An entry of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Line(String),
-    /// Lines that are lost.
+    /// A place where lines are lost.
     Lost {
         lines: u64,
         cause: Cause,
@@ -46,7 +46,7 @@ pub(super) enum Entry {
 }
 
 impl Entry {
-    /// How many lines are lost if it is.
+    /// Number of lines that are lost if the entry is lost.
     pub(super) const fn lines(&self) -> u64 {
         match self {
             Self::Line(_) => 1,
@@ -55,26 +55,26 @@ impl Entry {
     }
 }
 
-/// What the thread that writes does now.
+/// The next action of the writing thread.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Writes this, and tells the result by [`Backlog::written`].
+    /// Write this, and report the result by [`Backlog::written`].
     Write(Entry),
-    /// Waits until there is something new, or until so much time has passed.
+    /// Wait until there is a new entry, or until this time has passed.
     Wait(Option<Duration>),
 }
 
-/// The lines that wait. Times are those of a clock that never goes backward.
+/// The entries that wait. Times are those of a clock that never goes backward.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     entries: VecDeque<Entry>,
     bytes: usize,
-    /// Since when an entry is being written.
+    /// The time since which an entry is being written.
     writing_since: Option<Duration>,
     failure: Option<Failure>,
 }
 
-/// The last write failed.
+/// State after a failed write.
 #[derive(Clone, Copy, Debug)]
 struct Failure {
     cause: Cause,
@@ -94,7 +94,7 @@ impl Backlog {
         }
     }
 
-    /// What the thread that writes does.
+    /// Returns the next action of the writing thread. Takes the entry out that is to be written.
     pub(super) fn next(&mut self, now: Duration) -> Next {
         if let Some(failure) = self.failure.filter(|failure| now < failure.retry_at) {
             return Next::Wait(Some(failure.retry_at.saturating_sub(now)));
@@ -107,7 +107,7 @@ impl Backlog {
         Next::Write(entry)
     }
 
-    /// An entry of so many lines was written, or could not be.
+    /// Notes the result of writing an entry of so many `lines`.
     pub(super) fn written(&mut self, now: Duration, mut lines: u64, result: Result<(), Cause>) {
         self.writing_since = None;
         let Err(cause) = result else {
@@ -124,12 +124,12 @@ impl Backlog {
         self.entries.push_front(Entry::Lost { lines, cause });
     }
 
-    /// Whether waiting for what is there is of no use: nothing is, or standard error takes nothing.
+    /// Whether it is of no use to wait longer: the queue is empty, or standard error takes nothing.
     pub(super) fn is_settled(&self, now: Duration) -> bool {
         self.is_empty() || self.is_blocked(now) || self.failure.is_some()
     }
 
-    /// Whether all is written.
+    /// Whether all entries are written.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.writing_since.is_none()
     }

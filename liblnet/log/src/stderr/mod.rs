@@ -1,11 +1,11 @@
 //! Writes records to standard error, where the program brings no logger of its own.
 //!
-//! `LNET_DEBUG` (off, error, warn, info, debug, trace) says how much. Each line begins with the time, in UTC, to the
-//! millisecond (RFC 3339). Where standard error is the journal's (`JOURNAL_STREAM`), which has a time stamp of its own, it
-//! begins with its priority instead, as journald reads it: `<3>`.
+//! `LNET_DEBUG` (off, error, warn, info, debug, trace) sets the level. Each line begins with the time, in UTC, to the
+//! millisecond (RFC 3339). Where standard error is the journal's (`JOURNAL_STREAM`), which has a time stamp of its own, a
+//! line begins with its priority instead, as journald reads it: `<3>`.
 //!
-//! No line makes its caller wait: a thread of the logger writes them (`writer.rs`). What standard error does not take is lost
-//! and counted (`backlog.rs`).
+//! No line makes its caller wait: a thread of the logger writes them (`writer.rs`). Lines that standard error does not
+//! take are lost and counted (`backlog.rs`).
 
 mod backlog;
 mod writer;
@@ -41,16 +41,17 @@ pub fn install(name: &'static str, default: LevelFilter) {
     }
 }
 
-/// Waits until what has been logged is on standard error; for half a second at most where that takes nothing. For what ends the
-/// process, or tells somebody that the log can be read now. Nothing where the program has a logger of its own.
+/// Waits until all logged lines are on standard error, for half a second at most if that takes nothing. To be called
+/// before the process ends, or before a reader is told that the log is complete. Does nothing where the program has a
+/// logger of its own.
 pub fn flush() {
     if let Some(logger) = LOGGER.get() {
         logger.writer.flush();
     }
 }
 
-/// As [`flush`], and ends the thread that writes, unless standard error takes nothing; the next line starts another. For the end of a
-/// library's work.
+/// Waits as [`flush`] does, and ends the writing thread, unless standard error takes nothing; the next line starts
+/// another. For the end of a library's work.
 pub fn close() {
     if let Some(logger) = LOGGER.get() {
         logger.writer.close();
@@ -64,8 +65,8 @@ pub fn last_words(text: Arguments<'_>) {
     WRITER.flush();
 }
 
-/// Has panics on the threads of the libraries logged: the standard library's message would be written by the thread itself, which
-/// standard error may stop.
+/// Makes panics on the threads of the libraries go to the log: the standard library's message would be written by the
+/// thread itself, which standard error may block.
 fn log_panics() {
     let others = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic: &PanicHookInfo<'_>| match LOGGER.get() {
@@ -87,7 +88,7 @@ fn is_journal() -> bool {
         .is_ok_and(|found| named == format!("{}:{}", found.st_dev, found.st_ino))
 }
 
-/// How a line begins.
+/// The beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     Plain,
@@ -117,7 +118,7 @@ impl Log for Stderr {
     }
 }
 
-/// What is written for an entry.
+/// Returns the text that is written for an entry.
 fn text_of(entry: Entry) -> String {
     match entry {
         Entry::Line(line) => line,

@@ -1,8 +1,8 @@
 //! The thread that writes to standard error.
 //!
-//! Only a thread of its own may wait for standard error. Nothing tells beforehand whether a write waits: not for terminals and
-//! files, and for pipes only where nobody else writes to them. O_NONBLOCK would be set for all processes that share the
-//! terminal or the pipe, and would break the program's own output.
+//! Only a thread of its own may wait for standard error. The system does not tell beforehand whether a write waits: not
+//! for terminals and files, and for pipes only if no other process writes to them. O_NONBLOCK would apply to all processes
+//! that share the terminal or the pipe, and would break the program's own output.
 
 use super::backlog::{Backlog, Cause, Entry, Next, WRITE_TIMEOUT};
 use arc_swap::ArcSwapOption;
@@ -14,18 +14,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-/// A standard error that somebody has set non-blocking is asked so often.
+/// Time between two tries on a standard error that another process has set non-blocking.
 const NON_BLOCKING_INTERVAL: Duration = Duration::from_millis(10);
-/// So often a thread that ends the process looks whether a lock is free that it may hold itself.
+/// Interval at which a thread that ends the process tries a lock that it may hold itself.
 const LOCK_INTERVAL: Duration = Duration::from_millis(1);
-/// Little is on it.
+/// Stack size of the thread in bytes.
 const STACK: usize = 128 * 1024;
 
 /// Writes lines to standard error, whichever file that is at the time.
 pub(super) struct Writer {
-    /// The text of an entry.
+    /// Makes the text of an entry.
     text_of: fn(Entry) -> String,
-    /// A child of `fork` makes another: it has no threads, and a lock may be held for ever.
+    /// State shared with the writing thread. A child of `fork` makes another: it has no threads, and a lock may be held
+    /// for ever.
     shared: ArcSwapOption<Shared>,
 }
 
@@ -33,9 +34,9 @@ struct Shared {
     process: u32,
     epoch: Instant,
     state: Mutex<State>,
-    /// Something is there to be written, or the thread is to end.
+    /// Signalled when there are entries to be written, or the thread is to end.
     more: Condvar,
-    /// The text of an entry.
+    /// Makes the text of an entry.
     text_of: fn(Entry) -> String,
 }
 
@@ -43,17 +44,17 @@ struct Shared {
 struct State {
     backlog: Backlog,
     thread: Option<JoinHandle<()>>,
-    /// Counts threads that were told to end. One that has begun with another number ends.
+    /// Number of threads that were told to end. A thread that has begun with another number ends.
     ended: u64,
 }
 
 impl Writer {
-    /// Begins with the first line. `text_of`: what is written for an entry.
+    /// Makes a writer, whose thread begins with the first line. `text_of` makes the text of an entry.
     pub(super) const fn new(text_of: fn(Entry) -> String) -> Self {
         Self { text_of, shared: ArcSwapOption::const_empty() }
     }
 
-    /// Has a line written, or lost where standard error takes none. Never waits.
+    /// Queues a line, which is lost if standard error takes none. Never waits.
     pub(super) fn write(&self, line: String) {
         let shared = self.shared();
         let mut state = lock(&shared.state);
@@ -70,7 +71,7 @@ impl Writer {
         }
     }
 
-    /// As [`Writer::flush`], and ends the thread where nothing is left to write. The next line starts another.
+    /// Waits as [`Writer::flush`] does, and ends the thread if nothing is left to write. The next line starts another.
     pub(super) fn close(&self) {
         let Some(shared) = self.own() else { return };
         shared.flush();
@@ -87,7 +88,7 @@ impl Writer {
         }
     }
 
-    /// That of this process, if it has logged a line.
+    /// The shared state of this process, if it has logged a line.
     fn own(&self) -> Option<Arc<Shared>> {
         self.shared.load_full().filter(|shared| shared.process == std::process::id())
     }
@@ -116,7 +117,7 @@ impl Shared {
         self.epoch.elapsed()
     }
 
-    /// Starts the thread, unless it runs. Where there is none to be had, lines wait for the next try, or for the end of the process.
+    /// Starts the thread, unless it runs. If the system has none, lines wait for the next try, or for the end of the process.
     fn start(self: &Arc<Self>, state: &mut State) {
         if state.thread.is_none() {
             let (shared, ended) = (Arc::clone(self), state.ended);
@@ -169,13 +170,13 @@ impl Shared {
         }
     }
 
-    /// Behind a line of which only a part was written, another one begins.
+    /// Returns the bytes of an entry, on a new line if only a part of the last one was written (`torn`).
     fn bytes_of(&self, entry: Entry, torn: bool) -> Vec<u8> {
         let text = (self.text_of)(entry);
         if torn { format!("\n{text}").into_bytes() } else { text.into_bytes() }
     }
 
-    /// Writes what standard error takes at once, on the calling thread.
+    /// Writes the entries that standard error takes at once, on the calling thread.
     fn write_what_is_taken(&self, backlog: &mut Backlog) {
         while let Next::Write(entry) = backlog.next(self.now()) {
             let lines = entry.lines();
@@ -187,7 +188,7 @@ impl Shared {
         }
     }
 
-    /// The lock, unless somebody holds it until `deadline`: a signal handler that ends the process may have interrupted its
+    /// Takes the lock, unless it is held until `deadline`: a signal handler that ends the process may have interrupted the
     /// holder.
     fn try_lock(&self, deadline: Duration) -> Option<MutexGuard<'_, State>> {
         loop {
@@ -227,7 +228,8 @@ fn write_all(bytes: &[u8]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whether standard error takes a line at once, as far as the system knows; not where nobody reads it, which would raise SIGPIPE.
+/// Whether standard error takes a line at once, as far as the system knows; false if it has no reader, because a write
+/// would raise SIGPIPE.
 fn takes_a_line() -> bool {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     let standard_error = stderr();
