@@ -1,17 +1,17 @@
-//! The clock that all timeouts of a client or a service go by. It is handed in when they start.
+//! The clock that all timeouts of a client or a service use. It is passed in when they start.
 
 use crate::sync::lock;
 use std::fmt;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Tells the time. Any thread may ask; it never goes backward.
+/// A clock that never goes backward. Can be read from any thread.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Instant;
 
-    /// For how long, in real time, a thread may sleep that waits until `left` has passed on this clock. The thread then
-    /// asks for the time again.
+    /// Returns how long, in real time, a thread may sleep that waits until `left` has passed on this clock. The thread then
+    /// reads the clock again.
     fn sleep_limit(&self, left: Duration) -> Duration {
         left
     }
@@ -35,7 +35,7 @@ impl ManualClock {
     /// A thread that waits for this clock reads it again after this real time.
     const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         *lock(&self.0) += by;
     }

@@ -34,7 +34,7 @@ known! {
     NO_MEMORY = ENOMEM;
     /// In use.
     BUSY = EBUSY;
-    /// It exists already.
+    /// The object exists already.
     EXISTS = EEXIST;
     /// No such target.
     NO_DEVICE = ENODEV;
@@ -42,9 +42,9 @@ known! {
     INVALID = EINVAL;
     /// Protocol violation.
     PROTOCOL = EPROTO;
-    /// It was cancelled.
+    /// The operation was cancelled.
     CANCELED = ECANCELED;
-    /// A message, or data, is not what it must be.
+    /// A message, or data, is invalid.
     BAD_MESSAGE = EBADMSG;
     /// The reply is too long.
     OVERFLOW = EOVERFLOW;
@@ -62,12 +62,12 @@ known! {
     TIMED_OUT = ETIMEDOUT;
     /// In progress, or cannot be executed now.
     IN_PROGRESS = EINPROGRESS;
-    /// Whether it was executed is not known, and it may not be executed twice.
+    /// Whether the operation was executed is not known, and it may not be executed twice.
     UNKNOWN_OUTCOME = ESTALE;
 }
 
 impl Errno {
-    /// From what a C function or a message says: negative numbers are errors. `None`: it is none.
+    /// Reads the result of a C function, or a message's status: negative numbers are errors. `None`: no error.
     pub const fn from_c(code: c_int) -> Option<Self> {
         if code >= 0 {
             return None;
@@ -86,7 +86,7 @@ impl Errno {
         -self.0.get()
     }
 
-    /// What a C function returned, if it is no error.
+    /// Checks the result of a C function: returns the number, if it is not an error.
     pub fn check(code: c_int) -> Result<c_int, Self> {
         Self::from_c(code).map_or(Ok(code), Err)
     }

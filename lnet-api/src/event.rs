@@ -4,45 +4,45 @@ use crate::errno::Errno;
 use crate::{ProcessId, md::MdContext, sys};
 use std::cell::Cell;
 
-/// What an event reports.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// A peer fetched data from it.
+    /// A peer fetched data from the descriptor.
     Get,
-    /// A peer put data into it.
+    /// A peer put data into the descriptor.
     Put,
-    /// The fetched data has arrived in it.
+    /// The fetched data has arrived in the descriptor.
     Reply,
     /// The target of a PUT has the data.
     Ack,
     /// A PUT or GET was sent, or could not be.
     Send,
-    /// It was unlinked by a call.
+    /// A call unlinked the descriptor.
     Unlink,
 }
 
-/// One event.
+/// An event of a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// What happened.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// Whether it succeeded.
+    /// The result of the operation.
     pub status: Result<(), Errno>,
-    /// It is the last of its descriptor, whose memory LNet no longer accesses.
+    /// Whether the event is the last of its descriptor, whose memory LNet no longer accesses.
     pub unlinked: bool,
     /// The sender by its primary NID, of incoming messages.
     pub initiator: Option<ProcessId>,
-    /// The NI that it was sent from, where replies go.
+    /// The NI that an incoming message was sent from, where replies go.
     pub source: Option<ProcessId>,
-    /// The local NI that it was sent to.
+    /// The local NI that an incoming message was sent to.
     pub target: Option<ProcessId>,
-    /// The match bits that its sender chose.
+    /// The match bits that the sender chose.
     pub match_bits: u64,
-    /// Bytes that its sender requested.
+    /// Number of bytes that the sender requested.
     pub rlength: u32,
-    /// Bytes that were transferred.
+    /// Number of bytes that were transferred.
     pub mlength: u32,
-    /// The offset in the descriptor.
+    /// The offset in the descriptor, in bytes.
     pub offset: u32,
     /// The 64 bits of header data of a PUT.
     pub hdr_data: u64,

@@ -1,4 +1,5 @@
-//! LNet for programs in Rust, through its C API alone: the one place where PtlRPC, LNet selftest and Motr's network layer call it.
+//! LNet for programs in Rust, through its C API alone: PtlRPC, LNet selftest and Motr's network layer call LNet only
+//! through this crate.
 //!
 //! | file | holds |
 //! |---|---|
@@ -25,7 +26,7 @@ pub use lnet_wire::{Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};
 pub use region::{Loan, Region, RegionOwner, RegionSlice};
-/// What a node has moved.
+/// Numbers of messages and bytes that a node has sent and received.
 pub use sys::lnet_counters as Counters;
 pub use sys::{lnet_nid_t, lnet_process_id};
 
@@ -44,12 +45,12 @@ impl ProcessId {
         Self { nid, pid: Pid::LUSTRE }
     }
 
-    /// `None`: not the NID of a node.
+    /// Converts from C. `None`: not the NID of a node.
     fn from_c(id: sys::lnet_process_id) -> Option<Self> {
         Some(Self { nid: Nid::from_u64(id.nid)?, pid: Pid(id.pid) })
     }
 
-    /// The same in C. `None`: a NID that the C API cannot express.
+    /// Converts to C. `None`: a NID that the C API cannot express.
     pub fn to_c(self) -> Option<sys::lnet_process_id> {
         Some(sys::lnet_process_id { nid: self.nid.to_u64()?, pid: self.pid.0 })
     }

@@ -3,7 +3,7 @@
 use crate::sync::{lock, wait};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// The number of such descriptors.
+/// The number of descriptors that have not had their last event.
 #[derive(Debug, Default)]
 pub(crate) struct LiveMds {
     count: Mutex<usize>,
@@ -20,7 +20,7 @@ impl LiveMds {
         LiveMd(Arc::clone(self))
     }
 
-    /// Waits until there is none.
+    /// Waits until no descriptor is left.
     pub(crate) fn wait_until_none(&self) {
         let mut count = lock(&self.count);
         while *count > 0 {

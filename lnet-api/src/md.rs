@@ -1,4 +1,4 @@
-//! Memory descriptors (MDs): what LNet may do with a region, and who handles its events.
+//! Memory descriptors (MDs): the operations that LNet may do with a region, and the handler of their events.
 
 use crate::{Event, Region, sys};
 use std::ops::Range;
@@ -15,32 +15,32 @@ pub trait EventHandler: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Md(pub(crate) sys::lnet_handle_md);
 
-/// What a descriptor is made of.
+/// The parameters of a descriptor.
 #[derive(Clone, Debug)]
 pub struct MdSpec {
-    /// The memory. The descriptor drops its share in it before the last event is handled: the handler, or whom it wakes, may have it
-    /// alone then.
+    /// The memory. The descriptor drops its share in it before the last event is handled: the handler, or a thread that it
+    /// wakes, may then be the only owner.
     pub region: Arc<Region>,
-    /// Which bytes of it.
+    /// The bytes of the region that the descriptor covers.
     pub range: Range<usize>,
-    /// After how many operations it is unlinked; `None`: after none, but see [`MdSpec::max_size`].
+    /// Number of operations after which the descriptor is unlinked; `None`: no limit, but see [`MdSpec::max_size`].
     pub threshold: Option<u16>,
-    /// Accepts PUTs.
+    /// Whether PUTs are accepted.
     pub puts: bool,
-    /// Accepts GETs.
+    /// Whether GETs are accepted.
     pub gets: bool,
-    /// The sender chooses the offset. Otherwise messages are stored one behind the other.
+    /// Whether the sender chooses the offset. Otherwise messages are stored one behind the other.
     pub manage_remote: bool,
-    /// Messages that are too long are truncated.
+    /// Whether messages that are too long are truncated.
     pub truncate: bool,
-    /// The longest message; the descriptor is unlinked when less space is left.
+    /// Maximum length of a message in bytes; the descriptor is unlinked when less space is left.
     pub max_size: Option<u32>,
     /// The MD of the bulk data that the message belongs to: LNet prefers an NI near its memory.
     pub bulk_md: Option<Md>,
 }
 
 impl MdSpec {
-    /// All of a region, to send it or to fetch into it.
+    /// Makes a descriptor for all of a region, to send it or to fetch into it.
     pub fn active(region: Arc<Region>, threshold: u16) -> Self {
         let range = 0..region.len();
         Self {
@@ -56,7 +56,7 @@ impl MdSpec {
         }
     }
 
-    /// The same in C; the region is the caller's to keep. `None`: more memory than the C API can describe.
+    /// Converts to C; the caller keeps the region alive. `None`: more memory than the C API can describe.
     pub(crate) fn to_c(&self, eq: sys::lnet_handle_eq, user_ptr: *mut MdContext) -> Option<sys::lnet_md> {
         let end = self.range.end.min(self.region.len());
         let start = self.range.start.min(end);
@@ -82,10 +82,10 @@ impl MdSpec {
     }
 }
 
-/// What a descriptor owns until its last event: its `user_ptr`.
+/// The data that a descriptor owns until its last event: its `user_ptr`.
 pub(crate) struct MdContext {
     pub(crate) handler: Arc<dyn EventHandler>,
-    /// LNet may touch it until then.
+    /// The memory, which LNet may access until the last event.
     pub(crate) region: Option<Arc<Region>>,
     pub(crate) _live: crate::live_mds::LiveMd,
 }

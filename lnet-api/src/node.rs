@@ -1,4 +1,4 @@
-//! The LNet node of this process: descriptors, messages, and what it knows of peers.
+//! The LNet node of this process: descriptors, messages, and its information about peers.
 
 use crate::errno::Errno;
 use crate::event::{handle, in_handler};
@@ -12,23 +12,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Which messages match an entry.
+/// Criteria for the messages that match an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct MatchCriteria {
     /// The sender, by its primary NID; `None`: any (PR-34).
     pub from: Option<ProcessId>,
-    /// Match bits.
+    /// The match bits.
     pub bits: u64,
     /// The bits that are ignored.
     pub ignore: u64,
 }
 
-/// Whether the target of a PUT sends an ACK.
+/// The wish of the sender of a PUT for an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ack {
-    /// It does.
+    /// The target sends an ACK.
     Wanted,
-    /// It does not.
+    /// The target sends no ACK.
     No,
 }
 
@@ -36,12 +36,12 @@ pub enum Ack {
 const POLL_MS: c_long = 1;
 const MAX_IDLE_POLLS: u32 = 3;
 
-/// How far a NID is (PR-42).
+/// The distance of a NID (PR-42).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// 0: this node; 1: on a local net; more: the number of gateways plus one.
+    /// The number of hops: 0 for this node; 1 on a local net; otherwise the number of gateways plus one.
     pub hops: u32,
-    /// Among equal distances, lower is better.
+    /// Rank among equal distances: lower is better.
     pub order: u32,
     /// The nearest local NI.
     pub local_nid: Nid,
@@ -51,10 +51,10 @@ pub struct Distance {
 #[derive(Debug)]
 pub struct Node {
     eq: sys::lnet_handle_eq,
-    /// A thread is in [`Node::progress`].
+    /// Whether a thread is in [`Node::progress`].
     in_progress: AtomicBool,
     live_mds: Arc<LiveMds>,
-    /// Dropped when this node has ended.
+    /// Sender that is dropped when this node has ended.
     end_signal: Option<Sender<Infallible>>,
 }
 
@@ -64,7 +64,7 @@ impl Node {
         Self::start_with_end_signal(None)
     }
 
-    /// The same; `end_signal` is dropped when this node has ended, which may be on another thread.
+    /// Starts LNet like [`Node::start`]; `end_signal` is dropped when this node has ended, which may be on another thread.
     pub fn start_with_end_signal(end_signal: Option<Sender<Infallible>>) -> Result<Arc<Self>, Errno> {
         // SAFETY: takes a number.
         Errno::check(unsafe { sys::LNetNIInit(sys::LNET_PID_LUSTRE) })?;
@@ -86,8 +86,9 @@ impl Node {
         }
     }
 
-    /// Makes progress in LNet on the calling thread, in place of LNet's own, until `done` returns true or nothing happens for some
-    /// milliseconds: what comes soon is processed without waking a thread. One thread at a time; others return at once.
+    /// Makes progress in LNet on the calling thread, in place of LNet's own, until `done` returns true or no event comes
+    /// for some milliseconds: events that come soon are processed without waking a thread. One thread at a time; others
+    /// return at once.
     ///
     /// Event handlers run inside, so this must not be called from one.
     pub fn progress(&self, done: impl Fn() -> bool) {
@@ -217,14 +218,14 @@ impl Node {
         Errno::check(unsafe { sys::LNetGet(from, md.0, to, portal, match_bits, offset) }).map(drop)
     }
 
-    /// The primary NID of a peer. May discover the peer, which takes twice a transaction timeout at most.
+    /// Returns the primary NID of a peer. May discover the peer, which takes twice a transaction timeout at most.
     pub fn primary_nid(&self, nid: Nid) -> Nid {
         let Some(raw) = nid.to_u64() else { return nid };
         // SAFETY: a number.
         Nid::from_u64(unsafe { sys::LNetPrimaryNID(raw) }).unwrap_or(nid)
     }
 
-    /// The distance to a NID.
+    /// Returns the distance to a NID.
     pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
         let raw = nid.to_u64().ok_or(Errno::INVALID)?;
         let (mut source, mut order) = (0, 0);
@@ -243,7 +244,7 @@ impl Node {
         Errno::check(unsafe { sys::LNetAddPeer(raw.as_mut_ptr(), count) }).map(drop)
     }
 
-    /// Discovers a peer again; its primary NID.
+    /// Discovers a peer again; returns its primary NID.
     pub fn rediscover(&self, peer: ProcessId) -> Result<Nid, Errno> {
         const VERSION: u32 = 0x0001_000b;
         let mut nids = [sys::lnet_process_id { nid: 0, pid: 0 }; 16];
@@ -254,7 +255,7 @@ impl Node {
         Nid::from_u64(ping.ping_id.nid).ok_or(Errno::INVALID)
     }
 
-    /// The NIDs of this node, `0@lo` first.
+    /// Returns the NIDs of this node, `0@lo` first.
     pub fn local_nids(&self) -> Vec<Nid> {
         let nid_of = |index| {
             let mut id = sys::lnet_process_id { nid: 0, pid: 0 };
@@ -265,7 +266,7 @@ impl Node {
         (0..).map_while(nid_of).collect()
     }
 
-    /// What the node has sent and received so far.
+    /// Returns the numbers of messages and bytes that the node has sent and received so far.
     pub fn counters(&self) -> Counters {
         let mut counters = MaybeUninit::<Counters>::zeroed();
         // SAFETY: memory for the counters, which are integers: zeros are some.
@@ -275,7 +276,7 @@ impl Node {
         }
     }
 
-    /// Makes a portal lazy: messages without a match wait there (PR-32). Or ends that.
+    /// Makes a portal lazy, so that messages without a match wait there (PR-32), or ends that.
     pub fn set_lazy(&self, portal: u32, lazy: bool) -> Result<(), Errno> {
         let portal = portal.try_into().map_err(|_| Errno::INVALID)?;
         // SAFETY: a number.
@@ -308,7 +309,7 @@ impl Drop for Node {
         match in_handler() {
             false => end(),
             // LNet must not be called here, and the event that is being handled has not ended.
-            // Where there is no thread to be had, LNet stays up.
+            // If the system has no thread left, LNet stays up.
             true => drop(lnet_os::thread::spawn(std::thread::Builder::new(), end)),
         }
     }

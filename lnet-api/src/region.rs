@@ -16,7 +16,7 @@ pub struct Region {
     owner: Owner,
 }
 
-/// Who owns the bytes.
+/// The owner of the bytes.
 enum Owner {
     Region,
     Other,
@@ -24,7 +24,7 @@ enum Owner {
     Lender(#[allow(dead_code, reason = "dropping it ends the loan")] Sender<Infallible>),
 }
 
-/// Tells the owner of bytes ([`Region::lent`]) when they are no longer used.
+/// Signals the owner of bytes ([`Region::lent`]) that they are no longer used.
 #[derive(Debug)]
 pub struct Loan(Receiver<Infallible>);
 
@@ -43,28 +43,28 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Zeroed bytes.
+    /// Makes a region of zeroed bytes.
     pub fn zeroed(len: usize) -> Self {
         let start = NonNull::from(Box::leak(vec![0_u8; len].into_boxed_slice())).cast();
         Self { start, len, owner: Owner::Region }
     }
 
-    /// A copy of `bytes`.
+    /// Makes a region with a copy of `bytes`.
     pub fn copy_of(bytes: &[u8]) -> Self {
         let mut region = Self::zeroed(bytes.len());
         region.bytes_mut().copy_from_slice(bytes);
         region
     }
 
-    /// Bytes of another owner.
+    /// Makes a region of bytes of another owner.
     ///
     /// # Safety
-    /// They stay valid until the region is dropped, and until then are only accessed through it.
+    /// The bytes stay valid until the region is dropped, and until then are only accessed through it.
     pub unsafe fn borrowed(start: NonNull<u8>, len: usize) -> Self {
         Self { start, len, owner: Owner::Other }
     }
 
-    /// Bytes of another owner, and the loan by which it learns when they are no longer used.
+    /// Makes a region of bytes of another owner, and the loan that signals when they are no longer used.
     ///
     /// # Safety
     /// As for [`Region::borrowed`].
@@ -73,12 +73,12 @@ impl Region {
         (Self { start, len, owner: Owner::Lender(sender) }, Loan(receiver))
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the region has no bytes.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -89,14 +89,14 @@ impl Region {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// A copy of bytes that LNet may be writing meanwhile: possibly a mixture of old and new ones, which the caller must detect.
+    /// Copies bytes that LNet may be writing meanwhile: possibly a mixture of old and new ones, which the caller must detect.
     pub fn copy_while_written(&self, range: Range<usize>) -> Vec<u8> {
         let end = range.end.min(self.len);
         // SAFETY: inside the region. Each byte is read for itself, whatever others do there meanwhile.
         (range.start.min(end)..end).map(|at| unsafe { self.start.as_ptr().add(at).read_volatile() }).collect()
     }
 
-    /// Their address, for LNet.
+    /// The address of the bytes, for LNet.
     pub(crate) const fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -118,7 +118,7 @@ impl std::fmt::Debug for Region {
     }
 }
 
-/// Owns a region: the region itself, or a larger object that is dropped with the last slice.
+/// Owner of a region: the region itself, or a larger object that is dropped with the last slice.
 pub trait RegionOwner: Send + Sync {
     /// The memory.
     fn region(&self) -> &Region;
@@ -137,7 +137,7 @@ pub struct RegionSlice<H: RegionOwner = Region> {
 }
 
 impl<H: RegionOwner> RegionSlice<H> {
-    /// These bytes of the region, as far as it reaches.
+    /// Makes a slice of these bytes of the region, as far as it reaches.
     ///
     /// # Safety
     /// Nothing writes them during the lifetime of the slice: a message that LNet has put there, in a descriptor of which each
@@ -148,7 +148,7 @@ impl<H: RegionOwner> RegionSlice<H> {
         Self { owner, range: range.start.min(end)..end }
     }
 
-    /// A part of this slice, by offsets in it.
+    /// Returns a part of this slice, by offsets in it.
     pub fn slice(&self, range: Range<usize>) -> Self {
         let end = self.range.start.saturating_add(range.end).min(self.range.end);
         let start = self.range.start.saturating_add(range.start).min(end);

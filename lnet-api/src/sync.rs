@@ -1,10 +1,11 @@
-//! Locks that ignore poisoning: what they guard is consistent whenever a lock is released. Waits that end by a [`Clock`].
+//! Locks that ignore poisoning: the data that they guard is consistent whenever a lock is released. Waits that end by a
+//! [`Clock`].
 
 use crate::clock::Clock;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The shortest timeout that is handed to the system: 0 would not release the lock.
+/// Minimum timeout that is passed to the system: 0 would not release the lock.
 const MIN_SLEEP: Duration = Duration::from_micros(1);
 
 /// Takes the lock.
@@ -12,7 +13,7 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until it is notified, or for no reason.
+/// Waits until notified; may return without a reason.
 pub fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! The C API, as far as it is used. It is called by this crate, and by the backend of Motr's network layer, which has descriptors of
-//! its own.
+//! The C API, as far as it is used. Its callers are this crate, and the backend of Motr's network layer, which has
+//! descriptors of its own.
 #![allow(unreachable_pub, dead_code, non_camel_case_types, missing_docs)]
 
 /// The C types: one description for the library that serves them and for this one.
@@ -95,7 +95,7 @@ unsafe extern "C" {
 }
 
 impl lnet_ioctl_ping_data {
-    /// The argument of a question about that peer, whose NIDs go into `nids`.
+    /// Makes the argument of a query about that peer, whose NIDs go into `nids`.
     pub fn whose(peer: lnet_process_id, version: u32, nids: &mut [lnet_process_id]) -> Self {
         Self {
             ping_hdr: types::libcfs_ioctl_hdr { ioc_len: size_of::<Self>() as u32, ioc_version: version },
