@@ -16,15 +16,15 @@ pub struct Spy {
     pub ni: Mutex<Option<Arc<dyn LndNi>>>,
     /// The response to the driver's question whether there is another path.
     pub other_path: AtomicBool,
-    /// How often the driver reported a late path, and how often it had done so before it first reported one as
-    /// unresponsive.
+    /// Number of reports of a late path, and the number of those before the first report of an unresponsive
+    /// path.
     pub late: AtomicU32,
     pub late_before: AtomicU32,
-    /// How often the driver reported a path as unresponsive.
+    /// Number of reports of an unresponsive path.
     pub unresponsive: AtomicU32,
-    /// How often the driver reported a path as responsive again.
+    /// Number of reports that a path is responsive again.
     pub responsive: AtomicU32,
-    /// Why messages came back.
+    /// Failures of the messages that came back.
     pub failures: Mutex<Vec<SendFailure>>,
 }
 
