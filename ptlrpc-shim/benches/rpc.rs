@@ -27,7 +27,7 @@ const CLIENT: &str = "127.0.4.1";
 /// The client, and what it measures with.
 struct Fixture {
     import: Arc<Import>,
-    /// Of clients that each have one request in flight.
+    /// Imports of several clients, each with one request in flight.
     imports: Vec<Arc<Import>>,
     node: Arc<Node>,
     server: ProcessId,
@@ -141,7 +141,7 @@ impl Fixture {
         Self { import, imports, node, server, tcp, time, _child: child }
     }
 
-    /// In microseconds.
+    /// Measures the time of a round trip in microseconds.
     fn round_trips(&self, size: u32) -> f64 {
         let buffers = if size == 0 { Vec::new() } else { vec![vec![7; size as usize]] };
         let reply_lengths = if size == 0 { Vec::new() } else { vec![size] };
@@ -154,7 +154,7 @@ impl Fixture {
         start.elapsed().as_secs_f64() * 1e6 / f64::from(done)
     }
 
-    /// In MiB per second.
+    /// Measures the bandwidth of bulk transfers in MiB per second.
     fn bulk(&self, direction: Direction, at_once: usize) -> f64 {
         let opcode = if direction == Direction::FromService { READ } else { WRITE };
         let memory: Vec<_> = (0..at_once).map(|_| Arc::new(Region::zeroed(MIB))).collect();
@@ -228,7 +228,7 @@ impl Fixture {
         f64::from(done) / start.elapsed().as_secs_f64()
     }
 
-    /// In microseconds.
+    /// Measures the time of a round trip over plain TCP in microseconds.
     fn tcp_round_trips(&mut self, size: u32) -> f64 {
         let mut bytes = vec![0; size as usize];
         let (start, mut done) = (Instant::now(), 0);
@@ -241,7 +241,7 @@ impl Fixture {
         start.elapsed().as_secs_f64() * 1e6 / f64::from(done)
     }
 
-    /// In MiB per second.
+    /// Measures the bandwidth of plain TCP in MiB per second.
     fn tcp_stream(&mut self) -> f64 {
         let bytes = vec![0; MIB];
         let (start, mut done) = (Instant::now(), 0_u32);

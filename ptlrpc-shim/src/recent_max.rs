@@ -1,4 +1,4 @@
-//! The maximum of what was measured lately.
+//! The maximum of recent measurements.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ const PARTS: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct RecentMax {
     history: Duration,
-    /// When each part of the history began, and its maximum; the latest last.
+    /// The begin of each part of the history, and its maximum; the latest last.
     parts: VecDeque<(Instant, Duration)>,
 }
 
 impl RecentMax {
-    /// With nothing measured yet.
+    /// A maximum without measurements.
     pub(crate) const fn new(history: Duration) -> Self {
         Self { history, parts: VecDeque::new() }
     }

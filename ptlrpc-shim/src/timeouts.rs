@@ -1,4 +1,4 @@
-//! How long to wait for a reply: timeouts, fixed or by what a service has needed lately (PR-74).
+//! Timeouts of RPCs: fixed, or derived from the time that a service has needed lately (PR-74).
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ pub struct Adaptive {
     pub min: Duration,
     /// The longest; 0: timeouts are not adaptive, and [`Timeouts::fixed`] applies.
     pub max: Duration,
-    /// For how long a measured time counts.
+    /// The time for which a measurement counts.
     pub history: Duration,
 }
 
-/// How long RPCs may take.
+/// The configuration of RPC timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// Lustre's `obd_timeout`: the timeout of requests where it is not adaptive. The ping interval is a quarter of it, the
@@ -41,7 +41,7 @@ const INITIAL_ESTIMATE: Duration = Duration::from_secs(10);
 /// The shortest estimate of a service's time, which replies carry in whole seconds. With a timeout of no more than [`SLACK`]
 /// every request would get an early reply at once.
 const MIN_ESTIMATE: Duration = Duration::from_secs(1);
-/// What a timeout has beyond the estimate and a quarter of it.
+/// The part of a timeout beyond the estimate and a quarter of it.
 const SLACK: Duration = Duration::from_secs(5);
 impl Timeouts {
     /// The timeout of a request to a service whose time is estimated as `estimate`.
@@ -61,7 +61,7 @@ impl Timeouts {
         self.connect.unwrap_or_else(|| (self.fixed / 20).max(Duration::from_secs(5))) + net_latency
     }
 
-    /// How long an idle import waits before it pings.
+    /// The interval at which an idle import pings.
     pub fn ping_interval(&self) -> Duration {
         self.fixed / 4
     }

@@ -68,7 +68,7 @@ fn echo() -> Request {
 }
 
 impl Drop for Fixture {
-    /// This test's client sends nothing to the server of the next test.
+    /// Closes the import, so that this test's client sends nothing to the server of the next test.
     fn drop(&mut self) {
         self.import.close();
     }
@@ -387,7 +387,8 @@ fn a_resent_request_has_new_match_bits_for_bulk_data() {
     assert_eq!(reply.unwrap().bulk_bytes(), 0);
 }
 
-/// What was transferred counts if the request is not executed twice; otherwise a part of the memory may hold something else.
+/// Fails if bulk data of an earlier transmission does not count although the request is not executed twice, or counts although
+/// it may be executed twice, when a part of the memory may hold other data.
 #[test]
 fn bulk_data_of_an_earlier_transmission_counts_or_is_transferred_again() {
     for (direction, at_most_once, is_resent_again) in [

@@ -1,4 +1,4 @@
-//! What the layer over the C API promises of descriptors, over the loopback.
+//! Tests of descriptors in the layer over the C API, over the loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[path = "support/exclusive.rs"]

@@ -3,7 +3,7 @@
 //! `LNET_WRITE_FUZZ_SEEDS=1 cargo test -p ptlrpc --test fuzz_seeds` writes them.
 #![allow(clippy::unwrap_used)]
 
-// What the linker is told of LNet's names is told for all tests.
+// The linker defines LNet's names in all tests of this package, so each has to contain `lnet`.
 use lnet as _;
 use ptlrpc::message::checksum::seal_early_reply;
 use ptlrpc::message::{
@@ -33,7 +33,7 @@ fn the_fuzz_seeds_are_messages_of_each_kind() {
     assert_eq!(fs::read_dir(&directory).unwrap().count(), seeds.len(), "more seeds than these");
 }
 
-/// By name.
+/// The seeds by name.
 fn seeds() -> BTreeMap<String, Vec<u8>> {
     let mut seeds = BTreeMap::new();
     for order in [ByteOrder::Little, ByteOrder::Big] {

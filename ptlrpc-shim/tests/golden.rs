@@ -12,7 +12,7 @@ use ptlrpc::message::{
 /// A field: what it is, and its bytes from a little-endian and from a big-endian machine.
 type Field = (&'static str, &'static str, &'static str);
 
-/// As many zeros in either order.
+/// A field of zeros, which is the same in either byte order.
 const fn zeros(what: &'static str, digits: &'static str) -> Field {
     (what, digits, digits)
 }

@@ -48,7 +48,7 @@ fn start(machines: &Machines, machine: usize, role: &str, discovery: bool) -> Pr
     )
 }
 
-/// What the client counted.
+/// The counts of the client's load.
 #[derive(Debug)]
 struct LoadCounts {
     succeeded: u64,
@@ -186,7 +186,7 @@ impl Routed {
     }
 }
 
-/// What befalls a router, and how it ends.
+/// A fault of a router: its name, the function that causes it, and the function that ends it.
 type RouterFault = (&'static str, fn(&mut Routed, usize), fn(&mut Routed, usize));
 
 const KILLED: RouterFault = (
@@ -267,7 +267,8 @@ fn requests_are_distributed_over_all_nis_of_both_sides() {
     }
 }
 
-/// Its servers know it by one NID, which has to be the one that they see.
+/// Fails if a client without Multi-Rail sends from several NIDs: its servers know it by one, which has to be the one that they
+/// see.
 #[test]
 fn all_requests_of_a_client_that_is_not_multi_rail_come_from_one_nid() {
     let Some(mut testbed) = Testbed::or_skip(Wiring::OneSwitch, false) else { return };

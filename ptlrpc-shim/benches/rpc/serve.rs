@@ -17,7 +17,7 @@ pub(crate) const PUT_PORTAL: u32 = 50;
 pub(crate) const GET_PORTAL: u32 = 51;
 
 thread_local! {
-    /// What a service thread reads into: memory that a server keeps, as every one does that is to be fast.
+    /// The memory that a service thread reads into. It is kept between requests, as in any fast server.
     static WRITTEN: Arc<Region> = Arc::new(Region::zeroed(MIB));
 }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Calls are made by any part of a program, and have no service or import whose log it could be.
 static PANICS: LazyLock<Log> = LazyLock::new(|| Log::new(SystemClock.now()));
 
-/// Whose threads the library has: between `ptlrpc_init` and the last `ptlrpc_fini`.
+/// The process that owns the library's threads, between `ptlrpc_init` and the last `ptlrpc_fini`.
 pub(super) static OWNER: Owner = Owner::nobody();
 
 /// Runs one call: an error becomes the error value of the function's type, and so does a panic, which is a bug in this library.
@@ -165,7 +165,7 @@ pub(super) fn ms(milliseconds: u32) -> Option<Duration> {
     (milliseconds != 0).then(|| Duration::from_millis(milliseconds.into()))
 }
 
-/// When a wait ends; negative: never.
+/// Returns the end of a wait that begins now; `None` for a negative timeout, which means no end.
 pub(super) fn until(timeout_ms: c_int) -> Option<Instant> {
     u64::try_from(timeout_ms).ok().map(|ms| SystemClock.now() + Duration::from_millis(ms))
 }

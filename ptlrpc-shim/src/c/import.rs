@@ -11,7 +11,7 @@ use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the program has a pointer to.
+/// The import behind a `struct obd_import *` of the program.
 pub(super) struct ObdImport {
     pub(super) import: Arc<Import>,
     _guard: ObjectGuard,
@@ -85,7 +85,7 @@ pub(super) const fn portal(given: u32, default: Portal) -> Portal {
     if given == 0 { default } else { Portal(given) }
 }
 
-/// As [`portal`], for the upper half of versions.
+/// Converts the upper half of a protocol version; 0 stands for `default`. `EINVAL`: it has more than 16 bits.
 pub(super) fn service(given: u32, default: Service) -> Result<Service, Errno> {
     match given {
         0 => Ok(default),

@@ -37,7 +37,7 @@ struct CTimeouts {
 
 const TIMEOUTS_FIXED: u32 = 1;
 
-/// How long `ptlrpc_fini` waits for the end of the LNet node.
+/// The time for which `ptlrpc_fini` waits for the end of the LNet node.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Counts an object of the program, until it is dropped.

@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What the program has a pointer to.
+/// The request behind a `struct ptlrpc_request *` of the program.
 pub(super) struct PtlrpcRequest {
     pub(super) import: Arc<Import>,
     phase: Phase,
@@ -29,9 +29,9 @@ pub(super) struct PtlrpcRequest {
 enum Phase {
     /// The program fills it in.
     Draft(Request),
-    /// In a set, or in `ptlrpc_queue_wait`.
+    /// The request is in a set, or in `ptlrpc_queue_wait`.
     InProgress,
-    /// Its status, and the reply if there was one.
+    /// The request has ended, with this status, and the reply if there was one.
     Complete(c_int, Option<Reply>),
 }
 
@@ -119,12 +119,12 @@ impl PtlrpcRequest {
         Ok(add(&self.import, request))
     }
 
-    /// It was removed from its set.
+    /// Notes that the request was removed from its set.
     pub(super) const fn leave(&mut self) {
         self.set = None;
     }
 
-    /// It has completed: its memory is the program's again.
+    /// Stores the result, and waits until LNet no longer accesses the program's memory for bulk data.
     pub(super) fn end(&mut self, result: Result<Reply, Errno>) {
         self.phase = match result {
             Ok(reply) => Phase::Complete(reply.status(), Some(reply)),

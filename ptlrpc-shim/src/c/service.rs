@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the program has a pointer to.
+/// The service behind a `struct ptlrpc_service *` of the program.
 pub(super) struct PtlrpcService {
     service: Service,
     targets: Arc<Targets>,
@@ -125,7 +125,7 @@ impl CConf {
         })
     }
 
-    /// Its own targets, and those of the service that it shares them with.
+    /// Returns the targets of this configuration, and those of the service that it shares them with.
     ///
     /// # Safety
     /// The contract of the C API.

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
-/// What the program has a pointer to while its handler runs.
+/// The request behind a `struct ptlrpc_svc_req *`, while the program's handler runs.
 pub(super) struct SvcReq<'a, 'b> {
     request: &'a mut ServiceRequest<'b>,
     buffers: Vec<Vec<u8>>,
@@ -18,7 +18,7 @@ pub(super) struct SvcReq<'a, 'b> {
     transno: u64,
 }
 
-/// Its type in C functions. What it points to is valid during the call of the handler only.
+/// The type of the request in C functions. A pointer to it is valid during the call of the handler only.
 type CSvcReq = SvcReq<'static, 'static>;
 
 /// `svc_handler_t`.
@@ -104,7 +104,7 @@ impl OnDone {
 }
 
 impl Drop for OnDone {
-    /// There was no reply.
+    /// Reports `LOST` if the reply ended without a call: there was no reply.
     fn drop(&mut self) {
         if !self.was_called {
             self.call_once(LOST);

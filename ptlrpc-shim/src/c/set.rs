@@ -10,7 +10,7 @@ use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// What the program has a pointer to. One thread at a time may use it; another one gets `EBUSY`.
+/// The set behind a `struct ptlrpc_request_set *` of the program. One thread at a time may use it; another one gets `EBUSY`.
 pub(super) struct PtlrpcSet {
     inner: Mutex<Inner>,
     _guard: ObjectGuard,

@@ -93,7 +93,7 @@ impl Import {
         self.session.handle()
     }
 
-    /// What was agreed on when it was connected.
+    /// The connect data that client and server agreed on when the import was connected.
     pub fn agreed_data(&self) -> ConnectData {
         self.session.agreed_data()
     }
@@ -103,7 +103,7 @@ impl Import {
         self.session.first_connection()
     }
 
-    /// Has LNet discover the peer again.
+    /// Makes LNet discover the peer again.
     pub fn rediscover(&self) -> Result<(), Errno> {
         let peer = self.peer().ok_or(Errno::NOT_CONNECTED)?.peer;
         self.node.rediscover(peer).map(drop)

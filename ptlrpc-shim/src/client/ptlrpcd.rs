@@ -28,7 +28,7 @@ struct Shared {
     is_stopped: AtomicBool,
 }
 
-/// What the thread owns.
+/// The state of the thread.
 struct Worker {
     shared: Arc<Shared>,
     node: Arc<Node>,
@@ -37,7 +37,7 @@ struct Worker {
     rpcs: RpcTable<OnComplete>,
 }
 
-/// What is to be done when a request completes.
+/// The action at the end of a request.
 enum OnComplete {
     /// Report the outcome of the attempt with this connection count.
     Connected(Arc<Session>, u32),

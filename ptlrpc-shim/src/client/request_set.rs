@@ -28,7 +28,7 @@ impl RequestSet {
         Self::default()
     }
 
-    /// Sends a request, or has it wait for a connection.
+    /// Sends a request, or queues it until there is a connection.
     pub fn add(&mut self, import: &Arc<Import>, request: Request) -> RequestId {
         let now = import.clock().now();
         self.environment.get_or_insert_with(|| (Arc::clone(import.node()), Arc::clone(import.clock())));

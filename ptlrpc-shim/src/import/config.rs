@@ -1,9 +1,9 @@
-//! What an import is made of: the target, its servers, and the protocol.
+//! The configuration of an import: the target, its servers, and the protocol.
 
 use crate::message::portal::Portals;
 use crate::message::{ConnectData, ConnectFlags, Name, Opcode, Portal, Service};
 
-/// Which target, and how it is reached.
+/// The target of an import, its servers, and the protocol.
 #[derive(Clone, Debug)]
 pub struct ImportConfig {
     /// The target.
@@ -13,9 +13,9 @@ pub struct ImportConfig {
     /// UUIDs of the servers that may have the target, the most likely first
     /// ([`Client::add_uuid`](crate::client::Client::add_uuid)).
     pub servers: Vec<String>,
-    /// Where requests and replies go.
+    /// The portals of requests and replies.
     pub portals: Portals,
-    /// Where bulk data goes.
+    /// The portal of bulk data.
     pub bulk_portal: Portal,
     /// The protocol of the target's requests.
     pub service: Service,
@@ -27,7 +27,7 @@ pub struct ImportConfig {
     pub connect_data: ConnectData,
 }
 
-/// How many modifying requests may be in flight at once, where the server does not say (`max_mod_rpcs`).
+/// The number of modifying requests that may be in flight at once, if the server does not set it (`max_mod_rpcs`).
 pub(crate) const DEFAULT_SLOTS: u16 = 8;
 
 impl ImportConfig {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub enum ImportState {
     /// No connection has been requested yet.
     New,
-    /// There is no connection, and one is wanted.
+    /// There is no connection, and an attempt to connect is due now or later.
     Disconnected,
     /// A connect request has been sent.
     Connecting,
@@ -22,14 +22,14 @@ pub enum ImportState {
 #[derive(Clone, Copy, Debug, Default)]
 struct Candidate {
     last_attempt: Option<Instant>,
-    /// Since the last success.
+    /// Whether it was tried since the last success.
     tried: bool,
 }
 
 /// An attempt to connect that is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectAttempt {
-    /// Which of the servers.
+    /// The index of the server.
     pub server: usize,
     /// The connection count that the request carries.
     pub conn_cnt: u32,
@@ -39,7 +39,7 @@ pub(crate) struct ConnectAttempt {
     pub net_latency: Duration,
 }
 
-/// What the server's reply to a connect request says.
+/// The content of the server's reply to a connect request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectAccepted {
     /// The server's handle of the connection.
@@ -53,7 +53,7 @@ pub(crate) struct ConnectAccepted {
 pub(crate) enum SendPermission {
     /// Yes, over this connection.
     Send(ActiveConnection),
-    /// Not before the import is connected.
+    /// Not until the import is connected.
     Wait,
     /// Never again.
     Closed,
@@ -62,7 +62,7 @@ pub(crate) enum SendPermission {
 /// The connection that requests are sent over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ActiveConnection {
-    /// Which of the servers.
+    /// The index of the server.
     pub server: usize,
     /// The server's handle of the connection.
     pub handle: ExportCookie,
@@ -85,11 +85,11 @@ pub(crate) struct ConnectState {
     net_latency: Duration,
     /// Consecutive failures.
     failures: u32,
-    /// When the next attempt may be made; `None`: at once.
+    /// The earliest time of the next attempt; `None`: at once.
     not_before: Option<Instant>,
 }
 
-/// What the estimate of the network latency grows by after a round of all servers in which no attempt succeeded.
+/// The amount by which the estimate of the network latency grows after a round of all servers in which no attempt succeeded.
 const NET_LATENCY_STEP: Duration = Duration::from_secs(5);
 /// The pause after the first failed round; it doubles with each further one.
 const MIN_BACKOFF: Duration = Duration::from_millis(100);
@@ -150,7 +150,7 @@ impl ConnectState {
         is_new
     }
 
-    /// When the next attempt is due; `None`: none is.
+    /// The time at which the next attempt is due; `None`: none is.
     pub(crate) fn next_attempt(&self, now: Instant) -> Option<Instant> {
         (self.state == ImportState::Disconnected).then(|| self.not_before.unwrap_or(now))
     }

@@ -38,7 +38,7 @@ pub(crate) struct Session {
 
 struct State {
     connect: ConnectState,
-    /// Of each server, once it was looked up.
+    /// The connection to each server, once its UUID was resolved.
     connections: Vec<Option<Arc<Connection>>>,
     agreed: ConnectData,
     /// Requests that wait for a connection or for a slot.
@@ -51,7 +51,7 @@ struct State {
     last_error: Option<Errno>,
 }
 
-/// What the thread that polls a session is to send.
+/// The request that the polling thread has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionAction {
     Connect(ConnectAttempt),
@@ -179,7 +179,7 @@ impl Session {
     }
 }
 
-/// For requests.
+/// The interface for requests.
 impl Session {
     /// Whether a request may be sent; if it has to wait, `waker` is woken when that may have changed.
     pub(crate) fn send_permission(&self, waker: &Waker) -> SendPermission {
@@ -268,7 +268,7 @@ impl Session {
         state.connect.state() == ImportState::Full && state.connect.conn_cnt() != conn_cnt
     }
 
-    /// There is a reply to a request that was sent at `sent`.
+    /// Records a reply to a request that was sent at `sent`.
     pub(crate) fn on_reply(&self, sent: Instant, body: &Body, now: Instant) {
         let round_trip = now.saturating_duration_since(sent);
         let service_time = Duration::from_secs(body.service_time.into());
@@ -292,9 +292,9 @@ impl Session {
     }
 }
 
-/// For the thread that connects and pings.
+/// The interface for the thread that connects and pings.
 impl Session {
-    /// What is to be sent now, and when to poll again.
+    /// Returns the request to send now, if there is one, and the time of the next poll.
     pub(crate) fn poll(&self, now: Instant) -> (Option<SessionAction>, Option<Instant>) {
         let interval = self.timeouts.ping_interval();
         let max_net_latency = self.timeouts.fixed.clamp(MIN_NET_LATENCY_LIMIT, MAX_NET_LATENCY_LIMIT);

@@ -4,7 +4,7 @@ use crate::message::Xid;
 use crate::wakeup::Waker;
 use std::collections::BTreeMap;
 
-/// Their XIDs, each with what wakes the thread of the request.
+/// The XIDs of requests without a reply, each with the waker of the request's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Unreplied(BTreeMap<u64, Waker>);
 

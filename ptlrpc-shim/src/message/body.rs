@@ -18,29 +18,29 @@ pub struct Body {
     pub version: Version,
     /// The operation; a reply repeats it.
     pub opcode: Opcode,
-    /// In a reply 0 or a negative errno. Unused in a request.
+    /// The status of a reply: 0 or a negative errno. Unused in a request.
     pub status: i32,
-    /// In a request: the client has the replies to this XID and all below.
+    /// The XID up to which the client has all replies (requests).
     pub last_xid: Xid,
-    /// In a modifying request: its slot.
+    /// The slot of a modifying request.
     pub tag: u16,
-    /// In a reply: the highest committed transaction.
+    /// The highest committed transaction (replies).
     pub last_committed: u64,
-    /// In a reply: the transaction number of the request. A replayed request repeats it.
+    /// The transaction number of the request (replies). A replayed request repeats it.
     pub transno: u64,
-    /// In a request: whether it was sent before, for instance.
+    /// Flags of a request, such as that it was sent before.
     pub flags: BodyFlags,
-    /// In connect requests and their replies.
+    /// Flags of connect requests and their replies.
     pub op_flags: ConnectOps,
-    /// In a request: the connection count; servers drop requests with an earlier one.
+    /// The connection count (requests); servers drop requests with an earlier one.
     pub conn_cnt: u32,
     /// Seconds: in a request its timeout, in a reply the estimate of the service's time.
     pub timeout: u32,
-    /// In a reply: the seconds that this request took.
+    /// The time that this request took, in seconds (replies).
     pub service_time: u32,
-    /// In a reply: how many locks the client may keep.
+    /// The number of locks that the client may keep (replies).
     pub limit: u32,
-    /// In a reply: the server's lock volume.
+    /// The server's lock volume (replies).
     pub slv: u64,
     /// Versions of objects before the operation.
     pub pre_versions: [u64; 4],
@@ -70,9 +70,9 @@ pub enum MessageKind {
 flags! {
     /// Flags of a request (`pb_flags`).
     pub struct BodyFlags(u32) {
-        /// It has been sent before, with the same xid.
+        /// The request has been sent before, with the same XID.
         RESENT = 0x2;
-        /// It is replayed: a server that has restarted had executed it.
+        /// The request is replayed: a server that has restarted had executed it.
         REPLAY = 0x4;
         /// The client has replayed all requests.
         REQ_REPLAY_DONE = 0x40;
@@ -103,7 +103,7 @@ impl ExportCookie {
 }
 
 impl MessageKind {
-    /// From its number on the wire.
+    /// Converts a type number from the wire.
     pub const fn from_number(number: u32) -> Option<Self> {
         match number {
             4711 => Some(Self::Request),

@@ -18,7 +18,7 @@ pub struct MessageMut<'a> {
     bytes: &'a mut [u8],
 }
 
-/// Why a message cannot be written.
+/// The reason why a message cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// No buffers, or more than [`MAX_BUFFERS`].
@@ -60,7 +60,7 @@ impl<'a> MessageMut<'a> {
         Self::new_in(ByteOrder::NATIVE, bytes, lengths)
     }
 
-    /// As [`MessageMut::new`], in a byte order of the caller's choice: for tests.
+    /// Writes a message in a byte order of the caller's choice, for tests; otherwise like [`MessageMut::new`].
     pub fn new_in(order: ByteOrder, bytes: &'a mut [u8], lengths: &[u32]) -> Result<Self, LayoutError> {
         let count = lengths.len();
         let body = match lengths.first() {

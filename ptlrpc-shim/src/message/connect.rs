@@ -8,7 +8,7 @@ use lnet_wire::byte_order::ByteOrder;
 use std::fmt;
 use thiserror::Error;
 
-/// What follows the body of a connect request.
+/// The buffers behind the body of a connect request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectRequest {
     /// The target.
@@ -17,14 +17,14 @@ pub struct ConnectRequest {
     pub client: Name,
     /// The client's handle of the connection, which requests from the server carry.
     pub handle: ExportCookie,
-    /// What the client supports and requests.
+    /// The data that the client supports and requests.
     pub data: ConnectData,
 }
 
-/// What follows the body of a connect reply. The server's handle of the connection is in the body.
+/// The buffers behind the body of a connect reply. The server's handle of the connection is in the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectReply {
-    /// What was agreed on. Its flags must be a subset of those requested (PR-10).
+    /// The data that was agreed on. Its flags must be a subset of those requested (PR-10).
     pub data: ConnectData,
 }
 
@@ -32,13 +32,13 @@ pub struct ConnectReply {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Name([u8; Self::LEN]);
 
-/// Why text is not a [`Name`].
+/// The reason why a text is not a [`Name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
     /// More than 38 bytes.
     #[error("a name of {0} bytes")]
     TooLong(usize),
-    /// It contains a NUL.
+    /// The text contains a NUL.
     #[error("a name with a NUL in it")]
     Nul,
 }
@@ -69,7 +69,7 @@ impl ConnectRequest {
         self.build_in(ByteOrder::NATIVE, bytes, body)
     }
 
-    /// As [`ConnectRequest::build`], in a byte order of the caller's choice: for tests.
+    /// Builds the message in a byte order of the caller's choice, for tests; otherwise like [`ConnectRequest::build`].
     pub fn build_in<'a>(
         &self,
         order: ByteOrder,
@@ -107,7 +107,7 @@ impl ConnectReply {
         self.build_in(ByteOrder::NATIVE, bytes, body)
     }
 
-    /// As [`ConnectReply::build`], in a byte order of the caller's choice: for tests.
+    /// Builds the message in a byte order of the caller's choice, for tests; otherwise like [`ConnectReply::build`].
     pub fn build_in<'a>(
         &self,
         order: ByteOrder,
@@ -125,7 +125,7 @@ impl Name {
     /// Bytes on the wire, with a terminating NUL.
     pub const LEN: usize = 39;
 
-    /// From text without the terminating NUL; any other bytes are accepted.
+    /// Makes a name of text without the terminating NUL. All bytes except NUL are accepted.
     pub fn new(text: &[u8]) -> Result<Self, NameError> {
         let mut bytes = [0; Self::LEN];
         match bytes.get_mut(..text.len()) {
@@ -138,12 +138,12 @@ impl Name {
         Ok(Self(bytes))
     }
 
-    /// Its bytes, without a NUL.
+    /// The bytes of the name, without the terminating NUL.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// From a buffer, in which a NUL must terminate it. What is behind the NUL is ignored.
+    /// Reads a name from a buffer, in which a NUL must terminate it. Bytes behind the NUL are ignored.
     fn read(message: &Message<'_>, index: usize) -> Result<Self, BadMessage> {
         let buffer = message.buffer(index).ok_or(BadMessage::Missing(index))?;
         let end = buffer.iter().position(|byte| *byte == 0);

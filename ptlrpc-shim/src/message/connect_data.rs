@@ -3,10 +3,10 @@
 use super::flags::flags;
 use lnet_wire::byte_order::{ByteOrder, array};
 
-/// What a client requests, or a server grants. Unused fields are 0.
+/// The data that a client requests, or a server grants. Unused fields are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectData {
-    /// Which of the other fields are valid, and which features are supported.
+    /// Flags that tell which of the other fields are valid, and which features are supported.
     pub flags: ConnectFlags,
     /// The version of its software.
     pub version: u32,
@@ -38,7 +38,7 @@ pub struct ConnectData {
     pub instance: u32,
     /// The most bytes of an object.
     pub maxbytes: u64,
-    /// How many modifying requests may be in flight at once.
+    /// The number of modifying requests that may be in flight at once.
     pub maxmodrpcs: u16,
 }
 

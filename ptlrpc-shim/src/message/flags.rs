@@ -25,7 +25,7 @@ macro_rules! flags {
                 other.contains(self)
             }
 
-            /// These bits and those of `other`.
+            /// Returns the bits of both.
             #[must_use]
             pub const fn union(self, other: Self) -> Self {
                 Self(self.0 | other.0)

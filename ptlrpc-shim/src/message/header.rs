@@ -46,12 +46,12 @@ flags! {
     pub struct MessageFlags(u32) {
         /// The sender's timeouts are adaptive: it supports early replies.
         AT_SUPPORT = 0x1;
-        /// For compatibility with old checksums.
+        /// Compatibility with old checksums.
         LEGACY_CHECKSUM = 0x2;
     }
 }
 
-/// Why bytes are not a valid message.
+/// The reason why bytes are not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BadMessage {
     /// Shorter than a header.
@@ -66,7 +66,7 @@ pub enum BadMessage {
     /// No buffers, or more than [`MAX_BUFFERS`].
     #[error("{0} buffers, not within 1 to {MAX_BUFFERS}")]
     BufferCount(u32),
-    /// With this buffer it would be longer than [`MAX_MESSAGE_LEN`].
+    /// This buffer would make the message longer than [`MAX_MESSAGE_LEN`].
     #[error("buffer {index} of {length} bytes makes it longer than LNet carries")]
     BufferLength {
         /// The index of the buffer.
@@ -146,7 +146,7 @@ impl<'a> Message<'a> {
         self.order
     }
 
-    /// How many buffers there are: 1 to 32.
+    /// The number of buffers: 1 to 32.
     pub const fn buffer_count(&self) -> usize {
         self.count
     }
@@ -196,7 +196,7 @@ pub(super) const AT_REPSIZE: usize = 12;
 pub(super) const AT_CKSUM: usize = 16;
 pub(super) const AT_FLAGS: usize = 20;
 
-/// With this buffer the message would be longer than [`MAX_MESSAGE_LEN`].
+/// A buffer that would make the message longer than [`MAX_MESSAGE_LEN`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooLong {
     pub(super) index: usize,
@@ -214,7 +214,7 @@ pub(super) fn total_len(count: usize, lengths: impl Iterator<Item = u32>) -> Res
     })
 }
 
-/// Where buffer `index` is in a message with a valid header.
+/// The place of buffer `index` in a message with a valid header.
 pub(super) fn buffer_range(
     order: ByteOrder,
     count: usize,

@@ -21,7 +21,7 @@ impl Opcode {
     pub const MDS_DISCONNECT: Self = Self(39);
     /// Ask for a lock.
     pub const LDLM_ENQUEUE: Self = Self(101);
-    /// From server to client: a lock blocks another client (blocking AST).
+    /// A lock blocks another client (blocking AST); sent by a server to a client.
     pub const LDLM_BL_CALLBACK: Self = Self(104);
     /// Connect to the management service.
     pub const MGS_CONNECT: Self = Self(250);

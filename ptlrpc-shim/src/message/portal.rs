@@ -6,12 +6,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Portal(pub u32);
 
-/// Where the requests of an import go, and where it waits for replies.
+/// The portals of an import: that of its requests, and that of their replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Portals {
-    /// At the server.
+    /// The portal of requests, at the server.
     pub request: Portal,
-    /// At the client.
+    /// The portal of replies, at the client.
     pub reply: Portal,
 }
 
@@ -32,11 +32,11 @@ impl Portal {
     pub const MDS_IO: Self = Self(13);
     /// Bulk data of metadata.
     pub const MDS_BULK: Self = Self(14);
-    /// From servers to clients: lock callbacks.
+    /// Lock callbacks, from servers to clients.
     pub const LDLM_CALLBACK_REQUEST: Self = Self(15);
     /// Replies to those.
     pub const LDLM_CALLBACK_REPLY: Self = Self(16);
-    /// From clients to servers: lock cancellations.
+    /// Lock cancellations, from clients to servers.
     pub const LDLM_CANCEL_REQUEST: Self = Self(17);
     /// Replies to those.
     pub const LDLM_CANCEL_REPLY: Self = Self(18);
@@ -71,10 +71,10 @@ impl Portals {
     pub const OST_CREATE: Self = Self { request: Portal::OST_CREATE, reply: Portal::OSC_REPLY };
     /// Object updates.
     pub const OUT: Self = Self { request: Portal::OUT, reply: Portal::OSC_REPLY };
-    /// From servers to clients: lock callbacks.
+    /// Lock callbacks, from servers to clients.
     pub const LDLM_CALLBACK: Self =
         Self { request: Portal::LDLM_CALLBACK_REQUEST, reply: Portal::LDLM_CALLBACK_REPLY };
-    /// From clients to servers: lock cancellations.
+    /// Lock cancellations, from clients to servers.
     pub const LDLM_CANCEL: Self =
         Self { request: Portal::LDLM_CANCEL_REQUEST, reply: Portal::LDLM_CANCEL_REPLY };
 }

@@ -46,7 +46,8 @@ impl XidSource {
 }
 
 impl BulkBits {
-    /// Those of `count` MDs from an XID on: the request's when it is first sent, a new one when it is resent. `None` if there are none or more than 64, or if the XID is no multiple of 64.
+    /// The match bits of `count` MDs from an XID on: the request's when it is first sent, a new one when it is resent. `None` if
+    /// there are none or more than 64, or if the XID is no multiple of 64.
     pub const fn starting_at(xid: Xid, count: u32) -> Option<Self> {
         if count == 0 || count > BULK_COUNT_MAX || xid.0 & WITHIN != 0 {
             return None;
@@ -54,33 +55,33 @@ impl BulkBits {
         Some(Self { first: xid.0, last: xid.0 + (count as u64 - 1) })
     }
 
-    /// Those that a request announces by `pb_mbits`.
+    /// The match bits that a request announces by `pb_mbits`.
     pub const fn ending_at(mbits: u64) -> Self {
         Self { first: mbits & !WITHIN, last: mbits }
     }
 
-    /// Those that a request announces by `pb_mbits`, if they are for `count` MDs.
+    /// The match bits that a request announces by `pb_mbits`; `None` if they are not for `count` MDs.
     pub fn from_mbits(mbits: u64, count: u32) -> Option<Self> {
         Some(Self::ending_at(mbits)).filter(|bits| bits.count() == count)
     }
 
-    /// Those of the first MD.
+    /// The match bits of the first MD.
     pub const fn first(self) -> u64 {
         self.first
     }
 
-    /// Those of the last MD, which is what `pb_mbits` says. Where bulk transfers have no separate match bits
+    /// The match bits of the last MD, which are `pb_mbits`. Where bulk transfers have no separate match bits
     /// ([`ConnectFlags::BULK_MBITS`](super::ConnectFlags::BULK_MBITS)) this is the new XID of a resent request.
     pub const fn last(self) -> u64 {
         self.last
     }
 
-    /// How many: 1 to 64.
+    /// The number of MDs: 1 to 64.
     pub const fn count(self) -> u32 {
         (self.last - self.first) as u32 + 1
     }
 
-    /// Those of each MD, in their order.
+    /// The match bits of each MD, in order.
     pub const fn range(self) -> RangeInclusive<u64> {
         self.first..=self.last
     }

@@ -28,7 +28,7 @@ pub(crate) fn connect_request(config: &ImportConfig, cookie: ExportCookie) -> Re
     }
 }
 
-/// What a reply to a connect request says. `EPROTO`: the server grants flags that were not `requested`, or has no handle.
+/// Reads the reply to a connect request. `EPROTO`: the server grants flags that were not `requested`, or has no handle.
 pub(crate) fn read_connect_reply(
     reply: &Reply,
     requested: ConnectFlags,

@@ -1,10 +1,10 @@
-//! What is to be done with a request: pure decisions (PR-60, PR-63).
+//! Decisions about a request in progress: pure (PR-60, PR-63).
 
 use crate::errno::Errno;
 use crate::message::{Body, MessageKind};
 use std::time::Instant;
 
-/// Why the descriptors of a transmission are unlinked, and so what follows when that is done.
+/// The reason why the descriptors of a transmission are unlinked. It decides what follows when they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnregisterReason {
     /// The reply, or a truncated one, has arrived.
@@ -17,7 +17,7 @@ pub(super) enum UnregisterReason {
     Fail(Errno),
 }
 
-/// What decides about a request in phase RPC.
+/// The state on which the decision about a request in phase RPC depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RpcFacts {
     /// A reply has arrived, if only a truncated one.
@@ -26,15 +26,15 @@ pub(super) struct RpcFacts {
     pub(super) failed: bool,
     /// The import has been connected again since the request was sent.
     pub(super) superseded: bool,
-    /// When the request as a whole times out.
+    /// The time at which the request as a whole times out.
     pub(super) limit: Option<Instant>,
-    /// When the transmission times out.
+    /// The time at which the transmission times out.
     pub(super) deadline: Instant,
-    /// How the request fails after `limit`.
+    /// The errno of the request after `limit`.
     pub(super) timeout_errno: Errno,
 }
 
-/// What to do in phase RPC: unlink, or wait until then at most.
+/// Decides about a request in phase RPC: `Ok` is the time until which it waits, `Err` the reason to unlink.
 pub(super) fn in_rpc_phase(facts: &RpcFacts, now: Instant) -> Result<Instant, UnregisterReason> {
     let limit = facts.limit;
     if facts.replied {
@@ -50,12 +50,12 @@ pub(super) fn in_rpc_phase(facts: &RpcFacts, now: Instant) -> Result<Instant, Un
     }
 }
 
-/// What a reply leads to.
+/// The action after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyDecision {
     /// The caller gets it.
     Deliver,
-    /// It is not executed now: the request is sent again later, with a new XID.
+    /// The server does not execute the request now: it is sent again later, with a new XID.
     ResendLater,
     /// The server does not know the connection: the request is sent again over another one.
     Reconnect,
@@ -81,7 +81,7 @@ fn is_unknown_connection(errno: Errno) -> bool {
     matches!(errno, Errno::NOT_CONNECTED | Errno::NO_DEVICE)
 }
 
-/// How a request without a reply fails. `may_be_executed`: it was sent.
+/// The errno of a request without a reply. `may_be_executed`: it was sent.
 pub(super) const fn timeout_errno(at_most_once: bool, may_be_executed: bool) -> Errno {
     if at_most_once && may_be_executed { Errno::UNKNOWN_OUTCOME } else { Errno::TIMED_OUT }
 }

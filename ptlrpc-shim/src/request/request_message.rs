@@ -7,7 +7,7 @@ use crate::lnet::Region;
 use crate::message::{Body, BodyFlags, ConnectOps, MessageFlags, MessageMut, Service, Xid, size_of_message};
 use std::time::Duration;
 
-/// What a message says beside what its [`Request`] does.
+/// The fields of a message that are not part of its [`Request`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessageFields<'a> {
     pub(super) connection: &'a ActiveConnection,
@@ -19,7 +19,7 @@ pub(super) struct MessageFields<'a> {
     pub(super) mbits: u64,
     pub(super) is_resent: bool,
     pub(super) is_connect: bool,
-    /// It is a connect request, and no attempt has succeeded before.
+    /// Whether it is a connect request, and no attempt has succeeded before.
     pub(super) initial: bool,
     pub(super) timeout: Duration,
     /// Early replies are understood.
@@ -61,7 +61,7 @@ pub(super) fn build(request: &Request, fields: &MessageFields<'_>) -> Result<Reg
     Ok(region)
 }
 
-/// In whole seconds, at least one: a service drops a request with a timeout of 0.
+/// Converts a time to whole seconds, at least one: a service drops a request with a timeout of 0.
 fn whole_seconds(time: Duration) -> u32 {
     time.as_millis().div_ceil(1000).clamp(1, u32::MAX.into()) as u32
 }

@@ -18,7 +18,7 @@ pub(crate) struct RpcTable<T> {
 
 struct Entry<T> {
     rpc: Rpc,
-    /// When to poll it if it is not woken before.
+    /// The time of the next poll, if it is not woken before.
     next_poll: Option<Instant>,
     data: T,
 }

@@ -1,4 +1,4 @@
-//! What a caller asks of a service.
+//! The specification of a request, as a caller writes it.
 
 use crate::errno::Errno;
 use crate::lnet::Region;
@@ -40,7 +40,7 @@ pub struct Request {
 /// Bulk data of a request, at most 64 MiB.
 #[derive(Clone, Debug)]
 pub struct Bulk {
-    /// Its memory. The caller has exclusive access again (`Arc::get_mut`) soon after the request has ended.
+    /// The memory of the data. The caller has exclusive access again (`Arc::get_mut`) soon after the request has ended.
     pub memory: Arc<Region>,
     /// The direction of the transfer.
     pub direction: Direction,
@@ -77,7 +77,7 @@ impl Request {
         Self { no_resend: true, no_delay: true, ..Self::new(Opcode::PING) }
     }
 
-    /// How many MDs its bulk data takes. `EINVAL`: too many.
+    /// The number of MDs that the request's bulk data takes. `EINVAL`: too many.
     pub(crate) fn bulk_md_count(&self) -> Result<u32, Errno> {
         let Some(bulk) = &self.bulk else { return Ok(0) };
         let count = bulk.memory.len().div_ceil(BULK_MD_LEN) as u32;

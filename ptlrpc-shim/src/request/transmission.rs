@@ -16,7 +16,7 @@ use lnet_api::sync::lock;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// What is sent, and where.
+/// The specification of a transmission: the message, its destination, and the match bits.
 #[derive(Debug)]
 pub(super) struct TransmissionSpec<'a> {
     pub(super) message: Region,
@@ -27,7 +27,7 @@ pub(super) struct TransmissionSpec<'a> {
     pub(super) reply_bits: u64,
     /// Bytes of the expected reply.
     pub(super) reply_len: usize,
-    /// There may be early replies, which are put in front of the reply.
+    /// Whether there may be early replies, which are put in front of the reply.
     pub(super) early_replies: bool,
     pub(super) bulk: Option<BulkSpec<'a>>,
 }
@@ -40,7 +40,7 @@ pub(super) struct BulkSpec<'a> {
     pub(super) bits: BulkBits,
 }
 
-/// What is known of a transmission.
+/// The status of a transmission, as its events have reported it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TransmissionStatus {
     /// The request could not be delivered.
@@ -48,7 +48,7 @@ pub(super) struct TransmissionStatus {
     /// The last early reply.
     pub(super) early_reply: Option<Body>,
     pub(super) early_replies: u32,
-    /// Where the reply is, once it has arrived.
+    /// The place of the reply in the reply buffer, once it has arrived.
     pub(super) reply: Option<Range<usize>>,
     /// The reply was truncated: its length.
     pub(super) truncated_from: Option<u32>,

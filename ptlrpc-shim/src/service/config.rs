@@ -9,13 +9,13 @@ use std::time::Duration;
 /// The configuration of a service.
 #[derive(Clone, Debug)]
 pub struct ServiceConfig {
-    /// In the log, and in the names of its threads.
+    /// The service's name, in the log and in the names of its threads.
     pub name: String,
-    /// Where requests arrive. No other service uses it.
+    /// The portal that requests arrive at. No other service uses it.
     pub request_portal: Portal,
-    /// Where clients wait for replies.
+    /// The portal at which clients wait for replies.
     pub reply_portal: Portal,
-    /// Where clients attach their bulk data.
+    /// The portal at which clients attach their bulk data.
     pub bulk_portal: Portal,
     /// The protocol that is served, beside the common operations, locks and logs.
     pub version: Protocol,
@@ -25,15 +25,15 @@ pub struct ServiceConfig {
     pub max_request: u32,
     /// Bytes of the longest reply.
     pub max_reply: usize,
-    /// How many request buffers are kept attached (PR-32).
+    /// The number of request buffers that are kept attached (PR-32).
     pub buffers: usize,
     /// The maximum of request buffers, those with unfinished requests included.
     pub buffers_limit: usize,
     /// The number of threads, one of them reserved for urgent requests; at least 2.
     pub threads: usize,
-    /// Which operations are urgent and do not wait for others. They should be quick: they may occupy all threads.
+    /// Decides which operations are urgent and do not wait for others. They should be quick: they may occupy all threads.
     pub is_urgent: fn(Opcode) -> bool,
-    /// When early replies are sent.
+    /// The timing of early replies.
     pub adaptive: Adaptive,
     /// The limit of a client's timeout.
     pub longest_timeout: Duration,
@@ -41,7 +41,7 @@ pub struct ServiceConfig {
     pub reply_fallback: bool,
     /// Clients without a request for so long are evicted (PR-12); `None`: they are not.
     pub evict_unresponsive_after: Option<Duration>,
-    /// How long [`Service::stop`](super::Service::stop) waits at most.
+    /// The longest time for which [`Service::stop`](super::Service::stop) waits.
     pub stop_timeout: Duration,
 }
 
@@ -52,16 +52,16 @@ pub struct Adaptive {
     pub at_min: Duration,
     /// The longest timeout; 0: there are no early replies.
     pub at_max: Duration,
-    /// By how much an early reply extends the deadline.
+    /// The time by which an early reply extends the deadline.
     pub at_extra: Duration,
-    /// How long before the deadline an early reply is sent.
+    /// The time before the deadline at which an early reply is sent.
     pub at_early_margin: Duration,
-    /// For how long a measured time counts.
+    /// The time for which a measurement counts.
     pub at_history: Duration,
 }
 
 impl ServiceConfig {
-    /// As Lustre has it by default: 64 buffers of 32 KiB, requests of at most 16 KiB, replies of at most 9 KiB.
+    /// Lustre's defaults: 64 buffers of 32 KiB, requests of at most 16 KiB, replies of at most 9 KiB.
     pub fn new(name: &str, portals: Portals, bulk_portal: Portal, version: Protocol) -> Self {
         Self {
             name: name.to_owned(),

@@ -2,19 +2,19 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why a request was dropped.
+/// The reason why a request was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
 pub enum Dropped {
-    /// It is no valid message.
+    /// The message is not valid.
     Malformed,
-    /// It is a reply or an error.
+    /// The message is a reply or an error.
     NotARequest,
-    /// It has no timeout.
+    /// The request has no timeout.
     NoTimeout,
-    /// Its timeout is over.
+    /// The request arrived after its timeout.
     Expired,
-    /// It is of an earlier connection of the client (PR-61).
+    /// The request is of an earlier connection of the client (PR-61).
     StaleConnection,
     /// The same request is in progress.
     Duplicate,

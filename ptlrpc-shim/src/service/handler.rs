@@ -1,4 +1,4 @@
-//! What a program does with requests, and what it may reply.
+//! The interface of the program behind a service: its handler, and the replies that it may give.
 
 use super::engines::difficult_reply::{OnDone, ReplyDone};
 use super::service_request::ServiceRequest;
@@ -25,7 +25,7 @@ pub trait Handler: Send + Sync {
 pub enum Answer {
     /// The client gets this reply.
     Reply(Reply),
-    /// There is no reply: the client will send its request again, which is then served again.
+    /// The client gets no reply: it will send its request again, which is then served again.
     None,
 }
 

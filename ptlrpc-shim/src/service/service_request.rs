@@ -92,12 +92,12 @@ impl<'a> ServiceRequest<'a> {
         self.request.route().self_nid
     }
 
-    /// When it arrived.
+    /// The time at which the request arrived.
     pub const fn arrived(&self) -> Instant {
         self.request.arrived.at
     }
 
-    /// When the client gives up; early replies extend it.
+    /// The time at which the client gives up; early replies extend it.
     pub fn deadline(&self) -> Instant {
         self.request.deadline()
     }

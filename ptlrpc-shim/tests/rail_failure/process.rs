@@ -28,7 +28,7 @@ const IN_FLIGHT: usize = 12;
 /// The load is at least so many requests.
 const MIN_REQUESTS: u64 = 500;
 const BULK: usize = 300_000;
-/// So many more have completed when the client has answered `more`.
+/// The number of further requests that have completed when the client answers `more`.
 const MORE: u64 = 500;
 
 /// The role of a process: `server`, `router`, or `client` and the server's NIDs.
@@ -41,7 +41,7 @@ pub(crate) fn run(role: &str) {
     }
 }
 
-/// Its node forwards until the test closes the pipe.
+/// Runs a router until the test closes the pipe.
 fn forward() {
     answer("ready");
     std::io::stdin().lock().lines().map_while(Result::ok).for_each(drop);
@@ -265,7 +265,7 @@ fn load(import: &Arc<Import>, is_over: &AtomicBool, completed: &AtomicU64) -> Lo
     }
 }
 
-/// How often the service has executed a request.
+/// Asks the service for the number of times that it has executed a request.
 fn times_executed(import: &Arc<Import>, number: u64) -> u64 {
     let reply = import.call(request(ASK, number)).unwrap();
     u64::from_ne_bytes(reply.buffer(1).unwrap().try_into().unwrap())

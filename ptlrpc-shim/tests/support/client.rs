@@ -18,7 +18,7 @@ pub const ECHO: Opcode = Opcode(0x7000);
 
 pub struct Client {
     pub node: Arc<Node>,
-    /// Where it sends to, and from which NI.
+    /// The server that it sends to, and the NI that it sends from.
     pub server: ProcessId,
     pub from: Option<Nid>,
     pub uuid: String,
@@ -26,7 +26,7 @@ pub struct Client {
     pub order: ByteOrder,
     pub flags: MessageFlags,
     pub requested: ConnectFlags,
-    /// Its handle of the connection.
+    /// The client's handle of the connection.
     pub client_handle: ExportCookie,
     pub handle: ExportCookie,
     pub conn_cnt: u32,

@@ -57,7 +57,7 @@ pub fn config() -> ServiceConfig {
     ServiceConfig::new("test", Portals::OST, Portal::OST_BULK, Protocol::OST)
 }
 
-/// What the target supports.
+/// The connect data that the target supports.
 pub fn supported() -> ConnectData {
     ConnectData {
         flags: ConnectFlags::AT | ConnectFlags::VERSION | ConnectFlags::REP_MBITS | ConnectFlags::BULK_MBITS,

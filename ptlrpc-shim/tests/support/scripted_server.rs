@@ -21,12 +21,12 @@ use std::time::Duration;
 
 const BUFFER_LEN: usize = 1 << 20;
 
-/// It listens as an object server, on this node.
+/// A scripted object server on this node.
 pub struct Server {
     pub node: Arc<Node>,
     requests: Receiver<Received>,
     md: Md,
-    /// Its handle of the connection.
+    /// The server's handle of the connection.
     pub handle: u64,
     connected: bool,
     /// The last reply, and the XID of its request.

@@ -16,7 +16,7 @@ use lnet_log::LogClass;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A request of the caller's, or a ping.
@@ -38,7 +38,7 @@ pub(crate) struct Rpc {
     tag: Option<Tag>,
     /// The incarnation of the server that it was sent to first, if it was sent.
     sent_to: Option<u32>,
-    /// It has been sent with this XID.
+    /// Whether it has been sent with this XID before.
     is_resent: bool,
     /// Replies with the result that the request is not executed now.
     in_progress_replies: u32,
@@ -70,7 +70,7 @@ struct Sent {
     deadline: Instant,
 }
 
-/// What follows a step.
+/// The time of the next step.
 enum Next {
     /// Another step, at once.
     Step,

@@ -1,4 +1,4 @@
-//! What a service is made of, for the threads that run it.
+//! The parts of a service, for the threads that run it.
 
 use crate::errno::Errno;
 use crate::service::engines::difficult_reply::{DifficultReply, EndedQueue, ReplyDone};
@@ -23,7 +23,7 @@ pub(super) struct AdmittedRequest {
     pub(super) export: Option<Arc<Export>>,
 }
 
-/// What event handlers leave to the timer thread.
+/// The work that event handlers leave to the timer thread.
 pub(super) enum DeferredWork {
     FinishReply(Arc<DifficultReply>, ReplyDone),
     ResendReply(ReplyRetry),
@@ -44,7 +44,7 @@ pub(super) struct ServiceCore {
     next_request: AtomicU64,
 }
 
-/// Where request buffers report to.
+/// Passes events of request buffers to the queue and to the timer thread.
 struct BufferEvents {
     queue: Arc<Queue>,
     timer: Arc<Timer>,
@@ -73,7 +73,7 @@ impl RetryQueue for Timer {
 }
 
 impl ServiceCore {
-    /// For so many threads.
+    /// Puts the parts together, for so many threads.
     pub(super) fn new(
         env: Environment,
         targets: &Arc<Targets>,
@@ -103,12 +103,12 @@ impl ServiceCore {
         self.buffers.replenish(&self.env)
     }
 
-    /// Where replies that could not be sent are taken.
+    /// The queue of replies that could not be sent.
     pub(super) fn retries(&self) -> Arc<dyn RetryQueue> {
         Arc::clone(&self.timer) as Arc<dyn RetryQueue>
     }
 
-    /// Where difficult replies are taken that have ended.
+    /// The queue of difficult replies that have ended.
     pub(super) fn ended_replies(&self) -> Arc<dyn EndedQueue> {
         Arc::clone(&self.timer) as Arc<dyn EndedQueue>
     }

@@ -119,7 +119,7 @@ fn serve(core: &ServiceCore, admitted: AdmittedRequest) -> (AdmittedRequest, Pri
     (admitted, priority)
 }
 
-/// What the service serves without the program.
+/// Whether the service itself serves the operation, without the program.
 const fn is_common(opcode: Opcode) -> bool {
     opcode.is_connect() || opcode.is_disconnect() || opcode.0 == Opcode::PING.0
 }

@@ -32,7 +32,7 @@ struct Threads {
     timer: ThreadGroup,
 }
 
-/// When a service ends, replies have at least this time to be sent.
+/// The minimum time that replies have to be sent when a service ends.
 const MIN_DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Service {
@@ -152,7 +152,7 @@ impl Running {
             env.descriptors.unlink_all(&env.node);
             have_ended = workers.wait(clock, until);
         }
-        // In this order: whoever adds a difficult reply later sees that the timer is closed.
+        // In this order: a thread that adds a difficult reply later sees that the timer is closed.
         core.timer.close();
         core.targets.on_service_ending(&core.ended_replies());
         have_ended &= timer.wait(clock, until);

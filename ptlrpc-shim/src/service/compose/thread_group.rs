@@ -12,7 +12,7 @@ pub(super) struct ThreadGroup {
     ids: Vec<ThreadId>,
     /// Disconnected when all threads have ended: each owns a sender.
     ended: Receiver<Infallible>,
-    /// For further threads.
+    /// The sender that each further thread gets a copy of.
     sender: Option<Sender<Infallible>>,
 }
 

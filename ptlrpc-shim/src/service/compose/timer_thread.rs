@@ -9,7 +9,7 @@ use lnet_log::LogClass;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long after a failure to attach a buffer the next attempt is made.
+/// The interval between a failure to attach a buffer and the next attempt.
 const ATTACH_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs until the timer queue is closed.
@@ -45,7 +45,7 @@ pub(super) fn run(core: &ServiceCore) {
     }
 }
 
-/// Does what event handlers have left.
+/// Does the work that event handlers have left.
 pub(super) fn do_work(core: &ServiceCore) {
     while let Some(work) = core.timer.pop_work() {
         match work {

@@ -1,4 +1,4 @@
-//! What each of a service's worker threads does (PR-71).
+//! The worker threads of a service (PR-71).
 
 use super::core::ServiceCore;
 use super::{intake, serve};

@@ -16,14 +16,14 @@ use std::time::Duration;
 /// The most bytes of one MD.
 const MAX_MD_LEN: usize = MAX_MESSAGE_LEN;
 
-/// How often a thread that waits for a transfer checks whether the client still does.
+/// The interval at which a thread that waits for a transfer checks whether the client still waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
-    /// To the client.
+    /// Sends data to the client.
     Put,
-    /// From the client.
+    /// Fetches data from the client.
     Get,
 }
 
@@ -31,8 +31,8 @@ enum Operation {
 pub(crate) struct BulkTransfer<'a> {
     pub(crate) env: &'a Environment,
     pub(crate) request: &'a IncomingRequest,
-    /// Called when a transfer is tried again by another path: the client may have to send its request again, and is not to be
-    /// told to wait meanwhile.
+    /// Called when a transfer is tried again by another path: the client may have to send its request again, and must not get an
+    /// early reply meanwhile.
     pub(crate) on_fallback: &'a dyn Fn(),
 }
 
@@ -61,7 +61,7 @@ struct MdEvents {
     _descriptor: DescriptorGuard,
 }
 
-/// From which NI, and to which.
+/// The local NI that a transfer leaves from, and the process that it goes to.
 #[derive(Clone, Copy)]
 struct Path {
     from: Option<Nid>,
@@ -100,7 +100,7 @@ impl BulkTransfer<'_> {
         self.run(Operation::Get, into)
     }
 
-    /// By the path of the request first. If that fails, by any other, if the service permits that.
+    /// Transfers by the path of the request first; if that fails, by any other, provided that the service permits it.
     fn run(&self, operation: Operation, region: &Arc<Region>) -> Result<(), Errno> {
         let Self { env, request, on_fallback } = self;
         let (mut is_fallback, mut transferred) = (false, HashSet::new());

@@ -7,7 +7,7 @@ use lnet_api::sync::lock;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// Why a difficult reply has ended.
+/// The reason why a difficult reply has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyDone {
     /// The client has acknowledged the reply.
@@ -18,22 +18,22 @@ pub enum ReplyDone {
     Lost,
 }
 
-/// What the program has called at the end, once.
+/// The callback of the program, called once at the end.
 pub(crate) type OnDone = Box<dyn FnOnce(ReplyDone) + Send>;
 
-/// What happens to a difficult reply.
+/// An event of a difficult reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyEvent {
     /// LNet has nothing to send any more: it was sent, or could not be, or there will be no ACK.
     Sent,
-    /// It is not needed any more.
+    /// The reply is not needed any more.
     Done(ReplyDone),
 }
 
 /// The state of a difficult reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DifficultState {
-    /// Not completely sent. `committed`: it ends when it is; unlinking it now could prevent that.
+    /// The reply is not completely sent. `committed`: it ends when it is sent; unlinking it now could prevent that.
     Sending {
         committed: bool,
     },
@@ -97,8 +97,8 @@ fn next_state(state: DifficultState, event: ReplyEvent) -> (DifficultState, Opti
 }
 
 impl DifficultReply {
-    /// Its descriptor was made, and is unlinked by [`DifficultReply::finish`]. False: that was called before, and the caller is
-    /// to unlink it.
+    /// Stores the descriptor, which [`DifficultReply::finish`] unlinks. False: that was called before, and the caller has to
+    /// unlink it.
     pub(crate) fn set_md(&self, made: Md) -> bool {
         let mut md = lock(&self.md);
         let is_in_time = *md != MdState::Finished;

@@ -1,4 +1,4 @@
-//! What all parts of a service use: LNet, the clock, the configuration, the counters.
+//! The environment that all parts of a service use: LNet, the clock, the configuration, the counters.
 
 use super::descriptors::DescriptorSet;
 use crate::clock::Clock;

@@ -24,7 +24,7 @@ pub(crate) struct IncomingRequest {
     early_reply_sent: Condvar,
 }
 
-/// What changes while it is in service.
+/// The state that changes while the request is in service.
 struct State {
     route: ReplyRoute,
     timeout: ClientTimeout,
@@ -56,18 +56,18 @@ pub(crate) struct ReplyRoute {
     pub(crate) at_support: bool,
 }
 
-/// What to do about the early replies of a request.
+/// The next action about the early replies of a request.
 pub(crate) enum EarlyReplyAction {
     /// Send one that says this; then [`IncomingRequest::on_early_reply_sent`].
     Send(ReplyRoute, ClientTimeout),
     /// Ask again at that time.
     Wait(Instant),
-    /// There are no more.
+    /// No more early replies are sent.
     Nothing,
 }
 
 impl ReplyRoute {
-    /// Of a request that has arrived. `agreed`: the flags of its connection, if it has one.
+    /// Returns the route for replies to a request that has arrived. `agreed`: the flags of its connection, if it has one.
     pub(crate) fn new(arrived: &ArrivedRequest, head: &RequestHead, agreed: ConnectFlags) -> Self {
         let reply_by_mbits = agreed.contains(ConnectFlags::REP_MBITS) && !head.body.opcode.is_connect();
         Self {
@@ -92,7 +92,7 @@ impl IncomingRequest {
         Self { id, arrived, head, state: Mutex::new(state), early_reply_sent: Condvar::new() }
     }
 
-    /// What identifies it among duplicates.
+    /// The key that identifies the request among duplicates.
     pub(crate) const fn key(&self) -> RequestKey {
         RequestKey { xid: self.arrived.xid, tag: self.head.body.tag, last_xid: self.head.body.last_xid }
     }
@@ -101,7 +101,7 @@ impl IncomingRequest {
         lock(&self.state).route
     }
 
-    /// When the client gives up.
+    /// The time at which the client gives up.
     pub(crate) fn deadline(&self) -> Instant {
         lock(&self.state).timeout.deadline()
     }
@@ -115,13 +115,13 @@ impl IncomingRequest {
         }
     }
 
-    /// When the next early reply is due, if ever.
+    /// The time at which the next early reply is due, if ever.
     pub(crate) fn early_reply_due(&self, adaptive: &Adaptive) -> Option<Instant> {
         let state = lock(&self.state);
         if state.route.at_support { due(adaptive, state.timeout) } else { None }
     }
 
-    /// What is to be done now about early replies.
+    /// Decides about early replies at the time `now`.
     pub(crate) fn poll_early_reply(&self, adaptive: &Adaptive, now: Instant) -> EarlyReplyAction {
         let mut state = lock(&self.state);
         match due(adaptive, state.timeout) {

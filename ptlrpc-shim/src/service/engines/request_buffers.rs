@@ -23,7 +23,7 @@ pub(crate) struct ArrivedRequest {
     pub(crate) bytes: RegionSlice<RequestBuffer>,
     pub(crate) xid: Xid,
     pub(crate) at: Instant,
-    /// Its client, by the primary NID.
+    /// The client, by its primary NID.
     pub(crate) peer: ProcessId,
     /// The NI that it was sent from.
     pub(crate) source: ProcessId,
@@ -31,7 +31,7 @@ pub(crate) struct ArrivedRequest {
     pub(crate) self_nid: Nid,
 }
 
-/// Who uses the buffers. Called on any thread, in event handlers too.
+/// The user of the buffers. Called on any thread, in event handlers too.
 pub(crate) trait BufferUser: Send + Sync {
     /// A request has arrived. False: the service is ending, and drops it.
     fn on_request(&self, request: ArrivedRequest) -> bool;
@@ -59,7 +59,7 @@ struct State {
 struct Levels {
     /// LNet puts requests into them.
     attached: usize,
-    /// Not in use.
+    /// Buffers that are not in use.
     idle: usize,
     all: usize,
 }
@@ -77,7 +77,7 @@ struct RequestEvents {
     _descriptor: DescriptorGuard,
 }
 
-/// What to do to have enough buffers.
+/// The next step towards enough buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BufferStep {
     AttachIdle,
@@ -198,7 +198,8 @@ impl RegionOwner for RequestBuffer {
 }
 
 impl Drop for RequestBuffer {
-    /// It is unlinked, and its last request has ended. Runs on any thread, in event handlers too.
+    /// Returns the memory to the idle buffers: the buffer is unlinked, and its last request has ended. Runs on any thread, in
+    /// event handlers too.
     fn drop(&mut self) {
         let mut state = lock(&self.buffers.state);
         if !state.is_closed {

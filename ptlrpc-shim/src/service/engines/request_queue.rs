@@ -8,12 +8,12 @@ use std::sync::{Condvar, Mutex};
 /// The priority of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Priority {
-    /// It waits for no others.
+    /// The request does not wait for others.
     Urgent,
     Normal,
 }
 
-/// What a thread is to do next.
+/// The next work of a thread.
 pub(crate) enum Work<A, R> {
     /// Decide whether it is served; then [`RequestQueue::decided`].
     Decide(A),
@@ -47,7 +47,7 @@ struct State<A, R> {
 }
 
 impl<A, R> RequestQueue<A, R> {
-    /// For so many threads, one of them for urgent requests only: at least 2.
+    /// A queue for so many threads, at least 2; one of them serves urgent requests only.
     pub(crate) fn new(threads: usize) -> Self {
         let state = State {
             arrived: VecDeque::new(),
@@ -177,7 +177,7 @@ impl<A, R> State<A, R> {
 mod tests {
     use super::*;
 
-    /// What the next thread would do, without waiting.
+    /// Returns the work that the next thread would get, without waiting.
     fn next(queue: &RequestQueue<u32, u32>) -> Option<(&'static str, u32)> {
         match lock(&queue.state).next()? {
             Work::Decide(request) => Some(("decide", request)),

@@ -1,4 +1,4 @@
-//! What the timer thread of a service is to do, and when: early replies, and work that event handlers leave to it.
+//! The work of a service's timer thread, by time: early replies, and work that event handlers leave to it.
 
 use super::incoming_request::RequestId;
 use crate::clock::Clock;
@@ -19,11 +19,11 @@ struct State<R, W> {
     times: HashMap<RequestId, Instant>,
     needs_buffers: bool,
     is_closed: bool,
-    /// When the timer thread wakes by itself. What is due later need not wake it.
+    /// The time at which the timer thread wakes by itself. Work that is due later need not wake it.
     wakes_at: Option<Instant>,
 }
 
-/// Why the timer thread was woken.
+/// The work that is due when the timer thread wakes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimerTick {
     pub(crate) now: Instant,
@@ -97,7 +97,7 @@ impl<R, W> TimerQueue<R, W> {
         due.into_values().collect()
     }
 
-    /// Has [`TimerQueue::wait`] return `None` when the work is done. Whoever adds work later has to do it.
+    /// Makes [`TimerQueue::wait`] return `None` when the work is done. A caller that adds work later has to do it itself.
     pub(crate) fn close(&self) {
         lock(&self.state).is_closed = true;
         self.changed.notify_one();

@@ -1,4 +1,4 @@
-//! Which requests are served (PR-70).
+//! Decides which requests are served (PR-70).
 
 use crate::errno::Errno;
 use crate::message::{BadMessage, Body, ByteOrder, Message, MessageFlags, MessageKind, Service as Protocol};
@@ -6,7 +6,7 @@ use crate::service::counters::Dropped;
 use std::time::Instant;
 use thiserror::Error;
 
-/// What the message of a request says.
+/// The parts of a request's message that admission needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestHead {
     pub(crate) body: Body,
@@ -15,7 +15,7 @@ pub(crate) struct RequestHead {
     pub(crate) at_support: bool,
 }
 
-/// Why a message is no request.
+/// The reason why a message is no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum UnpackError {
     #[error("{0}")]
@@ -24,7 +24,7 @@ pub(crate) enum UnpackError {
     NotARequest(u32),
 }
 
-/// What to do with a request.
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     Serve,
@@ -33,11 +33,11 @@ pub(crate) enum Admission {
     Drop(Dropped),
 }
 
-/// What decides beside the message itself.
+/// The state on which admission depends beside the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AdmissionContext {
     pub(crate) now: Instant,
-    /// When the client gives up.
+    /// The time at which the client gives up.
     pub(crate) deadline: Instant,
     /// The client's connection count; `None`: it has no connection with this handle.
     pub(crate) conn_cnt: Option<u32>,

@@ -1,4 +1,4 @@
-//! What a connect request leads to (PR-10, PR-11).
+//! Decisions about connect requests (PR-10, PR-11).
 //!
 //! A client is identified by its UUID and the target. During its lifetime it has one handle for the connection, and counts
 //! its connect requests:
@@ -6,9 +6,9 @@
 //! | the client is | and its connection count | then |
 //! |---|---|---|
 //! | unknown | any | it gets a connection |
-//! | known, with the same handle | higher | it keeps the connection, and is told so |
+//! | known, with the same handle | higher | it keeps the connection, and the reply says so |
 //! | known, with another handle, and the request is an initial one | any | it has restarted: the old connection ends |
-//! | known, otherwise | higher | it keeps the connection, and is told so |
+//! | known, otherwise | higher | it keeps the connection, and the reply says so |
 //! | known, otherwise | the same or lower | dropped: the request is stale, and no reply is waited for |
 
 use super::duplicates::{DEFAULT_SLOTS, MAX_SLOTS};
@@ -18,13 +18,13 @@ use crate::message::{ConnectData, ConnectFlags};
 /// A client's side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientSide {
-    /// Its handle of the connection.
+    /// The client's handle of the connection.
     pub(crate) handle: ExportCookie,
-    /// Its connection count.
+    /// The client's connection count.
     pub(crate) conn_cnt: u32,
 }
 
-/// What a connect request is.
+/// The kind of a connect request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectKind {
     New,
@@ -46,7 +46,7 @@ pub(crate) fn classify(known: Option<ClientSide>, client: ClientSide, initial: b
     }
 }
 
-/// What both sides support, and with which limits. It has no flag that was not requested.
+/// Returns the connect data that both sides support. It has no flag that was not requested.
 pub(crate) fn agree(requested: &ConnectData, supported: &ConnectData) -> ConnectData {
     let both = requested.flags & supported.flags;
     // The upper half is only valid if both sides have it.
@@ -66,7 +66,7 @@ pub(crate) fn agree(requested: &ConnectData, supported: &ConnectData) -> Connect
     }
 }
 
-/// How many slots a client gets that requests so many; 0: no preference.
+/// The number of slots of a client that requests so many; 0: no preference.
 fn slots(requested: u16, supported: u16) -> u16 {
     match smaller(requested, supported) {
         0 => DEFAULT_SLOTS,

@@ -1,4 +1,4 @@
-//! At-most-once execution: what to do with a request that came before.
+//! At-most-once execution: decisions about requests that have come before.
 //!
 //! | the request | then |
 //! |---|---|
@@ -35,7 +35,7 @@ struct KeptReply<A> {
     reply: A,
 }
 
-/// What identifies a request.
+/// The key of a request: its XID and its slot, with the replies that its client has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestKey {
     pub(crate) xid: Xid,
@@ -45,10 +45,10 @@ pub(crate) struct RequestKey {
     pub(crate) last_xid: Xid,
 }
 
-/// What a request is.
+/// The result of the check for duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DuplicateCheck<R, A> {
-    /// It is to be served; then [`Duplicates::end`].
+    /// The request is to be served; then [`Duplicates::end`].
     New,
     /// A duplicate of this one, which is in progress.
     InProgress(R),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The timeout of a request at its client: from the request, or the last early reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientTimeout {
-    /// When the request arrived.
+    /// The time at which the request arrived.
     pub(crate) arrived: Instant,
     /// Seconds from then on.
     seconds: u32,
@@ -18,7 +18,7 @@ impl ClientTimeout {
         Self { arrived, seconds: seconds.min(whole_seconds(longest)) }
     }
 
-    /// When the client gives up.
+    /// The time at which the client gives up.
     pub(crate) fn deadline(self) -> Instant {
         self.arrived.checked_add(Duration::from_secs(self.seconds.into())).unwrap_or(self.arrived)
     }
@@ -29,7 +29,7 @@ impl ClientTimeout {
     }
 }
 
-/// When an early reply is due, if there is no reply before. `None`: the timeout has reached [`Adaptive::at_max`].
+/// The time at which an early reply is due, if there is no reply before. `None`: the timeout has reached [`Adaptive::at_max`].
 ///
 /// Not earlier than [`Adaptive::at_extra`] before the deadline, where it would not extend it; and not in the first half of
 /// the time, in which most requests are served.
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn what_an_early_reply_extends_the_timeout_to() {
         let start = Instant::now();
-        // At_min, at_max, at_extra; seconds that the client waits, seconds gone by; what it is told.
+        // at_min, at_max, at_extra; seconds that the client waits, seconds gone by; the timeout in the early reply.
         for (at_min, at_max, extra, waits, gone, want) in [
             (0, 600, 30, 10, 5, Some(35)),
             (0, 600, 30, 35, 30, Some(60)),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     proptest! {
-        /// With any settings: each early reply extends the deadline by whole seconds, and there is a last one.
+        /// Fails if, with any settings, an early reply does not extend the deadline by whole seconds, or early replies never end.
         #[test]
         fn early_replies_come_to_an_end(at_max in 0_u64..50, extra in 0_u64..50, margin in 0_u64..50, waits in 1_u32..60) {
             let settings = adaptive(0, at_max, extra, margin);

@@ -4,12 +4,12 @@ use super::early_reply::whole_seconds;
 use crate::service::config::Adaptive;
 use std::time::{Duration, Instant};
 
-/// The maximum of what requests took lately.
+/// The maximum of the times that requests took lately.
 #[derive(Debug)]
 pub(crate) struct ServiceEstimate {
     /// Seconds: the maximum of the current quarter of the history, and of the quarters before it.
     quarters: [u32; 4],
-    /// When the current one began.
+    /// The begin of the current quarter.
     began: Instant,
 }
 
@@ -18,7 +18,7 @@ impl ServiceEstimate {
         Self { quarters: [0; 4], began: now }
     }
 
-    /// Adds what a request took; returns the estimate, in seconds.
+    /// Adds the time that a request took; returns the estimate, in seconds.
     pub(crate) fn add(&mut self, adaptive: &Adaptive, now: Instant, took: Duration) -> u32 {
         self.rotate(adaptive.at_history / 4, now);
         let took = whole_seconds(took);

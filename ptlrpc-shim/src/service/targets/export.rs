@@ -53,7 +53,7 @@ impl Export {
         &self.client
     }
 
-    /// What it is connected to.
+    /// The target that the client is connected to.
     pub const fn target(&self) -> &Arc<Target> {
         &self.target
     }
@@ -73,12 +73,12 @@ impl Export {
         lock(&self.state).client_side.conn_cnt
     }
 
-    /// What both sides have agreed on.
+    /// The connect data that both sides have agreed on.
     pub fn agreed(&self) -> ConnectData {
         lock(&self.state).agreed
     }
 
-    /// When the last request of the client arrived.
+    /// The time at which the last request of the client arrived.
     pub fn last_heard(&self) -> Instant {
         lock(&self.state).last_heard
     }
@@ -124,7 +124,7 @@ impl Export {
         state.requests.set_slots(agreed.maxmodrpcs);
     }
 
-    /// It was removed from the tables.
+    /// Ends the client's difficult replies, after the export was removed from the tables.
     pub(super) fn on_removed(&self) {
         lock(&self.state).is_connected = false;
         self.target.difficult_replies().on_client_lost(self.cookie);

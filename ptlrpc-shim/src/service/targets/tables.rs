@@ -19,7 +19,7 @@ pub struct Targets(Mutex<Tables>);
 struct Tables {
     targets: HashMap<Name, Arc<Target>>,
     exports: HashMap<ExportCookie, Arc<Export>>,
-    /// By target and client.
+    /// The connected clients, by target and client UUID.
     clients: HashMap<(Name, Name), Arc<Export>>,
     random: fastrand::Rng,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Connected {
     pub(crate) ops: ConnectOps,
 }
 
-/// Why a client was not connected.
+/// The reason why a client was not connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotConnected {
     Refused(Errno),

@@ -5,7 +5,7 @@ use crate::service::engines::difficult_reply::DifficultReplies;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What clients connect to.
+/// A target: the object of a server that clients connect to.
 pub struct Target {
     name: Name,
     data: ConnectData,
@@ -18,12 +18,12 @@ impl Target {
         Self { name, data, last_committed: AtomicU64::new(0), difficult_replies: Arc::default() }
     }
 
-    /// Its name.
+    /// The target's name.
     pub const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// What it supports.
+    /// The connect data that the target supports.
     pub(super) const fn data(&self) -> &ConnectData {
         &self.data
     }
