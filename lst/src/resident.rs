@@ -28,7 +28,7 @@ const UNUSED: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
 /// Time that the previous console has to give its addresses back.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
-/// Without any of these a node would be on the loopback only; a kernel node is on tcp.
+/// The variables that configure nets. Without any of them a node would be on the loopback only; a kernel node is on tcp.
 const NETS: [&str; 3] = ["LNET_NETWORKS", "LNET_IP2NETS", "LNET_CONFIG"];
 
 /// Starts a console, and waits until it can be called. The error is a text for the user.
@@ -126,8 +126,8 @@ fn until_unused(host: &ConsoleHost) {
     }
 }
 
-/// One console of a name at a time: the next one waits until the last has given its addresses back. The file has the number of
-/// the process, if that ends with its session.
+/// Locks the name of a console for this process, so that the next one waits until the last has released its addresses. The file
+/// gets the number of the process, if that ends with its session.
 fn lock(socket: &Path, owner: Option<u32>) -> io::Result<File> {
     let name = lock_file(socket);
     let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(name)?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Beside the time of the measurement, in which nothing need be asked of the console.
+/// Seconds of idle timeout beyond the time of the measurement, in which the console gets no command.
 const IDLE_TIMEOUT: u32 = 300;
 /// Seconds that nodes have to tell their counters.
 const TIMEOUT: u32 = 10;

@@ -23,11 +23,11 @@ use std::time::Duration;
 /// The result of a command, which its exit status tells (lnet-selftest 13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Well.
+    /// The command succeeded.
     Success,
     /// The command was not carried out: the command line is invalid, or the console refuses it.
     Refused,
-    /// Some node did not answer.
+    /// At least one node did not answer.
     RpcFailed,
     /// All answered, and some said no.
     NodeRefused,

@@ -3,7 +3,7 @@
 use lnet_dlc::host_names::Names;
 use lnet_wire::{Nid, NidList};
 
-/// More nodes than this are a slip of the finger.
+/// Maximum number of nodes in one list: more are taken for a typing error.
 const MAX_NIDS: usize = 65_536;
 
 /// All of them, in ascending order; or one whose address is the name of a host. Only NIDs of four bytes are known to selftest.

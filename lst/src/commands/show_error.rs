@@ -44,7 +44,7 @@ pub(super) fn show_error(it: &cli::ShowError, cx: &mut Context<'_>) -> Result {
     Ok(exit)
 }
 
-/// One that did not answer counts, too.
+/// Whether a node counts as one with errors. A node that did not answer does.
 fn is_error(node: &NodeResult, rpc: bool) -> bool {
     node.counters().is_none_or(|counters| counters.has_errors(rpc))
 }

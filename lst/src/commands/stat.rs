@@ -59,7 +59,7 @@ pub struct Sample {
 }
 
 impl Looks {
-    /// Another look, and what has happened since the last one.
+    /// Takes the counters of another look, and returns the rates since the last one.
     pub fn add(&mut self, outcome: &Outcome) -> Sample {
         let mut sample = Sample::default();
         for node in &outcome.nodes {
@@ -106,7 +106,7 @@ impl Sample {
     }
 }
 
-/// One block, in the kernel tool's form down to the blanks at the ends of lines (lnet-selftest 13.2).
+/// Formats one block, in the kernel tool's form down to the blanks at the ends of lines (lnet-selftest 13.2).
 fn text(it: &cli::Stat, name: &str, sample: &Sample) -> String {
     let (unit, bytes) = if it.mbs { ("MB/s", 1_000_000.0) } else { ("MiB/s", f64::from(1 << 20)) };
     // What clients read is what a group of servers sends.

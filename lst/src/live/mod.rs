@@ -13,7 +13,7 @@ use model::{Watch, look};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use std::time::Duration;
 
-/// Without a terminal, lines are as long.
+/// The length of lines if there is no terminal.
 const WIDTH: u16 = 100;
 
 /// Shows a batch until it has ended, the time is over, or q is pressed. Where there is no terminal, writes a table every

@@ -14,7 +14,7 @@ const TIMEOUT: u32 = 3;
 /// Looks that a spark line has.
 const HISTORY: usize = 60;
 
-/// One look at a batch.
+/// The answers of a batch's nodes at one time.
 #[derive(Clone, Debug)]
 pub struct Look {
     /// The answers of the batch's clients about running tests.
@@ -83,7 +83,7 @@ impl Watch {
         Self { batch, passed: Duration::ZERO, rows, running: 0, unknown: 0, clients, servers, history }
     }
 
-    /// Another look.
+    /// Takes the answers of another look, `passed` after the begin of the watch.
     pub fn add(&mut self, look: Look, passed: Duration) {
         self.passed = passed;
         let reply = |running: bool| {
