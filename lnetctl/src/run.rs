@@ -1,4 +1,4 @@
-//! One line of the command line: from its words to what it exits with.
+//! Runs one line: parses its words, carries out the command, and returns its exit status.
 
 use crate::cli::{self, Cli, Command, Format, Globals};
 use crate::commands::{self, Context, Outcome};

@@ -37,7 +37,7 @@ pub(super) fn debug(command: &Debug, cx: &mut Context<'_>) -> Outcome {
     Outcome::show(rc)
 }
 
-/// No driver here has a service.
+/// Reports that there is no service ID: no driver here has a service.
 pub(super) fn service_id(cx: &mut Context<'_>) -> Outcome {
     let text = "there is no service: the driver for o2ib is not part of this library yet";
     cx.report.errors = error(text);

@@ -50,7 +50,7 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
     }
 }
 
-/// Without any node, the file is checked by itself. A node that is named, or does not let itself be asked, is missing.
+/// Checks a file against the node, or by itself if no node runs. A node that was named, or that cannot be asked, is an error.
 fn check(source: Source<'_>, cx: &mut Context<'_>) -> Outcome {
     let node = match cx.node.call(Request::GetNode) {
         Ok(_) => Some(cx.node),

@@ -32,13 +32,13 @@ pub enum Key {
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Yes.
+    /// The view goes on.
     Continue,
-    /// No.
+    /// The view ends.
     End,
 }
 
-/// Everything that is remembered from one look to the next.
+/// The state that is kept from one look to the next.
 #[derive(Debug)]
 pub struct Watch {
     interval: Duration,

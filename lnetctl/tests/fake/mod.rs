@@ -32,7 +32,7 @@ impl Node for Down {
     }
 }
 
-/// Somebody.
+/// A node with one interface, which records requests that change something.
 pub(crate) struct Up(pub(crate) Told);
 
 impl Node for Up {}
