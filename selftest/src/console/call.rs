@@ -93,7 +93,7 @@ pub enum Command {
     RunBatch {
         /// The batch.
         batch: Name,
-        /// Sent to the nodes, which do not look at it.
+        /// Seconds, sent to the nodes, which ignore them.
         timeout: u32,
     },
     /// Tells nodes to end the tests of a batch, which then takes its time.
@@ -274,7 +274,7 @@ pub struct TestInfo {
 pub struct Outcome {
     /// The operation that the nodes were asked for.
     pub operation: Operation,
-    /// One for each RPC, in the order of the nodes.
+    /// The results, one for each RPC, in the order of the nodes.
     pub nodes: Vec<NodeResult>,
     /// The features of the session, after it.
     pub features: u32,

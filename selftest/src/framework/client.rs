@@ -21,7 +21,7 @@ pub(crate) enum Load {
 pub(crate) struct ClientSpec {
     pub(crate) load: Load,
     pub(crate) features: Features,
-    /// One for each of its loops.
+    /// The destination of each loop.
     pub(crate) destinations: Vec<ProcessId>,
     pub(crate) times: Loop,
     pub(crate) stop_on_error: bool,
@@ -42,7 +42,7 @@ pub(crate) struct ClientTest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     No,
-    /// No RPC is begun.
+    /// No RPC is begun; those in flight end by themselves.
     Wait,
     /// RPCs in flight are aborted.
     Abort,
@@ -56,7 +56,7 @@ struct Slot {
     call: Option<CallHandle>,
 }
 
-/// One loop.
+/// A loop of RPCs.
 struct RpcLoop {
     test: Arc<ClientTest>,
     index: usize,

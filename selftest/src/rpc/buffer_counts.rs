@@ -3,7 +3,7 @@
 /// The fewest that a reservation adds, and beyond what the load says.
 const MIN_BUFFERS: u32 = 256;
 const SPARE: u32 = 64;
-/// Never more: what reservations add up to is the peers' choice.
+/// Maximum number of buffers of a service: the sum of reservations is the peers' choice.
 const MAX_BUFFERS: u32 = 1 << 14;
 
 /// The numbers of one service.
@@ -49,7 +49,7 @@ impl BufferCounts {
         needed
     }
 
-    /// One could not be posted, or was unlinked.
+    /// Notes that a buffer could not be posted, or was unlinked.
     pub(crate) const fn lost(&mut self) {
         self.posted = self.posted.saturating_sub(1);
     }

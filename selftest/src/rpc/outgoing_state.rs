@@ -68,7 +68,7 @@ impl OutgoingState {
         }
     }
 
-    /// No more descriptors will be made.
+    /// Notes that all descriptors have been made; returns the step that follows.
     pub(crate) fn posted(&mut self) -> Option<Step> {
         self.phase = Phase::Posted;
         self.next()

@@ -21,7 +21,7 @@ pub enum Check {
     None,
     /// The first and the last eight bytes of every page.
     Simple,
-    /// Everything.
+    /// All bytes are checked.
     Full,
 }
 

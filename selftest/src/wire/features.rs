@@ -5,7 +5,7 @@
 pub struct Features(pub u32);
 
 impl Features {
-    /// None of them.
+    /// No feature.
     pub const NONE: Self = Self(0);
     /// Bulk data may have any length, not just whole pages.
     pub const BULK_LEN: Self = Self(1);

@@ -111,7 +111,7 @@ pub enum ReceivedBody {
     RemoveSession(Option<SessionId>),
     /// The node tells its session. The session in the request is ignored.
     Debug,
-    /// Something is done with a batch.
+    /// An operation on a batch.
     Batch(IncomingBatch),
     /// A test is added to a batch.
     AddTest(Result<IncomingTest, InvalidTest>),

@@ -19,19 +19,19 @@ macro_rules! known {
 }
 
 known! {
-    /// No such batch, or test in it; a test for another session.
+    /// There is no such batch, or no such test in it; or the test is for another session.
     NOT_FOUND = ENOENT;
-    /// No such session.
+    /// There is no such session.
     NO_SESSION = ESRCH;
     /// A test could not be built.
     NO_MEMORY = ENOMEM;
-    /// Another session, or a batch that runs.
+    /// The node has another session, or the batch runs.
     BUSY = EBUSY;
     /// The node is there already.
     EXISTS = EEXIST;
     /// Parameters are wrong.
     INVALID = EINVAL;
-    /// Another version, or other features.
+    /// The request has another version, or other features.
     PROTOCOL = EPROTO;
     /// Data is corrupt.
     BAD_MESSAGE = EBADMSG;

@@ -231,7 +231,7 @@ impl AddTest {
     }
 }
 
-/// Something is wrong with a test: the reply is EINVAL.
+/// A test is invalid: the reply is EINVAL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidTest;
 

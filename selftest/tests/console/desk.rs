@@ -41,7 +41,7 @@ pub struct FakeNode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     Fine,
-    /// Never.
+    /// The node never answers.
     Unresponsive,
     /// RPCs to it fail with this error.
     Failing(i32),

@@ -88,7 +88,7 @@ fn a_node_that_is_unresponsive_for_half_of_its_timeout_is_pinged_and_so_keeps_it
     assert_eq!(nodes(&mut desk, "all"), [NodeState::Active]);
 }
 
-/// One question at a time, and its failure changes nothing.
+/// Fails if the console pings a node again while a ping is in flight, or if a failed ping changes the node's state.
 #[test]
 fn a_node_that_does_not_answer_the_pinger_stays_active() {
     let mut desk = with_session(&[ONE]);

@@ -1,4 +1,4 @@
-//! Between what a console says and the messages of the wire.
+//! Conversion between the types of a console and the messages on the wire.
 
 use crate::console;
 use crate::console::call::{Counters, Said, SessionNumber};

@@ -20,7 +20,7 @@ pub struct JoinReply {
 }
 
 impl JoinReply {
-    /// Without a session, and why.
+    /// A reply without a session, with the errno of the refusal.
     pub(crate) fn refused(status: i32) -> Self {
         Self { status, session: SessionNumber::NONE, timeout: 0, name: None }
     }
