@@ -67,7 +67,7 @@ fn a_node_that_sends_anything_else_fails_the_replay() {
     }
 }
 
-/// One player has the part of the others, one that of the node.
+/// Plays both scripts against each other: one player is the node, the other its peers. Returns whether both reach their end.
 fn plays_to_its_end(their_script: &Script, our_script: &Script) -> bool {
     let them = Player::new(their_script);
     let us = Player::new(our_script);

@@ -37,13 +37,13 @@ const DIFFERENT: [(&str, Instead, &str); 3] = [
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Instead {
-    /// No answer, and an end when the acceptor times out.
+    /// The node gives no answer, and closes when the acceptor times out.
     WaitForMore,
     /// The kernel's HELLO, but to the NID that the caller stated.
     NameTheCaller,
 }
 
-/// One request, and how the kernel answered it.
+/// A request, and the kernel's answer to it.
 struct Row {
     name: String,
     answer: Vec<u8>,

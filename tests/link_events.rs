@@ -152,7 +152,7 @@ fn interfaces_added_at_run_time_are_watched_and_removed_ones_are_not() {
     node.shutdown();
 }
 
-/// More news at once than the kernel keeps for a listener.
+/// Fails if the node misses the last change when there are more notifications at once than the kernel keeps for a listener.
 #[test]
 fn the_last_of_a_flood_of_link_changes_is_applied() {
     let Some(_namespace) = empty_namespace_or_skip() else { return };

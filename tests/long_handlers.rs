@@ -17,7 +17,7 @@ use std::time::Duration;
 const ASKED: u32 = 7;
 const SINK: u32 = 8;
 const LARGEST: usize = 1 << 20;
-/// Far beyond what any step takes, and below every timeout of the nodes: only a hang gets there.
+/// The timeout of every wait: far beyond what a step takes, and below the nodes' timeouts, so that only a hang reaches it.
 const FOR_EVER: Duration = Duration::from_secs(60);
 /// Seconds: nothing is resent, ended or reset within a test.
 const NEVER: &str = "600";
@@ -73,7 +73,7 @@ impl Rig {
         self.nodes[node].core().ni_by_index(1).unwrap().nid
     }
 
-    /// Something that sends from `node`, also from a handler.
+    /// Returns a sender on `node`, which handlers may use, too.
     fn sender(&self, node: usize) -> PutSender {
         let (heard, ends) = channel();
         let heard = Mutex::new(heard);

@@ -25,7 +25,7 @@ const PHASE: u64 = 60;
 /// Operations under way at once: more than a peer has credits, so that some wait.
 const IN_FLIGHT: u64 = 24;
 const LARGEST: u32 = 1 << 16;
-/// Far longer than anything takes; a test that waits so long has failed.
+/// The timeout of every wait: far longer than a step takes. Only a failing test reaches it.
 const TIMEOUT: Duration = Duration::from_secs(100);
 
 /// The events of an operation so far.

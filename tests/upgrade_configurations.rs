@@ -76,7 +76,7 @@ impl Site {
         Some(site)
     }
 
-    /// Both ends ask each other.
+    /// Transfers in both directions, by PUT and by GET.
     fn exchange(&self) {
         let (there, back) = (&self.rails, self.rails.turned());
         for (len, how) in SIZES.into_iter().flat_map(|len| [(len, Transfer::Put), (len, Transfer::Get)]) {

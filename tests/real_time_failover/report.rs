@@ -98,7 +98,7 @@ pub enum What {
     Note(String),
 }
 
-/// One line.
+/// A line of a process: the event and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The time on the machine's monotonic clock, which all processes have in common.

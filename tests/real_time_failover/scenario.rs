@@ -9,7 +9,7 @@ use super::testbed::{Conditions, Testbed};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// One thing that happens under load.
+/// A failure under load, with the outcome that it requires.
 pub struct Scenario {
     pub name: &'static str,
     /// The name for files, and for the selection of scenarios.
@@ -18,7 +18,7 @@ pub struct Scenario {
     pub kernel: &'static str,
     /// The longest stall that is aimed at.
     pub aim: &'static str,
-    /// Beyond this it is not as it should be, on however slow a machine.
+    /// Maximum stall: the scenario fails beyond it, on a slow machine, too.
     pub bound: Duration,
     conditions: Conditions,
     lasts: Duration,
@@ -30,20 +30,20 @@ pub struct Scenario {
 /// The parts that fail in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
-    /// One rail, which is used again when it is mended; no operation fails.
+    /// A rail fails, and is used again when it is repaired; no operation fails.
     Rail,
-    /// The connections only, or the process' progress, or a router; no operation fails.
+    /// Connections fail, or the process makes no progress, or a router fails; no operation fails.
     Nothing,
-    /// The far process: operations may fail. What counts is how soon they succeed once it is back.
+    /// The far process fails: operations may fail. The time until they succeed again counts from its return.
     Process,
-    /// All rails: operations fail, at the latest when their time is over.
+    /// All rails fail: operations fail, at the latest by their timeout.
     AllRails,
-    /// One rail, for longer than anything may take on a socket: what was on it may fail, or is lost with its answer, and
-    /// nothing that began when it was known to be dead.
+    /// A rail fails for longer than a socket's timeout: operations on it may fail, or are lost with their response. No operation
+    /// fails that began when the rail was known to be dead.
     RailForLong,
-    /// All routers: operations fail, at the latest when their time is over, and say why.
+    /// All routers fail: operations fail with EHOSTUNREACH, at the latest by their timeout.
     AllRouters,
-    /// A router that confirms nothing: what it had taken is lost, or fails for want of an answer; nothing else.
+    /// A router that confirms nothing fails: messages that it had accepted are lost, or fail without a response; no others.
     KernelRouter,
 }
 
@@ -108,7 +108,7 @@ const LONG_MESSAGES: Conditions = Conditions {
     ..USUAL
 };
 
-/// Both ends are on nets of their own, and two routers between them.
+/// Two routers between the ends, which are on different nets.
 const ROUTED: Conditions = Conditions { site: Site::Routers, ..USUAL };
 
 /// The same with routers that pass for kernel nodes. What waits for an answer ends within the time that an operation is given.
@@ -126,7 +126,7 @@ const KERNEL_PEER_FOR_LONG: Conditions =
 /// Maximum number of failed operations that are described one by one.
 const MAX_TOLD: usize = 8;
 const WARM_UP: Duration = Duration::from_secs(2);
-/// Within this a rail is to be used again.
+/// The time in which a repaired rail must be used again.
 const BACK_WITHIN: Duration = Duration::from_secs(10);
 /// The longest stall of an operation while one rail works; the kernel's stall for 20 to 35 s.
 const A_MOMENT: Duration = Duration::from_secs(5);

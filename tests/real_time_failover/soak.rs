@@ -123,7 +123,7 @@ pub fn run(seed: u64, time: Duration) -> Option<Outcome> {
 }
 
 impl Soak {
-    /// Something happens, and is over at the end.
+    /// Causes a random fault or change of the configuration, and ends it.
     fn episode(&mut self) {
         match self.random.u32(0..20) {
             0..11 => self.wound_a_rail(),
@@ -218,7 +218,7 @@ impl Soak {
         }
     }
 
-    /// Something in which operations may fail.
+    /// Runs a fault during which operations may fail.
     fn excused(&mut self, what: &'static str, happens: impl FnOnce(&mut Self)) {
         self.count(what);
         let from = now();

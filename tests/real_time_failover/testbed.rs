@@ -24,7 +24,7 @@ pub const RPC_PORT: u16 = 989;
 pub const MOTR_PORT: u16 = 990;
 /// The port of the nodes of [`super::selftest`].
 pub const SELFTEST_PORT: u16 = 991;
-/// Far beyond what any step takes; only a hang gets there.
+/// The timeout of every wait: far beyond what a step takes, so that only a hang reaches it.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
 /// The configuration of the nodes and of the load on them.

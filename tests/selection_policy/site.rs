@@ -37,7 +37,7 @@ pub(crate) struct Traffic {
 }
 
 impl Site {
-    /// Both nodes have `1@tcp`, `2@tcp`, `3@tcp1` and `4@tcp1`.
+    /// Starts two nodes that each have `1@tcp`, `2@tcp`, `3@tcp1` and `4@tcp1`.
     pub(crate) fn direct_or_skip() -> Option<Self> {
         let machines = Machines::or_skip(2, 4, Wiring::SwitchPerCard, |_| None)?;
         let networks = "tcp(eth0,eth1),tcp1(eth2,eth3)";
@@ -222,7 +222,8 @@ impl Site {
         });
     }
 
-    /// Under load: all PUTs from now on but those under way take this router, or each carries its share.
+    /// Fails if, under load, PUTs from now on do not use this router, except those in flight; `None`: if a router carries less
+    /// than its share.
     #[track_caller]
     pub(crate) fn assert_flows_by(&self, router: Option<usize>) {
         let before = self.counted();
@@ -236,7 +237,8 @@ impl Site {
         }
     }
 
-    /// Under load: of the PUTs from now on all but those under way leave by these interfaces and come to those.
+    /// Fails if, under load, PUTs from now on leave by other interfaces than these, or arrive at others than those; PUTs in
+    /// flight are excepted.
     #[track_caller]
     pub(crate) fn assert_flows(&self, left_by: &[&str], came_to: &[&str]) {
         let before = self.counted();

@@ -9,7 +9,7 @@ use socklnd::proto::frame::{self, Cookies, Incoming};
 use socklnd::proto::hello::{Decoded, Hello, Version};
 use std::ops::Range;
 
-/// Something that one side said.
+/// A message or another part of the stream, as one side sent it.
 #[derive(Clone, Debug)]
 pub struct Item {
     pub from: Side,

@@ -36,7 +36,7 @@ pub struct LiveNode {
     gateways: Vec<(Nid, NetId)>,
 }
 
-/// Something that the application does, or has posted memory for.
+/// An operation of the application, or memory that it has posted for one of the peer.
 struct Operation {
     memory: Arc<[AtomicU8]>,
     events: Vec<Event>,

@@ -28,7 +28,7 @@ pub trait Application {
     /// The node is to discover this peer; does not wait.
     fn discover(&mut self, peer: Nid);
 
-    /// Both HELLOs of a connection to this address of the node were said: waits until the node has taken note.
+    /// Waits until the node has processed both HELLOs of a connection to this address of it.
     fn connected(&mut self, our_end: IpAddr);
 
     /// The node is about to receive this PUT or GET; `answer` is what it is to reply.
@@ -393,7 +393,7 @@ impl Dialogue {
         [self.opener.ip(), self.acceptor.ip()]
     }
 
-    /// Between which addresses, and of which type from the opener's view.
+    /// The addresses of the connection, and its type as the opener sees it.
     fn role(&self) -> Option<([IpAddr; 2], ConnectionType)> {
         self.lines().iter().find_map(|line| match &line.item.content {
             Content::Hello { hello, .. } => hello.connection_type.map(|kind| (self.ends(), kind)),

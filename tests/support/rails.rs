@@ -154,7 +154,7 @@ pub enum Transfer {
 }
 
 const PORTAL: u32 = 9;
-/// Far beyond what any step takes; only a hang gets there.
+/// The timeout of every wait: far beyond what a step takes, so that only a hang reaches it.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
 /// Waits until it is so.

@@ -28,7 +28,7 @@ pub struct Dialogue {
     lines: Vec<Line>,
 }
 
-/// Something said on a connection, with its bytes.
+/// A message on a connection, with its bytes.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// Whether it is the node that says it.

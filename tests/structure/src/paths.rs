@@ -7,7 +7,7 @@ use syn::{Item, UseTree, Visibility};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     Import(Vec<String>),
-    /// Under this name, or `*`.
+    /// A re-export: its name, or `*`, and the path.
     PassedOn(String, Vec<String>),
 }
 
@@ -81,7 +81,7 @@ struct Paths<'a> {
 }
 
 impl<'ast> Visit<'ast> for Paths<'_> {
-    /// One within a function.
+    /// Adds the imports of a `use` within a function.
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         self.found.extend(of(&Item::Use(item.clone()), self.module));
     }
