@@ -67,7 +67,7 @@ impl Import {
         self.session.close();
     }
 
-    /// One RPC: sends a request and waits for its end.
+    /// Sends a request, and waits for its end.
     pub fn call(&self, request: Request) -> Result<Reply, Errno> {
         let mut rpcs = RpcTable::default();
         let now = self.clock.now();

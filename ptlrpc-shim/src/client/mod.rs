@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// One for the process: replies to all of its clients are matched by XID at the same portals of one node.
+/// The source of XIDs, one for the process: replies to all of its clients are matched by XID at the same portals of one node.
 static XIDS: LazyLock<XidSource> = LazyLock::new(|| {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     XidSource::new(first_xid(since_1970.as_secs(), fastrand::u64(..)))

@@ -33,7 +33,7 @@ pub(crate) struct ConnectAttempt {
     pub server: usize,
     /// The connection count that the request carries.
     pub conn_cnt: u32,
-    /// No attempt has succeeded before.
+    /// Whether no attempt has succeeded before.
     pub initial: bool,
     /// The estimate of the network latency.
     pub net_latency: Duration,
@@ -51,11 +51,11 @@ pub(crate) struct ConnectAccepted {
 /// Whether requests may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendPermission {
-    /// Yes, over this connection.
+    /// Requests may be sent, over this connection.
     Send(ActiveConnection),
-    /// Not until the import is connected.
+    /// Requests may not be sent until the import is connected.
     Wait,
-    /// Never again.
+    /// Requests may not be sent any more.
     Closed,
 }
 

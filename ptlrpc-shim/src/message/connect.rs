@@ -35,7 +35,7 @@ pub struct Name([u8; Self::LEN]);
 /// The reason why a text is not a [`Name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NameError {
-    /// More than 38 bytes.
+    /// The text has more than 38 bytes.
     #[error("a name of {0} bytes")]
     TooLong(usize),
     /// The text contains a NUL.

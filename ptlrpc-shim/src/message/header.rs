@@ -82,7 +82,7 @@ pub enum BadMessage {
         /// The length of the bytes.
         got: usize,
     },
-    /// Too short for a body of any version.
+    /// The buffer is too short for a body of any version.
     #[error("a body of {0} bytes")]
     BodyLength(usize),
     /// The type is neither request nor reply nor error.

@@ -21,7 +21,7 @@ pub struct Request {
     pub reply_lengths: Vec<u32>,
     /// Bulk data.
     pub bulk: Option<Bulk>,
-    /// Another request portal than the import's.
+    /// The request portal, if it is not the import's.
     pub portal: Option<Portal>,
     /// Executed at most once, whatever is lost: the service recognizes a request that is sent again. If the service was
     /// restarted meanwhile, and has forgotten it, the request ends with [`Errno::UNKNOWN_OUTCOME`]. Without this flag a request
@@ -56,7 +56,7 @@ pub enum Direction {
 }
 
 impl Request {
-    /// One that is sent until there is a reply.
+    /// A request that is sent until there is a reply.
     pub const fn new(opcode: Opcode) -> Self {
         Self {
             opcode,

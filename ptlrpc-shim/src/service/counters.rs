@@ -73,7 +73,7 @@ counted! {
     evicted;
 }
 
-/// One counter.
+/// A counter.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 

@@ -135,7 +135,7 @@ fn serve(node: &Arc<Node>) {
 struct LoadCounts {
     /// Executed at most once, by the service's reply.
     executed: Vec<u64>,
-    /// Without a reply, or never sent.
+    /// Requests without a reply, or never sent.
     failed: Vec<(u64, Errno)>,
     succeeded: u64,
     corrupted: u64,
@@ -194,7 +194,7 @@ fn client(node: Arc<Node>, server: &str) {
     import.disconnect(Duration::from_secs(8)).unwrap();
 }
 
-/// One in ten requests fails as if the peer had dropped it.
+/// A fault rule by which one in ten requests fails as if the peer had dropped it.
 fn dropped_requests() -> FaultRule {
     const PUT: u32 = 2;
     const REMOTE_DROPPED: u32 = 1 << 8;

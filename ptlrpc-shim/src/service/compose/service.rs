@@ -179,7 +179,7 @@ impl Running {
         Err(Errno::TIMED_OUT)
     }
 
-    /// No requests come in after this.
+    /// Closes the queues, so that no request is served after this.
     fn close_intake(&self) {
         let core = &self.core;
         let env = &core.env;

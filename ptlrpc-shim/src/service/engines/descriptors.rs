@@ -22,7 +22,7 @@ struct State {
     is_unlinked: bool,
 }
 
-/// One descriptor. Its event handler owns this, so that it is dropped after the last event.
+/// Counts a descriptor. The descriptor's event handler owns this, so that it is dropped after the last event.
 #[derive(Debug)]
 pub(crate) struct DescriptorGuard {
     set: Arc<DescriptorSet>,

@@ -37,7 +37,7 @@ enum DifficultState {
     Sending {
         committed: bool,
     },
-    /// Sent.
+    /// The reply is sent, and waits for its end.
     Waiting,
     Ended,
 }

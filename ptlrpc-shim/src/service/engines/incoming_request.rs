@@ -35,9 +35,9 @@ struct State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EarlyState {
     Open,
-    /// One is being given to LNet.
+    /// An early reply is being given to LNet.
     Sending,
-    /// No longer.
+    /// No early replies are sent any more.
     Closed,
 }
 

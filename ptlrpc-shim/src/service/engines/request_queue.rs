@@ -34,10 +34,10 @@ struct State<A, R> {
     arrived: VecDeque<A>,
     urgent: VecDeque<R>,
     normal: VecDeque<R>,
-    /// One thread at a time decides, so that requests are served in the order of their arrival.
+    /// Whether a thread decides about a request: one at a time does, so that requests are served in the order of their arrival.
     is_deciding: bool,
     normal_in_service: usize,
-    /// One less than there are threads.
+    /// Maximum number of requests with normal priority in service: one less than there are threads.
     max_normal_in_service: usize,
     is_closed: bool,
     /// A thread that would wait makes progress in LNet instead, and takes what arrives.

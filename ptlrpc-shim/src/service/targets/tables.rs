@@ -43,8 +43,8 @@ pub(crate) enum NotConnected {
 }
 
 impl Targets {
-    /// No targets yet. `seed`: for the handles of connections. It has to be a different one each time that the server starts,
-    /// so that handles from before are unknown, and one that cannot be guessed.
+    /// Tables without targets. `seed`: for the handles of connections. It has to be a different one each time that the server
+    /// starts, so that handles from before are unknown, and one that cannot be guessed.
     pub fn new(seed: u64) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Tables {
             targets: HashMap::new(),
