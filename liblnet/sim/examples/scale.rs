@@ -1,7 +1,7 @@
-//! What discovery costs where there are many: messages, memory and time for each pair of nodes that meet, and how
-//! long a node with many peers is busy with a change of its own.
+//! Cost of discovery in large networks: messages, memory and time for each pair of nodes that meet, and the time that
+//! a node with many peers needs for a change of its own.
 //!
-//! `scale` measures in several sizes, so that it can be seen whether the cost grows with the pairs; `scale small`
+//! `scale` measures several sizes, which shows whether the cost grows with the number of pairs; `scale small`
 //! does so in a few seconds. Figures of memory are differences of the process's resident memory, so each
 //! measurement runs in a process of its own.
 #![allow(missing_docs)]
@@ -11,7 +11,7 @@ use lnet_wire::Nid;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-/// NIs of every node; of clients, where there are servers, one.
+/// Number of NIs of every node; clients of servers have one.
 const RAILS: u32 = 4;
 
 fn main() -> ExitCode {
@@ -63,12 +63,12 @@ fn fast_world() -> World {
     World::new("scale", WorldConfig { seed: 1, network, trace: 0, check_every: 0 })
 }
 
-/// Every node a NID on each rail.
+/// Returns the NIDs of a node, one on each rail.
 fn rails_of(node: u32, rails: u32) -> Vec<Nid> {
     (0..rails).map(|rail| nid(0, node * RAILS + rail + 1)).collect()
 }
 
-/// Every node asks every other, each beginning with its neighbour.
+/// Measures a mesh: every node sends to every other, beginning with its neighbour.
 fn mesh(nodes: u32) -> ExitCode {
     let mut world = fast_world();
     let ids: Vec<NodeId> =
@@ -78,7 +78,7 @@ fn mesh(nodes: u32) -> ExitCode {
     meet(&mut world, &format!("{nodes} nodes of {RAILS} NIs, all to all"), pairs, contacts)
 }
 
-/// Every client, of one NI, asks every server, of four.
+/// Measures clients with one NI, each of which sends to every server, with four.
 fn with_servers(nodes: u32, servers: u32) -> ExitCode {
     let mut world = fast_world();
     for node in 0..nodes {
@@ -92,7 +92,7 @@ fn with_servers(nodes: u32, servers: u32) -> ExitCode {
     meet(&mut world, &what, u64::from(clients) * u64::from(servers), contacts)
 }
 
-/// Round by round, and what it cost.
+/// Runs the rounds, and prints their cost.
 fn meet<Round: Iterator<Item = (NodeId, u32)>>(
     world: &mut World,
     what: &str,
@@ -136,7 +136,7 @@ fn knows_all(world: &World, id: NodeId) -> bool {
     })
 }
 
-/// A node with many peers, all of which it has met, gets another NI while it sends.
+/// Measures the change of a node with many peers, all of which it has met: it gets another NI while it sends.
 fn change(peers: u32) -> ExitCode {
     let mut world = fast_world();
     let hub = world.add_node(NodeSpec::new(&rails_of(0, RAILS - 1)));
@@ -151,7 +151,7 @@ fn change(peers: u32) -> ExitCode {
     let first = world.ops().len();
     world.add_ni(hub, nid(0, RAILS));
     let adding = thread_time().saturating_sub(began);
-    // A request to another peer every 100 us for as long as the peers are being told.
+    // A request to another peer every 100 us for as long as pushes are under way.
     let mut asked = 0;
     let start = world.now();
     let (mut then, mut told) = (start, Duration::ZERO);
@@ -190,7 +190,7 @@ fn change(peers: u32) -> ExitCode {
     }
 }
 
-/// What this process has used of its processor: unlike wall time, much the same on a busy machine.
+/// Processor time of this process: unlike wall time, much the same on a busy machine.
 fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -199,14 +199,14 @@ fn cpu_time() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// The same of this thread, finely.
+/// Processor time of this thread, in nanoseconds' resolution.
 fn thread_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = stat.split_whitespace().next().and_then(|word| word.parse().ok());
     Duration::from_nanos(nanos.unwrap_or_default())
 }
 
-/// Bytes of this process's memory that are resident.
+/// Resident memory of this process in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

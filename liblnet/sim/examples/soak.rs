@@ -1,6 +1,6 @@
-//! Worlds made by chance, as many as fit into the time given, `--seconds N`, or as many as are asked for, `--worlds N`,
-//! from the seed `--seed S` on; with `--keep-going` past those that break, one line for each. `--only discovery` or `--only chaos` makes only the worlds
-//! in which nodes find each other, or those in which rails die; otherwise both in turn.
+//! Random worlds: as many as fit into `--seconds N`, or `--worlds N` of them, from the seed `--seed S` on; with
+//! `--keep-going` also after broken ones, with one line for each. `--only discovery` or `--only chaos` makes only worlds
+//! in which nodes discover each other, or those in which rails die; otherwise both in turn.
 #![allow(missing_docs)]
 
 use lnet_sim::chaos::{self, ChaosStats};

@@ -1,40 +1,40 @@
-//! How much of what happened.
+//! Counts of messages, failures and discovery.
 
 use crate::digest::Purpose;
 use crate::trace::NodeId;
 use lnet_core::Cause;
 use std::collections::BTreeMap;
 
-/// Of the whole network, and of each pair of nodes unless that is too much.
+/// Counts for the whole network, and for each pair of nodes unless there are too many.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Messages sent, by [`Purpose`].
     pub by_purpose: [u64; 7],
     /// Messages that were lost.
     pub lost: u64,
-    /// Pushes among them.
+    /// Pushes that were lost.
     pub lost_pushes: u64,
     /// Messages that came back to their senders, each attempt by itself.
     pub failed: u64,
-    /// Those by their cause, in the order of [`Cause::ALL`].
+    /// The same messages by cause, in the order of [`Cause::ALL`].
     pub by_cause: [u64; Cause::ALL.len()],
     /// Connections that broke.
     pub breaks: u64,
-    /// Messages that came twice and were known again.
+    /// Messages that arrived again and were recognised as duplicates.
     pub deduplicated: u64,
-    /// Connections that an end of theirs gave up.
+    /// Connections that one of their ends gave up.
     pub pairs_ended: u64,
     /// Messages that had to wait for a buffer.
     pub holds: u64,
     pairs: Option<BTreeMap<(NodeId, NodeId), Exchange>>,
 }
 
-/// What discovery cost one node with another.
+/// Discovery messages of one node to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchange {
     /// Pings from the one to the other.
     pub pings: u32,
-    /// Pushes.
+    /// Pushes from the one to the other.
     pub pushes: u32,
     /// Replies to those pings that arrived.
     pub replies: u32,
@@ -77,7 +77,7 @@ impl Counts {
         self.of(Purpose::Ping) + self.of(Purpose::Push)
     }
 
-    /// What the first node did to discover the second.
+    /// The discovery messages of `from` to `to`.
     pub fn between(&self, from: NodeId, to: NodeId) -> Exchange {
         self.pairs.as_ref().and_then(|pairs| pairs.get(&(from, to))).copied().unwrap_or_default()
     }

@@ -1,17 +1,17 @@
-//! What a message is about, in a few words: for traces, and for counting what discovery costs.
+//! Summary of a message: for traces, and for counts of discovery messages.
 
 use lnet_wire::ping_info::{Features, PingInfo};
 use lnet_wire::{Body, Header, RESERVED_PORTAL};
 use std::fmt;
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Asks a node for its NIDs.
     Ping,
-    /// Answers that.
+    /// Responds to a ping.
     PingReply,
-    /// Tells a node of one's own NIDs.
+    /// Sends the sender's own NIDs to a node.
     Push,
     /// An application's PUT.
     Put,
@@ -26,9 +26,9 @@ pub enum Purpose {
 /// A message without its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Digest {
-    /// Its header.
+    /// The header.
     pub header: Header,
-    /// What it is for.
+    /// The purpose.
     pub purpose: Purpose,
     /// The ping information of its sender, if it carries any.
     pub block: Option<Block>,
@@ -37,16 +37,16 @@ pub struct Digest {
 /// The head of a ping block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Counts the sender's configurations.
+    /// Number of the sender's configuration.
     pub sequence: u32,
-    /// What it can do.
+    /// The capabilities of the sender.
     pub features: Features,
-    /// How many NIDs it has, without the loopback.
+    /// Number of the sender's NIDs, without the loopback.
     pub nids: usize,
 }
 
 impl Digest {
-    /// Of a message on the wire.
+    /// Makes the digest of a message on the wire.
     pub fn of(header: &Header, payload: Option<&[u8]>) -> Self {
         let block = match header.body {
             Body::Put { portal: RESERVED_PORTAL, .. } | Body::Reply { .. } => payload.and_then(block_in),

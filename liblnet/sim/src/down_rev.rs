@@ -1,5 +1,5 @@
-//! A node of a version without multi-rail (2.9 and before), made at the wire: it says less of itself, and
-//! understands less. Its core does not know.
+//! A node of a version without multi-rail (2.9 and before), simulated on the wire: it reports fewer features, and
+//! understands fewer messages. Its core does not know.
 
 use lnet_wire::byte_order::put_u32;
 use lnet_wire::ping_info::{Features, PING_MAGIC};

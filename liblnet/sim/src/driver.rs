@@ -1,4 +1,4 @@
-//! The driver of simulated interfaces: what the core sends goes into the network, with a copy of its payload.
+//! The driver of simulated interfaces: messages of the core go into the network, with a copy of their payload.
 
 use crate::link::InterfaceId;
 use crate::network::{ConnError, Meeting, Network};
@@ -78,7 +78,7 @@ impl LndNi for SimNi {
     }
 }
 
-/// A message that arrived and waits for a buffer of its node's.
+/// A message that has arrived and waits for a buffer of its node.
 pub(crate) struct HeldRx {
     pub(crate) network: Shared,
     pub(crate) number: u64,

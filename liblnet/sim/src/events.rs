@@ -20,20 +20,20 @@ pub(crate) enum SimEvent {
     Confirmation(u64),
     /// An interface learns that its connections to a peer NI have ended.
     ConnectionsEnded(InterfaceId, Nid),
-    /// Somebody looks after what is under way from an interface to a peer NI.
+    /// The path from an interface to a peer NI is checked.
     PathCheck(InterfaceId, Nid),
-    /// A node wanted to be woken.
+    /// A node wakes up.
     Wake(NodeId),
 }
 
 impl SimEvent {
-    /// Whether a driver is told something of messages that it has sent.
+    /// Whether the event is a report to a driver about messages that it has sent.
     const fn is_notice(self) -> bool {
         matches!(self, Self::Ack(_) | Self::Confirmation(_) | Self::ConnectionsEnded(..))
     }
 }
 
-/// In the order of time; what is due at the same time in the order in which it was planned.
+/// Events in the order of time; those due at the same time in the order in which they were planned.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Entry>>,
@@ -48,7 +48,7 @@ struct Entry {
 }
 
 impl EventQueue {
-    /// Plans what `due` makes of the plan's number, which is never used twice.
+    /// Plans the event that `due` makes of the plan's number, which is never used twice.
     pub(crate) fn plan(&mut self, at: Time, due: impl FnOnce(u64) -> SimEvent) -> u64 {
         self.planned += 1;
         let number = self.planned;
@@ -64,7 +64,7 @@ impl EventQueue {
         self.heap.pop().map(|Reverse(entry)| (entry.at, entry.due))
     }
 
-    /// What somebody chooses the order of, the earliest first, each with the number of its plan.
+    /// Returns the notices, whose order the caller may choose: the earliest first, each with the number of its plan.
     pub(crate) fn notices(&self) -> Vec<(u64, SimEvent)> {
         let mut all: Vec<Entry> =
             self.heap.iter().map(|Reverse(entry)| *entry).filter(|it| it.due.is_notice()).collect();
@@ -72,7 +72,7 @@ impl EventQueue {
         all.into_iter().map(|entry| (entry.number, entry.due)).collect()
     }
 
-    /// Takes what was planned with this number.
+    /// Takes the event that was planned with this number.
     pub(crate) fn take(&mut self, number: u64) -> Option<SimEvent> {
         let due = self.heap.iter().find(|Reverse(entry)| entry.number == number)?.0.due;
         self.heap.retain(|Reverse(entry)| entry.number != number);

@@ -1,10 +1,10 @@
-//! All orders in which racing messages may arrive, one after the other; and some of them, where there are too
-//! many.
+//! Exploration of the orders in which racing messages may arrive: all of them one after the other, or some of them if
+//! there are too many.
 //!
-//! A scenario is run again and again, each time from the beginning, with another choice of what happens next:
-//! which connection delivers its next message, which delivery ACK or confirmation arrives, or which actor takes its next step. Two things that happen on
-//! different nodes come to the same in either order, so only one of the two orders is tried (sleep sets). Time
-//! stands still until nothing else can happen.
+//! A scenario is run again and again, each time from the beginning, with another choice of the next event: which
+//! connection delivers its next message, which delivery ACK or confirmation arrives, or which actor takes its next step.
+//! Two events on different nodes lead to the same state in either order, so only one of the two orders is tried (sleep
+//! sets). Time stands still until no other event is possible.
 
 use crate::link::LinkKey;
 use crate::network::{Completion, Notice, Order};
@@ -12,21 +12,21 @@ use crate::trace::NodeId;
 use crate::violation::Violation;
 use crate::world::{World, WorldConfig};
 
-/// Something that is to be tried in all orders.
+/// A scenario that is to be tried in all orders.
 pub struct Scenario<'a> {
-    /// What it is called when something breaks.
+    /// The name of the scenario in reports of violations.
     pub name: &'a str,
-    /// How its worlds are made; the order is chosen whatever it says.
+    /// Configuration of the scenario's worlds; its `order` is ignored.
     pub config: WorldConfig,
-    /// Makes the nodes, and whatever is to be true before the race; gives the racers.
+    /// Makes the nodes and the state before the race; returns the racers.
     pub build: &'a dyn Fn(&mut World) -> Vec<Actor>,
-    /// What must be true when all is quiet, beyond what always must.
+    /// Checks the conditions that must hold when all is quiet, beyond the usual ones.
     pub check: &'a dyn Fn(&mut World),
 }
 
-/// Somebody who does things in the order given, each at any moment.
+/// An actor that takes its steps in the order given, each at any moment.
 pub struct Actor {
-    /// The only node that is touched; `None` if what others may send, or whether it arrives, changes too:
+    /// The only node that the steps change; `None` if they change messages of other nodes, too, or whether those arrive:
     /// interfaces that come or go, nodes that die, connections that break.
     node: Option<NodeId>,
     steps: Vec<Act>,
@@ -35,17 +35,17 @@ pub struct Actor {
 type Act = Box<dyn Fn(&mut World)>;
 
 impl Actor {
-    /// One that touches just this node.
+    /// Makes an actor whose steps change just this node.
     pub const fn on(node: NodeId) -> Self {
         Self { node: Some(node), steps: Vec::new() }
     }
 
-    /// One that may touch anything.
+    /// Makes an actor whose steps may change anything.
     pub const fn anywhere() -> Self {
         Self { node: None, steps: Vec::new() }
     }
 
-    /// What it does next.
+    /// Adds a step.
     #[must_use]
     pub fn then(mut self, act: impl Fn(&mut World) + 'static) -> Self {
         self.steps.push(Box::new(act));
@@ -53,18 +53,18 @@ impl Actor {
     }
 }
 
-/// What was tried.
+/// The orders that were tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Explored {
-    /// Orders that were tried to their end.
+    /// Number of orders that were tried to their end.
     pub orders: usize,
-    /// Beginnings that led to what had been tried.
+    /// Number of beginnings that led to a state that had been tried.
     pub pruned: usize,
-    /// Whether those were all that there are.
+    /// Whether all orders were tried.
     pub all: bool,
 }
 
-/// Something that can happen next.
+/// A possible next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Deliver(LinkKey),
@@ -81,13 +81,13 @@ impl Choice {
         }
     }
 
-    /// Whether the two come to the same in either order.
+    /// Whether the two events lead to the same state in either order.
     fn commutes_with(self, other: Self) -> bool {
         matches!((self.node(), other.node()), (Some(a), Some(b)) if a != b)
     }
 }
 
-/// What was decided at one point, and what is left to try there.
+/// A point of choice, with the choices that are left to try.
 struct Fork {
     choices: Vec<Choice>,
     taken: usize,
@@ -95,11 +95,11 @@ struct Fork {
     asleep: Vec<Choice>,
 }
 
-/// More steps than any scenario takes.
+/// Maximum number of steps of any scenario.
 const ENDLESS: usize = 20_000;
 
-/// Tries all orders, or the first `most` of them and then as many that chance picks.
-/// `LNET_SIM_PATH` in the environment has just that one order tried.
+/// Tries all orders, or the first `most` of them and then as many random ones.
+/// With `LNET_SIM_PATH` in the environment, tries just that order.
 pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Violation>> {
     if let Ok(path) = std::env::var("LNET_SIM_PATH") {
         again(scenario, &path)?;
@@ -139,7 +139,7 @@ pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Vio
     Ok(explored)
 }
 
-/// Repeats the order of [`Violation::path`]; where it ends, or does not apply, in the order of arrival.
+/// Repeats the order of [`Violation::path`]; where that ends, or does not apply, in the order of arrival.
 pub fn again(scenario: &Scenario<'_>, path: &str) -> Result<(), Box<Violation>> {
     let mut path = path.split(',').map(|word| word.trim().parse().unwrap_or(0));
     run(scenario, &mut |_, _| path.next().or(Some(0))).map(drop)
@@ -155,7 +155,7 @@ fn fork(before: Option<&Fork>, enabled: &[Choice]) -> Fork {
     Fork { choices, taken: 0, asleep }
 }
 
-/// Goes on to what has not been tried; false if that is nothing.
+/// Moves on to the next order that has not been tried; false if there is none.
 fn next(forks: &mut Vec<Fork>) -> bool {
     while let Some(last) = forks.last_mut() {
         last.taken += 1;
@@ -167,7 +167,8 @@ fn next(forks: &mut Vec<Fork>) -> bool {
     false
 }
 
-/// One run. `choose` picks one of what can happen next, or `None` to stop there. Whether it came to its end.
+/// Runs the scenario once. `choose` picks one of the possible events, or `None` to stop there. Returns whether the run
+/// came to its end.
 fn run(
     scenario: &Scenario<'_>,
     choose: &mut dyn FnMut(&[Choice], &World) -> Option<usize>,

@@ -1,4 +1,4 @@
-//! What is wrong with the network now, and with the nodes at its ends; and until when it was.
+//! Present faults of the network and of the nodes at its ends, and the times at which earlier ones ended.
 
 use crate::trace::NodeId;
 use lnet_core::Time;
@@ -7,54 +7,54 @@ use lnet_wire::ping_info::Features;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A piece of network that interfaces hang on: a switch, say.
+/// A piece of the network that interfaces are attached to, such as a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rail(pub u16);
 
-/// Something that may be broken.
+/// A place where a fault may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FaultPoint {
-    /// All of a rail.
+    /// A whole rail.
     Rail(Rail),
-    /// What an interface receives.
+    /// Everything that an interface receives.
     Into(Nid),
-    /// What it sends.
+    /// Everything that an interface sends.
     OutOf(Nid),
-    /// From one interface to another.
+    /// The direction from one interface to another.
     Pair(Nid, Nid),
-    /// From one node to another.
+    /// The direction from one node to another.
     Nodes(NodeId, NodeId),
     /// A node that is down: its machine resets connections.
     Down(NodeId),
-    /// A node that does nothing; its machine does.
+    /// A node that does nothing, while its machine runs.
     Frozen(NodeId),
     /// An interface that its node knows to be down, or does not have.
     Missing(Nid),
 }
 
-/// One end of a way.
+/// One end of a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    /// `None` if no node has the NID.
+    /// The node that has the NID; `None` if there is none.
     pub(crate) node: Option<NodeId>,
     pub(crate) nid: Nid,
 }
 
-/// Mostly empty.
+/// All faults of a world, and the rails of its interfaces.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// What is broken (`None`), or was until then.
+    /// Places of faults: with `None` the fault is present, otherwise it ended at that time.
     spots: BTreeMap<FaultPoint, Option<Time>>,
-    /// How many are broken.
+    /// Number of present faults.
     broken: usize,
     rails: BTreeMap<Nid, Rail>,
-    /// What crossing a rail costs.
+    /// Delays of messages that cross a rail.
     delays: BTreeMap<Rail, Duration>,
     hidden: BTreeMap<NodeId, Features>,
     doubled: BTreeSet<(NodeId, NodeId)>,
 }
 
-/// What is broken.
+/// Faults.
 impl Faults {
     /// Whether messages get from one end to the other.
     pub(crate) fn is_open(&self, from: End, to: End) -> bool {
@@ -65,19 +65,19 @@ impl Faults {
         self.broken > 0 && self.spots.get(&spot) == Some(&None)
     }
 
-    /// Whether it was broken at any time since then.
+    /// Whether the place had a fault at any time since `since`.
     pub(crate) fn broken_since(&self, spot: FaultPoint, since: Time) -> bool {
         self.spots.get(&spot).is_some_and(|until| until.is_none_or(|until| until > since))
     }
 
-    /// False if it was already.
+    /// Adds a fault; false if it is present already.
     pub(crate) fn break_spot(&mut self, spot: FaultPoint) -> bool {
         let fresh = self.spots.insert(spot, None) != Some(None);
         self.broken += usize::from(fresh);
         fresh
     }
 
-    /// False if nothing was wrong with it.
+    /// Ends a fault; false if there is none.
     pub(crate) fn mend(&mut self, spot: FaultPoint, now: Time) -> bool {
         let mended = self.is_broken(spot);
         if mended {
@@ -87,8 +87,8 @@ impl Faults {
         mended
     }
 
-    /// Ends what keeps messages from getting anywhere, but for nodes that are down or frozen and what these know
-    /// themselves; and what makes it worse.
+    /// Ends all faults, delays and doubled connections of the network; nodes stay down or frozen, and interfaces stay
+    /// missing.
     pub(crate) fn heal(&mut self, now: Time) {
         let of_network = |spot: &FaultPoint| {
             use FaultPoint::{Into, Nodes, OutOf, Pair, Rail};
@@ -102,8 +102,8 @@ impl Faults {
         self.doubled.clear();
     }
 
-    /// Since when messages could pass in both directions without interruption, with the nodes and interfaces at both
-    /// ends up; `None` if they cannot now.
+    /// Returns the time since which messages could pass in both directions without interruption, with the nodes and
+    /// interfaces at both ends up; `None` if they cannot now.
     pub(crate) fn healthy_since(&self, a: End, b: End) -> Option<Time> {
         let paths = self.on_the_way(a, b).chain(self.on_the_way(b, a));
         let ends = [a, b].into_iter().flat_map(|end| {
@@ -125,7 +125,7 @@ impl Faults {
         pair.into_iter().chain(nodes).chain(rails.into_iter().flatten())
     }
 
-    /// The node neither reads nor writes any more.
+    /// Marks the node as down: it neither reads nor writes any more.
     pub(crate) fn shut_off(&mut self, node: NodeId, now: Time) {
         self.mend(FaultPoint::Frozen(node), now);
         self.break_spot(FaultPoint::Down(node));
@@ -140,9 +140,9 @@ impl Faults {
     }
 }
 
-/// What is as it is.
+/// Properties of the network that are not faults.
 impl Faults {
-    /// Has an interface hang on this rail from now on.
+    /// Attaches an interface to this rail.
     pub(crate) fn hang_on(&mut self, nid: Nid, rail: Rail) {
         self.rails.insert(nid, rail);
     }
@@ -155,7 +155,7 @@ impl Faults {
         self.delays.insert(rail, delay);
     }
 
-    /// What the rails of a way cost.
+    /// Returns the delay of the rails on a path.
     pub(crate) fn delay_between(&self, from: Nid, to: Nid) -> Duration {
         if self.delays.is_empty() {
             return Duration::ZERO;
@@ -165,7 +165,7 @@ impl Faults {
         rails.iter().filter_map(|rail| self.delays.get(rail)).sum()
     }
 
-    /// What a node's answers to pings do not say.
+    /// Returns the features that a node's responses to pings leave out.
     pub(crate) fn hidden_by(&self, node: NodeId) -> Features {
         self.hidden.get(&node).copied().unwrap_or_default()
     }
@@ -178,7 +178,7 @@ impl Faults {
         }
     }
 
-    /// Two connections instead of one from now on, in both directions.
+    /// Makes two connections between the nodes instead of one, in both directions.
     pub(crate) fn double(&mut self, a: NodeId, b: NodeId) {
         self.doubled.extend([(a, b), (b, a)]);
     }

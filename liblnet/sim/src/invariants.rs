@@ -1,4 +1,4 @@
-//! What must be true of nodes and of the world they are in.
+//! Invariants of nodes and of their world.
 
 use crate::trace::NodeId;
 use crate::world::World;
@@ -7,7 +7,7 @@ use lnet_core::{Core, DiscoveryMode};
 use lnet_wire::Nid;
 use std::collections::HashMap;
 
-/// Of a node, at any time: each NID is in one peer, that peer is found by each of its NIDs, and its primary NID
+/// Checks a node at any time: each NID is in one peer, that peer is found by each of its NIDs, and its primary NID
 /// is among them.
 pub fn node(core: &Core) -> Result<(), String> {
     let mut owner: HashMap<Nid, Nid> = HashMap::new();
@@ -88,7 +88,7 @@ pub fn agreement(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     agreed.map_err(|what| format!("{what}\n{}{}", beliefs(world, a, b), beliefs(world, b, a)))
 }
 
-/// All that `a` believes of `b`, for people.
+/// Lists all that `a` knows about `b`, for reports.
 fn beliefs(world: &World, a: NodeId, b: NodeId) -> String {
     let Some(core) = world.core(a) else { return String::new() };
     let mut text = String::new();
@@ -111,7 +111,7 @@ fn was_told_of(world: &World, a: NodeId, b: NodeId) -> bool {
     world.nids(b).iter().any(is_configured)
 }
 
-/// What `a` knows of `b`.
+/// Checks the state of `b` as `a` knows it.
 fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     let (Some(core), Some(mine), Some(its)) = (world.core(a), world.spec(a), world.spec(b)) else {
         return Ok(());
@@ -160,7 +160,7 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     Err(format!("{a} is not done with {b}: told {told}, heard {heard}, {standing:?}"))
 }
 
-/// NIDs for people.
+/// Formats NIDs for reports.
 pub fn list(nids: &[Nid]) -> String {
     let names: Vec<String> = nids.iter().map(ToString::to_string).collect();
     if names.is_empty() { "no NID".to_owned() } else { names.join(" ") }

@@ -10,24 +10,24 @@ use std::collections::HashSet;
 /// The kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
-    /// To take data, with no response.
+    /// A PUT without an ACK.
     Put,
-    /// To take data and confirm it.
+    /// A PUT with an ACK.
     PutWithAck,
-    /// To give data.
+    /// A GET.
     Get,
 }
 
-/// A request in every detail.
+/// The parameters of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct OpSpec {
-    /// The operation.
+    /// The kind of the operation.
     pub ask: OpKind,
-    /// From which of the node's NIDs; `None`: whichever is best.
+    /// The source NID; `None`: the node selects one.
     pub source: Option<Nid>,
-    /// How many bytes are to move.
+    /// Number of bytes to transfer.
     pub bytes: u32,
-    /// To which portal.
+    /// The target portal.
     pub portal: u32,
 }
 
@@ -42,28 +42,28 @@ impl Default for OpSpec {
 pub struct Op {
     /// The node that started it.
     pub node: NodeId,
-    /// Whom.
+    /// The target NID.
     pub target: Nid,
-    /// What.
+    /// The kind of the operation.
     pub ask: OpKind,
-    /// When.
+    /// The time when it started.
     pub started: Time,
-    /// When its SEND event came.
+    /// The time of its SEND event.
     pub left: Option<Time>,
-    /// How that went.
+    /// The result in its SEND event.
     pub sent: Option<Result<(), Errno>>,
-    /// How its ACK or REPLY went, if it came.
+    /// The result in its ACK or REPLY event, if that came.
     pub answered: Option<Result<(), Errno>>,
     /// Whether its last event has come.
     pub ended: bool,
-    /// When that was.
+    /// The time of its last event.
     pub end: Option<Time>,
     pub(crate) md: Option<MdHandle>,
-    /// The pairs of interfaces that it could go by, as far as its node knew.
+    /// The pairs of interfaces that it could use, as far as its node knew.
     pub(crate) paths: Vec<(Nid, Nid)>,
-    /// Its owner has given it up.
+    /// Whether its owner has given it up.
     pub(crate) given_up: bool,
-    /// Its node crashed: no more events come.
+    /// Whether its node has crashed: no more events come.
     pub(crate) orphaned: bool,
 }
 
@@ -79,20 +79,20 @@ pub(crate) struct Ledger {
     /// PUTs and GETs that were served.
     pub(crate) served: u64,
     pub(crate) error: Option<LedgerError>,
-    /// Operations that could not leave and still wait for a response: their owners give them up.
+    /// Operations that could not be sent and still wait for a response: their owners give them up.
     pub(crate) send_failed: Vec<OpId>,
-    /// Operations that have ended since the last check, if there are checks.
+    /// Operations that have ended since the last check, if checks are made.
     pub(crate) just_ended: Vec<OpId>,
-    /// PUTs and GETs that were served twice by the same incarnation of a node, if deliveries are looked at.
+    /// PUTs and GETs that were served twice by the same incarnation of a node, if deliveries are tracked.
     pub(crate) doubled: u64,
-    /// Whether that may not be.
+    /// Whether serving an operation twice is an error.
     once: bool,
-    /// Whether deliveries are looked at.
+    /// Whether deliveries are tracked.
     tracks: bool,
     deliveries: HashSet<(NodeId, u32, u64)>,
 }
 
-/// How an operation starts.
+/// The parameters of an operation that starts.
 pub(crate) struct Start {
     pub(crate) node: NodeId,
     pub(crate) target: Nid,
@@ -101,11 +101,11 @@ pub(crate) struct Start {
     pub(crate) paths: Vec<(Nid, Nid)>,
 }
 
-/// What MDs that serve others carry instead of the number of an operation.
+/// The value that MDs of servers carry instead of the number of an operation.
 pub(crate) const SERVER: usize = usize::MAX;
 
 impl Op {
-    /// What its node knows it by; `None` until it has that.
+    /// The handle of its MD; `None` until it has one.
     pub const fn md(&self) -> Option<MdHandle> {
         self.md
     }
@@ -118,7 +118,7 @@ impl Op {
 }
 
 impl Ledger {
-    /// One of a network with this delivery: with delivery ACKs nothing may be served twice.
+    /// Makes the ledger of a network with this delivery: with delivery ACKs no operation may be served twice.
     pub(crate) fn new(delivery: Delivery) -> Self {
         Self { once: delivery == Delivery::Acked, tracks: delivery != Delivery::Socket, ..Self::default() }
     }
@@ -166,7 +166,7 @@ impl Ledger {
         (0..).map(OpId).zip(&self.ops).filter(move |(_, op)| open(op))
     }
 
-    /// How many those are.
+    /// The number of operations that have not ended.
     pub(crate) const fn count_open(&self) -> usize {
         self.open
     }
@@ -181,7 +181,7 @@ impl Ledger {
         }
     }
 
-    /// The node is down, and the owners of its operations with it.
+    /// Marks the open operations of a node that is down: their owners are gone.
     pub(crate) fn orphan(&mut self, node: NodeId) {
         for op in self.ops.iter_mut().filter(|op| op.node == node && !op.ended && !op.orphaned) {
             op.orphaned = true;

@@ -1,12 +1,12 @@
 //! LNet nodes in a simulated network.
 //!
-//! The very same core that real nodes run, on virtual nodes with one virtual clock and a network with latency,
+//! The same core that real nodes run, on virtual nodes with one virtual clock and a network with latency,
 //! faults and versions; all of it in one thread, and all of it from a seed: the same seed gives the same world.
 //! For tests and measurements only.
 //!
-//! Where to look: a [`World`] is made, told what to do, and asked what came of it (`world`); what nodes send goes
-//! through `driver` into `network`, what is wrong there is in `faults`; what must be true is in [`invariants`];
-//! [`explore`] tries the orders in which messages may arrive; [`load`] does what nobody thought of.
+//! A [`World`] is built, changed and queried by its methods (`world`). Messages of nodes go
+//! through `driver` into `network`, whose faults are in `faults`. The conditions that must hold are in [`invariants`];
+//! [`explore`] tries the orders in which messages may arrive; [`load`] makes random events.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

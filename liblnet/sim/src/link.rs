@@ -2,7 +2,7 @@
 
 use crate::trace::NodeId;
 
-/// An interface of a node; one that is removed and added again has another.
+/// An interface of a node; one that is removed and added again gets another ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct InterfaceId {
     pub(crate) node: NodeId,
@@ -18,12 +18,12 @@ pub struct LinkKey {
 }
 
 impl LinkKey {
-    /// The node that messages of it arrive at.
+    /// The node that its messages arrive at.
     pub const fn receiver(&self) -> NodeId {
         self.to.node
     }
 
-    /// The node that they come from.
+    /// The node that its messages come from.
     pub const fn sender(&self) -> NodeId {
         self.from.node
     }
@@ -33,7 +33,7 @@ impl LinkKey {
         Self { from: self.to, to: self.from, lane: self.lane }
     }
 
-    /// One name for both directions.
+    /// The common name of both directions.
     pub(crate) fn connection(self) -> Self {
         if self.from < self.to { self } else { self.back() }
     }

@@ -14,11 +14,11 @@ use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Rounds in which all nodes talk to each other at the end; by then all must know each other.
+/// Maximum number of rounds of messages between all nodes at the end, after which all must know each other.
 const ROUNDS: usize = 12;
-/// More events than a small world has.
+/// Maximum number of events of a small world.
 const ENDLESS: usize = 500_000;
-/// Messages of discovery for each thing that was done, beyond which it is a storm.
+/// Maximum number of discovery messages for each action; more are a storm.
 const STORM: u64 = 60;
 
 /// Makes the world of this seed, runs it, and returns its statistics.
@@ -35,16 +35,16 @@ struct Load {
     random: fastrand::Rng,
     world: World,
     stats: LoadStats,
-    /// NIDs that were given out; each is new, but those that move.
+    /// Number of NIDs that were given out; each is new, except those that move.
     addresses: u32,
-    /// Nodes that did not always discover as they do now: what others believe of them may be old for good.
+    /// Nodes that did not always discover as they do now: others' information about them may stay outdated.
     changed_mode: BTreeSet<NodeId>,
     /// Whether NIDs move between nodes; if not, operators configure peers.
     nids_move: bool,
     done: u64,
 }
 
-/// Making the world.
+/// Setup of the world.
 impl Load {
     fn new(seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
@@ -108,7 +108,7 @@ fn network(random: &mut fastrand::Rng) -> NetworkConfig {
     }
 }
 
-/// Running the world.
+/// Actions on the world.
 impl Load {
     fn live(&mut self) {
         for _ in 0..self.random.u32(20..100) {
@@ -188,7 +188,7 @@ impl Load {
         }
     }
 
-    /// A NID of the node's that it can do without: it stays on the first net.
+    /// Returns a NID that the node can lose: it stays on the first net.
     fn spare_nid(&mut self, node: NodeId) -> Option<Nid> {
         let nids = self.world.spec(node)?.nids.clone();
         let first_net = nid(0, 0).net();
@@ -277,7 +277,7 @@ impl Load {
         self.stats.peers_deleted += 1;
     }
 
-    /// As it is, or nearly.
+    /// Configures a peer, as it is or nearly so.
     fn configure_peer(&mut self) {
         let (node, other) = (self.any_node(), self.any_node());
         let Some(nids) = self.world.spec(other).map(|spec| spec.nids.clone()) else { return };
@@ -298,7 +298,7 @@ impl Load {
     }
 }
 
-/// Coming to rest.
+/// Quiescence.
 impl Load {
     fn come_to_rest(&mut self) {
         self.world.heal();
@@ -328,7 +328,7 @@ impl Load {
         self.world.expect(cost < most, || format!("{cost} pings and pushes for {} actions", self.done));
     }
 
-    /// Runs until no event is left, and gives up operations whose response will not come.
+    /// Runs until no event is left, and gives up operations without a response.
     fn quieten(&mut self) {
         self.world.run_until_quiet(ENDLESS);
         let now = self.world.now();
@@ -343,7 +343,7 @@ impl Load {
         let nodes: Vec<NodeId> = self.world.node_ids().collect();
         let pairs = nodes.iter().flat_map(|node| nodes.iter().map(|other| (*node, *other)));
         let mut pairs: Vec<_> = pairs.filter(|(node, other)| node != other).collect();
-        // In another order each time: whose turn it is among NIDs must not always be the same.
+        // In another order each time: the position in the round-robin of NIDs must not always be the same.
         self.random.shuffle(&mut pairs);
         for (node, other) in pairs {
             let nids = self.world.spec(other).map(|spec| spec.nids.clone()).unwrap_or_default();
@@ -355,7 +355,7 @@ impl Load {
         }
     }
 
-    /// Whether all nodes that discover agree, and operations from `first` on have succeeded.
+    /// Checks that all nodes that discover agree, and that operations from `first` on have succeeded.
     fn all_is_well(&self, first: usize) -> Result<(), String> {
         for a in self.world.node_ids() {
             for b in self.world.node_ids().filter(|b| *b > a) {

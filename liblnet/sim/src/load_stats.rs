@@ -1,4 +1,4 @@
-//! Counts of what random worlds covered.
+//! Counts of the events that random worlds covered.
 
 use crate::counts::Counts;
 use crate::digest::Purpose;
@@ -15,7 +15,7 @@ macro_rules! load_stats {
 
         impl std::ops::AddAssign for LoadStats {
             fn add_assign(&mut self, other: Self) {
-                // Not a sum, but the most.
+                // A maximum, not a sum.
                 let rounds = self.rounds.max(other.rounds);
                 $(self.$field += other.$field;)*
                 self.rounds = rounds;
@@ -32,11 +32,11 @@ macro_rules! load_stats {
 }
 
 load_stats! {
-    /// Worlds.
+    /// Number of worlds.
     worlds,
-    /// Nodes.
+    /// Number of nodes.
     nodes,
-    /// Nodes of an older version.
+    /// Number of nodes of an older version.
     down_rev_nodes,
     /// Messages of all kinds.
     messages,
@@ -50,17 +50,17 @@ load_stats! {
     breaks,
     /// Messages that waited for a buffer.
     holds,
-    /// Operations.
+    /// Operations that were started.
     operations,
-    /// Those that did what they were to do.
+    /// Operations that succeeded.
     succeeded,
     /// Peers that were merged with another, or removed.
     peers_joined,
-    /// Interfaces that came.
+    /// Interfaces that were added.
     nis_added,
-    /// Interfaces that went.
+    /// Interfaces that were removed.
     nis_removed,
-    /// NIDs that went from one node to another.
+    /// NIDs that moved from one node to another.
     nids_moved,
     /// Nodes that died.
     crashes,
@@ -72,7 +72,7 @@ load_stats! {
     peers_deleted,
     /// Peers that an operator made, or tried to.
     peers_configured,
-    /// The most rounds of talk that it took until all knew each other.
+    /// Maximum number of rounds of messages until all nodes knew each other.
     rounds,
 }
 

@@ -3,9 +3,9 @@
 
 /// The portal that every node serves.
 pub const PORTAL: u32 = 9;
-/// What requests to it match on.
+/// The match bits of requests to that portal.
 pub const MATCH_BITS: u64 = 0x5109;
-/// The bits beside those that say which operation it is.
+/// The bits of the match bits that name the operation.
 pub(crate) const OPERATION: u64 = 0xffff_ffff_0000_0000;
 /// An operation that a node was asked to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

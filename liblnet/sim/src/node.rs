@@ -17,33 +17,33 @@ use lolnd::Lolnd;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that every node serves.
+/// Size in bytes of the memory that every node serves.
 pub(crate) const SERVED: u32 = 64;
 
-/// What a node is to be.
+/// The specification of a node.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
-    /// Its NIDs, the primary one first.
+    /// The NIDs, the primary one first.
     pub nids: Vec<Nid>,
-    /// Whether and how it discovers.
+    /// The discovery mode.
     pub discovery: DiscoveryMode,
-    /// Whether it pings before the first contact even if it does not discover.
+    /// Whether the node pings before the first contact even if it does not discover.
     pub first_ping: bool,
-    /// What its answers to pings do not say that a node of this version would: so it looks like one of an
-    /// older version. One that does not say that it is multi-rail drops pushes, too.
+    /// Features that the node's responses to pings leave out, so that it looks like one of an
+    /// older version. A node without multi-rail drops pushes, too.
     pub hides: Features,
-    /// Credits of its interfaces.
+    /// The credits of the node's interfaces.
     pub tunables: NiTunables,
-    /// Its settings, but for those of discovery.
+    /// The settings, except those of discovery.
     pub settings: Settings,
-    /// Its routes.
+    /// The routes.
     pub routes: Vec<Route>,
-    /// Whether it is a router, and with how many buffers of each size; 0: the default.
+    /// Whether the node is a router, with the number of buffers of each size; 0: the default.
     pub forwards: Option<[u32; 3]>,
 }
 
 impl NodeSpec {
-    /// A node with these NIDs and everything as it is by default.
+    /// Makes the specification of a node with these NIDs and defaults for the rest.
     pub fn new(nids: &[Nid]) -> Self {
         Self {
             nids: nids.to_vec(),
@@ -57,7 +57,7 @@ impl NodeSpec {
         }
     }
 
-    /// The same with routes to `net` over these gateways.
+    /// Adds routes to `net` over these gateways.
     #[must_use]
     pub fn with_routes(mut self, net: NetId, gateways: &[Nid]) -> Self {
         let route =
@@ -66,33 +66,33 @@ impl NodeSpec {
         self
     }
 
-    /// The same as a router.
+    /// Makes the node a router.
     #[must_use]
     pub const fn router(mut self) -> Self {
         self.forwards = Some([0; 3]);
         self
     }
 
-    /// The same with discovery as given.
+    /// Sets the discovery mode.
     #[must_use]
     pub fn with_discovery(self, discovery: DiscoveryMode) -> Self {
         Self { discovery, ..self }
     }
 
-    /// The same, of a version without multi-rail (2.9 and before).
+    /// Makes the node one of a version without multi-rail (2.9 and before).
     #[must_use]
     pub fn down_rev(self) -> Self {
         let hides = Features::MULTI_RAIL | Features::DISCOVERY;
         Self { hides, discovery: DiscoveryMode::Off, first_ping: false, ..self }
     }
 
-    /// Whether it is of a version without multi-rail.
+    /// Whether the node is of a version without multi-rail.
     pub const fn is_down_rev(&self) -> bool {
         self.hides.contains(Features::MULTI_RAIL)
     }
 }
 
-/// The NID `address@tcpN`, its address in 10.0.0.0/8.
+/// Returns the NID `address@tcpN`, with its address in 10.0.0.0/8.
 pub const fn nid(net: u16, address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, net), 0x0a00_0000 | address)
 }
@@ -100,21 +100,21 @@ pub const fn nid(net: u16, address: u32) -> Nid {
 /// One node of a world.
 pub(crate) struct Node {
     pub(crate) spec: NodeSpec,
-    /// `None` while it is down.
+    /// The running core; `None` while the node is down.
     pub(crate) incarnation: Option<Incarnation>,
-    /// How often it was started.
+    /// Number of times that the node was started.
     pub(crate) incarnations: u32,
-    /// When it wants to be woken.
+    /// The time when the node wants to be woken.
     pub(crate) wake: Option<Time>,
-    /// How many peers it knew when that was looked at last.
+    /// Number of its peers at the last check.
     pub(crate) peers: usize,
 }
 
-/// From a start to the next end.
+/// A running node, from a start to the next end.
 pub(crate) struct Incarnation {
     pub(crate) core: Arc<Core>,
     pub(crate) queue: EqHandle,
-    /// What it serves; must outlive the core's use of it.
+    /// The memory that it serves; must outlive the core's use of it.
     _served: Arc<dyn Any + Send + Sync>,
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn owned_memory(len: u32) -> (MdMemory, Arc<dyn Any + Send + Sync>) {
     (room.memory(), Arc::new(room))
 }
 
-/// Names one incarnation of a node.
+/// Returns the interface cookie, which names one incarnation of a node.
 pub(crate) fn interface_cookie(id: NodeId, incarnations: u32) -> u64 {
     u64::from(id.0) << 32 | u64::from(incarnations)
 }
@@ -173,7 +173,7 @@ impl Incarnation {
         Ok(incarnation)
     }
 
-    /// Memory for everybody's PUTs and GETs.
+    /// Offers memory for all PUTs and GETs.
     fn serve(&self, memory: MdMemory) -> Result<(), Errno> {
         let (bits, any) = (MATCH_BITS, OPERATION);
         let me = self.core.me_attach(PORTAL, MatchId::ANY, bits, any, false, InsertPosition::After)?;

@@ -1,4 +1,4 @@
-//! Starting operations, their state, and giving them up.
+//! Start, state and abandonment of operations.
 
 use crate::ledger::{Op, OpKind, OpSpec, Start};
 use crate::match_bits::{MATCH_BITS, OpId, PORTAL, operation_bits};
@@ -15,7 +15,7 @@ impl World {
         self.start_op_with(node, nid, OpSpec { ask, ..OpSpec::default() })
     }
 
-    /// As [`World::start_op`], with every detail.
+    /// Starts an operation as [`World::start_op`], with all parameters.
     pub fn start_op_with(&mut self, node: NodeId, nid: Nid, spec: OpSpec) -> Option<OpId> {
         if self.violation.is_some() {
             return None;
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// The paths from a node to another, as far as it knows them.
+    /// Returns the paths from a node to another, as far as it knows them.
     fn paths(&self, core: &Core, node: NodeId, nid: Nid, source: Option<Nid>) -> Vec<(Nid, Nid)> {
         if !self.deduplicates() {
             return Vec::new();
@@ -61,7 +61,7 @@ impl World {
         let nets = core.nets();
         let own = nets.nis().map(|ni| ni.nid()).filter(|own| source.is_none_or(|source| source == *own));
         let own: Vec<Nid> = own.collect();
-        // A node that was restarted meanwhile answers by the path of the request; it knows no other.
+        // A node that was restarted meanwhile responds on the path of the request; it knows no other.
         if !self.owner(nid).is_some_and(|other| self.knows_all_nids(other, node)) {
             return Vec::new();
         }
@@ -71,7 +71,7 @@ impl World {
         pairs.filter(|(own, other)| own.net() == other.net()).collect()
     }
 
-    /// Whether a node knows all NIDs of another to be of one node.
+    /// Whether a node knows that all NIDs of another belong to one node.
     fn knows_all_nids(&self, node: NodeId, other: NodeId) -> bool {
         let nids = self.nids(other);
         nids.first().is_some_and(|first| {
@@ -80,7 +80,7 @@ impl World {
         })
     }
 
-    /// What became of an operation.
+    /// Returns an operation with its state.
     pub fn op(&self, id: OpId) -> Option<Op> {
         lock(&self.ledger).op(id).cloned()
     }
@@ -90,27 +90,27 @@ impl World {
         lock(&self.ledger).all().to_vec()
     }
 
-    /// Forgets the operations if all have ended: a measurement is of the nodes, not of the ledger.
+    /// Forgets the operations if all have ended, so that a measurement excludes the ledger.
     pub fn forget_ended_ops(&mut self) {
         lock(&self.ledger).forget_if_all_ended();
     }
 
-    /// How many have not ended.
+    /// Returns the number of operations that have not ended.
     pub fn open_ops(&self) -> usize {
         lock(&self.ledger).count_open()
     }
 
-    /// PUTs and GETs that nodes served.
+    /// Returns the number of PUTs and GETs that nodes served.
     pub fn served(&self) -> u64 {
         lock(&self.ledger).served
     }
 
-    /// Those that one incarnation of a node served for the second time; not counted with [`crate::Delivery::Socket`].
+    /// Returns the number of those that one incarnation of a node served twice; not counted with [`crate::Delivery::Socket`].
     pub fn doubled(&self) -> u64 {
         lock(&self.ledger).doubled
     }
 
-    /// Gives up the operations that began before `before` and have not ended, as an application does in the end.
+    /// Gives up the operations that began before `before` and have not ended, as an application finally does.
     pub fn give_up_ops(&mut self, before: Time) {
         let late: Vec<OpId> = {
             let ledger = lock(&self.ledger);
@@ -124,7 +124,7 @@ impl World {
         let Some(core) = self.core(node) else { return };
         self.note(node, || format!("gives up operation {}", id.0));
         lock(&self.ledger).given_up(id);
-        // It may be on its way out already.
+        // The unlink may be under way already.
         let _ = core.md_unlink(md);
         self.settle(node);
     }

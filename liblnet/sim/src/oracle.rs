@@ -1,4 +1,4 @@
-//! The oracle: whether an operation may have ended as it did. None may fail while a path has been usable all the time, and
+//! The oracle checks the results of operations: none may fail while a path has been usable all the time, and
 //! none may end late.
 
 use crate::faults::FaultPoint;
@@ -11,7 +11,7 @@ use lnet_core::{Errno, Settings, Time};
 use lnet_wire::Nid;
 use std::time::Duration;
 
-/// How late a node may notice that a timeout has passed.
+/// Maximum delay with which a node notices that a timeout has passed.
 const NOTICE: Duration = Duration::from_secs(3);
 
 impl World {
@@ -50,7 +50,7 @@ impl World {
         if settings.retry_count == 0 || breaks_always {
             return Ok(());
         }
-        // What waits for a discovery that is not answered fails with it.
+        // An operation that waits for a discovery without a response fails with it.
         let was_not_discovered = self.was_never_sent(id) && took + NOTICE >= discovery(&settings);
         if took + NOTICE < transaction(&settings) && !was_not_discovered && !self.was_down(op) {
             return Err(format!(
@@ -71,7 +71,7 @@ impl World {
         ))
     }
 
-    /// A path that has been usable since before the operation began.
+    /// Returns a path that has been usable since before the operation began.
     fn healthy_path(&self, op: &Op) -> Option<(Nid, Nid)> {
         let living = |(own, other): &&(Nid, Nid)| {
             self.healthy_since(*own, *other).is_some_and(|since| since <= op.started)
@@ -90,7 +90,7 @@ impl World {
 }
 
 impl Op {
-    /// How it ended; [`Errno::TimedOut`] for one that was not answered.
+    /// Returns the result; [`Errno::TimedOut`] for an operation without a response.
     pub fn outcome(&self) -> Result<(), Errno> {
         match (self.sent, self.answered, self.ask) {
             (Some(Err(errno)), ..) | (_, Some(Err(errno)), _) => Err(errno),
@@ -112,7 +112,7 @@ fn discovery(settings: &Settings) -> Duration {
     Duration::from_secs(settings.discovery_timeout.into())
 }
 
-/// The longest time that an operation may take, with all resends (HE-41).
+/// Maximum time that an operation may take, with all resends (HE-41).
 pub(crate) fn longest(settings: &Settings) -> Duration {
     let timeout = transaction(settings);
     timeout + timeout / 2 + NOTICE

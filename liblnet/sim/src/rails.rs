@@ -1,4 +1,4 @@
-//! Rails of a world and what befalls them; and nodes that stand still.
+//! Rails of a world and their faults; and frozen nodes.
 
 use crate::faults::{FaultPoint, Rail};
 use crate::network::Delivery;
@@ -8,46 +8,46 @@ use lnet_core::Time;
 use lnet_wire::Nid;
 use std::time::Duration;
 
-/// Rails. No node is notified of what happens to a rail, except by [`World::set_link_state`].
+/// Rails. No node is notified of a rail's faults, except by [`World::set_link_state`].
 impl World {
-    /// Has interfaces with this NID hang on a rail; they hang on none before.
+    /// Attaches interfaces with this NID to a rail; they are attached to none before.
     pub fn hang_on(&mut self, nid: Nid, rail: Rail) {
         self.network.lock().faults.hang_on(nid, rail);
     }
 
-    /// The rail that an interface hangs on.
+    /// The rail that an interface is attached to.
     pub fn rail_of(&self, nid: Nid) -> Option<Rail> {
         self.network.lock().faults.rail_of(nid)
     }
 
-    /// From now on nothing crosses the rail.
+    /// Kills the rail: nothing crosses it.
     pub fn kill_rail(&mut self, rail: Rail) {
         self.break_spot(FaultPoint::Rail(rail), || format!("rail {} dies", rail.0));
     }
 
-    /// It carries everything again.
+    /// Heals the rail: everything crosses it again.
     pub fn heal_rail(&mut self, rail: Rail) {
         self.mend(&[FaultPoint::Rail(rail)], || format!("rail {} is well again", rail.0));
     }
 
-    /// What crosses a rail takes so much longer.
+    /// Adds a delay to messages that cross a rail.
     pub fn delay_rail(&mut self, rail: Rail, delay: Duration) {
         self.note(NodeId(0), || format!("rail {} takes {delay:?} more", rail.0));
         self.network.lock().faults.delay(rail, delay);
     }
 
-    /// From now on nothing gets into the interface or out of it.
+    /// Kills an interface: nothing gets into it or out of it.
     pub fn kill_interface(&mut self, nid: Nid) {
         self.block_rx(nid);
         self.block_tx(nid);
     }
 
-    /// Nothing gets into the interface.
+    /// Blocks reception: nothing gets into the interface.
     pub fn block_rx(&mut self, nid: Nid) {
         self.break_spot(FaultPoint::Into(nid), || format!("{nid} hears nothing"));
     }
 
-    /// Nothing gets out of it.
+    /// Blocks sending: nothing gets out of the interface.
     pub fn block_tx(&mut self, nid: Nid) {
         self.break_spot(FaultPoint::OutOf(nid), || format!("{nid} is not heard"));
     }
@@ -57,12 +57,12 @@ impl World {
         self.mend(&[FaultPoint::Into(nid), FaultPoint::OutOf(nid)], || format!("{nid} is well again"));
     }
 
-    /// Nothing gets from the one interface to the other; the other way it may.
+    /// Cuts a pair in one direction: nothing gets from the one interface to the other.
     pub fn cut_pair(&mut self, from: Nid, to: Nid) {
         self.break_spot(FaultPoint::Pair(from, to), || format!("{from} does not reach {to}"));
     }
 
-    /// It does again.
+    /// Heals a pair in that direction.
     pub fn heal_pair(&mut self, from: Nid, to: Nid) {
         self.mend(&[FaultPoint::Pair(from, to)], || format!("{from} reaches {to} again"));
     }
@@ -98,9 +98,9 @@ impl World {
     }
 }
 
-/// Nodes that stand still.
+/// Frozen nodes.
 impl World {
-    /// The node does nothing from now on, though its machine goes on: connections stay up, nothing is read.
+    /// Freezes a node: it does nothing, though its machine runs on: connections stay up, nothing is read.
     pub fn freeze(&mut self, node: NodeId) {
         if self.is_up(node) && !self.is_frozen(node) {
             self.note(node, || "stands still".to_owned());
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// It goes on.
+    /// Ends the freeze of a node.
     pub fn thaw(&mut self, node: NodeId) {
         if !self.is_frozen(node) {
             return;
@@ -121,28 +121,28 @@ impl World {
         self.settle(node);
     }
 
-    /// Whether it stands still.
+    /// Whether the node is frozen.
     pub fn is_frozen(&self, node: NodeId) -> bool {
         self.network.lock().faults.is_frozen(node)
     }
 }
 
-/// What there is of paths.
+/// State of paths.
 impl World {
-    /// Since when messages could go both paths between two interfaces at any time; `None` if they cannot now, or one of the
-    /// nodes is down, stands still, or knows its interface to be broken.
+    /// Returns the time since which messages could pass both ways between two interfaces; `None` if they cannot now, or
+    /// one of the nodes is down, frozen, or knows its interface to be broken.
     pub fn healthy_since(&self, a: Nid, b: Nid) -> Option<Time> {
         let network = self.network.lock();
         let (a, b) = (network.end_of(a), network.end_of(b));
         if a.node.is_none() || b.node.is_none() { None } else { network.faults.healthy_since(a, b) }
     }
 
-    /// Whether a node stood still at any time since then.
+    /// Whether a node was frozen at any time since then.
     pub(crate) fn stood_still_since(&self, node: NodeId, since: Time) -> bool {
         self.network.lock().faults.broken_since(FaultPoint::Frozen(node), since)
     }
 
-    /// Whether a message that comes twice is known again.
+    /// Whether nodes recognise duplicates.
     pub(crate) fn deduplicates(&self) -> bool {
         self.config.network.delivery == Delivery::Acked
     }

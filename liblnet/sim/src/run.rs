@@ -1,4 +1,4 @@
-//! Running the world: messages arrive, results are reported, nodes wake.
+//! Steps of the world: messages arrive, results are reported, nodes wake.
 
 use crate::driver::HeldRx;
 use crate::events::SimEvent;
@@ -14,14 +14,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time, and what it brings.
+/// Time and events.
 impl World {
-    /// Now.
+    /// The present time of the world.
     pub fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// Does the next thing that is due. False when nothing is, or something is [`Violation`]. With
+    /// Runs the next event that is due. False when none is left, or after a [`Violation`]. With
     /// [`Order::Chosen`] messages do not arrive by themselves.
     pub fn step(&mut self) -> bool {
         if self.violation.is_some() {
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// Has what is under way from an interface to a peer NI looked after, as its driver does.
+    /// Checks the path from an interface to a peer NI, as its driver does.
     fn check_path(&mut self, from: InterfaceId, peer: Nid) {
         let Some(core) = self.core(from.node) else { return };
         let timeout = Duration::from_secs(core.settings().lnd_timeout().max(1).into());
@@ -107,12 +107,12 @@ impl World {
         }
     }
 
-    /// Lets time pass until then.
+    /// Runs all events until then.
     pub fn run_until(&mut self, then: Time) {
         self.run_until_within(then, usize::MAX);
     }
 
-    /// The same; [`Violation`] if that takes more than `most` steps.
+    /// Runs all events until then; [`Violation`] if that takes more than `most` steps.
     pub fn run_until_within(&mut self, then: Time, most: usize) {
         for _ in 0..most {
             let next = self.network.lock().events.next_at();
@@ -126,7 +126,7 @@ impl World {
         self.fail(format!("more than {most} steps before {:?}", then.0));
     }
 
-    /// Lets time pass until nothing is left to happen but pings to what is unhealthy; [`Violation`] if that takes more than
+    /// Runs until only pings to unhealthy interfaces are left; [`Violation`] if that takes more than
     /// `most` steps.
     pub fn run_until_quiet(&mut self, most: usize) {
         for _ in 0..most {
@@ -138,7 +138,7 @@ impl World {
         self.fail(format!("still not quiet after {most} steps"));
     }
 
-    /// Runs the steps that need no choice: results are reported. With `all` also timed events.
+    /// Runs the steps that need no choice: reports of results. With `all` also timed events.
     pub(crate) fn step_unchosen(&mut self, all: bool) -> bool {
         let due = {
             let network = self.network.lock();
@@ -147,8 +147,8 @@ impl World {
         due && self.step()
     }
 
-    /// Lets everything arrive, connection by connection, until nothing is left to happen, whoever decides on the
-    /// order otherwise.
+    /// Delivers everything, connection by connection, until no event is left, even if the caller otherwise chooses the
+    /// order.
     pub fn run_in_order(&mut self) {
         for _ in 0..ENDLESS {
             while self.step_unchosen(false) {}
@@ -161,12 +161,12 @@ impl World {
         self.fail("does not come to an end".to_owned());
     }
 
-    /// The connections of which a message may arrive next.
+    /// Returns the connections of which a message may arrive next.
     pub fn ready(&self) -> Vec<LinkKey> {
         self.network.lock().ready()
     }
 
-    /// Lets the next message of a connection arrive.
+    /// Delivers the next message of a connection.
     pub fn deliver(&mut self, key: LinkKey) {
         if self.violation.is_some() {
             return;
@@ -179,12 +179,12 @@ impl World {
         self.settle(node);
     }
 
-    /// The notices of which one may arrive next: of those from one node to another the first.
+    /// Returns the notices of which one may arrive next: the first from one node to another.
     pub fn notices(&self) -> Vec<Notice> {
         self.network.lock().notices()
     }
 
-    /// Lets a notice arrive.
+    /// Delivers a notice.
     pub fn tell(&mut self, notice: Notice) {
         if self.violation.is_some() {
             return;
@@ -226,7 +226,8 @@ impl World {
         }
     }
 
-    /// After something was done to a node: what waited for it, and what its discovery has to do.
+    /// Completes an action on a node: delivers messages that waited for it, and runs its monitor
+    /// and its discovery.
     pub(crate) fn settle(&mut self, node: NodeId) {
         if self.violation.is_some() {
             return;
@@ -262,7 +263,7 @@ impl World {
         it.wake = wake;
     }
 
-    /// Delivers what waited for a buffer and has one.
+    /// Delivers the messages that waited for a buffer and have one.
     pub(crate) fn drain(&mut self, node: NodeId) {
         loop {
             let resumed = self.network.lock().take_resumed();
@@ -285,13 +286,13 @@ fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     a.into_iter().chain(b).min()
 }
 
-/// More steps than quiet ever takes to come.
+/// Maximum number of steps until the world is quiet.
 const ENDLESS: usize = 100_000;
 
-/// More rounds of discovery without anything new do not come to an end.
+/// Maximum number of rounds of discovery without anything new; more never come to an end.
 const SPINS: usize = 1000;
 
-/// Stores the payload, and reports it to the core.
+/// Stores the payload, and reports the message to the core.
 fn place(upcalls: &dyn Upcalls, message: Box<Message>, payload: Option<&[u8]>, result: Result<(), Errno>) {
     if let (Some(payload), Ok(())) = (payload, result) {
         fill_payload_of(&message, payload);

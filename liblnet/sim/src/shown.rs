@@ -1,4 +1,4 @@
-//! What a node shows of its peers and routes, held against what selection does with the next message to each: both follow from the
+//! Comparison of the shown state of peers and routes with the selection for the next message to each: both follow from the
 //! same evidence.
 
 use lnet_core::health::{PeerNiState, Reachability};
@@ -7,12 +7,13 @@ use lnet_core::topology::Peer;
 use lnet_core::{Core, Errno};
 use lnet_wire::Nid;
 
-/// Of a node with more peers only so many are looked at each time, others the next time.
+/// Maximum number of peers that are compared at a time; others are compared the next time.
 const MAX_PEERS: usize = 16;
 
-/// Of a node, at any time: a peer that is shown as unreachable is one to which selection finds nothing better than a path that is known
-/// to be dead; to one that is shown as reachable or degraded it finds a better one. A peer NI whose paths are all dead is shown as
-/// failed, a route that is shown as down is taken only where none is up, and the reason against a dead path is that it is dead.
+/// Checks a node at any time: if a peer is shown as unreachable, selection finds nothing better than a path that is known
+/// to be dead; if it is shown as reachable or degraded, selection finds a better one. A peer NI whose paths are all dead
+/// is shown as failed, a route that is shown as down is used only where none is up, and the reason against a dead path is
+/// that it is dead.
 pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
     let nets = core.nets();
     let peers = core.peers();
@@ -21,8 +22,8 @@ pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
     for peer in others.filter(|peer| peer.nids.iter().all(|nid| nets.ni(*nid).is_none())) {
         let wrong = |what: String| Err(format!("the peer {}: {what}", peer.primary));
         let Some(shown) = core.reachability(peer.primary) else { continue };
-        // To a peer that has been started again, and is not discovered yet, messages go to the NID that they name: one that works is
-        // enough.
+        // Messages to a peer that has been started again, and is not discovered yet, go to the NID that they name: one
+        // that works is enough.
         let finds = |nid: &Nid| core.choose(None, *nid);
         let works =
             |chosen: &Result<ChosenPath, Errno>| chosen.as_ref().is_ok_and(|chosen| !chosen.is_dead());
@@ -52,7 +53,7 @@ pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether what is selected is a gateway behind which nothing has responded yet, or nothing does any more.
+/// Whether the selected path leads through a gateway behind which nothing has responded yet, or nothing does any more.
 fn is_unproven(core: &Core, peer: &Peer, chosen: Option<&ChosenPath>) -> bool {
     let Some(chosen) = chosen.filter(|chosen| chosen.route().is_some()) else { return false };
     let shares_a_net = peer.nids.iter().any(|nid| core.nets().net(nid.net()).is_some());

@@ -5,41 +5,41 @@ use lnet_core::{SendFailure, Time};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// A node of a world: its place in the order in which they were added.
+/// A node of a world, by its position in the order of addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
-/// Something that happened.
+/// An event in a trace.
 #[derive(Clone, Debug)]
 pub enum TraceEvent {
     /// A node gave a message to the network.
     Sent(Digest),
     /// The network gave a message to a node.
     Arrived(Digest),
-    /// A message arrived and waits for a buffer; its connection stands still.
+    /// A message arrived and waits for a buffer; its connection stalls.
     Held(Digest),
-    /// A message will never arrive, and why.
+    /// A message will never arrive, for this reason.
     Lost(Digest, &'static str),
     /// The sender of a message got a failure.
     Failed(Digest, SendFailure),
-    /// A message arrived that its receiver has had before.
+    /// A duplicate of a message arrived and was dropped.
     Deduplicated(Digest),
-    /// Another action on the node.
+    /// Another action on the node, described by the text.
     Changed(String),
 }
 
 /// One line of a trace.
 #[derive(Clone, Debug)]
 pub struct TraceLine {
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// To which node.
+    /// The node of the event.
     pub node: NodeId,
-    /// What.
+    /// The event.
     pub what: TraceEvent,
 }
 
-/// The last lines, oldest first.
+/// The last events, oldest first.
 #[derive(Debug)]
 pub struct Trace {
     lines: VecDeque<TraceLine>,
@@ -47,17 +47,17 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Keeps the last `keep` lines; with 0 nothing is ever kept.
+    /// Makes a trace of the last `keep` lines; with 0 it keeps none.
     pub const fn new(keep: usize) -> Self {
         Self { lines: VecDeque::new(), keep }
     }
 
-    /// Whether lines are kept at all: making one costs something.
+    /// Whether lines are kept at all, since making one has a cost.
     pub const fn is_kept(&self) -> bool {
         self.keep > 0
     }
 
-    /// Adds a line; the oldest goes when there are too many.
+    /// Adds a line; the oldest one is dropped when there are too many.
     pub fn add(&mut self, at: Time, node: NodeId, what: TraceEvent) {
         if self.keep == 0 {
             return;
@@ -75,7 +75,7 @@ impl Trace {
 }
 
 impl fmt::Display for NodeId {
-    /// A letter, and a number behind it from the 27th node on.
+    /// Writes a letter, with a number behind it from the 27th node on.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letter = char::from(b'A' + (self.0 % 26) as u8);
         match self.0 / 26 {

@@ -1,4 +1,4 @@
-//! A violation of what must be true of a world, and how it is reported.
+//! Violations of invariants, and their reports.
 
 use crate::invariants;
 use crate::node::lock;
@@ -7,34 +7,35 @@ use crate::trace::NodeId;
 use crate::world::World;
 use std::fmt;
 
-/// Something that must never happen, and how to reproduce it.
+/// A violated invariant, with the means to reproduce it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// What is wrong.
+    /// Description of the violation.
     pub what: String,
-    /// In which scenario.
+    /// The scenario.
     pub scenario: String,
-    /// With which seed.
+    /// The seed.
     pub seed: u64,
-    /// The order of events that was chosen, if it was.
+    /// The order of events that was chosen, if the caller chose it.
     pub path: Option<String>,
-    /// What happened last, oldest first.
+    /// The last events, oldest first.
     pub trace: Vec<String>,
 }
 
-/// After how many steps at least what a node shows is compared with what it selects, which takes longer than the other checks.
+/// Minimum number of steps between two comparisons of a node's shown state with its selection, which take longer than the
+/// other checks.
 const COMPARE_EVERY: u32 = 50;
 
-/// What must be true.
+/// Invariants.
 impl World {
-    /// Notes that something must be true that is not.
+    /// Notes a violation unless `holds`; `otherwise` describes it.
     pub fn expect(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
         if !holds {
             self.fail(otherwise());
         }
     }
 
-    /// Whether no violation was found yet.
+    /// Whether there is no violation yet.
     pub const fn is_sound(&self) -> bool {
         self.violation.is_none()
     }
@@ -47,21 +48,21 @@ impl World {
         }
     }
 
-    /// Checks what must be true of a world in which nothing is under way: see [`invariants::quiet`].
+    /// Checks the invariants of a world with nothing under way: see [`invariants::quiet`].
     pub fn check_quiet(&mut self) {
         if let Err(what) = invariants::quiet(self) {
             self.fail(what);
         }
     }
 
-    /// Checks that those two nodes know each other as they are: see [`invariants::agreement`].
+    /// Checks that two nodes know each other's present state: see [`invariants::agreement`].
     pub fn check_agreement(&mut self, a: NodeId, b: NodeId) {
         if let Err(what) = invariants::agreement(self, a, b) {
             self.fail(what);
         }
     }
 
-    /// What must be true of the node after every step.
+    /// Checks the invariants that hold for the node after every step.
     pub(crate) fn check(&mut self, node: NodeId) {
         let error = lock(&self.ledger).error.take();
         if let Some(error) = error {

@@ -16,16 +16,16 @@ use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How a world is made.
+/// The parameters of a world.
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
     /// The seed of all random numbers.
     pub seed: u64,
-    /// The network.
+    /// The properties of the network.
     pub network: NetworkConfig,
-    /// Lines of trace to keep; 0 to be fast.
+    /// Number of trace lines to keep; 0 is fastest.
     pub trace: usize,
-    /// After how many steps what must always be true is checked; 0: never.
+    /// Number of steps between two checks of the invariants; 0: no checks.
     pub check_every: u32,
 }
 
@@ -35,7 +35,7 @@ impl Default for WorldConfig {
     }
 }
 
-/// The world. It stops after the first [`Violation`].
+/// A simulated world. Stops after the first [`Violation`].
 pub struct World {
     pub(crate) scenario: String,
     pub(crate) config: WorldConfig,
@@ -44,19 +44,19 @@ pub struct World {
     pub(crate) ledger: SharedLedger,
     pub(crate) nodes: Vec<Node>,
     pub(crate) violation: Option<Box<Violation>>,
-    /// Steps since the last check.
+    /// Number of steps since the last check.
     pub(crate) unchecked: u32,
-    /// Steps since what a node shows was last compared with what it selects.
+    /// Number of steps since a node's shown state was last compared with its selection.
     pub(crate) not_compared: u32,
-    /// The longest that one call of `run_discovery` took, by a clock of the caller's.
+    /// The longest duration of a call of `run_discovery`, with the caller's clock that measures it.
     pub(crate) slowest_discovery: Option<(fn() -> Duration, Duration)>,
-    /// Peers that nodes have merged with another, or removed.
+    /// Number of peers that nodes have merged with another, or removed.
     pub(crate) peers_joined: u64,
 }
 
-/// Incarnation stories: making a world, its nodes, and changing them.
+/// Creation of a world and of its nodes, and changes of them.
 impl World {
-    /// An empty world. `scenario` is what it is called when something breaks.
+    /// Makes an empty world. `scenario` is its name in reports of violations.
     pub fn new(scenario: &str, config: WorldConfig) -> Self {
         let clock = Arc::new(SimClock::default());
         let trace = Trace::new(config.trace);
@@ -84,7 +84,7 @@ impl World {
         id
     }
 
-    /// Starts a node that is down, with the NIDs that it had or was given since, and nothing else that it knew.
+    /// Starts a node that is down, with its present specification and no other state of its earlier life.
     pub fn start(&mut self, node: NodeId) {
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
         if it.incarnation.is_some() {
@@ -110,14 +110,14 @@ impl World {
         self.settle(node);
     }
 
-    /// What a node that is down is to be when it starts again: another version of itself, or with other NIDs.
+    /// Sets the specification of a node that is down, for its next start: another version, or other NIDs.
     pub fn set_spec(&mut self, node: NodeId, spec: NodeSpec) {
         if let Some(it) = self.nodes.get_mut(node.0 as usize).filter(|it| it.incarnation.is_none()) {
             it.spec = spec;
         }
     }
 
-    /// Ends a node without closing its connections. What it had sent still arrives.
+    /// Ends a node without closing its connections. Messages that it had sent still arrive.
     pub fn crash(&mut self, node: NodeId) {
         let Some(incarnation) = self.nodes.get_mut(node.0 as usize).and_then(|it| it.incarnation.take())
         else {
@@ -133,7 +133,7 @@ impl World {
         self.drain(node);
     }
 
-    /// Gives a node another interface; one that is down has it when it starts.
+    /// Gives a node another interface; a node that is down gets it when it starts.
     pub fn add_ni(&mut self, node: NodeId, nid: Nid) {
         self.note(node, || format!("gets the interface {nid}"));
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
@@ -164,7 +164,7 @@ impl World {
         self.settle(node);
     }
 
-    /// Changes whether and how a node discovers.
+    /// Changes the discovery mode of a node.
     pub fn set_discovery(&mut self, node: NodeId, mode: DiscoveryMode) {
         self.note(node, || format!("discovery is {mode:?}"));
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
@@ -177,20 +177,20 @@ impl World {
         });
     }
 
-    /// Changes what a node is to be when it is started next.
+    /// Sets the specification of a node that is down, for its next start.
     pub fn respecify(&mut self, node: NodeId, spec: NodeSpec) {
         if let Some(it) = self.nodes.get_mut(node.0 as usize).filter(|it| it.incarnation.is_none()) {
             it.spec = spec;
         }
     }
 
-    /// Has a node discover the one with this NID.
+    /// Starts the discovery of the node with this NID by `node`.
     pub fn discover(&mut self, node: NodeId, nid: Nid, force: bool) {
         self.note(node, || format!("is told to discover {nid}{}", if force { ", by force" } else { "" }));
         self.with_core(node, |core| core.discover(nid, force));
     }
 
-    /// Does something with the core of a node, if it is up, and then what discovery has to do.
+    /// Runs `act` on the core of a node, if it is up, and then the steps of its discovery.
     pub fn with_core<R>(&mut self, node: NodeId, act: impl FnOnce(&Arc<Core>) -> R) -> Option<R> {
         if self.violation.is_some() {
             return None;
@@ -212,7 +212,7 @@ impl World {
 
 /// Faults of the network.
 impl World {
-    /// From now on nothing gets from one node to the other; the other way it may.
+    /// Cuts one direction: nothing gets from the one node to the other.
     pub fn cut(&mut self, from: NodeId, to: NodeId) {
         self.note(from, || format!("is cut off from {to}"));
         self.network.lock().faults.break_spot(FaultPoint::Nodes(from, to));
@@ -227,13 +227,13 @@ impl World {
         network.go_on();
     }
 
-    /// Breaks the connections between two nodes; what is under way on them is lost.
+    /// Breaks the connections between two nodes; messages under way on them are lost.
     pub fn break_between(&mut self, a: NodeId, b: NodeId) {
         self.note(a, || format!("the connections with {b} break"));
         self.network.lock().break_between(a, b);
     }
 
-    /// There are two connections between the nodes from now on: messages overtake each other.
+    /// Makes two connections between the nodes, so that messages overtake each other.
     pub fn double_connections(&mut self, a: NodeId, b: NodeId) {
         self.note(a, || format!("has a second connection with {b}"));
         self.network.lock().faults.double(a, b);
@@ -257,13 +257,13 @@ impl World {
         self.network.lock().inject(header, Some(payload.into()));
     }
 
-    /// Lets connections break from now on: one message in so many breaks its own; 0: none.
+    /// Sets how often connections break: one message in so many breaks its own; 0: none.
     pub fn set_breaks(&mut self, one_in: u32) {
         self.network.lock().config.breaks_one_in = one_in;
     }
 }
 
-/// Looking at it.
+/// Queries.
 impl World {
     /// The core of a node that is up.
     pub fn core(&self, node: NodeId) -> Option<Arc<Core>> {
@@ -275,7 +275,7 @@ impl World {
         (0..self.nodes.len() as u32).map(NodeId)
     }
 
-    /// What a node is to be now.
+    /// The specification of a node.
     pub fn spec(&self, node: NodeId) -> Option<&NodeSpec> {
         self.nodes.get(node.0 as usize).map(|it| &it.spec)
     }
@@ -286,23 +286,23 @@ impl World {
         core.nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
     }
 
-    /// Whether a node is up.
+    /// Whether the node is up.
     pub fn is_up(&self, node: NodeId) -> bool {
         self.nodes.get(node.0 as usize).is_some_and(|it| it.incarnation.is_some())
     }
 
-    /// How often a node was started.
+    /// Number of times that the node was started.
     pub fn incarnations(&self, node: NodeId) -> u32 {
         self.nodes.get(node.0 as usize).map_or(0, |it| it.incarnations)
     }
 
-    /// How far a node's discovery of the peer with this NID is.
+    /// The status of a node's discovery of the peer with this NID.
     pub fn standing(&self, node: NodeId, nid: Nid) -> Option<DiscoveryStatus> {
         self.core(node)?.discovery_of(nid)
     }
 
-    /// What a node believes to be all NIDs of the peer with this one, the primary first; none, if it does not
-    /// know it.
+    /// The NIDs that a node knows of the peer with this NID, the primary first; none, if it does not
+    /// know the peer.
     pub fn believed(&self, node: NodeId, nid: Nid) -> Vec<Nid> {
         let peer = self.core(node).and_then(|core| core.peer(nid));
         peer.map(|(peer, _)| peer.nids.clone()).unwrap_or_default()
@@ -313,22 +313,22 @@ impl World {
         self.network.lock().owner(nid)
     }
 
-    /// How much of what happened.
+    /// The counts of messages, failures and discovery.
     pub fn counts(&self) -> Counts {
         self.network.lock().counts.clone()
     }
 
-    /// Whether nothing is under way between nodes.
+    /// Whether no message is under way between nodes.
     pub fn is_idle(&self) -> bool {
         self.network.lock().is_idle()
     }
 
-    /// The last things that happened, as many as [`WorldConfig::trace`] says, oldest first.
+    /// The last events, as many as [`WorldConfig::trace`] allows, oldest first.
     pub fn trace(&self) -> Vec<TraceLine> {
         self.network.lock().trace.lines().cloned().collect()
     }
 
-    /// Messages that wait for a buffer of their receiver's.
+    /// Number of messages that wait for a buffer of their receiver.
     pub fn waiting(&self) -> usize {
         self.network.lock().waiting()
     }
@@ -338,24 +338,24 @@ impl World {
         self.peers_joined
     }
 
-    /// What this world was made with.
+    /// The parameters of this world.
     pub const fn config(&self) -> &WorldConfig {
         &self.config
     }
 
-    /// Measures from now on how long calls of `run_discovery` take, by a clock that is not the world's.
+    /// Starts to measure the duration of calls of `run_discovery`, by a clock that is not the world's.
     pub fn measure_discovery(&mut self, clock: fn() -> Duration) {
         self.slowest_discovery = Some((clock, Duration::ZERO));
     }
 
-    /// The longest since then.
+    /// The longest duration since then.
     pub fn slowest_discovery(&self) -> Duration {
         self.slowest_discovery.map_or(Duration::ZERO, |(_, slowest)| slowest)
     }
 }
 
 impl Drop for World {
-    /// Cores and their drivers hold each other until they are shut down.
+    /// Shuts the nodes down: cores and their drivers hold each other until then.
     fn drop(&mut self) {
         for node in 0..self.nodes.len() as u32 {
             self.crash(NodeId(node));

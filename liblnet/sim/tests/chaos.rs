@@ -1,4 +1,4 @@
-//! Worlds in which rails die. `LNET_SIM_SEED` in the environment has just that one made.
+//! Worlds in which rails die. With `LNET_SIM_SEED` in the environment only that one is made.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_sim::chaos::{ChaosStats, run_seed};
@@ -6,7 +6,7 @@ use lnet_sim::chaos::{ChaosStats, run_seed};
 const SEEDS: u64 = 300;
 const HALVES: u64 = 2;
 
-/// Split, so that two processors are busy.
+/// Runs one half of the seeds, so that two processors are busy.
 fn worlds(half: u64) {
     let only = std::env::var("LNET_SIM_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
     let mut stats = ChaosStats::default();
@@ -32,9 +32,9 @@ fn no_operation_is_lost_duplicated_or_fails_while_a_path_works_in_150_more_seeds
     worlds(1);
 }
 
-/// In 1001 messages that had not left were not sent again; in 1013 messages that had no good way made room for each other
-/// for ever; in 85 what had waited for too long was sent at last; in 2000 a peer that has come back is found late; in 86
-/// one that has come back answers by the only way that it knows.
+/// Seed 1001: messages that had not left were not sent again. 1013: messages without a healthy path made way for each
+/// other for ever. 85: a message that had waited for too long was sent at last. 2000: a recovered peer is noticed late.
+/// 86: a recovered peer responds on the only path that it knows.
 #[test]
 fn seeds_that_failed_before_reach_quiescence() {
     for seed in [1001, 1013, 85, 2000, 86, 2041, 2044, 2071] {

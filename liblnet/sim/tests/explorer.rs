@@ -1,4 +1,4 @@
-//! The explorer: it tries what differs, all of it, and can do it again.
+//! The explorer tries all orders that differ, and can repeat each.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::DiscoveryMode;
@@ -13,7 +13,7 @@ fn plain(world: &mut World, nids: &[u32]) -> NodeId {
     world.add_node(NodeSpec { first_ping: false, ..spec })
 }
 
-/// The order in which the requests of two nodes were served by a third.
+/// A third node serves the requests of two; the order is what differs.
 #[test]
 fn both_orders_of_two_messages_to_one_node_are_tried_and_no_order_twice() {
     let seen = RefCell::new(Vec::new());

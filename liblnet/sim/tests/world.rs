@@ -1,4 +1,4 @@
-//! The simulator itself: what it promises of order, faults and repetition.
+//! Guarantees of the simulator about order, faults and repetition.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::{DiscoveryMode, Settings, Time};
@@ -7,7 +7,7 @@ use lnet_sim::{
 };
 use std::time::Duration;
 
-/// Without discovery, and without an end of waiting for answers.
+/// Makes a specification without discovery, and without response timeouts.
 fn plain(address: u32) -> NodeSpec {
     let settings = Settings { response_tracking: 0, ..Settings::default() };
     let spec = NodeSpec::new(&[nid(0, address)]).with_discovery(DiscoveryMode::Off);
@@ -74,7 +74,7 @@ fn messages_lost_in_an_outage_end_with_their_timeout() {
         }
     }
     world.run_until_quiet(10_000);
-    // A to B gets through; half of what B loses is reported to it.
+    // A to B gets through; half of B's losses are reported to it.
     assert!(world.open_ops() > 20 && world.served() == 30, "{} {}", world.open_ops(), world.served());
     world.give_up_ops(seconds(1000));
     world.heal();
@@ -162,8 +162,8 @@ fn a_put_deferred_at_a_lazy_portal_blocks_its_connection_until_a_buffer_is_attac
 
 const PORTAL_OF_NOBODY: u32 = 11;
 
-/// A node that tries one of its interfaces and sends to itself by another is a peer of its own; so it stays visible when
-/// it loses that.
+/// A node that pings one of its interfaces and sends to itself by another is a peer of its own; so it stays visible when
+/// it loses that interface.
 #[test]
 fn each_peer_ni_is_in_a_peer_after_a_node_that_has_sent_to_itself_loses_an_interface() {
     let mut world = World::new("a node and itself", WorldConfig::default());

@@ -3,7 +3,7 @@
 use super::*;
 use fastrand::Rng;
 
-/// Doing it.
+/// Performs the actions.
 impl Chaos {
     pub(super) fn act(&mut self, number: usize) {
         let random = &mut Rng::with_seed(self.seed.wrapping_mul(1_000_003) ^ number as u64);
@@ -72,7 +72,7 @@ impl Chaos {
         }
     }
 
-    /// The machine tells the node of it, or does not.
+    /// Kills an interface. Its machine reports that to the node, or does not.
     fn kill_interface(&mut self, random: &mut Rng) {
         let Some((node, nid)) = self.any_nid(random) else { return };
         self.world.kill_interface(nid);
@@ -98,7 +98,7 @@ impl Chaos {
         self.stats.pairs_cut += 1;
     }
 
-    /// One rail and its interfaces, or all.
+    /// Heals one rail and its interfaces, or all.
     fn heal(&mut self, random: &mut Rng) {
         let rail = self.any_rail(random);
         if random.u8(0..4) == 0 {
@@ -138,7 +138,7 @@ impl Chaos {
     }
 }
 
-/// The same world with as few of its actions as it takes to break it.
+/// Runs the same world with as few actions as suffice to break it; returns the violation.
 pub(super) fn fewest(seed: u64, actions: usize, mut broken: Box<Violation>) -> Box<Violation> {
     let mut without = BTreeSet::new();
     let mut piece = actions.div_ceil(2);

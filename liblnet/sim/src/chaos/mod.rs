@@ -19,9 +19,9 @@ use lnet_wire::Nid;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// More steps than the simulation takes between two actions.
+/// Maximum number of steps that the simulation takes between two actions.
 const STORM: usize = 300_000;
-/// Seconds that a message and its response may take, in one of these worlds.
+/// Choices for the transaction timeout of a world, in seconds.
 const TIMEOUTS: [u32; 3] = [10, 50, 50];
 
 /// Runs the world of this seed. A violation is reported with as few actions as it takes to reproduce it.
@@ -35,7 +35,7 @@ pub fn run_seed(seed: u64) -> Result<ChaosStats, Box<Violation>> {
     Err(actions::fewest(seed, actions, broken))
 }
 
-/// One world and the actions on it.
+/// A world and the actions on it.
 struct Chaos {
     seed: u64,
     world: World,
@@ -67,7 +67,7 @@ impl Chaos {
         chaos
     }
 
-    /// A node with one interface on each of some rails, or more.
+    /// Makes the specification of a node with one interface or more on each of some rails.
     fn spec(&mut self, random: &mut fastrand::Rng, node: u32, timeout: u32) -> NodeSpec {
         let most = if random.u8(0..6) == 0 { 1 } else { self.rails };
         let nids: Vec<Nid> = (0..most)
@@ -106,7 +106,7 @@ impl Chaos {
         }
     }
 
-    /// Each node starts so many operations towards each other.
+    /// Starts `times` operations from each node towards each other.
     fn all_to_all(&mut self, times: usize) {
         let nodes: Vec<NodeId> = self.world.node_ids().collect();
         for (node, other) in nodes.iter().flat_map(|node| nodes.iter().map(move |other| (*node, *other))) {

@@ -5,9 +5,9 @@ use super::*;
 use lnet_core::health::NiKind;
 use lnet_core::settings::MAX_HEALTH;
 
-/// Longer than any operation may take.
+/// Time after which every operation must have ended.
 const UNTIL_ALL_HAS_ENDED: Duration = Duration::from_secs(160);
-/// Rounds of operations until everything is as before, and the time between them.
+/// Maximum number of rounds of operations until everything is as before, and the time between them.
 const ROUNDS: usize = 40;
 const BETWEEN_ROUNDS: Duration = Duration::from_secs(60);
 
@@ -45,7 +45,7 @@ impl Chaos {
             .expect(open == 0, || format!("{open} operations do not end, operation {which:?} among them"));
     }
 
-    /// Every interface is healthy, no message is in flight, every credit has been returned.
+    /// Checks that every interface is healthy, no message is in flight, and every credit has been returned.
     fn all_is_as_it_was(&self) -> Result<(), String> {
         self.world.node_ids().try_for_each(|node| {
             let Some(core) = self.world.core(node) else { return Ok(()) };
@@ -85,7 +85,7 @@ impl Chaos {
         })
     }
 
-    /// Each interface of each node that has a peer must send.
+    /// Checks that each interface of each node with a peer sends.
     fn all_rails_must_be_used(&mut self) {
         let before = self.sent();
         for _ in 0..4 {
@@ -101,7 +101,7 @@ impl Chaos {
             .expect(failed.is_none(), || "operations fail although nothing is broken any more".to_owned());
     }
 
-    /// Messages that interfaces have sent.
+    /// Returns the number of messages that each interface has sent.
     fn sent(&self) -> Vec<(Nid, u64)> {
         let cores = self.world.node_ids().filter_map(|node| self.world.core(node));
         let nets = cores.map(|core| core.nets());

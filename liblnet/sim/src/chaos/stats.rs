@@ -10,19 +10,19 @@ use std::ops::AddAssign;
 /// The counts of one world, or of many together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChaosStats {
-    /// Worlds.
+    /// Number of worlds.
     pub worlds: u64,
-    /// Operations that were begun.
+    /// Operations that were started.
     pub begun: u64,
-    /// Those that did what they were to do.
+    /// Operations that succeeded.
     pub ended_well: u64,
-    /// Those that ended with an error, by its name.
+    /// Operations that ended with an error, by its name.
     pub ended_in_error: BTreeMap<&'static str, u64>,
-    /// Those that failed with the discovery of their peer.
+    /// Operations that failed with the discovery of their peer.
     pub never_sent: u64,
-    /// Those whose node died under them.
+    /// Operations whose node died.
     pub orphaned: u64,
-    /// Those that never ended; there must be none.
+    /// Operations that never ended; there must be none.
     pub lost: u64,
     /// PUTs and GETs that were served.
     pub served: u64,
@@ -30,11 +30,11 @@ pub struct ChaosStats {
     pub deduplicated: u64,
     /// Failed attempts to send a message, in the order of [`Cause::ALL`].
     pub came_back: [u64; Cause::ALL.len()],
-    /// Paths that were given up.
+    /// Connections to a peer NI that were given up.
     pub pairs_given_up: u64,
     /// Rails that died.
     pub rails_killed: u64,
-    /// Interfaces that died, or half of them.
+    /// Interfaces that died, in one direction or both.
     pub interfaces_killed: u64,
     /// Paths that were cut.
     pub pairs_cut: u64,
@@ -44,7 +44,7 @@ pub struct ChaosStats {
     pub freezes: u64,
     /// Nodes that died and came back.
     pub restarts: u64,
-    /// The most virtual minutes until everything was as it was.
+    /// Maximum number of virtual minutes until everything was as before.
     pub minutes_to_recover: u64,
 }
 

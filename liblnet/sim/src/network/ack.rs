@@ -1,22 +1,22 @@
-//! Delivery ACKs: a message counts as sent when its receiver has confirmed it. Message ids, ACKs, duplicates.
+//! Delivery ACKs: a message counts as sent when its receiver has confirmed it. Message IDs, ACKs, duplicates.
 
 use super::*;
 
-/// The lane of what arrives although its connection has ended for its sender.
+/// The lane of messages that arrive although their connection has ended for the sender.
 pub(super) const LATE_LANE: u8 = u8::MAX - 1;
 
 impl Network {
-    /// Whether senders keep messages until they are confirmed.
+    /// Whether senders keep messages until these are confirmed.
     pub(super) fn confirms(&self) -> bool {
         self.config.delivery != Delivery::Socket
     }
 
-    /// Whether a receiver knows a message that comes again.
+    /// Whether receivers recognise a message that comes again.
     pub(super) fn deduplicates(&self) -> bool {
         self.config.delivery == Delivery::Acked
     }
 
-    /// Sends a message that comes back only when its receiver has it.
+    /// Sends a message that completes only when its receiver has it.
     pub(super) fn send_acked(
         &mut self,
         from: InterfaceId,
@@ -64,7 +64,7 @@ impl Network {
         SendOutcome::Pending
     }
 
-    /// The id of a message: that of its first attempt, where receivers drop duplicates.
+    /// Returns the ID of a message: that of its first attempt, where receivers drop duplicates.
     fn name(&self, message: &mut Message, number: u64) -> MessageId {
         let first = message.message_id().filter(|_| self.deduplicates());
         match (first, std::num::NonZeroU64::new(number)) {
@@ -77,7 +77,7 @@ impl Network {
         }
     }
 
-    /// Whether there is a connection, or can be at once.
+    /// Whether there is a connection, or one can be made at once.
     fn connect(&mut self, key: LinkKey, both_ways: bool) -> bool {
         let connection = key.connection();
         let can_be = both_ways && !self.faults.is_frozen(key.to.node);
@@ -88,7 +88,7 @@ impl Network {
         }
     }
 
-    /// Whether the first message of a connection can arrive now; if not it waits for the network to heal.
+    /// Whether the first message of a connection can arrive now; if not, the message waits for the network to heal.
     pub(super) fn is_passable(&mut self, key: LinkKey) -> bool {
         let (Some(from), Some(to)) = (self.interface(key.from), self.interface(key.to)) else { return false };
         let (from, to) =
@@ -128,7 +128,7 @@ impl Network {
         fresh
     }
 
-    /// What is still under way of an earlier attempt never arrives: its connection is ended first.
+    /// Ends the connection of an earlier attempt to send this message, so that the rest of that never arrives.
     fn supersede(&mut self, key: LinkKey, in_flight: &InFlight) {
         let earlier: Vec<LinkKey> = self
             .links
@@ -151,7 +151,7 @@ impl Network {
         }
     }
 
-    /// An ACK reaches the sender, unless the path back is cut.
+    /// Delivers an ACK to the sender, unless the path back is cut.
     pub(crate) fn take_ack(&mut self, number: u64) -> Option<Finished> {
         let (from, peer) = self.unfinished.get(&number).map(|it| (it.from, it.peer))?;
         let ends = self.interface(from).map(|it| End { node: Some(from.node), nid: it.nid });
@@ -161,7 +161,7 @@ impl Network {
         if open || unfinished.result.is_err() { self.take_finished(number) } else { None }
     }
 
-    /// After a repair: stalled connections go on, and senders learn of connections that ended meanwhile.
+    /// Continues after a repair: stalled connections go on, and senders learn of connections that have ended meanwhile.
     pub(crate) fn go_on(&mut self) {
         let told: Vec<LinkKey> =
             self.orphaned.iter().filter(|key| self.is_open_from(key.to, key.from)).copied().collect();
@@ -187,5 +187,5 @@ impl Network {
     }
 }
 
-/// The most microseconds until TCP retransmits.
+/// Maximum time in microseconds until TCP retransmits.
 const RETRANSMISSION: u64 = 300_000;

@@ -1,20 +1,20 @@
-//! From the network to a node, at once or when it has a buffer.
+//! Arrival of messages at a node, at once or when it has a buffer.
 
 use super::*;
 
 impl Network {
-    /// The connections whose next message may arrive now, in an order that does not depend on how it came to be.
+    /// Returns the connections whose next message may arrive now, in a reproducible order.
     pub(crate) fn ready(&self) -> Vec<LinkKey> {
         let ready = |link: &Link| !link.queue.is_empty() && link.stopped_by.is_none() && !link.stalled;
         self.links.iter().filter(|(_, link)| ready(link)).map(|(key, _)| *key).collect()
     }
 
-    /// Whether this plan for an arrival still holds.
+    /// Whether this plan for an arrival is still valid.
     pub(crate) fn is_armed(&self, key: LinkKey, token: u64) -> bool {
         self.links.get(&key).is_some_and(|link| link.armed == token && link.stopped_by.is_none())
     }
 
-    /// The next message of a connection, if it gets through.
+    /// Takes the next message of a connection, if it gets through.
     pub(crate) fn take_arrival(&mut self, key: LinkKey) -> Option<Arrival> {
         if self.confirms() && !self.is_passable(key) {
             return None;
@@ -72,7 +72,7 @@ impl Network {
         link.armed = self.events.plan(at, |token| SimEvent::Arrival(key, token));
     }
 
-    /// A number for a message that has to wait.
+    /// Returns the number for a message that has to wait.
     pub(crate) fn next_number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
@@ -91,7 +91,7 @@ impl Network {
         self.waiting.insert(number, Waiting { key, upcalls, in_flight, broken: false });
     }
 
-    /// The message that waited, whose connection goes on now.
+    /// Takes a message that waited, with the core's decision; its connection continues now.
     pub(crate) fn take_resumed(&mut self) -> Option<(Waiting, RxAction)> {
         let at = self.resumed.iter().position(|(number, _)| self.waiting.contains_key(number))?;
         let (number, action) = self.resumed.remove(at)?;
@@ -109,7 +109,7 @@ impl Network {
         Some((waiting, action))
     }
 
-    /// Messages that wait for a buffer.
+    /// Returns the number of messages that wait for a buffer.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.len()
     }

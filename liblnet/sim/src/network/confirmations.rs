@@ -1,10 +1,10 @@
-//! What gateways say of messages that they were to forward, and who learns that connections have ended.
+//! Confirmations of gateways for messages that they were to forward, and reports of connections that have ended.
 
 use super::*;
 use lnet_core::{Confirmation, MessageOrigin};
 use std::num::NonZeroU64;
 
-/// How long TCP takes to try again where nothing gets through.
+/// Time until TCP tries again after a failure.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// A confirmation under way.
@@ -16,7 +16,7 @@ pub(crate) struct InFlightConfirmation {
     pub(super) confirmation: Confirmation,
 }
 
-/// What a driver is told of messages that it has sent: a delivery ACK, a gateway's confirmation, or that connections have ended.
+/// A report to a driver about messages that it has sent: a delivery ACK, a gateway's confirmation, or the end of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub(crate) number: u64,
@@ -25,13 +25,13 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// The node that it is for.
+    /// The node that gets the report.
     pub const fn receiver(&self) -> NodeId {
         self.to
     }
 }
 
-/// One that has arrived.
+/// A confirmation that has arrived.
 pub(crate) struct Confirmed {
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) node: NodeId,
@@ -41,13 +41,13 @@ pub(crate) struct Confirmed {
 }
 
 impl Network {
-    /// What others know this incarnation of a node by.
+    /// Gives this incarnation of a node the number by which others know it.
     pub(crate) fn identify(&mut self, node: NodeId, incarnations: u32) {
         let id = NonZeroU64::MIN.saturating_add(u64::from(node.0) << 32 | u64::from(incarnations));
         self.identities.insert(node, id);
     }
 
-    /// Message `number` of a node, as every node knows it.
+    /// Returns the node-independent name of message `number` of a node.
     pub(crate) fn origin(&self, node: NodeId, number: u64) -> Option<MessageOrigin> {
         let node = *self.identities.get(&node).filter(|_| self.deduplicates())?;
         Some(MessageOrigin { node, id: NonZeroU64::new(number)? })
@@ -68,7 +68,7 @@ impl Network {
         self.events.plan(at, |_| SimEvent::Confirmation(number));
     }
 
-    /// The notices under way, the first from each node to each other.
+    /// Returns the notices under way, the first from each node to each other.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices: Vec<Notice> = Vec::new();
         for (number, due) in self.events.notices() {
@@ -80,7 +80,7 @@ impl Network {
         notices
     }
 
-    /// `None` for one that comes too late.
+    /// Returns the nodes of a notice; `None` if it comes too late.
     fn ends_of_notice(&self, due: SimEvent) -> Option<(NodeId, NodeId)> {
         match due {
             SimEvent::Ack(number) => {
@@ -98,7 +98,7 @@ impl Network {
         }
     }
 
-    /// A confirmation arrives, if there is still a connection for it.
+    /// Takes a confirmation that arrives, if there is still a connection for it.
     pub(crate) fn take_confirmation(&mut self, number: u64) -> Option<Confirmed> {
         let InFlightConfirmation { from, to, named, confirmation } = *self.confirmations.get(&number)?;
         let place = self.by_nid.get(&to).copied();
@@ -122,13 +122,13 @@ impl Network {
         Some(Confirmed { upcalls, node: place.node, from: nid, id: named.id, confirmation })
     }
 
-    /// Where the result of a confirmation goes.
+    /// Returns the node that gets the result of a confirmation.
     pub(super) fn receiver_of_confirmation(&self, number: u64) -> Option<NodeId> {
         let confirmation = self.confirmations.get(&number)?;
         self.owner(confirmation.to)
     }
 
-    /// Both ends of a connection, or those that can be reached, learn that it has ended.
+    /// Reports the end of a connection to both of its ends, or to those that can be reached.
     pub(super) fn forget_connection(&mut self, key: LinkKey) {
         if !self.connected.remove(&key.connection()) {
             return;
@@ -144,7 +144,7 @@ impl Network {
         }
     }
 
-    /// Ends that could not be reached when their connection ended learn it once they can: their TCP asks whether it lives.
+    /// Reports ended connections to ends that could not be reached before: their TCP probes the connections.
     pub(super) fn tell_ends(&mut self) {
         let untold = std::mem::take(&mut self.untold_ends);
         let (reached, untold): (Vec<_>, Vec<_>) =
@@ -159,19 +159,19 @@ impl Network {
         self.events.plan(now, |_| SimEvent::ConnectionsEnded(key.from, peer));
     }
 
-    /// The connections of nobody under way that these ends had.
+    /// Forgets the connections of these ends, and reports that.
     pub(super) fn forget_connections(&mut self, gone: impl Fn(&LinkKey) -> bool) {
         let ended: Vec<LinkKey> =
             self.connected.iter().filter(|key| gone(key) || gone(&key.back())).copied().collect();
         ended.into_iter().for_each(|key| self.forget_connection(key));
     }
 
-    /// The core to tell that its connections to a peer NI have ended.
+    /// Returns the core that must learn that its connections to a peer NI have ended.
     pub(crate) fn whose_connections(&self, from: InterfaceId) -> Option<(Arc<Ni>, Arc<dyn Upcalls>)> {
         let (ni, upcalls) = self.interface(from)?.plugged.as_ref()?;
         Some((Arc::clone(ni), Arc::clone(upcalls)))
     }
 }
 
-/// More connections than this are not made between two interfaces.
+/// Maximum number of connections between two interfaces.
 const LANES: u8 = 8;

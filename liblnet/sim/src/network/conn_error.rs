@@ -1,11 +1,11 @@
-//! Why a message could not be delivered, and the failure that its sender gets: as with the TCP driver.
+//! Reasons why a message could not be delivered, and the failures that senders get: as with the TCP driver.
 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 
-/// What kept a message from its receiver.
+/// The reason why a message did not reach its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnError {
-    /// Nobody listens there.
+    /// No node listens at the address.
     Refused,
     /// The receiver ended the connection, or is gone.
     EndedByPeer,
@@ -13,9 +13,9 @@ pub(crate) enum ConnError {
     Unresponsive,
     /// Nothing was confirmed within the timeout.
     Stalled,
-    /// The core aborted it, for this cause.
+    /// The core aborted the message, for this cause.
     Aborted(Cause),
-    /// The interface, or its node, ends.
+    /// The interface, or its node, is shut down.
     Shutdown,
 }
 
@@ -57,7 +57,7 @@ impl ConnError {
         }
     }
 
-    /// For people.
+    /// A text for reports.
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Refused => "nobody listens there",

@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// Longer than a node waits for anything but for what is unhealthy.
+/// Maximum time that a node waits for anything but the recovery of unhealthy interfaces.
 const MAX_WAIT: Duration = Duration::from_secs(400);
 
 impl Network {
-    /// Ends the connections between two nodes; what is under way on them is lost.
+    /// Breaks the connections between two nodes; messages under way on them are lost.
     pub(crate) fn break_between(&mut self, a: NodeId, b: NodeId) {
         let between =
             |key: &&LinkKey| (key.from.node, key.to.node) == (a, b) || (key.from.node, key.to.node) == (b, a);
@@ -55,13 +55,13 @@ impl Network {
         }
     }
 
-    /// Whether nothing is left to happen but pings to what is unhealthy, which may never end.
+    /// Whether only pings to unhealthy interfaces are left, which may never end.
     pub(crate) fn only_recovers(&self) -> bool {
         let longest = self.last_business + MAX_WAIT;
         self.events.next_at().is_none_or(|next| next > longest) && self.is_idle()
     }
 
-    /// Whether nothing is under way but what stands still.
+    /// Whether all messages under way are stalled.
     pub(crate) fn is_idle(&self) -> bool {
         self.unfinished.is_empty() && self.resumed.is_empty() && self.ready().is_empty()
     }

@@ -1,9 +1,9 @@
-//! Nodes that stand still while their machine goes on.
+//! Nodes that are frozen while their machine runs on.
 
 use super::*;
 
 impl Network {
-    /// Whether what is due has to wait until a node goes on.
+    /// Whether the event must wait until a node runs again.
     pub(crate) fn postpones(&mut self, due: SimEvent) -> bool {
         let node = match due {
             SimEvent::Arrival(key, _) => Some(key.receiver()),
@@ -21,12 +21,12 @@ impl Network {
         postpones
     }
 
-    /// Stops a node; its machine acknowledges what arrives, and no process reads it.
+    /// Freezes a node; its machine acknowledges the bytes that arrive, and no process reads them.
     pub(crate) fn freeze(&mut self, node: NodeId) {
         self.faults.break_spot(FaultPoint::Frozen(node));
     }
 
-    /// It goes on, and finds what has happened meanwhile.
+    /// Ends the freeze; the node then handles the events that it missed.
     pub(crate) fn thaw(&mut self, node: NodeId) {
         let now = self.now();
         self.faults.mend(FaultPoint::Frozen(node), now);

@@ -1,8 +1,8 @@
-//! Interfaces that meet: what a connection that is made tells each end of the other's incarnation.
+//! Meetings of interfaces: a new connection gives each end the incarnation of the other.
 
 use super::*;
 
-/// An interface meets a peer NI in an incarnation that it has not met last.
+/// A meeting of an interface and a peer NI in another incarnation than the last one.
 pub(crate) struct Meeting {
     pub(crate) ni: Arc<Ni>,
     pub(crate) upcalls: Arc<dyn Upcalls>,
@@ -10,25 +10,25 @@ pub(crate) struct Meeting {
 }
 
 impl Network {
-    /// Before a message is sent to `peer`: what its driver learns from the connection, if that is new. Nobody is met where nothing gets
-    /// through.
+    /// Notes a meeting before a message is sent to `peer`: returns the news for the sender's driver, if there is any.
+    /// Without a usable path there is no meeting.
     pub(crate) fn meet(&mut self, place: InterfaceId, peer: Nid) -> Option<Meeting> {
         let met = self.by_nid.get(&peer).copied()?;
         let is_open = self.is_open_both_ways(place, peer) && !self.faults.is_shut_off(place.node);
         if is_open { self.note_meeting(place, peer, met) } else { None }
     }
 
-    /// Before a message arrives from `peer`: the same for its receiver.
+    /// Notes a meeting before a message arrives: returns the news for the receiver's driver.
     pub(crate) fn be_met(&mut self, arrival: &Arrival) -> Option<Meeting> {
         self.note_meeting(arrival.key.to, arrival.from, arrival.key.from)
     }
 
-    /// The incarnation in which an interface has met a peer NI last.
+    /// The incarnation of a peer NI that an interface has met last.
     pub(crate) fn incarnation_met(&self, place: InterfaceId, peer: Nid) -> Option<u64> {
         self.met.get(&(place, peer)).map(|met| incarnation_of(*met))
     }
 
-    /// Gives back a message whose destination its node chose by what it knew of an earlier incarnation.
+    /// Gives back a message whose destination its node chose by information about an earlier incarnation.
     pub(crate) fn hand_back(&mut self, from: InterfaceId, message: Box<Message>) -> SendOutcome {
         let digest = Digest::of(message.header(), None);
         self.fail(from, message, digest, Errno::ConnectionReset.into())
@@ -44,7 +44,7 @@ impl Network {
     }
 }
 
-/// Each start of an interface has a place of its own.
+/// Returns the incarnation: each start of an interface has a place of its own.
 fn incarnation_of(place: InterfaceId) -> u64 {
     (u64::from(place.node.0) << 32) | (u64::from(place.index) + 1)
 }

@@ -1,7 +1,7 @@
-//! The network between the nodes: interfaces, connections, what is under way.
+//! The network between the nodes: interfaces, connections, messages under way.
 //!
-//! Messages of one connection arrive in their order; messages of different connections in any. When a node's driver is
-//! done with a message is a matter of [`Delivery`].
+//! Messages of one connection arrive in their order; messages of different connections in any. [`Delivery`] says when a
+//! node's driver completes a message.
 
 mod ack;
 mod arrival;
@@ -37,58 +37,59 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Messages that the sockets of one connection take before the receiver has read any.
+/// Number of messages that the sockets of one connection take before the receiver has read any.
 const WINDOW: usize = 16;
 
-/// Who decides what happens next.
+/// The order of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Time does: every message arrives after a latency of its own.
+    /// By time: every message arrives after a latency of its own.
     Timed,
-    /// The caller does, message by message. Time stands still while anything is under way.
+    /// By choice of the caller, message by message. Time stands still while anything is under way.
     Chosen,
 }
 
-/// When the driver reports that a message was sent.
+/// The time when the driver reports that a message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// From inside the call that sends it, as when there is room in the socket.
+    /// Inside the call that sends it, as when the socket takes it at once.
     AtOnce,
-    /// Some time later, perhaps after it has been answered.
+    /// Some time later, perhaps after the response.
     Later,
 }
 
-/// When a message counts as sent, and what happens to it if its connection ends before.
+/// The moment when a message counts as sent, and its fate if its connection ends before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// When the socket has taken it: what is lost in flight is lost without a report to its sender, as between
+    /// When the socket has taken it: a message that is lost in flight is lost without a report to its sender, as between
     /// kernels.
     Socket,
     /// When its receiver has it. If the connection ends before, it comes back, and the receiver would take it for
-    /// another if it came again, as a kernel does.
+    /// another message if it came again, as a kernel does.
     Kernel,
-    /// When its receiver has it. If the connection ends before, it comes back, and the receiver knows it again.
+    /// When its receiver has it. If the connection ends before, it comes back, and the receiver recognises it if it comes
+    /// again.
     Acked,
 }
 
-/// What a network is like.
+/// The properties of a network.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkConfig {
-    /// Who decides what arrives next.
+    /// The order in which messages arrive.
     pub order: Order,
-    /// The least latency.
+    /// Minimum latency.
     pub latency: Duration,
-    /// What may come on top of it.
+    /// Maximum random addition to the latency.
     pub jitter: Duration,
-    /// One message in this number takes a thousand times as long; 0: none.
+    /// One message in this number takes a thousand times the latency; 0: none.
     pub slow_one_in: u32,
-    /// When senders get the result.
+    /// The time when senders get the result.
     pub completion: Completion,
-    /// Connections between two interfaces; messages take turns on them.
+    /// Number of connections between two interfaces; messages take turns on them.
     pub connections: u8,
     /// One message in this number breaks its connection; 0: none.
     pub breaks_one_in: u32,
-    /// When messages count as sent.
+    /// The moment when messages count as sent.
     pub delivery: Delivery,
 }
 
@@ -109,18 +110,18 @@ impl Default for NetworkConfig {
 
 struct Interface {
     nid: Nid,
-    /// `None` once it is gone.
+    /// The core's NI and upcalls; `None` once the interface is removed.
     plugged: Option<(Arc<Ni>, Arc<dyn Upcalls>)>,
 }
 
 #[derive(Default)]
 struct Link {
     queue: VecDeque<InFlight>,
-    /// The message that its receiver does not read yet.
+    /// The number of the message that its receiver does not read yet.
     stopped_by: Option<u64>,
-    /// The plan for the arrival of its first message.
+    /// The token of the plan for the arrival of its first message.
     armed: u64,
-    /// Its messages wait until there is a way again.
+    /// Whether its messages wait until there is a path again.
     stalled: bool,
 }
 
@@ -128,22 +129,22 @@ struct Link {
 pub(crate) struct InFlight {
     pub(crate) header: Header,
     pub(crate) payload: Option<Box<[u8]>>,
-    /// Of a message that a gateway forwards, or a copy.
+    /// The origin of a message that a gateway forwards, or of a copy.
     pub(crate) carried: Option<CarriedOrigin>,
     arrives: Time,
     number: u64,
     name: MessageId,
 }
 
-/// By which a receiver knows a message again ([`Message::message_id`]).
+/// The ID by which a receiver recognises a message that comes again ([`Message::message_id`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageId {
     number: u64,
-    /// Whether it has been sent before.
+    /// Whether the message has been sent before.
     again: bool,
 }
 
-/// The operation that a message asks for.
+/// Returns the operation that a message requests.
 const fn asked_by(header: &Header) -> Option<OpId> {
     match header.body {
         Body::Put { match_bits, .. } | Body::Get { match_bits, .. } => operation_of(match_bits),
@@ -151,22 +152,22 @@ const fn asked_by(header: &Header) -> Option<OpId> {
     }
 }
 
-/// A message that its driver has not handed back.
+/// A message that its driver has not given back.
 struct Unfinished {
     from: InterfaceId,
-    /// Whom it is for, and by which connection it goes; `None` if by none.
+    /// The receiver, and the connection of the message; `None` if it has none.
     peer: Nid,
     key: Option<LinkKey>,
     message: Box<Message>,
     sent: Time,
-    /// Whether any of it may have left this node.
+    /// Whether any part of it may have left this node.
     left: bool,
-    /// The receiver has it, and its delivery ACK is pending.
+    /// Whether the receiver has it, and its delivery ACK is pending.
     owed: bool,
     result: Result<(), SendFailure>,
 }
 
-/// A message that was not sent, and why.
+/// A message that was not sent, and its failure.
 pub(crate) type Failed = (Box<Message>, SendFailure);
 
 /// A message whose result is to be reported to its sender.
@@ -177,7 +178,7 @@ pub(crate) struct Finished {
     pub(crate) result: Result<(), SendFailure>,
 }
 
-/// A message for a node.
+/// A message that arrives at a node.
 pub(crate) struct Arrival {
     pub(crate) key: LinkKey,
     pub(crate) ni: Arc<Ni>,
@@ -192,7 +193,7 @@ pub(crate) struct Waiting {
     pub(crate) key: LinkKey,
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) in_flight: InFlight,
-    /// Its connection has ended meanwhile.
+    /// Whether its connection has ended meanwhile.
     pub(crate) broken: bool,
 }
 
@@ -203,7 +204,7 @@ pub(crate) struct Network {
     pub(crate) counts: Counts,
     pub(crate) faults: Faults,
     pub(crate) events: EventQueue,
-    /// Verdicts on messages that waited.
+    /// The core's decisions about messages that waited.
     pub(crate) resumed: VecDeque<(u64, RxAction)>,
     random: fastrand::Rng,
     interfaces: Vec<Vec<Interface>>,
@@ -213,26 +214,26 @@ pub(crate) struct Network {
     unfinished: BTreeMap<u64, Unfinished>,
     waiting: BTreeMap<u64, Waiting>,
     numbers: u64,
-    /// When anything was done or sent last that is no ping: nodes ping for ever what is unhealthy.
+    /// Time of the last event that was not a ping: nodes ping unhealthy interfaces for ever.
     pub(crate) last_business: Time,
     /// Connections that are up, by [`LinkKey::connection`].
     connected: BTreeSet<LinkKey>,
     /// Connections that the receiver has ended; their senders cannot be notified.
     orphaned: BTreeSet<LinkKey>,
-    /// Connections that have ended, each by the direction whose sender does not know it.
+    /// Connections that have ended, each as the direction whose sender does not know it.
     untold_ends: Vec<LinkKey>,
-    /// Interfaces and peers between which messages are under way, and since when nothing has been heard.
+    /// Paths with messages under way, and the time since which nothing has been heard on them.
     path_checks: BTreeMap<(InterfaceId, Nid), Option<Time>>,
-    /// What nodes that are frozen would have done.
+    /// Events of frozen nodes, postponed.
     postponed: Vec<SimEvent>,
-    /// Operations whose request was sent, if only to be lost.
+    /// Operations whose request was sent, even if it was lost.
     pub(crate) attempted: HashSet<OpId>,
-    /// What others know the present incarnation of each node by.
+    /// Numbers by which others know the present incarnation of each node.
     identities: HashMap<NodeId, NonZeroU64>,
     confirmations: BTreeMap<u64, confirmations::InFlightConfirmation>,
-    /// What each node has taken in its present incarnation, by name.
+    /// Names of the messages that each node has received in its present incarnation.
     taken: HashMap<NodeId, HashSet<u64>>,
-    /// Whom each interface has met last by each NID.
+    /// The interface that each interface has met last under each NID.
     met: HashMap<(InterfaceId, Nid), InterfaceId>,
 }
 
@@ -294,7 +295,8 @@ impl Network {
         place
     }
 
-    /// What it has not handed back; what is on its way to it is lost, what it has sent arrives.
+    /// Removes an interface. Returns its unfinished messages; messages on their way to it are lost, those that it has sent
+    /// arrive.
     pub(crate) fn unplug(&mut self, place: InterfaceId) -> (Option<Arc<dyn Upcalls>>, Vec<Failed>) {
         let Some(interface) = self.interface_mut(place) else { return (None, Vec::new()) };
         let (nid, plugged) = (interface.nid, interface.plugged.take());
@@ -311,7 +313,7 @@ impl Network {
         (plugged.map(|(_, upcalls)| upcalls), back.collect())
     }
 
-    /// Nothing reaches the node any more, and nothing from the node reaches any other.
+    /// Shuts a node off: nothing reaches it any more, and nothing from it reaches any other.
     pub(crate) fn shut_off(&mut self, node: NodeId) {
         let Some(interfaces) = self.interfaces.get_mut(node.0 as usize) else { return };
         for (index, interface) in (0..).zip(interfaces) {
@@ -326,7 +328,7 @@ impl Network {
         self.taken.remove(&node);
     }
 
-    /// Drops what an earlier incarnation of a node sent: peers that know the new one do not read it.
+    /// Drops the messages of an earlier incarnation of a node: peers that know the new one do not read them.
     pub(crate) fn forget_earlier_incarnation(&mut self, node: NodeId) {
         let keys: Vec<LinkKey> = self.links.keys().filter(|key| key.from.node == node).copied().collect();
         keys.into_iter().for_each(|key| self.break_link(key, "it is of an earlier incarnation"));
@@ -338,7 +340,7 @@ impl Network {
         let (Some(from), Some(to)) = (place(header.src_nid), place(header.dest_nid)) else { return };
         self.numbers += 1;
         let arrives = self.now() + self.config.latency;
-        // Behind nothing that a node sent: in a connection of its own.
+        // In a connection of its own, so not behind messages of a node.
         let key = LinkKey { from, to, lane: u8::MAX };
         let link = self.links.entry(key).or_default();
         let name = MessageId { number: self.numbers, again: false };

@@ -1,4 +1,4 @@
-//! From a node into the network.
+//! Sending of messages from a node into the network.
 
 use super::*;
 
@@ -9,7 +9,7 @@ impl Network {
         }
         let header = *message.header();
         let mut payload = (message.payload_len() > 0).then(|| payload_of(&message));
-        // What a router of an older version forwards is as its source wrote it.
+        // A router of an older version forwards the payload as its source wrote it.
         if let Some(payload) = payload.as_mut().filter(|_| self.is_nid_of(header.src_nid, from.node)) {
             down_rev::send(&header, payload, self.faults.hidden_by(from.node));
         }
@@ -83,7 +83,7 @@ impl Network {
         SendOutcome::Pending
     }
 
-    /// The message is lost; its sender gets a late failure, or success, as with TCP.
+    /// Loses the message; its sender gets a late failure, or success, as with TCP.
     fn send_into_the_dark(
         &mut self,
         from: InterfaceId,
@@ -146,7 +146,7 @@ impl Network {
         many > 0 && self.random.u32(0..many) == 0
     }
 
-    /// Takes a message whose result is to be reported now, unless it has been.
+    /// Takes a message whose result is to be reported now, unless that has been done.
     pub(crate) fn take_finished(&mut self, number: u64) -> Option<Finished> {
         let Unfinished { from, message, result, .. } = self.unfinished.remove(&number)?;
         let (_, upcalls) = self.interface(from)?.plugged.as_ref()?;

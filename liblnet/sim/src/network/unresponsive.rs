@@ -4,7 +4,7 @@ use super::ack::LATE_LANE;
 use super::*;
 use lnet_core::message::TakenCredits;
 
-/// How often a path with messages in flight is checked.
+/// Interval at which a path with messages in flight is checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// The time without a response after which messages may take another path.
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(1);
@@ -16,14 +16,14 @@ pub(crate) struct PathCheck {
     pub(crate) finding: Finding,
 }
 
-/// What the check of a path finds.
+/// The result of the check of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// There is no response to what is in flight.
+    /// There is no response to the messages in flight.
     Late,
-    /// There has not been one for too long.
+    /// There has been no response for too long.
     Unresponsive,
-    /// There is one again.
+    /// There is a response again.
     Responsive,
 }
 
@@ -75,9 +75,9 @@ impl Network {
         Some(PathCheck { ni: Arc::clone(ni), upcalls: Arc::clone(upcalls), finding })
     }
 
-    /// A path is unresponsive, and there are others for all messages, or for some: where receivers know messages again its
-    /// connections are ended, and everything comes back; otherwise only what has not left and may move, and the credits of
-    /// the rest.
+    /// Moves messages off an unresponsive path, because there are others for all messages, or for some. Where receivers
+    /// recognise duplicates the path's connections are ended, and all messages come back; otherwise only those that have
+    /// not left and may move, and the credits of the rest.
     pub(crate) fn leave_path(
         &mut self,
         from: InterfaceId,
@@ -108,7 +108,7 @@ impl Network {
         stuck.filter_map(|it| it.message.take_credits()).collect()
     }
 
-    /// Ends the connections of an interface with a peer NI; what is not known to have arrived comes back.
+    /// Ends the connections of an interface with a peer NI; messages that are not known to have arrived come back.
     pub(crate) fn end_pair(&mut self, from: InterfaceId, peer: Nid, error: ConnError) {
         self.counts.pairs_ended += 1;
         self.path_checks.insert((from, peer), None).is_none().then(|| self.plan_path_check(from, peer));
@@ -126,7 +126,7 @@ impl Network {
         self.give_back(uncalled, error);
     }
 
-    /// The same with all peer NIs, if none is given.
+    /// Ends the connections of an interface with a peer NI, or with all if none is given.
     pub(crate) fn abort_tx(&mut self, from: InterfaceId, peer: Option<Nid>, error: ConnError) {
         let peers: BTreeSet<Nid> = match peer {
             Some(peer) => BTreeSet::from([peer]),
@@ -140,20 +140,20 @@ impl Network {
         peers.into_iter().for_each(|peer| self.end_pair(from, peer, error));
     }
 
-    /// Directions of connections on which anything is under way or waits for an ACK.
+    /// Returns the directions of connections on which anything is under way or waits for an ACK.
     pub(super) fn keys(&self, wanted: impl Fn(&LinkKey) -> bool) -> BTreeSet<LinkKey> {
         let unconfirmed = self.unfinished.values().filter_map(|it| it.key);
         self.links.keys().copied().chain(unconfirmed).filter(wanted).collect()
     }
 
-    /// One end of a connection closes it, and the other gets an error if it can be reached.
+    /// Ends a connection from one side; the other side gets an error if it can be reached.
     fn end_connection(&mut self, key: LinkKey, error: ConnError) {
         self.end_direction(key, error, true);
         self.end_by_peer(key.back());
         self.forget_connection(key);
     }
 
-    /// The receiver has closed a connection: its sender gets an error, if it can be reached.
+    /// Handles a connection that the receiver has closed: its sender gets an error, if it can be reached.
     fn end_by_peer(&mut self, key: LinkKey) {
         if self.is_open_from(key.to, key.from) {
             self.end_direction(key, ConnError::EndedByPeer, false);
@@ -162,14 +162,14 @@ impl Network {
         }
     }
 
-    /// Both ends of a connection get an error.
+    /// Resets a connection: both ends get an error.
     pub(super) fn reset(&mut self, key: LinkKey) {
         self.end_by_peer(key);
         self.end_by_peer(key.back());
         self.forget_connection(key);
     }
 
-    /// Those who listen at the end of these connections do not any more.
+    /// Closes these connections at their receivers.
     pub(super) fn hang_up(&mut self, gone: impl Fn(&LinkKey) -> bool, why: &'static str) {
         if !self.confirms() {
             let keys: Vec<LinkKey> = self.links.keys().filter(|key| gone(key)).copied().collect();
@@ -183,7 +183,7 @@ impl Network {
         self.forget_connections(gone);
     }
 
-    /// Ends one direction of a connection for its sender. With `lingers` what has left already may arrive all the same.
+    /// Ends one direction of a connection for its sender. With `lingers` messages that have left may still arrive.
     pub(super) fn end_direction(&mut self, key: LinkKey, error: ConnError, lingers: bool) {
         self.orphaned.remove(&key);
         let link = self.links.remove(&key).unwrap_or_default();
@@ -227,7 +227,7 @@ impl Network {
     }
 }
 
-/// Ways.
+/// Paths.
 impl Network {
     pub(crate) fn end_of(&self, nid: Nid) -> End {
         End { node: self.owner(nid), nid }

@@ -1,14 +1,14 @@
-//! Answers whose way dies under them, and answers that do not come (core-behaviour 4.5).
+//! Responses whose path dies, and responses that do not come (core-behaviour 4.5).
 
 use super::*;
 use lnet_core::health::NiKind;
 
-/// A slow network, so that something can happen between a question and its response.
+/// Makes a slow network, so that faults can happen between a request and its response.
 fn slow(name: &str) -> World {
     Pair { latency: Duration::from_millis(100), ..Pair::default() }.meet(name)
 }
 
-/// The pair that A's last request went by.
+/// Returns the pair of NIDs that A's last request used.
 fn last_pair(world: &World) -> (Nid, Nid) {
     let requests = [Purpose::Put, Purpose::Get].map(|purpose| sent(world, A, purpose, Time::START));
     let last = requests.iter().filter_map(|sent| sent.last()).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
@@ -32,7 +32,7 @@ fn a_response_lost_with_its_rail_is_resent_over_another() {
         for (name, kill) in faults {
             let mut world = slow(name);
             let id = world.start_op(A, b(1), ask).unwrap();
-            // It has arrived, and its response is under way.
+            // The request has arrived, and its response is under way.
             pass(&mut world, 0.15);
             let (own, its) = last_pair(&world);
             kill(&mut world, own, its);
@@ -44,7 +44,7 @@ fn a_response_lost_with_its_rail_is_resent_over_another() {
     }
 }
 
-/// The request arrives, its ACK does not: it comes again, and is known again.
+/// The request arrives, its ACK does not: the request comes again, and is recognised.
 #[test]
 fn a_request_whose_delivery_ack_is_lost_is_served_once() {
     for ask in ASKS {
@@ -60,7 +60,7 @@ fn a_request_whose_delivery_ack_is_lost_is_served_once() {
     }
 }
 
-/// 4.2: what a kernel may have is not sent again.
+/// 4.2: a message that a kernel may have received is not sent again.
 #[test]
 fn a_request_that_may_have_reached_a_kernel_node_is_not_resent() {
     let pair = Pair { latency: Duration::from_millis(100), delivery: Delivery::Kernel, ..Pair::default() };
@@ -75,7 +75,7 @@ fn a_request_that_may_have_reached_a_kernel_node_is_not_resent() {
     finish(world);
 }
 
-/// HE-40 to HE-43. Nothing matches on that portal: the request is taken, and dropped.
+/// HE-40 to HE-43. No MD matches on that portal: the request is accepted, and dropped.
 #[test]
 fn a_request_without_a_response_is_unlinked_after_1_to_1_5_times_the_timeout() {
     for ask in [OpKind::PutWithAck, OpKind::Get] {
@@ -90,7 +90,7 @@ fn a_request_without_a_response_is_unlinked_after_1_to_1_5_times_the_timeout() {
             pass(&mut world, 0.1);
             assert!(world.is_sound());
         }
-        // HE-41: who was asked is blamed.
+        // HE-41: the NID that the request was sent to is blamed.
         assert_eq!(peer_health(&world, A, asked), 900);
         assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), [asked]);
         pass(&mut world, 30.0);
@@ -104,7 +104,7 @@ fn a_request_without_a_response_is_unlinked_after_1_to_1_5_times_the_timeout() {
     }
 }
 
-/// HE-40: nobody looks at it.
+/// HE-40: nothing tracks the response.
 #[test]
 fn a_request_without_response_tracking_never_times_out() {
     let settings = Settings { response_tracking: 0, ..Settings::default() };
@@ -119,7 +119,7 @@ fn a_request_without_response_tracking_never_times_out() {
     finish(world);
 }
 
-/// The response waits for the only credit, and what the node has to say changes meanwhile.
+/// The response waits for the only credit, and the content of the ping block changes meanwhile.
 #[test]
 fn a_ping_is_answered_although_an_interface_fails_while_the_reply_is_queued() {
     let tunables = NiTunables { peer_credits: 1, ..NiTunables::default() };

@@ -1,15 +1,15 @@
-//! The node as a whole while a rail is dead: how long new operations wait, whatever has become of those that were under way.
+//! The whole node while a rail is dead: the delay of new operations, whatever happens to those that were under way.
 
 use super::*;
 
-/// Operations under way at once.
+/// Number of operations under way at once.
 const RPCS: usize = 8;
-/// How often a new one begins, whether or not one of those has ended.
+/// Interval in seconds at which another operation begins, whether or not one of those has ended.
 const INTERVAL: f64 = 0.05;
-/// How often the load looks at what has ended.
+/// Interval in seconds at which the load checks for ended operations.
 const TURN: f64 = 0.004;
 
-/// Keeps [`RPCS`] operations of A's under way, and begins one more each [`INTERVAL`]; all of them.
+/// Keeps [`RPCS`] operations of A under way, and begins one more each [`INTERVAL`]. Returns all of them.
 fn closed_loop(world: &mut World, seconds: f64) -> Vec<OpId> {
     let (mut all, mut under_way) = (Vec::new(), Vec::<OpId>::new());
     let until = world.now() + Duration::from_secs_f64(seconds);
@@ -34,7 +34,7 @@ fn closed_loop(world: &mut World, seconds: f64) -> Vec<OpId> {
     all
 }
 
-/// The longest time, in seconds, from the beginning of an operation until one has succeeded that began later.
+/// Returns the longest time, in seconds, from the beginning of an operation until one has succeeded that began later.
 fn longest_until_new_success(world: &World, ops: &[OpId]) -> f64 {
     let (mut next_success, mut longest) = (f64::INFINITY, 0.0_f64);
     let last = op(world, ops[ops.len() - 1]).started;
@@ -50,7 +50,7 @@ fn longest_until_new_success(world: &World, ops: &[OpId]) -> f64 {
     longest
 }
 
-/// The longest time, in seconds, without any success.
+/// Returns the longest time, in seconds, without any success.
 fn longest_gap(world: &World, ops: &[OpId]) -> f64 {
     let succeeded = ops.iter().map(|id| op(world, *id)).filter(Op::succeeded);
     let mut ends: Vec<f64> = succeeded.filter_map(|op| Some(op.end?.0.as_secs_f64())).collect();
@@ -58,7 +58,7 @@ fn longest_gap(world: &World, ops: &[OpId]) -> f64 {
     ends.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
 }
 
-/// A kernel peer keeps what it may have: there eight operations are soon all on dead paths.
+/// A kernel peer keeps messages that it may have: towards it eight operations are soon all on dead paths.
 #[test]
 fn new_operations_wait_less_than_a_second_while_a_rail_is_dead_for_long() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {
@@ -75,14 +75,14 @@ fn new_operations_wait_less_than_a_second_while_a_rail_is_dead_for_long() {
     }
 }
 
-/// A late response decides between paths, and nothing else.
+/// A late response affects the choice between paths only.
 #[test]
 fn a_late_path_costs_no_message_and_no_health() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {
         let mut world = Pair { delivery, ..Pair::default() }.meet("a rail that is late for a moment");
         let mut ops = load(&mut world, 0.5);
         world.kill_rail(rail(2));
-        // Not as long as it takes to be found unresponsive.
+        // For less time than it takes to find the path unresponsive.
         ops.extend(load(&mut world, 0.6));
         world.heal();
         ops.extend(load(&mut world, 1.0));
@@ -97,7 +97,7 @@ fn a_late_path_costs_no_message_and_no_health() {
     }
 }
 
-/// The line of the first resend, and that the peer is degraded; and, where it lasts, the state of the NI.
+/// The lines are that of the first resend, the degraded peer, and, if the fault lasts, the state of the NI.
 #[test]
 fn one_dead_rail_writes_at_most_three_lines_on_each_node_at_the_default_level() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {
@@ -112,7 +112,7 @@ fn one_dead_rail_writes_at_most_three_lines_on_each_node_at_the_default_level() 
             .filter(|line| line.level <= log::Level::Warn)
             .map(|line| line.text.as_str())
             .collect();
-        // Two nodes.
+        // Three lines for each of two nodes.
         assert!(shown.len() <= 6, "{delivery:?}:\n{}", shown.join("\n"));
         assert!(shown.iter().any(|line| line.contains("reachable -> degraded")), "{shown:?}");
         world.heal();

@@ -1,5 +1,5 @@
-//! An operation that was accepted fails only if no path lived in its time, or its peer was gone. Each of these was found
-//! in a world made by chance (`tests/chaos.rs`), and made smaller.
+//! An accepted operation fails only if no path was alive in its time, or its peer was gone. Each of these cases was found
+//! in a random world (`tests/chaos.rs`), and reduced.
 
 use super::*;
 
@@ -7,8 +7,8 @@ fn with_timeout(transaction_timeout: u32) -> Settings {
     Settings { transaction_timeout, ..Settings::default() }
 }
 
-/// The connection on the good path is reset, and the other path is dead: that the peer has one NID must not end what
-/// waits (the message has failed on both).
+/// The connection on the healthy path is reset, and the other path is dead. The message has failed on both: that the peer
+/// has one NID must not end it.
 #[test]
 fn a_message_to_a_peer_with_one_nid_is_resent_over_the_healthy_path() {
     let mut world = Pair { rails_b: 1, ..Pair::default() }.meet("one NID, two paths");
@@ -21,7 +21,7 @@ fn a_message_to_a_peer_with_one_nid_is_resent_over_the_healthy_path() {
     finish(world);
 }
 
-/// The same of what had not left yet when the connection ended, and of the only path.
+/// The same for a message that had not left yet when the connection ended, and for the only path.
 #[test]
 fn a_message_on_the_only_path_survives_a_connection_that_breaks_before_the_send() {
     let tunables = NiTunables { credits: 64, peer_credits: 64, ..NiTunables::default() };
@@ -37,7 +37,7 @@ fn a_message_on_the_only_path_survives_a_connection_that_breaks_before_the_send(
     finish(world);
 }
 
-/// Everything is dead for a while that is longer than all retries take.
+/// Every path is dead for longer than all retries take.
 #[test]
 fn an_operation_survives_an_outage_of_all_paths_shorter_than_its_timeout() {
     let mut world = two_rails("all rails are dead for 40 seconds");
@@ -51,7 +51,7 @@ fn an_operation_survives_an_outage_of_all_paths_shorter_than_its_timeout() {
     finish(world);
 }
 
-/// Three of four paths were dead and are well again, which nobody has noticed yet, when the fourth dies: it is given up
+/// Three of four paths were dead and have recovered, which no node has noticed yet, when the fourth dies: it is given up
 /// like any other.
 #[test]
 fn the_last_path_is_marked_unresponsive_even_if_all_others_are() {
@@ -67,7 +67,7 @@ fn the_last_path_is_marked_unresponsive_even_if_all_others_are() {
     finish(world);
 }
 
-/// Messages that can go by no other path hold all credits of the peer's interface.
+/// Messages without another path hold all credits of the peer's interface.
 #[test]
 fn a_ping_of_a_path_does_not_wait_for_messages_stalled_on_another_path() {
     let tunables = NiTunables { peer_credits: 2, ..NiTunables::default() };
@@ -84,14 +84,14 @@ fn a_ping_of_a_path_does_not_wait_for_messages_stalled_on_another_path() {
     let pings = sent(&world, A, Purpose::Ping, since);
     let tries = pings.iter().filter(|(_, ping)| (ping.header.src_nid, ping.header.dest_nid) == (a(1), b(1)));
     let tries: Vec<f64> = tries.map(|(at, _)| *at).collect();
-    // The second is due after two seconds; behind messages that are stuck it would leave after five.
+    // The second is due after two seconds; behind stalled messages it would leave after five.
     assert!(tries.len() >= 2 && tries[1] - tries[0] < 3.0, "{tries:?}");
     world.heal();
     pass(&mut world, 60.0);
     finish(world);
 }
 
-/// The wait for the discovery is part of an operation's time.
+/// The wait for the discovery counts for the operation's time.
 #[test]
 fn an_operation_that_waited_for_a_discovery_completes_within_its_timeout() {
     let settings = with_timeout(10);
@@ -112,7 +112,8 @@ fn an_operation_that_waited_for_a_discovery_completes_within_its_timeout() {
     finish(world);
 }
 
-/// The peer has to be told of an interface, and is down until the pushes have failed: what waits for them has time left.
+/// The peer must get a push about an interface, and is down until the pushes have failed: the operations that wait for
+/// them have time left.
 #[test]
 fn an_operation_that_waits_for_a_discovery_survives_its_failure() {
     let mut world = two_rails("the peer comes back during the discovery");
@@ -129,7 +130,7 @@ fn an_operation_that_waits_for_a_discovery_survives_its_failure() {
     finish(world);
 }
 
-/// Nobody has ever heard of the peer.
+/// The peer has never been heard.
 #[test]
 fn an_operation_to_an_unknown_peer_that_refuses_connections_fails_with_the_discovery() {
     let mut world = two_rails("a stranger");
@@ -139,7 +140,7 @@ fn an_operation_to_an_unknown_peer_that_refuses_connections_fails_with_the_disco
     finish(world);
 }
 
-/// Acked do not come, and the source is fixed: the response has come another way and says as much.
+/// Delivery ACKs do not come, and the source is fixed: the response has come by another path and proves the delivery.
 #[test]
 fn a_request_with_a_response_counts_as_sent_even_if_its_send_has_failed() {
     for ask in [OpKind::PutWithAck, OpKind::Get] {
@@ -155,7 +156,8 @@ fn a_request_with_a_response_counts_as_sent_even_if_its_send_has_failed() {
     }
 }
 
-/// A push that its receiver has confirmed, but whose ACK is lost, comes to the next incarnation of that as news otherwise.
+/// A push that its receiver has confirmed, but whose ACK is lost, would otherwise reach the receiver's next incarnation as
+/// news.
 #[test]
 fn an_answered_request_is_not_resent_to_the_next_incarnation_of_the_peer() {
     let mut world = two_rails("answered in an earlier incarnation");
@@ -174,8 +176,8 @@ fn an_answered_request_is_not_resent_to_the_next_incarnation_of_the_peer() {
     finish(world);
 }
 
-/// Of nine paths one is well, and it is the one whose connection was reset: it has been heard since, and is tried again
-/// before all that are dead. Two of those take a second each; a pause before it returns would be a third.
+/// One path of nine is healthy, the one whose connection was reset: something has been heard on it since, and it is tried
+/// again before all dead ones. Two of those take a second each; a pause before the return would be a third.
 #[test]
 fn a_message_is_resent_over_a_path_with_a_broken_connection_before_all_dead_paths_are_tried() {
     let settings = with_timeout(10);
@@ -193,7 +195,7 @@ fn a_message_is_resent_over_a_path_with_a_broken_connection_before_all_dead_path
     finish(world);
 }
 
-/// The one path of nine that is well breaks each time that the message comes back to it.
+/// The one healthy path of nine breaks each time that the message comes back to it.
 #[test]
 fn a_message_is_resent_over_the_healthy_path_although_its_connection_breaks_again() {
     let settings = with_timeout(10);
@@ -221,8 +223,8 @@ fn a_message_is_resent_over_the_healthy_path_although_its_connection_breaks_agai
     finish(world);
 }
 
-/// It knows the one who asks by one NID, has heard it on two paths, and the one that the request came by dies before the
-/// answer has left.
+/// The node knows the sender of the request by one NID, has heard it on two paths, and the path of the request dies before
+/// the response has left.
 #[test]
 fn a_node_just_started_responds_over_another_path_on_which_it_received_from_the_peer() {
     let mut world = Pair { rails_b: 1, ..Pair::default() }.meet("a node that was just started answers");

@@ -1,4 +1,4 @@
-//! What becomes of operations when rails die (core-behaviour 4), and how nodes get well again.
+//! Operations while rails die (core-behaviour 4), and the recovery of nodes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod answers;
@@ -26,12 +26,12 @@ use std::time::Duration;
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);
 
-/// The interface of A on a rail, from 1.
+/// Returns the NID of A on a rail, from 1.
 fn a(rail: u32) -> Nid {
     nid(0, 1 << 8 | rail)
 }
 
-/// The interface of B.
+/// Returns the NID of B on a rail, from 1.
 fn b(rail: u32) -> Nid {
     nid(0, 2 << 8 | rail)
 }
@@ -40,7 +40,7 @@ fn rail(rail: u32) -> Rail {
     Rail(rail as u16)
 }
 
-/// How two nodes are made.
+/// The parameters of two nodes.
 #[derive(Clone, Copy)]
 struct Pair {
     rails_a: u32,
@@ -65,7 +65,7 @@ impl Default for Pair {
 }
 
 impl Pair {
-    /// The two, who know each other already.
+    /// Makes the two nodes, which know each other already.
     fn meet(self, name: &str) -> World {
         let network = NetworkConfig {
             delivery: self.delivery,
@@ -104,10 +104,10 @@ fn pass(world: &mut World, seconds: f64) {
     world.run_until(then);
 }
 
-/// What operations between A and B do, in turn.
+/// The kinds of operations between A and B, in turn.
 const ASKS: [OpKind; 3] = [OpKind::Put, OpKind::PutWithAck, OpKind::Get];
 
-/// Both ask each other, all the while; what they have asked.
+/// Starts operations of both nodes all the while. Returns them.
 fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
     let mut ops = Vec::new();
     let until = world.now() + Duration::from_secs_f64(seconds);
@@ -121,7 +121,7 @@ fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
     ops
 }
 
-/// One interface of A's and one of B's: what goes from the one to the other, only.
+/// Starts an operation from one NID of A to one NID of B, which uses no others.
 fn ask_by(world: &mut World, own: Nid, its: Nid, ask: OpKind) -> OpId {
     world.start_op_with(A, its, OpSpec { ask, source: Some(own), ..OpSpec::default() }).unwrap()
 }
@@ -135,14 +135,14 @@ fn took(world: &World, id: OpId) -> f64 {
     op.end.unwrap_or_else(|| panic!("{op:?} does not end")).since(op.started).as_secs_f64()
 }
 
-/// All have succeeded; the longest that any took, in seconds.
+/// Checks that all have succeeded; returns the longest duration, in seconds.
 fn all_succeeded(world: &World, ops: &[OpId]) -> f64 {
     let failed: Vec<Op> = ops.iter().map(|id| op(world, *id)).filter(|op| !op.succeeded()).collect();
     assert!(failed.is_empty(), "{} of {} fail, first {:?}", failed.len(), ops.len(), failed[0]);
     ops.iter().map(|id| took(world, *id)).fold(0.0, f64::max)
 }
 
-/// Messages that a node has sent for this purpose since then, with their times.
+/// Returns the messages that a node has sent for this purpose since then, with their times.
 fn sent(world: &World, node: NodeId, purpose: Purpose, since: Time) -> Vec<(f64, Digest)> {
     let lines = world.trace().into_iter().filter(|line| line.node == node && line.at >= since);
     let sent = lines.filter_map(|line| match line.what {

@@ -1,8 +1,8 @@
-//! An interface that a node gets while it is talking.
+//! A new interface of a node that exchanges messages.
 
 use super::*;
 
-/// Two nodes with these interfaces that know each other, and what A's next push goes by when it gets `new`.
+/// Makes two nodes with these interfaces that know each other. Returns the path of A's next push when A gets `new`.
 fn announced(name: &str, own: &[Nid], its: &[Nid], new: Nid) -> (Nid, Nid) {
     let config = WorldConfig { trace: 100_000, ..WorldConfig::default() };
     let mut world = World::new(name, config);
@@ -26,7 +26,7 @@ fn announced(name: &str, own: &[Nid], its: &[Nid], new: Nid) -> (Nid, Nid) {
     (header.src_nid, header.dest_nid)
 }
 
-/// PS-31: it has not been used yet, so it is its turn, as in the kernel.
+/// PS-31: the interface has not been used yet, so it is next in the round-robin, as in the kernel.
 #[test]
 fn the_push_that_announces_a_new_interface_is_sent_through_it() {
     let on = |net: u16, node: u32, rail: u32| nid(net, node << 8 | rail);

@@ -1,8 +1,8 @@
-//! Paths that are unresponsive: what is known of them, and what they hold up.
+//! Unresponsive paths: their state in the core, and messages that wait on them.
 
 use super::*;
 
-/// Nodes of two rails each that do not know each other yet.
+/// Makes nodes of two rails each that do not know each other yet.
 fn undiscovered(name: &str, delivery: Delivery) -> World {
     let network = NetworkConfig { delivery, jitter: Duration::ZERO, ..NetworkConfig::default() };
     let config = WorldConfig { network, trace: 100_000, check_every: 20, ..WorldConfig::default() };
@@ -34,7 +34,7 @@ fn a_first_message_takes_another_path_if_the_first_one_loses_everything() {
     }
 }
 
-/// Without discovery nothing but the first message tells a peer which interface of this node's it is to answer to.
+/// Without discovery only the first message shows a peer the interface of this node for its responses.
 #[test]
 fn a_message_is_not_kept_on_a_path_on_which_nothing_was_ever_received() {
     for dead in [a(1), a(2)] {
@@ -91,7 +91,7 @@ fn the_only_path_to_a_peer_becomes_unresponsive_and_recovers_with_a_response() {
     finish(world);
 }
 
-/// Where nothing was under way when its rail died, nobody can know before something is tried.
+/// If nothing was under way when a rail died, no node can know before something is tried.
 #[test]
 fn messages_take_a_path_with_recent_responses_as_soon_as_another_one_is_unresponsive() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {
@@ -118,7 +118,7 @@ fn messages_take_a_path_with_recent_responses_as_soon_as_another_one_is_unrespon
     }
 }
 
-/// What a kernel may have is not sent again, and its connections carry it on when the cut is over.
+/// A message that a kernel may have received is not sent again, and its connection carries it on when the cut is over.
 #[test]
 fn a_short_outage_fails_no_operation_between_nodes_without_duplicate_detection() {
     for seconds in [1.5, 3.0, 10.0] {
@@ -131,7 +131,8 @@ fn a_short_outage_fails_no_operation_between_nodes_without_duplicate_detection()
         pass(&mut world, 60.0);
         all_succeeded(&world, &ops);
         all_succeeded(&world, &during);
-        // What begins when a path is known to be unresponsive takes another; the others over the rail are found one by one.
+        // An operation that begins when a path is known to be unresponsive takes another; the others over the rail are
+        // found one by one.
         let late = during.iter().filter(|id| op(&world, **id).started > ops_begin(&world, &during) + KNOWN);
         let late: Vec<OpId> = late.copied().collect();
         assert!(!late.is_empty() || seconds < 2.0);
@@ -140,14 +141,14 @@ fn a_short_outage_fails_no_operation_between_nodes_without_duplicate_detection()
     }
 }
 
-/// By then an unresponsive path is known as one.
+/// Time after which an unresponsive path is known as one.
 const KNOWN: Duration = Duration::from_millis(1800);
 
 fn ops_begin(world: &World, ops: &[OpId]) -> Time {
     op(world, ops[0]).started
 }
 
-/// HE-11: a NID that nobody has is not pinged for ever because a message was once sent to it.
+/// HE-11: a NID that no node has is not pinged for ever because a message was once sent to it.
 #[test]
 fn paths_to_a_peer_that_never_answered_are_not_pinged() {
     let mut world = undiscovered("nobody is there", Delivery::Acked);

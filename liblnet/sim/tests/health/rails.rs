@@ -1,8 +1,8 @@
-//! A rail dies under load, in each of the paths in which rails die; and all of them do.
+//! Failure of a rail under load, in each way in which rails die; and of all rails.
 
 use super::*;
 
-/// What dies, and what makes it well again.
+/// A fault: its name, and the functions that cause and end it.
 type Fault = (&'static str, fn(&mut World), fn(&mut World));
 
 const FAULTS: [Fault; 7] = [
@@ -58,7 +58,7 @@ fn a_recovered_rail_is_used_again_within_ten_seconds() {
             puts.iter().any(|(_, put)| (put.header.src_nid, put.header.dest_nid) == (own, its))
         };
         for (own, its) in [(1, 1), (1, 2), (2, 1), (2, 2)] {
-            // Equal pairs take turns; not each of them has to have had one.
+            // Equal pairs take turns; each of them need not have had one.
             let any = used(a(own), b(its)) || used(a(own), b(3 - its)) && used(a(3 - own), b(its));
             assert!(any, "{name}: {own} and {its}");
         }
@@ -66,7 +66,7 @@ fn a_recovered_rail_is_used_again_within_ten_seconds() {
     }
 }
 
-/// snd-085: fails if what waits for credits of an interface that fails goes on waiting, or fails with it.
+/// snd-085: fails if messages that wait for credits of a failing interface go on waiting, or fail with it.
 #[test]
 fn messages_queued_at_an_interface_that_fails_are_sent_through_another() {
     let tunables = NiTunables { credits: 8, peer_credits: 1, ..NiTunables::default() };
@@ -151,7 +151,7 @@ fn a_peer_that_returns_is_reached_within_seconds() {
     finish(world);
 }
 
-/// One NID has no substitute, but a connection has.
+/// The one NID has no substitute, but a connection has.
 #[test]
 fn operations_to_a_peer_with_one_nid_survive_a_reset_and_do_not_lower_its_health() {
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("a peer of one NID");

@@ -1,11 +1,11 @@
-//! Whether a peer can be reached: as a state, and in the log.
+//! Reachability of a peer: its state, and the log lines about it.
 
 use super::*;
 use crate::logged::{Line, listen, take};
 use lnet_core::health::Reachability;
 use log::Level;
 
-/// What has been logged of the peer with this primary NID since the last call: changes of its state.
+/// Returns the logged changes of state of the peer with this primary NID since the last call.
 fn changes(peer: Nid) -> Vec<(Level, String)> {
     let start = format!("peer {peer}: ");
     let is_change = |line: &Line| line.target.starts_with("lnet::peer_") && line.text.starts_with(&start);
@@ -17,7 +17,7 @@ fn reachability(world: &World, node: NodeId, peer: Nid) -> Reachability {
     world.core(node).unwrap().reachability(peer).unwrap().state
 }
 
-/// Fails if a total outage is nothing that anybody is told, or is told of again and again.
+/// Fails if a total outage is not reported, or is reported again and again.
 #[test]
 fn a_peer_whose_rails_all_die_is_unreachable_and_each_change_is_logged_once() {
     listen();
@@ -27,7 +27,7 @@ fn a_peer_whose_rails_all_die_is_unreachable_and_each_change_is_logged_once() {
     world.kill_rail(rail(1));
     world.kill_rail(rail(2));
     let cut = world.now();
-    // Not so many that they hold all credits, for which the pings that try the paths would wait.
+    // Fewer than hold all credits, for which the pings that try the paths would wait.
     for _ in 0..3 {
         world.start_op(A, b(1), OpKind::PutWithAck);
         pass(&mut world, 0.5);
@@ -80,7 +80,7 @@ fn an_interface_that_is_down_degrades_the_peers_that_it_leads_to() {
     finish(world);
 }
 
-/// Fails if a NID at which nobody is counts as reachable, or if a peer is judged before anything has been tried.
+/// Fails if a NID without a node counts as reachable, or if a peer is judged before anything has been tried.
 #[test]
 fn a_peer_that_never_answered_is_unknown_until_every_path_to_it_has_failed() {
     listen();
@@ -99,7 +99,7 @@ fn a_peer_that_never_answered_is_unknown_until_every_path_to_it_has_failed() {
     assert!(said[0].1.starts_with("unknown -> unreachable (no path responds); "), "{said:?}");
 }
 
-/// Fails if a peer that comes and goes can fill the log: it gets a line a second, and the last word is right.
+/// Fails if a peer that comes and goes can fill the log: it gets a line a second, and the last line is right.
 #[test]
 fn a_flapping_peer_is_logged_once_a_second_at_most() {
     listen();

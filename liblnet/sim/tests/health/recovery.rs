@@ -1,4 +1,4 @@
-//! What is unhealthy is tried again and again, more and more seldom (core-behaviour 4.6).
+//! Recovery of unhealthy interfaces: they are tried again and again, at growing intervals (core-behaviour 4.6).
 
 use super::*;
 use lnet_core::Cause;
@@ -6,7 +6,7 @@ use lnet_core::fault::{DropRule, Filter, Odds};
 use lnet_core::health::{NiKind, Recovery};
 use std::num::NonZeroU32;
 
-/// Seconds between pings to this NID.
+/// Returns the seconds between pings to this NID.
 fn pauses(world: &World, to: Nid, since: Time) -> Vec<u64> {
     let pings = sent(world, A, Purpose::Ping, since);
     let times: Vec<f64> =
@@ -15,7 +15,7 @@ fn pauses(world: &World, to: Nid, since: Time) -> Vec<u64> {
     times.iter().zip(before).map(|(at, before)| (at - before).round() as u64).collect()
 }
 
-/// HE-52: the operator says that it is unhealthy, and nobody answers; every other node is well.
+/// HE-52: the operator marks the interface as unhealthy, and nothing responds; every other interface is healthy.
 #[test]
 fn recovery_pings_without_replies_back_off() {
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("back-off");
@@ -35,7 +35,7 @@ fn recovery_pings_without_replies_back_off() {
     finish(world);
 }
 
-/// HE-11: it ages out.
+/// HE-11: the interface ages out.
 #[test]
 fn recovery_pings_stop_when_nothing_was_received_for_the_recovery_limit() {
     let settings = Settings { recovery_limit: 60, ..Settings::default() };
@@ -46,7 +46,7 @@ fn recovery_pings_stop_when_nothing_was_received_for_the_recovery_limit() {
     pass(&mut world, 3000.0);
     assert_eq!(pauses(&world, b(1), since), [1, 2, 4, 8, 16]);
     assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), []);
-    // As in the kernel's tools: how often it was pinged, and that it will not be.
+    // As in the kernel's tools: the number of pings, and that no more will follow.
     let recovery = recovery_of(&world, b(1));
     assert_eq!((recovery.ping_count, recovery.next_ping), (5, None));
     // The next message from it puts it back.
@@ -63,13 +63,14 @@ fn recovery_of(world: &World, its: Nid) -> Recovery {
     peer_nis.iter().find(|peer_ni| peer_ni.nid() == its).unwrap().recovery()
 }
 
-/// HE-53, HE-54: it pings itself first, as in the kernel; where that path is closed another interface of the node does.
+/// HE-53, HE-54: the interface pings itself first, as in the kernel; where that path is closed another interface of the
+/// node does.
 #[test]
 fn an_interface_that_cannot_ping_itself_recovers_by_a_ping_from_another() {
     let failing = |from, to| {
         DropRule::failing(Filter::between(from, to), Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped)
     };
-    // (interfaces of A, pairs that are closed, whether it gets well)
+    // (interfaces of A, pairs that are closed, whether it recovers)
     let table = [
         (2, vec![], true),
         (2, vec![(a(1), a(1))], true),
@@ -96,7 +97,7 @@ fn an_interface_that_cannot_ping_itself_recovers_by_a_ping_from_another() {
     }
 }
 
-/// HE-52: whatever it says, it is alive.
+/// HE-52: any message shows that the peer NI is alive.
 #[test]
 fn any_message_from_an_unhealthy_peer_ni_resets_its_recovery_backoff() {
     let mut world = two_rails("heard of");
@@ -114,7 +115,7 @@ fn any_message_from_an_unhealthy_peer_ni_resets_its_recovery_backoff() {
     finish(world);
 }
 
-/// Nothing is left of an outage, however long it was, and whatever was under way in it.
+/// Every value is as before the outage, however long that was, and whatever was under way in it.
 #[test]
 fn after_an_outage_health_and_paths_are_as_before() {
     for seconds in [1.0, 30.0, 600.0] {

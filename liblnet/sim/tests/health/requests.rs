@@ -7,17 +7,17 @@ use lnet_wire::{Pid, ProcessId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Longer than it takes to find a path unresponsive, and much shorter than the time of a request.
+/// Seconds that suffice to find a path unresponsive, and are much shorter than the time of a request.
 const SOON: f64 = 2.5;
 
-/// What came of pings: REPLYs, and events that say that one has failed.
+/// Results of pings: the number of REPLYs, and of events that report a failure.
 #[derive(Default)]
 struct Answers {
     replies: AtomicUsize,
     failures: AtomicUsize,
 }
 
-/// A pings a NID of B's, as a program does.
+/// Pings a NID of B from A, as a program does.
 fn ping(world: &mut World, nid: Nid, answers: &Arc<Answers>) {
     let noted = Arc::clone(answers);
     world.with_core(A, |core| {
@@ -53,7 +53,7 @@ fn cut(world: &mut World, local: Nid, peer: Nid) {
 
 const DELIVERIES: [Delivery; 2] = [Delivery::Acked, Delivery::Kernel];
 
-/// As many pings as there are paths: one of them is on the one that dies.
+/// There are as many pings as paths: one of them is on the path that dies.
 #[test]
 fn a_ping_in_flight_on_a_path_that_dies_is_answered_on_another() {
     for delivery in DELIVERIES {
@@ -74,7 +74,7 @@ fn a_ping_in_flight_on_a_path_that_dies_is_answered_on_another() {
     }
 }
 
-/// The path of a push is given: that of the last REPLY.
+/// The path of a push is known: that of the last REPLY.
 #[test]
 fn a_discovery_in_progress_when_its_path_dies_ends_soon() {
     for delivery in DELIVERIES {
@@ -85,7 +85,7 @@ fn a_discovery_in_progress_when_its_path_dies_ends_soon() {
                     cut(&mut world, local, peer);
                 }
             }
-            // Of what is found dead first nothing is known yet.
+            // The path that is found dead first has no history yet.
             world.discover(A, b(1), true);
             pass(&mut world, 2.0 * SOON);
             let standing = world.standing(A, b(1)).unwrap();

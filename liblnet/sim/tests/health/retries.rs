@@ -1,4 +1,4 @@
-//! How often a message is sent again, and when not at all (core-behaviour 4.3).
+//! Number of resends of a message, and cases without any (core-behaviour 4.3).
 
 use super::*;
 use lnet_core::Cause;
@@ -39,7 +39,7 @@ fn a_message_that_always_fails_tries_each_path_and_then_retries_up_to_the_limit(
     }
 }
 
-/// Between nodes that know messages again.
+/// Between nodes that recognise duplicates.
 #[test]
 fn a_message_whose_connections_break_is_resent_until_its_timeout() {
     let mut world = two_rails("each connection breaks");
@@ -74,7 +74,7 @@ fn with_health_sensitivity_0_nothing_is_resent_and_no_health_is_lowered() {
     finish(world);
 }
 
-/// HE-23: its owner hears of the end, and of nothing before that.
+/// HE-23: the owner gets the final event, and none before it.
 #[test]
 fn a_resent_message_gives_one_event() {
     let mut world = two_rails("one event");
@@ -83,12 +83,12 @@ fn a_resent_message_gives_one_event() {
         ASKS.iter().cycle().take(12).filter_map(|ask| world.start_op(A, b(1), *ask)).collect();
     pass(&mut world, 20.0);
     assert!(resends(&world) > 0);
-    // The ledger complains of every event beyond the first of its kind.
+    // The ledger reports every event beyond the first of its kind.
     all_succeeded(&world, &ids);
     finish(world);
 }
 
-/// HE-20: its owner does not want it any more.
+/// HE-20: the owner has withdrawn the message.
 #[test]
 fn a_message_whose_md_was_unlinked_is_not_resent() {
     let mut world = two_rails("unlinked meanwhile");
@@ -104,8 +104,8 @@ fn a_message_whose_md_was_unlinked_is_not_resent() {
     finish(world);
 }
 
-/// snd-055: fails if the unresponsive path is left out. Nothing has shown that it has recovered, and it is not due
-/// for a ping.
+/// snd-055: fails if the unresponsive path is left out. Nothing has shown that it has recovered, and its next ping is not due
+/// yet.
 #[test]
 fn a_message_that_fails_on_all_responsive_paths_tries_unresponsive_ones() {
     let mut world = two_rails("the unresponsive path has recovered");
@@ -113,7 +113,7 @@ fn a_message_that_fails_on_all_responsive_paths_tries_unresponsive_ones() {
     load(&mut world, 30.0);
     world.heal_rail(rail(2));
     world.set_link_state(A, a(1), false);
-    // As it is after worse error; or else the failures would soon make the other NID the worse one.
+    // As after a worse error; otherwise the failures would soon make the other NID the worse one.
     world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
     let fails = Filter::between(NidPattern::Any, b(1));
     let fails = DropRule::failing(fails, Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped);
@@ -126,7 +126,8 @@ fn a_message_that_fails_on_all_responsive_paths_tries_unresponsive_ones() {
     finish(world);
 }
 
-/// PS-3 keeps the caller's source, but what the peer may have, and would recognise, is not given up with it.
+/// PS-3 keeps the caller's source, but a message that the peer may have, and would recognise, is not given up with the
+/// source.
 #[test]
 fn a_request_with_a_given_source_that_the_peer_may_have_is_resent_from_another_source() {
     type Break = fn(&mut World, Nid);
@@ -141,7 +142,7 @@ fn a_request_with_a_given_source_that_the_peer_may_have_is_resent_from_another_s
             let mut world = pair.meet(name);
             let served = world.served();
             let id = ask_by(&mut world, a(1), b(1), ask);
-            // It has arrived, and its ACK is under way.
+            // The request has arrived, and its ACK is under way.
             pass(&mut world, 0.15);
             kill(&mut world, a(1));
             pass(&mut world, 30.0);
@@ -153,7 +154,7 @@ fn a_request_with_a_given_source_that_the_peer_may_have_is_resent_from_another_s
     }
 }
 
-/// A discovery's pings that fail, all together: `retry_count` and one for each path at most, also where there is only one.
+/// All failing pings of a discovery together: `retry_count` and one for each path at most, also with one path only.
 #[test]
 fn a_discovery_that_fails_has_tried_each_path_once_and_retry_count_times_more_at_most() {
     for retry_count in [0, 1, 2] {
@@ -167,7 +168,7 @@ fn a_discovery_that_fails_has_tried_each_path_once_and_retry_count_times_more_at
             }
             let before = resends(&world);
             world.discover(A, b(1), false);
-            // The first ping to what is unhealthy now, which is not one of these, comes after a second.
+            // The first recovery ping, which is not one of these, comes after a second.
             pass(&mut world, 0.9);
             let lost =
                 world.with_core(A, |core| core.drop_rules().iter().map(|(_, stats)| stats.matched).sum());

@@ -1,12 +1,12 @@
-//! Health values: who is blamed for what, and by how much (core-behaviour 4.1, 4.2).
+//! Health values: the interfaces that are blamed for a failure, and the amount (core-behaviour 4.1, 4.2).
 
 use super::*;
 use lnet_core::Cause;
 
-/// HE-1, HE-10: a peer that hangs up is blamed, if it has another NID.
+/// HE-1, HE-10: a peer that closes its connections is blamed, if it has another NID.
 #[test]
 fn a_failure_lowers_the_health_of_its_interface_unless_there_is_no_other() {
-    // (rails of A, of B, sensitivity, what B's interface has left)
+    // (rails of A, of B, sensitivity, the health that B's interface keeps)
     let table = [(2, 2, 100, 900), (2, 2, 30, 970), (2, 2, 1000, 0), (1, 2, 100, 900), (2, 1, 100, 1000)];
     for (rails_a, rails_b, sensitivity, left) in table {
         let settings = Settings { health_sensitivity: sensitivity, ..Settings::default() };
@@ -23,7 +23,7 @@ fn a_failure_lowers_the_health_of_its_interface_unless_there_is_no_other() {
     }
 }
 
-/// 4.2: nobody knows which end it is.
+/// 4.2: no node knows which end it is.
 #[test]
 fn a_network_timeout_lowers_the_health_of_both_ends_and_is_counted_at_both() {
     let mut world = two_rails("unresponsive");
@@ -51,7 +51,7 @@ fn a_network_timeout_lowers_the_health_of_both_ends_and_is_counted_at_both() {
     finish(world);
 }
 
-/// HE-5, HE-56: three failures' worth takes three good exchanges.
+/// HE-5, HE-56: the loss of three failures takes three successful exchanges.
 #[test]
 fn an_interface_with_health_700_recovers_after_three_pings_and_is_pinged_no_more() {
     let mut world = two_rails("700");
@@ -70,7 +70,7 @@ fn an_interface_with_health_700_recovers_after_three_pings_and_is_pinged_no_more
     finish(world);
 }
 
-/// HE-54: the node asks itself.
+/// HE-54: the node pings itself.
 #[test]
 fn a_local_interface_recovers_by_pings_to_itself() {
     let mut world = two_rails("own 700");
@@ -84,7 +84,7 @@ fn a_local_interface_recovers_by_pings_to_itself() {
     finish(world);
 }
 
-/// PS-20: who is unhealthy is used less.
+/// PS-20: an unhealthy interface is used less.
 #[test]
 fn the_healthier_interface_is_chosen() {
     let mut world = two_rails("choice");
@@ -99,8 +99,8 @@ fn the_healthier_interface_is_chosen() {
     finish(world);
 }
 
-/// Fails if pings of an interface to itself, or what is only written to a socket, raise the health of an interface whose rail is dead; or
-/// if one path that is dead for good keeps an interface that works from full health.
+/// Fails if pings of an interface to itself, or messages that are only written to a socket, raise the health of an
+/// interface whose rail is dead; or if one path that is dead for good keeps an interface that works from full health.
 #[test]
 fn an_interface_on_a_dead_rail_stays_degraded_until_something_arrives_on_it() {
     use lnet_core::health::NiState;
@@ -117,7 +117,7 @@ fn an_interface_on_a_dead_rail_stays_degraded_until_something_arrives_on_it() {
         world.heal_rail(rail(2));
         pass(&mut world, 60.0);
         assert_eq!(state(&world, a(2)), NiState::Active, "{delivery:?}");
-        // B loses an interface: A's are blamed for nothing that they do not do.
+        // B loses an interface: A's are not blamed for that.
         world.kill_interface(b(2));
         load(&mut world, 3.0);
         pass(&mut world, 60.0);

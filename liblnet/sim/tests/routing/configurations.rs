@@ -1,4 +1,4 @@
-//! The configurations and changes of configuration that the design of Multi-Rail names ("Use Case scenarios"): nodes with
+//! The configurations and changes of configuration in the design of Multi-Rail ("Use Case scenarios"): nodes with
 //! Multi-Rail among nodes of versions without it.
 
 use super::*;
@@ -41,7 +41,7 @@ fn router_spec(number: u32, version: Version) -> NodeSpec {
     of_version(spec(&[router(0, number), router(1, number)]).router(), version)
 }
 
-/// One of the ends, on the net of clients or servers.
+/// Makes the specification of an end, on the net of clients or servers.
 fn end_spec(on: u16, node: u32, version: Version, routed: bool) -> NodeSpec {
     let end = spec(&nids(on, node, version));
     let gateways: Vec<Nid> = (0..2).map(|number| router(on, number)).collect();
@@ -50,9 +50,9 @@ fn end_spec(on: u16, node: u32, version: Version, routed: bool) -> NodeSpec {
 }
 
 impl Site {
-    /// Two clients and two servers, on one net, or on two with two routers between them.
+    /// Makes two clients and two servers, on one net, or on two with two routers between them.
     fn new(name: &str, clients: Version, servers: Version, routers: Option<Version>) -> Self {
-        // Nodes without Multi-Rail are a kernel's: they tell nobody what has arrived.
+        // Nodes without Multi-Rail are a kernel's: they send no delivery ACKs.
         let all_new = clients == UpRev && servers == UpRev && routers != Some(DownRev);
         let delivery = if all_new { Delivery::Acked } else { Delivery::Kernel };
         let network = NetworkConfig { delivery, ..network() };
@@ -76,7 +76,7 @@ impl Site {
         Self { world, clients, servers, routers, ops: Vec::new() }
     }
 
-    /// Every client and every server ask each other for a while.
+    /// Runs operations between every client and every server for a while.
     fn load(&mut self, seconds: f64) {
         let until = self.world.now() + Duration::from_secs_f64(seconds);
         while self.world.now() < until && self.world.is_sound() {
@@ -92,13 +92,13 @@ impl Site {
         }
     }
 
-    /// A node ends, and comes back as another version of itself.
+    /// Replaces a node by another version of itself.
     fn replace(&mut self, node: NodeId, spec: NodeSpec) {
         self.world.crash(node);
         pass(&mut self.world, 1.0);
         self.world.set_spec(node, spec);
         self.world.start(node);
-        // Its peers find out, and what was resent has arrived.
+        // Its peers notice, and resent messages have arrived.
         pass(&mut self.world, 20.0);
     }
 
@@ -107,13 +107,13 @@ impl Site {
         all_succeeded(&mut self.world, &self.ops);
     }
 
-    /// Whether `of` takes the peer with this NID for multi-rail.
+    /// Whether `of` considers the peer with this NID multi-rail.
     fn is_multi_rail(&self, of: NodeId, peer: Nid) -> bool {
         let core = self.world.core(of).expect("a node that runs");
         core.peer(peer).is_some_and(|(peer, _)| peer.is_multi_rail())
     }
 
-    /// How many interfaces of this node have received something.
+    /// Returns the number of interfaces of this node that have received more than a few messages.
     fn rails_used(&self, node: NodeId) -> usize {
         let core = self.world.core(node).expect("a node that runs");
         let nets = core.nets();
@@ -121,7 +121,7 @@ impl Site {
         nis.filter(|ni| ni.counters().read(Outcome::Received).messages() > 20).count()
     }
 
-    /// The ends know each other as what they are, and use what they have.
+    /// Checks that the ends know each other's properties, and use their interfaces.
     fn check(&self, clients: Version, servers: Version) {
         let all = clients == UpRev && servers == UpRev;
         for (client, client_nid) in &self.clients {
@@ -140,7 +140,7 @@ impl Site {
     }
 }
 
-/// One of the static configurations.
+/// Checks one of the static configurations.
 fn works(name: &str, clients: Version, servers: Version, routers: Option<Version>) {
     let mut site = Site::new(name, clients, servers, routers);
     site.load(2.0);
@@ -179,7 +179,7 @@ fn multi_rail_clients_reach_down_rev_servers_through_down_rev_routers() {
     works("static 6", UpRev, DownRev, Some(DownRev));
 }
 
-/// A client is replaced by another version of itself.
+/// Replaces a client by another version of itself, and checks.
 fn client_changes(name: &str, from: Version, to: Version) {
     let mut site = Site::new(name, from, UpRev, None);
     site.load(1.0);
@@ -190,7 +190,7 @@ fn client_changes(name: &str, from: Version, to: Version) {
     site.succeeds();
     let client_nid = site.clients[0].1;
     for (server, _) in site.servers.clone() {
-        // A node that has become older says so to whoever asks, and tells nobody: `lnetctl discover`.
+        // A node of an older version reports it only in response to a ping, and pushes nothing: `lnetctl discover`.
         site.world.with_core(server, |core| core.discover(client_nid, true));
     }
     pass(&mut site.world, 5.0);
@@ -213,7 +213,7 @@ fn a_multi_rail_client_that_is_downgraded_is_reached_on_its_one_nid() {
     client_changes("downgrade of a client", UpRev, DownRev);
 }
 
-/// Routers are replaced by another version of themselves, one after the other.
+/// Replaces routers by another version of themselves, one after the other, and checks.
 fn routers_change(name: &str, from: Version, to: Version) {
     let mut site = Site::new(name, UpRev, UpRev, Some(from));
     site.load(1.0);

@@ -1,12 +1,12 @@
-//! Routers that confirm nothing, as the kernel's: what they had taken when they died is lost, and nothing else.
+//! Routers that confirm nothing, like the kernel's: messages that they had accepted when they died are lost, and no others.
 
 use super::routers::{FAULTS, Fault};
 use super::*;
 
-/// By then both ends know what they can know of a router: they ask it every five seconds.
+/// Seconds after which both ends know the state of a router: they ping it every five seconds.
 const KNOWN: f64 = 7.0;
 
-/// Two ends and two routers, perhaps of a version without Multi-Rail.
+/// Makes two ends and two routers, perhaps of a version without Multi-Rail.
 fn kernel_site(name: &str, down_rev: bool) -> World {
     let network = NetworkConfig { delivery: Delivery::Kernel, ..network() };
     let config = WorldConfig { network, trace: 10_000, check_every: 20, ..WorldConfig::default() };
@@ -22,7 +22,8 @@ fn kernel_site(name: &str, down_rev: bool) -> World {
     world
 }
 
-/// What happens to one side of a router only, or what it does not tell, the other end does not learn.
+/// Whether both ends notice the fault: a fault on one side of a router, or in its forwarding alone, is hidden from the
+/// other end.
 fn is_seen_by_both_ends(fault: &Fault) -> bool {
     let of_one = ["nothing reaches a router from the client", "a router drops what it should forward"];
     !of_one.contains(&fault.0)

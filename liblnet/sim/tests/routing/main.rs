@@ -1,4 +1,4 @@
-//! Nodes on different nets, and what becomes of their messages when the routers between them die.
+//! Nodes on different nets, and their messages when the routers between them die.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod circles;
@@ -24,7 +24,7 @@ const SERVER: NodeId = NodeId(3);
 
 const ASKS: [OpKind; 3] = [OpKind::Put, OpKind::PutWithAck, OpKind::Get];
 
-/// The client on `tcp`, the server on `tcp1`, and the routers on both.
+/// Returns the NID of the client, which is on `tcp`; the server is on `tcp1`, and the routers on both.
 fn client() -> Nid {
     nid(0, 1)
 }
@@ -49,7 +49,7 @@ fn network() -> NetworkConfig {
     }
 }
 
-/// Two nodes with routes over so many of the routers.
+/// Makes two nodes with routes over so many of the routers.
 fn site(name: &str, routers: u32, network: NetworkConfig) -> World {
     let config = WorldConfig { network, trace: 10_000, check_every: 20, ..WorldConfig::default() };
     let mut world = World::new(name, config);
@@ -63,7 +63,7 @@ fn site(name: &str, routers: u32, network: NetworkConfig) -> World {
     world
 }
 
-/// Gateways are asked often, and what they do not say in time is not waited for long.
+/// Makes a specification with frequent checks of gateways.
 fn spec(nids: &[Nid]) -> NodeSpec {
     let settings = Settings { alive_router_check_interval: 5, ..Settings::default() };
     NodeSpec { settings, ..NodeSpec::new(nids) }
@@ -74,12 +74,12 @@ fn pass(world: &mut World, seconds: f64) {
     world.run_until(then);
 }
 
-/// The ends learn that the routers forward.
+/// Waits until the ends know that the routers forward.
 fn meet(world: &mut World) {
     pass(world, 10.0);
 }
 
-/// Both ask each other, all the while; what they have asked.
+/// Starts operations of both ends all the while. Returns them.
 fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
     let mut ops = Vec::new();
     let until = world.now() + Duration::from_secs_f64(seconds);
@@ -93,7 +93,7 @@ fn load(world: &mut World, seconds: f64) -> Vec<OpId> {
     ops
 }
 
-/// All have succeeded, and arrived once; the longest that any took, in seconds.
+/// Checks that all have succeeded, and arrived once; returns the longest duration, in seconds.
 fn all_succeeded(world: &mut World, ops: &[OpId]) -> f64 {
     if !world.is_sound() {
         world.finish().unwrap_or_else(|broken| panic!("{broken}"));

@@ -1,16 +1,16 @@
-//! Sites of many kinds, and what happens to their routers, by seeds.
+//! Random sites of many kinds with random faults of their routers.
 
 use super::*;
 use lnet_core::topology::Route;
 use std::thread;
 use std::time::Instant;
 
-/// What a site is like.
+/// The parameters of a site.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     clients: u32,
     servers: u32,
-    /// Routers in a row, and how many there are of each.
+    /// Number of routers in a row, and of routers of each hop.
     hops: u16,
     width: u32,
     /// Interfaces of the ends and of the routers on each net.
@@ -19,10 +19,10 @@ struct Plan {
     /// Router buffers of each size; 0: the default.
     buffers: u32,
     seconds: f64,
-    /// Operations begun at a time, and the time between.
+    /// Number of operations begun at a time, and the seconds between.
     asks: u32,
     pause: f64,
-    /// Milliseconds from one fault to the next, at most.
+    /// Maximum time in milliseconds from one fault to the next.
     fault_every: u64,
 }
 
@@ -31,18 +31,18 @@ struct Plan {
 enum Kind {
     Dies,
     StandsStill,
-    /// Nothing reaches it, and nothing comes from it.
+    /// Nothing reaches the router, and nothing comes from it.
     IsCutOff,
-    /// The same for one of its interfaces.
+    /// Nothing reaches one of its interfaces, and nothing comes from it.
     LosesAnInterface,
-    /// Nothing reaches one of its interfaces, or comes from it.
+    /// One direction of one of its interfaces is dead: nothing reaches it, or comes from it.
     IsDeaf,
     IsDumb,
-    /// Routing is switched off as operators do.
+    /// Routing is switched off as operators do, with an announcement.
     StopsRouting,
-    /// Routing is off at once.
+    /// Routing stops at once.
     DropsAll,
-    /// An end deletes its route by it.
+    /// An end deletes its route by the router.
     IsNoGateway,
 }
 
@@ -63,11 +63,11 @@ const KINDS: [Kind; 9] = [
 struct Fault {
     kind: Kind,
     until: Time,
-    /// The router: of which hop, and which of them.
+    /// The router: its hop, and its number there.
     at: (u16, u32),
-    /// The interface of it that is concerned.
+    /// The interface of the router that the fault is in.
     nid: Nid,
-    /// The end that is.
+    /// The end that deletes its route.
     end: (NodeId, u16),
 }
 
@@ -84,7 +84,7 @@ fn router_nid(on: u16, (hop, number): (u16, u32), rail: u32) -> Nid {
 }
 
 impl Plan {
-    /// Small enough that a thousand of them take a minute.
+    /// Makes a small site: a thousand of them take a minute.
     fn small(random: &mut fastrand::Rng) -> Self {
         let hops = if random.u32(0..3) == 0 { 2 } else { 1 };
         Self {
@@ -102,7 +102,7 @@ impl Plan {
         }
     }
 
-    /// The smallest: some hundred of them take a second.
+    /// Makes a tiny site: some hundred of them take a second.
     fn tiny(random: &mut fastrand::Rng) -> Self {
         Self {
             clients: 1,
@@ -119,7 +119,7 @@ impl Plan {
         }
     }
 
-    /// A hundred clients.
+    /// Makes a site with a hundred clients.
     const fn large() -> Self {
         Self {
             clients: 100,
@@ -141,7 +141,7 @@ impl Plan {
         self.hops
     }
 
-    /// The NIDs of a router: of a hop, on the net before it and on the net behind it.
+    /// Returns the NIDs of a router on the net before its hop and on the net behind it.
     fn nids_of_router(self, at: (u16, u32)) -> Vec<Nid> {
         let on = |net: u16| (0..self.router_rails).map(move |rail| router_nid(net, at, rail));
         on(at.0).chain(on(at.0 + 1)).collect()
@@ -151,7 +151,7 @@ impl Plan {
         NodeId(u32::from(hop) * self.width + number)
     }
 
-    /// The routers of a hop as gateways on one of their nets.
+    /// Returns the routers of a hop as gateways on one of their nets.
     fn gateways(self, hop: u16, on: u16) -> Vec<Nid> {
         (0..self.width).map(|number| router_nid(on, (hop, number), 0)).collect()
     }
@@ -167,7 +167,7 @@ impl Plan {
         NodeSpec { forwards: Some([self.buffers; 3]), ..spec }
     }
 
-    /// A client (net 0) or a server.
+    /// Makes the specification of a client (net 0) or a server.
     fn end(self, on: u16, number: u32) -> NodeSpec {
         let nids: Vec<Nid> = (0..self.end_rails).map(|rail| nid(on, 1000 + 10 * number + rail)).collect();
         let (other, hop) = if on == 0 { (self.far(), 0) } else { (0, self.hops - 1) };
@@ -200,7 +200,7 @@ impl Site {
         Self { plan, world, clients, servers, faults: Vec::new() }
     }
 
-    /// Another fault, if a router of its hop is left that works.
+    /// Begins another fault, if a working router of its hop remains.
     fn break_one(&mut self, random: &mut fastrand::Rng) {
         let plan = self.plan;
         let at = (random.u16(0..plan.hops), random.u32(0..plan.width));
@@ -269,14 +269,14 @@ impl Site {
         }
     }
 
-    /// Lets the faults end that have lasted long enough, or all of them.
+    /// Ends the faults that have lasted long enough, or all of them.
     fn mend(&mut self, all: bool) {
         let now = self.world.now();
         let over: Vec<Fault> = self.faults.extract_if(.., |fault| all || fault.until <= now).collect();
         over.into_iter().for_each(|fault| self.set(fault, false));
     }
 
-    /// A client asks a server, or the other way round.
+    /// Starts an operation of a client to a server, or the other way round.
     fn ask(&mut self, random: &mut fastrand::Rng) -> Option<OpId> {
         let client = self.clients[random.usize(0..self.clients.len())];
         let server = self.servers[random.usize(0..self.servers.len())];
@@ -285,7 +285,7 @@ impl Site {
     }
 }
 
-/// What happens in a site; how many operations there were.
+/// Runs a site; returns the number of operations.
 fn run(plan: Plan, seed: u64, mut random: fastrand::Rng) -> usize {
     let mut site = Site::new(plan, seed, &mut random);
     let mut ops = Vec::new();
@@ -309,7 +309,7 @@ fn run(plan: Plan, seed: u64, mut random: fastrand::Rng) -> usize {
     while world.open_ops() > 0 && world.now() < at_last && world.is_sound() {
         pass(&mut world, 0.5);
     }
-    // What comes twice comes soon.
+    // Duplicates arrive soon.
     pass(&mut world, 5.0);
     if !world.is_sound() {
         world.finish().unwrap_or_else(|broken| panic!("seed {seed}, {plan:?}: {broken}"));
@@ -330,7 +330,7 @@ fn run(plan: Plan, seed: u64, mut random: fastrand::Rng) -> usize {
     ops.len()
 }
 
-/// The kinds of sites. Of each the seed says the rest.
+/// The kinds of sites. The seed determines the rest.
 const PLANS: [fn(&mut fastrand::Rng) -> Plan; 3] = [Plan::tiny, Plan::small, |_| Plan::large()];
 const TINY: usize = 0;
 const SMALL: usize = 1;
@@ -346,7 +346,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// So many seeds; `LNET_SIM_SEED` has just that one made.
+/// Runs that number of seeds; with `LNET_SIM_SEED` just that one.
 fn seeds(plan: usize, usual: u64) {
     let one = number("LNET_SIM_SEED");
     let first = one.unwrap_or(1);
@@ -369,12 +369,12 @@ fn tiny_sites_lose_nothing_whatever_happens_to_their_routers_and_whatever_the_se
     seeds(TINY, 200);
 }
 
-/// All kinds, on each processor, for `SOAK_MINUTES` from the seed `SOAK_SEED` on. A seed that breaks is tried again by the
+/// Runs all kinds, on each processor, for `SOAK_MINUTES` from the seed `SOAK_SEED` on. A seed that breaks is repeated by the
 /// test of its kind, with `LNET_SIM_SEED`.
 #[test]
 #[ignore = "takes as long as it is told to: make soak-routing"]
 fn soak() {
-    /// Of each kind in a round: the others take as long as hundreds of tiny ones.
+    /// Number of sites of each kind in a round: the others take as long as hundreds of tiny ones.
     const ROUND: [u64; 3] = [10_000, 10, 1];
     let began = Instant::now();
     let time = Duration::from_secs(60 * number("SOAK_MINUTES").unwrap_or(1));

@@ -1,14 +1,14 @@
-//! No way is left: each operation says so in time, and the log once.
+//! No path is left: each operation reports that in time, and the log reports it once.
 
 use super::*;
 use crate::logged::{Line, listen, take};
 use lnet_core::Errno;
 
-/// After this time an operation has ended, in seconds: one and a half times the transaction timeout, as a driver may have just begun
-/// with it at its deadline.
+/// Maximum duration of an operation in seconds: one and a half times the transaction timeout, because a driver may have
+/// just begun with it at its deadline.
 const BOUND: f64 = 75.0;
 
-/// What the routers suffer, for good.
+/// A permanent fault of the routers: its name, and the function that causes it.
 type End = (&'static str, fn(&mut World));
 
 const ENDS: [End; 4] = [
@@ -27,14 +27,14 @@ const ENDS: [End; 4] = [
     }),
 ];
 
-/// The lines of this class about `net`.
+/// Returns the lines of this class about `net`.
 fn lines(class: &str, net: NetId) -> Vec<String> {
     let (target, subject) = (format!("lnet::{class}"), format!("net {net}:"));
     let is_one = |line: &Line| line.target == target && line.text.starts_with(&subject);
     take().into_iter().filter(is_one).map(|line| line.text).collect()
 }
 
-/// The operations ended within the bound; what their SEND events said.
+/// Checks that the operations ended within the bound; returns the results in their SEND events.
 fn sent_in_time(world: &World, ops: &[OpId]) -> Vec<Result<(), Errno>> {
     let of_one = |id: &OpId| {
         let op = world.op(*id).unwrap();
@@ -56,7 +56,7 @@ fn without_any_router_each_operation_ends_with_ehostunreach_in_time_and_the_log_
                 let before = load(&mut world, 0.5);
                 pass(&mut world, 2.0);
                 take();
-                // On their way when it happens.
+                // Operations under way when the fault begins.
                 let mut ops: Vec<OpId> =
                     ASKS.iter().filter_map(|ask| world.start_op(CLIENT, server(), *ask)).collect();
                 end(&mut world);
@@ -66,8 +66,8 @@ fn without_any_router_each_operation_ends_with_ehostunreach_in_time_and_the_log_
                 }
                 pass(&mut world, 120.0);
                 let sent = sent_in_time(&world, &ops);
-                // What the socket of a router has taken counts as sent there, until it says that it does not forward; and what was
-                // under way when its connection ended fails at once.
+                // A message that the socket of a router has taken counts as sent there, until the router reports that it
+                // does not forward; a message under way when its connection ended fails at once.
                 let is_right = |(place, sent): (usize, &Result<(), Errno>)| match sent {
                     Err(Errno::HostUnreachable) => true,
                     Err(Errno::ConnectionReset) => delivery == Delivery::Kernel && place < ASKS.len(),
@@ -86,12 +86,12 @@ fn without_any_router_each_operation_ends_with_ehostunreach_in_time_and_the_log_
     }
 }
 
-/// What fails with a router at work is not said to be for want of a way.
+/// An operation that fails while a router works is not reported as unroutable.
 #[test]
 fn an_operation_to_a_dead_server_behind_a_router_that_works_is_not_for_want_of_a_way() {
     listen();
     let mut world = site("a dead server", 1, network());
-    // The router hears something on that net.
+    // The router hears another node on that net.
     world.add_node(spec(&[nid(1, 2)]).with_routes(net(0), &[router(1, 0)]));
     meet(&mut world);
     world.crash(SERVER);

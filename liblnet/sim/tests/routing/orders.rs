@@ -1,12 +1,12 @@
-//! Every order in which messages, delivery ACKs and confirmations can arrive, and a router can die between them.
+//! Every order in which messages, delivery ACKs and confirmations can arrive, and in which a router can die between them.
 
 use super::*;
 use lnet_core::DiscoveryMode;
 use lnet_sim::Order;
 use lnet_sim::explore::{Actor, Explored, Scenario, explore};
 
-/// Orders beyond these are sampled at random, as many again; `LNET_SIM_ORDERS` has another number. Tests whose names say "every
-/// order" fail if there are more.
+/// Maximum number of orders; beyond it as many random ones are tried. `LNET_SIM_ORDERS` sets another number. Tests whose
+/// names say "every order" fail if there are more.
 const MAX_ORDERS: usize = 3000;
 
 fn most() -> usize {
@@ -20,7 +20,7 @@ fn quiet(nids: &[Nid]) -> NodeSpec {
     NodeSpec { first_ping: false, settings, ..spec }
 }
 
-/// The routers, the client and the server, who discover nobody.
+/// Makes the routers, the client and the server, which do not discover.
 fn build(world: &mut World) {
     for number in 0..2 {
         world.add_node(quiet(&[router(0, number), router(1, number)]).router());
@@ -35,7 +35,7 @@ fn config() -> WorldConfig {
     WorldConfig { network, ..WorldConfig::default() }
 }
 
-/// What becomes of the first router.
+/// The fate of the first router.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Router {
     Lives,
@@ -43,7 +43,7 @@ enum Router {
     DiesAndComesBack,
 }
 
-/// One operation of the client for each of these, while this happens to a router.
+/// Explores one operation of the client for each of these, with this fate of the router.
 fn explore_ops(asks: &'static [OpKind], router: Router) -> Explored {
     explore(
         &Scenario {

@@ -1,4 +1,4 @@
-//! One or two routers, and what befalls them.
+//! One or two routers, and their faults.
 
 use super::*;
 use lnet_core::policy::{Action, Rule};
@@ -37,7 +37,7 @@ fn operations_pass_two_routers_one_behind_the_other() {
     finish(world);
 }
 
-/// What befalls a router, and how it ends.
+/// A fault of a router: its name, and the functions that cause and end it.
 pub(super) type Fault = (&'static str, fn(&mut World), fn(&mut World));
 
 pub(super) const FAULTS: [Fault; 7] = [
@@ -117,7 +117,7 @@ fn routers_that_die_one_after_the_other_cost_nothing() {
     finish(world);
 }
 
-/// With a single router: what is under way when it dies waits for it.
+/// With a single router: messages under way when it dies wait for it.
 #[test]
 fn operations_wait_for_the_only_router_to_come_back() {
     let mut world = site("the only router", 1, network());
@@ -170,7 +170,7 @@ fn routes_come_and_go_under_traffic() {
     finish(world);
 }
 
-/// RT-30: fails if a gateway is only asked on the net that messages take, which a rule prefers.
+/// RT-30: fails if a gateway is only pinged on the net that messages take, which a rule prefers.
 #[test]
 fn a_gateway_is_checked_on_each_net_that_it_shares_with_the_client() {
     let config = WorldConfig { network: network(), trace: 10_000, check_every: 20, ..WorldConfig::default() };

@@ -1,16 +1,16 @@
-//! What is shown of gateways and of the nodes behind them.
+//! The shown state of gateways and of the nodes behind them.
 
 use super::*;
 use lnet_core::health::Reachability::{self, Degraded, Reachable, Unreachable};
 
-/// What the client shows: which routes are up, and the reachability of the server.
+/// Returns what the client shows: whether each route is up, and the reachability of the server.
 fn shown(world: &World) -> (Vec<bool>, Reachability) {
     let core = world.core(CLIENT).unwrap();
     let up = core.routes().active().iter().map(|route| core.route_is_up(route)).collect();
     (up, core.reachability(server()).unwrap().state)
 }
 
-/// Rare checks: what is shown in time is not shown because of them.
+/// Makes a site with rare checks of gateways, so that a state shown in time does not come from those.
 fn rarely_checked(name: &str, routers: u32) -> World {
     let mut world = site(name, routers, network());
     for node in [CLIENT, SERVER] {
@@ -26,8 +26,8 @@ fn rarely_checked(name: &str, routers: u32) -> World {
     world
 }
 
-/// Fails if an idle gateway that was killed is shown as up until its next check, or the server behind it as anything but unreachable;
-/// or if it is not found again.
+/// Fails if an idle gateway that was killed is shown as up until its next check, or the server behind it as anything but
+/// unreachable; or if the gateway is not found again.
 #[test]
 fn a_gateway_that_was_killed_is_shown_as_down_at_once_though_nothing_is_sent() {
     let mut world = rarely_checked("an idle gateway is killed", 1);
@@ -41,7 +41,7 @@ fn a_gateway_that_was_killed_is_shown_as_down_at_once_though_nothing_is_sent() {
     finish(world);
 }
 
-/// Fails if the route by a gateway that does nothing any more is up for longer than messages need to show it.
+/// Fails if the route by a dead gateway is shown as up for longer than messages need to reveal the fault.
 #[test]
 fn a_gateway_that_is_cut_off_or_stands_still_under_traffic_is_shown_as_down_within_seconds() {
     type Fault = fn(&mut World);
@@ -73,7 +73,7 @@ fn a_gateway_that_is_cut_off_or_stands_still_under_traffic_is_shown_as_down_with
     }
 }
 
-/// Fails if the gateway is blamed for what is behind it, or the peer behind it is shown as reachable for ever.
+/// Fails if the gateway is blamed for a fault behind it, or the peer behind it is shown as reachable for ever.
 #[test]
 fn a_server_that_dies_behind_a_gateway_is_unreachable_once_a_message_to_it_has_come_back() {
     let mut world = rarely_checked("a server dies", 1);

@@ -1,8 +1,8 @@
-//! A node behind a router that reads nothing, and what becomes of what the router has for others.
+//! A node behind a router that reads nothing, and the messages that the router has for others.
 
 use super::*;
 
-/// More than all credits of a peer, and than its share of the router's buffers.
+/// Number of messages that exceeds all credits of a peer, and its share of the router's buffers.
 const MANY: usize = 50;
 
 /// The client and the server of [`site`] with one router, and another of each.
@@ -36,7 +36,7 @@ impl Site {
         (0..count).filter_map(|at| self.world.start_op(client, server, ASKS[at % 3])).collect()
     }
 
-    /// All have succeeded; the longest that any took.
+    /// Checks that all have succeeded; returns the longest duration.
     fn longest(&self, ops: &[OpId]) -> f64 {
         let took = |id: &OpId| {
             let op = self.world.op(*id).unwrap();
@@ -47,7 +47,7 @@ impl Site {
     }
 }
 
-/// Fails if the messages for a server that stands still take the buffers of the router, or the credits to it, from others.
+/// Fails if the messages for a frozen server take the buffers of the router, or the credits to it, from others.
 #[test]
 fn a_server_that_stands_still_does_not_stop_what_others_send_to_another() {
     let mut site = Site::new("a server stands still");
@@ -60,7 +60,7 @@ fn a_server_that_stands_still_does_not_stop_what_others_send_to_another() {
     pass(&mut site.world, 40.0);
     let longest = site.longest(&of_others);
     assert!(longest < 0.5, "another client waits {longest} s");
-    // Behind what it has sent before, which the router holds until it knows that the server does not read.
+    // Behind its earlier messages, which the router holds until it knows that the server does not read.
     let longest = site.longest(&of_the_same);
     println!("the same client waits {longest} s");
     assert!(longest < 20.0, "the same client waits {longest} s");
@@ -70,7 +70,7 @@ fn a_server_that_stands_still_does_not_stop_what_others_send_to_another() {
     finish(site.world);
 }
 
-/// The same for what servers send to a client that does not read, beside what they send to another one.
+/// The same for messages of servers to a client that does not read, beside those to another one.
 #[test]
 fn a_client_that_stands_still_does_not_stop_what_two_servers_send_to_another() {
     let mut site = Site::new("a client stands still");
@@ -80,7 +80,7 @@ fn a_client_that_stands_still_does_not_stop_what_two_servers_send_to_another() {
         from.filter_map(|from| site.world.start_op(client, from, OpKind::Get)).collect()
     };
     let stuck = gets(&mut site, CLIENT);
-    // The servers have the requests.
+    // The servers have received the requests.
     site.world.freeze(CLIENT);
     pass(&mut site.world, 0.5);
     let of_others = gets(&mut site, second_client);

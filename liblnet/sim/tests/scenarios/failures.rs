@@ -1,4 +1,4 @@
-//! DISC-17: peers that do not answer; and nodes that come back.
+//! DISC-17: peers that do not respond; and nodes that come back.
 
 use super::*;
 use lnet_core::Errno;
@@ -31,7 +31,8 @@ fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_trie
 #[test]
 fn whichever_step_of_a_discovery_is_not_answered_it_fails_when_the_time_for_all_steps_is_over() {
     let over_by = |world: &World| world.standing(A, b(1)).unwrap().failure.unwrap();
-    // The messages that arrive before nothing gets through any more, whether its other NIDs are known, and the step that fails.
+    // Number of messages that arrive before nothing gets through, whether the peer's other NIDs are known, and the step
+    // that fails.
     for (arrive, several, step) in
         [(0, false, Step::Ping), (1, false, Step::Ping), (2, false, Step::Push), (0, true, Step::Ping)]
     {
@@ -51,7 +52,7 @@ fn whichever_step_of_a_discovery_is_not_answered_it_fails_when_the_time_for_all_
         world.run_in_order();
         let began = world.op(op).unwrap().started;
         let left = world.op(op).unwrap().left.unwrap().since(began);
-        // A peer that was heard is sent to by what is known of it, until the operation's time is over.
+        // Messages to a peer that was heard use the known NIDs, until the operation's time is over.
         let (errno, most) = (Err(Errno::TimedOut), if arrive < 2 { 11 } else { 75 });
         assert_eq!(
             world.op(op).unwrap().sent.map(|sent| sent.is_err() || arrive >= 2),
@@ -76,7 +77,7 @@ fn whichever_step_of_a_discovery_is_not_answered_it_fails_when_the_time_for_all_
     }
 }
 
-/// DI-22: fails if the setting is not heeded.
+/// DI-22: fails if the setting has no effect.
 #[test]
 fn the_time_of_a_discovery_is_a_setting() {
     for limit in [1, 3, 30] {
@@ -102,7 +103,7 @@ fn the_time_of_a_discovery_is_a_setting() {
     }
 }
 
-/// The connection breaks at any moment of a discovery: what was lost is noticed, and the next try succeeds.
+/// The connection breaks at any moment of a discovery: the loss is noticed, and the next try succeeds.
 #[test]
 fn a_discovery_whose_connection_breaks_ends_and_the_next_one_succeeds() {
     in_all_orders(
@@ -126,7 +127,7 @@ fn a_discovery_whose_connection_breaks_ends_and_the_next_one_succeeds() {
     );
 }
 
-/// A node that comes back counts its configurations from the beginning.
+/// A node that comes back numbers its configurations from the beginning.
 #[test]
 fn a_node_that_crashes_at_any_step_and_restarts_is_discovered_with_its_new_nids() {
     in_all_orders(
@@ -170,7 +171,7 @@ fn a_peer_that_kept_only_its_last_nid_is_discovered_after_all_nids_failed_once()
     add(&mut world, 3);
     assert!(talk(&mut world, A, b(1)));
     world.crash(B);
-    // B has to be told of it, and is not there.
+    // B must get a push about it, and is not there.
     world.add_ni(A, a(2));
     world.run_in_order();
     world.respecify(B, NodeSpec::new(&[b(3)]));
@@ -182,14 +183,14 @@ fn a_peer_that_kept_only_its_last_nid_is_discovered_after_all_nids_failed_once()
     finish(world);
 }
 
-/// It tells by a NID that it is not known by; what it is asked then is lost, and it takes what was confirmed for known.
+/// B pushes from a NID by which it is not known; the ping to that is lost, and A takes the confirmed push for known.
 #[test]
 fn a_peer_restarted_with_another_nid_is_pinged_at_the_old_one_if_the_ping_to_the_new_one_was_lost() {
     let (other_a, other_b) = (nid(1, 0x101), nid(1, 0x201));
     let mut world = chosen("a lost question");
     world.add_node(NodeSpec::new(&[a(1), other_a]));
     world.add_node(NodeSpec::new(&[b(1), b(2)]));
-    // So that it counts less in its next incarnation.
+    // So that its sequence is lower in its next incarnation.
     world.add_ni(B, b(3));
     world.remove_ni(B, b(3));
     assert!(talk(&mut world, A, b(1)));

@@ -3,8 +3,8 @@
 use super::*;
 use lnet_sim::Purpose;
 
-/// snd-045: fails if a response leaves from, or goes to, another NID than the question did.
-/// dyn-055: fails if who is contacted asks back, before or after it was told who is there. DISC-1.
+/// snd-045: fails if a response leaves from, or goes to, another NID than the request did.
+/// dyn-055: fails if a contacted node pings back, before or after it got the push of the other's NIDs. DISC-1.
 #[test]
 fn a_pinged_node_replies_to_the_source_and_learns_only_that_nid() {
     for rails in 1..=3 {
@@ -22,7 +22,7 @@ fn a_pinged_node_replies_to_the_source_and_learns_only_that_nid() {
         assert_eq!((world.counts().of(Purpose::Ping), world.counts().of(Purpose::PingReply)), (1, 1));
         let [reply] = world.ready()[..] else { panic!("{:?}", world.ready()) };
         world.deliver(reply);
-        // Nothing was begun by B until A told it something.
+        // B began nothing until it got A's push.
         assert_eq!(world.counts().between(B, A).pings, 0);
         assert_eq!(world.believed(A, b(1)), [b(1), b(2), b(3)]);
         world.run_in_order();
@@ -33,7 +33,7 @@ fn a_pinged_node_replies_to_the_source_and_learns_only_that_nid() {
     }
 }
 
-/// DISC-10 a to d: what the table tells apart are all orders of the same messages.
+/// DISC-10 a to d: the cases in the table are all orders of the same messages.
 #[test]
 fn two_nodes_that_discover_each_other_at_once_both_complete() {
     for (rails_a, rails_b) in [(1, 1), (2, 2), (1, 3)] {
@@ -58,7 +58,7 @@ fn two_nodes_that_discover_each_other_at_once_both_complete() {
     }
 }
 
-/// DISC-10 with traffic behind it.
+/// DISC-10 with messages that wait for it.
 #[test]
 fn messages_that_wait_for_a_discovery_are_all_sent_in_order() {
     in_all_orders(

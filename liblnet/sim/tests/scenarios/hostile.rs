@@ -51,7 +51,7 @@ fn a_flood_of_pushes_with_different_nids_leaves_the_nids_of_the_last() {
     assert!(talk(&mut world, A, b(1)));
     let node = world.core(A).unwrap();
     let known = node.peer_nis().len();
-    // Numbers that jump, and wrap.
+    // Sequence numbers that jump, and wrap.
     let mut sequence = 5_u32;
     for flood in 0..300 {
         sequence = sequence.wrapping_add(0x7000_0000);
@@ -65,7 +65,7 @@ fn a_flood_of_pushes_with_different_nids_leaves_the_nids_of_the_last() {
     world.run_in_order();
     assert!(node.peer_nis().len() <= known + 190, "{} peer NIs", node.peer_nis().len());
     assert!(talk(&mut world, A, c(1)));
-    // What it says of itself when it has news, and is asked about that, is what counts.
+    // Its own push, and its response to a ping about that, are what counts.
     world.add_ni(B, b(2));
     world.run_in_order();
     assert_eq!(world.believed(A, b(1)), [b(1), b(2)]);

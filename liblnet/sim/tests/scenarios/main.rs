@@ -22,7 +22,7 @@ const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);
 const C: NodeId = NodeId(2);
 
-/// The `rail`th NID of a node, from 1: A has 10.0.1.x, B 10.0.2.x, and so on.
+/// Returns the `rail`th NID of a node, from 1: A has 10.0.1.x, B 10.0.2.x, and so on.
 fn nid_of(node: NodeId, rail: u32) -> Nid {
     nid(0, (node.0 + 1) << 8 | rail)
 }
@@ -39,7 +39,7 @@ fn c(rail: u32) -> Nid {
     nid_of(C, rail)
 }
 
-/// A node with so many NIDs, of the kind that comes next: A first.
+/// Makes the specification of the next node, A first, with so many NIDs.
 fn spec(world: &World, rails: u32) -> NodeSpec {
     let next = NodeId(world.node_ids().count() as u32);
     let nids: Vec<Nid> = (1..=rails).map(|rail| nid_of(next, rail)).collect();
@@ -56,14 +56,14 @@ fn add_with(world: &mut World, rails: u32, mode: DiscoveryMode) -> NodeId {
     world.add_node(spec)
 }
 
-/// Has `node` ask whoever has the NID `to`.
+/// Makes an action by which `node` sends a request to the NID `to`.
 fn ask(node: NodeId, to: Nid) -> impl Fn(&mut World) + Copy {
     move |world| {
         world.start_op(node, to, OpKind::PutWithAck);
     }
 }
 
-/// Asks, lets everything arrive, and says whether it was answered.
+/// Sends a request, lets everything arrive, and returns whether there was a response.
 fn talk(world: &mut World, node: NodeId, to: Nid) -> bool {
     let op = world.start_op(node, to, OpKind::PutWithAck);
     world.run_in_order();
@@ -79,7 +79,7 @@ fn all_succeeded(world: &mut World) {
     world.expect(failed.is_none(), || format!("operation {failed:?} did not succeed"));
 }
 
-/// Runs a scenario in as many orders as there are, or in `most` of them and as many again by chance.
+/// Runs a scenario in all orders, or in `most` of them and as many random ones.
 fn in_all_orders(
     name: &str,
     most: usize,
@@ -96,7 +96,7 @@ fn in_all_orders(
     }
 }
 
-/// A world in which the test decides what arrives.
+/// Makes a world in which the test chooses the order of arrival.
 fn chosen(name: &str) -> World {
     let network = NetworkConfig { order: Order::Chosen, ..NetworkConfig::default() };
     World::new(name, WorldConfig { network, ..WorldConfig::default() })

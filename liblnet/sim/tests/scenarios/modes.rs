@@ -1,4 +1,4 @@
-//! DISC-6 to DISC-8, DISC-18, DISC-19, DISC-21: nodes that do not discover, of older versions, or change their mind.
+//! DISC-6 to DISC-8, DISC-18, DISC-19, DISC-21: nodes that do not discover, are of older versions, or change their mode.
 
 use super::*;
 use lnet_core::stats::Outcome;
@@ -67,7 +67,7 @@ fn a_node_without_discovery_pings_a_peer_once_before_its_first_use() {
             let counts = world.counts();
             world.expect(counts.of(Purpose::Push) == 0, || "a push".to_owned());
             for (from, to) in [(A, B), (B, A)] {
-                // A message of A's may leave by another of its NIDs, which to B is another peer.
+                // A message of A may leave by another of its NIDs, which is another peer to B.
                 let pings = counts.between(from, to).pings;
                 world.expect(pings == 1, || format!("{from} pings {pings} times"));
             }
@@ -129,7 +129,7 @@ fn switching_discovery_off_is_pushed_and_the_peers_rediscover_the_node() {
     );
 }
 
-/// DISC-8b, bck-*: what an operator made stays.
+/// DISC-8b, bck-*: an operator's configuration stays.
 #[test]
 fn a_configured_peer_stays_when_it_stops_discovering() {
     let mut world = chosen("T8b, configured");
@@ -162,7 +162,7 @@ fn a_node_of_an_older_version_is_pinged_once_and_always_used_from_the_same_nid()
             all_succeeded(world);
             let cost = world.counts().between(A, B);
             world.expect((cost.pings, cost.pushes) == (1, 0), || format!("{cost:?}"));
-            // The ping may have come from elsewhere.
+            // The ping may have come from another NID.
             let asked = |peer_ni: &Arc<PeerNi>| peer_ni.counters().read(Outcome::Received).put > 0;
             let sources =
                 world.core(B).map_or(0, |core| core.peer_nis().iter().filter(|it| asked(it)).count());

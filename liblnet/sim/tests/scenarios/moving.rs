@@ -1,9 +1,9 @@
-//! DISC-13, DISC-14: NIDs that go from one place to another.
+//! DISC-13, DISC-14: NIDs that move from one node to another.
 
 use super::*;
 use lnet_core::topology::PeerState;
 
-/// DISC-13, DISC-9: the response to a ping may come after the push that says that the NID is gone.
+/// DISC-13, DISC-9: the response to a ping may come after the push that reports the NID as removed.
 #[test]
 fn a_peer_whose_primary_nid_is_removed_gets_the_next_as_primary() {
     in_all_orders(
@@ -19,7 +19,7 @@ fn a_peer_whose_primary_nid_is_removed_gets_the_next_as_primary() {
                 Actor::on(A).then(|world| world.discover(A, b(2), false)),
             ]
         },
-        // What was lost on the way to the interface that went is found out by the next request.
+        // The next request finds out about messages that were lost on the way to the removed interface.
         |world| settle(world, A, B, b(2), a(1)),
     );
 }
@@ -41,7 +41,7 @@ fn a_locked_primary_nid_stays_after_its_node_removed_it() {
     finish(world);
 }
 
-/// A, which has met both, sees a NID go from B to C.
+/// Makes an actor by which a NID goes from B to C, and A, which has met both, notices.
 fn goes_from_b_to_c(world: &mut World, nid: Nid) -> Actor {
     for _ in 0..3 {
         add(world, 2);
@@ -68,7 +68,7 @@ fn a_nid_that_moves_to_another_node_belongs_to_that_node_only() {
     );
 }
 
-/// DISC-9, DISC-14: a node is met by a NID that it has just got, and loses another one meanwhile.
+/// DISC-9, DISC-14: a peer meets a node by a NID that the node has just got, and the node loses another one meanwhile.
 #[test]
 fn a_short_lived_nid_is_not_kept_by_peers() {
     in_all_orders(
@@ -87,7 +87,7 @@ fn a_short_lived_nid_is_not_kept_by_peers() {
         },
         |world| {
             world.give_up_ops(seconds(1_000_000));
-            // A push whose confirmation went to the NID that is gone is sent again before the next request.
+            // A push whose confirmation went to the removed NID is sent again before the next request.
             let reached = talk(world, B, a(1));
             world.expect(reached, || "B does not reach A".to_owned());
             world.check_agreement(A, B);
@@ -113,7 +113,8 @@ fn a_primary_nid_that_moves_to_another_node_belongs_to_it_and_the_other_nids_sta
     );
 }
 
-/// Fails if what is for a peer that was started again goes to the node that has one of its NIDs now. `kept`: the NID that it keeps.
+/// Fails if messages for a peer that was started again go to the node that has one of its NIDs now. `kept`: the NID that
+/// the peer keeps.
 fn restarts_without_a_nid(name: &str, kept: u32, moved: u32) {
     in_all_orders(
         name,
@@ -147,19 +148,19 @@ fn restarts_without_a_nid(name: &str, kept: u32, moved: u32) {
     );
 }
 
-/// DISC-9, DISC-14. dyn-065: fails if the node that has the NID of a peer now gets what is for that peer.
+/// DISC-9, DISC-14. dyn-065: fails if the node that has the NID of a peer now gets messages for that peer.
 #[test]
 fn nothing_for_a_peer_that_restarted_goes_to_the_node_that_has_its_second_nid_now() {
     restarts_without_a_nid("restart without the second NID", 1, 2);
 }
 
-/// DISC-9, DISC-14. dyn-065: fails if the node that has the NID of a peer now gets what is for that peer.
+/// DISC-9, DISC-14. dyn-065: fails if the node that has the NID of a peer now gets messages for that peer.
 #[test]
 fn nothing_for_a_peer_that_restarted_goes_to_the_node_that_has_its_primary_nid_now() {
     restarts_without_a_nid("restart without the primary NID", 2, 1);
 }
 
-/// What a peer acknowledged before it was started again it does not know any more, and its sequence numbers come again.
+/// A restarted peer has lost the information that it had acknowledged, and its sequence numbers repeat.
 #[test]
 fn a_peer_that_restarted_is_told_again_what_it_had_acknowledged() {
     for nids in [&[b(1), b(2)][..], &[b(1)], &[b(2), b(1)]] {
@@ -177,7 +178,7 @@ fn a_peer_that_restarted_is_told_again_what_it_had_acknowledged() {
     }
 }
 
-/// Lets two nodes talk until they agree: some of it may go to NIDs that are gone.
+/// Lets two nodes exchange requests until they agree: some of them may go to NIDs that are gone.
 fn settle(world: &mut World, one: NodeId, other: NodeId, to_other: Nid, to_one: Nid) {
     world.give_up_ops(seconds(1_000_000));
     for _ in 0..6 {

@@ -1,4 +1,4 @@
-//! DISC-3 to DISC-5: operators and discovery at the same peer.
+//! DISC-3 to DISC-5: operators and discovery change the same peer.
 
 use super::*;
 use lnet_core::Errno;
@@ -60,7 +60,7 @@ fn a_peer_can_be_deleted_while_it_is_discovered_and_made_again() {
     );
 }
 
-/// DISC-4, at the discovered one's side, where the peer is made by what arrives.
+/// DISC-4, on the discovered node, where an arriving message makes the peer.
 #[test]
 fn a_peer_can_be_deleted_while_it_pushes() {
     in_all_orders(
@@ -85,7 +85,8 @@ fn a_peer_can_be_deleted_while_it_pushes() {
     );
 }
 
-/// OM-33: fails if a peer is lost, or is there twice, after the net of its primary NID has been left, while it is discovered and used.
+/// OM-33: fails if a peer is lost, or duplicated, after the net of its primary NID has been left, while it is discovered
+/// and used.
 #[test]
 fn a_peer_outlives_each_net_that_this_node_leaves_and_joins_again() {
     let (a1, b1) = (nid(1, 0x101), nid(1, 0x201));
@@ -125,7 +126,7 @@ fn a_peer_outlives_each_net_that_this_node_leaves_and_joins_again() {
     }
 }
 
-/// The NID of A that is not taken away.
+/// Returns the NID of A that is not removed.
 fn stays_of(left: Nid, other: Nid) -> Nid {
     if left == other { a(1) } else { other }
 }
@@ -149,7 +150,7 @@ fn a_configured_peer_that_reports_other_nids_stays_unchanged_and_the_differences
     finish(world);
 }
 
-/// dyn-060, 5.7: fails if verification changes a peer, or does not tell what differs.
+/// dyn-060, 5.7: fails if verification changes a peer, or does not report the differences.
 #[test]
 fn verify_mode_changes_nothing_and_reports_the_differences() {
     let mut world = chosen("verification");
@@ -159,7 +160,7 @@ fn verify_mode_changes_nothing_and_reports_the_differences() {
     assert!(talk(&mut world, A, b(1)));
     assert_eq!(world.believed(A, b(1)), [b(1)]);
     let standing = world.standing(A, b(1)).unwrap();
-    // A message of B may have come from there, which makes it another peer.
+    // A message of B may have come from that NID, which makes it another peer.
     let [Difference::Extra(other) | Difference::Claimed(other)] = standing.differences[..] else {
         panic!("{standing:?}")
     };
@@ -167,8 +168,8 @@ fn verify_mode_changes_nothing_and_reports_the_differences() {
     finish(world);
 }
 
-/// A push was under way for so long that its receiver had heard of the next change, and was made to forget the peer, when
-/// it arrived.
+/// A push was under way for so long that its receiver had heard of the next change, and had to forget the peer, when
+/// the push arrived.
 #[test]
 fn a_stale_push_of_a_deleted_peer_is_not_applied() {
     let mut world = chosen("a late push");
@@ -189,7 +190,7 @@ fn a_stale_push_of_a_deleted_peer_is_not_applied() {
     finish(world);
 }
 
-/// Only for a while, and not by a node that has forgotten nobody.
+/// The ping happens only for a while, and not at a node that has forgotten no peer.
 #[test]
 fn a_first_push_causes_a_ping_only_after_a_peer_was_deleted() {
     for (deleted, pings) in [(false, 0), (true, 1)] {
@@ -208,7 +209,7 @@ fn a_first_push_causes_a_ping_only_after_a_peer_was_deleted() {
     }
 }
 
-/// An operator had made it another peer's, which is deleted, or forgotten with the net that it is on.
+/// An operator had given the NID to another peer, which is deleted, or forgotten with the net that it is on.
 #[test]
 fn a_peer_gets_a_refused_nid_when_the_configured_peer_that_had_it_is_deleted() {
     let (net_a, net_b) = (nid(1, 0x101), nid(1, 0x201));

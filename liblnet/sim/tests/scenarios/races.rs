@@ -1,4 +1,4 @@
-//! DISC-9: news that overtakes older news.
+//! DISC-9: newer pushes and replies that overtake older ones.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn a_stale_push_does_not_restore_the_earlier_configuration() {
     );
 }
 
-/// DISC-9: only the late one comes.
+/// DISC-9: only the late push arrives.
 #[test]
 fn an_old_push_has_no_lasting_effect() {
     let mut world = chosen("T9, alone");
@@ -38,7 +38,7 @@ fn an_old_push_has_no_lasting_effect() {
     finish(world);
 }
 
-/// DISC-9, DISC-13: the late one comes from the NID by which the peer was known, and which it has no more.
+/// DISC-9, DISC-13: the late push comes from the NID by which the peer was known, and which the peer has lost.
 #[test]
 fn an_old_push_from_a_nid_that_is_gone_does_not_bring_it_back() {
     in_all_orders(
@@ -86,7 +86,7 @@ fn a_stale_ping_reply_does_not_override_a_later_push() {
     assert!(explored.all);
 }
 
-/// Both change at once.
+/// Both nodes change at once.
 #[test]
 fn two_nodes_that_change_at_once_both_learn_the_change() {
     in_all_orders(

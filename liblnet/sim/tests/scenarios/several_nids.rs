@@ -44,7 +44,7 @@ fn peers_that_pings_from_two_nids_have_made_are_merged_by_the_push() {
     one_sided(3, 3, 500);
 }
 
-/// OM-25: programs match what arrives by what they were told.
+/// OM-25: programs match arriving messages by the primary NID that they got.
 #[test]
 fn the_primary_nid_returned_to_a_program_stays_whatever_the_order_of_discovery_results() {
     thread_local! {

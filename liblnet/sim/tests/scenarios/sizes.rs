@@ -1,4 +1,4 @@
-//! DISC-15, DISC-16: nodes with more NIDs than there was room for.
+//! DISC-15, DISC-16: nodes with more NIDs than the buffer has space for.
 
 use super::*;
 
@@ -57,13 +57,13 @@ fn two_nodes_with_many_nids_discover_each_other_at_once() {
     );
 }
 
-/// The NIDs of B as A knows them.
+/// Returns the NIDs of B as A knows them.
 fn known_of_b(world: &World) -> Vec<Nid> {
     world.core(A).unwrap().peer(b(1)).map_or_else(Vec::new, |(peer, _)| peer.nids.clone())
 }
 
-/// Fails if a node with more NIDs than are kept of one is known by one alone, or by others than its first ones; or if it is asked
-/// again and again.
+/// Fails if a node with more NIDs than the maximum is known by one alone, or by others than its first ones; or if it is
+/// pinged again and again.
 #[test]
 fn of_a_node_with_more_nids_than_are_kept_the_first_are_known() {
     for (kept, nids) in [(200, 200), (200, 201), (200, 250), (16, 17), (16, 100)] {
@@ -81,7 +81,7 @@ fn of_a_node_with_more_nids_than_are_kept_the_first_are_known() {
     }
 }
 
-/// The same of a node that grows: its push is longer than the buffer.
+/// The same for a node that grows: its push is longer than the buffer.
 #[test]
 fn of_a_node_that_pushes_more_nids_than_are_kept_the_first_are_known() {
     let mut world = chosen("more NIDs than are kept, in a push");

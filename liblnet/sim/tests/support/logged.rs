@@ -1,10 +1,10 @@
-//! What the nodes of a test's world log: a world runs in the thread of its test.
+//! Log lines of the nodes of a test's world, which runs in the thread of its test.
 #![allow(dead_code, reason = "shared by programs of which none needs all")]
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::cell::RefCell;
 
-/// One line.
+/// A logged line.
 pub(crate) struct Line {
     pub(crate) level: Level,
     pub(crate) target: String,
@@ -30,7 +30,7 @@ impl Log for Recorder {
     fn flush(&self) {}
 }
 
-/// From now on the lines of this thread are kept.
+/// Starts to keep the lines of this thread.
 pub(crate) fn listen() {
     // Another test of this process may have been first.
     let _ = log::set_logger(&Recorder);
@@ -38,7 +38,7 @@ pub(crate) fn listen() {
     take();
 }
 
-/// The lines since the last call, or since [`listen`].
+/// Returns the lines since the last call, or since [`listen`].
 pub(crate) fn take() -> Vec<Line> {
     LOGGED.take()
 }
