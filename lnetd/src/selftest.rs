@@ -18,7 +18,7 @@ pub(crate) struct Selftest {
 }
 
 impl Selftest {
-    /// Starts it, with what the environment says.
+    /// Starts a test node and its console, configured by the environment. Failures are logged.
     pub(crate) fn start(node: &Arc<Node>, name: &NodeName) -> Result<Self, Errno> {
         let config = NodeConfig::from_lookup(|name| std::env::var(name).ok()).map_err(|error| {
             log::error!("{error}");

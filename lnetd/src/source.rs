@@ -52,8 +52,8 @@ impl Nets {
         Ok(config)
     }
 
-    /// The file's text, if there is a file, after everything in it has been found to be right as far as that
-    /// can be said without a node. The log says what is wrong: [`Errno::Invalid`].
+    /// Reads the file, if there is one, and checks everything in it that can be checked without a node. Errors are logged, and
+    /// returned as [`Errno::Invalid`].
     pub(crate) fn read(&self) -> Result<Option<File>, Errno> {
         let Self::File(path) = self else { return Ok(None) };
         let name = path.display().to_string();
@@ -86,8 +86,8 @@ impl File {
         Source { name: &self.name, text: &self.text }
     }
 
-    /// Brings the node to what the file says. What the node refuses is logged and left out, as in the kernel:
-    /// a router with one broken interface is still a router. Returns whether all went well.
+    /// Applies the file to the node. Entries that the node refuses are logged and left out, as in the kernel: a router with one
+    /// broken interface is still a router. Returns whether all entries were applied.
     pub(crate) fn apply(&self, node: &dyn Backend) -> bool {
         let mut report = Report::new();
         let rc = import::import(node, self.source(), Purpose::Add, &mut report);

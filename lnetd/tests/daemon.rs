@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 const LNETD: &str = env!("CARGO_BIN_EXE_lnetd");
 
-/// A directory for sockets and whatever else a test needs.
+/// A directory for sockets and files of a test.
 struct Place(TempDir);
 
 impl Place {
@@ -43,7 +43,7 @@ impl Place {
         command
     }
 
-    /// Starts a daemon and waits until it says that it is ready. Returns what it said, too.
+    /// Starts a daemon and waits until it reports that it is ready. Returns its output so far, too.
     fn start(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> (Child, String) {
         let notify_path = self.path().join("notify");
         let _ = fs::remove_file(&notify_path);
@@ -251,7 +251,7 @@ fn a_log_line_has_the_time_unless_standard_error_is_the_journals() {
     }
 }
 
-/// The sample that is installed, with its configuration in force: one `#` taken away.
+/// Returns the installed sample with its entries active: one `#` of each line is removed.
 fn sample_in_force() -> String {
     let sample = fs::read_to_string(SAMPLE).unwrap();
     let take_away = |line: &str| match line.strip_prefix('#') {
