@@ -1,8 +1,8 @@
 //! `lst`: the console of LNet selftest.
 //!
-//! [`cli`]: what there is to say. [`commands`]: what it does. [`run`]: one line. [`shell`]: many lines. [`output`]: pieces
-//! of what is written. [`live`]: the live view. [`console`]: where commands go to. [`local`]: the consoles of this machine.
-//! [`resident`]: such a console itself. [`generate`]: manual page and completions.
+//! [`cli`]: the definition of the command line. [`commands`]: the commands. [`run`]: runs one line. [`shell`]: runs lines.
+//! [`output`]: pieces of text that several commands print. [`live`]: the live view. [`console`]: the interface to consoles.
+//! [`local`]: the consoles of this machine. [`resident`]: a console as a process. [`generate`]: manual page and completions.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

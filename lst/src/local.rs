@@ -37,7 +37,7 @@ impl LocalConsoles {
         name.parse().map_err(|error| CallError::NoConsole(format!("{error}")))
     }
 
-    /// The sockets that there are, of dead consoles, too.
+    /// The existing sockets, of dead consoles, too.
     fn sockets(&self) -> Result<Vec<PathBuf>, CallError> {
         if self.node.is_some() {
             return Ok(vec![socket_of(&self.directory, &self.name()?)]);

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Numbers by which the states of a batch are printed (lnet-selftest 1).
 const IDLE: u32 = 176;
 const RUNNING: u32 = 177;
-/// Seconds that nodes have to say what still runs.
+/// Seconds that nodes have to answer which tests still run.
 const STOP_TIMEOUT: u32 = 30;
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -50,7 +50,8 @@ pub(super) fn stop(it: &cli::Stop, cx: &mut Context<'_>) -> Result {
     Ok(exit)
 }
 
-/// RPCs in flight end in their own time. `tells`: how many nodes still run something, every second.
+/// Waits until no client runs a test: RPCs in flight are not aborted. `tells`: prints the number of nodes that still run one,
+/// every second.
 pub(super) fn until_quiet(cx: &mut Context<'_>, batch: &Name, tells: bool) -> Result<()> {
     loop {
         let query = Command::QueryBatch { batch: batch.clone(), test: 0, timeout: STOP_TIMEOUT };

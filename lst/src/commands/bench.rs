@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Seconds of idle timeout beyond the time of the measurement, in which the console gets no command.
 const IDLE_TIMEOUT: u32 = 300;
-/// Seconds that nodes have to tell their counters.
+/// Seconds that nodes have to send their counters.
 const TIMEOUT: u32 = 10;
 /// Time for which the test runs before the measurement, so that connections exist.
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -31,7 +31,7 @@ struct Measured {
     clients: usize,
     servers: usize,
     seconds: f64,
-    /// Servers that told their counters before and after; what was measured is theirs.
+    /// Servers that sent their counters before and after; the result is the sum over them.
     answered: usize,
     /// Bytes of bulk in a second; 0 for pings, and `None` if no server answered.
     bytes_per_second: Option<f64>,
@@ -223,7 +223,7 @@ fn pause(cx: &mut Context<'_>, time: Duration, interrupted: &AtomicBool) {
 mod tests {
     use super::*;
 
-    /// Fails if a bench of servers that have died tells a rate.
+    /// Fails if a bench of servers that have died prints a rate.
     #[test]
     fn nothing_is_summed_where_nobody_answered() {
         assert_eq!(sum(&[], |rates| rates.rpcs_received), None);

@@ -29,7 +29,7 @@ pub enum Exit {
     Refused,
     /// At least one node did not answer.
     RpcFailed,
-    /// All answered, and some said no.
+    /// All nodes answered, and at least one refused.
     NodeRefused,
 }
 
@@ -51,9 +51,9 @@ pub enum Failure {
 pub struct Context<'a> {
     /// The consoles of this machine.
     pub consoles: &'a mut dyn Consoles,
-    /// The key of the session, as LST_SESSION has it.
+    /// The key of the session, from LST_SESSION.
     pub key: Option<&'a str>,
-    /// The features that a new session proposes, as LST_FEATURES has them.
+    /// The features that a new session proposes, from LST_FEATURES.
     pub features: Option<&'a str>,
     /// The form in which results are written.
     pub format: Format,
@@ -155,7 +155,7 @@ impl Context<'_> {
         Ok(self.format == Format::Json)
     }
 
-    /// The same of a command that has nothing to tell but that it was carried out.
+    /// Writes an empty object in JSON, for a command without values.
     fn json_of_nothing(&mut self) -> Result<()> {
         self.json(&serde_json::json!({})).map(drop)
     }

@@ -54,7 +54,7 @@ pub struct Looks(HashMap<ProcessId, Counters>);
 pub struct Sample {
     /// The rates of each node that answered both times.
     pub nodes: Vec<(ProcessId, Rates)>,
-    /// Nodes that did not answer, or said no.
+    /// Nodes that did not answer, or refused.
     pub failed: usize,
 }
 

@@ -19,7 +19,7 @@ const FIXED: [u16; 5] = [6, 10, 10, 10, 7];
 const NODE: u16 = 27;
 const KEYS: &str = "q: leave, the batch goes on";
 
-/// Draws it into the area, whatever its size.
+/// Draws the batch into the area, whose size may be any.
 pub fn screen(watch: &Watch, area: Rect, buffer: &mut Buffer) {
     let (running, unknown) = watch.clients();
     let unknown = if unknown == 0 { String::new() } else { format!(", {unknown} do not answer") };
@@ -92,7 +92,7 @@ fn table(watch: &Watch, area: Rect, buffer: &mut Buffer) {
         .render(area, buffer);
 }
 
-/// The last values, as many as there is room for, each a letter that tells its share of the most.
+/// Returns the last `room` values, each as a mark for its part of `most`.
 fn sparks(history: &[f64], most: f64, room: usize) -> String {
     let last = history.get(history.len().saturating_sub(room)..).unwrap_or_default();
     let top = (SPARKS.len() - 1) as f64;

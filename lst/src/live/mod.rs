@@ -1,7 +1,7 @@
 //! The live view of a batch: bandwidths, RPCs, errors of its nodes, as they change.
 //!
-//! [`model`]: from what nodes say to what is shown. [`draw`]: from that to cells on a screen. Here: the terminal, the
-//! time and the console.
+//! [`model`]: collects the answers of nodes into rows. [`draw`]: draws the rows. This module: the terminal, the time and the
+//! console.
 
 pub mod draw;
 pub mod model;

@@ -45,7 +45,7 @@ fn a_script_of_the_kernels_tool_runs_and_prints_the_same() {
     site.must(1, "end_session");
 }
 
-/// Fails if the console's node has its address and port still when the command has ended, which tells that the session is over.
+/// Fails if the console's node still has its address and port when the command that ends the session has ended.
 #[test]
 fn the_port_of_a_console_is_free_when_its_session_has_ended() {
     let site = Site::new();
@@ -67,7 +67,7 @@ fn the_port_of_a_console_is_free_when_its_session_has_ended() {
     drop(stays);
 }
 
-/// Every way of brw, both directions, from and to more than one node, the console's own among them.
+/// Fails if a byte is wrong in any kind of brw: both directions, from and to several nodes, the console's own among them.
 #[test]
 fn brw_of_all_kinds_finds_no_wrong_byte() {
     let site = Site::new();
@@ -192,7 +192,7 @@ fn tunables_in_the_environment_hold_for_the_consoles_own_node() {
     site.must(1, "end_session");
 }
 
-/// The table of the batch fills the screen, changes, and leaves the terminal as it was; the batch goes on.
+/// Fails if the table of a batch does not fill the screen or change, if the terminal is not restored, or if the batch ends.
 #[test]
 fn a_running_batch_is_watched_in_a_terminal() {
     let site = Site::new();
