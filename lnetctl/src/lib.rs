@@ -1,7 +1,7 @@
 //! `lnetctl`: configures and shows LNet nodes.
 //!
-//! [`cli`]: what there is to say. [`commands`]: what it does. [`run`]: one line. [`shell`]: many lines.
-//! [`output`]: what is written. [`top`]: the live view. [`generate`]: manual pages and completions.
+//! [`cli`]: the definition of the command line. [`commands`]: the commands. [`run`]: runs one line. [`shell`]: runs lines.
+//! [`output`]: writes results. [`top`]: the live view. [`generate`]: manual pages and completions.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

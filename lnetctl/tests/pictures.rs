@@ -107,7 +107,7 @@ fn peer(second: u64, number: u64) -> Peer {
     Peer { primary: nis[0].nid, multi_rail: true, state: 0, nis, discovery: None, reachability }
 }
 
-/// A node that has been up for so many seconds.
+/// A sample of a node that has been up for so many seconds.
 fn sample(second: u64, peers: u64) -> Sample {
     Sample {
         node: NodeInfo { version: "0.1.0".into(), name: "oss-1".into(), process: 1, selftest: None },
@@ -166,7 +166,7 @@ fn a_large_terminal_shows_long_names_and_bars() {
     compare("top-200x50.txt", &screen(&at(1, &watch(12)), 200, 50));
 }
 
-/// Fails if an alert on 0 is about a peer that was never heard of, or misses one that cannot be reached.
+/// Fails if an alert on 0 fires for a peer from which nothing ever arrived, or not for one that cannot be reached.
 #[test]
 fn monitoring_output_has_reachable_unreachable_and_unknown_peers() {
     let text = prometheus::exposition(&sample(10, 5));

@@ -19,13 +19,13 @@ use lnetctl::run::{self, End, Node};
 enum Outcome {
     /// The form is accepted, without output on standard error.
     Taken,
-    /// The error says this, among it the place and what to write instead.
+    /// The form is refused, and the error contains these texts, such as the place and the form to use instead.
     Refused(&'static [&'static str]),
 }
 
 use Outcome::{Refused, Taken};
 
-/// Agrees to peers as well.
+/// A node that also accepts peers.
 struct Willing(Up);
 
 impl Backend for Willing {

@@ -51,7 +51,7 @@ fn del(command: &NetDel, cx: &mut Context<'_>) -> ReturnCode {
     }
 }
 
-/// Net and interfaces, said in one of the two ways.
+/// Returns the net and the interfaces of a command, which are given by name or by a NID.
 fn place(
     net: &Option<String>,
     interfaces: &Option<String>,

@@ -7,7 +7,7 @@ use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use lnet_wire::Errno;
 use std::io::{self, IsTerminal};
 
-/// Columns where nobody says how many.
+/// Columns of the output of `top --once`.
 const WIDTH: u16 = 80;
 
 pub(super) fn run(command: &Top, cx: &mut Context<'_>) -> Outcome {

@@ -13,7 +13,7 @@ const KEYS: &str = "q quit  p pause  s sort  arrows, jk: scroll";
 const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
-/// Draws it into the area, whatever its size.
+/// Draws the view into the area, whose size may be any.
 pub fn screen(view: &View, area: Rect, buffer: &mut Buffer) {
     header(view, area, buffer);
     let heights = Heights::new(view, area.height);
@@ -101,7 +101,7 @@ fn header(view: &View, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// A line that says at its end that it goes on. ASCII, so that every character is one byte.
+/// Cuts a line to a width; ` ...` at its end marks what is cut. ASCII, so that every character is one byte.
 fn fitting(mut line: String, width: usize) -> String {
     const MORE: &str = " ...";
     if line.len() > width && line.is_ascii() && width > MORE.len() {

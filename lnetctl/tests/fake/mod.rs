@@ -147,7 +147,7 @@ fn ping(nid: Nid) -> Result<Reply, Errno> {
     }
 }
 
-/// The same hosts; and one that is on another net and says less than it is configured with.
+/// Discovers the hosts that answer pings, and one on another net whose NIDs differ from its configuration.
 fn discover(nid: Nid) -> Discovered {
     match ping(nid) {
         Ok(Reply::Ping(answer)) => {
