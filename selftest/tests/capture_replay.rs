@@ -1,5 +1,5 @@
-//! Captured sessions of kernel nodes with a test node of ours in the place of one of them: what the other said is played to it byte
-//! for byte, and what it says is compared with what the kernel said.
+//! Replays captured sessions of kernel nodes to a test node of ours in place of one of them: the messages of the others are sent
+//! to it byte for byte, and its own are compared with those of the kernel node.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lnet as _;
@@ -102,7 +102,7 @@ struct Selftest {
 }
 
 impl Selftest {
-    /// All RPCs of ours have ended well.
+    /// Checks that all RPCs of the node have succeeded.
     fn finish(self) {
         for (request, outcome) in self.calls {
             let reply = outcome.recv().unwrap().unwrap_or_else(|errno| panic!("{errno} of {request:?}"));

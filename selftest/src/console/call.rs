@@ -137,7 +137,7 @@ pub struct NewSession {
 /// A test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddTest {
-    /// The batch that it goes into.
+    /// The batch that the test is added to.
     pub batch: Name,
     /// The group of the clients.
     pub from: Name,
@@ -410,7 +410,7 @@ impl Outcome {
         self.nodes.iter().filter(|node| matches!(node.reply, RpcResult::Failed(_))).count()
     }
 
-    /// Replies that say no.
+    /// Returns the number of replies that refuse.
     pub fn refusals(&self) -> usize {
         let refused = |node: &&NodeResult| matches!(node.reply, RpcResult::Answered { .. }) && !node.accepted;
         self.nodes.iter().filter(refused).count()
@@ -423,7 +423,7 @@ impl Outcome {
 }
 
 impl NodeResult {
-    /// The counters, where it was asked for them and said them.
+    /// Returns the counters in the reply, if the node was asked for them and sent them.
     pub fn counters(&self) -> Option<&Counters> {
         match &self.reply {
             RpcResult::Answered { said: Said::Counters(counters), .. } if self.accepted => Some(counters),

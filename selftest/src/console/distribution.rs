@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// `D:S` of `lst add_test --distribute`: so many sources in a row share so many destinations.
+/// The value `D:S` of `lst add_test --distribute`: each D sources in a row share S destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Distribution {
     /// D: sources that have the same destinations.

@@ -29,7 +29,7 @@ pub struct Rates {
 pub struct Spread {
     /// The mean.
     pub average: f64,
-    /// The least; as in the kernel's tool, 0 gives way to whatever comes next.
+    /// The least; as in the kernel's tool, a 0 is replaced by the next value.
     pub least: f64,
     /// The most.
     pub most: f64,

@@ -24,10 +24,10 @@ pub const SUFFIX: &str = ".lst";
 const MAX_CALL: u64 = 16 << 20;
 /// The most bytes of an answer.
 const MAX_ANSWER: u64 = 256 << 20;
-/// The pause before the next connection is accepted, after that of one failed for want of descriptors or memory.
+/// The pause before the next connection is accepted, after one could not be for want of descriptors or memory.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A socket with a console behind it, for as long as this lives.
+/// The socket of a console; removed when this is dropped.
 pub struct ConsoleSocket {
     path: PathBuf,
 }

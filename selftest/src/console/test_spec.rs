@@ -61,7 +61,7 @@ impl Brw {
         brw.parameters().map(|_| brw)
     }
 
-    /// The same as nodes are told it.
+    /// The parameters as they are sent to nodes. The error says which would be unsafe.
     pub fn parameters(self) -> Result<BrwParameters, UnsafeParameters> {
         let rw = match self.direction {
             Direction::Read => wire::Rw::Read,

@@ -8,7 +8,7 @@ use lnet_wire::ProcessId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A wait is at least so long.
+/// The shortest timeout of a transaction.
 const MIN_WAIT: Duration = Duration::from_secs(3);
 /// The shortest timeout after which a node that did not answer counts as down.
 const TELLING: Duration = Duration::from_secs(6);
@@ -100,7 +100,8 @@ impl Transaction {
         }
     }
 
-    /// The status that a node's features come to: the first one settles them for the others (lnet-selftest 10).
+    /// Returns the status for a node's features, EPROTO if they do not fit: the first node's become those of all (lnet-selftest
+    /// 10).
     fn features_fit(&mut self, features: u32, fixed: Option<u32>) -> u32 {
         let expected = fixed.or(self.features).unwrap_or(features);
         if features & !KNOWN_FEATURES != 0 || features != expected {

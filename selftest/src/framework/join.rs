@@ -3,7 +3,7 @@
 use crate::wire::{Features, JoinReply, JoinRequest, Name, Status};
 use lnet_api::ProcessId;
 
-/// A console, as nodes see it that want to be in one of its groups.
+/// The interface to a console, for nodes that want to join one of its groups.
 pub trait JoinHandler: Send + Sync {
     /// Answers: the reply, and the features in its header. Must not block.
     fn join(&self, request: &JoinRequest, features: Features, from: ProcessId) -> (JoinReply, Features);

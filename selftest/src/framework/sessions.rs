@@ -1,4 +1,4 @@
-//! The session of a node, and what consoles ask of it (selftest 5). Decisions: what is to be done outside comes back as
+//! The session of a node, and the requests of consoles about it (selftest 5). Decisions: actions outside are returned as
 //! [`Effects`].
 
 use super::part::{ClientPart, ErrorCounts, Part};
@@ -62,7 +62,8 @@ impl Sessions {
         self.timeout.map_or(0, |timeout| u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX))
     }
 
-    /// A request to the framework has come, or was handled: whatever came of it, the session goes on (selftest 5.1).
+    /// Restarts the session's timeout, after a request to the framework has arrived or was handled, with any result (selftest
+    /// 5.1).
     pub(crate) fn prolong(&mut self, now: Instant) {
         if let Some(session) = &mut self.current {
             session.deadline = self.timeout.map(|timeout| now + timeout);
@@ -270,7 +271,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-    /// A client whose RPC in flight takes as long as the test wants.
+    /// A client whose RPC in flight ends when the test lets it.
     #[derive(Default)]
     struct Slow(AtomicU32);
 

@@ -1,6 +1,6 @@
 //! Counts the request buffers of a service of tests (selftest 4.4). Pure.
 
-/// The fewest that a reservation adds, and beyond what the load says.
+/// The fewest buffers that a reservation adds, and those that it adds beyond its load.
 const MIN_BUFFERS: u32 = 256;
 const SPARE: u32 = 64;
 /// Maximum number of buffers of a service: the sum of reservations is the peers' choice.
@@ -21,7 +21,7 @@ pub(crate) fn reservation(load: Option<u32>, most: u32) -> u32 {
 }
 
 impl BufferCounts {
-    /// A reservation was made. Returns how many are to be posted.
+    /// Adds a reservation. Returns the number of buffers to post.
     pub(crate) fn reserve(&mut self, count: u32) -> u32 {
         self.total = self.total.saturating_add(count).min(MAX_BUFFERS);
         self.post_to(self.total)
@@ -32,7 +32,8 @@ impl BufferCounts {
         self.total = self.total.saturating_sub(count);
     }
 
-    /// A request has arrived in one. Returns how many more are to be posted, because few are left: more than are handled at a time.
+    /// Notes that a request has arrived in a buffer. Returns the number of further buffers to post, if few are left because
+    /// requests arrive faster than they are handled.
     pub(crate) fn arrived(&mut self) -> u32 {
         self.posted = self.posted.saturating_sub(1);
         if self.posted >= (self.total / 4).max(2) || self.total == 0 {

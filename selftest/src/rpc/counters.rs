@@ -1,4 +1,4 @@
-//! Counters of RPCs (selftest 4.1). They count from the start of the engine on, whatever sessions come and go.
+//! Counters of RPCs (selftest 4.1). They count from the start of the engine on, over all sessions.
 
 use crate::wire::RpcCounters;
 use lnet_api::Event;

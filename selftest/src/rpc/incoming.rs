@@ -103,7 +103,7 @@ struct Transfer {
 struct Inner {
     md: Option<Md>,
     is_aborted: bool,
-    /// The first thing that went wrong.
+    /// The first failure.
     failure: Option<Errno>,
     /// The data has been transferred.
     is_done: bool,

@@ -1,4 +1,4 @@
-//! Outgoing RPCs: their descriptors, messages and events. What is to be done is decided by `outgoing_state`.
+//! Outgoing RPCs: their descriptors, messages and events. `outgoing_state` decides about their steps.
 
 use super::outgoing_state::{OutgoingState, Piece, Step};
 use super::shared::{Lane, Registry, Shared};
@@ -134,7 +134,7 @@ impl OutgoingRpc {
         self.follow(&mut inner, step);
     }
 
-    /// The reply's and the bulk data's descriptors are there before the request goes out.
+    /// Makes the descriptors and sends the request. Those of the reply and of bulk data exist before the request goes out.
     fn post(self: &Arc<Self>, call: Call, refusal: Option<Errno>) {
         let (reply_bits, bulk_bits) = self.shared.match_bits.take(call.bulk.is_some());
         let mut failure = refusal;

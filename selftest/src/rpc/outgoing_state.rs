@@ -1,4 +1,4 @@
-//! An outgoing RPC as a state machine (selftest 4.2): what has happened, and what is to be done. Pure.
+//! An outgoing RPC as a state machine (selftest 4.2): its events are the inputs, its next steps the outputs. Pure.
 
 use lnet_api::errno::Errno;
 
@@ -16,9 +16,9 @@ pub(crate) enum Piece {
 /// The next step of an RPC, which the caller carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// All descriptors are to be unlinked.
+    /// Unlink all descriptors.
     UnlinkAll,
-    /// The descriptor of bulk data is to be unlinked.
+    /// Unlink the descriptor of bulk data.
     UnlinkBulk,
     /// The RPC has ended: all descriptors have had their last event, but for the request's of one that is aborted.
     Complete(Result<(), Errno>),
@@ -32,7 +32,7 @@ pub(crate) struct OutgoingState {
     waits_for_request: bool,
     waits_for_reply: bool,
     waits_for_bulk: bool,
-    /// The first thing that went wrong.
+    /// The first failure.
     failure: Option<Errno>,
     /// The reply says that the server has refused, or failed.
     is_refused: bool,

@@ -23,7 +23,8 @@ pub enum BatchCommand {
     },
     /// The node tells how much of the batch is running.
     Query {
-        /// 0: how many tests; above: how many RPC loops of that test of the node. Below 0 it is wrong.
+        /// The test of the node whose RPC loops are counted, from 1 on; 0: the tests of the batch are counted. Below 0 it is
+        /// invalid.
         test: i32,
     },
 }

@@ -102,7 +102,7 @@ pub struct BrwRequest {
 /// The reason why a server refuses a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrwRefusal {
-    /// The direction, the checks or the length are wrong.
+    /// The direction, the checks or the length are invalid.
     Invalid,
     /// The header has features that are not known.
     UnknownFeatures,

@@ -1,4 +1,4 @@
-//! The list of the nodes that a test goes to, which a node fetches from the console (selftest 5.6).
+//! The list of a test's destinations, which a node fetches from the console (selftest 5.6).
 
 use super::constants::{
     DESTINATION_LEN, DESTINATIONS_PER_PAGE, LST_PID, MAX_DESTINATIONS, PAGE, SAFE_DESTINATIONS,
@@ -53,7 +53,7 @@ impl Destinations {
     }
 }
 
-/// Bytes of the list that a node fetches for this many destinations: no more than any console offers, whatever the features.
+/// Bytes of the list that a node fetches for this many destinations: no more than any console offers, with any features.
 /// `None`: too many.
 pub fn list_length(count: u32) -> Option<usize> {
     (1..=MAX_DESTINATIONS).contains(&count).then_some(count as usize * DESTINATION_LEN)

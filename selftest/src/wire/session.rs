@@ -37,7 +37,7 @@ pub struct MakeSessionReply {
     pub session: Option<SessionId>,
     /// Seconds without requests after which the node ends the session; 0: never.
     pub timeout: u32,
-    /// The name of the session that is in the way. Only with [`Status::BUSY`] it means anything.
+    /// The name of the session that the node has. Only defined with [`Status::BUSY`].
     pub name: Name,
 }
 

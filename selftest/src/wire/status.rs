@@ -29,7 +29,7 @@ known! {
     BUSY = EBUSY;
     /// The node is there already.
     EXISTS = EEXIST;
-    /// Parameters are wrong.
+    /// Parameters are invalid.
     INVALID = EINVAL;
     /// The request has another version, or other features.
     PROTOCOL = EPROTO;

@@ -205,7 +205,7 @@ pub struct AddTest {
     pub parameters: TestParameters,
     /// The number of RPCs in flight to each destination.
     pub concurrency: Concurrency,
-    /// A loop of the client ends when one of its RPCs fails. Consoles always say so.
+    /// Whether a loop of the client ends when one of its RPCs fails. Consoles always set it.
     pub stop_on_error: bool,
     /// The node's part.
     pub instance: Instance,

@@ -1,5 +1,5 @@
-//! A console at which commands are given, and nodes that answer it as lnet-selftest 5 says: all in memory, with a clock
-//! that goes on only where somebody waits.
+//! A console with commands, and nodes that answer it as lnet-selftest 5 says: all in memory, with a clock that only advances
+//! while a command waits.
 #![allow(dead_code, reason = "not all of it in every test")]
 
 use lnet_selftest::console::call::{Said, SessionNumber};

@@ -14,7 +14,7 @@ use lnet_api::Region;
 use lnet_wire::Nid;
 use std::sync::Arc;
 
-/// The RPC of a request. `None`: no message can say it, which the console has seen to.
+/// Converts a request into an RPC. `None`: no message can carry it; the console does not make such requests.
 pub(super) fn call(request: &RpcRequest) -> Option<Call> {
     let session = SessionId::new(request.session.nid?, request.session.stamp)?;
     let features = Features(request.features);

@@ -68,7 +68,7 @@ impl<H> InFlight<H> {
         }
     }
 
-    /// Forgets all; what is to be aborted.
+    /// Forgets all RPCs. Returns the handles of those in flight: the caller aborts them.
     pub(super) fn give_up_all(&mut self) -> Vec<H> {
         let sent = |(_, progress)| match progress {
             Progress::Sent(handle) => Some(handle),

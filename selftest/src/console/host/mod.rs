@@ -1,4 +1,4 @@
-//! A console that lives: its RPCs on the engine of this process, its time, and those who wait for answers.
+//! A running console: its RPCs on the engine of this process, its timer, and the callers that wait for answers.
 
 mod convert;
 mod in_flight;
@@ -28,7 +28,7 @@ use std::time::Duration;
 pub struct ConsoleHost {
     engine: Arc<RpcEngine>,
     state: Mutex<State>,
-    /// Time is to be looked at anew, or the session has ended.
+    /// Notified when the time of the next timeout has changed, or the session has ended.
     changed: Condvar,
     timer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -103,7 +103,7 @@ impl ConsoleHost {
         state.is_closed
     }
 
-    /// Ends it. Nodes are not told: their sessions end when they have heard nothing for long.
+    /// Closes the console. Nodes are not informed: their sessions end by their timeout.
     pub fn close(&self) {
         let mut state = lock(&self.state);
         state.is_closed = true;

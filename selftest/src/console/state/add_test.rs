@@ -54,7 +54,7 @@ impl Console {
 }
 
 impl Session {
-    /// All of it is checked before anything is sent: a server that has its part keeps it.
+    /// Checks a test completely before anything is sent: a server that has received its part keeps it.
     fn check_test(&self, test: &AddTest) -> Result<(), Refusal> {
         let invalid = |text: String| Err(Refusal::Invalid(text));
         let batch = self.batches.get(&test.batch)?;
@@ -102,7 +102,7 @@ impl Session {
         }
     }
 
-    /// The test stays, whatever clients say, and its groups stay as they are.
+    /// Adds the test to its batch, whatever clients have answered. Its groups cannot change any more.
     pub(super) fn record_test(&mut self, test: AddTest, outcome: &Outcome) {
         let nodes = |name| self.groups.get(name).map(|group| group.nodes.clone()).unwrap_or_default();
         let (from, to) = (nodes(&test.from), nodes(&test.to));

@@ -111,7 +111,7 @@ impl Session {
         }
     }
 
-    /// A batch that has come to its own end is noticed here.
+    /// Notes the end of a batch that has ended by itself.
     pub(super) fn was_queried(&mut self, name: &Name, outcome: &Outcome) {
         let runs = |reply: &RpcResult| matches!(reply, RpcResult::Answered { said: Said::Running(active), .. } if *active != 0);
         let ended = outcome.failed_rpcs() == 0 && !outcome.nodes.iter().any(|node| runs(&node.reply));

@@ -27,7 +27,7 @@ impl JoinReply {
 }
 
 impl Console {
-    /// A node wants to be in a group, and in this session or, if it names none, in whatever there is.
+    /// Handles the request of a node to join a group, in this session or, if it names none, in the current one.
     pub fn handle_join(
         &mut self,
         now: Duration,

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 pub use join::JoinReply;
 
-/// Most transactions wait so long.
+/// The timeout of most transactions.
 const WAIT: Duration = Duration::from_secs(30);
 /// The interval at which the console looks for nodes to ping.
 const TICK: Duration = Duration::from_secs(8);
@@ -33,9 +33,9 @@ pub struct CommandId(pub u64);
 /// An action that the host carries out for the console.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// An RPC is to be sent. Its reply is [`Console::handle_reply`]'s.
+    /// Send an RPC. Its reply goes to [`Console::handle_reply`].
     Post(RpcId, RpcRequest),
-    /// The RPC is to be given up; its reply is not reported any more.
+    /// Give the RPC up; its reply is not reported any more.
     Abort(RpcId),
     /// The answer to a command, for its caller.
     Answer(CommandId, Box<Result<Answer, Refusal>>),
@@ -278,7 +278,7 @@ impl Session {
         nodes.iter().copied().filter(|node| self.nodes.is_active(*node)).collect()
     }
 
-    /// The first of these that is not active is in the way.
+    /// Refuses the command if one of these nodes is not active; the refusal names the first.
     fn all_active(&self, nodes: &[ProcessId]) -> Result<(), Refusal> {
         let other = nodes.iter().find(|node| self.nodes.state(**node) != NodeState::Active);
         other.map_or(Ok(()), |node| Err(Refusal::NotActive(*node)))

@@ -1,4 +1,4 @@
-//! A session begins, is kept alive, and ends (lnet-selftest 12.4 and 12.5).
+//! The begin, the upkeep and the end of a session (lnet-selftest 12.4 and 12.5).
 
 use super::{Action, CommandId, Console, Session, TICK, WAIT};
 use crate::console::batches::Batches;
@@ -106,7 +106,7 @@ impl Console {
         self.session = None;
     }
 
-    /// Pings nodes that have not been heard for long; ends a session that nobody has used for long.
+    /// Pings nodes that have been without a message for half of their timeout; ends a session whose idle timeout is over.
     pub(super) fn tick(&mut self, now: Duration) {
         let Some(session) = &mut self.session else { return };
         if now < session.next_tick || session.is_ending {
@@ -129,7 +129,7 @@ impl Console {
         }
     }
 
-    /// Nodes are told, and nobody waits for what they say.
+    /// Ends the session: sends its removal to the active nodes, and does not wait for replies.
     fn expire(&mut self) {
         let Some(session) = &self.session else { return };
         let (number, features) = (session.number, session.features);
