@@ -1,6 +1,5 @@
-//! The C programs of `c-tests/`: compiled by gcc against `include/` alone, linked to the built library, run
-//! as they are, under valgrind, and with the address sanitizer. What is not installed is skipped, and the
-//! test says so.
+//! The C programs of `c-tests/`: compiled by gcc against `include/` alone, linked to the built library, run without tools, under
+//! valgrind, and with the address sanitizer. A test whose tool is not installed is skipped, and reports it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -170,8 +169,8 @@ fn lists_of_the_headers_are_those_of_linux() {
     run("list", &[], &[]);
 }
 
-/// The program's definitions come between LNet's headers and those that need rings, or before all of them; and with rings
-/// that are announced because no macro tells that they are there.
+/// Compiles the program with its definitions between LNet's headers and those that need rings, or before all of them; and with
+/// rings that are announced because no macro defines them.
 #[test]
 fn a_programs_own_page_size_kvec_and_list_stand_beside_the_headers() {
     run("own_names", &[], &[]);

@@ -111,7 +111,7 @@ fn symbols_of(library: &str) -> Option<BTreeSet<String>> {
     Some(lines.filter_map(|line| line.split_whitespace().last()).map(str::to_owned).collect())
 }
 
-/// Headers, and what they and those that they include declare; `None` where nobody can tell.
+/// The headers, with the functions that they and the headers they include declare; `None` if there is no gcc.
 fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
     declared_below("include", headers)
 }

@@ -20,7 +20,7 @@ struct Totals {
     connections: usize,
     requests: usize,
     refused_requests: usize,
-    /// All of them; `nones` of these say that there is to be no connection.
+    /// HELLOs of all kinds; `nones` of them say that there is to be no connection.
     hellos: usize,
     nones: usize,
     noops: usize,
@@ -162,7 +162,7 @@ fn pings_and_pushes_are_to_the_reserved_portal_and_match_bits() {
     });
 }
 
-/// A capture's name, and what was said on each of its connections.
+/// A capture: its name, and the items of each of its connections.
 type Capture = (&'static str, Vec<(Connection, Vec<Item>)>);
 
 static SAID: LazyLock<Vec<Capture>> = LazyLock::new(|| {

@@ -45,7 +45,7 @@ fn two_players_with_both_parts_of_a_capture_play_it_to_its_end() {
 
 type Forge = fn(&mut Vec<u8>);
 
-/// A line of the first capture, a byte of it, and what is to be found out.
+/// Forged messages: the difference, and the function that makes it in the bytes of a line.
 const FORGERIES: [(&str, Forge); 4] = [
     ("another connection type in the HELLO", |said| said[48] ^= 1),
     ("another destination in the HELLO", |said| said[16] ^= 1),

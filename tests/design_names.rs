@@ -1,4 +1,4 @@
-//! The names in C of the design documents (`tests/data/design-names.txt`): each is in the header that the list says, or
+//! The C names of the design documents (`tests/data/design-names.txt`): each is in the header that the list names, or
 //! `docs/differences-from-kernel.md` says why it is not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -35,7 +35,7 @@ fn every_name_of_the_design_documents_is_in_a_header_or_among_the_differences() 
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// The other way round: what the differences say is in no header is in none.
+/// Fails if a name that, by the document of differences, is in no header is in one.
 #[test]
 fn no_name_among_the_differences_is_in_a_header() {
     let list = read("tests/data/design-names.txt");

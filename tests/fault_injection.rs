@@ -1,4 +1,4 @@
-//! Messages that are lost or late on purpose, between two nodes that do not know of it.
+//! Messages that are lost or delayed by fault rules, between two nodes that are not aware of the rules.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;

@@ -118,7 +118,7 @@ fn call(captured: &Connection) -> TcpStream {
     socket.into()
 }
 
-/// All up to the node's end of the connection, in whichever way it ends it.
+/// Reads everything up to the node's end of the connection, which may be a reset.
 fn rest_of(row: &Row, socket: &mut TcpStream) -> Vec<u8> {
     let mut rest = Vec::new();
     if let Err(error) = socket.read_to_end(&mut rest) {

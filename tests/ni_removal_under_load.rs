@@ -22,7 +22,7 @@ const PORTAL: u32 = 9;
 const ROUNDS: usize = 12;
 /// The number of operations that end in each phase before the next begins.
 const PHASE: u64 = 60;
-/// Operations under way at once: more than a peer has credits, so that some wait.
+/// Operations in flight at once: more than a peer has credits, so that some wait.
 const IN_FLIGHT: u64 = 24;
 const LARGEST: u32 = 1 << 16;
 /// The timeout of every wait: far longer than a step takes. Only a failing test reaches it.
@@ -122,7 +122,7 @@ impl Traffic {
         }
     }
 
-    /// Waits until so many more operations have ended.
+    /// Waits until this number of further operations have ended.
     fn await_more(&self, more: u64) {
         let enough = self.ended.load(Ordering::SeqCst) + more;
         await_until("operations to end", || self.ended.load(Ordering::SeqCst) >= enough);
@@ -205,10 +205,11 @@ fn taken_away(rails: &Rails, nid: Nid) -> Arc<Ni> {
     ni
 }
 
-/// Changes the configuration under traffic. `go` takes something away and says which of the near node's
-/// interfaces went with it; `come` brings it back.
+/// Changes the configuration under traffic. `go` removes something, and returns the near node's interface that is removed with
+/// it; `come` adds it again.
 ///
-/// What goes by an interface that went goes on by another or ends once, well or ill; all else is answered.
+/// Fails if an operation on a removed interface does not go on by another or end once, with or without error, or if any other
+/// operation fails.
 fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: impl Fn(&Rails)) {
     let traffic = Traffic::over(&rails);
     let mut gone = Vec::new();

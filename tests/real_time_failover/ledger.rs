@@ -72,12 +72,12 @@ pub struct Ledger {
 /// The totals over all operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Operations that were begun by processes that lived to tell their end.
+    /// Operations that were begun by processes that were not killed before they reported their end.
     pub ops: u64,
     pub well: u64,
     /// Operations that ended with an error, by its text.
     pub failed: BTreeMap<String, u64>,
-    /// PUTs that ended well and did not arrive.
+    /// PUTs that ended without error and did not arrive.
     pub lost: u64,
     /// Operations that ended more than once.
     pub ended_twice: u64,
@@ -89,7 +89,7 @@ pub struct Totals {
     pub endless: u64,
     /// Operations that were in flight to or from a process when it was stopped or killed; they prove nothing.
     pub orphaned: u64,
-    /// The longest that ended, well or not.
+    /// The longest time of an operation that ended, with or without error.
     pub longest: Duration,
 }
 
@@ -119,7 +119,7 @@ impl Totals {
 const MIN_GAP: Duration = Duration::from_millis(20);
 
 impl Ledger {
-    /// Takes note of what the process of this incarnation said.
+    /// Records a report of the process of this incarnation.
     pub fn note(&mut self, incarnation: Incarnation, report: &Report) {
         let at = report.at;
         match &report.what {
@@ -228,7 +228,7 @@ impl Ledger {
         counts.iter().find(|(at, count)| *at > since && *count > before).map(|(at, _)| *at)
     }
 
-    /// Whether nothing is under way that this process began.
+    /// Whether no operation of this process is in flight.
     pub fn is_quiet(&self, incarnation: Incarnation) -> bool {
         self.processes.get(&incarnation).is_none_or(|process| process.under_way == 0)
     }
@@ -245,8 +245,8 @@ impl Ledger {
         &self.errors
     }
 
-    /// Closes the entries of operations that ended before `before`, which takes them out of memory. What comes of one of
-    /// them afterwards is too much.
+    /// Closes the entries of operations that ended before `before`, which frees their memory. A further event of one of them
+    /// counts as an error.
     pub fn settle_before(&mut self, before: Duration) {
         let is_over =
             |entry: &Entry| entry.began.is_some() && entry.ended.is_some_and(|ended| ended < before);
@@ -267,7 +267,7 @@ impl Ledger {
         std::mem::take(&mut self.failures)
     }
 
-    /// Takes the settled operations that ended well and did not arrive, at most [`MAX_FAILURES`].
+    /// Takes the settled operations that ended without error and did not arrive, at most [`MAX_FAILURES`].
     pub fn take_lost(&mut self) -> Vec<Failure> {
         std::mem::take(&mut self.lost)
     }

@@ -1,4 +1,4 @@
-//! The load of one process: operations that it keeps under way towards its peer, and memory for those of the peer.
+//! The load of one process: the operations that it keeps in flight to its peer, and the memory for those of the peer.
 
 use super::memory::{Bytes, WORD};
 use super::report::{Incarnation, Kind, Op, Report, What};
@@ -15,7 +15,8 @@ const PUTS: u32 = 20;
 const GETS: u32 = 21;
 /// The longest message.
 pub const MAX_LENGTH: u32 = 1 << 20;
-/// Memory for PUTs of the peer: so many pieces, each of so many of the longest. In all more than the peer has under way.
+/// Memory for PUTs of the peer: the number of pieces, and of messages of maximum length in each. In all more than the peer has in
+/// flight.
 const PIECES: usize = 20;
 const MESSAGES_PER_PIECE: u32 = 4;
 /// The key of what GETs fetch.
@@ -28,7 +29,7 @@ const SOURCE: usize = 1 << 61;
 /// The weight of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Weight {
-    /// Operations under way at once.
+    /// The number of operations in flight at once.
     pub in_flight: usize,
     /// The mean pause between the end of one and the beginning of the next.
     pub pause: Duration,
@@ -36,14 +37,14 @@ pub struct Weight {
     pub long_of_64: u32,
     /// The time after which an operation is given up.
     pub timeout: Duration,
-    /// Whether it is of RPCs: operations that end with an answer, of which a new one begins at least once in
-    /// [`RPC_INTERVAL`], whatever has become of those under way.
+    /// Whether the load is of RPCs: operations that end with a response, of which a new one begins at least once in
+    /// [`RPC_INTERVAL`], however many are in flight.
     pub rpcs: bool,
 }
 
 /// The longest interval between the beginnings of two RPCs.
 pub const RPC_INTERVAL: Duration = Duration::from_millis(50);
-/// The most that begin beyond those that are under way at once.
+/// Maximum number of RPCs that begin beyond those of [`Weight::in_flight`].
 const MAX_EXTRA_RPCS: usize = 64;
 
 /// A process' share in the traffic.
@@ -125,7 +126,7 @@ impl Load {
         load
     }
 
-    /// Works for at most about `turn`: begins what is due, if it may, and takes note of what has ended.
+    /// Works for about `turn`: begins operations that are due, if it may, and reports those that have ended.
     pub fn work(&mut self, may_begin: bool, turn: Duration, reports: &mut Vec<Report>) {
         let end = Instant::now() + turn;
         if may_begin {

@@ -1,4 +1,4 @@
-//! The memory of a load: the bytes of a message say whose it is and where they belong.
+//! The memory of a load: the bytes of a message tell the operation and the offset that they belong to.
 
 use lnet_core::MdMemory;
 use std::ops::Range;

@@ -33,9 +33,9 @@ struct Pair {
 /// The result of the RPC load.
 #[derive(Default)]
 pub struct Outcome {
-    /// The clients' last lines, and what the servers said at the end.
+    /// The clients' last lines, and the output of the servers at their end.
     pub said: Option<String>,
-    /// `None`: all is well.
+    /// A description of what went wrong; `None`: nothing.
     pub fault: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl Program {
         Self { child, output }
     }
 
-    /// Tells it to end; what it has said, and whether it was content and in time.
+    /// Ends the program. Returns its output, and whether it succeeded in time.
     fn end(mut self) -> (String, bool) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         match self.output.recv_timeout(ENDS_WITHIN) {
@@ -126,7 +126,7 @@ impl Drop for Program {
     }
 }
 
-/// All that it says, when it has ended.
+/// Reads the whole output of a program, in a thread; the result comes when the program has ended.
 fn read(mut from: ChildStdout) -> Receiver<String> {
     let (tell, told) = channel();
     thread::spawn(move || {

@@ -80,15 +80,16 @@ const USUAL: Conditions = Conditions {
     kernel_routers: false,
 };
 
-/// A kernel node would not know again what comes twice; and messages of all sizes are under way to it. More of them than
-/// there are credits for both nodes' dead paths: what stays with TCP there must not be all that there is.
+/// Conditions with a peer that passes for a kernel node, which does not recognize messages that are sent twice. Messages of all
+/// sizes are in flight to it, more than the credits of both nodes' dead paths, so that TCP on those does not hold all of them.
 const KERNEL_PEER: Conditions = Conditions {
     weight: Weight { in_flight: 64, pause: Duration::from_millis(80), long_of_64: 8, ..USUAL.weight },
     kernel_peer: true,
     ..USUAL
 };
 
-/// Eight RPCs at once, one after the other, and new ones beside them: all eight may be on a dead path within milliseconds.
+/// Conditions with RPCs: eight at once, one after the other, and new ones beside them. All eight may be on a dead path within
+/// milliseconds.
 const RPCS: Conditions = Conditions {
     weight: Weight {
         in_flight: 8,
@@ -101,7 +102,7 @@ const RPCS: Conditions = Conditions {
 };
 const RPCS_TO_KERNEL_PEER: Conditions = Conditions { kernel_peer: true, ..RPCS };
 
-/// Slow cards and long messages: some are always half on their way.
+/// Conditions with slow cards and long messages: some messages are always sent in part.
 const LONG_MESSAGES: Conditions = Conditions {
     weight: Weight { long_of_64: 16, pause: Duration::from_millis(60), ..USUAL.weight },
     megabits: Some(500),

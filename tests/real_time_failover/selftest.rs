@@ -66,7 +66,7 @@ impl Selftest {
         Some(this)
     }
 
-    /// Ends it, when all is whole: what it came to, and what went wrong.
+    /// Ends the batch, when no fault is active. Returns a summary, or the output of `lst` if there were errors.
     pub fn end(self, testbed: &Testbed) -> Result<String, String> {
         let stat = self.lst(testbed, "--format json show_error --session srv");
         let running = text(&self.lst(testbed, "query"));

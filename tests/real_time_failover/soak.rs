@@ -151,7 +151,7 @@ impl Soak {
         self.pass(0, 2000);
     }
 
-    /// The other rail works, though it may have been dead a moment ago.
+    /// Fails a rail once or several times. The other one works, though it may have been dead shortly before.
     fn wound_a_rail(&mut self) {
         let (rail, blows) = (self.random.usize(0..RAILS), self.random.usize(1..4));
         let (machine, wound) = self.blow();
@@ -237,7 +237,7 @@ impl Soak {
         self.testbed.pass(Duration::from_millis(least + ((most - least) as f64 * part) as u64));
     }
 
-    /// Judges what ended so long ago.
+    /// Settles operations that ended at least `ago` ago, and checks their failures.
     fn settle(&mut self, ago: Duration) {
         let before = now().saturating_sub(ago);
         self.testbed.ledger.settle_before(before);

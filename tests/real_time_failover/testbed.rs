@@ -106,7 +106,7 @@ impl Testbed {
         Some(testbed)
     }
 
-    /// Starts a process on the machine, which must have none. Returns when it says that it listens.
+    /// Starts a process on the machine, which must have none. Returns the time at which it reported that it listens.
     pub fn start(&mut self, machine: usize) -> Duration {
         self.log(&format!("start {machine}"));
         assert!(self.processes[machine].is_none());
@@ -196,7 +196,7 @@ impl Testbed {
         self.wait(time, |_, _| false);
     }
 
-    /// Lets time pass until something is so in the books, at most so long. Whether it is.
+    /// Waits until the ledger satisfies `is_so`, at most for `most`. Returns whether it does.
     pub fn pass_until(&mut self, most: Duration, is_so: impl Fn(&Ledger) -> bool) -> bool {
         let end = Instant::now() + most;
         while Instant::now() < end {
@@ -213,7 +213,7 @@ impl Testbed {
         [NEAR, FAR].iter().for_each(|machine| self.tell(*machine, &Order::Go));
     }
 
-    /// Ends the load, and waits until nothing is under way any more that a living process began.
+    /// Ends the load, and waits until no operation of a living process is in flight.
     pub fn calm(&mut self) {
         let incarnations = [NEAR, FAR].map(|machine| self.incarnation(machine));
         [NEAR, FAR].iter().for_each(|machine| self.tell(*machine, &Order::Stop));
@@ -248,7 +248,7 @@ impl Testbed {
         self.logged(|line| line.contains(": peer ") && line.contains(" -> "))
     }
 
-    /// The same of whether they have a way to the net of the other.
+    /// The log lines of the processes about their routes to the net of the other.
     pub fn changes_of_nets(&self) -> Vec<String> {
         self.logged(|line| line.contains(": no route is up ") || line.contains(": up again by "))
     }
@@ -304,7 +304,7 @@ impl Testbed {
         File::create(self.logs.join(name)).unwrap()
     }
 
-    /// Resets every connection of the machine's nodes; the other side hears of it from the network.
+    /// Resets every connection of the machine's nodes; the other side gets the reset from the network.
     pub fn reset_connections(&self, machine: usize) {
         self.log(&format!("reset connections of {machine}"));
         for port in [":988", &format!(":{RPC_PORT}"), &format!(":{MOTR_PORT}"), &format!(":{SELFTEST_PORT}")]
@@ -420,7 +420,7 @@ impl Testbed {
         }
     }
 
-    /// A process says no more; it was asked to end, or it died.
+    /// Records that a process has closed its channel: it was asked to end, or it died.
     fn was_left(&mut self, incarnation: Incarnation) {
         self.over.insert(incarnation);
         let is_meant = self.processes.iter().flatten().all(|process| process.incarnation != incarnation);

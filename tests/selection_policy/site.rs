@@ -276,7 +276,7 @@ impl Traffic {
     }
 }
 
-/// All but so many go by these, and each of these has at least a third of its share.
+/// Fails if more than `others` messages went by other names than these, or fewer than a third of its share by one of these.
 #[track_caller]
 pub(crate) fn assert_all(counts: &Counts, names: &[&str], others: u64) {
     let all: u64 = counts.values().sum();

@@ -60,7 +60,7 @@ impl Item {
     }
 }
 
-/// All that was said on `connection`, in the order of the packets that completed it.
+/// Decodes both directions of `connection`, in the order of the packets that completed the items.
 pub fn items(connection: &Connection) -> Vec<Item> {
     let mut items: Vec<Item> =
         [Side::Opener, Side::Acceptor].into_iter().flat_map(|from| said(connection, from)).collect();
@@ -175,7 +175,7 @@ impl Reader<'_> {
         self.stream.read(at..end).bytes
     }
 
-    /// Whether the capture lacks what tells the message there: its packet, or enough of it.
+    /// Whether the capture lacks the bytes that identify the message there: its packet, or enough of it.
     fn is_hole(&self, at: usize) -> bool {
         let noop = self.stream.read(at..at + frame::FRAME_LEN);
         let message = self.stream.read(at..at + MIN_USEFUL_HEAD);

@@ -19,7 +19,7 @@ pub struct Exception {
     pub bits: u8,
 }
 
-/// All that may differ. What is said, and everything not named here, is the same to the bit.
+/// All differences that are allowed. All other bits of the node's messages are those of the kernel's.
 pub const EXCEPTIONS: [Exception; 12] = [
     Exception {
         name: "incarnation",
@@ -103,7 +103,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether `heard` is what the kernel said in `line`, on the connection's end `address` of ours.
+    /// Compares `heard` with the kernel's `line`, sent on the connection's end `address` of ours. The error describes the
+    /// difference.
     pub fn check(&mut self, address: IpAddr, line: &Line, heard: &[u8]) -> Result<(), String> {
         if heard.len() != line.bytes.len() {
             return Err(format!("{} bytes in place of {}: {heard:02x?}", heard.len(), line.bytes.len()));
@@ -155,8 +156,8 @@ fn incarnation(line: &Line) -> Option<Range<usize>> {
     }
 }
 
-/// The lowest byte of the number of the configuration in what a router tells of itself: it is the status of its loopback,
-/// the first of its entries.
+/// The lowest byte of the number of the configuration in a router's ping information: it is the status of its loopback, the
+/// first of its entries.
 fn router_sequence(line: &Line) -> Option<Range<usize>> {
     let payload = line.payload();
     let word = |at: usize| Some(u32::from_le_bytes(payload.get(at..at + 4)?.try_into().ok()?));

@@ -1,5 +1,5 @@
-//! A live node of ours in the place of a captured kernel node, with an application that does what the
-//! programs on the captured node did.
+//! A live node of ours in place of a captured kernel node, with an application that does the same as the programs on the captured
+//! node.
 
 use super::player::{Application, TIMEOUT};
 use super::script::Line;
@@ -74,7 +74,7 @@ impl LiveNode {
         self.gateways.push((gateway, net));
     }
 
-    /// Waits until everything that was begun has ended well, and ends the node.
+    /// Waits until everything that was begun has succeeded, and ends the node.
     pub fn finish(mut self) {
         for number in 0..self.operations.len() {
             for kind in self.operations[number].due.clone() {
@@ -166,7 +166,7 @@ impl LiveNode {
         self.node.core().md_bind(spec, memory, true).unwrap()
     }
 
-    /// The event of this kind of an operation, which must have gone well.
+    /// Waits for the event of this kind of an operation, which must have succeeded.
     fn wait_for(&mut self, number: usize, kind: EventKind) -> Event {
         loop {
             if let Some(event) = self.operations[number].events.iter().find(|event| event.kind == kind) {

@@ -18,7 +18,7 @@ pub enum Wiring {
     /// All cards are on one switch and in one subnet: each reaches each.
     OneSwitch,
     /// The cards of one number are on a switch and in a subnet of their own. A machine reaches an address of another
-    /// card's subnet by that card, whatever the source.
+    /// card's subnet by that card, from any source.
     SwitchPerCard,
 }
 

@@ -32,7 +32,7 @@ const WITHIN_USER_NAMESPACE: &str = "LNET_TEST_WITHIN_USER_NAMESPACE";
 pub struct Namespace(());
 
 /// Moves the calling thread into a new network namespace. `None` means that the test should return: either
-/// it cannot run here, which is said, or it has just run and passed in a process in a user namespace.
+/// it cannot run here, which is reported, or it has just run and passed in a process in a user namespace.
 pub fn namespace_or_skip() -> Option<Namespace> {
     let namespace = empty_namespace_or_skip()?;
     bring_up_addresses();
@@ -70,8 +70,7 @@ fn bring_up_addresses() {
     }
 }
 
-/// Runs `ip` in the calling thread's namespace. A machine without IPv6 refuses those commands: the tests
-/// that need it will say so.
+/// Runs `ip` in the calling thread's namespace. Only a command about IPv6 may fail: some machines have none.
 pub fn ip(arguments: &[&str]) {
     let output = Command::new("ip").args(arguments).output().expect("the ip command (iproute2)");
     let ipv6 = arguments.iter().any(|argument| argument.contains("::"));

@@ -313,8 +313,8 @@ impl<'a> Player<'a> {
         .unwrap_or(expected)
     }
 
-    /// The open connections on which the node may as well say what the kernel said on this one: messages go
-    /// over any connection of their type.
+    /// The open connections on which the node may send the messages that the kernel sent on this one: messages use any
+    /// connection of their type.
     fn interchangeable_with(&self, number: usize) -> Vec<usize> {
         let role = |number: usize| self.script.dialogues[number].role();
         let greeted = |number: usize| self.greetings.get(&number) == Some(&2);
@@ -348,13 +348,13 @@ impl<'a> Player<'a> {
         all
     }
 
-    /// The node closes the connection, in whichever way, and has said nothing more.
+    /// Checks that the node has sent nothing more, and waits until it closes the connection, in any way.
     fn expect_end(&mut self, number: usize) {
         let Some(socket) = self.sockets.remove(&number) else { return };
         self.read_to_end(number, socket);
     }
 
-    /// Closes what is open; the node has said nothing more and closes it too.
+    /// Closes the open connections; checks that the node has sent nothing more and closes them, too.
     fn part(mut self) {
         for socket in self.sockets.values() {
             // The node may have closed it as a sibling of one closed before.

@@ -1,5 +1,5 @@
-//! A capture as a script for one of its nodes: what the others say to it, and what it says to them, in the
-//! order of the packets.
+//! A capture as a script for one of its nodes: the messages of the other nodes to it, and its own to them, in the order of the
+//! packets.
 
 use super::conversation::{self, Content, Item};
 use super::pcap;
@@ -31,7 +31,7 @@ pub struct Dialogue {
 /// A message on a connection, with its bytes.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Whether it is the node that says it.
+    /// Whether the node sends it.
     pub ours: bool,
     /// Whether the node is not its source, but forwards it.
     pub forwarded: bool,
@@ -63,7 +63,7 @@ pub enum Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     Open,
-    /// The line of this number is said.
+    /// The line of this number is sent.
     Say(usize),
     Close {
         ours: bool,
@@ -109,7 +109,7 @@ impl Script {
         &self.dialogues[dialogue].lines[line]
     }
 
-    /// All that is said, in order, with the number of its dialogue.
+    /// All lines, in order, each with the number of its dialogue.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &Line)> {
         self.steps.iter().filter_map(|step| match step.action {
             Action::Say(line) => Some((step.dialogue, self.line(step.dialogue, line))),
@@ -133,7 +133,7 @@ impl Script {
         }
     }
 
-    /// Whether the node's discovery says what is said there.
+    /// Whether the line there is sent by the node's discovery.
     pub fn is_of_discovery(&self, place: Place) -> bool {
         match self.cause_of(place) {
             Some(Cause::Request(request)) => request != place,
@@ -154,7 +154,7 @@ impl Script {
         })
     }
 
-    /// The node's pushes that say what an earlier one to the same peer has said, and the ACKs to them.
+    /// The node's pushes with the same content as an earlier one to the same peer, and the ACKs to them.
     pub fn repeated_pushes(&self) -> HashSet<Place> {
         let said = self.steps.iter().filter_map(|step| match step.action {
             Action::Say(line) => Some((step.dialogue, line)),

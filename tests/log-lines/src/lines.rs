@@ -50,7 +50,7 @@ pub(crate) fn of_file(
     Ok(())
 }
 
-/// Adds the line that the tokens from `index` on begin, if they do; what is wrong with it.
+/// Adds the log line that begins at token `index`, if one does; returns the mistake in it, if there is one.
 fn at(
     level: &[TokenTree],
     index: usize,
