@@ -1,5 +1,4 @@
-//! RPCs of a client with a server whose every message the test decides, over the loopback. The client's clock only advances when
-//! a test says so.
+//! RPCs of a client with a scripted server, over the loopback. The client's clock only advances when a test advances it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[path = "support/exclusive.rs"]

@@ -23,7 +23,7 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len as u64).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect()
 }
 
-/// A request says in its first buffer how many bytes it is about, in the client's byte order.
+/// The number of bytes that a request is about: its first buffer, in the client's byte order.
 fn len_of(request: &ServiceRequest<'_>) -> usize {
     request.order().u64(request.buffer(1).unwrap(), 0) as usize
 }

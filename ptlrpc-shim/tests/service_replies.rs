@@ -31,7 +31,7 @@ impl Gate {
     }
 }
 
-/// A service that tells which requests it has begun, and finishes each when the test lets it.
+/// A service that reports the requests that it has begun, and finishes each when the test lets it.
 fn gated(config: ServiceConfig) -> (Server, Receiver<u64>, Sender<()>) {
     let (gate, begun, go_on) = gate();
     let server = Server::start(config, move |request| {

@@ -239,7 +239,7 @@ impl EventHandler for ReplyEvents {
 }
 
 impl ReplyEvents {
-    /// Reads an early reply. The next one may be arriving in the same bytes: the checksum tells.
+    /// Reads an early reply. Another one may be arriving in the same bytes: then the checksum is wrong.
     fn read_early_reply(&self, len: usize) -> Option<Body> {
         let bytes = self.region.copy_while_written(0..len.min(BODY_ONLY_LEN));
         let message = Message::parse(&bytes).ok()?;

@@ -39,7 +39,7 @@ pub struct ServiceConfig {
     pub longest_timeout: Duration,
     /// A reply that could not be sent is sent once more, from any NI to the peer's primary NID (PR-41).
     pub reply_fallback: bool,
-    /// Clients without a request for so long are evicted (PR-12); `None`: they are not.
+    /// The time without a request after which a client is evicted (PR-12); `None`: never.
     pub evict_unresponsive_after: Option<Duration>,
     /// The longest time for which [`Service::stop`](super::Service::stop) waits.
     pub stop_timeout: Duration,

@@ -2,11 +2,11 @@
 //!
 //! | folder or file | holds | uses |
 //! |---|---|---|
-//! | `config`, `counters` | the configuration; what has happened so far | |
+//! | `config`, `counters` | the configuration; counters of events so far | |
 //! | `rules` | decisions, pure: admission (PR-70), connecting (PR-10, PR-11), duplicates, early replies (PR-72, PR-74) | those |
-//! | `engines` | what holds state or calls LNet: request buffers (PR-31 to PR-33), queues (PR-53), requests, replies (PR-21, PR-40, PR-41), difficult replies (PR-75), bulk data (PR-22, PR-55, PR-76) | `rules` |
+//! | `engines` | parts that hold state or call LNet: request buffers (PR-31 to PR-33), queues (PR-53), requests, replies (PR-21, PR-40, PR-41), difficult replies (PR-75), bulk data (PR-22, PR-55, PR-76) | `rules` |
 //! | `targets` | targets, and the clients that are connected to them | `engines` |
-//! | `handler`, `service_request` | what a program implements, and what it sees of a request | `engines`, `targets` |
+//! | `handler`, `service_request` | the interface that a program implements, and its view of a request | `engines`, `targets` |
 //! | `compose` | the service put together, and its threads (PR-71) | all |
 //!
 //! **Locks.** None is held while LNet or the program is called. Under the lock of the tables of `targets` that of one export may

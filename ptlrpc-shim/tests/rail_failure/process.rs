@@ -19,13 +19,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Executes a number; tells how often it was executed; reads and writes bulk data.
+/// Opcodes of the service: execute a number; return how often it was executed; read and write bulk data.
 const COUNT: Opcode = Opcode(0x7001);
 const ASK: Opcode = Opcode(0x7002);
 const READ: Opcode = Opcode(0x7003);
 const WRITE: Opcode = Opcode(0x7004);
 const IN_FLIGHT: usize = 12;
-/// The load is at least so many requests.
+/// Minimum number of requests of a load.
 const MIN_REQUESTS: u64 = 500;
 const BULK: usize = 300_000;
 /// The number of further requests that have completed when the client answers `more`.

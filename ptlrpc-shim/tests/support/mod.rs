@@ -1,4 +1,4 @@
-//! A service to test, over the loopback. Its clock only advances when a test says so.
+//! A service to test, over the loopback. Its clock only advances when a test advances it.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 pub mod client;

@@ -120,7 +120,7 @@ impl Server {
         Self { node: Arc::clone(node), requests, md, handle: 0x77, connected: false, last: Mutex::default() }
     }
 
-    /// The next request, whatever it is.
+    /// Returns the next request, of any kind.
     pub fn next(&self) -> Received {
         self.requests.recv().expect("the node has ended")
     }

@@ -129,7 +129,7 @@ impl Rpc {
         self.early_replies
     }
 
-    /// The caller does not want it any more: it completes with [`Errno::INTERRUPTED`] when its memory is no longer used.
+    /// Aborts the request for its caller: it completes with [`Errno::INTERRUPTED`] when its memory is no longer used.
     pub(crate) fn abort(&mut self) {
         let phase = std::mem::replace(&mut self.phase, Phase::Complete(None));
         self.phase = match phase {
@@ -327,7 +327,7 @@ impl Rpc {
         (Phase::New(Some(now + pause)), Next::Step)
     }
 
-    /// The last data that a service gets may still be on its way, so this phase is short.
+    /// Waits for bulk data. The last data that a service gets may still be in flight, so this phase is short.
     fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Instant) -> (Phase, Next) {
         let status = sent.transmission.status();
         if status.live_bulk_mds > 0 {

@@ -1,7 +1,7 @@
-//! The service put together: what a request goes through, from its arrival to its reply, and the threads that do it.
+//! The service put together: the steps of a request from its arrival to its reply, and the threads that carry them out.
 //!
-//! Arrival (an event, `core`) → `intake` → queue → `serve` → reply. What event handlers may not do, and what has its time,
-//! the `timer_thread` does.
+//! Arrival (an event, `core`) → `intake` → queue → `serve` → reply. The `timer_thread` does the work that event handlers must not
+//! do, and work that is due at a time.
 
 mod core;
 mod intake;

@@ -128,8 +128,8 @@ fn on_reply_lost(core: &ServiceCore, on_done: Option<OnDone>) {
     }
 }
 
-/// The order matters: while the request is in progress its client may still change where the reply goes; afterwards a duplicate
-/// gets the reply that is kept.
+/// Ends a request with a reply, in this order: while the request is in progress its client may still change the reply's route;
+/// afterwards a duplicate gets the reply that is kept.
 fn end_with_reply(
     core: &ServiceCore,
     admitted: &AdmittedRequest,

@@ -44,7 +44,7 @@ enum DifficultState {
 
 /// Takes difficult replies that have ended, from event handlers.
 pub(crate) trait EndedQueue: Send + Sync {
-    /// [`DifficultReply::finish`] is to be called.
+    /// Queues a reply for [`DifficultReply::finish`].
     fn push_ended(&self, reply: Arc<DifficultReply>, done: ReplyDone);
 }
 

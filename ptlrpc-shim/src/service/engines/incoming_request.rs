@@ -58,7 +58,7 @@ pub(crate) struct ReplyRoute {
 
 /// The next action about the early replies of a request.
 pub(crate) enum EarlyReplyAction {
-    /// Send one that says this; then [`IncomingRequest::on_early_reply_sent`].
+    /// Send an early reply with this timeout; then [`IncomingRequest::on_early_reply_sent`].
     Send(ReplyRoute, ClientTimeout),
     /// Ask again at that time.
     Wait(Instant),
@@ -155,7 +155,7 @@ impl IncomingRequest {
         }
     }
 
-    /// Ends early replies; waits for one that is being sent. Returns where the reply goes.
+    /// Ends early replies; waits for one that is being sent. Returns the route of the reply.
     pub(crate) fn close(&self) -> ReplyRoute {
         let mut state = lock(&self.state);
         while state.early == EarlyState::Sending {

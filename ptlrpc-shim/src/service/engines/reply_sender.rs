@@ -18,7 +18,7 @@ pub(crate) struct ReplyRetry {
 
 /// Takes replies that are to be sent again, from event handlers.
 pub(crate) trait RetryQueue: Send + Sync {
-    /// [`resend`] is to be called.
+    /// Queues a reply for [`resend`].
     fn push_retry(&self, retry: ReplyRetry);
 }
 
@@ -30,7 +30,8 @@ struct ReplyEvents {
     _descriptor: DescriptorGuard,
 }
 
-/// Sends a reply by the path of the request, backwards. `peer`: where it goes if that fails, if the service permits that.
+/// Sends a reply by the path of the request, backwards. `peer`: the destination if that fails, provided that the service
+/// permits it.
 pub(crate) fn send(
     env: &Environment,
     retries: Arc<dyn RetryQueue>,

@@ -36,7 +36,7 @@ pub(crate) trait BufferUser: Send + Sync {
     /// A request has arrived. False: the service is ending, and drops it.
     fn on_request(&self, request: ArrivedRequest) -> bool;
 
-    /// [`RequestBuffers::replenish`] is to be called.
+    /// Requests a call of [`RequestBuffers::replenish`].
     fn on_buffers_needed(&self);
 }
 

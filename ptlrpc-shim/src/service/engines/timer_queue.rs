@@ -27,7 +27,7 @@ struct State<R, W> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimerTick {
     pub(crate) now: Instant,
-    /// Request buffers are to be attached.
+    /// Whether request buffers are to be attached.
     pub(crate) replenish: bool,
 }
 
@@ -56,7 +56,7 @@ impl<R, W> TimerQueue<R, W> {
         lock(&self.state).work.pop_front()
     }
 
-    /// Request buffers are to be attached.
+    /// Makes the timer thread attach request buffers.
     pub(crate) fn request_buffers(&self) {
         let mut state = lock(&self.state);
         if !state.needs_buffers {
@@ -107,8 +107,7 @@ impl<R, W> TimerQueue<R, W> {
         lock(&self.state).is_closed
     }
 
-    /// Waits until something is to be done, until `next_check` at most. Request buffers are not reported before
-    /// `buffers_not_before`.
+    /// Waits until work is due, until `next_check` at most. Request buffers are not reported before `buffers_not_before`.
     /// `None`: the queue is closed, and no work is left.
     pub(crate) fn wait(
         &self,

@@ -13,7 +13,7 @@ pub(crate) struct ClientTimeout {
 }
 
 impl ClientTimeout {
-    /// `longest`: the limit of what the client says.
+    /// Makes a timeout of the seconds that the client announced, at most `longest`.
     pub(crate) fn new(arrived: Instant, seconds: u32, longest: Duration) -> Self {
         Self { arrived, seconds: seconds.min(whole_seconds(longest)) }
     }
@@ -23,7 +23,7 @@ impl ClientTimeout {
         self.arrived.checked_add(Duration::from_secs(self.seconds.into())).unwrap_or(self.arrived)
     }
 
-    /// Seconds from the arrival on, as an early reply says it.
+    /// The timeout that an early reply carries, in seconds from the arrival on.
     pub(crate) const fn seconds(self) -> u32 {
         self.seconds
     }
@@ -43,7 +43,7 @@ pub(crate) fn due(adaptive: &Adaptive, timeout: ClientTimeout) -> Option<Instant
     Some(due.max(timeout.arrived))
 }
 
-/// The timeout that the next early reply tells: the time since the arrival and [`Adaptive::at_extra`], at least a second more
+/// The timeout that the next early reply carries: the time since the arrival and [`Adaptive::at_extra`], at least a second more
 /// than before. `None`: the client has given up, or the timeout has reached [`Adaptive::at_max`].
 pub(crate) fn extended(adaptive: &Adaptive, timeout: ClientTimeout, now: Instant) -> Option<ClientTimeout> {
     if now >= timeout.deadline() {
