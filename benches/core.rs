@@ -1,4 +1,4 @@
-//! What one message costs the core: match look-up, header codec, posting an event.
+//! Cost of one message in the core: match look-up, header codec, posting an event.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -38,7 +38,7 @@ fn put(match_bits: u64) -> Header {
     Header { dest_nid, src_nid, dest_pid: Pid(0), src_pid: Pid(0), payload_length: 0, body }
 }
 
-/// An arriving PUT without payload: found, charged, settled.
+/// Measures an arriving PUT without payload: matched, charged, completed.
 fn match_lookup(c: &mut Criterion) {
     let mut group = c.benchmark_group("arriving PUT, exact entries");
     for entries in [1_u64, 1_000, 100_000] {
@@ -70,7 +70,7 @@ fn header_codec(c: &mut Criterion) {
     c.bench_function("header decode", |b| b.iter(|| Header::decode(black_box(&bytes))));
 }
 
-/// A PUT over the loopback with both events on a ring, read again: two events posted and read.
+/// Measures a PUT over the loopback with both events on a ring: two events posted and read.
 fn event_post(c: &mut Criterion) {
     let core = node();
     let eq = core.eq_alloc(16, None).unwrap();

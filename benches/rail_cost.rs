@@ -1,4 +1,4 @@
-//! What several rails cost each message: nodes of one rail and of four, over loopback, with nothing to gain from
+//! Cost of several rails for each message: nodes of one rail and of four, over loopback, with nothing to gain from
 //! more rails. Every round runs each contestant once, so that a slow spell of the machine hits all. Printed as a
 //! table.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -24,11 +24,11 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 25;
 const PORTAL: u32 = 9;
-/// Far beyond what any step takes; only a hang gets there.
+/// Time limit of any step, far beyond the need: only a hang reaches it.
 const FOR_EVER: Duration = Duration::from_secs(60);
 const RAILS: usize = 4;
 
-/// What is compared.
+/// The configurations that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contestant {
     /// One rail each.
@@ -46,7 +46,7 @@ const CONTESTANTS: [(Contestant, &str); 3] = [
     (Contestant::FourByHand, "4 x 4, pairs named by the program"),
 ];
 
-/// What is measured: messages of so many bytes.
+/// The work that is measured: messages of so many bytes.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     /// A PUT there, a PUT back, no acknowledgements.
@@ -88,23 +88,23 @@ fn main() {
     pairs.into_iter().for_each(|pair| pair.rails.shutdown());
 }
 
-/// The quarter, the half, and three quarters of the samples are not above these.
+/// Returns the first, second and third quartile of the samples.
 fn quartiles(mut samples: Vec<f64>) -> [f64; 3] {
     samples.sort_by(f64::total_cmp);
     [1, 2, 3].map(|quarter| samples[samples.len() * quarter / 4])
 }
 
-/// Two nodes, and what they send by.
+/// Two nodes, and the paths by which they send.
 struct Pair {
     rails: Rails,
     near: End,
     far: End,
 }
 
-/// One node's way to the other.
+/// One node, with its paths to the other.
 struct End {
     eq: EqHandle,
-    /// Source and destination, in turn.
+    /// Pairs of source and destination, used in turn.
     ways: Vec<(Option<Nid>, Nid)>,
 }
 
@@ -136,7 +136,7 @@ impl Pair {
         Self { rails, near, far }
     }
 
-    /// Nanoseconds a message.
+    /// Returns the nanoseconds for each message.
     fn measure(&self, work: Work, messages: usize) -> f64 {
         let (near, far) = (&self.rails.near, &self.rails.far);
         let start = Instant::now();
@@ -186,7 +186,7 @@ impl Pair {
 }
 
 impl End {
-    /// Takes PUTs from anybody.
+    /// Offers memory for PUTs from any node.
     fn offer(&self, node: &Node) {
         let core = node.core();
         let me = core.me_attach(PORTAL, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After).unwrap();
@@ -217,7 +217,7 @@ fn bind(node: &Node, eq: EqHandle, size: usize) -> MdHandle {
     node.core().md_bind(spec, memory, false).unwrap()
 }
 
-/// Memory that lives as long as the process.
+/// Describes an MD whose memory lives as long as the process.
 fn spec(size: usize, options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemory) {
     let (start, length) = (Vec::leak(vec![7_u8; size]).as_mut_ptr() as usize, size as u32);
     let spec = MdSpec { start, length, threshold: -1, max_size: 0, options, user_ptr: 0, eq: Some(eq) };

@@ -25,7 +25,7 @@ fn main() {
     for how in [Transfer::Put, Transfer::Get] {
         let mut of_one = None;
         for cards in [1, 2, 4] {
-            // Each in namespaces of its own, which go with their threads.
+            // Each in namespaces of its own, which end with their threads.
             let Some(rate) = thread::spawn(move || measure(how, cards)).join().unwrap() else { return };
             let one = *of_one.get_or_insert(rate);
             let share = rate / one / cards as f64;
@@ -34,7 +34,7 @@ fn main() {
     }
 }
 
-/// The median of some rounds, in MiB/s.
+/// Returns the median of some rounds, in MiB/s.
 fn measure(how: Transfer, cards: usize) -> Option<f64> {
     let rails = Rails::or_skip(cards, |_| Some(MEGABITS))?;
     let messages = 40 * cards;

@@ -1,5 +1,5 @@
-//! What choosing a path costs: this node's interfaces times the peer's, all equal, so that every criterion is
-//! compared; and finding a peer among many.
+//! Cost of selecting a path: this node's interfaces times the peer's, all equal, so that every criterion is
+//! compared; and cost of finding a peer among many.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -48,7 +48,7 @@ fn node(interfaces: u32) -> Arc<Core> {
     core
 }
 
-/// Threads run on the second of four NUMA nodes.
+/// A machine whose threads run on the second of four NUMA nodes.
 #[derive(Debug)]
 struct SecondNode;
 
@@ -62,7 +62,7 @@ impl Placement for SecondNode {
     }
 }
 
-/// A machine of four NUMA nodes with an interface on each.
+/// Makes the core of a machine of four NUMA nodes with an interface on each.
 fn numa_node() -> Arc<Core> {
     let distances = |id| (0..4).map(|other| if other == id { 10 } else { 21 }).collect();
     let nodes = (0..4).map(|id| NumaNode { id, cpus: vec![id], distances: distances(id) }).collect();
@@ -79,7 +79,7 @@ fn numa_node() -> Arc<Core> {
     core
 }
 
-/// A peer with so many NIDs from `first` on.
+/// Adds a peer with so many NIDs from `first` on.
 fn peer(core: &Core, first: u32, nids: u32) {
     core.make_peer(nid(first), true, false).unwrap();
     for i in 1..nids {
@@ -127,7 +127,7 @@ fn many_peers(c: &mut Criterion) {
                 core.choose(None, black_box(nid(0x0b00_0001 + which * 4))).unwrap()
             });
         });
-        // What is left of the difference when the memory has been read before: look-ups take the same steps.
+        // The rest of the difference when the memory has been read before: look-ups take the same steps.
         group.bench_function(BenchmarkId::new("the same one each time", peers), |b| {
             b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap());
         });
@@ -136,7 +136,7 @@ fn many_peers(c: &mut Criterion) {
     group.finish();
 }
 
-/// Printed, not timed: what 10 000 peers of 4 NIDs take.
+/// Prints the memory of 10 000 peers of 4 NIDs. Not a timed benchmark.
 fn memory(_: &mut Criterion) {
     let resident = || {
         let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
@@ -156,7 +156,7 @@ fn memory(_: &mut Criterion) {
     core.shutdown();
 }
 
-/// Rules about other nodes, of all kinds in turn, each another; none is about 11.0.0.0.
+/// Returns a rule about other nodes, of all kinds in turn, each another; none is about 11.0.0.0.
 fn rule(number: u32) -> Rule {
     let (high, low) = (number >> 8 & 255, number & 255);
     let text = |side: String| Some(side.parse().unwrap());
@@ -169,7 +169,7 @@ fn rule(number: u32) -> Rule {
     }
 }
 
-/// Rules each of which is about every peer NI, all of one kind, each another.
+/// Returns a rule about every peer NI, of one kind, each another.
 fn about_all(kind: &str, number: u32) -> Rule {
     let (high, low) = (number >> 8 & 255, number & 255);
     let text = |side: String| Some(side.parse().unwrap());
@@ -186,7 +186,7 @@ fn with_rules(core: &Core, rules: impl Iterator<Item = Rule>) {
     rules.for_each(|rule| core.add_rule(rule, None).unwrap());
 }
 
-/// UD-10: a send does not look at the rules. What is about this peer is compared, however many others there are.
+/// UD-10: a send does not check the rules. The effects on this peer are compared, however many others there are.
 fn selection_rules(c: &mut Criterion) {
     let mut group = c.benchmark_group("choosing a path, 4 x 4, with so many selection rules");
     let peer_nis = "11.0.0.[1-2]@tcp";
@@ -233,18 +233,18 @@ fn selection_rules(c: &mut Criterion) {
     group.finish();
 }
 
-/// What changes cost while a thread chooses paths to a peer.
+/// The cost of changes while a thread selects paths to a peer.
 struct Changed {
     took: Duration,
-    /// Of that the time on a CPU: other programs may want it, too.
+    /// The part of `took` on a CPU: other programs may want it, too.
     cpu: Duration,
     choices: u64,
-    /// The longest choice, and the longest of those during which the thread did not lose its CPU.
+    /// The longest selection, and the longest of those during which the thread did not lose its CPU.
     longest: Duration,
     longest_on_cpu: Duration,
 }
 
-/// The time on a CPU of this thread, and how often it has waited for one.
+/// Returns this thread's time on a CPU, and how often it has waited for one.
 fn of_this_thread() -> (Duration, u64) {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     let numbers: Vec<u64> = text.split_whitespace().map(|number| number.parse().unwrap()).collect();
@@ -280,7 +280,8 @@ fn while_choosing(core: &Core, change: impl FnOnce()) -> Changed {
     })
 }
 
-/// Printed, not a benchmark of criterion's: 1 000 rules, one by one, on 10 000 peer NIs, and what a send waits meanwhile at most.
+/// Prints the cost of adding 1 000 rules, one by one, on 10 000 peer NIs, and the longest wait of a send meanwhile. Not a
+/// criterion benchmark.
 fn adding_rules(_: &mut Criterion) {
     let core = node(4);
     (0..10_000).for_each(|i| peer(&core, 0x0c00_0000 + i * 16, 1));

@@ -1,5 +1,5 @@
-//! The TCP congestion control that all contestants have: the system's default, or another one in a network namespace of
-//! this program's own, where the default is that of the namespace.
+//! The TCP congestion control that all contestants use: the system's default, or another one in a network namespace of
+//! this program, where the default is that of the namespace.
 
 use crate::error::{Error, context};
 use crate::options::CONGESTION;
@@ -10,15 +10,15 @@ use std::process::Command;
 const CHOSEN: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// The one in use, and those that there are.
+/// Returns the congestion control in use, and the available ones.
 pub(crate) fn fact() -> Option<String> {
     let read = |path| Some(fs::read_to_string(path).ok()?.trim().to_owned());
     let available = read(AVAILABLE).map_or_else(String::new, |names| format!(" (available: {names})"));
     Some(format!("{}{available}", read(CHOSEN)?))
 }
 
-/// In a namespace that has nothing yet: brings up its loopback interface, sets its default, becomes the program
-/// that the other arguments name.
+/// Shell script for an empty namespace: brings up the loopback interface, sets the default, and becomes the program
+/// in the other arguments.
 const SET_UP: &str = r#"
 ip link set lo up || exit
 if ! printf %s "$1" 2>/dev/null >/proc/sys/net/ipv4/tcp_congestion_control; then
@@ -30,7 +30,7 @@ shift
 exec "$@"
 "#;
 
-/// Becomes this program in a new network namespace, with the same arguments but without the one for this. Returns only
+/// Becomes this program in a new network namespace, with the same arguments except the one for this. Returns only
 /// if that fails.
 pub(crate) fn enter(name: &str, arguments: impl Iterator<Item = String>) -> Error {
     let program = match std::env::current_exe().map_err(context("this program")) {

@@ -1,16 +1,16 @@
-//! What takes part in the comparison, and what it has to offer for that.
+//! Contestants of the comparison, and their interface.
 
 use crate::error::Error;
 use crate::scenario::Scenario;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What one run found.
+/// The result of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
-    /// In the scenario's unit.
+    /// The measured value, in the scenario's unit.
     pub(crate) value: f64,
-    /// All messages of the run, those of the warm-up, too; a round trip is two.
+    /// Number of messages of the run, including the warm-up; a round trip is two.
     pub(crate) messages: u64,
     /// CPU seconds of the process between the two ends, if there is one.
     pub(crate) between: Option<f64>,
@@ -18,37 +18,37 @@ pub(crate) struct Sample {
 
 /// A network stack, used in one particular way.
 pub(crate) trait Contestant {
-    /// Its name in the report; no two contestants have the same.
+    /// Returns the contestant's name in the report; no two contestants have the same.
     fn name(&self) -> &'static str;
 
-    /// Whether it can do what the scenario asks for.
+    /// Whether the contestant can run the scenario.
     fn supports(&self, scenario: Scenario) -> bool;
 
-    /// As short a run as there can be, before any other of the scenario. What it takes is mostly the start of
+    /// Runs the scenario as shortly as possible, before any other run of it. Its duration is mostly that of starting
     /// processes.
     fn trial(&mut self, scenario: Scenario) -> Result<Sample, Error>;
 
-    /// One run that takes about `duration`.
+    /// Runs the scenario for about `duration`.
     fn measure(&mut self, scenario: Scenario, duration: Duration) -> Result<Sample, Error>;
 }
 
-/// A test program that is told how many iterations to run, not for how long.
+/// A test program whose argument is a number of iterations, not a duration.
 pub(crate) trait IterationTest {
     fn name(&self) -> &'static str;
 
     fn supports(&self, scenario: Scenario) -> bool;
 
-    /// Messages of an iteration that follow one another.
+    /// Returns the number of messages of an iteration that follow one another.
     fn messages_of_iteration(&self, scenario: Scenario) -> u64;
 
-    /// One run of so many iterations, which probably take so long.
+    /// Runs so many iterations, which take about `duration`.
     fn measure(&self, scenario: Scenario, iterations: u64, duration: Duration) -> Result<Sample, Error>;
 }
 
-/// How many iterations a trial has.
+/// Number of iterations of a trial.
 const TRIAL_ITERATIONS: u64 = 100;
 
-/// Makes a contestant of an [`IterationTest`]: finds out how many iterations take the time that a sample should take.
+/// Makes a contestant of an [`IterationTest`]: determines the number of iterations for the time of a sample.
 pub(crate) struct Timed<T> {
     test: T,
     /// The time that one iteration took in the last run, in microseconds.
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// Takes 2 microseconds for a message, and notes how many iterations were asked for.
+    /// A test that takes 2 microseconds for a message, and records the numbers of iterations.
     struct Fake(RefCell<Vec<u64>>);
 
     impl IterationTest for &Fake {

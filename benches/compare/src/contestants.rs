@@ -1,4 +1,4 @@
-//! All contestants, those that this machine lacks, too.
+//! All contestants, including those that this machine lacks.
 
 use crate::contestant::{Contestant, Timed};
 use crate::lnet::Lnet;
@@ -6,13 +6,13 @@ use crate::peer_process::runs;
 use crate::{libfabric, raw_tcp, ucx};
 use std::path::Path;
 
-/// A contestant, and why it cannot take part.
+/// A contestant, and the reason if it cannot take part.
 pub(crate) struct Entrant {
     pub(crate) contestant: Box<dyn Contestant>,
     pub(crate) absent: Option<String>,
 }
 
-/// LNet only with its `lnet_perf`.
+/// Returns all contestants; LNet only with its `lnet_perf`.
 pub(crate) fn all(lnet_perf: Option<&Path>) -> Vec<Entrant> {
     let mut all = Vec::new();
     match lnet_perf {

@@ -1,4 +1,4 @@
-//! CPU time that the processes of a contestant take.
+//! CPU time of the processes of a contestant.
 
 use crate::error::{Error, context};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -13,8 +13,8 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Seconds for each message beyond those of a trial. Both runs start and end the same processes, so that only what
-    /// messages cost is left. `None` if that is too little to tell.
+    /// Returns the seconds for each message beyond those of a trial. Both runs start and end the same processes, so that
+    /// only the cost of messages is left. `None` if that is too small to measure.
     pub(crate) fn of_message(self, trial: Self) -> Option<f64> {
         let messages = self.messages.checked_sub(trial.messages).filter(|messages| *messages > 0)?;
         let seconds = self.seconds - trial.seconds;
@@ -22,7 +22,7 @@ impl Cost {
     }
 }
 
-/// What this program has used, and the processes that it started and that have ended.
+/// Returns the CPU seconds of this program, and of the processes that it started and that have ended.
 pub(crate) fn used() -> Result<f64, Error> {
     let mut seconds = 0.0;
     for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
@@ -33,7 +33,7 @@ pub(crate) fn used() -> Result<f64, Error> {
     Ok(seconds)
 }
 
-/// What another process has used that still runs. More exact than the ticks in `/proc/PID/stat`.
+/// Returns the CPU seconds of another, running process. More exact than the ticks in `/proc/PID/stat`.
 pub(crate) fn of_process(id: u32) -> Result<f64, Error> {
     let tasks = format!("/proc/{id}/task");
     let mut nanoseconds = 0;
@@ -45,7 +45,7 @@ pub(crate) fn of_process(id: u32) -> Result<f64, Error> {
     Ok(nanoseconds as f64 / 1e9)
 }
 
-/// The first number of a `schedstat`.
+/// Reads the first number of a `schedstat`.
 fn nanoseconds_on_cpu(schedstat: &str) -> Result<u64, Error> {
     let number = schedstat.split_whitespace().next().ok_or("an empty schedstat")?;
     number.parse().map_err(context("schedstat"))

@@ -1,34 +1,34 @@
-//! How much of the machine other programs took during a measurement.
+//! Share of the machine that other programs use during a measurement.
 
 use crate::error::{Error, context};
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The share of the machine that others may take before a sample is taken again.
+/// Maximum share that others may use before a sample is taken again.
 const TOLERATED: f64 = 0.05;
-/// How often a sample is taken before the least disturbed one has to do.
+/// Maximum number of times that a sample is taken before the least disturbed one counts.
 const ATTEMPTS: u32 = 5;
-/// The pause before a disturbed sample is taken again, in which other programs may finish.
+/// Pause before a disturbed sample is taken again, in which other programs may finish.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// How much the others disturbed.
+/// Budget and counts of samples that others disturbed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disturbance {
-    /// How long samples may still be taken again, in all.
+    /// Time that is left for taking samples again, in all.
     repeat_limit: Duration,
     pub(crate) samples: u64,
-    /// Samples that had to do though others took more than is tolerated.
+    /// Number of samples that count although others used more than is tolerated.
     pub(crate) disturbed: u64,
 }
 
 impl Disturbance {
-    /// With so much time for samples that are taken again.
+    /// Makes a budget of `repeat_limit` for samples that are taken again.
     pub(crate) fn new(repeat_limit: Duration) -> Self {
         Self { repeat_limit, samples: 0, disturbed: 0 }
     }
 
-    /// Takes a sample, again and again while others take too much of the machine.
+    /// Takes a sample, again and again while others use too much of the machine.
     pub(crate) fn undisturbed<T>(
         &mut self,
         mut sample: impl FnMut() -> Result<T, Error>,
@@ -60,9 +60,9 @@ impl Disturbance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Time {
     all: u64,
-    /// Spent in programs, or taken away by the host. Not in interrupts: those are the network's, of this program too.
+    /// Ticks in programs, or taken away by the host. Without interrupts: those are the network's, of this program too.
     used: u64,
-    /// Spent in this program and in those that it started and that have ended.
+    /// Ticks in this program and in the processes that it started and that have ended.
     own: u64,
 }
 
@@ -76,16 +76,16 @@ impl Time {
     fn parse(machine: &str, program: &str) -> Option<Self> {
         let line = machine.lines().next()?.strip_prefix("cpu ")?;
         let times: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        // user nice system idle iowait irq softirq steal; what follows is within user and nice.
+        // user nice system idle iowait irq softirq steal; the other columns are contained in user and nice.
         let [user, nice, system, _, _, _, _, steal] = *times.first_chunk()?;
-        // The name, in parentheses, may hold anything. User and system time, then those of the children.
+        // The name, in parentheses, may contain any character. User and system time, then those of the children.
         let (_, fields) = program.rsplit_once(')')?;
         let own = fields.split_whitespace().skip(11).take(4).map_while(|word| word.parse::<u64>().ok());
         let all = times.iter().take(8).sum();
         Some(Self { all, used: user + nice + system + steal, own: own.sum() })
     }
 
-    /// The share of the machine that others took since then.
+    /// Returns the share of the machine that others have used since `before`.
     fn others_since(self, before: Self) -> f64 {
         let used = self.used.saturating_sub(before.used);
         let own = self.own.saturating_sub(before.own);

@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
-/// What went wrong, in words for whoever runs the benchmark.
+/// Description of an error for the user of the benchmark.
 pub(crate) type Error = String;
 
-/// Says what was being done when an error came up.
+/// Makes a function that puts the failed action, `doing`, before an error.
 pub(crate) fn context<E: Display>(doing: &str) -> impl Fn(E) -> Error + '_ {
     move |error| format!("{doing}: {error}")
 }

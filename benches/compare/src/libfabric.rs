@@ -13,7 +13,7 @@ pub(crate) const RDM: &str = "libfabric rdm";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Endpoint {
-    /// Connected, as a TCP connection is.
+    /// Connected endpoints, like a TCP connection.
     Msg,
     /// Reliable datagrams, which need no connection: the nearest to LNet.
     Rdm,
@@ -38,7 +38,7 @@ impl IterationTest for Endpoint {
         }
     }
 
-    /// It only knows messages that go to and fro, one at a time.
+    /// Whether the scenario has messages back and forth, one at a time: the program knows no others.
     fn supports(&self, scenario: Scenario) -> bool {
         matches!(
             scenario,
@@ -46,7 +46,7 @@ impl IterationTest for Endpoint {
         )
     }
 
-    /// There and back, whatever the scenario makes of it.
+    /// Returns 2, for one message in each direction, whatever the scenario.
     fn messages_of_iteration(&self, _: Scenario) -> u64 {
         2
     }
@@ -70,7 +70,7 @@ impl IterationTest for Endpoint {
     }
 }
 
-/// The column `usec/xfer` of the table that it prints: the time of one message, one way.
+/// Reads the column `usec/xfer` of the printed table: the time of one message, one way.
 fn one_way_microseconds(output: &str) -> Result<f64, Error> {
     let mut rows = output.lines().filter(|line| !line.trim().is_empty());
     let (titles, values) = rows.next().zip(rows.next()).ok_or("it printed no table")?;

@@ -1,5 +1,5 @@
-//! LNet through its C API: two processes of `lnet_perf`, two nodes, each on a loopback address of its own; or three, of
-//! which one is the router between nodes on different nets.
+//! LNet through its C API: two processes of `lnet_perf`, two nodes, each on a loopback address of its own; or three, with
+//! a router between nodes on different nets.
 
 use crate::contestant::{Contestant, Sample};
 use crate::cpu;
@@ -15,36 +15,36 @@ use std::time::Duration;
 
 pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 2);
 pub(crate) const CLIENT: Ipv4Addr = Ipv4Addr::new(127, 0, 1, 1);
-/// On the net of the client, on the other net, and the server there.
+/// Addresses of the router on the net of the client and on the other net, where the server is.
 const ROUTER: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 1, 9), Ipv4Addr::new(127, 0, 2, 9)];
 const FAR_SERVER: Ipv4Addr = Ipv4Addr::new(127, 0, 2, 2);
 
-/// Allocations for each operation, on either side.
+/// Number of allocations for each operation, on either side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Allocations {
     pub(crate) here: f64,
     pub(crate) there: f64,
-    /// All that the router made, if there is one.
+    /// Number of all allocations of the router, if there is one.
     pub(crate) router: f64,
-    /// The messages of all processes.
+    /// Number of messages of all processes.
     pub(crate) messages: f64,
-    /// How long an operation took, in seconds.
+    /// Duration of an operation in seconds.
     pub(crate) seconds: f64,
 }
 
-/// How long `lnet_perf` measures, as it takes it.
+/// The length of a measurement, as `lnet_perf` accepts it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Length {
     Time(Duration),
-    /// As many again for the warm-up.
+    /// This number of operations, and as many before them for the warm-up.
     Operations(u32),
 }
 
-/// Far beyond what any number of operations takes that is counted here, under a tracer on a busy machine.
+/// Time limit for a measurement by operations, far beyond the need even under a tracer on a busy machine.
 const OPERATIONS_LIMIT: Duration = Duration::from_secs(300);
 
 impl Length {
-    /// How long the processes may take.
+    /// Returns the time limit for the processes.
     fn limit(self) -> Duration {
         match self {
             Self::Time(duration) => limit(duration),
@@ -70,7 +70,7 @@ pub(crate) enum Side {
     Router,
 }
 
-/// How the client reaches the server.
+/// The path from the client to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Direct,
@@ -78,7 +78,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// The environment of a node.
+    /// Returns the environment of a node.
     fn variables(self, side: Side) -> Vec<(&'static str, String)> {
         let [near, far] = ROUTER;
         let networks = match (self, side) {
@@ -104,30 +104,30 @@ impl Way {
     }
 }
 
-/// What one run of `lnet_perf` left.
+/// The result of one run of `lnet_perf`.
 pub(crate) struct Run {
-    /// What the client printed.
+    /// The output of the client.
     output: String,
     router: Option<RouterUse>,
 }
 
-/// What the router used in all, from its start to the end of the client.
+/// The resources that the router used from its start to the end of the client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RouterUse {
     cpu_seconds: f64,
-    /// 0 unless they are counted.
+    /// Number of allocations; 0 unless they are counted.
     allocations: f64,
 }
 
 /// LNet's name in the report, which compares all others with it.
 pub(crate) const NAME: &str = "LNet";
-/// Its name where messages go through a router.
+/// Name in the report of LNet through a router.
 pub(crate) const ROUTED: &str = "LNet, router";
 
 const NETWORKS: &str = "LNET_NETWORKS";
 
 pub(crate) struct Lnet {
-    /// `lnet_perf`
+    /// The path of `lnet_perf`.
     program: PathBuf,
     way: Way,
 }
@@ -161,7 +161,7 @@ impl Contestant for Lnet {
 }
 
 impl Lnet {
-    /// Measured by this `lnet_perf`.
+    /// Makes a contestant that is measured by this `lnet_perf`.
     pub(crate) fn new(program: &Path) -> Self {
         Self::by(program, Way::Direct)
     }
@@ -170,7 +170,7 @@ impl Lnet {
         Self { program: program.to_owned(), way }
     }
 
-    /// How many allocations an operation takes, which the library that is preloaded counts.
+    /// Returns the number of allocations for each operation, which the preloaded library counts.
     pub(crate) fn allocations(
         &self,
         scenario: Scenario,
@@ -191,8 +191,8 @@ impl Lnet {
         })
     }
 
-    /// Runs so many operations, and as many before them for the warm-up; how many messages the processes sent, with the
-    /// answers of LNet itself. Each process is started by the words that `tracer` gives for it.
+    /// Runs so many operations, and as many before them for the warm-up. Returns the number of messages that the processes
+    /// sent, with the responses of LNet itself. Each process is started with the words that `tracer` returns for it.
     pub(crate) fn messages_under(
         &self,
         tracer: impl Fn(Side) -> Vec<OsString>,
@@ -202,14 +202,14 @@ impl Lnet {
         messages(scenario, &self.run(scenario, Length::Operations(operations), tracer)?.output)
     }
 
-    /// `lnet_perf` as the node on `address`. All nodes of one measurement have the same port.
+    /// Returns the command of `lnet_perf` as the node on `address`. All nodes of one measurement have the same port.
     pub(crate) fn node(&self, address: Ipv4Addr, port: u16) -> Command {
         let mut command = Command::new(&self.program);
         configure(&mut command, port).env(NETWORKS, networks(address));
         command
     }
 
-    /// Runs `lnet_perf` on all sides. `before` has the words that come before the program, if there are any.
+    /// Runs `lnet_perf` on all sides. `before` returns the words before the program, if there are any.
     fn run(
         &self,
         scenario: Scenario,
@@ -263,14 +263,14 @@ fn networks(address: Ipv4Addr) -> String {
     format!("tcp({address})")
 }
 
-/// The words that start a program with this library.
+/// Returns the words that start a program with this library.
 fn preloading(library: &Path) -> Vec<OsString> {
     let mut variable = OsString::from("LD_PRELOAD=");
     variable.push(library);
     vec!["env".into(), variable]
 }
 
-/// The messages that the processes sent, with the ACKs and REPLYs.
+/// Reads the number of messages that the processes sent, with the ACKs and REPLYs.
 fn messages(scenario: Scenario, output: &str) -> Result<f64, Error> {
     let requests = value(output, "messages")?;
     Ok(match scenario {
@@ -283,7 +283,7 @@ pub(crate) fn nid(address: Ipv4Addr) -> String {
     format!("{address}@tcp")
 }
 
-/// The number after `name` among what `lnet_perf` printed.
+/// Reads the number after `name` in the output of `lnet_perf`.
 pub(crate) fn value(output: &str, name: &str) -> Result<f64, Error> {
     let mut words = output.split_whitespace().skip_while(|word| *word != name);
     let number = words.nth(1).ok_or_else(|| format!("lnet_perf printed no {name}"))?;

@@ -1,4 +1,4 @@
-//! What the numbers were measured on.
+//! Facts about the machine of the measurement.
 
 use crate::congestion;
 use crate::libfabric;
@@ -6,7 +6,7 @@ use crate::ucx;
 use std::fs;
 use std::process::Command;
 
-/// One fact a line, as Markdown list items.
+/// Returns one fact a line, as Markdown list items.
 pub(crate) fn facts() -> String {
     let version = |program: &str, argument: &str| {
         let output = Command::new(program).arg(argument).output().ok()?;
@@ -36,7 +36,7 @@ fn processor() -> Option<String> {
     Some(format!("{model}, {count} CPUs for this process"))
 }
 
-/// The version of an installed Debian package.
+/// Returns the version of an installed Debian package.
 fn package(name: &str) -> Option<String> {
     let query = ["-W", "-f", "${Package} ${Version}", name];
     let output = Command::new("dpkg-query").args(query).output().ok()?;

@@ -9,12 +9,11 @@
 //!         [--only TEXT]... [--lst FILE] [--selftest] [--lnet-perf FILE] [--count-allocations FILE] [--write FILE]
 //! ```
 //!
-//! `--routing` measures only what goes through a router, and `--selftest` only the grid of LNet selftest with the console
-//! that `--lst` names; a short run leaves both out otherwise. What other programs
-//! disturbed is measured again, for `--repeat-limit` seconds in all. `--only` measures the lines with
-//! one of these texts in them, as `PUT 8 B, 64 in flight: raw TCP`, prints them, and ends. `--congestion` runs all of it
-//! in a new network namespace whose TCP congestion control is NAME. `--write` puts the report between the marks of a
-//! document, and a picture beside it.
+//! `--routing` measures only messages through a router, and `--selftest` only the grid of LNet selftest with the console
+//! that `--lst` names; a short run leaves both out otherwise. Samples that other programs disturbed are taken again, for
+//! `--repeat-limit` seconds in all. `--only` measures the lines with one of these texts in them, as `PUT 8 B, 64 in
+//! flight: raw TCP`, prints them, and ends. `--congestion` runs the whole comparison in a new network namespace whose TCP
+//! congestion control is NAME. `--write` puts the report between the marks of a document, and a picture beside it.
 //!
 //! `make bench` builds what it needs and runs it. `compare message-costs` counts in place of measuring: see
 //! `message_costs`.
@@ -86,7 +85,7 @@ fn compare(options: &Options) -> Result<(), Error> {
     let mut entrants = contestants::all(options.lnet_perf.as_deref());
     let table = if options.quick { scenario::quick_table() } else { scenario::table() };
     let results = rounds::run(&mut entrants, &table, |name, scenario| options.want(name, scenario), options);
-    // A short run's picture has what its table has.
+    // The picture of a short run has the scenarios of its table.
     let missing = |scenario: &Scenario| !options.quick && !table.contains(scenario);
     let between: Vec<Scenario> = picture::scenarios().into_iter().filter(missing).collect();
     let wanted = |name: &str, scenario| picture::shows(name, scenario) && options.want(name, scenario);
@@ -115,12 +114,12 @@ fn compare(options: &Options) -> Result<(), Error> {
     selftest(options)
 }
 
-/// The grid of LNet selftest, if its console is there.
+/// Measures the grid of LNet selftest, if its console is there.
 fn selftest(options: &Options) -> Result<(), Error> {
     options.lst.as_deref().map_or(Ok(()), |program| selftest::run(program, options))
 }
 
-/// The part about routers.
+/// Measures the part about routers.
 fn routing(options: &Options) -> Result<(), Error> {
     let report = report::routing(&routing::measure(options)?, options);
     println!("{report}");

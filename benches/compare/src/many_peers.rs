@@ -1,4 +1,4 @@
-//! LNet's message rate with many peers, and with several threads that send.
+//! Message rate of LNet with many peers, and with several threads that send.
 //!
 //! The peers are the NIDs of one serving process, and both sides are without discovery, so each NID is a peer with
 //! connections of its own. As many processes on one machine would mostly measure its scheduler.
@@ -12,18 +12,18 @@ use crate::statistics::Summary;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-/// Bytes of a message.
+/// Size of a message in bytes.
 pub(crate) const SIZE: usize = 8;
-/// Messages in flight to all peers together.
+/// Number of messages in flight to all peers together.
 pub(crate) const IN_FLIGHT: usize = 64;
 const PEERS: [u8; 3] = [1, 8, 64];
 const QUICK_PEERS: [u8; 2] = [1, 64];
 const THREADS: [usize; 2] = [1, 2];
 
-/// How a peer learns what came.
+/// The way in which a peer gets its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Serving {
-    /// A thread of it waits in `LNetEQWait`, where it polls for a while before it sleeps.
+    /// A thread waits in `LNetEQWait`, where it polls for a while before it sleeps.
     Waits,
     /// The event queue has a handler, which a thread of the library calls.
     Handler,
@@ -45,25 +45,25 @@ impl Serving {
     }
 }
 
-/// One line: what was measured, and what came out.
+/// One line: the parameters of a measurement, and its result.
 pub(crate) struct Line {
     pub(crate) serving: Serving,
     pub(crate) peers: u8,
-    /// Threads that send.
+    /// Number of threads that send.
     pub(crate) threads: usize,
     pub(crate) outcome: Result<Rates, Error>,
 }
 
 pub(crate) struct Rates {
-    /// Messages in a second.
+    /// Messages per second.
     pub(crate) rate: Summary,
-    /// CPU seconds for a message, of the sending and of the serving process.
+    /// CPU seconds for a message of the sending process.
     pub(crate) cpu_here: Summary,
-    /// Where the kernel tells.
+    /// CPU seconds for a message of the serving process, if the kernel tells.
     pub(crate) cpu_there: Option<Summary>,
 }
 
-/// One round of one line.
+/// The result of one line in one round.
 struct Round {
     rate: f64,
     cpu_here: f64,
@@ -98,7 +98,7 @@ fn of_serving(lnet: &Lnet, options: &Options, serving: Serving) -> Vec<Line> {
     lines.collect()
 }
 
-/// After a failure there are no more rounds.
+/// Measures one round of a line, unless an earlier one has failed.
 fn one_round(
     server: &Server,
     lnet: &Lnet,

@@ -1,4 +1,4 @@
-//! What a node weighs, what a connection adds, what a message allocates.
+//! Memory of a node and of a connection, and allocations of a message.
 
 use crate::error::{Error, context};
 use crate::lnet::{self, Allocations, Length, Lnet, SERVER};
@@ -10,15 +10,15 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 pub(crate) struct Memory {
-    /// A node with one interface and nothing to do.
+    /// Memory of a node with one interface and no messages.
     pub(crate) idle: Resident,
     pub(crate) idle_threads: u64,
     pub(crate) peers: u64,
-    /// TCP connections that the peers made.
+    /// Number of TCP connections that the peers made.
     pub(crate) connections: u64,
-    /// What the peers added to a serving node.
+    /// Memory that the peers added to a serving node.
     pub(crate) added: Resident,
-    /// Empty unless there is a library that counts.
+    /// Allocations by scenario; empty unless there is a library that counts them.
     pub(crate) allocations: Vec<(Scenario, Allocations)>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Resident {
     pub(crate) all: u64,
-    /// Without what comes from files: programs and libraries.
+    /// Memory without mapped files, that is without programs and libraries.
     pub(crate) anonymous: u64,
 }
 
@@ -60,7 +60,7 @@ fn idle(lnet: &Lnet) -> Result<(Resident, u64), Error> {
     Ok((resident(&status)?, field(&status, "Threads:")?))
 }
 
-/// Lets many nodes connect to one, and looks at that one.
+/// Connects many nodes to one. Returns the connections and the added memory of that one.
 fn connected(lnet: &Lnet, peers: u8) -> Result<(u64, Resident), Error> {
     let port = free_port()?;
     let mut server = Peer::start(lnet.node(SERVER, port).arg("serve"), limit(Duration::ZERO))?;

@@ -7,29 +7,29 @@ use crate::scenario::Scenario;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to do.
+/// The command to run.
 pub(crate) enum Command {
     Compare(Options),
-    /// This very program started by itself as the other end of raw TCP.
+    /// This very program, started by itself as the other end of raw TCP.
     RawTcpServer,
-    /// The same as the process between, which passes bytes on to this port.
+    /// This very program, started by itself as the process between, which passes bytes on to this port.
     RawTcpRelay(Copying, u16),
     MessageCosts(message_costs::Options),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    /// How often every contestant runs.
+    /// Number of runs of every contestant.
     pub(crate) rounds: usize,
-    /// About how long one measurement lasts.
+    /// Approximate duration of one measurement.
     pub(crate) duration: Duration,
-    /// Only the part about routers.
+    /// Whether to measure only the part about routers.
     pub(crate) routing: bool,
-    /// The lines that tell most, and no more.
+    /// Whether to measure only the most important lines.
     pub(crate) quick: bool,
-    /// Only contestants in scenarios whose line has one of these texts in it; all if there are none.
+    /// Texts of which the line of a contestant in a scenario must have one; all are measured if there are none.
     pub(crate) only: Vec<String>,
-    /// How long samples may be taken again that other programs disturbed, in all.
+    /// Maximum time for taking samples again that other programs disturbed, in all.
     pub(crate) repeat_limit: Duration,
     /// The TCP congestion control of all contestants; the system's default if there is none.
     pub(crate) congestion: Option<String>,
@@ -37,11 +37,11 @@ pub(crate) struct Options {
     pub(crate) lnet_perf: Option<PathBuf>,
     /// The console of LNet selftest; without it there is no grid.
     pub(crate) lst: Option<PathBuf>,
-    /// Only the grid of LNet selftest.
+    /// Whether to measure only the grid of LNet selftest.
     pub(crate) selftest: bool,
     /// The library that counts allocations when it is preloaded.
     pub(crate) count_allocations: Option<PathBuf>,
-    /// Connections that the memory measurement opens.
+    /// Number of connections in the memory measurement.
     pub(crate) connections: u8,
     /// The document whose section the report replaces.
     pub(crate) write: Option<PathBuf>,

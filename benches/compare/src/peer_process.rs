@@ -1,4 +1,4 @@
-//! Child processes that cannot outlive the comparison or hang it, and free ports to meet them on.
+//! Child processes that cannot outlive the comparison or hang it, and free ports for them.
 
 use crate::error::{Error, context};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,14 +9,14 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a server may take until it answers.
+/// Maximum time until a server responds.
 const START_LIMIT: Duration = Duration::from_secs(10);
-/// The program that starts another and has the kernel end it together with this one.
+/// The program that starts another and makes the kernel end it together with this one.
 const TIE: &str = "setpriv";
-/// How often a process that has closed its output is asked whether it has ended.
+/// Interval at which a process that has closed its output is checked for its end.
 const EXIT_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How long a process may take that measures for so long.
+/// Returns the time limit of a process that measures for `duration`.
 pub(crate) fn limit(duration: Duration) -> Duration {
     START_LIMIT + 20 * duration
 }
@@ -31,7 +31,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Whoever waits for this process waits until `limit` is over, and no longer.
+    /// Starts a process; later calls wait for it until `limit` is over, and no longer.
     pub(crate) fn start(command: &mut Command, limit: Duration) -> Result<Self, Error> {
         let name = name_of(command);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -40,20 +40,20 @@ impl Peer {
         Ok(Self { name, child, output, limit, deadline: Instant::now() + limit })
     }
 
-    /// The first line that it prints; servers print one when they are ready.
+    /// Returns the first line that it prints; servers print one when they are ready.
     pub(crate) fn first_line(&mut self) -> Result<String, Error> {
         let line = self.next_line()?.ok_or("the other end ended before it was ready")?;
         Ok(line.trim_end().to_owned())
     }
 
-    /// Gives it an empty line, which it answers with one of its own.
+    /// Sends it an empty line, and returns the line with which it responds.
     pub(crate) fn ask(&mut self) -> Result<String, Error> {
         let input = self.child.stdin.as_mut().ok_or("its input is closed")?;
         input.write_all(b"\n").map_err(context(&self.name))?;
         Ok(self.next_line()?.ok_or("it ended before it answered")?)
     }
 
-    /// All that it still prints, and how it ended.
+    /// Returns all that it still prints, and its exit status.
     fn finish(mut self) -> Result<(String, ExitStatus), Error> {
         let mut output = String::new();
         while let Some(line) = self.next_line()? {
@@ -95,7 +95,7 @@ impl Drop for Peer {
     }
 }
 
-/// What a process prints, line by line, read by a thread that ends with it.
+/// Returns the lines that a process prints, read by a thread that ends with it.
 fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     if let Some(stream) = stream {
@@ -113,7 +113,7 @@ fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     receiver
 }
 
-/// Runs a program to its end. Its output, if it succeeded; otherwise the last line that it wrote to standard error.
+/// Runs a program to its end. Returns its output if it succeeds; otherwise the error is the last line on standard error.
 pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String, Error> {
     let mut peer = Peer::start(command.stderr(Stdio::piped()), limit)?;
     let (name, deadline) = (peer.name.clone(), peer.deadline);
@@ -127,7 +127,7 @@ pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String
     Err(format!("{name}: {}", last.map_or_else(|| status.to_string(), |line| line.trim().to_owned())))
 }
 
-/// Starts a server that says nothing when it is ready, and asks it with a client until it answers.
+/// Starts a server that prints nothing when it is ready, and runs a client until the server responds.
 pub(crate) fn ask_idle_server(
     server: &mut Command,
     client: &mut Command,
@@ -145,7 +145,7 @@ pub(crate) fn ask_idle_server(
     }
 }
 
-/// A program of somebody else's, which ends when this program does, even if that is killed.
+/// Returns the command of a foreign program that ends when this program does, even if that is killed.
 pub(crate) fn tied(program: &str) -> Command {
     static CAN_TIE: OnceLock<bool> = OnceLock::new();
     if !CAN_TIE.get_or_init(|| runs(TIE, "--version")) {
@@ -156,7 +156,7 @@ pub(crate) fn tied(program: &str) -> Command {
     command
 }
 
-/// The program that does the work, also of a command that [`tied`] made.
+/// Returns the program that does the work, also of a command that [`tied`] made.
 fn name_of(command: &Command) -> String {
     let program = command.get_program();
     let tied = command.get_args().nth(2).filter(|_| program == TIE);
@@ -169,7 +169,7 @@ pub(crate) fn runs(program: &str, argument: &str) -> bool {
     command.arg(argument).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// A port that nobody uses, for servers that cannot be asked which one they took.
+/// Returns a port that no process uses, for servers that do not report the one that they took.
 pub(crate) fn free_port() -> Result<u16, Error> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(context("a free port"))?;
     Ok(listener.local_addr().map_err(context("a free port"))?.port())

@@ -1,4 +1,4 @@
-//! The picture: how long a round trip takes and how much goes through, over the size of messages.
+//! The picture: duration of a round trip and throughput, over the size of messages.
 
 mod axis;
 mod svg;
@@ -12,13 +12,13 @@ use std::fs;
 use std::path::Path;
 use svg::{Curve, Panel};
 
-/// The sizes that have a place in it.
+/// The sizes in the picture, in bytes.
 const SIZES: [usize; 8] = [8, 128, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
-/// Messages in flight where it shows what goes through.
+/// Number of messages in flight of the throughput.
 const IN_FLIGHT: usize = 8;
 const MIB: f64 = (1 << 20) as f64;
 
-/// Who is in it, each with a style of its own.
+/// The stacks in the picture, each with a style of its own.
 const WHO: [Who; 5] = [
     Who { round_trip: lnet::NAME, rate: Some(lnet::NAME) },
     Who { round_trip: raw_tcp::POLLED, rate: Some(raw_tcp::ACKNOWLEDGED) },
@@ -34,13 +34,13 @@ struct Who {
     rate: Option<&'static str>,
 }
 
-/// What it shows.
+/// Returns the scenarios in the picture.
 pub(crate) fn scenarios() -> Vec<Scenario> {
     let round_trips = SIZES.map(|size| Scenario::RoundTrip { size });
     round_trips.into_iter().chain(SIZES.map(put)).collect()
 }
 
-/// Whether it shows this contestant there.
+/// Whether the picture shows this contestant in the scenario.
 pub(crate) fn shows(name: &str, scenario: Scenario) -> bool {
     WHO.iter().any(|who| match scenario {
         Scenario::RoundTrip { .. } => who.round_trip == name,
@@ -52,7 +52,7 @@ pub(crate) fn write(path: &Path, results: &[&Results]) -> Result<(), Error> {
     fs::write(path, draw(results)).map_err(context(&path.display().to_string()))
 }
 
-/// What selftest transfers, over the size of transfers, for each concurrency and for one stream of iperf3.
+/// Writes the picture of selftest: throughput over the size of transfers, for each concurrency and for one stream of iperf3.
 pub(crate) fn write_selftest(path: &Path, measured: &[Measured]) -> Result<(), Error> {
     let is_write = |cell: Cell| match cell.test {
         Test::Write { size } => Some(size),
@@ -97,7 +97,7 @@ fn draw(results: &[&Results]) -> String {
     let round_trip = |who: Who, size| median(who.round_trip, Scenario::RoundTrip { size });
     let rate = |who: Who, size: usize| match who.rate {
         Some(name) => Some(median(name, put(size))? / MIB),
-        // Who only knows messages that go to and fro has two of them in a round trip.
+        // A stack that only sends messages back and forth has two of them in a round trip.
         None => Some(2.0 * size as f64 * 1e6 / round_trip(who, size)? / MIB),
     };
     let to_and_fro = |who: Who| format!("{}, to and fro", who.round_trip);
@@ -110,7 +110,7 @@ fn draw(results: &[&Results]) -> String {
     svg::draw(panels, &SIZES)
 }
 
-/// One for each who has at least one point.
+/// Returns a curve for each stack that has at least one point.
 fn curves(value: impl Fn(Who, usize) -> Option<f64>, name: impl Fn(Who) -> String) -> Vec<Curve> {
     let curves = WHO.into_iter().enumerate().map(|(style, who)| {
         let points = SIZES.into_iter().filter_map(|size| Some((size, value(who, size)?))).collect();

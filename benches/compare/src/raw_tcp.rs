@@ -17,18 +17,18 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How the connection is used.
+/// The use of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Mode {
-    /// Data one way without a pause, by sockets that block. TCP itself says how much is in flight.
+    /// Data one way without a pause, by sockets that block. TCP itself decides how much is in flight.
     Stream,
     /// One message at a time, each acknowledged before the next, by sockets that block.
     Answered,
-    /// To and fro without ever sleeping: what a program gains that asks the socket again and again.
+    /// Messages back and forth without ever sleeping: the bound for a program that polls the socket.
     Polled,
     /// The scenario's number of messages in flight, each acknowledged, without ever sleeping.
     Acknowledged,
-    /// The same with ends that sleep until something arrives, also for round trips.
+    /// The same with ends that sleep until bytes arrive, also for round trips.
     Sleeping,
 }
 
@@ -37,9 +37,9 @@ pub(crate) const POLLED: &str = "raw TCP, polled";
 pub(crate) const ACKNOWLEDGED: &str = "raw TCP, acknowledged";
 
 const WARM_UP: Duration = Duration::from_millis(50);
-/// Bytes of what acknowledges a PUT, or asks for a GET.
+/// Size in bytes of the acknowledgement of a PUT, and of the request of a GET.
 const ANSWER: usize = 8;
-/// Bytes of a [`Plan`].
+/// Size of a [`Plan`] in bytes.
 const PLAN: usize = 32;
 
 impl Contestant for Mode {
@@ -81,7 +81,7 @@ impl Mode {
         Ok((server, port))
     }
 
-    /// Measures with whoever listens on this port.
+    /// Runs the measurement with the server on this port.
     fn ask(self, port: u16, scenario: Scenario, duration: Duration) -> Result<Sample, Error> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(context("connecting"))?;
         let counted = client(&stream, &Plan::of(self, scenario), duration).map_err(context("raw TCP"))?;
@@ -94,7 +94,7 @@ impl Mode {
 pub(crate) struct Relayed {
     pub(crate) name: &'static str,
     pub(crate) copying: Copying,
-    /// In round trips, and in rates.
+    /// The modes in round trips, and in rates.
     pub(crate) ends: [Mode; 2],
 }
 
@@ -131,16 +131,16 @@ impl Contestant for Relayed {
     }
 }
 
-/// What the client tells the server before it starts: little-endian numbers of 8 bytes each.
+/// The plan that the client sends to the server before it starts: little-endian numbers of 8 bytes each.
 #[derive(Debug, PartialEq)]
 struct Plan {
-    /// Bytes of a message from the client.
+    /// Size of a message from the client in bytes.
     there: usize,
-    /// Bytes of the answer; 0 for none until the client has sent all.
+    /// Size of the response in bytes; 0 for none until the client has sent all.
     back: usize,
-    /// Messages of the client that wait for their answers; 0 if both sides block.
+    /// Number of messages of the client that wait for their responses; 0 if both sides block.
     in_flight: usize,
-    /// Whether sides that do not block sleep until something arrives.
+    /// Whether sides that do not block sleep until bytes arrive.
     waits: Waits,
 }
 
@@ -185,12 +185,12 @@ impl Plan {
     }
 }
 
-/// What the client did.
+/// Counts of the client.
 struct Counted {
-    /// Messages of the client, each with its answer.
+    /// Number of messages of the client, each with its response.
     exchanges: u64,
     seconds: f64,
-    /// Those of the warm-up.
+    /// Number of exchanges of the warm-up.
     before: u64,
 }
 
@@ -231,7 +231,7 @@ fn blocking_client(mut stream: &TcpStream, plan: &Plan, duration: Duration) -> i
     let before = repeat(WARM_UP)?;
     let begin = Instant::now();
     let exchanges = repeat(duration)?;
-    // What a stream still holds counts as not sent: the server closes when it has read everything.
+    // Bytes that a stream still holds count as not sent: the server closes when it has read everything.
     stream.shutdown(Shutdown::Write)?;
     stream.read_to_end(&mut Vec::new())?;
     Ok(Counted { exchanges, seconds: begin.elapsed().as_secs_f64(), before })

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// A part of the document that is made anew, between two marks.
+/// A part of the document that is written anew, between two marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     Measured,
@@ -36,7 +36,7 @@ impl Section {
     }
 }
 
-/// Who the others are compared with in a table.
+/// The contestant that the others in a table are compared with.
 #[derive(Clone, Copy, Debug)]
 enum Reference {
     Lnet,
@@ -66,7 +66,7 @@ impl Reference {
     }
 }
 
-/// All that was found. What is not there was not asked for.
+/// All results. Fields without a value were not requested.
 pub(crate) struct Findings<'a> {
     pub(crate) results: &'a Results,
     pub(crate) many_peers: &'a [Line],
@@ -87,12 +87,12 @@ pub(crate) fn markdown(findings: &Findings<'_>, options: &Options) -> String {
     text
 }
 
-/// The part about routers.
+/// Returns the part about routers.
 pub(crate) fn routing(results: &Results, options: &Options) -> String {
     comparison(results, Reference::Router, options) + &router_report::aims(&results.rows)
 }
 
-/// The facts, and the table.
+/// Returns the facts, and the table.
 fn comparison(results: &Results, reference: Reference, options: &Options) -> String {
     let mut text = machine::facts();
     let rounds = options.rounds;
@@ -143,7 +143,7 @@ fn comparison_rows(text: &mut String, row: &Row, reference: Reference) {
     }
 }
 
-/// An error as one cell of a table.
+/// Formats an error as one cell of a table.
 fn cell(error: &str) -> String {
     error.replace('|', "/").replace('\n', " ")
 }

@@ -1,4 +1,4 @@
-//! What was measured.
+//! Results of the measurements.
 
 use crate::disturbance::Disturbance;
 use crate::error::Error;
@@ -10,7 +10,7 @@ pub(crate) struct Results {
     pub(crate) disturbance: Disturbance,
 }
 
-/// A scenario, and who took part, in order.
+/// A scenario, and its contestants, in order.
 pub(crate) struct Row {
     pub(crate) scenario: Scenario,
     pub(crate) entries: Vec<Entry>,
@@ -18,7 +18,7 @@ pub(crate) struct Row {
 
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
-    /// Why there is nothing, otherwise.
+    /// The measured values, or the reason why there are none.
     pub(crate) outcome: Result<Measured, Error>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Measured {
     pub(crate) value: Summary,
     /// CPU seconds of all processes for a message, the median of the rounds.
     pub(crate) cpu: Option<f64>,
-    /// Those of the process between the two sides, if there is one.
+    /// CPU seconds of the process between the two sides, if there is one.
     pub(crate) between: Option<f64>,
 }
 
@@ -39,7 +39,7 @@ impl Row {
 }
 
 impl Results {
-    /// The median of one contestant in one scenario.
+    /// Returns the median of one contestant in one scenario.
     pub(crate) fn median(&self, name: &str, scenario: Scenario) -> Option<f64> {
         let row = self.rows.iter().find(|row| row.scenario == scenario)?;
         Some(row.of(name)?.value.median)

@@ -10,7 +10,7 @@ use crate::results::{Entry, Measured, Results, Row};
 use crate::scenario::Scenario;
 use crate::statistics::Summary;
 
-/// Measures the scenarios with all that take part in them, as `takes_part` says.
+/// Measures the scenarios with all contestants for which `takes_part` holds.
 pub(crate) fn run(
     entrants: &mut [Entrant],
     scenarios: &[Scenario],
@@ -47,11 +47,11 @@ pub(crate) fn run(
     Results { rows, disturbance }
 }
 
-/// One contestant in one scenario.
+/// The measurements of one contestant in one scenario.
 struct Cell {
     entrant: usize,
     scenario: Scenario,
-    /// What the trial cost, once there was one.
+    /// The value and cost of the trial, once there was one.
     trial: Option<Metered>,
     values: Vec<f64>,
     cpu: Vec<f64>,
@@ -65,7 +65,7 @@ impl Cell {
         Self { entrant, scenario, trial: None, values, cpu, between, failure }
     }
 
-    /// One round. Whoever fails twice in a row is not asked again: each time may last until a limit is over.
+    /// Takes a sample. A contestant that fails twice in a row is not measured again: each time may last until a time limit.
     fn sample(
         &mut self,
         round: usize,
@@ -120,7 +120,7 @@ impl Cell {
     }
 }
 
-/// A sample's value, and what it cost.
+/// The value and the cost of a sample.
 #[derive(Clone, Copy)]
 struct Metered {
     value: f64,
@@ -141,7 +141,7 @@ mod tests {
     use crate::contestant::Contestant;
     use std::time::Duration;
 
-    /// Fails in so many runs, and succeeds from then on.
+    /// A contestant that fails in so many runs, and succeeds from then on.
     struct Fake {
         failures: u32,
     }

@@ -1,4 +1,4 @@
-//! What a router forwards, and whether it reaches its aims.
+//! Messages that a router forwards, compared with the aims.
 
 use crate::lnet;
 use crate::results::Row;
@@ -6,12 +6,13 @@ use crate::routing::RELAYS;
 use crate::scenario::{MIB, Scenario};
 use std::fmt::Write;
 
-/// The part of the best relay's rate that is aimed at.
+/// Returns the share of the best relay's rate that is the aim.
 const fn aim(scenario: Scenario) -> f64 {
     if scenario.size() >= MIB { 0.9 } else { 1.0 }
 }
 
-/// The table below the comparison. Each operation is two messages: a PUT and its ACK, a GET and its REPLY, two PUTs of a round trip.
+/// Returns the table below the comparison. Each operation is two messages: a PUT and its ACK, a GET and its REPLY, two
+/// PUTs of a round trip.
 pub(crate) fn aims(rows: &[Row]) -> String {
     let mut text = String::from(
         "\n| what | messages that the router forwards | ÷ the best relay | spread | aim | |\n|---|---|---|---|---|---|\n",
@@ -31,9 +32,9 @@ pub(crate) fn aims(rows: &[Row]) -> String {
 
 struct Line {
     scenario: Scenario,
-    /// Messages in a second.
+    /// Number of messages in a second.
     forwarded: f64,
-    /// Of the rates: the median, the least and the most.
+    /// Ratio of the rates: the median, the minimum and the maximum.
     ratio: [f64; 3],
     aim: f64,
 }

@@ -1,4 +1,4 @@
-//! Messages through a router, beside the same without one, and beside a bare relay of TCP connections.
+//! Messages through a router, beside the same without one, and beside a simple relay of TCP connections.
 
 use crate::contestants::{Entrant, present};
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::rounds;
 use crate::scenario::{KIB, MIB, Operation, Scenario, rate};
 use std::time::Duration;
 
-/// How long samples that others disturbed may be taken again: this part takes less than four minutes.
+/// Maximum time for taking disturbed samples again: this part takes less than four minutes.
 const REPEAT_LIMIT: Duration = Duration::from_secs(45);
 
 pub(crate) const RELAYS: [Relayed; 3] = [
@@ -24,7 +24,7 @@ pub(crate) const RELAYS: [Relayed; 3] = [
     Relayed { name: "relay, splice, ends that sleep", copying: Copying::Splice, ends: [Mode::Sleeping; 2] },
 ];
 
-/// The lines of the table.
+/// Returns the scenarios of the table.
 fn table() -> Vec<Scenario> {
     vec![
         Scenario::RoundTrip { size: 8 },

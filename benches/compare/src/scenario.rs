@@ -1,40 +1,40 @@
-//! What is measured.
+//! Scenarios of the comparison.
 
 use std::fmt::{self, Display};
 
 /// One line of the comparison, the same for every contestant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scenario {
-    /// A message there and one of the same size back: microseconds for both.
+    /// A message there and one of the same size back. Unit: microseconds for both.
     RoundTrip { size: usize },
-    /// Messages one way, so many under way at once: bytes for each second.
+    /// Messages one way, so many under way at once. Unit: bytes per second.
     Rate { operation: Operation, size: usize, in_flight: usize },
 }
 
-/// Which way the data goes, seen from who asks for it.
+/// The direction of the data, seen from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operation {
-    /// From here to there; over with the acknowledgement.
+    /// From the client to the server; complete with the acknowledgement.
     Put,
-    /// From there to here.
+    /// From the server to the client.
     Get,
 }
 
 pub(crate) const KIB: usize = 1024;
 pub(crate) const MIB: usize = 1024 * KIB;
 
-/// The sizes that the rates of the table have.
+/// Sizes of the rates in the table, in bytes.
 const SIZES: [usize; 4] = [8, 4 * KIB, 64 * KIB, MIB];
-/// Numbers of messages in flight that they have.
+/// Numbers of messages in flight of the rates in the table.
 const IN_FLIGHT: [usize; 3] = [1, 8, 64];
-/// Messages smaller than that are counted, larger ones weighed.
+/// Size in bytes below which messages per second are shown, not bytes per second.
 const SMALL: usize = KIB;
 
-/// The lines of the table.
+/// Returns the lines of the table.
 pub(crate) fn table() -> Vec<Scenario> {
     let mut lines = vec![Scenario::RoundTrip { size: 8 }, Scenario::RoundTrip { size: 4 * KIB }];
     for operation in [Operation::Put, Operation::Get] {
-        // A GET of 8 bytes would say nothing that a PUT does not say.
+        // A GET of 8 bytes shows nothing that a PUT does not show.
         for size in SIZES.into_iter().filter(|size| operation == Operation::Put || *size > SMALL) {
             lines.extend(IN_FLIGHT.map(|in_flight| rate(operation, size, in_flight)));
         }
@@ -42,7 +42,7 @@ pub(crate) fn table() -> Vec<Scenario> {
     lines
 }
 
-/// The lines that tell most, for a short run.
+/// Returns the most important lines, for a short run.
 pub(crate) fn quick_table() -> Vec<Scenario> {
     vec![
         Scenario::RoundTrip { size: 8 },
@@ -61,7 +61,7 @@ pub(crate) const fn rate(operation: Operation, size: usize, in_flight: usize) ->
 }
 
 impl Scenario {
-    /// A measured value with its unit.
+    /// Formats a measured value with its unit.
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Self::RoundTrip { .. } => format!("{value:.1} µs"),
@@ -72,7 +72,7 @@ impl Scenario {
         }
     }
 
-    /// Seconds of CPU time for one message, as seconds for many.
+    /// Formats the CPU seconds for one message as seconds for many.
     pub(crate) fn show_cpu(self, seconds: f64) -> String {
         match self.size() {
             size if size < 64 * KIB => format!("{:.2} s/million", seconds * 1e6),
@@ -80,7 +80,7 @@ impl Scenario {
         }
     }
 
-    /// Messages of one operation as the table counts them.
+    /// Returns the number of messages of one operation, as the table counts them.
     pub(crate) const fn messages_of_operation(self) -> u64 {
         match self {
             Self::RoundTrip { .. } => 2,
@@ -88,14 +88,14 @@ impl Scenario {
         }
     }
 
-    /// Bytes of a message.
+    /// Returns the size of a message in bytes.
     pub(crate) const fn size(self) -> usize {
         match self {
             Self::RoundTrip { size } | Self::Rate { size, .. } => size,
         }
     }
 
-    /// The value that a time for each message means: `microseconds` one way.
+    /// Converts the time of one message one way, in `microseconds`, to the unit of the scenario.
     pub(crate) fn value_of_one_way(self, microseconds: f64) -> f64 {
         match self {
             Self::RoundTrip { .. } => 2.0 * microseconds,
@@ -103,7 +103,7 @@ impl Scenario {
         }
     }
 
-    /// The time that one message takes, in microseconds, if this is what was measured.
+    /// Converts a value in the unit of the scenario to the time of one message, in microseconds.
     pub(crate) fn one_way_of_value(self, value: f64) -> f64 {
         match self {
             Self::RoundTrip { .. } => value / 2.0,
@@ -127,7 +127,7 @@ impl Display for Scenario {
     }
 }
 
-/// A number of bytes, in the largest unit that fits.
+/// A number of bytes, shown in the largest unit that fits.
 pub(crate) struct Bytes(pub(crate) usize);
 
 impl Display for Bytes {

@@ -15,10 +15,10 @@ use std::path::Path;
 const KIB: usize = 1 << 10;
 pub(crate) const SIZES: [usize; 4] = [4 * KIB, 64 * KIB, 256 * KIB, 1 << 20];
 pub(crate) const CONCURRENCIES: [u32; 4] = [1, 2, 4, 8];
-/// One round takes about two minutes.
+/// Maximum number of rounds; one takes about two minutes.
 const MAX_ROUNDS: usize = 3;
 
-/// What is done over and over.
+/// The operation that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Test {
     Write { size: usize },
@@ -26,14 +26,14 @@ pub(crate) enum Test {
     Ping,
 }
 
-/// One place of the grid.
+/// One cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) test: Test,
     pub(crate) concurrency: u32,
 }
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
     /// Bytes in a second.
@@ -42,24 +42,24 @@ pub(crate) struct Sample {
     pub(crate) rpcs: f64,
 }
 
-/// What all rounds of a cell came to.
+/// The results of all rounds of a cell.
 #[derive(Default)]
 struct Samples {
     ours: Vec<Result<Sample, Error>>,
     iperf3: Vec<Result<f64, Error>>,
 }
 
-/// What a cell came to, in bytes a second (in RPCs for pings).
+/// The summary of a cell, in bytes per second (RPCs per second for pings).
 pub(crate) struct Measured {
     pub(crate) cell: Cell,
     pub(crate) ours: Result<Summary, Error>,
     /// RPCs in a second.
     pub(crate) rpcs: Option<f64>,
-    /// `None`: there is nothing like it.
+    /// The result of iperf3; `None` for a test without an equivalent.
     pub(crate) iperf3: Option<Result<Summary, Error>>,
 }
 
-/// Measures all, prints it, and puts it into the document with a picture beside it.
+/// Measures all cells, prints them, and puts them into the document with a picture beside them.
 pub(crate) fn run(program: &Path, options: &Options) -> Result<(), Error> {
     let measured = measure(program, options)?;
     let text = table::markdown(&measured, options);
@@ -98,13 +98,13 @@ fn measure(program: &Path, options: &Options) -> Result<Vec<Measured>, Error> {
     Ok(measured.collect())
 }
 
-/// Of all rounds, or why one of them failed.
+/// Summarises all rounds; an error if one of them failed.
 fn summary(samples: impl Iterator<Item = Result<f64, Error>>) -> Result<Summary, Error> {
     let samples = samples.collect::<Result<Vec<_>, _>>()?;
     Summary::of(&samples).ok_or_else(|| "no sample".to_owned())
 }
 
-/// All places.
+/// Returns all cells of the grid.
 fn cells() -> Vec<Cell> {
     let writes = SIZES.map(|size| Test::Write { size });
     let reads = SIZES.map(|size| Test::Read { size });

@@ -1,6 +1,6 @@
 //! Medians and spreads.
 
-/// The samples of all rounds, and what they come to.
+/// The samples of all rounds, and their statistics.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Summary {
     /// In the order of the rounds.
@@ -11,7 +11,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// `None` if there are no samples.
+    /// Summarises the samples; `None` if there are none.
     pub(crate) fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -25,7 +25,7 @@ impl Summary {
         Some(Self { samples: samples.to_vec(), median, least, most })
     }
 
-    /// This divided by another of the same rounds: the ratio of the medians, with the least and the most
+    /// Divides this by another of the same rounds: the ratio of the medians, with the minimum and the maximum
     /// of the rounds' own ratios.
     pub(crate) fn ratio_to(&self, other: &Self) -> Option<Self> {
         let ratios: Vec<f64> = self.samples.iter().zip(&other.samples).map(|(a, b)| a / b).collect();

@@ -14,7 +14,7 @@ pub(crate) const TAG: &str = "UCX tag";
 pub(crate) enum Test {
     /// Tagged messages, matched at the receiver as LNet's are.
     Tag,
-    /// The same, where both ends sleep until something arrives, as LNet's do.
+    /// Tagged messages between ends that sleep until something arrives, as LNet's do.
     TagSleeping,
     /// Remote memory, without matching.
     Memory,
@@ -83,7 +83,7 @@ impl IterationTest for Test {
     }
 }
 
-/// The overall time of one message, one way: the fourth value of the last line.
+/// Reads the overall time of one message, one way: the fourth value of the last line.
 fn one_way_microseconds(output: &str) -> Result<f64, Error> {
     let last = output.lines().rfind(|line| !line.trim().is_empty()).ok_or("it printed nothing")?;
     let overall = last.split(',').nth(3).ok_or("it printed no overall time")?;

@@ -8,11 +8,11 @@
 //! ```
 //!
 //! `put` is a PUT of 8 bytes with its ACK, `get` a GET of 8 bytes with its REPLY, each with all its events polled;
-//! `routed-put` and `routed-get` are the same between nodes of one NI each on different nets, through a router, which forwards
-//! the request and its answer. No message names its origin, as between nodes of other implementations.
-//! `header` encodes and decodes the header of a message. The payload is not copied, as drivers copy it.
+//! `routed-put` and `routed-get` are the same between nodes of one NI each on different nets, through a router, which
+//! forwards the request and its response. No message names its origin, as between nodes of other implementations. `header`
+//! encodes and decodes the header of a message. The payload is not copied, as drivers copy it.
 //!
-//! The driver keeps what it is given to send, and lets it arrive when it is told to: as from a network, no message
+//! The driver keeps the messages that it gets to send, and lets them arrive on request: as from a network, no message
 //! arrives within the call that sends it. The clock stands still.
 #![forbid(unsafe_code)]
 
@@ -193,7 +193,7 @@ fn expect(core: &Core, eq: EqHandle, kind: EventKind) -> Result<(), Box<dyn Erro
     }
 }
 
-/// The interfaces of both nodes, and what they have sent.
+/// The interfaces of both nodes, and the messages that they have sent.
 #[derive(Default)]
 struct Network {
     interfaces: Mutex<BTreeMap<Nid, Arc<Interface>>>,
@@ -207,7 +207,7 @@ struct Interface {
 }
 
 impl Network {
-    /// Lets all messages arrive, and what is sent meanwhile.
+    /// Lets all messages arrive, including those that are sent meanwhile.
     fn deliver_all(&self) {
         while let Some((sender, message)) = self.next() {
             let destination = lock(&self.interfaces).get(&message.next_hop().nid).map(Arc::clone);
@@ -266,7 +266,7 @@ impl LndNi for NetworkNi {
     }
 }
 
-/// No portal is lazy here.
+/// A deferred message that never exists, because no portal is lazy here.
 struct NeverDeferred;
 
 impl DeferredRx for NeverDeferred {

@@ -9,8 +9,8 @@ use std::path::Path;
 
 pub(super) const WORK: [Scenario; 4] = ALLOCATION_SCENARIOS;
 
-/// So many that the few allocations of tables that still grow do not count; fewer where each waits for the last, which
-/// takes milliseconds on a machine that is busy, or is large.
+/// Number of operations: so many that the few allocations of growing tables do not count; fewer where each operation waits
+/// for the last, which takes milliseconds on a busy machine, or is large.
 const fn operations(scenario: Scenario) -> u32 {
     match scenario {
         Scenario::Rate { size, .. } if size < 1 << 20 => 20_000,
@@ -18,14 +18,14 @@ const fn operations(scenario: Scenario) -> u32 {
     }
 }
 
-/// What the timers of a node may allocate in a second, which is no cost of a message.
+/// Maximum number of allocations of a node's timers in a second, which are no cost of a message.
 const OF_TIMERS: f64 = 50.0;
 
 pub(super) fn names(scenario: Scenario) -> [String; 2] {
     ["asking", "serving"].map(|side| format!("allocations for each operation, {side} side, {scenario}"))
 }
 
-/// What a router forwards, and the operations of the shorter run.
+/// Messages that a router forwards, and the number of operations of the shorter run.
 pub(super) const ROUTER_WORK: [(Scenario, u32); 2] = [
     (Scenario::Rate { operation: Operation::Put, size: 8, in_flight: 64 }, 20_000),
     (Scenario::Rate { operation: Operation::Put, size: 1 << 20, in_flight: 8 }, 1_000),
@@ -35,8 +35,9 @@ pub(super) fn name_in_router((scenario, _): (Scenario, u32)) -> String {
     format!("allocations for each message that a router forwards, {scenario}")
 }
 
-/// The difference of two runs, of which one has twice as many operations, divided by the messages that it has more: what
-/// the router allocates before and after them is the same in both.
+/// Counts the allocations of a router for each message: the difference of two runs, of which one has twice as many
+/// operations, divided by the number of additional messages. Allocations before and after the operations are the same in
+/// both.
 pub(super) fn count_in_router(
     program: &Path,
     work: (Scenario, u32),
@@ -60,7 +61,7 @@ pub(super) fn count(program: &Path, scenario: Scenario, library: &Path) -> Resul
     Ok(names(scenario).into_iter().zip(figures).map(|(name, figure)| Cost { name, figure }).collect())
 }
 
-/// Of the allocations for each operation, which took so many seconds, those that are not the timers'.
+/// Returns the allocations for each operation, which took so many seconds, without those of the timers.
 fn of_operations(allocations: f64, seconds: f64) -> f64 {
     (allocations - OF_TIMERS * seconds).max(0.0)
 }

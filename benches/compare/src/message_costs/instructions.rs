@@ -1,18 +1,18 @@
 //! Instructions in the core, which callgrind counts in `message-path`.
 //!
-//! An operation costs the difference of two runs of which one has twice as many operations: what a run costs before
-//! and after them is the same in both.
+//! The cost of an operation is the difference of two runs of which one has twice as many operations: the cost of a run before
+//! and after the operations is the same in both.
 
 use super::Cost;
 use crate::error::{Error, context};
 use std::path::Path;
 use std::process::Command;
 
-/// What is run: see `benches/message-path`.
+/// An operation to be run: see `benches/message-path`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
     pub(super) name: &'static str,
-    /// Its arguments, but for the number of operations.
+    /// The arguments, except the number of operations.
     arguments: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub(super) const OPERATIONS: [Operation; 9] = [
     Operation { name: "instructions, GET of 8 B with REPLY through a router", arguments: "routed-get" },
 ];
 
-/// Operations of the shorter run.
+/// Number of operations of the shorter run.
 const COUNT: u32 = 1000;
 
 pub(super) fn count(program: &Path, operation: Operation) -> Result<Cost, Error> {
@@ -47,7 +47,7 @@ pub(super) fn count(program: &Path, operation: Operation) -> Result<Cost, Error>
     Ok(Cost { name: operation.name.to_owned(), figure: more / f64::from(COUNT) })
 }
 
-/// The instructions that callgrind says it counted.
+/// Reads the number of instructions from the output of callgrind.
 fn collected(text: &str) -> Option<f64> {
     let (_, rest) = text.split_once("Collected : ")?;
     rest.split_whitespace().next()?.parse().ok()

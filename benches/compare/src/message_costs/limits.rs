@@ -1,16 +1,16 @@
 //! The file of limits: one cost a line.
 //!
 //! ```text
-//! # A bound: above it is a failure.
+//! # A bound: a cost above it is a failure.
 //! receives for each message, round trip of 8 B: 1.1
-//! # A figure that was counted: more than so much above it is a failure, and far below it should be counted anew.
+//! # A counted figure: a cost above it by more than the share is a failure; far below it the figure should be counted anew.
 //! instructions, PUT of 8 B with ACK, 1 x 1: 10775 + 5 %
 //! ```
 
 use crate::error::{Error, context};
 use std::fmt::{self, Display};
 
-/// A figure that was counted should be replaced when the present one is less than this share of it.
+/// Share of a counted figure below which the figure should be replaced by the present one.
 const LOWER_BELOW: f64 = 0.9;
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Limits(Vec<(String, Limit)>);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limit {
     pub(super) figure: f64,
-    /// For a figure that was counted: the share of it that a cost may have more.
+    /// The share of a counted figure by which a cost may exceed it; `None` for a bound.
     allowance: Option<f64>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Limit {
 pub(super) enum Comparison {
     Within,
     Above,
-    /// Far below the figure that was counted.
+    /// The cost is far below the counted figure.
     LowerTheLimit,
 }
 

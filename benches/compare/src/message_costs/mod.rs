@@ -1,11 +1,11 @@
-//! What a message costs, counted and not timed: instructions in the core, system calls, allocations. Each cost has a
-//! limit in a file that is checked in; one above its limit is a failure.
+//! Cost of a message, counted and not timed: instructions in the core, system calls, allocations. Each cost has a
+//! limit in a file that is checked in; a cost above its limit is a failure.
 //!
 //! ```text
 //! compare message-costs --limits FILE --lnet-perf FILE [--message-path FILE] [--strace] [--count-allocations FILE]
 //! ```
 //!
-//! Each of the last three has its kind of cost counted. `make message-costs` builds what it needs and runs it.
+//! Each of the last three options adds its kind of cost. `make message-costs` builds the programs and runs it.
 
 mod allocations;
 mod instructions;
@@ -18,7 +18,7 @@ use limits::{Comparison, Limits};
 pub(crate) use options::{Options, parse};
 use std::fs;
 
-/// How often a cost is counted that may depend on how busy the machine is, if it is above its limit.
+/// Maximum number of times that a cost which depends on the load of the machine is counted while it is above its limit.
 const ATTEMPTS: u32 = 3;
 
 /// One cost, by the name it has in the file of limits.
@@ -79,7 +79,7 @@ impl Report {
         Ok(())
     }
 
-    /// The same of the best of some attempts: the load of the machine only adds to these costs.
+    /// Prints the best of some attempts beside the limits: the load of the machine only adds to these costs.
     fn add_best(&mut self, count: impl Fn() -> Result<Vec<Cost>, Error>) -> Result<(), Error> {
         let mut best = count()?;
         for _ in 1..ATTEMPTS {
@@ -101,7 +101,7 @@ impl Report {
     }
 }
 
-/// Of two attempts at the same costs, the lower figure of each.
+/// Returns the lower figure of each cost in two attempts.
 fn lowest(costs: Vec<Cost>, others: &[Cost]) -> Vec<Cost> {
     let lower = |(cost, other): (Cost, &Cost)| Cost { figure: cost.figure.min(other.figure), ..cost };
     costs.into_iter().zip(others).map(lower).collect()

@@ -1,6 +1,6 @@
 //! System calls of `lnet_perf`, which strace counts in both processes, or in the router between them.
 //!
-//! Only calls that moved bytes: how often a socket is polled in vain depends on how fast messages come. Calls before
+//! Only calls that moved bytes count: the number of polls in vain depends on the intervals between messages. Calls before
 //! and after the operations are counted with them; there are hundreds of operations for each.
 
 use super::Cost;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What `lnet_perf` does so often.
+/// The operations of `lnet_perf` in a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     way: Way,
@@ -33,7 +33,7 @@ pub(super) const WORK: [Work; 4] = [
 
 const SENDS: [&str; 4] = ["sendmsg", "sendto", "sendmmsg", "writev"];
 const RECEIVES: [&str; 4] = ["recvmsg", "recvfrom", "recvmmsg", "readv"];
-/// Far beyond what strace needs to write what it has counted.
+/// Time limit for strace to write its counts, far beyond the need.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Work {
@@ -45,7 +45,7 @@ impl Work {
         ["receives", "sends"].map(|calls| format!("{calls} for {messages}, {}", self.scenario))
     }
 
-    /// The processes whose calls count.
+    /// Returns the processes whose calls count.
     const fn traced(self) -> &'static [Side] {
         match self.way {
             Way::Direct => &[Side::Client, Side::Server],
@@ -80,7 +80,7 @@ pub(super) fn count(program: &Path, work: Work) -> Result<Vec<Cost>, Error> {
     Ok(costs.map(|(name, calls)| Cost { name, figure: calls as f64 / sent }).collect())
 }
 
-/// What strace has written at its end.
+/// Reads the summary of strace, once it is complete.
 fn finished(path: &Path) -> Result<String, Error> {
     let deadline = Instant::now() + SUMMARY_TIMEOUT;
     loop {
@@ -95,8 +95,8 @@ fn finished(path: &Path) -> Result<String, Error> {
     }
 }
 
-/// The calls of these names that did not fail. The columns of a summary: share of the time, seconds, microseconds for
-/// each call, calls, errors if there were any, name.
+/// Returns the number of calls of these names that did not fail. The columns of a summary: share of the time, seconds,
+/// microseconds for each call, calls, errors if there were any, name.
 fn successful(summary: &str, names: &[&str]) -> u64 {
     let of_line = |line: &str| {
         let columns: Vec<&str> = line.split_whitespace().collect();
@@ -128,7 +128,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // What is left is a few lines of text.
+        // A few lines of text are left.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

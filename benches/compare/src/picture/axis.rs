@@ -1,22 +1,22 @@
-//! Logarithmic axes: where a value stands, which values have a mark, and what the mark says.
+//! Logarithmic axes: positions of values, the values with a mark, and the labels of the marks.
 
 /// A logarithmic axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LogAxis {
     low: f64,
     high: f64,
-    /// Where `low` and `high` are on the page.
+    /// Position of `low` on the page; `to` is that of `high`.
     from: f64,
     to: f64,
 }
 
 impl LogAxis {
-    /// `None` unless both bounds are positive and differ.
+    /// Makes an axis; `None` unless both bounds are positive and differ.
     pub(super) fn new(low: f64, high: f64, from: f64, to: f64) -> Option<Self> {
         (low > 0.0 && low < high && high.is_finite()).then_some(Self { low, high, from, to })
     }
 
-    /// As wide as the values need, with round numbers at both ends. `None` if there are no positive values.
+    /// Makes an axis as wide as the values need, with round numbers at both ends. `None` if there are no positive values.
     pub(super) fn around(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Option<Self> {
         let positive = values.filter(|value| *value > 0.0 && value.is_finite());
         let (low, high) =
@@ -28,13 +28,13 @@ impl LogAxis {
         Self::new(low, if low < high { high } else { 10.0 * low }, from, to)
     }
 
-    /// Where a value is on the page.
+    /// Returns the position of a value on the page.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         self.from + share * (self.to - self.from)
     }
 
-    /// The numbers 1, 2 and 5 of every power of ten, or the powers alone where that would be many.
+    /// Returns the numbers 1, 2 and 5 of every power of ten, or the powers alone where that would be many.
     pub(super) fn marks(&self) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
         let steps: &[f64] = if decades > 4.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -46,21 +46,21 @@ impl LogAxis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten: the largest that is not above the value.
+/// Returns the largest of 1, 2 or 5 times a power of ten that is not above the value.
 fn round_down(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let step = [5.0, 2.0].into_iter().find(|step| step * power <= value);
     step.unwrap_or(1.0) * power
 }
 
-/// The smallest that is not below it.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is not below the value.
 fn round_up(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let step = [1.0, 2.0, 5.0].into_iter().find(|step| step * power >= value);
     step.unwrap_or(10.0) * power
 }
 
-/// A number without digits that say nothing.
+/// Formats a number without superfluous digits.
 pub(super) fn label(value: f64) -> String {
     if value >= 0.999 {
         format!("{value:.0}")

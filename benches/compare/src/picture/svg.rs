@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 440.0;
-/// The plots, without their titles, marks and legends.
+/// Edges of the plots on the page, without their titles, marks and legends.
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = 300.0;
 const PLOT_WIDTH: f64 = 390.0;
@@ -16,7 +16,7 @@ const LEGEND_STEP: f64 = 18.0;
 const LEGEND_COLUMN: f64 = 200.0;
 const LEGEND_ROWS: usize = 4;
 
-/// Colours that people who see few can tell apart, each with a shape of its own; both backgrounds suit them.
+/// Colours that readers with colour blindness can tell apart, each with a shape of its own; both backgrounds suit them.
 const STYLES: [(&str, &str); 5] = [
     ("#e8590c", "M-4-4H4V4H-4Z"),
     ("#868e96", "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z"),
@@ -40,9 +40,9 @@ pub(super) struct Panel {
 
 pub(super) struct Curve {
     pub(super) name: String,
-    /// Which of the styles it has, the same in all panels.
+    /// Index of the curve's style, the same in all panels.
     pub(super) style: usize,
-    /// Size and value.
+    /// Pairs of size and value.
     pub(super) points: Vec<(usize, f64)>,
 }
 

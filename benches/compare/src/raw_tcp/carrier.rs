@@ -1,4 +1,4 @@
-//! What holds the bytes of a relay between two sockets that do not block.
+//! Buffer of a relay between two sockets that do not block.
 
 use crate::error::Error;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
@@ -7,10 +7,10 @@ use std::net::TcpStream;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 
-/// Bytes that it holds at most.
+/// Capacity in bytes.
 const CAPACITY: usize = 256 << 10;
 
-/// How the bytes get from one socket to the other.
+/// The way of copying bytes from one socket to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Copying {
     /// Through a buffer of the process.
@@ -27,7 +27,7 @@ impl Copying {
         }
     }
 
-    /// What the command line of the relay says.
+    /// Reads the argument of the relay's command line.
     pub(crate) fn parse(argument: &str) -> Result<Self, Error> {
         let all = [Self::Buffer, Self::Splice];
         let found = all.into_iter().find(|it| it.argument() == argument);
@@ -35,7 +35,7 @@ impl Copying {
     }
 }
 
-/// What a read has found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passed {
     Nothing,
@@ -47,7 +47,7 @@ pub(super) enum Passed {
 pub(super) enum Carrier {
     Buffer {
         memory: Vec<u8>,
-        /// What has been read and not yet written.
+        /// The bytes that have been read and not yet written.
         held: Range<usize>,
     },
     Pipe {
@@ -76,7 +76,7 @@ impl Carrier {
         }
     }
 
-    /// Reads once; called when it holds nothing.
+    /// Reads once; called when the buffer is empty.
     pub(super) fn read(&mut self, mut from: &TcpStream) -> io::Result<Passed> {
         let length = match self {
             Self::Buffer { memory, .. } => from.read(memory),

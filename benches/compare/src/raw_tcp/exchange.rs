@@ -1,23 +1,23 @@
-//! Messages both ways over a socket that is polled, with a bound on how many are in flight.
+//! Messages both ways over a socket that is polled, with a bound on the number in flight.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
-/// What one call moves at most if messages are smaller than that: they leave and come many at a time.
+/// Maximum number of bytes that one call moves if messages are smaller than that: many leave and come at a time.
 const BATCH: usize = 64 << 10;
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// What an end does while nothing arrives.
+/// The state of an end while nothing arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// It asks the socket again and again.
+    /// The end polls the socket again and again.
     Polling,
-    /// It sleeps in poll(2).
+    /// The end sleeps in poll(2).
     Asleep,
 }
 
-/// One end. Messages leave as far as they are allowed to; the end that answers allows one for each that came.
+/// One end. Messages leave as far as they are allowed to; the end that responds allows one for each that came.
 pub(super) struct Exchange {
     outgoing: Outgoing,
     incoming: Incoming,
@@ -25,7 +25,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Sends and receives messages of these sizes.
+    /// Makes an end that sends and receives messages of these sizes.
     pub(super) fn new(outgoing_size: usize, incoming_size: usize, waits: Waits) -> Self {
         let outgoing = Outgoing {
             buffer: vec![0x5a; buffer_length(outgoing_size)],
@@ -38,12 +38,13 @@ impl Exchange {
         Self { outgoing, incoming, waits }
     }
 
-    /// So many messages more may leave.
+    /// Allows so many more messages to leave.
     pub(super) fn allow(&mut self, messages: usize) {
         self.outgoing.owed += messages * self.outgoing.size;
     }
 
-    /// Sends what may leave and reads once; may wait until it can do more. How many messages came, which may be none.
+    /// Sends the allowed messages and reads once; may wait until it can do more. Returns the number of messages that came,
+    /// perhaps 0.
     pub(super) fn turn(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
         let mut is_full = false;
         if let Some(bytes) = self.outgoing.bytes() {
@@ -69,32 +70,33 @@ impl Exchange {
     }
 }
 
-/// The kernel calls a socket writable when a good part of its buffer is free: many small writes are avoided.
+/// Waits until the socket is ready. The kernel calls it writable when a good part of its buffer is free: that avoids many
+/// small writes.
 fn poll_until_ready(stream: &TcpStream) -> io::Result<()> {
     let mut sockets = [PollFd::new(stream, PollFlags::IN | PollFlags::OUT)];
     while poll(&mut sockets, Some(&AT_ONCE))? == 0 {}
     Ok(())
 }
 
-/// Until something can be read, or written if there is something to write.
+/// Sleeps until bytes can be read, or written if `writes`.
 fn sleep_until_ready(stream: &TcpStream, writes: bool) -> io::Result<()> {
     let flags = if writes { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
     poll(&mut [PollFd::new(stream, flags)], None)?;
     Ok(())
 }
 
-/// Room for whole messages only.
+/// Returns the length of a buffer for whole messages only.
 fn buffer_length(size: usize) -> usize {
     size * (BATCH / size).max(1)
 }
 
 struct Outgoing {
-    /// As many equal messages as leave with one call.
+    /// Equal messages, as many as leave with one call.
     buffer: Vec<u8>,
     size: usize,
-    /// Where in the buffer the next byte is.
+    /// Position of the next byte in the buffer.
     place: usize,
-    /// Bytes that may leave.
+    /// Number of bytes that may leave.
     owed: usize,
 }
 
@@ -107,7 +109,7 @@ impl Outgoing {
     fn advance(&mut self, length: usize) {
         self.owed -= length;
         self.place += length;
-        // After a whole message all of them are the same: the first is the one that the caches have.
+        // After a whole message all of them are the same: the first is the one in the caches.
         if self.place.is_multiple_of(self.size) {
             self.place = 0;
         }
@@ -115,7 +117,7 @@ impl Outgoing {
 }
 
 struct Incoming {
-    /// Memory for a large message, or for as many small ones as come with one call.
+    /// Space for a large message, or for as many small ones as come with one call.
     buffer: Vec<u8>,
     size: usize,
     filled: usize,
@@ -126,7 +128,7 @@ impl Incoming {
         self.buffer.get_mut(self.filled..).unwrap_or_default()
     }
 
-    /// How many messages are complete with these bytes.
+    /// Counts received bytes. Returns the number of messages that are complete with them.
     fn advance(&mut self, length: usize) -> usize {
         let before = self.filled / self.size;
         self.filled += length;

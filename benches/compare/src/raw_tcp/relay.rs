@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-/// Starts a relay to a port. Where it listens is the first line that it prints.
+/// Starts a relay to a port. Its first line of output is the port on which it listens.
 pub(super) fn start(copying: Copying, port: u16, duration: Duration) -> Result<Peer, Error> {
     let program = std::env::current_exe().map_err(context("this program"))?;
     let mut command = Command::new(program);
@@ -30,7 +30,7 @@ pub(crate) fn run(copying: Copying, port: u16) -> Result<(), Error> {
     Ok(())
 }
 
-/// Until both sides have sent all.
+/// Passes bytes on until both sides have sent all.
 fn pass_on(copying: Copying, client: &TcpStream, server: &TcpStream) -> io::Result<()> {
     for socket in [client, server] {
         socket.set_nodelay(true)?;
@@ -72,7 +72,7 @@ impl<'a> Direction<'a> {
         if self.carrier.holds_bytes() { PollFlags::OUT } else { PollFlags::empty() }
     }
 
-    /// Reads once and writes at once what was read; what the other socket does not take is kept until it does.
+    /// Reads once and writes at once; bytes that the other socket does not take are kept until it does.
     fn turn(&mut self, from: PollFlags, to: PollFlags) -> io::Result<()> {
         let ended = PollFlags::HUP | PollFlags::ERR;
         if self.is_over {

@@ -1,4 +1,4 @@
-//! iperf3: as many streams as RPCs are in flight, each with writes of the same size.
+//! Measurement by iperf3: as many streams as RPCs are in flight, each with writes of the same size.
 
 use super::{Cell, Test};
 use crate::error::{Error, context};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const ADDRESS: &str = "127.0.61.2";
 const STARTS_WITHIN: Duration = Duration::from_secs(5);
-/// It knows whole seconds only.
+/// Duration of a run: iperf3 accepts whole seconds only.
 const SECONDS: &str = "1";
 
 pub(super) struct Server {
@@ -36,7 +36,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Bytes in a second, as the receiver counts them.
+    /// Returns the bytes per second that the receiver counts.
     pub(super) fn measure(&self, cell: Cell) -> Result<f64, Error> {
         let (size, direction) = match cell.test {
             Test::Write { size } => (size, None),
@@ -57,7 +57,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The server may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 const CLIENT: &str = "127.0.61.1";
 const SERVER: &str = "127.0.61.2";
 
-/// The node that is measured, as long as this lives. The other one comes and goes with each measurement.
+/// The node that is measured, as long as this value lives. The other one is started for each measurement.
 pub(super) struct Site {
     program: PathBuf,
     directory: PathBuf,
@@ -60,7 +60,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The server may have ended by itself.
         let _ = self.server.kill();
         let _ = self.server.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
