@@ -200,7 +200,7 @@ fn a_failed_start_reports_the_cause() {
 #[test]
 fn settings_without_effect_are_warned_of_once() {
     let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
-    // What is set, the daemon's arguments, and the one line that each comes to.
+    // The environment, the daemon's arguments, and the one line that must be logged.
     type Row = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static str);
     let table: [Row; 3] = [
         (&[("LNET_NETWORK", "tcp(127.0.91.2)")], &[], "did you mean 'LNET_NETWORKS'?"),
