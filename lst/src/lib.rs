@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-// Its functions are called by their C names.
+// `lnet_selftest` calls LNet's functions by their C names.
 use lnet as _;
 
 pub mod cli;

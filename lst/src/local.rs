@@ -114,7 +114,7 @@ impl Consoles for LocalConsoles {
                     return Ok(answer);
                 }
                 Ok(Err(refusal)) => return Err(refusal.into()),
-                // That of a session which has just ended.
+                // The console has just ended with its session: look for another, or start one.
                 Err(error) if begins && is_dead(&error) => {}
                 Err(error) => {
                     let text = format!("the console has ended ({}: {error})", path.display());

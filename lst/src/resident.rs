@@ -155,7 +155,7 @@ fn lock_file(socket: &Path) -> PathBuf {
 pub fn owner(socket: &Path) -> Option<u32> {
     let file = File::open(lock_file(socket)).ok()?;
     let owner = io::read_to_string(&file).ok()?.parse().ok()?;
-    // What a process that has died wrote means nothing.
+    // The number is only valid while its process holds the lock.
     flock(&file, FlockOperation::NonBlockingLockShared).is_err().then_some(owner)
 }
 

@@ -38,7 +38,7 @@ pub(super) fn end(cx: &mut Context<'_>) -> Result {
 }
 
 pub(super) fn show(cx: &mut Context<'_>) -> Result {
-    // It tells the key, so it needs none.
+    // This command shows the key, so it works without one.
     let key = cx.session_key().unwrap_or(0);
     let info = match cx.consoles.call(&Call { key, command: Command::ShowSession })? {
         Answer::Session(info) => info,

@@ -109,7 +109,7 @@ impl Sample {
 /// Formats one block, in the kernel tool's form down to the blanks at the ends of lines (lnet-selftest 13.2).
 fn text(it: &cli::Stat, name: &str, sample: &Sample) -> String {
     let (unit, bytes) = if it.mbs { ("MB/s", 1_000_000.0) } else { ("MiB/s", f64::from(1 << 20)) };
-    // What clients read is what a group of servers sends.
+    // Data that clients read is sent by the servers.
     let (received, sent) = match (it.read, it.write) {
         (true, false) => (false, true),
         (false, true) => (true, false),

@@ -145,7 +145,7 @@ fn a_node_that_dies_in_a_test_is_told_of_and_the_session_ends_all_the_same() {
     assert!(stat.out.ends_with("Total 1 error nodes in cli\n"), "{stat:?}");
     assert_eq!(site.lst(1, "stop").code, 254);
     site.must(1, "end_session");
-    // It is another node now, with no session.
+    // A new process is another node, without a session.
     let _client = site.node(2);
     site.must(1, "new_session two");
     // The console may be the same, which tries to connect again only after a while.
@@ -209,7 +209,7 @@ fn a_running_batch_is_watched_in_a_terminal() {
         terminal.until("lst  batch b");
         terminal.until("1 clients run");
         terminal.until(&site.nid(2));
-        // Of those that were transferred since the look before.
+        // The rate since the previous look.
         terminal.until("MiB/s written");
         terminal.until("#");
         assert!(terminal.is_full_screen());
