@@ -39,7 +39,7 @@ pub fn write(
     if !report.shown.is_empty() || nothing_matters {
         out.write_all(text(&report.shown, format).as_bytes())?;
     }
-    // What is shown may be a part: a ping of several nodes succeeds if one of them answers.
+    // The shown values may be incomplete: a ping of several nodes succeeds if one of them answers.
     let failed = !outcome.rc.is_ok() || outcome.kind != Kind::Change && has_failure(&report.errors);
     if failed {
         let mut errors = failures(&report.errors);

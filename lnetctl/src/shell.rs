@@ -62,7 +62,7 @@ pub fn piped(
 ) -> io::Result<u8> {
     let mut lines = input.lines();
     while let Some(text) = lines.next().transpose()? {
-        // What a command reads is not in the script.
+        // A command must not read its input from the script.
         let mut nothing = io::empty();
         let mut streams = Streams { input: &mut nothing, out: &mut *out, err: &mut *err };
         match one(&text, globals, connect, &mut streams)? {

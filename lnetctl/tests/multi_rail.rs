@@ -89,7 +89,7 @@ fn a_node_without_multi_rail_rejects_a_multi_rail_configuration_with_a_message()
         assert!(exit != 0 && err.contains("errno: ") && out.is_empty(), "{words:?}: {exit}\n{out}{err}");
     }
     assert_eq!(*done.borrow(), []);
-    // What it knows it does.
+    // The node carries out requests that it knows.
     let route = ["route", "add", "--net", "tcp9", "--gateway", "10.0.0.1@tcp"];
     assert_eq!(carried_out(&route, "", &done).2, 0);
     assert_eq!(done.borrow().len(), 1);
