@@ -1,6 +1,5 @@
 //! The distribution of destinations: the nodes of the destination group that each node of the source group sends to
-//! (lnet-selftest
-//! 12.6).
+//! (lnet-selftest 12.6).
 
 use std::num::NonZeroU32;
 use std::str::FromStr;

@@ -94,8 +94,8 @@ pub enum RpcBody {
     },
 }
 
-/// The number of destinations that fit into the first page of the list. Longer lists make some kernel nodes crash (lnet-selftest
-/// 5.6).
+/// The number of destinations that fit into the first page of the list. Longer lists make some kernel nodes crash
+/// (lnet-selftest 5.6).
 pub const MAX_DESTINATIONS: usize = 341;
 
 /// The content of a reply.

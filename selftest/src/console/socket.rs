@@ -78,7 +78,7 @@ fn next_client(
 
 impl Drop for ConsoleSocket {
     fn drop(&mut self) {
-        // It may be gone with its directory.
+        // The directory may have been removed with it.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -100,8 +100,8 @@ impl Transaction {
         }
     }
 
-    /// Returns the status for a node's features, EPROTO if they do not fit: the first node's become those of all (lnet-selftest
-    /// 10).
+    /// Returns the status for a node's features, EPROTO if they do not fit: the first node's become those of all
+    /// (lnet-selftest 10).
     fn features_fit(&mut self, features: u32, fixed: Option<u32>) -> u32 {
         let expected = fixed.or(self.features).unwrap_or(features);
         if features & !KNOWN_FEATURES != 0 || features != expected {

@@ -161,7 +161,7 @@ impl Dispatch {
             IncomingInstance::Server { service, load } => {
                 let reserved = engine.reserve(service, load.rpcs());
                 let part = Part::Server { service, reserved };
-                // It may have ended meanwhile.
+                // The session may have ended meanwhile.
                 let status = lock(&self.sessions).add(test.session, test.batch, part);
                 if !status.is_ok() {
                     engine.release(service, reserved);

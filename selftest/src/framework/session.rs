@@ -45,7 +45,7 @@ impl Session {
     pub(crate) fn counters(&self, now: Instant, zombies: usize) -> FrameworkCounters {
         let running = now.saturating_duration_since(self.made).as_millis();
         FrameworkCounters {
-            // It wraps after 49 days, as consoles expect it of a 32-bit number.
+            // The number wraps after 49 days, as consoles expect of 32 bits.
             running_ms: running as u32,
             active_batches: self.batches.iter().filter(|batch| batch.is_active()).count() as u32,
             zombie_sessions: zombies as u32,

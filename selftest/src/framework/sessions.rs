@@ -62,8 +62,8 @@ impl Sessions {
         self.timeout.map_or(0, |timeout| u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX))
     }
 
-    /// Restarts the session's timeout, after a request to the framework has arrived or was handled, with any result (selftest
-    /// 5.1).
+    /// Restarts the session's timeout, after a request to the framework has arrived or was handled, with any result
+    /// (selftest 5.1).
     pub(crate) fn prolong(&mut self, now: Instant) {
         if let Some(session) = &mut self.current {
             session.deadline = self.timeout.map(|timeout| now + timeout);

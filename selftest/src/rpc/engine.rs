@@ -146,7 +146,7 @@ impl RpcEngine {
             rpc.abort(Errno::SHUTDOWN);
         }
         for portal in [PORTAL_TESTS, PORTAL_FRAMEWORK] {
-            // It fails if LNet has gone down already.
+            // Fails if LNet has been shut down already.
             let _ = self.shared.node.set_lazy(portal, false);
         }
         self.buffers.unlink();

@@ -205,7 +205,7 @@ impl OutgoingRpc {
 
     fn follow(self: &Arc<Self>, inner: &mut Inner, step: Option<Step>) {
         if step.is_some() {
-            // What has not been done yet is not needed any more.
+            // A later step replaces one that has not been carried out.
             inner.step = step;
             self.shared.enqueue(Lane::Other, Arc::clone(self) as Arc<dyn Task>);
         }

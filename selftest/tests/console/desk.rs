@@ -228,7 +228,7 @@ impl FakeNode {
                 Said::Nothing
             }
             RpcBody::RunBatch { batch, .. } => {
-                // What has an end comes to it at once.
+                // A loop that is not endless ends at once.
                 for it in member.batches.get_mut(batch).ok_or(libc::ENOENT)? {
                     it.runs = it.runs.map(|_| it.repeat < 0);
                 }

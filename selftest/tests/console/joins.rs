@@ -48,7 +48,7 @@ fn a_node_that_wants_to_join_is_taken_or_told_why_not() {
         let refused = JoinReply { status, session: own, timeout: 0, name: None };
         assert_eq!(reply, if status == 0 { accepted } else { refused }, "{what}");
     }
-    // What was refused has left nothing.
+    // Refused requests have made no group.
     let groups = ["cli", "srv", "new", "any"].map(name).to_vec();
     assert_eq!(desk.call(KEY, Command::ListGroups), Ok(Answer::Names(groups)));
     assert_eq!(nodes(&mut desk, "srv"), [NodeState::Active]);

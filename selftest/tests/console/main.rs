@@ -1,7 +1,7 @@
 //! The console's state against nodes in memory (lnet-selftest 12).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, unreachable_pub, missing_docs)]
 
-// What selftest calls of LNet.
+// Defines the functions of LNet that selftest calls.
 use lnet as _;
 
 mod batches;

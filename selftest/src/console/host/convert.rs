@@ -105,7 +105,7 @@ pub(super) fn join_reply(joined: &console::JoinReply) -> JoinReply {
 pub(super) fn number(session: Option<SessionId>) -> SessionNumber {
     match session {
         None => SessionNumber::NONE,
-        // What is no NID, such as 0, is no node's, and in any case not this session's.
+        // An invalid NID, such as 0, belongs to no node, and so not to this session.
         Some(id) => SessionNumber { nid: Some(id.nid().unwrap_or(Nid::LOOPBACK)), stamp: id.stamp() },
     }
 }

@@ -55,7 +55,7 @@ impl<H> InFlight<H> {
                 None
             }
             Some(Progress::GivenUp) => Some(handle),
-            // It has ended, or the host has.
+            // The RPC has ended, or the host has.
             Some(Progress::Sent(_)) | None => None,
         }
     }

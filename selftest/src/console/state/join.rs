@@ -51,7 +51,7 @@ impl Console {
             Ok(found) if found.in_use => return refused(libc::EBUSY, number),
             Ok(found) if found.nodes.contains(&from) => return refused(libc::EEXIST, number),
             Ok(_) => {}
-            // It is made now.
+            // A group that does not exist is made.
             Err(_) => drop(session.groups.add(group.clone())),
         }
         if let Ok(found) = session.groups.get_mut(group) {
@@ -61,7 +61,7 @@ impl Console {
         if let Some(node) = session.nodes.get_mut(from) {
             node.state = NodeState::Active;
             node.heard = Some(now);
-            // It makes its session with the timeout that this reply tells; without one it would never be pinged.
+            // The node uses the timeout in this reply for its session; without a timeout it would never be pinged.
             node.timeout = session.idle_timeout;
         }
         let (timeout, name) = (session.idle_timeout, Some(session.name.clone()));
