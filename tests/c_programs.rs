@@ -295,7 +295,7 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
     let include = format!("-I{}", root().join("include").display());
     let empty = root().join("scripts/liblnetconfig.c").display().to_string();
 
-    // What programs were linked to before: another liblnetconfig.so.4, with all of its functions.
+    // The library of existing programs: another liblnetconfig.so.4, with all functions.
     let functions = EXPORTED.iter().filter(|export| export.is_lnetconfig());
     let others: String = functions.map(|export| format!("void {}(void) {{}}\n", export.name)).collect();
     fs::write(out.join("other.c"), others).unwrap();

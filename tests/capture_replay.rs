@@ -173,7 +173,7 @@ fn play(replay: &Replay) {
     let script = script(replay.file, &addresses);
     // The captured nodes asked for delivery ACKs from 16 KiB on, sent by bulk connections from 1 KiB on, and most did not
     // discover.
-    // They do not ask a peer whether it is there when it takes 0.3 s, as a player on a busy machine does.
+    // They do not ping a peer that is unresponsive for 0.3 s, as a player on a busy machine may be.
     let socklnd = SocklndConfig {
         zc_min_payload: Some(16 << 10),
         min_bulk: 1 << 10,

@@ -97,7 +97,7 @@ fn built_files_are_installed_without_a_rebuild() {
     let package = fs::read_to_string(place.file("usr/local/lib/pkgconfig/lnet.pc")).unwrap();
     assert!(package.contains("includedir=/usr/local/include\n"), "{package}");
     assert!(package.contains("-llnetconfig -llnet\n") && !package.contains('@'), "{package}");
-    // What was installed before are not Lustre's tools.
+    // The tools of an earlier installation are not taken for Lustre's.
     let output = place.install(&[]);
     assert!(output.status.success() && !text(&output).contains("Lustre's own"), "{}", text(&output));
 }
@@ -115,7 +115,7 @@ fn changed_sources_are_rebuilt_before_the_install() {
 fn lustres_own_tools_stay_first_unless_asked_otherwise() {
     let (tool, library, header) =
         ("usr/sbin/lnetctl", "usr/lib64/liblnetconfig.so.4.0.0", "usr/include/linux/lnet/nidstr.h");
-    // What there is; which of ours then have other places: tools, headers.
+    // The existing files of Lustre; whether our tools, and our headers, then go to other places.
     let table: [(&[&str], bool, bool); 4] = [
         (&[tool], true, false),
         (&[library], true, false),

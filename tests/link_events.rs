@@ -59,7 +59,7 @@ fn both_nodes_follow(break_it: impl FnOnce(&Rails), mend_it: impl FnOnce(&Rails)
     wait_until("they know each other", || {
         far_is_told() == Some(NiStatus::Up) && second_card_as_told(&rails.near, 1) == Some(NiStatus::Up)
     });
-    // What is still under way by one card makes the other one better for as long.
+    // Messages in flight by one card make selection prefer the other one until they end.
     let all_are_used = || transfer(&rails) == [[true, true], [true, true]];
     wait_until("both rails are used", all_are_used);
 

@@ -87,7 +87,7 @@ impl Rig {
     fn put(&self, from: usize, to: usize, length: usize) {
         let sender = self.sender(from);
         sender.begin(self.nid(to), ASKED, length, false);
-        // Its queue is the node's now.
+        // The queue is freed with the node.
         std::mem::forget(sender);
     }
 

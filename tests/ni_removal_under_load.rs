@@ -290,7 +290,7 @@ fn deleting_a_peer_nid_in_use_fails_no_operation() {
     under_traffic(
         rails,
         |rails| {
-            // What arrives from it makes it known again, as a peer of its own (OM-21).
+            // A message from it makes the NID known again, as a peer of its own (OM-21).
             match rails.near.core().delete_peer(far, Some(goes), false) {
                 Ok(()) | Err(Errno::NoChild) => None,
                 Err(errno) => panic!("{errno}"),

@@ -117,7 +117,7 @@ impl Load {
             source,
         };
         (0..PIECES).for_each(|piece| load.post(piece));
-        // Who reads its events late still gets all PUTs.
+        // A process that reads its events late still gets all PUTs.
         core.set_lazy_portal(PUTS).unwrap();
         let me = core.me_attach(GETS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After).unwrap();
         let options = MdOptions(MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
@@ -255,7 +255,7 @@ impl Load {
                         && self.pieces[piece].is_of(event.offset, op.0, 0, event.mlength);
                     What::Arrived { op, intact }
                 }
-                // It did not arrive whole; its place is lost to others.
+                // The PUT did not arrive completely; its space is lost.
                 Err(errno) => What::Note(format!("PUT {op} broken off: {errno}")),
             }));
         }
@@ -294,7 +294,7 @@ impl Load {
             reports.push(Report::now(What::Spoilt { op }));
         }
         if !event.unlinked {
-            // What was not sent has no answer that would end it.
+            // An operation that was not sent gets no response that would end it.
             if event.kind == EventKind::Send && event.status.is_err() && !busy.unlinked {
                 busy.unlinked = true;
                 let _ = self.node.core().md_unlink(busy.md);

@@ -313,7 +313,7 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
             let interface = Some(format!("eth{card}"));
             tell(Request::AddLocalNi(AddLocalNi { net, interface, tunables, lnd, cpts: None }))
         }
-        // It may be known by another of its NIDs first.
+        // The peer's primary NID may be another of its NIDs.
         Order::DelPeer => core.peer(role.to).map_or(Ok(()), |(peer, _)| {
             tell(Request::DelPeerNi(DelPeerNi { primary: peer.primary, nid: None, force: true }))
         }),

@@ -223,7 +223,7 @@ impl Soak {
         self.count(what);
         let from = now();
         happens(self);
-        // What failed may have been judged by a node before it heard that all is well again.
+        // A node may have failed an operation before it learned of the recovery.
         self.excuses.push((from, now() + Duration::from_secs(1)));
     }
 

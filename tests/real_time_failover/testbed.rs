@@ -217,7 +217,7 @@ impl Testbed {
     pub fn calm(&mut self) {
         let incarnations = [NEAR, FAR].map(|machine| self.incarnation(machine));
         [NEAR, FAR].iter().for_each(|machine| self.tell(*machine, &Order::Stop));
-        // What has been begun is known when both have said that they begin no more.
+        // All operations that were begun are known when both processes have reported that they begin no more.
         for _ in incarnations {
             self.wait(FOR_EVER, |_, report| report.what == What::Stopped)
                 .expect("a process that begins no more");

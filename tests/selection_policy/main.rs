@@ -115,7 +115,7 @@ fn traffic_is_routed_to_another_net_after_the_only_router_to_the_preferred_one_h
     site.add(["", "tcp2", ""], Some(0));
     site.assert_comes_to(&["3@tcp2"]);
     site.routers[0].shutdown();
-    // What is under way as it dies goes by the other, too.
+    // Messages in flight when the router ends go by the other, too.
     site.send(PUTS);
     wait_until("the route is down", || {
         let routes = core.routes();

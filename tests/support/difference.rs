@@ -188,7 +188,7 @@ pub fn node_chosen_cookie(line: &Line) -> Option<Range<usize>> {
 /// The offset of the handle that the sender of a PUT or GET chose: it begins the header's last forty bytes.
 pub fn node_chosen_handle(line: &Line) -> Option<usize> {
     match line.header()?.body {
-        // It is another node's.
+        // The handle is another node's.
         _ if line.forwarded => None,
         Body::Put { ack: Some(_), .. } | Body::Get { .. } => handle(line),
         _ => None,

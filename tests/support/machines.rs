@@ -198,6 +198,6 @@ fn make(machine: usize, switch_thread: &str, wiring: Wiring, megabits: &[Option<
 
 /// A setting of IPv4 on an interface of the calling thread's namespace.
 fn setting(interface: &str, name: &str, value: &str) {
-    // What /proc/sys shows is the namespace of the one who reads it: the thread.
+    // /proc/sys shows the namespace of the thread that opens it.
     fs::write(format!("/proc/sys/net/ipv4/conf/{interface}/{name}"), value).unwrap();
 }

@@ -86,7 +86,7 @@ fn run_this_test_in_a_user_namespace() {
     let thread = thread::current();
     let test = thread.name().unwrap_or(MAIN_THREAD);
     let arguments = match test {
-        // Of one test at a time, or of one test only, the thread has no name: all that was asked for is run.
+        // With one test, or one at a time, the thread has no name: all tests of the command line are run.
         MAIN_THREAD => env::args().skip(1).collect(),
         test => ["--exact", "--nocapture", test].map(str::to_owned).to_vec(),
     };

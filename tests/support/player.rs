@@ -282,7 +282,7 @@ impl<'a> Player<'a> {
                     bytes.extend(self.read(number, header.payload_length as usize)?);
                     return Ok(bytes);
                 }
-                // What is no message fails the comparison.
+                // Anything but a message fails the comparison.
                 Ok(Incoming::Noop { .. } | Incoming::Confirmation { .. }) | Err(_) => return Ok(bytes),
             }
         }

@@ -201,7 +201,7 @@ pub fn node_with(
         "LNET_ROUTES" if !routes.is_empty() => Some(routes.to_owned()),
         "LNET_ACCEPT" => Some("all".to_owned()),
         "LNET_ACCEPT_PORT" => Some(port.to_owned()),
-        // What is counted is to be what a test sends.
+        // Only messages of the test should be counted.
         "LNET_DISCOVERY" => Some((discovery as u8).to_string()),
         "LNET_FIRST_PING" => Some("0".to_owned()),
         // A rail is not given up because a busy machine is slow.
