@@ -148,7 +148,7 @@ fn truncated_data_is_an_error_and_the_client_has_to_resend() {
     let waiting = client.send(xid, &body, &[]);
     assert_eq!(seen.recv().unwrap(), Err(Errno::IO));
     drop(mds);
-    // It is served again, though it has a tag.
+    // The request is served again, though it has a tag.
     let bits = bits_for(&client, 1);
     let enough = Arc::new(Region::zeroed(100));
     let _mds = open(&client, &enough, bits, false);

@@ -64,7 +64,7 @@ impl PtlrpcSet {
             match found {
                 Some(id) => inner.set.abort(id),
                 None if inner.completed.contains(&request) => {}
-                // Its interpret function is being called.
+                // The request's interpret function is being called.
                 None => return Err(Errno::BUSY),
             }
         }

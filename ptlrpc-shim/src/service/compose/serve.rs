@@ -111,7 +111,7 @@ fn add_difficult_reply(
 ) -> Arc<DifficultReply> {
     let target = export.target();
     let difficult = target.difficult_replies().add(export.cookie(), transno, core.ended_replies(), on_done);
-    // What ends it may have happened before it was added.
+    // The event that ends the reply may have come before the reply was added.
     if transno != 0 && target.last_committed() >= transno {
         difficult.on_reply_event(ReplyEvent::Done(ReplyDone::Committed));
     }
