@@ -46,12 +46,12 @@ const CONTESTANTS: [(Contestant, &str); 3] = [
     (Contestant::FourByHand, "4 x 4, pairs named by the program"),
 ];
 
-/// The work that is measured: messages of so many bytes.
+/// The work that is measured: messages of `size` bytes.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     /// A PUT there, a PUT back, no acknowledgements.
     RoundTrip { size: usize },
-    /// Acknowledged PUTs, so many under way at once.
+    /// Acknowledged PUTs, `in_flight` of them under way at once.
     Put { size: usize, in_flight: usize },
 }
 

@@ -79,7 +79,7 @@ fn numa_node() -> Arc<Core> {
     core
 }
 
-/// Adds a peer with so many NIDs from `first` on.
+/// Adds a peer with `nids` NIDs from `first` on.
 fn peer(core: &Core, first: u32, nids: u32) {
     core.make_peer(nid(first), true, false).unwrap();
     for i in 1..nids {

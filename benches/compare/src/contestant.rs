@@ -41,7 +41,7 @@ pub(crate) trait IterationTest {
     /// Returns the number of messages of an iteration that follow one another.
     fn messages_of_iteration(&self, scenario: Scenario) -> u64;
 
-    /// Runs so many iterations, which take about `duration`.
+    /// Runs `iterations` iterations, which take about `duration`.
     fn measure(&self, scenario: Scenario, iterations: u64, duration: Duration) -> Result<Sample, Error>;
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Every round runs each contestant once, over loopback on this machine, so that a slow spell of the
 //! machine hits all of them; the report has medians, spreads and ratios. Nothing here passes or fails by
-//! a time. A contestant that does not run to its end is named in the report, and the others go on.
+//! a time. A contestant that does not run to its end is named in the report, and the others continue.
 //!
 //! ```text
 //! compare [--quick] [--routing] [--rounds N] [--seconds S] [--repeat-limit S] [--connections N] [--congestion NAME]

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 pub(crate) enum Scenario {
     /// A message there and one of the same size back. Unit: microseconds for both.
     RoundTrip { size: usize },
-    /// Messages one way, so many under way at once. Unit: bytes per second.
+    /// Messages one way, `in_flight` of them at once. Unit: bytes per second.
     Rate { operation: Operation, size: usize, in_flight: usize },
 }
 

@@ -3,7 +3,7 @@
 /// The samples of all rounds, and their statistics.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Summary {
-    /// In the order of the rounds.
+    /// The samples in the order of the rounds.
     pub(crate) samples: Vec<f64>,
     pub(crate) median: f64,
     pub(crate) least: f64,

@@ -1,4 +1,4 @@
-//! System calls of a library that lives in the process of somebody else's program.
+//! System calls of a library inside a foreign program's process.
 //!
 //! The program owns its signals, its descriptors 0 to 2 and its way to end. So, in all crates of the libraries:
 //!

@@ -257,7 +257,7 @@ impl World {
         self.network.lock().inject(header, Some(payload.into()));
     }
 
-    /// Sets how often connections break: one message in so many breaks its own; 0: none.
+    /// Sets how often connections break: one message in `one_in` breaks its own; 0: none.
     pub fn set_breaks(&mut self, one_in: u32) {
         self.network.lock().config.breaks_one_in = one_in;
     }

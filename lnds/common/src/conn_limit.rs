@@ -48,8 +48,8 @@ pub enum Capacity {
 }
 
 impl Limits {
-    /// Returns the limits of a process that may have so many `descriptors` (`None`: any number), with `per_address`
-    /// connections from one address (0: any number); one address never gets more than half of all.
+    /// Returns the limits of a process with at most `descriptors` descriptors (`None`: no limit) and `per_address`
+    /// connections from one address (0: no limit); one address never gets more than half of all.
     pub fn new(descriptors: Option<u64>, per_address: usize) -> Self {
         let descriptors = descriptors.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS) as usize;
         let all = (descriptors / 4 * 3).max(1);

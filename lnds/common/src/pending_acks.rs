@@ -24,7 +24,7 @@ struct Kept {
     listed: bool,
 }
 
-/// Some delivery ACKs, the oldest first.
+/// A batch of delivery ACKs, the oldest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     acks: [u64; MAX_PENDING],

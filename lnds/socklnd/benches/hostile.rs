@@ -151,8 +151,8 @@ impl Scene {
         Raw::open(self.address(n), self.me, self.port, ConnectionType::Control)
     }
 
-    /// With segments as small as on an Ethernet: by those of the loopback the system copies megabytes for each connection
-    /// before it is full, which is then what is measured.
+    /// Opens a connection with segments as small as on an Ethernet: with those of the loopback the system copies megabytes
+    /// for each connection before it is full, and the benchmark would measure that.
     fn open_as_by_ethernet(&self, n: u32) -> Raw {
         const SEGMENT: u32 = 1448;
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
@@ -181,7 +181,7 @@ impl Scene {
         message(Version::V3, &header, NONE, &[])
     }
 
-    /// Does `measure` while the attack goes on.
+    /// Runs `measure` during the attack.
     fn under<R>(&self, begin: impl Fn(&Self) -> Step, measure: impl FnOnce() -> R) -> R {
         let mut step = begin(self);
         let over = AtomicBool::new(false);
@@ -199,7 +199,7 @@ impl Scene {
         })
     }
 
-    /// 1 MiB PUTs, and 8-byte round trips, in a second; the processor time for one of each.
+    /// Returns the 1 MiB PUTs and the 8-byte round trips in a second, and the processor time for one of each.
     fn measure(&self) -> [f64; 4] {
         let (bulk, small) = (self.throughput(), self.round_trips());
         [bulk.0, small.0, bulk.1, small.1]
@@ -240,7 +240,7 @@ impl Scene {
                 while wait(&self.honest).kind != EventKind::Put {}
                 trips += 1;
             }
-            // While the other thread is still there to be asked.
+            // Before the other thread ends, while its processor time can be read.
             let rates = rates(trips, began, processor_time() - time);
             over.store(true, Ordering::Relaxed);
             rates
@@ -248,7 +248,7 @@ impl Scene {
     }
 }
 
-/// Operations in a second, and the processor time for one.
+/// Returns the operations in a second, and the processor time for one.
 fn rates(count: u64, began: Instant, time: f64) -> (f64, f64) {
     (count as f64 / began.elapsed().as_secs_f64(), time / count.max(1) as f64)
 }
@@ -266,7 +266,7 @@ fn processor_time() -> f64 {
     sum
 }
 
-/// The next event, for which this thread reads itself.
+/// Waits for the next event, while this thread itself reads for the node.
 fn wait(node: &Node) -> lnet_core::Event {
     let end = Instant::now() + support::TIMEOUT;
     loop {
@@ -371,10 +371,10 @@ fn unread(scene: &Scene) -> Step {
     })
 }
 
-/// So many peers that ask for 1 MiB again and again, so often a second in all, and never read.
+/// Pairs of a number of peers that request 1 MiB again and again and never read, and of the requests per second in all.
 const UNREAD: &[(u32, u32)] = &[(0, 0), (30, 2000), (34, 2000), (100, 2000), (1000, 2000), (1000, 50_000)];
 const UNREAD_TIME: Duration = Duration::from_secs(30);
-/// Between two round trips of the honest pair.
+/// Pause between two round trips of the honest pair.
 const UNREAD_PAUSE: Duration = Duration::from_millis(5);
 
 fn unread_by_many() {
@@ -420,7 +420,7 @@ fn unread_by_many() {
     }
 }
 
-/// All begin at once, as far as one thread can.
+/// Opens the connections of all peers, and sends the first requests, as fast as one thread can.
 fn unread_by(scene: &Scene, peers: u32, rate: u32) -> Step {
     let get = |n| scene.get(n, support::PORTAL, BITS + 1, MIB as u32);
     let mut all: Vec<_> = (0..peers).map(|n| (scene.open_as_by_ethernet(n), get(n))).collect();
@@ -433,7 +433,7 @@ fn unread_by(scene: &Scene, peers: u32, rate: u32) -> Step {
         for _ in 0..rate / 100 {
             let count = all.len();
             let (raw, get) = &mut all[next % count];
-            // One that was hung up on comes no more.
+            // A peer that was disconnected does not return.
             let _ = raw.stream.write_all(get);
             next += 1;
         }
@@ -460,7 +460,7 @@ fn pings(scene: &Scene) -> Step {
     })
 }
 
-/// Ends the thread that reads, too.
+/// A connection that is shut down when dropped, which ends the thread that reads.
 struct Closing(Raw);
 
 impl Drop for Closing {

@@ -127,7 +127,7 @@ impl NiPeers {
                 peer.shutdown();
             }
         }
-        // Also those that their peers have abandoned.
+        // Also connections that their peers have abandoned.
         for connection in &connections {
             connection.close(ConnError::Shutdown);
         }

@@ -6,19 +6,19 @@ use rustix::event::epoll;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Names the wake-up of any thread among the set's events.
+/// Token of the wake-up of any thread among the set's events.
 pub(crate) const WAKE: u64 = u64::MAX;
-/// Names the wake-up of the set's owner.
+/// Token of the wake-up of the set's owner.
 pub(crate) const WAKE_OWNER: u64 = u64::MAX - 1;
 
-/// Wakes one thread that waits in the set it was made with.
+/// Wake-up of one thread that waits in its epoll set.
 #[derive(Debug)]
 pub(crate) struct Wake(OwnedFd);
 
 /// Makes an epoll set, and the wake-up of a thread that waits in it.
 pub(crate) fn epoll_with_wake() -> io::Result<(OwnedFd, Wake)> {
     let epoll = new_epoll()?;
-    // Edge-triggered: each write to it is an event, and nobody need read it.
+    // Edge-triggered: each write to it is an event, and no thread need read it.
     let wake = watched_eventfd(&epoll, WAKE, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
     Ok((epoll, Wake(wake)))
 }

@@ -76,7 +76,7 @@ fn start_sleeper(wakeups: &Shared, set: &Arc<Set>, has_it: bool) -> thread::Join
     })
 }
 
-/// The owner's loop, as [`crate::scheduler`] has it.
+/// The owner's loop, as in [`crate::scheduler`].
 fn own(wakeups: &Shared, set: &Set) {
     while !wakeups.is_stopped() {
         if wakeups.app_polls() {
@@ -87,7 +87,7 @@ fn own(wakeups: &Shared, set: &Set) {
     }
 }
 
-/// One turn of an application thread that does not sleep, or whose time-out passes.
+/// Runs one turn of an application thread that does not sleep, or whose time-out passes.
 fn poll(wakeups: &Shared, set: &Set) {
     wakeups.app_waits(&mut 0, |_| {
         set.look();

@@ -13,15 +13,15 @@ use std::net::Ipv4Addr;
 use std::num::NonZeroU64;
 use support::*;
 
-/// Read without what is behind it: the head of the next message is longer than this one's.
+/// Size of a payload that is read without the bytes behind it: the head of the next message is longer than this one's.
 const LARGE: usize = 100_000;
 
-/// On `tcp1`.
+/// Returns a NID on `tcp1`.
 fn far(ip: Ipv4Addr) -> Nid {
     Nid::new(NetId::new(NetType::TCP, 1), u32::from(ip))
 }
 
-/// Message `number` of the node that says it is number 2.
+/// Returns the name of message `number` of the node whose implementation ID has the number 2.
 fn origin(number: u64) -> MessageOrigin {
     MessageOrigin {
         node: NonZeroU64::new(implementation_id(2)).unwrap(),
@@ -29,13 +29,13 @@ fn origin(number: u64) -> MessageOrigin {
     }
 }
 
-/// Accepts connections as a node of this implementation with that number, until there is one for small messages.
+/// Accepts connections as a node of this implementation with that number, until one is for small messages. Returns that one.
 fn accept_as(listener: &Listening, me: Nid, number: u64) -> Raw {
     let mut others = Vec::new();
     loop {
         let (raw, kind) = accept_one_as(listener, me, number);
         if kind == ConnectionType::Control {
-            // What the node has sent on the others meets no reader, and no end.
+            // The other connections stay open, and no thread reads from them.
             std::mem::forget(others);
             return raw;
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use support::attack::*;
 use support::*;
 
-/// Whether the other side has not closed.
+/// Whether the other side has left the connection open.
 fn is_open(raw: &Raw) -> bool {
     raw.stream.set_nonblocking(true).unwrap();
     let open = matches!((&raw.stream).read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock);
@@ -39,7 +39,7 @@ fn connections_of_one_address_are_limited_and_others_are_accepted() {
         assert_eq!(raw.read_to_end(), [], "{one_more}");
     }
     assert_eq!(attack.counters().limit_rejected, 20);
-    // Another address gets in, and so does this one when it gives up a place.
+    // Another address is accepted, and so is this one when it closes a connection.
     drop(attack.open(1, ConnectionType::Control));
     drop(open.pop());
     wait_for("a place", || {
@@ -63,13 +63,13 @@ fn inbound_connections_leave_descriptors_to_the_process() {
         config.accept_backlog = 1000;
         config.accept_timeout = TIMEOUT;
     });
-    // The attacker is in the same process. What matters is what the node was told at its start.
+    // The attacker is in the same process. Only the limit at the node's start matters.
     setrlimit(Resource::Nofile, had).unwrap();
     attack.round_trip();
     let (mut open, mut refused, mut idle) = (Vec::new(), 0, Vec::new());
     for address in 0..20 {
         for number in 0..20 {
-            // From ports that are not privileged, in others' names: each is a process, and a peer.
+            // From unprivileged ports, with NIDs of others: each is a process, and a peer.
             let hello = hello(attack.address(1000 + number), attack.me, Some(ConnectionType::Any));
             let opening = [acceptor::encode_request(attack.node.nid), hello.encode().unwrap()].concat();
             let mut raw = attack.call(address);

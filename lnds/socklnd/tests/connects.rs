@@ -1,4 +1,4 @@
-//! When and how a node connects to a peer.
+//! Connects of a node to a peer: their occasions and their order.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -18,12 +18,12 @@ fn the_connect_of_the_higher_nid_wins_a_race() {
         let node = Node::start(tcp(mine), config(port));
         let listener = Listening::on(other, port);
         node.put(node.bind_bytes(pattern(8, 1)), tcp(other), false);
-        // The node is now in the middle of calling.
+        // The node's own connect is now in progress.
         let (mut theirs, asked) = listener.accept_handshake();
         let (_raw, answer) = Raw::hello(other, mine, port, ConnectionType::Control);
         assert_eq!(answer.connection_type.is_some(), accepted);
         if !accepted {
-            // Its own call goes on.
+            // Its own connect continues.
             let yes = Hello { connection_type: asked.connection_type, ..hello(other, mine, None) };
             theirs.send(&yes.encode().unwrap());
             theirs.read_lnet();
@@ -99,7 +99,7 @@ fn waiting_messages_make_a_node_connect_again_after_the_peer_closed() {
     for _ in 0..2 {
         node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
     }
-    // The thread that sends what has waited is kept in the handler of the first.
+    // The thread that sends the waiting messages is blocked in the handler of the first.
     let stuck = Arc::new(Mutex::new(()));
     let guard = stuck.lock().unwrap();
     node.block_on(Arc::clone(&stuck));
@@ -107,7 +107,7 @@ fn waiting_messages_make_a_node_connect_again_after_the_peer_closed() {
     raw.read_lnet();
     raw.stream.shutdown(Shutdown::Write).unwrap();
     assert_eq!(raw.read_to_end(), []);
-    // What the same thread notices after that.
+    // An error that the same thread notices after that.
     other.send(&[0xff; FRAME_LEN]);
     wait_for("the end of that", || node.counters().protocol_errors == 1);
     drop(guard);
@@ -142,7 +142,7 @@ fn failed_connects_fail_the_message() {
         ("a refusal", Some(refusal), Errno::Protocol),
         ("no hello", Some(no_hello), Errno::Protocol),
     ] {
-        // A peer that has failed before may be known as hopeless: each case has its own.
+        // Connects to a peer that has failed before may be backing off: each case has a peer of its own.
         let (node, low, high, port) = node(|_| {});
         let listener = answer.map(|answer| (Listening::on(low, port), answer(low, high)));
         node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
@@ -159,7 +159,7 @@ fn failed_connects_fail_the_message() {
 
 #[test]
 fn an_unanswered_connect_times_out_and_fails_the_message() {
-    // The peer's system accepts the connection, and nobody reads from it.
+    // The peer's system accepts the connection, and no process reads from it.
     let clock = ManualClock::new();
     let (node, low, _, port) = node_with_clock(clock.clone(), |_| {});
     let listener = Listening::on(low, port);
@@ -177,7 +177,7 @@ fn an_unanswered_connect_times_out_and_fails_the_message() {
 fn no_connect_is_made_to_a_peer_that_has_connected_itself() {
     let (node, low, high, port) = node(|_| {});
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
-    // The response is said before the connection is used.
+    // The node sends its response before it uses the connection.
     wait_for("the connection", || node.counters().accepted == 1);
     node.put(node.bind_bytes(pattern(5000, 1)), tcp(low), false);
     assert_eq!(raw.read_lnet().2.len(), 5000);
@@ -193,7 +193,7 @@ fn no_connect_is_made_to_a_peer_that_has_connected_itself() {
 fn messages_that_wait_for_an_inbound_peer_cause_a_connect_after_it_has_closed() {
     let (node, low, high, port) = node(|config| *config = same_implementation(config.clone(), 1));
     let listener = Listening::on(low, port);
-    // For what goes the other way.
+    // A connection for bulk in the other direction.
     let bulk = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::BulkOut);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
     node.no_event();

@@ -12,16 +12,16 @@ use socklnd::proto::{ConnectionType, Version};
 use std::sync::Mutex;
 use support::*;
 
-/// Each message of a case goes so far behind the one before.
+/// Distance in bytes of a message's offset from that of the one before.
 const STRIDE: usize = 20_000;
 const MAX_MESSAGES: usize = 40;
-/// Behind them is space for the first bytes of messages of which the rest is to be dropped.
+/// Space at the end of the memory for the first bytes of a message whose rest is dropped.
 const SHORT: usize = 100;
 const MEMORY: usize = MAX_MESSAGES * STRIDE + SHORT;
-/// Longer than a stride: the next message overwrites the rest.
+/// Maximum length of a message: longer than a stride, so that the next message overwrites the rest.
 const MAX_LENGTH: usize = 40_000;
 
-/// Payload lengths: mostly of messages of which many fit the buffer that is read ahead, some about its size, some longer
+/// Generates payload lengths: mostly of messages of which many fit the read-ahead buffer, some about its size, some longer
 /// than the MD.
 fn length() -> impl Strategy<Value = usize> {
     prop_oneof![6 => 0..300_usize, 2 => 3_000..6_000_usize, 1 => 11_900..12_400_usize, 1 => 16_200..16_500_usize,
@@ -35,7 +35,7 @@ fn piece() -> impl Strategy<Value = usize> {
 
 #[test]
 fn messages_arrive_whole_and_in_order_however_their_stream_is_cut() {
-    // All payload is received in its memory, all is copied there, and both.
+    // All payloads are received directly into their memory; all are copied there; and both.
     for rx_copy_below in [0, usize::MAX, SocklndConfig::default().rx_copy_below] {
         check(rx_copy_below);
     }

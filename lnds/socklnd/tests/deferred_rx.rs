@@ -1,4 +1,4 @@
-//! Messages that wait for a buffer, and what is behind them.
+//! Messages that wait for a buffer, and the messages behind them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -12,7 +12,7 @@ use support::*;
 
 const AGAIN: u64 = 1 << 63;
 
-/// A node of this implementation whose portal is lazy, the address of a peer, its own, and the port.
+/// Makes a node of this implementation whose portal is lazy. Returns it with the address of a peer, its own, and the port.
 fn lazy_node() -> (Node, Ipv4Addr, Ipv4Addr, u16) {
     let (low, high, port) = addresses();
     let node = Node::start(tcp(high), same_implementation(config(port), 1));
@@ -43,7 +43,7 @@ fn messages_behind_a_deferred_one_are_received() {
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
     offer(&node, second, 2);
     raw.put(&put_with_bits(low, high, 5000, 1), asks(5), pattern(5000, 1));
-    // The node has it, whatever becomes of it.
+    // The node has the message, whatever the core decides.
     assert_eq!(raw.read_noop(), Cookies { request: 0, ack: 5 });
     raw.put(&put_with_bits(low, high, 0, 1), NO_COOKIES, &[]);
     raw.put(&put_with_bits(low, high, 300, 2), NO_COOKIES, pattern(300, 2));
@@ -130,7 +130,7 @@ fn a_node_ends_with_deferred_messages() {
     node.no_event();
 }
 
-/// So many bytes of a PUT of 1000 to a portal without a buffer, then the end of the connection.
+/// Sends 600 bytes of a PUT of 1000 to a portal without a buffer, and ends the connection.
 fn breaks_off(node: &Node, mut raw: Raw, whole: &[u8]) {
     let before = node.counters().closed_by_peer;
     raw.send(&whole[..600]);
@@ -180,8 +180,8 @@ fn deferred_messages_in_part_are_given_up_after_their_time() {
     assert_eq!((counts.partial, counts.partial_dropped), (0, 1));
 }
 
-/// Fails if a peer keeps memory that is offered from others by sending parts of messages, without a limit; or if the latest, which may
-/// come again, go first.
+/// Fails if a peer can withhold memory that is offered from others by sending parts of messages, without a limit; or if
+/// the latest parts, which may come again, are dropped first.
 #[test]
 fn of_one_peer_a_limited_number_of_messages_in_part_is_kept() {
     const MAX_KEPT: usize = 32;
@@ -204,7 +204,7 @@ fn of_one_peer_a_limited_number_of_messages_in_part_is_kept() {
         (counts.partial, counts.partial_dropped)
     };
     assert_eq!(kept(), (MAX_KEPT as u64, 8));
-    // One that is kept goes on, one that is not is new.
+    // A message that is kept is resumed, one that is not is new.
     for (number, resumed) in [(MAX_KEPT as u64 + 7, 1), (0, 1)] {
         open().put(&header, asks(AGAIN | id(number)), pattern(1000, 1));
         assert_eq!(node.expect(EventKind::Put).status, Ok(()));
@@ -231,7 +231,7 @@ fn the_quota_of_a_peer_outlives_its_connections() {
         raw.put(&header, asks(6), pattern(SIZE, 1));
         raw
     });
-    // Not read before there is a buffer.
+    // The third message is not read before there is a buffer.
     wait_for("the third message", || node.core.message_counts().msgs_alloc == 3);
     let landed = buffer(SIZE);
     assert!(node.counters().acks <= 2);

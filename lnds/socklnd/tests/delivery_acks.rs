@@ -34,7 +34,7 @@ fn a_kernel_that_echoes_the_incarnation_is_not_taken_for_this_implementation() {
     let reflection =
         Hello { dest_incarnation: implementation_id(1), ..hello(low, high, Some(ConnectionType::Control)) };
     let mut raw = Raw::send_hello(low, high, port, &reflection).0;
-    // Asked for a delivery ACK it gives one at once, and without a way for delivery ACKs it asks for none.
+    // The node gives a requested delivery ACK at once, and without a connection for delivery ACKs it asks for none.
     raw.put(&put_header(tcp(low), tcp(high), 100, true), asks_for_ack(5), &[1; 100]);
     assert_eq!(raw.read_noop(), cookies_of(0, 5));
     let (header, cookies, _) = raw.read_lnet();
@@ -54,7 +54,7 @@ fn delivery_acks_ride_on_messages_in_the_other_direction() {
         let (header, cookies, _) = raw.read_lnet();
         assert!(matches!(header.body, Body::Ack { .. }));
         assert_eq!(cookies.ack, message_id(7, sequence));
-        // Named in their order.
+        // The IDs are in order.
         assert!(sequence == 1 || cookies.request == last + 1);
         last = cookies.request;
     }
@@ -75,7 +75,7 @@ fn delivery_acks_without_a_message_leave_in_a_noop() {
         );
         assert_eq!(raw.read_noop(), cookies_of(0, message_id(7, sequence)));
     }
-    // For what nobody wants, too.
+    // Also for a message that nothing matches.
     let mut nowhere = put_header(tcp(low), tcp(high), 100, false);
     if let Body::Put { match_bits, .. } = &mut nowhere.body {
         *match_bits = 0;
@@ -109,7 +109,7 @@ fn four_delivery_acks_leave_at_once() {
     assert!(noops <= 250, "{noops}");
 }
 
-/// A node that has one message under way, and its peer's end of the connection.
+/// Makes a node with one message under way. Returns it with its peer's end of the connection, and the cookie.
 fn with_message_in_flight() -> (Node, Raw, u64) {
     with_message_in_flight_and_clock(running_clock())
 }
@@ -161,7 +161,7 @@ fn delivery_acks_for_messages_of_closed_connections_are_accepted() {
     }
     raw.send(Head::noop(cookies_of(0, request)).bytes());
     assert_eq!(node.expect(EventKind::Send).status, Ok(()));
-    // But nothing that was not sent on this one has a delivery ACK.
+    // But a delivery ACK for a message that was not sent on this connection is an error.
     raw.send(Head::noop(cookies_of(0, request + 1)).bytes());
     raw.read_to_end();
     assert_eq!(node.counters().protocol_errors, 1);
@@ -214,7 +214,7 @@ fn delivery_acks_return_on_the_bulk_connection_that_asked() {
         bulk.put(&header, Cookies { request: cookie, ack: 0 }, &[7; 2000]);
         assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: cookie });
     }
-    // Also for what nobody wants.
+    // Also for a message that nothing matches.
     let mut nowhere = header;
     if let Body::Put { match_bits, .. } = &mut nowhere.body {
         *match_bits = 0;

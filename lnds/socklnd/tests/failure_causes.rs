@@ -1,4 +1,4 @@
-//! Why messages come back, by what the peer and the system do.
+//! Failures of messages, by the actions of the peer and of the system.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -21,7 +21,7 @@ struct Scene {
     low: Ipv4Addr,
 }
 
-/// A node that asks for delivery ACKs, and a peer with its script.
+/// Makes a node that asks for delivery ACKs, and a scripted peer.
 fn scene(change: impl Fn(&mut SocklndConfig)) -> Scene {
     scene_with_clock(running_clock(), change)
 }
@@ -39,7 +39,7 @@ fn scene_with_clock(clock: Arc<dyn Clock>, change: impl Fn(&mut SocklndConfig)) 
 }
 
 impl Scene {
-    /// The peer lets the whole set in.
+    /// Lets the peer accept the whole set of connections.
     fn connected(&self) -> Vec<Raw> {
         self.node.put(self.node.bind_bytes(pattern(8, 1)), tcp(self.low), false);
         let all: Vec<_> = (0..3).map(|_| self.peer.accept(self.low)).collect();
@@ -48,10 +48,11 @@ impl Scene {
         all.into_iter().map(|(raw, _)| raw).collect()
     }
 
-    /// So many messages, of which the first fills the socket and the last have not left when `then` happens.
+    /// Sends messages of which the first fills the socket and the last have not left when `then` runs. Returns their
+    /// failures.
     fn fails_when(&self, then: impl FnOnce(Vec<Raw>)) -> Vec<SendFailure> {
         let connections = self.connected();
-        // Done with, or not, before the others are sent.
+        // The first message may be complete before the others are sent.
         let long = self.node.bind_bytes(pattern(1 << 20, 2));
         for _ in 0..8 {
             self.node.put(long, tcp(self.low), false);
@@ -66,7 +67,7 @@ fn failure(errno: Errno, cause: Cause, delivery: Delivery) -> SendFailure {
     SendFailure { errno, cause, delivery }
 }
 
-/// Both what had left and what had not came back, each for its reason.
+/// Checks that messages that had left and messages that had not both came back, each with its cause.
 fn assert_both(failures: &[SendFailure], errnos: &[Errno], left: Cause, not_left: Cause) {
     for (delivery, cause) in [(Delivery::Unknown, left), (Delivery::NotSent, not_left)] {
         let of: Vec<_> = failures.iter().filter(|it| it.delivery == delivery).collect();
@@ -134,7 +135,7 @@ fn messages_to_a_port_that_does_not_listen_have_the_cause_remote_dropped() {
 fn an_unanswered_connect_fails_messages_at_their_timeout() {
     let clock = ManualClock::new();
     let scene = scene_with_clock(clock.clone(), |_| {});
-    // It is called, and says nothing.
+    // The peer accepts the connection, and sends nothing.
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
     let _idle = scene.peer.accept_handshake();
     clock.advance_until(Duration::from_secs(1), "the time-out", || !scene.spy.failures().is_empty());
@@ -163,7 +164,7 @@ fn an_aborted_message_has_the_cores_cause_if_nothing_of_it_has_left() {
     let failures = scene.spy.failures();
     let unsent = failure(Errno::TimedOut, Cause::NetworkTimeout, Delivery::NotSent);
     assert!(!failures.is_empty() && failures.iter().all(|it| *it == unsent), "{failures:?}");
-    // The peer would not know it again, so the one that had begun to leave goes on where it was.
+    // The peer would not recognise a duplicate, so the message that had begun to leave stays on its connection.
     assert_eq!(connections[2].read_lnet().2, long);
 }
 

@@ -42,7 +42,7 @@ fn odd_requests_are_answered_as_the_kernel_answers_them() {
         ("HELLO source any", edit(8, &[0xff; 8]), Some(vec![])),
         ("HELLO with 17 IPs", edit(52, &[17]), Some(vec![])),
         ("HELLO version 4, too short", edit(4, &[4]), Some(vec![])),
-        // An offer of version 3: type none, our own NID as the destination.
+        // An offer of version 3: type none, the node's own NID as the destination.
         ("HELLO version 99", edit(4, &[99]), None),
     ] {
         let mut raw = Raw::connect(low.into(), 0, high.into(), port);
@@ -223,7 +223,7 @@ fn an_ipv6_peer_speaks_version_4() {
     drop(free);
     let node = Node::start(mine, config(port));
     node.offer(buffer(100));
-    // From a privileged port anybody is believed to be anybody.
+    // From a privileged port any claimed NID is believed.
     if TcpListener::bind((localhost, 1001)).is_err() {
         test_support::skip("this process may not bind ports below 1024");
         return;
@@ -260,7 +260,7 @@ fn an_unproved_peer_on_an_unprivileged_port_gets_a_synthetic_id() {
     let put = node.expect(EventKind::Put);
     let pid = Pid(Pid::USER_FLAG | u32::from(source));
     assert_eq!((put.initiator.nid, put.initiator.pid), (Some(tcp(low)), pid));
-    // The response finds it, under that name.
+    // The response reaches the peer under its synthetic NID.
     let (ack, _, _) = raw.read_lnet();
     assert_eq!((ack.dest_nid, ack.dest_pid), (tcp(low), pid));
 }
@@ -281,7 +281,7 @@ fn a_peer_that_only_claims_a_nid_does_not_end_the_connections_of_a_privileged_pr
     };
     let (mut privileged, answer) = call(from_port, 7);
     assert_eq!(answer, Some(ConnectionType::Control));
-    // Had the first of these ended it, the second would be let in.
+    // If the first of these had ended the connection, the second would be accepted.
     assert_eq!((call(0, 8).1, call(0, 8).1), (None, None));
     node.offer(buffer(8));
     privileged.put(&put_header(tcp(low), tcp(high), 8, false), NO_COOKIES, &[1; 8]);

@@ -12,7 +12,7 @@ use std::net::Ipv4Addr;
 use std::sync::Mutex;
 use support::*;
 
-/// All lines of this process.
+/// A logger that keeps all lines of this process.
 struct Said(Mutex<Vec<String>>);
 
 static SAID: Said = Said(Mutex::new(Vec::new()));
@@ -29,7 +29,7 @@ impl Log for Said {
     fn flush(&self) {}
 }
 
-/// Whether a line has the names of Rust's types, fields and values. Causes have names of their own, in capitals.
+/// Whether a line contains names of Rust's types, fields or values. Causes have names of their own, in capitals.
 fn is_debug_text(line: &str) -> bool {
     let lower = |c: Option<&char>| c.is_some_and(|c| c.is_lowercase());
     line.split(' ').any(|word| {
@@ -43,7 +43,7 @@ fn is_debug_text(line: &str) -> bool {
     })
 }
 
-/// The causes, in parentheses, of the lines about `about` that were logged while `happens` ran.
+/// Returns the causes, in parentheses, of the lines about `about` that were logged while `happens` ran.
 fn said_of(about: Ipv4Addr, happens: impl FnOnce()) -> Vec<String> {
     SAID.0.lock().unwrap().clear();
     happens();
@@ -93,7 +93,7 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
         assert_eq!(about_end, expected, "{said:?}");
     }
 
-    // Requests and HELLOs that are not understood: the bytes that are other than they must be, from the beginning.
+    // Requests and HELLOs that are not understood: the wrong bytes from the beginning on.
     let not_mine = u32::from(Ipv4Addr::new(10, 1, 2, 3)).to_le_bytes();
     for (offset, bytes, expected) in [
         (0, &[1][..], "it sent 0xacce7101 where a connection request starts"),
@@ -120,7 +120,7 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
         assert_eq!(said, [expected]);
     }
 
-    // Callers that are understood, and are answered with type none.
+    // Connecting peers that are understood, and get the response type none.
     let same = |_: &mut Hello| {};
     let restarted = |hello: &mut Hello| hello.src_incarnation += 1;
     for (change, expected) in [
@@ -141,7 +141,7 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
         assert!(said.iter().any(|line| line == expected), "{said:?}");
     }
 
-    // Calls that are answered wrongly.
+    // Connects with a wrong response.
     type Answer = fn(&mut Hello);
     let somebody_else: Answer = |hello| hello.src_nid = "10.1.2.3@tcp".parse().unwrap();
     let wrong_type: Answer = |hello| hello.connection_type = Some(ConnectionType::BulkIn);
@@ -163,11 +163,11 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
         assert!(said.iter().any(|line| line.starts_with(expected)), "{said:?}");
     }
 
-    // One that was accepted, and says only after the interface was removed that it is for it.
+    // A connection that was accepted, and requests the interface only after it was removed.
     let (node, low, high, port) = node(|_| {});
     let said = said_of(low, || {
         let mut early = Raw::connect(low.into(), 0, high.into(), port);
-        // Accepted after the first one.
+        // Accepted after the first connection.
         let _later = Raw::open(low, high, port, ConnectionType::Control);
         node.core.remove_ni(tcp(high)).unwrap();
         let _ = early.stream.write_all(&acceptor::encode_request(tcp(high)));

@@ -93,7 +93,7 @@ fn a_peer_that_closes_one_connection_gets_all_closed_and_its_last_messages_are_r
     let control = Raw::open(low, high, port, ConnectionType::Control);
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
     let header = put_header(tcp(low), tcp(high), 8, false);
-    // Until this is there it may not have been noted that the connection is.
+    // Until this message arrives the node may not have registered the connection.
     bulk.put(&header, NO_COOKIES, &[1; 8]);
     assert_eq!(node.expect(EventKind::Put).mlength, 8);
     drop(control);
@@ -125,7 +125,7 @@ fn a_deferred_message_survives_the_end_of_its_connection() {
     let header = put_header(tcp(low), tcp(high), 5000, false);
     raw.put(&header, NO_COOKIES, &[1; 5000]);
     raw.stream.shutdown(std::net::Shutdown::Write).unwrap();
-    // Its payload had arrived before the end.
+    // The payload had arrived before the end of the connection.
     node.offer(buffer(5000));
     assert_eq!(node.expect(EventKind::Put).mlength, 5000);
     assert_eq!(raw.read_to_end(), []);
@@ -141,7 +141,7 @@ fn a_peer_with_a_deferred_message_may_close_and_connect_again() {
         drop(raw);
         wait_for("the end", || node.counters().closed_by_peer == round);
     }
-    // What they sent is still there to be had.
+    // The bytes that they sent can still be received.
     for _ in 0..3 {
         node.offer(buffer(100));
         assert_eq!(node.expect(EventKind::Put).mlength, 100);
@@ -160,10 +160,10 @@ fn a_handler_that_takes_long_keeps_no_other_thread_from_sending() {
     node.block_on(Arc::clone(&stuck));
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
     raw.put(&put_header(tcp(low), tcp(high), 8, false), Cookies { request: 7, ack: 0 }, &[1; 8]);
-    // The test, the node, and its handler have it.
+    // The test, the node, and its handler hold references.
     wait_for("the handler", || Arc::strong_count(&stuck) == 3);
     thread::scope(|scope| {
-        // That it was sent is told by the handler, too.
+        // The SEND event needs the handler, too.
         scope.spawn(|| node.put(node.bind_bytes(pattern(8, 2)), tcp(low), false));
         assert_eq!(raw.read_noop().ack, 7);
         assert_eq!(raw.read_lnet().2, pattern(8, 2));

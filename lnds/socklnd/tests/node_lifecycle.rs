@@ -26,7 +26,7 @@ fn every_message_completes_when_a_node_ends_under_load() {
             b.put(b.bind_bytes(sent), a.nid, true);
         }
         while b.event().kind != EventKind::Put {}
-        // Whichever end goes first.
+        // Either end may go first.
         if round % 3 == 0 {
             b.stop()
         } else {
@@ -66,7 +66,7 @@ fn a_restarted_node_is_connected_to_again() {
         let b = Node::start(tcp(high), fast.clone());
         b.offer(landed);
         let md = a.bind_bytes(sent);
-        // Until the loss of the old connections has been noticed messages may be lost.
+        // Messages may be lost until the loss of the old connections has been noticed.
         loop {
             a.put(md, b.nid, false);
             if a.event().status.is_ok() {

@@ -1,4 +1,4 @@
-//! Probes of connections that may be lost. What answers them, or does not, is the kernel's TCP, so that time is real.
+//! Probes of connections that may be lost. The kernel's TCP responds to them or does not, so time is real.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -11,14 +11,14 @@ use socklnd::proto::frame::{Cookies, FRAME_LEN, Head};
 use std::time::Duration;
 use support::*;
 
-/// `BPF_RET | BPF_K`: what comes is cut to so many bytes; 0 drops it.
+/// `BPF_RET | BPF_K`: cuts a packet to a number of bytes; 0 drops it.
 const RETURN: u16 = 6;
 
 #[test]
 fn a_surplus_connect_replaces_an_unresponsive_connection_before_its_timeout() {
     let (node, low, high, port) = node(|config| config.sock_timeout = Duration::from_secs(600));
     let lost = Raw::open(low, high, port, ConnectionType::Control);
-    // From now on the system drops what comes for it, as a machine between the two might.
+    // From now on the system drops packets for this socket, as a machine between the two might.
     SockRef::from(&lost.stream).attach_filter(&[SockFilter::new(RETURN, 0, 0, 0)]).unwrap();
     wait_for("a call to be accepted", || {
         std::thread::sleep(Duration::from_millis(10));
@@ -55,7 +55,7 @@ fn surplus_connects_do_not_end_a_connection_that_responds() {
     let (node, low, high, port) = node(|_| {});
     node.offer(buffer(8));
     let mut control = Raw::open(low, high, port, ConnectionType::Control);
-    // Nothing is read until the end: it is the system that answers.
+    // Nothing is read until the end: the system responds.
     wait_for("three probes", || {
         std::thread::sleep(Duration::from_millis(10));
         assert_eq!(Raw::hello(low, high, port, ConnectionType::Control).1.connection_type, None);

@@ -18,7 +18,7 @@ fn a_message_sent_byte_by_byte_does_not_hold_its_memory_for_ever() {
         let put = attack.put(begun, 0, &[7; 4000]);
         raw.send(&put[..begun as usize]);
         let mut rest = put[begun as usize..].iter();
-        // Each byte is well within the time between two.
+        // The pause between two bytes is well within its limit.
         wait_for("the end", || {
             std::thread::sleep(Duration::from_millis(40));
             let byte = rest.next().expect("the end before the last byte");

@@ -1,7 +1,7 @@
-//! Rails that drop everything, links that go down, connects that nobody answers: which messages return, and why.
+//! Messages that return, and their causes, when rails drop everything, links go down, or connects have no response.
 //!
-//! Each test is two machines with a cable between them, in network namespaces of their own. What answers is the kernel's
-//! TCP, so that time is real. The times are printed, and none is asserted: a time-out that must not be the cause is
+//! Each test has two machines with a cable between them, in network namespaces of their own. The kernel's TCP responds,
+//! so time is real. The times are printed, and none is asserted: a time-out that must not be the cause is
 //! longer than the test may run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,10 +25,10 @@ use std::time::{Duration, Instant};
 use support::spy::Spy;
 use support::*;
 
-/// Longer than any test may run: what ends earlier does not end by it.
+/// A timeout longer than any test may run, so that no message fails by it.
 const SOCK_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Where the time-out has to pass.
+/// A timeout for tests in which it has to pass.
 const SHORT_SOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A machine with a node on its one interface, and a port of the switch.
@@ -43,8 +43,8 @@ fn address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, 0, number)
 }
 
-/// Two machines, the lower NID first, which take each other for kernel nodes unless they have an identity. `None`: it cannot
-/// be done here, or has been done elsewhere.
+/// Makes two machines, the lower NID first, which take each other for kernel nodes unless they have an implementation ID.
+/// `None`: it cannot be done here, or has been done elsewhere.
 fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Machine)> {
     // This thread's namespace is the switch.
     empty_namespace_or_skip()?;
@@ -76,12 +76,12 @@ fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Mac
     let kinds = [both.0.node.event().kind, both.0.node.event().kind];
     assert!(kinds.contains(&EventKind::Ack) && kinds.contains(&EventKind::Send), "{kinds:?}");
     wait_for("the whole set", || both.0.node.counters().connected == 3);
-    // It may have taken a while until the cable was there.
+    // The cable may have become usable only after a while.
     both.0.spy.unresponsive.store(0, Ordering::SeqCst);
     Some(both)
 }
 
-/// They know each other for nodes of this implementation.
+/// Makes two machines that recognise each other as nodes of this implementation.
 fn ours_or_skip() -> Option<(Machine, Machine)> {
     machines_or_skip(|config| config.implementation_id = socklnd::implementation_id(1))
 }
@@ -90,7 +90,7 @@ fn port(number: u8) -> String {
     format!("port{number}")
 }
 
-/// Nothing that the machine sends, or is sent, gets through; its link stays up.
+/// Drops everything to and from the machine; its link stays up.
 fn blackhole(number: u8) {
     ip(&["link", "set", &port(number), "nomaster"]);
 }
@@ -116,7 +116,7 @@ impl Machine {
         spy.node(tcp(address(number)), config)
     }
 
-    /// The node ends, as with its process, and another takes its place after `pause`.
+    /// Ends the node, as with its process, and starts another in its place after `pause`.
     fn restart(&mut self, pause: Duration) {
         self.node.stop();
         let config = self.node.driver.config().clone();
@@ -136,7 +136,7 @@ impl Machine {
         })
     }
 
-    /// PUTs with ACK to `peer` until one is answered. How long that took.
+    /// Sends PUTs with ACK to `peer` until an ACK arrives. Returns how long that took.
     fn reach(&self, peer: &Self) -> Duration {
         let begin = Instant::now();
         let memory = self.node.bind_bytes(pattern(8, 2));
@@ -154,7 +154,7 @@ impl Machine {
         }
     }
 
-    /// Sends `len` bytes until one message is said to have failed. How long that took.
+    /// Sends messages of `len` bytes until one is reported as failed. Returns how long that took.
     fn send_until_one_fails(&self, peer: &Self, len: usize) -> Duration {
         let memory = self.node.bind_bytes(pattern(len, 3));
         let begin = Instant::now();
@@ -184,7 +184,7 @@ fn messages_leave_an_unresponsive_rail_and_return_when_it_responds() {
         assert!(failures.iter().all(|it| it.cause == Cause::NetworkTimeout), "{failures:?}");
         assert!(failures.iter().all(|it| it.errno == Errno::TimedOut), "{failures:?}");
 
-        // What is sent now calls anew, and nobody answers that, either.
+        // The next message needs a new connect, which has no response, either.
         near.spy.failures.lock().unwrap().clear();
         let time = near.send_until_one_fails(&far, 8);
         print_time("a message that waits for a call that nobody answers comes back after", time);
@@ -202,7 +202,7 @@ fn a_rail_that_drops_everything_is_late_before_it_is_unresponsive_and_then_respo
     for ours in [true, false] {
         let both = if ours { ours_or_skip() } else { machines_or_skip(|_| {}) };
         let Some((near, far)) = both else { return };
-        // A machine that stands still for so long sees both at once: not every time.
+        // A test machine that is busy for so long sees both at once: not every time.
         let mut was_late = (0..20).map(|_| {
             near.spy.unresponsive.store(0, Ordering::SeqCst);
             blackhole(2);
@@ -231,7 +231,7 @@ fn without_another_path_messages_wait_for_an_unresponsive_rail_and_later_ones_ar
     let kinds = [near.node.event().kind, near.node.event().kind];
     assert!(kinds.contains(&EventKind::Ack), "{kinds:?}");
     print_time("the rail is back, and the message there after", back.elapsed());
-    // Nothing that was late in the outage ends what works now: the time-out passes meanwhile.
+    // Nothing that was late in the outage ends a working connection: the time-out passes meanwhile.
     while back.elapsed() < timeout + Duration::from_secs(2) {
         near.reach(&far);
     }
@@ -253,7 +253,7 @@ fn without_another_path_messages_on_an_unresponsive_rail_fail_at_their_timeout()
     let failures = near.spy.failures();
     let timeouts = [Cause::LocalTimeout, Cause::RemoteTimeout];
     assert!(failures.iter().all(|it| timeouts.contains(&it.cause)), "{failures:?}");
-    // What waits for calls that nobody answers, too.
+    // Messages that wait for connects without a response fail, too.
     near.spy.failures.lock().unwrap().clear();
     let time = near.send_until_one_fails(&far, 8);
     print_time("without another way, messages that wait for a connection fail after (3 s allowed)", time);
@@ -271,7 +271,7 @@ fn a_rebooted_host_that_lost_its_connections_is_accepted_again_soon() {
     let ni_handle = far.spy.ni.lock().unwrap().clone().unwrap();
     ni_handle.abort_tx(None, Cause::LocalDropped);
     forward(2);
-    // It calls for what the other still has, and has not heard the end of.
+    // It connects although the other still has the connection, whose end it has not heard of.
     let time = far.reach(&near);
     print_time("who has lost its connections is let in after", time);
     assert!(near.node.counters().refused > 0);
@@ -281,7 +281,7 @@ fn a_rebooted_host_that_lost_its_connections_is_accepted_again_soon() {
 fn a_peer_that_does_not_read_is_not_unresponsive() {
     let Some((near, far)) = machines_or_skip(|_| {}) else { return };
     near.spy.other_path.store(true, Ordering::SeqCst);
-    // No thread of the peer's reads while one is kept in a handler.
+    // No thread of the peer reads while one is blocked in a handler.
     let stuck = Arc::new(Mutex::new(()));
     let guard = stuck.lock().unwrap();
     far.node.block_on(Arc::clone(&stuck));
@@ -309,7 +309,7 @@ fn aborted_messages_return_at_once_and_later_ones_connect_again() {
         for _ in 0..8 {
             near.node.put(memory, far.node.nid, false);
         }
-        // Another peer's connections are no concern of this.
+        // The messages to another peer are not affected.
         ni_handle.abort_tx(Some(tcp(address(9))), Cause::LocalError);
         assert_eq!(near.spy.failures(), []);
         let begin = Instant::now();
@@ -321,7 +321,7 @@ fn aborted_messages_return_at_once_and_later_ones_connect_again() {
         }
         print_time("what is broken off is back after", begin.elapsed());
         let failures = near.spy.failures();
-        // The core may have sent some again already, into a link that is down.
+        // The core may have resent some already, into a link that is down.
         let mut others = failures.iter().filter(|it| !broken_off(it));
         assert!(others.all(|it| it.delivery == Delivery::NotSent), "{failures:?}");
         assert!(failures.iter().any(|it| it.delivery == Delivery::NotSent), "{failures:?}");
@@ -337,7 +337,7 @@ fn a_peer_that_is_restarted_is_reached_soon_after_it_listens_again() {
     for pause in [0, 300, 2500] {
         let running = AtomicBool::new(true);
         thread::scope(|scope| {
-            // Somebody always wants to send.
+            // One thread sends all the time.
             scope.spawn(|| {
                 let memory = near.node.bind_bytes(pattern(8, 2));
                 while running.load(Ordering::SeqCst) {
@@ -393,7 +393,7 @@ fn a_kernel_peers_partly_sent_messages_stay_with_tcp_and_unsent_ones_take_anothe
         let failures = near.spy.failures();
         assert!(failures.iter().all(|it| it.delivery == Delivery::NotSent), "{failures:?}");
         forward(2);
-        // There is no other path but in the eyes of the spy: what came back often enough has failed.
+        // Only the spy claims another path: a message that came back often enough has failed.
         let statuses: Vec<_> = (0..sent).map(|_| near.node.expect(EventKind::Send).status).collect();
         let carried = statuses.iter().filter(|status| status.is_ok()).count();
         assert!(carried > 0, "{statuses:?}");
@@ -419,7 +419,7 @@ fn a_kernels_connection_survives_a_long_outage_for_its_first_message_after_it() 
     near.node.offer(buffer(1 << 20));
     blackhole(2);
     near.node.put(near.node.bind_bytes(pattern(8, 3)), far.node.nid, false);
-    // Far longer than anything may take.
+    // Far longer than the timeout.
     wait_for("the message to be late", || !near.spy.failures().is_empty());
     let failure =
         SendFailure { errno: Errno::TimedOut, cause: Cause::RemoteTimeout, delivery: Delivery::Unknown };
@@ -428,7 +428,7 @@ fn a_kernels_connection_survives_a_long_outage_for_its_first_message_after_it() 
     forward(2);
     far.node.put(far.node.bind_bytes(pattern(8, 4)), near.node.nid, true);
     near.node.expect(EventKind::Put);
-    // TCP has also carried what was late, whose delivery ACK nobody waits for any more.
+    // TCP has also carried the late message, whose delivery ACK is no longer awaited.
     let events: Vec<_> = (0..3).map(|_| far.node.event()).map(|event| (event.kind, event.status)).collect();
     for kind in [EventKind::Put, EventKind::Send, EventKind::Ack] {
         assert!(events.contains(&(kind, Ok(()))), "{kind:?} in {events:?}");

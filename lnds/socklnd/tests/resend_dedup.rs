@@ -11,7 +11,7 @@ use support::cutter::Cutter;
 use support::resend::{Failures, resending_node};
 use support::*;
 
-/// Two nodes that send again what comes back; the first calls the second through a cutter.
+/// Two nodes that resend messages which come back; the first connects to the second through a cutter.
 struct Cut {
     a: Node,
     b: Node,
@@ -41,7 +41,7 @@ impl Cut {
         Self { a, b, failures, cutter, back }
     }
 
-    /// One PUT with ACK, cut after so many bytes there or back, whichever node connected to the other.
+    /// Runs one PUT with ACK, cut after a number of bytes there (`forward`) or back, whichever node connected to the other.
     fn put(&self, landed: &'static [u8], size: usize, forward: Option<i64>, back: Option<i64>) {
         let sent = pattern(size, forward.or(back).unwrap_or(0) as u8);
         self.cutter.cut_after(forward, back);
@@ -65,7 +65,7 @@ fn a_put_that_is_cut_at_any_byte_is_delivered_once() {
     let landed = buffer(20);
     cut.b.offer(landed);
     cut.put(landed, 20, None, None);
-    // The head, the payload, and a bit of what follows.
+    // The head, the payload, and a few bytes of the next message.
     for bytes in 0..=96 + 20 + 4 {
         cut.put(landed, 20, Some(bytes), None);
     }

@@ -12,7 +12,8 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 use support::*;
 
-/// A node that offers memory, and a peer of this implementation that has sent `taken` messages with sequence 7 and is gone.
+/// Makes a node that offers memory, after a peer of this implementation has sent `taken` messages with sequence 7 and has
+/// left.
 fn after_messages(taken: u64) -> (Node, Ipv4Addr, Ipv4Addr, u16, &'static [u8]) {
     let (node, low, high, port) = node_of_same_implementation(|_| {});
     let landed = buffer(100);
@@ -31,8 +32,8 @@ fn after_messages(taken: u64) -> (Node, Ipv4Addr, Ipv4Addr, u16, &'static [u8]) 
     (node, low, high, port, landed)
 }
 
-/// The next ACK of a resend. What was delivered over an earlier connection may be acknowledged over this one first: its ACK
-/// waits a moment for others to go with it.
+/// Returns the next ACK of a resend. The ACK of a message that was delivered over an earlier connection may come over this
+/// one first: it waits a moment for others to go with it.
 fn read_resend_ack(raw: &mut Raw) -> Cookies {
     loop {
         let cookies = raw.read_noop();
@@ -54,7 +55,7 @@ fn a_duplicate_is_acknowledged_and_not_delivered() {
     node.no_event();
     assert!(*landed == [1; 100]);
     assert_eq!(node.counters().duplicates, 4);
-    // What was not delivered is, once.
+    // A message that was not delivered arrives once.
     for delivered in [true, false] {
         raw.put(&header, asks_for_ack(RESEND | message_id(7, 4)), &[4; 100]);
         assert_eq!(read_resend_ack(&mut raw), cookies_of(0, RESEND | message_id(7, 4)));
@@ -93,7 +94,7 @@ fn a_partly_received_message_is_resumed_in_the_same_memory() {
         raw = loop {
             let hello = hello_of_same_implementation(low, high, 2, ConnectionType::Control);
             let (raw, answer) = Raw::send_hello(low, high, port, &hello);
-            // Until the end of the other has been noticed.
+            // Repeats until the end of the other connection has been noticed.
             if answer.connection_type.is_some() {
                 break raw;
             }
@@ -124,7 +125,7 @@ fn a_partly_received_message_that_is_not_resent_fails() {
     assert_eq!(put.status, Err(Errno::Io));
 }
 
-/// Half of a PUT arrives by an interface, which is then removed; the node has another one.
+/// Sends half of a PUT by an interface, which is then removed; the node has another one.
 fn half_by_an_interface_that_is_removed() -> (Node, &'static [u8], Ipv4Addr, Ipv4Addr, u16) {
     let (node, low, high, port) = node_of_same_implementation(|_| {});
     let retries = |settings: &mut Settings| {

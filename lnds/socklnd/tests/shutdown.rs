@@ -19,7 +19,7 @@ use std::time::Duration;
 use support::spy::Spy;
 use support::*;
 
-/// As many messages as a peer gets at once, of the largest size: more than sockets hold.
+/// Number of messages that a peer gets at once; of the largest size they exceed the capacity of the sockets.
 const MANY: usize = 8;
 const LARGE: usize = 1 << 20;
 
@@ -40,7 +40,7 @@ enum State {
     /// The core has deferred the message, and there was no quota for its payload.
     DeferredInSocket,
     HalfDeferred,
-    /// As [`State::Parked`], but the core has deferred the message.
+    /// The state [`State::Parked`] for a message that the core has deferred.
     DeferredParked,
 }
 
@@ -70,7 +70,7 @@ enum End {
 
 use End::*;
 
-/// A node, what the test plays towards it, and what is under way.
+/// A node, the connections of the test to it, and the operations under way.
 struct Scene {
     node: Node,
     low: Ipv4Addr,
@@ -119,7 +119,7 @@ fn check(state: State, end: End) {
         assert_eq!(event.unlinked, end == Unlinked && left == 0, "{case}: {event:?}");
     }
     if end == Unlinked && matches!(state, Deferred | DeferredInSocket | HalfDeferred | DeferredParked) {
-        // Nobody has unlinked anything: they wait for memory. Their payload may be here, or come again.
+        // The messages wait for memory; no MD was unlinked. Their payload may have arrived, or come again.
         assert!(node.core.message_counts().msgs_alloc > 0, "{case}");
         node.core.clear_lazy_portal(PORTAL).unwrap();
     }
@@ -191,7 +191,7 @@ impl Scene {
                 self.node.core.set_lazy_portal(PORTAL).unwrap();
                 let mut raw = self.open_same_implementation();
                 self.send_put(&mut raw, 1, LARGE, LARGE);
-                // Its delivery ACK says that it is here.
+                // The delivery ACK shows that the message has arrived.
                 assert_eq!(raw.read_noop().ack, name(1));
                 self.raws.push(raw);
             }
@@ -213,7 +213,7 @@ impl Scene {
         }
     }
 
-    /// So many PUTs that will not get there.
+    /// Sends PUTs that will not arrive.
     fn puts(&mut self, count: usize, length: usize) {
         let md = self.node.bind_bytes(pattern(length, 1));
         for _ in 0..count {
@@ -232,7 +232,7 @@ impl Scene {
         raw.put(&header, Cookies { request: name(sequence), ack: 0 }, &vec![7; said]);
     }
 
-    /// Half of a message arrives.
+    /// Sends half of a message.
     fn half(&mut self, ours: bool) {
         let mut raw = if ours {
             self.open_same_implementation()
@@ -246,7 +246,7 @@ impl Scene {
         self.raws.push(raw);
     }
 
-    /// The connection of half a message ends.
+    /// Ends the connection of half a message.
     fn park(&mut self) {
         self.raws.clear();
         wait_for("the end of the connection", || self.node.counters().closed_by_peer == 1);
@@ -286,7 +286,7 @@ fn the_end_of_an_ni_waits_for_threads_in_closed_connections() {
             node.core.remove_ni(node.nid).unwrap();
             returned.send(()).unwrap();
         });
-        // Without the wait it would come now.
+        // Without the wait the upcall would come now.
         let early = has_returned.recv_timeout(Duration::from_millis(300));
         let_go.send(()).unwrap();
         assert_eq!(early, Err(RecvTimeoutError::Timeout));
@@ -322,7 +322,7 @@ fn pending_delivery_acks_are_sent_before_the_end() {
     }
 }
 
-/// The name of a message that the peer has sent.
+/// Returns the ID of a message that the peer has sent.
 const fn name(sequence: u64) -> u64 {
     7 << 40 | sequence
 }
@@ -342,7 +342,7 @@ fn offer_with_queue(node: &Node, memory: &'static [u8], eq: lnet_core::EqHandle)
     md.unwrap()
 }
 
-/// Lets the next caller in, as a node of this implementation.
+/// Accepts the next connection, as a node of this implementation.
 fn accept_same_implementation(listener: &Listening, me: Ipv4Addr) -> Raw {
     let (mut raw, asked) = listener.accept_handshake();
     let answer = Hello {

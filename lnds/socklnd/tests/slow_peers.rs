@@ -1,4 +1,4 @@
-//! Peers that send or read too slowly: each is disconnected in its time, and others go on.
+//! Peers that send or read too slowly: each is disconnected in its time, and others are not affected.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -23,7 +23,7 @@ fn a_hello_that_arrives_too_slowly_is_dropped() {
     raw.send(&acceptor::encode_request(attack.node.nid)[1..2]);
     attack.round_trip();
     assert_eq!(attack.counters().handshakes_timed_out, 0);
-    // The second byte has not made the time longer.
+    // The second byte has not extended the time limit.
     clock.advance(ACCEPT_TIMEOUT / 2);
     wait_for("the end of the handshake", || attack.counters().handshakes_timed_out == 1);
     assert_eq!(raw.read_to_end(), []);

@@ -26,7 +26,7 @@ fn surplus_bulk_connections_are_refused_without_a_probe() {
         assert_eq!(answer.connection_type, None);
         assert_eq!(surplus.read_to_end(), []);
     }
-    // What would have been sent for that is before this.
+    // Any frame sent because of that would come before this message.
     let memory = node.bind_bytes(pattern(8, 1));
     node.put(memory, tcp(low), false);
     assert_eq!(set[0].read_lnet().0.payload_length, 8);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use support::*;
 
 const SOCK_TIMEOUT: Duration = Duration::from_secs(50);
-/// Less than any time-out.
+/// Step of the clock, shorter than any time-out.
 const STEP: Duration = Duration::from_secs(5);
 
 #[test]
@@ -54,7 +54,7 @@ fn keepalives_are_sent_on_an_idle_bulk_connection() {
         clock.advance_until(KEEPALIVE, "a keep-alive", || has_bytes(&bulk));
         assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 1 });
         if round == 2 {
-            // A keep-alive of the peer is not answered.
+            // A keep-alive of the peer gets no response.
             bulk.send(Head::noop(Cookies { request: 0, ack: 1 }).bytes());
         }
     }
@@ -87,13 +87,13 @@ fn a_peer_that_does_not_read_times_out() {
     let clock = ManualClock::new();
     let (node, low, high, port) = node_with_clock(clock.clone(), |config| config.sock_timeout = SOCK_TIMEOUT);
     let _control = Raw::open(low, high, port, ConnectionType::Control);
-    // The response is said before the connection is used.
+    // The node sends its response before it uses the connection.
     wait_for("the connection", || node.counters().accepted == 1);
     for _ in 0..20 {
         node.put(node.bind_bytes(pattern(1 << 20, 1)), tcp(low), false);
     }
     clock.advance_until(STEP, "the time-out", || node.counters().timed_out > 0);
-    // Those that had not been sent wait for a connect, which has its time-out, too.
+    // Messages that had not been sent wait for a connect, which has its time-out, too.
     let status = |_| node.expect_as_time_passes(&clock, STEP, EventKind::Send).status;
     assert!((0..20).map(status).filter(Result::is_err).count() > 0);
 }

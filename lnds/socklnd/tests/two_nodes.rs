@@ -15,7 +15,7 @@ use support::*;
 
 const SIZES: [usize; 9] = [0, 1, 927, 928, 1023, 4096, 65_537, 1 << 19, 1 << 20];
 
-/// Two nodes that take each other for kernels.
+/// Starts two nodes that take each other for kernel nodes.
 fn nodes_that_hide_their_implementation(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
     pair(|config| {
         config.implementation_id = 0;
@@ -23,7 +23,7 @@ fn nodes_that_hide_their_implementation(change: impl Fn(&mut SocklndConfig)) -> 
     })
 }
 
-/// PUTs with ACK and GETs of all sizes from `a` to `b`.
+/// Runs PUTs with ACK and GETs of all sizes from `a` to `b`.
 fn exchange_all_sizes(a: &Node, b: &Node) {
     for (seed, size) in SIZES.into_iter().enumerate() {
         let bits = fresh_bits();
@@ -178,7 +178,7 @@ fn a_payload_beyond_the_md_is_dropped_and_the_next_message_is_received() {
         let put = b.expect(EventKind::Put);
         assert_eq!((put.mlength, put.rlength), (10_000, 1 << 20));
         let _ = (a.event(), a.event());
-        // Nothing there matches this one.
+        // Nothing at the target matches this request.
         let nowhere = Target { match_bits: 0, ..target(b.nid) };
         a.core.put(None, md, false, nowhere, 0).unwrap();
         a.expect(EventKind::Send);

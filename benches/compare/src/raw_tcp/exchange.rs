@@ -38,7 +38,7 @@ impl Exchange {
         Self { outgoing, incoming, waits }
     }
 
-    /// Allows so many more messages to leave.
+    /// Allows `messages` more messages to leave.
     pub(super) fn allow(&mut self, messages: usize) {
         self.outgoing.owed += messages * self.outgoing.size;
     }

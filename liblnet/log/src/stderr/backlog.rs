@@ -107,7 +107,7 @@ impl Backlog {
         Next::Write(entry)
     }
 
-    /// Notes the result of writing an entry of so many `lines`.
+    /// Notes the result of writing an entry with `lines` lines.
     pub(super) fn written(&mut self, now: Duration, mut lines: u64, result: Result<(), Cause>) {
         self.writing_since = None;
         let Err(cause) = result else {

@@ -161,7 +161,7 @@ impl Network {
         if open || unfinished.result.is_err() { self.take_finished(number) } else { None }
     }
 
-    /// Continues after a repair: stalled connections go on, and senders learn of connections that have ended meanwhile.
+    /// Continues stalled connections after a repair, and reports connections that have ended meanwhile to their senders.
     pub(crate) fn go_on(&mut self) {
         let told: Vec<LinkKey> =
             self.orphaned.iter().filter(|key| self.is_open_from(key.to, key.from)).copied().collect();

@@ -91,7 +91,7 @@ fn the_only_path_to_a_peer_becomes_unresponsive_and_recovers_with_a_response() {
     finish(world);
 }
 
-/// If nothing was under way when a rail died, no node can know before something is tried.
+/// No node can know that a rail died with nothing under way on it, before something is tried.
 #[test]
 fn messages_take_a_path_with_recent_responses_as_soon_as_another_one_is_unresponsive() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {

@@ -39,7 +39,7 @@ fn a_message_that_always_fails_tries_each_path_and_then_retries_up_to_the_limit(
     }
 }
 
-/// Between nodes that recognise duplicates.
+/// The nodes recognise duplicates, so that a resend is safe.
 #[test]
 fn a_message_whose_connections_break_is_resent_until_its_timeout() {
     let mut world = two_rails("each connection breaks");

@@ -4,12 +4,12 @@
 use super::*;
 use lnet_core::stats::Outcome;
 
-/// Whether nodes have Multi-Rail.
+/// The version of a node, which has Multi-Rail or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
-    /// With it, and two interfaces.
+    /// A node with Multi-Rail, and with two interfaces.
     UpRev,
-    /// Without it, and with one interface.
+    /// A node without Multi-Rail, and with one interface.
     DownRev,
 }
 use Version::{DownRev, UpRev};

@@ -49,7 +49,7 @@ fn network() -> NetworkConfig {
     }
 }
 
-/// Makes two nodes with routes over so many of the routers.
+/// Makes two nodes with routes over the first `routers` of the routers.
 fn site(name: &str, routers: u32, network: NetworkConfig) -> World {
     let config = WorldConfig { network, trace: 10_000, check_every: 20, ..WorldConfig::default() };
     let mut world = World::new(name, config);

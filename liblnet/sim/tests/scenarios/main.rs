@@ -39,7 +39,7 @@ fn c(rail: u32) -> Nid {
     nid_of(C, rail)
 }
 
-/// Makes the specification of the next node, A first, with so many NIDs.
+/// Makes the specification of the next node, A first, with `rails` NIDs.
 fn spec(world: &World, rails: u32) -> NodeSpec {
     let next = NodeId(world.node_ids().count() as u32);
     let nids: Vec<Nid> = (1..=rails).map(|rail| nid_of(next, rail)).collect();

@@ -25,7 +25,7 @@ struct Corked {
     /// Whether the thread is parsing.
     parsing: bool,
     connections: Vec<Arc<Connection>>,
-    /// When the first of the connections was corked.
+    /// The time when the first of the connections was corked.
     since: Option<Instant>,
     /// Messages received since then.
     received: u32,

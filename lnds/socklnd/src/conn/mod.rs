@@ -296,7 +296,7 @@ impl Connection {
             return;
         }
         if conn_error.is_abort() {
-            // Without it the kernel would go on trying to deliver what has been given up here.
+            // Without it the kernel would continue to deliver messages that have been given up here.
             let _ = self.socket.set_linger(Some(Duration::ZERO));
         }
         // First, so that a thread that writes at this moment reports this error, not the system's.
@@ -388,7 +388,7 @@ impl scheduler::Pollable for Connection {
         self.reads.load(Ordering::Relaxed) != before
     }
 
-    /// Receives, as [`Scheduler::schedule`] has asked.
+    /// Receives, as a call of [`crate::scheduler::Scheduler::schedule`] has asked.
     fn on_schedule(self: &Arc<Self>) {
         self.on_writable();
         self.run_receive();

@@ -20,9 +20,9 @@ const SLOWEST: u32 = 8;
 /// Times at which scans last saw a connection make progress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
-    /// When bytes last arrived.
+    /// The time when bytes last arrived.
     pub(crate) received: Time,
-    /// When bytes last left, or nothing had to.
+    /// The time when bytes last left, or no bytes were waiting to leave.
     pub(crate) progressed: Time,
     /// The number of the message that was arriving, and since when.
     pub(crate) arriving: (u64, Time),
@@ -119,7 +119,7 @@ impl Connection {
         *watch
     }
 
-    /// When bytes last arrived, as of the last scan.
+    /// The time when bytes last arrived, as of the last scan.
     pub(crate) fn last_received(&self) -> Time {
         lock(&self.watch).received
     }

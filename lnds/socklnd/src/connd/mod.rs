@@ -52,7 +52,7 @@ pub(crate) struct Connd {
     next_scan: Time,
     /// The time of the next check of the watched connections.
     next_check: Option<Time>,
-    /// When a peer was last found unresponsive.
+    /// The time when a peer was last found unresponsive.
     last_unresponsive: Option<Time>,
     /// Whether the log has said that privileged ports are not available.
     logged_unprivileged: bool,

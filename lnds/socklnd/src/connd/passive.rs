@@ -182,7 +182,7 @@ impl Connd {
             Admission::Refuse(refusal) => {
                 ni.counts.refused.add();
                 log::debug!("{}: connection refused ({refusal})", peer.id);
-                // On a peer's host anybody may claim its NID (see `identify`), but not end what a privileged
+                // On a peer's host any process may claim its NID (see `identify`), but not end what a privileged
                 // process there has begun.
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
                 match refusal {

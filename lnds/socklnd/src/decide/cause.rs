@@ -32,7 +32,7 @@ pub(crate) enum ConnError {
 /// The amount of a message that had been given to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BytesSent {
-    /// Not a byte.
+    /// No byte.
     Nothing,
     /// At least one, perhaps all.
     Something,

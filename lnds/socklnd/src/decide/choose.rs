@@ -6,7 +6,7 @@ use crate::proto::{ConnectionType, Version};
 /// The kind of thing that is sent, which decides the type of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TxKind {
-    /// An LNet message with so many bytes of payload.
+    /// An LNet message with this number of payload bytes.
     Message(usize),
     /// A NOOP with a delivery ACK.
     Ack,

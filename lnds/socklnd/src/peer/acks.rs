@@ -74,7 +74,7 @@ impl Peer {
             let best = state.choose(TxKind::Ack, self.ni.shared.config.min_bulk);
             best.or_else(|| Some(Arc::clone(&state.connections.first()?.connection)))
         };
-        // Without a connection nobody waits for them: the peer has given those messages up.
+        // Without a connection no peer waits for them: it has given those messages up.
         let Some(connection) = connection else { return };
         for _ in &*acks {
             self.ni.counts.acks.add();

@@ -278,7 +278,7 @@ impl Peer {
 }
 
 impl State {
-    /// With nothing to send, only an incomplete set of connections is a reason to connect.
+    /// Whether there is a reason to connect: a message to send, or an incomplete set of connections.
     fn has_reason_to_connect(&self) -> bool {
         self.failed_fast || !self.waiting.is_empty() || !self.connections.is_empty()
     }

@@ -202,7 +202,7 @@ impl Peer {
         }
         self.connect_if_not_connected(state);
         let now = self.ni.shared.now();
-        // A peer of this implementation that has connected goes on until its connections are complete.
+        // A peer of this implementation that has connected continues until its connections are complete.
         let completes = state.connections.iter().any(|slot| slot.connection.same_implementation());
         if !state.active && !completes {
             return TxTarget::Failed(message, ConnError::NoRoute);

@@ -25,7 +25,7 @@ pub const LAST_PRIVILEGED_PORT: u16 = 1023;
 /// The peers from which connections are accepted (`accept`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcceptFrom {
-    /// Only from privileged source ports.
+    /// Privileged source ports only.
     #[default]
     Secure,
     /// All source ports.

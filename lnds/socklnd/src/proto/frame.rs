@@ -36,7 +36,7 @@ const MAY_HAVE_ARRIVED: u64 = 1 << 63;
 /// The two cookies of a frame, by which the drivers exchange delivery ACKs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cookies {
-    /// In a message: asks for a delivery ACK with this cookie (0: does not). In a NOOP: a second delivery ACK.
+    /// The cookie of the delivery ACK that a message asks for (0: none). In a NOOP: a second delivery ACK.
     pub request: u64,
     /// A delivery ACK for the message that came with this cookie (0: none).
     pub ack: u64,
@@ -111,7 +111,7 @@ impl Head {
         put_u32(&mut self.bytes, 4, checksum);
     }
 
-    /// The bytes as they go on the wire.
+    /// The bytes in wire format.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len).min(MAX_HEAD_LEN)]
     }

@@ -29,7 +29,7 @@ pub enum Version {
     V1 = 1,
     /// Framed messages, checksums possible.
     V2 = 2,
-    /// As version 2; bulk and delivery ACKs have connections of their own. The default.
+    /// Version 2 with connections of their own for bulk and delivery ACKs. The default.
     V3 = 3,
     /// Twenty-byte NIDs; spoken over IPv6 by 2.16 and later.
     V4 = 4,

@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A node that is attacked, and another one that talks to it all the time.
+/// A node that is attacked, and another one that exchanges messages with it all the time.
 pub struct Attack {
     pub node: Node,
     pub honest: Node,
     pub me: Ipv4Addr,
     pub port: u16,
-    /// Addresses from here on are the attacker's.
+    /// The first of the attacker's addresses.
     pub attacker: u32,
 }
 
@@ -29,7 +29,7 @@ impl Attack {
         Self::start_with_clock(running_clock(), change)
     }
 
-    /// The driver of the attacked node reads the time from `clock`.
+    /// Starts both nodes; the driver of the attacked one reads the time from `clock`.
     pub fn start_with_clock(clock: Arc<dyn Clock>, change: impl FnOnce(&mut SocklndConfig)) -> Self {
         let (low, high, port) = addresses();
         let mut attacked = same_implementation(config(port), 1);
@@ -51,18 +51,18 @@ impl Attack {
         self.node.counters()
     }
 
-    /// One PUT with an ACK there and back.
+    /// Runs one PUT with an ACK in each direction.
     pub fn round_trip(&self) {
         let md = self.honest.bind_bytes(pattern(64, 1));
         self.honest.put(md, self.node.nid, true);
         let mut ends = [self.honest.event().kind, self.honest.event().kind];
         ends.sort_by_key(|kind| *kind == EventKind::Ack);
         assert_eq!(ends, [EventKind::Send, EventKind::Ack]);
-        // What others have done to it is heard, too.
+        // Events of the attacker's messages come, too.
         while self.node.event().kind != EventKind::Put {}
     }
 
-    /// A caller that has not said anything.
+    /// Connects from the attacker's `n`th address, and sends nothing.
     pub fn call(&self, n: u32) -> Raw {
         Raw::connect(self.address(n).into(), 0, self.me.into(), self.port)
     }
@@ -71,7 +71,7 @@ impl Attack {
         Raw::open(self.address(n), self.me, self.port, kind)
     }
 
-    /// A PUT that asks for a delivery ACK and matches what the node offers.
+    /// Encodes a PUT that asks for a delivery ACK and matches the node's memory.
     pub fn put(&self, n: u32, cookie: u64, payload: &[u8]) -> Vec<u8> {
         let header = put_header(tcp(self.address(n)), self.node.nid, payload.len(), false);
         message(socklnd::proto::Version::V3, &header, Cookies { request: cookie, ack: 0 }, payload)

@@ -5,7 +5,7 @@ use lnet_core::{Clock, Time};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A clock that runs from when it was made.
+/// A clock that starts when it is made.
 #[derive(Debug)]
 struct RunningClock(Instant);
 

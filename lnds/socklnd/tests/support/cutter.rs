@@ -1,4 +1,4 @@
-//! Stands between two nodes and cuts connections after so many bytes.
+//! A proxy between two nodes that cuts connections after a number of bytes.
 
 use socket2::{Domain, Socket, Type};
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Far more than any test sends.
+/// A number of bytes that exceeds what any test sends.
 const NEVER: i64 = i64::MAX / 2;
 
 /// Forwards connections to a node as if they came from another address.
@@ -15,16 +15,16 @@ pub struct Cutter {
 }
 
 struct Shared {
-    /// Bytes that still pass towards the node that is called.
+    /// Number of bytes that still pass towards the target.
     forward: AtomicI64,
-    /// Bytes that still pass back.
+    /// Number of bytes that still pass back.
     back: AtomicI64,
     open: Mutex<Vec<TcpStream>>,
     over: AtomicBool,
 }
 
 impl Cutter {
-    /// Listens on `listen`; goes on from `source` to `target`.
+    /// Listens on `listen`, and forwards each connection from `source` to `target`.
     pub fn start(listen: (Ipv4Addr, u16), source: Ipv4Addr, target: (Ipv4Addr, u16)) -> Self {
         let listener = TcpListener::bind(listen).unwrap();
         let shared = Arc::new(Shared {
@@ -45,7 +45,7 @@ impl Cutter {
         Self { shared }
     }
 
-    /// All connections end once `forward` more bytes have gone to the node that is called, or `back` from it.
+    /// Makes all connections end once `forward` more bytes have gone to the target, or `back` from it.
     pub fn cut_after(&self, forward: Option<i64>, back: Option<i64>) {
         self.shared.forward.store(forward.unwrap_or(NEVER), Ordering::SeqCst);
         self.shared.back.store(back.unwrap_or(NEVER), Ordering::SeqCst);

@@ -15,15 +15,15 @@ pub type SendResult = Result<(), SendFailure>;
 
 /// Callbacks of a test in the calls between core and driver. Each default forwards.
 pub trait Hooks: Send + Sync + 'static {
-    /// The NI has started: the driver's side and the core's.
+    /// Called when the NI has started, with the driver's NI and the core's upcalls.
     fn started(self: Arc<Self>, ni: &Arc<dyn LndNi>, upcalls: &Arc<dyn Upcalls>) {
         let _ = (ni, upcalls);
     }
 
-    /// The NI ends.
+    /// Called when the NI ends.
     fn ended(&self) {}
 
-    /// The driver gives a message back; `None`: the test keeps it.
+    /// Called when the driver completes a message; `None` if the test keeps it.
     fn completed(&self, message: Box<Message>, result: SendResult) -> Option<(Box<Message>, SendResult)> {
         Some((message, result))
     }
@@ -45,7 +45,7 @@ pub trait Hooks: Send + Sync + 'static {
     }
 }
 
-/// A node with `hooks` between its core and its driver.
+/// Makes a node with `hooks` between its core and its driver.
 pub fn node_with(hooks: &Arc<impl Hooks>, nid: Nid, config: SocklndConfig, clock: Arc<dyn Clock>) -> Node {
     let driver = Socklnd::new(config, clock);
     let known_as = ForwardingDriver { driver: Arc::clone(&driver), hooks: Arc::clone(hooks) };

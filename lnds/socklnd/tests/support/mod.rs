@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Far longer than anything takes; a test that waits so long has failed.
+/// Time limit of each wait, far beyond the need; a test that waits so long has failed.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 pub const PORTAL: u32 = 9;
 pub const BITS: u64 = 0x1122_3344;
@@ -31,7 +31,7 @@ pub const BITS: u64 = 0x1122_3344;
 static ADDRESSES: AtomicU32 = AtomicU32::new(0);
 pub(crate) static NUMBERS: AtomicU64 = AtomicU64::new(0x1_0000);
 
-/// Two addresses, the lower first, and a port that is free on both.
+/// Returns two addresses, the lower first, and a port that is free on both.
 pub fn addresses() -> (Ipv4Addr, Ipv4Addr, u16) {
     let base = 0x7f00_0000
         | ((std::process::id() & 0xff) << 16)
@@ -40,7 +40,7 @@ pub fn addresses() -> (Ipv4Addr, Ipv4Addr, u16) {
     (low, high, free_port(low, high))
 }
 
-/// A port that is free on both.
+/// Returns a port that is free on both addresses.
 pub fn free_port(low: Ipv4Addr, high: Ipv4Addr) -> u16 {
     loop {
         let there = TcpListener::bind((high, 0)).unwrap();
@@ -51,7 +51,7 @@ pub fn free_port(low: Ipv4Addr, high: Ipv4Addr) -> u16 {
     }
 }
 
-/// Match bits that no other call has given.
+/// Returns match bits that no other call has returned.
 pub fn fresh_bits() -> u64 {
     NUMBERS.fetch_add(1, Ordering::Relaxed)
 }
@@ -85,18 +85,18 @@ pub fn target(nid: Nid) -> Target {
     Target { nid: Some(nid), pid: Pid::LUSTRE, portal: PORTAL, match_bits: BITS, offset: 0 }
 }
 
-/// Bytes to send. They are never freed: the node reads and writes by address, to its very end.
+/// Makes bytes to send. They are never freed: the node reads and writes by address, to its very end.
 pub fn pattern(len: usize, seed: u8) -> &'static [u8] {
     let byte = |i: usize| (i as u32).wrapping_mul(31).wrapping_add(u32::from(seed)) as u8;
     Box::leak((0..len).map(byte).collect())
 }
 
-/// Memory to receive into.
+/// Makes memory to receive into.
 pub fn buffer(len: usize) -> &'static [u8] {
     Box::leak(vec![0; len].into())
 }
 
-/// A test that hangs is a test that fails, and says where.
+/// Makes a test that hangs fail, and prints where.
 pub struct Watchdog(Sender<()>);
 
 impl Watchdog {

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// After which a monitor's thread sees whether its node is still there.
+/// Interval at which the thread of a monitor checks whether its node still exists.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A node with one interface.
@@ -35,13 +35,13 @@ impl Node {
         Self::start_with_clock(nid, config, running_clock())
     }
 
-    /// A node whose driver reads the time from `clock`.
+    /// Starts a node whose driver reads the time from `clock`.
     pub fn start_with_clock(nid: Nid, config: SocklndConfig, clock: Arc<dyn Clock>) -> Self {
         let driver = Socklnd::new(config, clock);
         Self::start_by(nid, Arc::clone(&driver), &*driver)
     }
 
-    /// A node whose core has a running clock, and a thread that runs its monitor.
+    /// Starts a node whose core has a running clock, and a thread that runs its monitor.
     pub fn start_with_monitor(nid: Nid, config: SocklndConfig, change: impl FnOnce(&mut CoreConfig)) -> Self {
         let driver = Socklnd::new(config, running_clock());
         let mut config = Self::core_config();
@@ -63,12 +63,12 @@ impl Node {
     fn core_config() -> CoreConfig {
         let mut config =
             CoreConfig::new(Pid::LUSTRE, NUMBERS.fetch_add(1, Ordering::Relaxed)).without_discovery();
-        // What the driver gives back is an end.
+        // A message that the driver gives back is not resent.
         config.settings.retry_count = 0;
         config
     }
 
-    /// The core knows the driver as `known_as`.
+    /// Starts a node whose core knows the driver as `known_as`.
     pub fn start_by(nid: Nid, driver: Arc<Socklnd>, known_as: &dyn Driver) -> Self {
         Self::start_as(nid, driver, known_as, Self::core_config())
     }
@@ -96,7 +96,7 @@ impl Node {
         self.events.lock().unwrap().recv_timeout(time).ok()
     }
 
-    /// Event handlers wait from now on until they get `mutex`.
+    /// Makes event handlers wait from now on until they get `mutex`.
     pub fn block_on(&self, mutex: Arc<Mutex<()>>) {
         *self.obstacle.lock().unwrap() = Some(mutex);
     }
@@ -107,7 +107,7 @@ impl Node {
         event
     }
 
-    /// As [`Self::expect`], while `clock` advances by `step` again and again.
+    /// Waits for an event as [`Self::expect`] does, while `clock` advances by `step` again and again.
     pub fn expect_as_time_passes(&self, clock: &ManualClock, step: Duration, kind: EventKind) -> Event {
         let mut event = None;
         clock.advance_until(step, "an event", || {
@@ -181,12 +181,13 @@ impl Drop for Node {
     }
 }
 
-/// A node on the higher address; the scripted peer has the lower. The node, the peer's address, the node's, the port.
+/// Starts a node on the higher address; the scripted peer has the lower. Returns the node, the peer's address, the node's,
+/// and the port.
 pub fn node(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
     node_with_clock(running_clock(), change)
 }
 
-/// As [`node()`], with a driver that reads the time from `clock`.
+/// Starts a node as [`node()`] does, with a driver that reads the time from `clock`.
 pub fn node_with_clock(
     clock: Arc<dyn Clock>,
     change: impl Fn(&mut SocklndConfig),
@@ -198,12 +199,12 @@ pub fn node_with_clock(
     (Node::start_with_clock(tcp(high), config, clock), low, high, port)
 }
 
-/// As [`node()`], a node that peers know as number 1 of this implementation.
+/// Starts a node as [`node()`] does, which peers know as number 1 of this implementation.
 pub fn node_of_same_implementation(change: impl Fn(&mut SocklndConfig)) -> (Node, Ipv4Addr, Ipv4Addr, u16) {
     node_of_same_implementation_with_clock(running_clock(), change)
 }
 
-/// As [`node_of_same_implementation`], with a driver that reads the time from `clock`.
+/// Starts a node as [`node_of_same_implementation`] does, with a driver that reads the time from `clock`.
 pub fn node_of_same_implementation_with_clock(
     clock: Arc<dyn Clock>,
     change: impl Fn(&mut SocklndConfig),

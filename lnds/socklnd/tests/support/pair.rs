@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Two nodes that know each other for nodes of this implementation.
+/// Starts two nodes that recognise each other as nodes of this implementation.
 pub fn pair(change: impl Fn(&mut SocklndConfig)) -> (Node, Node) {
     let (low, high, port) = addresses();
     let node = |ip, number| {

@@ -9,10 +9,11 @@ use socklnd::SocklndConfig;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-/// Why messages came back, each time.
+/// The failures of messages that came back, in order.
 pub type Failures = Arc<Mutex<Vec<SendFailure>>>;
 
-/// A node that sends again what comes back, unless it may have been delivered without the peer being able to tell.
+/// Starts a node that resends messages which come back, unless they may have been delivered and the peer would not
+/// recognise a duplicate.
 pub fn resending_node(nid: Nid, config: SocklndConfig, failures: &Failures) -> Node {
     node_with(
         &Arc::new(Resending { queue: Mutex::default(), failures: Arc::clone(failures) }),

@@ -1,4 +1,4 @@
-//! A peer whose every byte a test decides.
+//! A peer whose bytes a test controls one by one.
 
 use super::{BITS, PORTAL, TIMEOUT, tcp};
 use lnet_wire::byte_order::ByteOrder;
@@ -32,12 +32,12 @@ impl Raw {
         Self { stream, version: Version::V3 }
     }
 
-    /// Connects and says hello; the response.
+    /// Connects and sends a HELLO; returns the response, too.
     pub fn hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> (Self, Hello) {
         Self::send_hello(from, to, port, &hello(from, to, Some(kind)))
     }
 
-    /// Connects and says `hello`; the response.
+    /// Connects and sends `hello`; returns the response, too.
     pub fn send_hello(from: Ipv4Addr, to: Ipv4Addr, port: u16, hello: &Hello) -> (Self, Hello) {
         let mut raw = Self::connect(from.into(), 0, to.into(), port);
         raw.version = hello.version;
@@ -46,14 +46,14 @@ impl Raw {
         (raw, answer)
     }
 
-    /// An open connection.
+    /// Opens a connection.
     pub fn open(from: Ipv4Addr, to: Ipv4Addr, port: u16, kind: ConnectionType) -> Self {
         let (raw, answer) = Self::hello(from, to, port, kind);
         assert_eq!(answer.connection_type, Some(kind.mirror()));
         raw
     }
 
-    /// An open connection of a node of this implementation with this number.
+    /// Opens a connection as a node of this implementation with this number.
     pub fn open_as_same_implementation(
         from: Ipv4Addr,
         to: Ipv4Addr,
@@ -93,7 +93,7 @@ impl Raw {
         }
     }
 
-    /// The next message or NOOP, and the payload.
+    /// Reads the next message or NOOP, and the payload.
     pub fn read_message(&mut self) -> (Incoming, Vec<u8>) {
         let mut bytes = Vec::new();
         loop {
@@ -179,7 +179,7 @@ pub fn put_header(from: Nid, to: Nid, len: usize, ack: bool) -> Header {
     }
 }
 
-/// A peer that waits to be called.
+/// A peer that waits for connections.
 pub struct Listening(TcpListener);
 
 impl Listening {
@@ -187,7 +187,7 @@ impl Listening {
         Self(TcpListener::bind((ip, port)).unwrap())
     }
 
-    /// The next caller, if there is one already.
+    /// Accepts the next connection, if there is one already, and reads its HELLO.
     pub fn try_accept_handshake(&self) -> Option<(Raw, Hello)> {
         self.0.set_nonblocking(true).unwrap();
         let caller = self.0.accept();
@@ -197,12 +197,12 @@ impl Listening {
         Some(Self::listen_to(stream))
     }
 
-    /// The next caller, after its request; its HELLO.
+    /// Accepts the next connection, and reads its request and HELLO.
     pub fn accept_handshake(&self) -> (Raw, Hello) {
         Self::listen_to(self.0.accept().unwrap().0)
     }
 
-    /// The next caller, of whom nothing has been read.
+    /// Accepts the next connection, from which nothing is read.
     pub fn accept_without_answer(&self) -> Raw {
         Raw::over(self.0.accept().unwrap().0)
     }
@@ -215,7 +215,7 @@ impl Listening {
         (raw, hello)
     }
 
-    /// Lets the next caller in.
+    /// Accepts the next connection with its handshake.
     pub fn accept(&self, me: Ipv4Addr) -> (Raw, ConnectionType) {
         let (mut raw, asked) = self.accept_handshake();
         let kind = asked.connection_type.unwrap();
@@ -232,7 +232,7 @@ impl Listening {
     }
 }
 
-/// A HELLO of a node of this implementation with this number.
+/// Returns a HELLO of a node of this implementation with this number.
 pub fn hello_of_same_implementation(
     from: Ipv4Addr,
     to: Ipv4Addr,
@@ -248,7 +248,7 @@ pub const NO_COOKIES: Cookies = Cookies { request: 0, ack: 0 };
 /// The flag of the ID of a message that is sent again.
 pub const RESEND: u64 = 1 << 63;
 
-/// The ID of message `number` with the connection sequence `conn_seq`.
+/// Returns the ID of message `number` with the connection sequence `conn_seq`.
 pub const fn message_id(conn_seq: u64, number: u64) -> u64 {
     conn_seq << 40 | number
 }

@@ -1,4 +1,4 @@
-//! Sees what the driver tells the core, and answers what the core would be asked.
+//! A spy that records the driver's reports to the core, and responds to its questions in place of the core.
 
 use super::forwarding::{Hooks, SendResult, node_with};
 use super::{Node, running_clock};

@@ -56,7 +56,7 @@ impl Connection {
     /// Receives like `run_receive`, also in place of a thread that is blocked in an event handler, which notices when it
     /// comes back. A thread that is not blocked will check once more.
     pub(super) fn run_receive_in_place_of_another(self: &Arc<Self>) {
-        // Whoever holds the lock receives at this moment; a thread that reports to the core does not hold it.
+        // The thread that holds the lock receives at this moment; a thread that reports to the core does not hold it.
         if self.rx_turn.take() || self.rx.try_lock().is_ok() {
             self.receive_until_done();
         }
@@ -352,7 +352,7 @@ impl Connection {
     fn check_decision(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
         let State::Deferred(deferred, pending) = &side.state else { return Ok(Flow::Continue) };
         match deferred.take() {
-            // Nobody reads the end of the stream: the peer may connect again, and what it sent still counts.
+            // No thread reads the end of the stream: the peer may connect again, and the bytes that it sent still count.
             None if self.stream_ended.load(Ordering::Acquire) && self.phase() == Phase::Open => {
                 self.owner.closed_by_peer(self, Errno::ConnectionReset, true);
                 Ok(Flow::Pause)

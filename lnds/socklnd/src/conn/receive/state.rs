@@ -124,7 +124,7 @@ pub(super) struct Pending {
 #[derive(Debug)]
 pub(super) struct Payload {
     pub(super) message: Option<Box<Message>>,
-    /// Number of bytes that the core wants, and of those that have arrived.
+    /// Number of bytes that the core wants, and how many of them have arrived.
     pub(super) wanted: usize,
     pub(super) got: usize,
     /// Number of bytes to be dropped behind the wanted ones.
@@ -153,7 +153,7 @@ pub(super) struct OpenSeq {
     pub(super) taken: Arc<AtomicU64>,
 }
 
-/// Why receiving on a connection ends.
+/// The reason for which receiving on a connection ends.
 #[derive(Debug)]
 pub(super) enum RxEnd {
     /// The peer closed it, or the network did.
