@@ -196,7 +196,7 @@ fn a_failed_start_reports_the_cause() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("LNET_STATUS_MODE"));
 }
 
-/// Fails if somebody has to find out by what does not happen.
+/// Fails if a setting without effect is not logged, or is logged more than once.
 #[test]
 fn settings_without_effect_are_warned_of_once() {
     let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
