@@ -16,7 +16,7 @@ const OWN_NODE: &str = "lst";
 /// The consoles of this machine.
 pub struct LocalConsoles {
     directory: RuntimeDir,
-    /// The only one that counts.
+    /// The only node whose console is used, if one is named.
     node: Option<String>,
     started: Instant,
 }
@@ -70,7 +70,7 @@ impl LocalConsoles {
         Ok(alive)
     }
 
-    /// The one that a command is for: that with its key; without one, that with a session; without one, any.
+    /// Finds the console for a command: the one whose session has the key; else one with a session; else any.
     fn find(&self, key: u32) -> Result<Option<PathBuf>, CallError> {
         let alive = self.alive()?;
         let with = |wanted: &dyn Fn(&Option<u32>) -> bool| alive.iter().find(|(_, key)| wanted(key));

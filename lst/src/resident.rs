@@ -65,7 +65,7 @@ pub fn start(directory: &RuntimeDir, node: &NodeName) -> Result<(), String> {
     }
 }
 
-/// The console itself; returns with the session's end, unless it stays.
+/// Runs a console until its session ends; `stays`: until it is killed. Returns the exit status of the process.
 pub fn run(stays: bool) -> u8 {
     lnet_log::install("LNet", log::LevelFilter::Warn);
     match serve(stays) {
@@ -151,7 +151,7 @@ fn lock_file(socket: &Path) -> PathBuf {
     name.into()
 }
 
-/// The process of the console behind this socket, if it ends with its session.
+/// Returns the process of the console behind this socket, if it ends with its session.
 pub fn owner(socket: &Path) -> Option<u32> {
     let file = File::open(lock_file(socket)).ok()?;
     let owner = io::read_to_string(&file).ok()?.parse().ok()?;
@@ -167,7 +167,7 @@ pub fn wait_for_end(socket: &Path, process: u32) {
     }
 }
 
-/// Standard output leads to nobody from now on.
+/// Redirects standard output to /dev/null.
 fn detach() -> io::Result<()> {
     let null = OpenOptions::new().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;

@@ -10,11 +10,11 @@ use std::io::{self, Write};
 
 /// The context that all lines of a run share.
 pub struct Surroundings<'a> {
-    /// Makes what commands go to, from the name behind `--node`.
+    /// Makes the consoles for commands, from the name behind `--node`.
     pub consoles: &'a dyn Fn(Option<String>) -> Box<dyn Consoles>,
-    /// LST_SESSION.
+    /// The value of LST_SESSION.
     pub key: Option<String>,
-    /// LST_FEATURES.
+    /// The value of LST_FEATURES.
     pub features: Option<String>,
     /// Options that apply unless a line has its own.
     pub globals: Globals,

@@ -1,4 +1,4 @@
-//! Many lines: from a terminal, or from standard input. Words are split at blanks; there is no quoting.
+//! Runs lines from a terminal or from standard input. Words are split at blanks; there is no quoting.
 
 use crate::commands::Exit;
 use crate::run::{self, End, Surroundings};

@@ -117,7 +117,7 @@ impl Player {
         }
     }
 
-    /// Words between blanks; `< FILE` is standard input.
+    /// Carries out a command, whose words are separated by blanks; `< FILE` is standard input.
     fn carry_out(&self, command: &str) -> String {
         let consoles = |_| -> Box<dyn Consoles> { Box::new(InMemory(Rc::clone(&self.desk))) };
         let surroundings = Surroundings {

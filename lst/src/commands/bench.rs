@@ -35,7 +35,7 @@ struct Measured {
     answered: usize,
     /// Bytes of bulk in a second; 0 for pings, and `None` if no server answered.
     bytes_per_second: Option<f64>,
-    /// `None` if no server answered.
+    /// Requests that servers received in a second; `None` if no server answered.
     rpcs_per_second: Option<f64>,
     /// Errors of tests during the measurement, on all nodes.
     errors: u64,

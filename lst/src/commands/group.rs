@@ -137,7 +137,7 @@ pub(super) fn list(it: &cli::ListGroup, cx: &mut Context<'_>) -> Result {
     Ok(Exit::Success)
 }
 
-/// `1) NAME`, and how many there are.
+/// Prints names as `1) NAME`, one a line, and their number.
 pub(super) fn list_names(cx: &mut Context<'_>, command: Command, what: &str) -> Result {
     let names = match cx.call(command)? {
         Answer::Names(names) => names,

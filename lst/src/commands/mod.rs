@@ -114,7 +114,7 @@ impl Exit {
 }
 
 impl Context<'_> {
-    /// The key that LST_SESSION has.
+    /// Returns the key in LST_SESSION. The error says what is wrong with it.
     fn session_key(&self) -> Result<u32> {
         let text = self.key.ok_or_else(|| {
             Failure::Usage(
@@ -130,7 +130,7 @@ impl Context<'_> {
         Ok(self.consoles.call(&Call { key, command })?)
     }
 
-    /// A call whose answer is a transaction's.
+    /// Calls the console with a command whose answer is the outcome of a transaction.
     pub(crate) fn transact(&mut self, command: Command) -> Result<Outcome> {
         match self.call(command)? {
             Answer::Outcome(outcome) => Ok(outcome),
@@ -138,7 +138,7 @@ impl Context<'_> {
         }
     }
 
-    /// Tells of the nodes that failed, one a line.
+    /// Prints the nodes that failed or refused to standard error, one a line. Returns the exit status for them.
     fn report(&mut self, outcome: &Outcome) -> Result<Exit> {
         for line in output::failures(outcome) {
             writeln!(self.err, "{line}")?;
@@ -146,7 +146,7 @@ impl Context<'_> {
         Ok(Exit::of(outcome))
     }
 
-    /// The JSON of it, if that is wanted.
+    /// Prints the value if JSON is wanted; returns whether it is.
     fn json(&mut self, value: &impl Serialize) -> Result<bool> {
         if self.format == Format::Json {
             let text = serde_json::to_string(value).map_err(io::Error::other)?;

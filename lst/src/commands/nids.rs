@@ -6,7 +6,8 @@ use lnet_wire::{Nid, NidList};
 /// Maximum number of nodes in one list: more are taken for a typing error.
 const MAX_NIDS: usize = 65_536;
 
-/// All of them, in ascending order; or one whose address is the name of a host. Only NIDs of four bytes are known to selftest.
+/// Returns all NIDs of a list, in ascending order, or the one NID whose address is a host name. Selftest only supports NIDs of
+/// four bytes. The error is a text for the user.
 pub(super) fn expand(text: &str) -> Result<Vec<Nid>, String> {
     let nids = match text.parse::<NidList>() {
         Ok(list) => list.nids(MAX_NIDS).map_err(|error| format!("'{text}': {error}"))?,

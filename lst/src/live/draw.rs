@@ -12,9 +12,9 @@ const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 const MIB: f64 = 1_048_576.0;
 /// The marks of a spark line, from no traffic to the most of the line. ASCII, so that every terminal shows them.
 const SPARKS: [char; 8] = [' ', '.', ':', '-', '=', '+', '*', '#'];
-/// Title, totals, a blank line, the head of the table.
+/// Lines above the rows: title, totals, a blank line, the head of the table.
 const HEADER: u16 = 4;
-/// Role, out, in, RPCs, errors.
+/// Widths of the columns role, out, in, RPCs, errors.
 const FIXED: [u16; 5] = [6, 10, 10, 10, 7];
 const NODE: u16 = 27;
 const KEYS: &str = "q: leave, the batch goes on";

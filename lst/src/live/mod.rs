@@ -49,7 +49,7 @@ pub fn watch(cx: &mut Context<'_>, batch: &Name, interval: Duration, time: Optio
     Ok(false)
 }
 
-/// Waits, and looks for the key that ends it. In raw mode Ctrl-C is a key like others.
+/// Waits for `time`; returns whether the user has pressed a key that ends the view. In raw mode Ctrl-C is a key like others.
 fn quits(time: Duration) -> Result<bool> {
     let until = std::time::Instant::now() + time;
     loop {
@@ -70,7 +70,7 @@ fn quits(time: Duration) -> Result<bool> {
     }
 }
 
-/// Gives the terminal back, however this ends.
+/// Restores the terminal when dropped.
 struct Restored;
 
 impl Drop for Restored {

@@ -67,7 +67,7 @@ pub struct Row {
     pub id: ProcessId,
     /// The node's part in the batch.
     pub role: Role,
-    /// `None`: it did not answer, or not twice.
+    /// The node's rates; `None`: it did not answer, or only once so far.
     pub rates: Option<Rates>,
     /// Errors of tests in this session, and of RPCs since it began; `None`: it did not answer.
     pub errors: Option<u64>,
