@@ -105,7 +105,7 @@ fn once(preamble: &str, text: &[u8]) -> Vec<u8> {
     format!("{preamble}{}", text.replace(preamble, "")).into_bytes()
 }
 
-/// The same for all commands; what stands at the end of the help, without its title.
+/// Returns the section on the exit status, without its title; the same for all commands.
 fn exit_status() -> &'static str {
     EXIT_STATUS.strip_prefix("Exit status: ").unwrap_or(EXIT_STATUS)
 }

@@ -149,7 +149,7 @@ fn valid_words(command: &clap::Command) -> Vec<String> {
     shown.map(|command| command.get_name().to_owned()).collect()
 }
 
-/// Four in a row, each in a cell of 20.
+/// Prints the names of all commands: four in a row, each in a cell of 20 columns.
 fn list_commands(streams: &mut Streams<'_>) -> io::Result<End> {
     for row in cli::names().chunks(4) {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Many lines: from a terminal, or from standard input.
+//! Runs lines from a terminal, or from standard input.
 //!
 //! Here the first word may be shortened and is the same in capitals; the second may not and is not. Words
 //! are split at blanks and tabs; there is no quoting.

@@ -37,7 +37,7 @@ impl From<io::Error> for TopError {
     }
 }
 
-/// Two looks, one interval apart, as text in `width` columns or as many as the longest row needs.
+/// Takes two samples, one interval apart. Returns the view as text in `width` columns, or as many as the longest row needs.
 pub fn once(node: &dyn Backend, top: &Top, width: u16) -> Result<String, Errno> {
     let clock = Instant::now();
     let mut watch = Watch::new(top.interval, top.sort);
@@ -118,7 +118,7 @@ fn key_of(event: KeyEvent) -> Option<Key> {
     })
 }
 
-/// Gives the terminal back, however this ends.
+/// Restores the terminal when dropped.
 struct Restored;
 
 impl Drop for Restored {

@@ -129,7 +129,7 @@ fn sample(second: u64, peers: u64) -> Sample {
     }
 }
 
-/// Two looks a second apart, after some keys.
+/// A watch with two samples, a second apart.
 fn watch(peers: u64) -> Watch {
     let mut watch = Watch::new(Duration::from_secs(1), Sort::Traffic);
     watch.sampled(Duration::from_secs(0), Ok(sample(10, peers)));
@@ -211,7 +211,7 @@ fn the_node_itself_is_not_shown_as_a_peer() {
     );
 }
 
-/// The smallest ones hold nothing of use, but they are no reason to end.
+/// Fails if drawing on a small terminal panics.
 #[test]
 fn no_terminal_is_too_small() {
     for (width, height) in [(1, 1), (5, 2), (20, 4), (79, 7), (80, 9), (3, 60), (500, 1)] {

@@ -52,7 +52,7 @@ fn play(transcript: &str, node: bool) -> String {
     text
 }
 
-/// Words between blanks, or between double quotes; `< FILE` is standard input.
+/// Carries out a command, whose words are separated by blanks or stand in double quotes; `< FILE` is standard input.
 fn carry_out(command: &str, node: bool) -> String {
     let (command, input) = match command.split_once(" < ") {
         Some((command, file)) => (command, fs::read(file).unwrap()),

@@ -132,7 +132,8 @@ fn nis(page: &mut Page, of_node: &Labels, nis: &[LocalNi]) {
     page.family("lnet_ni_recovery_pings", GAUGE, help, pings);
 }
 
-/// A peer of unknown reachability has no samples: an alert on the value 0 concerns unreachable peers only.
+/// Writes the reachability of peers. A peer of unknown reachability has no samples: an alert on the value 0 concerns
+/// unreachable peers only.
 fn reachability<'a>(page: &mut Page, of_node: &Labels, peers: impl Iterator<Item = &'a Peer>) {
     let known = peers.filter_map(|peer| {
         let its = peer.reachability.filter(|its| its.state != Reachability::Unknown)?;

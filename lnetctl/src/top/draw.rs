@@ -143,7 +143,7 @@ impl Heights {
 /// The minimum width of the NID column.
 const NID: u16 = 21;
 const DETAIL: u16 = 8;
-/// State, health, credits, messages, out, in.
+/// Widths of the columns state, health, credits, messages, out, in.
 const FIXED: [u16; 6] = [4, 4, 9, 6, 7, 7];
 const SMALLEST: u16 = 80;
 const MAX_BAR_WIDTH: u16 = 40;
@@ -156,7 +156,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// NIDs and names grow to what they need as far as there is room, and the bar takes the rest.
+    /// Computes the widths: NIDs and names get what they need as far as there is room, and the bar takes the rest.
     fn new(view: &View, width: u16) -> Self {
         let rows = || view.rails.iter().chain(&view.peers);
         let longest =

@@ -21,7 +21,7 @@ pub enum Key {
     Down,
     /// A screen of peers back.
     PageUp,
-    /// A screen of peers on.
+    /// Scrolls forward by a screen of peers.
     PageDown,
     /// Scrolls to the first peer.
     Home,
@@ -179,7 +179,7 @@ impl Watch {
         }
     }
 
-    /// All its NIDs together: the worst health, the sums of credits.
+    /// The row of a peer: the worst health and the sums of credits over all its NIDs.
     fn peer(&self, peer: &Peer) -> Row {
         let broken = peer.nis.iter().all(|ni| ni.alive == Some(false) || usable_health(ni) == 0);
         let rate = self.rates.peers.get(&peer.primary).copied().unwrap_or_default();
@@ -207,7 +207,7 @@ impl Watch {
         }
     }
 
-    /// Equal ones by NID, so that rows stay where they are.
+    /// Compares peers by the order of the view; equal ones by NID, so that rows keep their place.
     fn compare(&self, one: &Peer, other: &Peer) -> std::cmp::Ordering {
         let rate = |peer: &Peer| self.rates.peers.get(&peer.primary).copied().unwrap_or_default();
         let credits = |peer: &Peer| peer.nis.iter().map(|ni| ni.tx_credits).min();
@@ -317,17 +317,17 @@ pub struct Row {
     pub detail: String,
     /// Whether it works.
     pub state: State,
-    /// 0 to 1000.
+    /// The health value, 0 to 1000.
     pub health: String,
-    /// Send credits: now, and the fewest there ever were.
+    /// Send credits: now, and their minimum so far.
     pub credits: String,
-    /// Messages per second, both ways.
+    /// Messages per second, in both directions.
     pub messages: String,
-    /// MiB per second that go out.
+    /// MiB sent per second.
     pub sent: String,
-    /// MiB per second that come in.
+    /// MiB received per second.
     pub received: String,
-    /// 0 to 1, of the fastest row.
+    /// The rate as a part of the fastest row's, 0 to 1.
     pub share: f64,
     rate: Rate,
 }
@@ -404,7 +404,7 @@ fn seconds(time: Duration) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// Hours, minutes and seconds.
+/// A time as hours, minutes and seconds.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
@@ -429,7 +429,7 @@ fn mib(bytes: f64) -> String {
     }
 }
 
-/// Bytes, with a unit.
+/// A number of bytes with a unit.
 fn size(bytes: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut value = bytes as f64;

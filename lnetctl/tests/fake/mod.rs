@@ -91,7 +91,7 @@ fn unreachable() -> Nid {
     "10.0.0.77@tcp".parse().unwrap()
 }
 
-/// All its paths have died.
+/// A peer all of whose paths are unresponsive.
 fn peer() -> Peer {
     let ni = PeerNi {
         nid: unreachable(),
@@ -139,7 +139,7 @@ fn fault(kind: FaultKind) -> Fault {
     Fault { rule, counts: FaultCounts { matched: 9, hit: 3, put: 2, ack: 0, get: 1, reply: 0 } }
 }
 
-/// Hosts from 77 on do not answer.
+/// Answers a ping to a host; hosts from 77 on do not answer.
 fn ping(nid: Nid) -> Result<Reply, Errno> {
     match nid.to_string().contains(".77@") {
         true => Err(Errno::HostUnreachable),
