@@ -24,7 +24,7 @@ static OWNER: Owner = Owner::nobody();
 struct Instance {
     node: TestNode,
     references: usize,
-    /// Disconnected when the reference on LNet was given back.
+    /// Disconnected when the reference on LNet has been released.
     ended: Receiver<Infallible>,
 }
 

@@ -43,7 +43,8 @@ const SESSIONS: [&str; 7] = [
     "k2170-d-lst-ping.pcap",
 ];
 
-/// Every byte of every reply and all bulk data, but for what depends on the time: fails if a counter differs, too.
+/// Fails if a byte of a reply or of bulk data, or a counter, differs from the kernel's; bytes that depend on the time are
+/// excepted.
 #[test]
 fn a_server_says_to_a_kernel_console_and_client_what_a_kernel_node_says() {
     play_all(SERVER);

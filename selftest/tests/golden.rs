@@ -14,7 +14,7 @@ fn session() -> SessionId {
 const SID: &str = "0b00630a00000200 e63c030000000000";
 const NO_SID: &str = "ffffffffffffffff ffffffffffffffff";
 
-/// Hexadecimal digits, and zeros up to the length of a message.
+/// A message of these hexadecimal digits, and of zeros up to its length.
 fn message(digits: &str) -> Message {
     let digits: Vec<u8> =
         digits.chars().filter_map(|digit| digit.to_digit(16)).map(|digit| digit as u8).collect();

@@ -58,7 +58,7 @@ fn whoever_asks_for_the_session_is_told() {
     }
 }
 
-/// Each error of the framework, and what gives it.
+/// Fails if one of the framework's error replies is not given for its cause.
 #[test]
 fn the_table_of_error_replies() {
     let mut scene = Scene::in_session();

@@ -50,7 +50,7 @@ impl Batches {
         batches
     }
 
-    /// [`Refusal::Exists`] where there is one of that name.
+    /// Adds a batch. [`Refusal::Exists`] if there is one of that name.
     pub(super) fn add(&mut self, name: Name) -> Result<(), Refusal> {
         if self.get(&name).is_ok() {
             return Err(Refusal::Exists(Object::Batch, name.to_string()));
@@ -62,7 +62,7 @@ impl Batches {
         Ok(())
     }
 
-    /// [`Refusal::NotFound`] without one.
+    /// Finds a batch. [`Refusal::NotFound`] if there is none of that name.
     pub(super) fn get(&self, name: &Name) -> Result<&Batch, Refusal> {
         self.batches
             .iter()
@@ -93,7 +93,7 @@ impl Batch {
         each_once(self.tests.iter().flat_map(|test| &test.to))
     }
 
-    /// A node has taken part of a test on.
+    /// Records that a node has accepted its part of a test.
     pub(super) fn record(&mut self, node: ProcessId, instance: Instance) {
         self.instances.entry(node).or_default().push(instance);
     }
@@ -124,7 +124,8 @@ mod tests {
         assert_eq!(batches.add(name), Err(Refusal::Exists(Object::Batch, "b".to_owned())));
     }
 
-    /// A node counts what it has: servers too, and not what others have.
+    /// Fails if a test does not have, on each node, the number that the node counts: servers count, and parts of other nodes do
+    /// not.
     #[test]
     fn a_test_has_on_every_node_the_number_that_the_node_counts() {
         let [one, other]: [ProcessId; 2] =

@@ -23,7 +23,7 @@ pub enum Command {
     NewSession(NewSession),
     /// Takes the session from all nodes, and ends it.
     EndSession,
-    /// [`Answer::Session`].
+    /// Shows the session: [`Answer::Session`].
     ShowSession,
     /// Makes a group without nodes.
     AddGroup {
@@ -61,9 +61,9 @@ pub enum Command {
         /// The group.
         group: Name,
     },
-    /// [`Answer::Names`].
+    /// Lists the groups: [`Answer::Names`].
     ListGroups,
-    /// [`Answer::Nodes`].
+    /// Shows the nodes of a group: [`Answer::Nodes`].
     ShowGroup {
         /// The group.
         group: Name,
@@ -72,14 +72,14 @@ pub enum Command {
     Ping {
         /// The nodes to ask.
         target: Target,
-        /// Seconds; at least 3 and at most 30 count.
+        /// The timeout in seconds; below 3 counts as 3, above 30 as 30.
         timeout: u32,
     },
     /// Asks nodes for their counters.
     Stat {
         /// The nodes to ask.
         target: Target,
-        /// Seconds; at least 3 and at most 30 count.
+        /// The timeout in seconds; below 3 counts as 3, above 30 as 30.
         timeout: u32,
     },
     /// Makes a batch without tests.
@@ -109,12 +109,12 @@ pub enum Command {
         batch: Name,
         /// The test of the batch, from 1 on; 0: all.
         test: u32,
-        /// Seconds.
+        /// The timeout in seconds.
         timeout: u32,
     },
-    /// [`Answer::Names`].
+    /// Lists the batches: [`Answer::Names`].
     ListBatches,
-    /// [`Answer::Batch`].
+    /// Shows a batch: [`Answer::Batch`].
     ShowBatch {
         /// The batch.
         batch: Name,
@@ -153,11 +153,11 @@ pub struct AddTest {
     pub test: TestSpec,
 }
 
-/// Some nodes of the session.
+/// A selection of the session's nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// All.
+    /// All nodes of the session.
     Session,
     /// The nodes of a group.
     Group(Name),
@@ -416,7 +416,7 @@ impl Outcome {
         self.nodes.iter().filter(refused).count()
     }
 
-    /// Every RPC was answered, and by a yes.
+    /// Whether every node answered and accepted.
     pub fn is_well(&self) -> bool {
         self.nodes.iter().all(|node| node.accepted)
     }

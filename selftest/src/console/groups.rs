@@ -18,7 +18,7 @@ pub(super) struct Group {
 }
 
 impl Groups {
-    /// [`Refusal::Exists`] where there is one of that name.
+    /// Adds a group. [`Refusal::Exists`] if there is one of that name.
     pub(super) fn add(&mut self, name: Name) -> Result<(), Refusal> {
         if self.get(&name).is_ok() {
             return Err(Refusal::Exists(Object::Group, name.to_string()));
@@ -27,7 +27,7 @@ impl Groups {
         Ok(())
     }
 
-    /// [`Refusal::NotFound`] without one.
+    /// Finds a group. [`Refusal::NotFound`] if there is none of that name.
     pub(super) fn get(&self, name: &Name) -> Result<&Group, Refusal> {
         self.groups
             .iter()

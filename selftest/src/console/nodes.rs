@@ -47,7 +47,7 @@ impl Nodes {
         self.records.contains_key(&id)
     }
 
-    /// [`NodeState::Unknown`] where there is no record.
+    /// The state of a node; [`NodeState::Unknown`] if there is no record of it.
     pub(super) fn state(&self, id: ProcessId) -> NodeState {
         self.records.get(&id).map_or(NodeState::Unknown, |node| node.state)
     }
@@ -71,7 +71,7 @@ impl Nodes {
         self.records.len()
     }
 
-    /// A reply of any kind has come, from a node that has this session (lnet-selftest 12.2).
+    /// Records a reply of a node, of any kind, which tells the node's session (lnet-selftest 12.2).
     pub(super) fn heard(&mut self, now: Duration, id: ProcessId, session: SessionNumber, own: SessionNumber) {
         if let Some(node) = self.get_mut(id) {
             node.heard = Some(now);
@@ -83,7 +83,7 @@ impl Nodes {
         }
     }
 
-    /// An RPC sent at `since` was given up.
+    /// Records that an RPC sent at `since` was given up: the node is down, unless it has replied later.
     pub(super) fn did_not_answer(&mut self, id: ProcessId, since: Duration) {
         if let Some(node) = self.get_mut(id)
             && node.heard.is_none_or(|heard| heard < since)

@@ -21,7 +21,7 @@ pub const KNOWN_FEATURES: u32 = BULK_LEN;
 /// A request to a node's framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcRequest {
-    /// Whom it is for.
+    /// The node that it is for.
     pub to: ProcessId,
     /// The console's session.
     pub session: SessionNumber,
@@ -51,7 +51,7 @@ pub enum RpcBody {
     RunBatch {
         /// The batch.
         batch: BatchNumber,
-        /// Nodes do not look at it.
+        /// Seconds; nodes ignore it.
         timeout: u32,
     },
     /// Stop a batch.

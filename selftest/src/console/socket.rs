@@ -33,8 +33,8 @@ pub struct ConsoleSocket {
 }
 
 impl ConsoleSocket {
-    /// Listens at a path, which only this user may connect to; what a process that has died left there is replaced. Its threads
-    /// end with the process.
+    /// Listens at a path, which only this user may connect to; a socket of a process that has died is replaced. The threads end
+    /// with the process.
     pub fn listen(path: &Path, host: &Arc<ConsoleHost>) -> io::Result<Self> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -66,7 +66,7 @@ fn of_a_client() -> Builder {
     Builder::new().name("lnet_st_lst".to_owned())
 }
 
-/// The next client, with the host that serves it; `None` when there is no host any more.
+/// Accepts the next client; returns it with the host that serves it. `None` if the host does not exist any more.
 fn next_client(
     listener: &UnixListener,
     host: &Weak<ConsoleHost>,

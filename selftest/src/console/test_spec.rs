@@ -50,7 +50,7 @@ pub enum Check {
     None,
     /// The first and the last 8 bytes of every 4096.
     Simple,
-    /// All.
+    /// All bytes are checked.
     Full,
 }
 

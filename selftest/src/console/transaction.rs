@@ -78,12 +78,12 @@ impl Transaction {
         self.pending.is_empty()
     }
 
-    /// Whom an RPC went to, if it is one of this transaction that is not over.
+    /// The node that an RPC was sent to, if the RPC is one of this transaction and has not ended.
     pub(super) fn node_of(&self, rpc: RpcId) -> Option<ProcessId> {
         self.pending.get(&rpc).and_then(|at| self.rows.get(*at)).map(|(node, _)| *node)
     }
 
-    /// A reply, or why there is none. `fixed`: the features of the session, if they are settled.
+    /// Records a reply, or the errno of the failure. `fixed`: the features of the session, if they are settled.
     pub(super) fn record(&mut self, rpc: RpcId, result: Result<RpcReply, i32>, fixed: Option<u32>) {
         let entry = match result {
             Err(errno) => (RpcResult::Failed(errno), false),

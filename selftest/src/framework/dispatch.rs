@@ -188,7 +188,7 @@ impl Dispatch {
         }
     }
 
-    /// The list of destinations is there: the rest of the checks, all of the earlier ones again, and the test.
+    /// Adds a client, whose list of destinations was fetched: does the rest of the checks, and all of the earlier ones again.
     fn add_client(&self, test: &IncomingTest, list: &[u8], order: ByteOrder) -> Result<(), Status> {
         let IncomingInstance::Client { times, concurrency, stop_on_error, destinations, parameters } =
             test.instance

@@ -5,7 +5,7 @@ use lnet_api::ProcessId;
 
 /// The interface to a console, for nodes that want to join one of its groups.
 pub trait JoinHandler: Send + Sync {
-    /// Answers: the reply, and the features in its header. Must not block.
+    /// Returns the reply to a node, and the features for its header. Must not block.
     fn join(&self, request: &JoinRequest, features: Features, from: ProcessId) -> (JoinReply, Features);
 }
 

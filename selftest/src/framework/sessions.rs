@@ -57,7 +57,7 @@ impl Sessions {
         self.current.as_ref().map_or(Features::KNOWN, |session| session.features)
     }
 
-    /// The timeout of sessions in seconds, as replies have it.
+    /// The timeout of sessions in seconds, for replies.
     pub(crate) fn timeout_seconds(&self) -> u32 {
         self.timeout.map_or(0, |timeout| u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX))
     }
@@ -117,7 +117,7 @@ impl Sessions {
         effects
     }
 
-    /// MAKE_SESSION (selftest 5.2), after the features were found to be known.
+    /// Handles MAKE_SESSION (selftest 5.2), after the features were found to be known.
     pub(crate) fn make(
         &mut self,
         request: &MakeSession,
@@ -158,7 +158,7 @@ impl Sessions {
         (reply(self, Status::OK, Name::EMPTY), effects)
     }
 
-    /// REMOVE_SESSION (selftest 5.3).
+    /// Handles REMOVE_SESSION (selftest 5.3).
     pub(crate) fn remove(&mut self, id: Option<SessionId>) -> (SessionReply, Effects) {
         let mut effects = Effects::default();
         let status = match (id, &mut self.current) {
@@ -176,7 +176,7 @@ impl Sessions {
         (SessionReply { status, session: self.id() }, effects)
     }
 
-    /// DEBUG (selftest 5.4): of whichever session there is.
+    /// Handles DEBUG (selftest 5.4), for the current session, if there is one.
     pub(crate) fn debug(&self) -> DebugReply {
         match &self.current {
             Some(session) => DebugReply {
@@ -196,7 +196,7 @@ impl Sessions {
         }
     }
 
-    /// BATCH (selftest 5.5). `None`: there is no reply.
+    /// Handles BATCH (selftest 5.5). `None`: there is no reply.
     pub(crate) fn batch(&self, request: &IncomingBatch) -> Option<(BatchReply, Effects)> {
         let reply = |status, active| BatchReply { status, session: self.id(), active };
         let mut effects = Effects::default();
@@ -253,14 +253,14 @@ impl Sessions {
         Status::OK
     }
 
-    /// STAT (selftest 9): the counters of the session.
+    /// Handles STAT (selftest 9): returns the counters of the session.
     pub(crate) fn stat(&self, id: Option<SessionId>, now: Instant) -> Result<FrameworkCounters, Status> {
         id.ok_or(Status::INVALID)?;
         let session = self.of(id).ok_or(Status::NO_SESSION)?;
         Ok(session.counters(now, self.zombies.len()))
     }
 
-    /// The session, if it is that one.
+    /// The session, if it has this identity.
     fn of(&self, id: Option<SessionId>) -> Option<&Session> {
         self.current.as_ref().filter(|session| Some(session.id) == id)
     }

@@ -56,7 +56,8 @@ impl BrwServer {
         }
     }
 
-    /// Memory with the pattern, at least as long as the transfer. Where it does not depend on the length all transfers share it.
+    /// Returns memory with the pattern, at least as long as the transfer. Where it does not depend on the length all transfers
+    /// share it.
     fn source(&self, transfer: &BrwRequest) -> Arc<Region> {
         let filled = |length: u32| {
             let mut region = Region::zeroed(length as usize);

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 pub(crate) struct PingSequence(Arc<AtomicU32>);
 
 impl PingSequence {
-    /// A client was added to a batch: the next ping is number 0.
+    /// Restarts the count at 0, when a client is added to a batch.
     pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }

@@ -43,7 +43,7 @@ impl BufferCounts {
         self.post_to(self.total)
     }
 
-    /// The buffer of a request that has been read may be posted again. Returns whether it is needed.
+    /// Counts the buffer of a request that has been read as posted again, if it is needed; returns whether it is.
     pub(crate) const fn repost(&mut self) -> bool {
         let needed = self.posted < self.total;
         self.posted += needed as u32;

@@ -17,7 +17,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// An event of one of the descriptors; the end of a transfer that was cancelled is no error.
+    /// Counts an event of a descriptor that is an error; the end of a transfer that was cancelled is none.
     pub(crate) fn event(&self, event: &Event) {
         if event.status.is_err_and(|errno| errno != Errno::CANCELED) {
             self.errors.fetch_add(1, Relaxed);
@@ -41,12 +41,12 @@ impl Counters {
         self.expired.fetch_add(1, Relaxed);
     }
 
-    /// A server has fetched this many bytes.
+    /// Counts bytes that a server has fetched.
     pub(crate) fn bulk_got(&self, bytes: usize) {
         self.bulk_get.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// A server has sent this many bytes.
+    /// Counts bytes that a server has sent.
     pub(crate) fn bulk_put(&self, bytes: usize) {
         self.bulk_put.fetch_add(bytes as u64, Relaxed);
     }

@@ -103,7 +103,7 @@ impl RpcEngine {
         self.buffers.reserve(service, load)
     }
 
-    /// Buffers that were reserved are no longer needed.
+    /// Releases a reservation of buffers.
     pub fn release(&self, service: Service, reserved: u32) {
         self.buffers.release(service, reserved);
     }

@@ -4,7 +4,7 @@ use crate::wire::{Features, IncomingRequest, Message, Reply};
 use lnet_api::{Nid, ProcessId, Region};
 use std::sync::Arc;
 
-/// Whom a request is from, and to which of the local NIs it was sent.
+/// The sender of a request, and the local NI that it was sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sender {
     /// The process, by the NID that it sent from: the reply goes there.
@@ -28,7 +28,7 @@ pub enum Response {
     Drop,
     /// The reply.
     Reply(Message),
-    /// First bulk data is transferred. If that fails there is no reply.
+    /// Transfer bulk data first. If that fails there is no reply.
     Bulk {
         /// The transfer.
         transfer: BulkTransfer,

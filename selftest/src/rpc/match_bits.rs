@@ -26,7 +26,7 @@ impl MatchBits {
         self.0.store(bits, Ordering::Relaxed);
     }
 
-    /// The bits for a reply, and for bulk data those that follow, which are 0 without any.
+    /// Returns the bits for a reply, and for bulk data those that follow, which are 0 if there is none.
     pub(crate) fn take(&self, has_bulk: bool) -> (u64, u64) {
         let reply = self.0.fetch_add(1 + u64::from(has_bulk), Ordering::Relaxed);
         (reply, if has_bulk { reply.wrapping_add(1) } else { 0 })

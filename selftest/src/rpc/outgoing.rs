@@ -14,7 +14,7 @@ use std::time::Instant;
 /// A request with its destination.
 #[derive(Debug)]
 pub struct Call {
-    /// Whom it is for.
+    /// The process that the request is for.
     pub to: ProcessId,
     /// The request.
     pub request: Request,
@@ -58,7 +58,7 @@ pub(super) struct OutgoingRpc {
     registry: Arc<Registry<Self>>,
     key: u64,
     service: Service,
-    /// `None`: it may take any time.
+    /// The time at which the RPC is aborted; `None`: never.
     pub(super) deadline: Option<Instant>,
     inner: Mutex<Inner>,
 }

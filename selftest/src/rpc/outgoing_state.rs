@@ -46,7 +46,7 @@ pub(crate) struct OutgoingState {
 enum Phase {
     /// Descriptors are being made; there may be events already.
     Posting,
-    /// All are made.
+    /// All descriptors have been made.
     Posted,
     /// The RPC has ended.
     Complete,
@@ -74,7 +74,7 @@ impl OutgoingState {
         self.next()
     }
 
-    /// A descriptor has had its last event, or could not be made.
+    /// Notes that a descriptor has had its last event, or could not be made.
     pub(crate) fn ended(&mut self, piece: Piece, result: Result<(), Errno>) -> Option<Step> {
         *self.waiting(piece) = false;
         match result {
@@ -88,19 +88,19 @@ impl OutgoingState {
         self.next()
     }
 
-    /// The reply is there; whether its status is an error.
+    /// Notes the reply, and whether its status is an error.
     pub(crate) fn replied(&mut self, is_refused: bool) -> Option<Step> {
         self.is_refused = is_refused;
         self.ended(Piece::Reply, Ok(()))
     }
 
-    /// The owner, or the time, ends it.
+    /// Ends the RPC with `reason`, for its owner or by its timeout.
     pub(crate) fn abort(&mut self, reason: Errno) -> Option<Step> {
         self.failure.get_or_insert(reason);
         self.next()
     }
 
-    /// [`Step::UnlinkAll`] has been done.
+    /// Notes that [`Step::UnlinkAll`] has been carried out.
     pub(crate) fn unlinked(&mut self) -> Option<Step> {
         self.has_unlinked_all = true;
         self.next()

@@ -62,7 +62,7 @@ impl RequestBuffers {
         self.posted.wait_until_none();
     }
 
-    /// `None`: the service is of the framework, whose buffers do not change in number.
+    /// The counts of a service; `None` for the framework's, whose number of buffers does not change.
     const fn counts(&self, service: Service) -> Option<&Mutex<BufferCounts>> {
         match service {
             Service::Brw => Some(&self.brw),

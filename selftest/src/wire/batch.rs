@@ -11,12 +11,12 @@ pub struct BatchId(pub u64);
 /// The operation that a console asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchCommand {
-    /// All its tests start.
+    /// The node starts all tests of the batch.
     Run {
         /// Seconds; nodes ignore it.
         timeout: u32,
     },
-    /// All its tests stop.
+    /// The node stops all tests of the batch.
     Stop {
         /// RPCs in flight are aborted.
         force: bool,

@@ -30,7 +30,7 @@ pub enum Check {
 pub struct BulkLength(u32);
 
 impl BulkLength {
-    /// `None`: it is no such number.
+    /// A length of so many bytes; `None`: it is not allowed.
     pub const fn new(bytes: u32) -> Option<Self> {
         if bytes > 0 && bytes <= MAX_BULK && bytes.is_multiple_of(8) { Some(Self(bytes)) } else { None }
     }
@@ -124,7 +124,8 @@ impl IncomingBrw {
 }
 
 impl BrwRequest {
-    /// The checks of selftest 8.1, in their order; more than kernel servers check, that the length is a multiple of 8.
+    /// Reads a request with the checks of selftest 8.1, in their order, and one more than kernel servers do: the length is a
+    /// multiple of 8.
     fn read(fields: Fields<'_>, features: Features) -> Result<Self, BrwRefusal> {
         let rw = Rw::from_number(fields.u32(40)).ok_or(BrwRefusal::Invalid)?;
         let check = Check::from_number(fields.u32(48)).ok_or(BrwRefusal::Invalid)?;

@@ -26,7 +26,7 @@ impl DestinationCount {
 }
 
 impl Destinations {
-    /// `None`: there are none or too many, or one has a NID that does not fit in 64 bits.
+    /// Makes a list. `None`: there are no nodes or too many, or one has a NID that does not fit in 64 bits.
     pub fn new(nodes: &[(Nid, Pid)]) -> Option<Self> {
         let count =
             u32::try_from(nodes.len()).ok().filter(|count| (1..=SAFE_DESTINATIONS).contains(count))?;
@@ -59,8 +59,8 @@ pub fn list_length(count: u32) -> Option<usize> {
     (1..=MAX_DESTINATIONS).contains(&count).then_some(count as usize * DESTINATION_LEN)
 }
 
-/// The nodes in a list that was fetched. What was cut off at its end (the PID, or a whole record's) reads as 12345; what is no NID
-/// ends the list with `None`.
+/// Reads the nodes in a list that was fetched. A PID, or a whole record, that was cut off at its end reads as 12345. `None`: a
+/// NID is invalid.
 pub fn read_destinations(list: &[u8], order: ByteOrder, count: u32) -> Option<Vec<(Nid, Pid)>> {
     (0..count).map(|index| record(list, order, index)).collect()
 }

@@ -28,7 +28,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// `None`: the magic is that of no message.
+    /// Reads a header. `None`: the magic is not a message's.
     pub fn parse(message: &Message) -> Option<Self> {
         let [a, b, c, d, ..] = *message;
         let order = ByteOrder::detect([a, b, c, d], MAGIC)?;

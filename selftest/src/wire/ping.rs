@@ -7,7 +7,7 @@ use super::status::Status;
 /// A client asks for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingRequest {
-    /// Counts the pings of a node.
+    /// The number of the ping among those of a node.
     pub sequence: u32,
     /// The client's time since 1970, in seconds; nobody reads it.
     pub seconds: u64,
@@ -16,7 +16,7 @@ pub struct PingRequest {
 }
 
 impl PingRequest {
-    /// `None`: the magic is wrong.
+    /// Reads a request. `None`: the magic is wrong.
     pub(super) fn read(fields: Fields<'_>) -> Option<Self> {
         (fields.u32(32) == PING_MAGIC).then(|| Self {
             sequence: fields.u32(36),

@@ -127,7 +127,7 @@ impl Reply {
         }
     }
 
-    /// The session that the node has, of replies of the framework.
+    /// The session that the node has, if this is a reply of the framework.
     pub const fn session(&self) -> Option<SessionId> {
         match self {
             Self::MakeSession(body) => body.session,

@@ -37,7 +37,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// The service that it goes to.
+    /// The service that the request goes to.
     pub const fn service(&self) -> Service {
         match self {
             Self::MakeSession(_) => Service::MakeSession,

@@ -32,7 +32,7 @@ impl SessionId {
         }
     }
 
-    /// The console's NID; `None`: a peer wrote what is no NID.
+    /// The console's NID; `None`: the peer sent an invalid NID.
     pub const fn nid(self) -> Option<Nid> {
         Nid::from_u64(self.nid)
     }

@@ -52,7 +52,7 @@ pub struct RpcCounters {
     pub rpcs_rcvd: u32,
     /// Requests received that got no reply.
     pub rpcs_dropped: u32,
-    /// Requests sent whose time was up.
+    /// Requests sent that ended by their timeout.
     pub rpcs_expired: u32,
     /// Bytes that the node fetched for others' writes.
     pub bulk_get: u64,

@@ -1,4 +1,4 @@
-//! Tests come into batches, which run and end.
+//! Tests of batches, and of the tests in them.
 
 use super::desk::{Desk, Mood};
 use super::support::*;
@@ -74,7 +74,7 @@ fn servers_get_a_test_before_its_clients_which_get_the_servers_of_their_own() {
     assert_eq!(sent, expected);
 }
 
-/// Servers that had their part already would keep it.
+/// Fails if an invalid test is sent to a node: servers that have accepted their part already would keep it.
 #[test]
 fn what_is_wrong_with_a_test_is_found_before_anything_is_sent() {
     let table: [(&str, AddTest); 9] = [
@@ -196,7 +196,8 @@ fn a_batch_does_not_start_where_a_client_is_not_active() {
     assert!(matches!(run(&mut desk), Err(Refusal::NotActive(_))));
 }
 
-/// ONE is a server of the first test and a client of both, so they are its second and third.
+/// Fails if a node is asked for a test by another number than its own. ONE is a server of the first test and a client of both,
+/// so they are its second and third.
 #[test]
 fn a_test_is_asked_for_by_the_number_that_each_node_has_for_it() {
     let mut desk = with_session(&[ONE, TWO]);

@@ -114,7 +114,7 @@ impl Desk {
         self.carry_out(actions);
     }
 
-    /// Time passes, with all that is due in it.
+    /// Lets time pass, with everything that is due in it.
     pub fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         while let Some(next) = self.console.next_time().filter(|next| *next <= end) {
@@ -260,7 +260,7 @@ impl Member {
         self.batches.values().flatten().any(|it| it.runs == Some(true))
     }
 
-    /// A client sends 47 messages with 23.5 MiB in a second, and gets as many empty ones.
+    /// The counters of a node: a client sends 47 messages with 23.5 MiB in a second, and gets as many empty ones.
     fn counters(&self, now: Duration, errors: &Counters) -> Counters {
         let passed = now.saturating_sub(self.since).as_millis() as u32;
         let done = if self.is_running() { passed } else { 0 };

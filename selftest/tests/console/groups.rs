@@ -1,4 +1,4 @@
-//! Nodes come into groups, and leave them.
+//! Tests of groups, which nodes are added to and removed from.
 
 use super::desk::Mood;
 use super::support::*;

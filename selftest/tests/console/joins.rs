@@ -23,7 +23,8 @@ fn join(desk: &mut Desk, nid: &str, wanted: SessionNumber, group: &str, features
     desk.console.handle_join(desk.now, from, wanted, &name(group), features)
 }
 
-/// Every answer of the sheet. Both kinds of EBUSY: another session, and a group that a test uses.
+/// Fails if the console does not give every reply of the sheet. Both kinds of EBUSY: another session, and a group that a test
+/// uses.
 #[test]
 fn a_node_that_wants_to_join_is_taken_or_told_why_not() {
     let mut desk = with_session(&[ONE, TWO]);

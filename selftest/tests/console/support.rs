@@ -60,7 +60,7 @@ pub fn ping_session(timeout: u32) -> Command {
     Command::Ping { target: Target::Session, timeout }
 }
 
-/// Statuses, and errors as negative numbers.
+/// The statuses of an outcome, with failures as negative errnos.
 pub fn results(outcome: &Outcome) -> Vec<i32> {
     let number = |reply: &RpcResult| match reply {
         RpcResult::Failed(errno) => -errno,

@@ -121,7 +121,7 @@ impl ConsoleHost {
         }
     }
 
-    /// The first one that is not the loopback's and that messages have room for.
+    /// The node's first NID that is not the loopback's and fits into the 64 bits of messages.
     fn own_nid(&self) -> Option<Nid> {
         let nids = self.engine.local_nids();
         nids.into_iter().find(|nid| !nid.is_loopback() && nid.to_u64().is_some())

@@ -30,7 +30,7 @@ impl Console {
         Ok(None)
     }
 
-    /// All servers have it.
+    /// Sends a test to its clients, after all servers have accepted their parts.
     pub(super) fn add_clients(&mut self, now: Duration, id: CommandId, test: Box<AddTest>) {
         let Some(session) = &self.session else { return };
         let groups =

@@ -1,4 +1,4 @@
-//! Batches are started, ended and asked for.
+//! Commands about batches: start, stop, query and show.
 
 use super::{CommandId, Console, Session, WAIT};
 use crate::console::call::{Answer, BatchInfo, Operation, Outcome, RpcResult, Said, TestInfo};
@@ -47,7 +47,7 @@ impl Console {
         Ok(None)
     }
 
-    /// Nodes are asked for a test by the number that they know it by, which differs from the console's where they are
+    /// Queries a batch. Nodes are asked for a test by their own number of it, which differs from the console's where they are
     /// not in all tests, or have two parts of one.
     pub(super) fn query_batch(
         &mut self,

@@ -1,4 +1,4 @@
-//! Nodes come into groups, and leave them.
+//! Commands about groups: nodes are added to them and removed from them.
 
 use super::session::removals;
 use super::{CommandId, Console, Session, WAIT};
@@ -136,7 +136,7 @@ impl Session {
         }
     }
 
-    /// The active ones that are in no other group.
+    /// The active nodes among these that are in no other group.
     fn only_here(&self, name: &Name, nodes: &[ProcessId]) -> Vec<ProcessId> {
         let mut here = self.active(nodes);
         here.retain(|node| !self.groups.is_elsewhere(*node, name));

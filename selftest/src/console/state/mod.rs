@@ -75,7 +75,7 @@ struct Session {
 }
 
 impl Console {
-    /// The NID that the next session has: the first one of the node that is not the loopback's.
+    /// Sets the NID of the next session: the first one of the node that is not the loopback's.
     pub fn set_own_nid(&mut self, nid: Option<Nid>) {
         self.own_nid = nid;
     }
@@ -95,7 +95,7 @@ impl Console {
         std::mem::take(&mut self.actions)
     }
 
-    /// An RPC has been answered, or has failed, with the positive number of an error.
+    /// Handles the end of an RPC: its reply, or the positive errno of its failure.
     pub fn handle_reply(&mut self, now: Duration, rpc: RpcId, result: Result<RpcReply, i32>) -> Vec<Action> {
         let session = self.session.as_mut();
         if let Some(command) = session.and_then(|session| session.record_reply(now, rpc, result)) {
@@ -116,7 +116,7 @@ impl Console {
         std::mem::take(&mut self.actions)
     }
 
-    /// Time has passed.
+    /// Handles timeouts at the time `now`.
     pub fn handle_time(&mut self, now: Duration) -> Vec<Action> {
         let Some(session) = &mut self.session else { return Vec::new() };
         let is_over =

@@ -80,7 +80,7 @@ impl Console {
         Ok(None)
     }
 
-    /// All nodes have answered, or had their time.
+    /// Ends the session after all nodes have answered, or their time is over; begins `next`.
     pub(super) fn ended(&mut self, now: Duration, id: CommandId, next: Option<(u32, NewSession)>) {
         self.drop_session();
         match next {
