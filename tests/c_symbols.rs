@@ -15,7 +15,8 @@ mod exported;
 
 use exported::EXPORTED;
 
-/// rustc exports the Rust names beside C's, without a version; nothing else may get out.
+/// Fails if a function is not exported, has another version, or is not in a header. Rust names, which rustc exports without a
+/// version beside C's, are excepted.
 #[test]
 fn exactly_the_functions_of_the_headers_are_exported_each_with_its_version() {
     let Some(symbols) = symbols_of("liblnet.so") else { return };

@@ -249,7 +249,7 @@ fn written_again(item: &Item) -> Option<Vec<u8>> {
     }
 }
 
-/// The payload of a ping's REPLY or of a push, if all of it was captured.
+/// Returns the payload of a ping's REPLY or of a push, if all of it was captured.
 fn ping_info_bytes(connection: &Connection, item: &Item) -> Option<Vec<u8>> {
     let Content::Message { payload, .. } = &item.content else { return None };
     let stream = connection.stream(item.from);

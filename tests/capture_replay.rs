@@ -21,7 +21,7 @@ use support::script::{address_of, script};
 /// A capture, and which of its nodes is ours.
 struct Replay {
     file: &'static str,
-    /// Our NIDs, in the order of the captured node's ping block.
+    /// The NIDs of our node, in the order of the captured node's ping block.
     nids: &'static [&'static str],
     /// Applies the configuration by which the captured node differed from the others.
     set_up: fn(&mut StartConfig),
@@ -54,7 +54,7 @@ const GUEST2: &[&str] = &["10.99.0.12@tcp"];
 const GUEST1_RAILS: &[&str] = &["10.99.0.11@tcp", "10.99.1.11@tcp"];
 const GUEST2_RAILS: &[&str] = &["10.99.0.12@tcp", "10.99.1.12@tcp"];
 
-/// Ours is the node that was called first.
+/// Captures of the node that was connected to first.
 const CALLED: [Replay; 17] = [
     replay("k2158-a-ping-1ni-nodisc.pcap", GUEST2),
     discovering("k2158-b-discover-2rail-mr.pcap", GUEST2_RAILS, GUEST1_RAILS),
@@ -75,7 +75,7 @@ const CALLED: [Replay; 17] = [
     discovering("k2170-i-large-nid-ping.pcap", &["fd99::12@tcp"], &["fd99::11@tcp"]),
 ];
 
-/// Ours is the node that called first.
+/// Captures of the node that connected first.
 const CALLING: [Replay; 15] = [
     replay("k2158-a-ping-1ni-nodisc.pcap", GUEST1),
     discovering("k2158-b-discover-2rail-mr.pcap", GUEST1_RAILS, GUEST2_RAILS),
@@ -95,7 +95,7 @@ const CALLING: [Replay; 15] = [
     discovering("k2170-i-large-nid-ping.pcap", &["fd99::11@tcp"], &["fd99::12@tcp"]),
 ];
 
-/// Ours is a client, a server, and the router between them.
+/// Captures of a client, a server, and the router between them.
 const ROUTED: [Replay; 3] = [
     routed(GUEST1, Some(("tcp1", "10.99.0.13@tcp"))),
     routed(&["10.99.1.12@tcp1"], Some(("tcp", "10.99.1.13@tcp1"))),

@@ -260,7 +260,7 @@ fn leading_number(text: &str) -> Option<String> {
     number.starts_with(|c: char| c.is_ascii_digit()).then(|| number.to_owned())
 }
 
-/// The line, and what follows if it ends with a sheet's name.
+/// Returns the line, joined with the next one if it ends with a sheet's name.
 fn joined(line: &str, next: &str, known: &Known) -> String {
     match known.sections.keys().any(|sheet| line.ends_with(sheet.as_str())) {
         true => format!("{line} {}", next.trim_start_matches([' ', '\t', '/', '!', '*', '#'])),

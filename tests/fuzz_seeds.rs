@@ -54,7 +54,7 @@ fn the_fuzz_seeds_are_the_first_bytes_of_captured_streams() {
     }
 }
 
-/// One of each kind.
+/// Returns seeds of each kind of message.
 fn seeds() -> Seeds {
     let mut seeds = Seeds::new();
     let mut add = |target, name: String, bytes: Vec<u8>| {

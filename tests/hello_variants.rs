@@ -127,7 +127,7 @@ fn rest_of(row: &Row, socket: &mut TcpStream) -> Vec<u8> {
     rest
 }
 
-/// All must be the same but the incarnation in a HELLO.
+/// Fails if the answers differ; the incarnation in a HELLO is excepted.
 fn assert_same(row: &Row, heard: &[u8], answer: &[u8]) {
     let mut heard = heard.to_vec();
     if heard.len() == 56 && answer.len() == 56 {

@@ -152,7 +152,7 @@ fn lustres_own_tools_stay_first_unless_asked_otherwise() {
     }
 }
 
-/// A build machine need not have what the packaged machine has.
+/// Fails if a package gets Lustre's names although they are turned off: the build machine need not have Lustre's tools.
 #[test]
 fn a_package_can_be_made_without_lustres_names() {
     let place = Place::built(NOW);

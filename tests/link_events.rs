@@ -42,7 +42,7 @@ fn puts(rails: &Rails) -> [Vec<u64>; 2] {
     })
 }
 
-/// Messages from either node to the other. By which cards of the near node they went, and came.
+/// Transfers messages from either node to the other. Returns which cards of the near node sent, and which received.
 fn transfer(rails: &Rails) -> [[bool; 2]; 2] {
     let before = puts(rails);
     rails.transfer(Transfer::Put, 40, 4096, 1);

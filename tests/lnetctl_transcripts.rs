@@ -228,7 +228,7 @@ fn prepare(scene: &Scene, command: &str) {
     assert_eq!((outcome.exit, outcome.out + &outcome.err), (0, String::new()), "{command}");
 }
 
-/// The import section was recorded twice: the second time on a node that had just been started.
+/// Whether a new session begins: the import section was recorded twice, the second time on a node that had just been started.
 fn begins_a_session(before: &Block, block: &Block) -> bool {
     let imports = |block: &Block| block.section == "import";
     imports(before) && block.command == "lnetctl import"
@@ -249,7 +249,7 @@ fn count(yaml: &str, key: &str) -> u64 {
     line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {key} in {yaml}"))
 }
 
-/// The items under each key; those of peers in alphabetical order, for peers have none.
+/// Splits YAML into the items under each key; those of peers in alphabetical order, for peers have none.
 fn by_item(yaml: &str) -> BTreeMap<&str, Vec<String>> {
     let mut blocks = BTreeMap::<&str, Vec<String>>::new();
     let mut key = "";

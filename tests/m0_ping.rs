@@ -64,7 +64,7 @@ impl Ping {
         command
     }
 
-    /// A server of which it is known that it serves.
+    /// Starts a server, and waits until it is ready.
     fn serve(&self, networks: &str, arguments: &str) -> Server {
         let mut child = self.command("server", networks, arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());

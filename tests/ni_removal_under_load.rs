@@ -91,7 +91,7 @@ impl Traffic {
         Self { core, eq, to, operations, under_way, ended, over: AtomicBool::new(false) }
     }
 
-    /// PUTs with acknowledgement and GETs of all sizes in turn, until it is over.
+    /// Sends PUTs with ACK and GETs of all sizes in turn, until the traffic is ended.
     fn run(&self) {
         for i in 0_u32.. {
             while self.under_way.load(Ordering::SeqCst) >= IN_FLIGHT {
@@ -198,7 +198,7 @@ fn ni(rails: &Rails, nid: Nid) -> Arc<Ni> {
     Arc::clone(rails.near.core().nets().ni(nid).unwrap())
 }
 
-/// The interface, which the near node does not have any more.
+/// Removes an interface from the near node, and returns it.
 fn taken_away(rails: &Rails, nid: Nid) -> Arc<Ni> {
     let ni = ni(rails, nid);
     rails.near.remove_ni(nid).unwrap();
@@ -251,7 +251,7 @@ fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: imp
     rails.shutdown();
 }
 
-/// OM-33; the design's edge case of an interface that goes while it is in use.
+/// OM-33; the design's edge case of an interface that is removed while it is in use.
 #[test]
 fn removing_an_interface_in_use_fails_only_operations_bound_to_it() {
     let rails = Rails::on_loopback("tcp(127.0.41.1,127.0.41.2)", "tcp(127.0.42.1,127.0.42.2)");
@@ -282,7 +282,7 @@ fn removing_a_net_in_use_fails_only_operations_bound_to_it() {
     );
 }
 
-/// The design's edge case of a peer NI: what is under way to it ends as if it were still known.
+/// The design's edge case of a peer NI: operations in flight to it end as if it were still known.
 #[test]
 fn deleting_a_peer_nid_in_use_fails_no_operation() {
     let rails = Rails::on_loopback("tcp(127.0.45.1)", "tcp(127.0.46.1,127.0.46.2)");

@@ -61,14 +61,14 @@ fn forwarded(router: &Node) -> u64 {
     router.core().forwarded().messages
 }
 
-/// All routes of these nodes are up: a gateway that started later than who asked it first is asked again.
+/// Waits until all routes of these nodes are up: a gateway that started later than the first ping to it is pinged again.
 fn wait_until_up(nodes: &[&Arc<Node>]) {
     wait_until("all routes are up", || {
         nodes.iter().all(|node| routes_up(node) == node.core().routes().active().len())
     });
 }
 
-/// All sizes, both directions, one message at a time and several.
+/// Transfers all sizes in both directions, one message at a time and several.
 fn exchange(rails: &Rails) {
     for len in SIZES {
         for how in [Transfer::Put, Transfer::Get] {

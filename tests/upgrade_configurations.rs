@@ -33,7 +33,7 @@ struct Site {
     _machines: Machines,
 }
 
-/// Interfaces on a net, of which the first is `first`.
+/// Returns the interfaces of a node on a net, of which the first is `first`, as `LNET_NETWORKS` has them.
 fn interfaces(net: &str, first: usize, version: Version) -> String {
     match version {
         UpRev => format!("{net}(eth{first},eth{})", first + 1),

@@ -46,7 +46,7 @@ pub(crate) fn send_until_closed(raw: &mut Raw, bytes: &[u8]) {
     }
 }
 
-/// The node replies to a ping on this connection: it is still in step with what was sent before.
+/// Fails if the node does not reply to a ping on this connection, so that it has lost the position in the stream.
 pub(crate) fn expect_ping_reply(scene: &Scene, raw: &mut Raw) {
     raw.put(&ping(scene), Cookies::default(), &[]);
     let (header, _, payload) = raw.read_lnet();

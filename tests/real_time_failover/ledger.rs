@@ -164,7 +164,7 @@ impl Ledger {
         }
     }
 
-    /// The process of this incarnation has ended.
+    /// Records the end of the process of this incarnation.
     pub fn ended(&mut self, incarnation: Incarnation, at: Duration, how: End) {
         self.processes.entry(incarnation).or_default().ended = Some((at, how));
     }

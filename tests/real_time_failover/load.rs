@@ -89,7 +89,7 @@ struct Busy {
 }
 
 impl Load {
-    /// Memory for what the peer sends is there from now on.
+    /// Makes a load, and posts the memory for messages of the peer.
     pub fn new(node: &Arc<Node>, incarnation: Incarnation, to: Nid, weight: Weight) -> Self {
         let core = node.core();
         let eq = core.eq_alloc(1 << 17, None).unwrap();
@@ -205,7 +205,7 @@ impl Load {
         begun.unwrap();
     }
 
-    /// Half of the messages are short, some are of the longest kind, all sizes between occur.
+    /// Returns a random length: half of the messages are short, some have the greatest length, and all sizes between occur.
     fn length(&mut self) -> u32 {
         let die = self.random.u32(0..64);
         if die < self.weight.long_of_64 {

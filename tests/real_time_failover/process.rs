@@ -59,9 +59,9 @@ pub enum Order {
     Go,
     /// Begin no more.
     Stop,
-    /// Give up an interface.
+    /// Remove an interface.
     DelNet(usize),
-    /// Take it again.
+    /// Add the interface again.
     AddNet(usize),
     /// Forget the peer.
     DelPeer,
@@ -168,7 +168,7 @@ impl FromStr for Order {
     }
 }
 
-/// The process' incarnation, if that is what this process is for.
+/// Runs the node and its load, if this process was started for that; returns at their end.
 pub fn live_if_asked() {
     if let Ok(role) = std::env::var(PROCESS) {
         lnet_log::install("LNet", log::LevelFilter::Info);
@@ -324,7 +324,7 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
     }
 }
 
-/// PUTs by card, where there were some since the last time.
+/// Reports the PUTs of each card whose counts have changed since the last call.
 fn count(node: &Node, role: &Role, counts: &mut HashMap<usize, (u64, u64)>, reports: &mut Vec<Report>) {
     let nets = node.core().nets();
     let cards: BTreeSet<usize> = role.interfaces.iter().map(|(_, card)| *card).collect();

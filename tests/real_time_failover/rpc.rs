@@ -12,9 +12,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Says where the key-value programs lie: the server, a space, the client. Without it there are no RPCs.
+/// The variable with the paths of the key-value programs: the server, a space, the client. Without it there are no RPCs.
 pub const PROGRAMS: &str = "SOAK_RPC";
-/// Says where `m0_ping` lies. Without it there is none.
+/// The variable with the path of `m0_ping`. Without it there is none.
 pub const MOTR_PROGRAM: &str = "SOAK_MOTR";
 
 /// The time in which the programs end after the load: RPCs in flight are resent until they are answered, and the client

@@ -138,7 +138,7 @@ const NO_WAY: &str = "Send: EHOSTUNREACH";
 /// The transaction timeout in seconds, for scenarios in which all rails or routers fail, or a kernel router loses messages.
 const TRANSACTION: u32 = 10;
 
-/// All of them.
+/// Returns all scenarios.
 pub fn all() -> Vec<Scenario> {
     const fn nothing(_: &mut Testbed) {}
     let rail = |name, key, kernel, aim, break_it, mend_it| Scenario {

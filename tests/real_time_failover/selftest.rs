@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Says where `lst` lies. Without it there is no such load.
+/// The variable with the path of `lst`. Without it there is no such load.
 pub const PROGRAM: &str = "SELFTEST_LOAD";
 
 /// The port that routers listen on and connect to.
@@ -130,7 +130,7 @@ fn text(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
 }
 
-/// Bytes that a server moved.
+/// Returns the bytes that a server moved.
 fn checked(json: &str) -> u64 {
     let number = |name: &str| {
         let behind = json.split_once(&format!("\"{name}\":")).map_or("", |(_, behind)| behind);

@@ -12,8 +12,8 @@ use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Light enough to run for hours beside other things. The time-out is short, so that what waits for an answer of a node
-/// that was killed does not hold the load up for long.
+/// Conditions light enough to run for hours beside other work. The timeout is short, so that operations that wait for a
+/// response of a node that was killed do not hold the load up for long.
 const CONDITIONS: Conditions = Conditions {
     site: Site::Rails,
     weight: Weight {
@@ -50,7 +50,7 @@ pub struct Outcome {
     pub faults: Vec<String>,
 }
 
-/// One way to break a rail.
+/// A kind of rail failure.
 #[derive(Clone, Copy, Debug)]
 enum Wound {
     Link,
@@ -92,7 +92,7 @@ struct Soak {
     done: BTreeMap<&'static str, u64>,
 }
 
-/// Goes on for `time`. `None`: it cannot be done here, or has been done elsewhere.
+/// Runs a soak for `time`. `None`: this machine cannot run it, or it has run in another process.
 pub fn run(seed: u64, time: Duration) -> Option<Outcome> {
     let testbed = Testbed::or_skip("soak", CONDITIONS)?;
     let random = fastrand::Rng::with_seed(seed);

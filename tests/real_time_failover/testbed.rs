@@ -379,7 +379,7 @@ impl Testbed {
         self.processes[machine].as_ref().expect("a process on the machine")
     }
 
-    /// Waits for the end of a process, whose last words are then in the books.
+    /// Waits until a process has ended and its last reports are in the ledger.
     fn remove_process(&mut self, machine: usize, how: End) {
         let mut process = self.processes[machine].take().expect("a process on the machine");
         let ended = now();

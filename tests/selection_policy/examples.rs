@@ -40,7 +40,7 @@ fn every_ready_file_is_taken_in_shown_as_it_was_and_taken_out_again() {
     node.shutdown();
 }
 
-/// Two sets of clients and two sets of routers, of one each: the ready file with this site's names.
+/// Fails if, by the ready file with this site's names, two sets of clients do not use their sets of routers, of one router each.
 #[test]
 fn sets_of_clients_use_their_sets_of_routers_until_those_are_ill() {
     let Some(machines) = Machines::or_skip(5, 2, Wiring::SwitchPerCard, |_| None) else { return };

@@ -159,7 +159,7 @@ impl Site {
         self.rails.transfer(Transfer::Put, puts as usize, 4096, 8);
     }
 
-    /// Sends and counts.
+    /// Sends PUTs, and returns the counts of their paths.
     pub(crate) fn traffic(&self) -> Traffic {
         let before = self.counted();
         self.send(PUTS);
@@ -207,7 +207,7 @@ impl Site {
         }
     }
 
-    /// While PUTs are sent all the time, does something.
+    /// Does `work` while PUTs are sent all the time.
     pub(crate) fn under_load(&self, work: impl FnOnce()) {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -290,8 +290,8 @@ pub(crate) fn assert_all(counts: &Counts, names: &[&str], others: u64) {
     );
 }
 
-/// Health that a test lowers stays so low that no recovery ping makes a difference while it runs, and no path is left because
-/// a busy machine lets its other end wait.
+/// Starts a node whose health values, once a test has lowered them, stay so low that no recovery ping makes a difference while
+/// the test runs, and that leaves no path because a busy machine delays its other end.
 pub(crate) fn start(networks: &str, routes: &str, forwards: bool) -> Arc<Node> {
     let forwarding = if forwards { "enabled" } else { "disabled" };
     let others =
@@ -310,7 +310,7 @@ fn connect(node: &Node, other: &Node) {
     }
 }
 
-/// PUTs that a node has sent to a router.
+/// The number of PUTs that a node has sent to a router.
 pub(crate) fn puts_to(node: &Node, router: &Node) -> u64 {
     let its = nids(router);
     let of_router = node.core().peer_nis().into_iter().filter(|peer_ni| its.contains(&peer_ni.nid()));

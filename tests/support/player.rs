@@ -19,22 +19,22 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The programs that use the node, driven by the capture: each makes its requests in the order of the capture.
 pub trait Application {
-    /// The node is to call `to`, with nothing of the capture to send there; does not wait.
+    /// Makes the node connect to `to`, with nothing of the capture to send there; does not wait.
     fn call(&mut self, from: Nid, to: Nid);
 
-    /// The node is to send this PUT or GET; does not wait.
+    /// Makes the node send this PUT or GET; does not wait.
     fn start(&mut self, request: &Line);
 
-    /// The node is to discover this peer; does not wait.
+    /// Makes the node discover this peer; does not wait.
     fn discover(&mut self, peer: Nid);
 
     /// Waits until the node has processed both HELLOs of a connection to this address of it.
     fn connected(&mut self, our_end: IpAddr);
 
-    /// The node is about to receive this PUT or GET; `answer` is what it is to reply.
+    /// Prepares for a PUT or GET that the node is about to receive; `answer` is its reply.
     fn prepare(&mut self, request: &Line, answer: Option<&[u8]>);
 
-    /// The node has received this message: waits until the application has it, and checks it.
+    /// Waits until the application has got this message, and checks it.
     fn received(&mut self, message: &Line);
 }
 
@@ -84,7 +84,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// The node need not repeat pushes that it has made, as the captured one did.
+    /// Lets the node omit pushes that repeat earlier ones, although the captured node sent them.
     #[must_use]
     pub fn without_repeated_pushes(self) -> Self {
         Self { left_out: self.script.repeated_pushes(), ..self }
@@ -137,7 +137,7 @@ impl<'a> Player<'a> {
         self.keep(number, socket.into());
     }
 
-    /// Waits for the node's call, after having had its application start what makes it call.
+    /// Makes the application start what causes the node's connection, and waits for the connection.
     fn be_called(&mut self, number: usize, application: &mut dyn Application) {
         let dialogue = &self.script.dialogues[number];
         let (from, to) = (dialogue.opener, dialogue.acceptor);
@@ -248,7 +248,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Delivery ACKs to the node are for what it, not the captured node, sent.
+    /// Replaces the captured cookies in delivery ACKs by those that the node has sent.
     fn translate_ack_cookies(&self, line: &Line, bytes: &mut [u8]) {
         let places: &[usize] = match &line.item.content {
             Content::Noop { .. } => &[8, 16],

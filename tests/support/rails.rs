@@ -50,25 +50,25 @@ impl Rails {
         Some(rails)
     }
 
-    /// Two nodes on the loopback interface, with networks as `LNET_NETWORKS` has them: nothing limits them, and
-    /// every address reaches every other.
+    /// Starts two nodes on the loopback interface, with networks as `LNET_NETWORKS` has them: nothing limits them, and every
+    /// address reaches every other.
     pub fn on_loopback(near: &str, far: &str) -> Self {
         Self::undiscovered_on_loopback(near, far).introduced()
     }
 
-    /// The same, but each takes every NID of the other's for a node of its own.
+    /// Does the same, but each node takes every NID of the other for a node of its own.
     pub fn undiscovered_on_loopback(near: &str, far: &str) -> Self {
         let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
         let node = |networks| node(networks, &port, Discovery::Off);
         Self { near: node(near), far: node(far), machines: None }
     }
 
-    /// Two nodes that run already.
+    /// Rails between two nodes that run already.
     pub const fn between(near: Arc<Node>, far: Arc<Node>) -> Self {
         Self { near, far, machines: None }
     }
 
-    /// Each node knows the other as one peer.
+    /// Makes each node know the other as one peer.
     fn introduced(self) -> Self {
         let Self { near, far, .. } = &self;
         for (node, other) in [(near, far), (far, near)] {

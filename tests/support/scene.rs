@@ -144,7 +144,7 @@ impl Scene {
         tcp(self.hostile_ip)
     }
 
-    /// A new node, on an address of its own, pings the node and gets its ping buffer.
+    /// Fails if the node does not answer the ping of a new node, which has an address of its own.
     pub fn serves_a_new_node(&self) {
         let socklnd = SocklndConfig { sock_timeout: TIMEOUT, ..config(self.port) };
         let start = lnet_node::StartConfig { socklnd, ..lnet_node::StartConfig::default() };

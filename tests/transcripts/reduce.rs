@@ -155,7 +155,7 @@ fn kernel_help(text: &str) -> Option<Vec<String>> {
     Some(help(&commands))
 }
 
-/// Words in double quotes to choose from, or anything else.
+/// Reduces words in double quotes to choose from, if the text is that.
 fn words(text: &str) -> Option<Vec<String>> {
     let quoted = |line: &&str| line.len() > 2 && line.starts_with('"') && line.ends_with('"');
     let choice: Vec<&str> = text.lines().filter(quoted).collect();

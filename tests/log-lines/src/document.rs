@@ -4,7 +4,7 @@ use crate::lines::Found;
 use lnet_log::{LINES_PER_PERIOD, Limit, LogClass, MAX_LINES_IN_ALL, MAX_LINES_PER_CLASS, PERIOD};
 use std::fmt::Write as _;
 
-/// All of it.
+/// Returns the whole document.
 pub(crate) fn write(found: &Found) -> String {
     let mut out = String::from(BEGINNING);
     let (lines, seconds) = (LINES_PER_PERIOD, PERIOD.as_secs());

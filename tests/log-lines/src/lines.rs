@@ -119,7 +119,7 @@ fn add(classes: &[String], library: &'static str, text: &str, found: &mut Found)
     classes.is_empty().then_some("the class is not written out")
 }
 
-/// The class that an argument is, or those that the function chooses from that it calls.
+/// Returns the class that an argument is, or the classes that the function in it chooses from.
 fn classes_of(argument: &[TokenTree], all: &[TokenTree]) -> Vec<String> {
     match argument {
         [class, colon, _, TokenTree::Ident(variant)]
@@ -147,7 +147,7 @@ fn is_braces(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace)
 }
 
-/// The text of a line: its literal, with what is printed named where it is not.
+/// Returns the text of a line: its literal, with the names of the arguments in it.
 fn text(arguments: &[Tokens]) -> Option<String> {
     let [TokenTree::Literal(literal)] = arguments.first()?.as_slice() else { return None };
     let text = syn::parse_str::<syn::LitStr>(&literal.to_string()).ok()?.value();

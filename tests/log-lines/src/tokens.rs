@@ -22,7 +22,7 @@ pub(crate) fn of(stream: TokenStream) -> Tokens {
     kept
 }
 
-/// An item ends with its body or with a semicolon.
+/// Skips an item: up to its body or a semicolon.
 fn skip_item(rest: &mut impl Iterator<Item = TokenTree>) {
     for token in rest {
         let is_body = matches!(&token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);

@@ -6,7 +6,7 @@ use petgraph::graphmap::DiGraphMap;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Files each of which leads to each other.
+/// A circle: files each of which leads, by imports, to each other.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Circle {
     pub(crate) files: Vec<PathBuf>,
@@ -34,10 +34,10 @@ pub(crate) fn find(modules: &Modules) -> Vec<Circle> {
     circles.collect()
 }
 
-/// Names are passed on at most so often; a file may pass on to itself.
+/// Maximum number of re-exports that are followed for a name; a file may re-export its own.
 const MAX_DEPTH: usize = 16;
 
-/// The file that defines what a path names; nothing if that is in another crate.
+/// Returns the file that defines the item of a path; `None` if that is in another crate.
 fn definer(modules: &Modules, path: &[String], depth: usize) -> Option<usize> {
     let known = (0..=path.len()).rev().find(|len| modules.by_name.contains_key(&path[..*len]))?;
     let file = modules.by_name[&path[..known]];

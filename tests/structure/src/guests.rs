@@ -9,11 +9,11 @@ use std::path::Path;
 const EXEMPT: [&str; 4] = ["lnet-command-line", "lnet-os", "lnet-sim", "test-support"];
 /// Stands in the first file of each library.
 const WARNS: &str = "warn(clippy::disallowed_methods, clippy::disallowed_macros)";
-/// Programs reach nodes and consoles by the libraries.
+/// Socket types of the standard library. Programs reach nodes and consoles by the libraries instead.
 const SOCKETS: [&str; 6] =
     ["TcpListener", "TcpStream", "UdpSocket", "UnixDatagram", "UnixListener", "UnixStream"];
 
-/// A line for each crate that does not keep to it.
+/// Returns a line for each crate that violates the rule.
 pub(crate) fn mistakes(packages: &[Package]) -> Result<Vec<String>, Box<dyn Error>> {
     let mut mistakes = Vec::new();
     for package in packages.iter().filter(|package| !EXEMPT.contains(&package.name.as_str())) {
@@ -33,7 +33,7 @@ pub(crate) fn mistakes(packages: &[Package]) -> Result<Vec<String>, Box<dyn Erro
     Ok(mistakes)
 }
 
-/// Measurements and what only `make` runs.
+/// Whether a package is a benchmark or a test, or only run by `make`.
 fn is_for_tests(package: &Package) -> bool {
     package.manifest_path.ancestors().any(|folder| matches!(folder.file_name(), Some("benches" | "tests")))
 }

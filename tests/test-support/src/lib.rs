@@ -48,7 +48,7 @@ fn this_test() -> String {
     format!("{program}::{}", test.as_deref().unwrap_or("?"))
 }
 
-/// The one test that was asked for.
+/// Returns the only test of the command line, if it has `--exact`.
 fn after_exact(arguments: impl Iterator<Item = String>) -> Option<String> {
     let arguments: Vec<String> = arguments.skip(1).collect();
     let exact = arguments.iter().any(|argument| argument == "--exact");
