@@ -179,14 +179,14 @@ impl Fixture {
         rate
     }
 
-    /// PUTs with ACK per second.
+    /// Measures PUTs with ACK per second.
     fn puts(&self, size: usize, at_once: usize) -> f64 {
         self.operations(size, at_once, |md| {
             self.node.put(None, md, Ack::Wanted, self.server, PUT_PORTAL, 0, 0, 0).unwrap();
         })
     }
 
-    /// GETs per second.
+    /// Measures GETs per second.
     fn gets(&self, size: usize, at_once: usize) -> f64 {
         self.operations(size, at_once, |md| {
             self.node.get(None, md, self.server, GET_PORTAL, 0, 0).unwrap();
@@ -256,7 +256,7 @@ impl Fixture {
         f64::from(done) / start.elapsed().as_secs_f64()
     }
 
-    /// RPCs per second.
+    /// Measures RPCs per second of all clients together.
     fn many(&self) -> f64 {
         let (mut set, mut done, start) = (RequestSet::new(), 0, Instant::now());
         let mut import_of: std::collections::HashMap<_, _> =

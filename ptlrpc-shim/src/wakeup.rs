@@ -1,4 +1,4 @@
-//! Waking the thread that waits for several requests, and telling it which of them to look at.
+//! Wakes the thread that waits for several requests, and names the requests to process.
 
 use crate::clock::Clock;
 use crate::lnet::Node;

@@ -88,7 +88,7 @@ struct Testbed {
 }
 
 impl Testbed {
-    /// `None`: this machine has no network namespaces.
+    /// Starts the testbed; `None`: this machine has no network namespaces.
     fn or_skip(wiring: Wiring, client_discovers: bool) -> Option<Self> {
         let machines = Machines::or_skip(2, RAILS, wiring, |_| None)?;
         let server = start(&machines, SERVER, "server", true);
@@ -124,7 +124,7 @@ fn under_load(happens: impl FnOnce(&mut Testbed)) -> Option<LoadCounts> {
 /// Longer than LNet takes to detect the failure of a rail.
 const DETECTION_TIME: Duration = Duration::from_secs(2);
 
-/// LNet uses the other rail.
+/// Fails if an RPC fails because a rail does: LNet uses the other rail.
 #[test]
 fn the_failure_of_a_rail_fails_no_rpc() {
     for (name, set) in BREAKS {
@@ -151,7 +151,7 @@ struct Routed {
 const ROUTERS: [usize; 2] = [2, 3];
 
 impl Routed {
-    /// `None`: this machine has no network namespaces.
+    /// Starts the testbed; `None`: this machine has no network namespaces.
     fn or_skip() -> Option<Self> {
         let machines = Machines::or_skip(4, RAILS, WIRING, |_| None)?;
         let routes = |net: &str, gateway_net: &str, card| -> String {
@@ -207,7 +207,7 @@ const BLACKHOLE: RouterFault = (
     |routed, router| routed.set_forwarding(router, true),
 );
 
-/// Requests, replies and bulk data of both directions pass routers, and these faults of each router cost none of them.
+/// Fails if a fault of a router costs a request, a reply or bulk data, of either direction.
 fn no_rpc_fails_with_routers(faults: &[RouterFault]) {
     for (name, fault, end) in faults {
         let Some(mut routed) = Routed::or_skip() else { return };
@@ -277,7 +277,7 @@ fn all_requests_of_a_client_that_is_not_multi_rail_come_from_one_nid() {
     assert!(!paths.is_empty() && paths.iter().all(|(from, ..)| *from == paths[0].0), "{paths:?}");
 }
 
-/// LNet resends, before the RPC times out.
+/// Fails if an RPC is resent because a peer drops messages: LNet resends them before the RPC times out.
 #[test]
 fn lnet_resends_messages_that_the_peer_drops_without_rpcs_being_resent() {
     let resent = |testbed: &mut Testbed| testbed.server.command("resent").parse::<u64>().unwrap();
@@ -291,7 +291,7 @@ fn lnet_resends_messages_that_the_peer_drops_without_rpcs_being_resent() {
     assert_eq!((counts.failed, counts.lost, seen), (0, 0, Some(0)), "{counts:?}");
 }
 
-/// The primary NID of the server is removed, so that it has another one.
+/// Removes the primary NID of the server, so that it gets another one. Fails if a reply does not match then.
 #[test]
 fn replies_match_though_the_primary_nid_changes() {
     let counts = under_load(|testbed| {

@@ -33,8 +33,8 @@ impl Unit {
     }
 }
 
-/// The last column is the ratio of RPC to the row: the median of the ratios of each round, because a busy machine slows down a
-/// whole round.
+/// Formats the results. The last column is the ratio of RPC to the row: the median of the ratios of each round, because a busy
+/// machine slows down a whole round.
 pub(crate) fn markdown(rows: &[&Row], rounds: usize, clients: usize) -> String {
     let mut out = format!(
         "{rounds} rounds, {clients} clients\n\n\

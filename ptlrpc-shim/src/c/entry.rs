@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// Calls are made by any part of a program, and have no service or import whose log it could be.
+/// The log for panics in calls, which have no service or import whose log could be used.
 static PANICS: LazyLock<Log> = LazyLock::new(|| Log::new(SystemClock.now()));
 
 /// The process that owns the library's threads, between `ptlrpc_init` and the last `ptlrpc_fini`.
@@ -160,7 +160,7 @@ pub(super) unsafe fn store_process(to: *mut lnet_process_id, id: ProcessId) -> R
     unsafe { store(to, id) }.map(|()| 0)
 }
 
-/// Milliseconds; 0 is the default.
+/// Converts milliseconds; 0 is the default: `None`.
 pub(super) fn ms(milliseconds: u32) -> Option<Duration> {
     (milliseconds != 0).then(|| Duration::from_millis(milliseconds.into()))
 }

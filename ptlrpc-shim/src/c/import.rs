@@ -106,6 +106,8 @@ pub(super) fn connect_data(flags: u64, flags2: u64, max_mod_rpcs: u32) -> Result
 }
 
 impl CConf {
+    /// Reads the configuration of an import.
+    ///
     /// # Safety
     /// The contract of the C API.
     unsafe fn read(&self) -> Result<ImportConfig, Errno> {

@@ -82,6 +82,8 @@ struct CCounts {
 }
 
 impl CConf {
+    /// Reads the configuration of a service.
+    ///
     /// # Safety
     /// The contract of the C API.
     unsafe fn read(&self) -> Result<ServiceConfig, Errno> {

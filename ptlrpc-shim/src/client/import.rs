@@ -98,7 +98,7 @@ impl Import {
         self.session.agreed_data()
     }
 
-    /// The peer of the first server that was looked up.
+    /// The peer of the first server whose UUID was resolved.
     pub fn peer(&self) -> Option<Connection> {
         self.session.first_connection()
     }

@@ -60,7 +60,7 @@ impl Client {
         }))
     }
 
-    /// A target, which is not connected yet.
+    /// Makes an import of a target, which is not connected yet.
     pub fn import(&self, config: ImportConfig) -> Result<Arc<Import>, Errno> {
         if config.servers.is_empty() {
             return Err(Errno::INVALID);
@@ -85,7 +85,7 @@ impl Client {
         self.connections.uuid_to_peer(&self.node, uuid)
     }
 
-    /// LNet.
+    /// The LNet node.
     pub const fn node(&self) -> &Arc<Node> {
         &self.node
     }

@@ -141,7 +141,7 @@ impl ConnectState {
         }
     }
 
-    /// A connection is wanted from now on. Whether that is new.
+    /// Makes the import connect from now on. Returns whether it was new.
     pub(crate) fn on_connect_wanted(&mut self) -> bool {
         let is_new = self.state == ImportState::New;
         if is_new {

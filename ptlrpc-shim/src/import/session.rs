@@ -136,7 +136,7 @@ impl Session {
         (handle, state.connect.conn_cnt())
     }
 
-    /// The first server that was looked up.
+    /// The connection to the first server whose UUID was resolved.
     pub(crate) fn first_connection(&self) -> Option<Connection> {
         self.lock().connections.iter().flatten().next().map(|connection| **connection)
     }
@@ -315,7 +315,7 @@ impl Session {
         (Some(SessionAction::Ping), Some(state.next_ping))
     }
 
-    /// A server was looked up; returns the handle of the last connection.
+    /// Stores the connection to a server whose UUID was resolved; returns the handle of the last connection.
     pub(crate) fn set_connection(&self, server: usize, connection: Arc<Connection>) -> ExportCookie {
         let mut state = self.lock();
         if let Some(entry) = state.connections.get_mut(server) {
@@ -324,7 +324,7 @@ impl Session {
         state.connect.handle()
     }
 
-    /// The attempt with this connection count has ended.
+    /// Records the outcome of the attempt with this connection count.
     pub(crate) fn on_connect_done(
         &self,
         conn_cnt: u32,

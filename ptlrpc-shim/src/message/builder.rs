@@ -1,4 +1,4 @@
-//! Writing a message into memory of the caller's.
+//! Writes a message into memory of the caller.
 
 use super::body::Body;
 use super::header::{

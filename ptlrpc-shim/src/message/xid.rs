@@ -33,7 +33,7 @@ pub const fn first_xid(unix_seconds: u64, random: u64) -> Xid {
 }
 
 impl XidSource {
-    /// Begins at `first`, or at the multiple of 64 below it.
+    /// A source that begins at `first`, or at the multiple of 64 below it.
     pub const fn new(first: Xid) -> Self {
         Self(AtomicU64::new(first.0 & !WITHIN))
     }

@@ -39,12 +39,12 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Success: status 0, no buffer but the body.
+    /// A reply of success: status 0, no buffer but the body.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Failure.
+    /// A reply of failure, with the negative of this errno as its status.
     pub fn error(errno: Errno) -> Self {
         Self { status: errno.to_c(), ..Self::default() }
     }

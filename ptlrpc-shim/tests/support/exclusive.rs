@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static NODE: Mutex<()> = Mutex::new(());
 
-/// Held by a test for as long as it uses the node.
+/// The guard that a test holds for as long as it uses the node.
 pub type Exclusive = MutexGuard<'static, ()>;
 
-/// Waits for the test before.
+/// Waits until no other test runs.
 pub fn exclusive() -> Exclusive {
     NODE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -33,7 +33,7 @@ struct Attr {
 pub(crate) struct DropRule(());
 
 impl DropRule {
-    /// PUTs and GETs to these portals, and with `answers` also ACKs and REPLYs.
+    /// Drops one in `rate` PUTs and GETs to these portals, and with `answers` also ACKs and REPLYs.
     pub(crate) fn one_in(rate: u32, portals: &[u32], answers: bool) -> Self {
         let portals = portals.iter().fold(0, |all, portal| all | 1 << portal);
         assert_eq!(control(DROP_ADD, rate, 0, portals, REQUESTS), 0);

@@ -125,12 +125,12 @@ impl Server {
         self.requests.recv().expect("the node has ended")
     }
 
-    /// A request, if there is one.
+    /// Returns a request, if there is one.
     pub fn try_next(&self) -> Option<Received> {
         self.requests.try_recv().ok()
     }
 
-    /// The next request that is not about the connection; replies to those as a server does.
+    /// Returns the next request that is not about the connection; replies to those as a server does.
     pub fn serve(&mut self) -> Received {
         loop {
             let received = self.next();
@@ -221,7 +221,7 @@ impl Server {
         while !events.recv().expect("no event").unlinked {}
     }
 
-    /// Waits for the next request, and has time pass until it arrives.
+    /// Waits for the next request, and lets time pass until it arrives.
     pub fn next_later(&self, clock: &ManualClock, step: Duration) -> Received {
         loop {
             clock.advance(step);

@@ -72,9 +72,9 @@ struct Sent {
 
 /// The time of the next step.
 enum Next {
-    /// Another step, at once.
+    /// Take another step at once.
     Step,
-    /// Another step when the request is woken, or at that time.
+    /// Take another step when the request is woken, or at that time.
     Wait(Option<Instant>),
 }
 
@@ -315,7 +315,7 @@ impl Rpc {
         (self.unregister(sent, UnregisterReason::Fail(Errno::PROTOCOL)), Next::Step)
     }
 
-    /// PR-63: sent again with another XID, after a pause that grows each time.
+    /// Sends the request again with another XID, after a pause that grows each time (PR-63).
     fn resend_later(&mut self, sent: &Sent, now: Instant) -> (Phase, Next) {
         sent.transmission.unlink_bulk(&self.node);
         self.in_progress_replies += 1;
@@ -366,7 +366,7 @@ impl Rpc {
         Self::complete(Ok(reply))
     }
 
-    /// PR-60: the connection is considered lost, and the request waits for the next one.
+    /// Reports the connection as lost, and makes the request wait for the next one (PR-60).
     fn on_no_reply(&mut self, conn_cnt: u32, now: Instant) -> (Phase, Next) {
         if self.purpose != Purpose::Use {
             return Self::complete(Err(Errno::TIMED_OUT));

@@ -1,4 +1,4 @@
-//! Intake: a request that has arrived is read, and admitted, refused or dropped (PR-70).
+//! Intake: reads a request that has arrived, and admits, refuses or drops it (PR-70).
 
 use super::core::{AdmittedRequest, ServiceCore};
 use crate::errno::Errno;
@@ -96,7 +96,7 @@ fn check_duplicate(
     None
 }
 
-/// Replies with an error (type 4712): the request is not executed.
+/// Refuses a request with an error (type 4712): it is not executed.
 fn refuse(
     core: &ServiceCore,
     arrived: &ArrivedRequest,

@@ -121,7 +121,7 @@ fn add_difficult_reply(
     difficult
 }
 
-/// A difficult reply is not sent.
+/// Calls the callback of a difficult reply that is not sent.
 fn on_reply_lost(core: &ServiceCore, on_done: Option<OnDone>) {
     if let Some(on_done) = on_done {
         core.catch_panic(|| on_done(ReplyDone::Lost));

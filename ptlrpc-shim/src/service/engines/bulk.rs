@@ -226,7 +226,7 @@ impl Progress {
         Ok(mds)
     }
 
-    /// An MD has failed; its last event comes when it is unlinked.
+    /// Records the failure of an MD; its last event comes when it is unlinked.
     fn on_failed(&self, bits: u64, errno: Errno) {
         let mut state = lock(&self.state);
         state.failed.get_or_insert(errno);
@@ -234,7 +234,7 @@ impl Progress {
         self.changed.notify_all();
     }
 
-    /// An MD has had its last event, or could not be made.
+    /// Records the last event of an MD, or that it could not be made.
     fn on_unlinked(&self, bits: u64, outcome: Result<(), Errno>) {
         let mut state = lock(&self.state);
         state.live -= 1;

@@ -44,7 +44,7 @@ impl DescriptorSet {
         DescriptorGuard { set: Arc::clone(self), id: DescriptorId(id) }
     }
 
-    /// The descriptor was made. It may have had its last event.
+    /// Stores the MD of a descriptor, which may have had its last event.
     pub(crate) fn set_md(&self, id: DescriptorId, md: Md) {
         if let Some(entry) = lock(&self.state).live.get_mut(&id.0) {
             *entry = Some(md);

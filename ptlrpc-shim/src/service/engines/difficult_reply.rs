@@ -24,7 +24,7 @@ pub(crate) type OnDone = Box<dyn FnOnce(ReplyDone) + Send>;
 /// An event of a difficult reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyEvent {
-    /// LNet has nothing to send any more: it was sent, or could not be, or there will be no ACK.
+    /// LNet has finished with the reply: it was sent, or could not be, or there will be no ACK.
     Sent,
     /// The reply is not needed any more.
     Done(ReplyDone),
@@ -84,7 +84,7 @@ struct Entries {
     by_key: BTreeMap<Key, Arc<DifficultReply>>,
 }
 
-/// The next state; and why the reply has ended, if it has.
+/// Returns the next state, and the reason why the reply has ended, if it has.
 fn next_state(state: DifficultState, event: ReplyEvent) -> (DifficultState, Option<ReplyDone>) {
     use DifficultState::{Ended, Sending, Waiting};
     match (state, event) {
@@ -108,7 +108,7 @@ impl DifficultReply {
         is_in_time
     }
 
-    /// Any thread may call it, event handlers too.
+    /// Handles an event of the reply. Any thread may call it, event handlers too.
     pub(crate) fn on_reply_event(self: &Arc<Self>, event: ReplyEvent) {
         let mut state = lock(&self.state);
         let (next, done) = next_state(*state, event);
@@ -169,7 +169,7 @@ impl DifficultReplies {
         reply
     }
 
-    /// All transactions up to this one are committed.
+    /// Ends the replies whose transactions are up to this one: they are committed.
     pub(crate) fn on_committed(&self, transno: u64) {
         let is_committed = |key: &Key| key.0 <= transno;
         let entries = lock(&self.0);
@@ -183,12 +183,12 @@ impl DifficultReplies {
         committed.iter().for_each(|reply| reply.on_reply_event(event));
     }
 
-    /// The client has disconnected or was evicted.
+    /// Ends the replies of a client that has disconnected or was evicted.
     pub(crate) fn on_client_lost(&self, export: ExportCookie) {
         self.on_lost(|reply| reply.export == export);
     }
 
-    /// The service that takes its ended replies here is ending.
+    /// Ends the replies of a service that is ending: the one that takes its ended replies here.
     pub(crate) fn on_service_ending(&self, ended: &Arc<dyn EndedQueue>) {
         self.on_lost(|reply| std::ptr::addr_eq(Arc::as_ptr(&reply.ended), Arc::as_ptr(ended)));
     }

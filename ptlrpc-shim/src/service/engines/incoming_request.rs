@@ -106,7 +106,7 @@ impl IncomingRequest {
         lock(&self.state).timeout.deadline()
     }
 
-    /// The client has sent it again, with a timeout that starts again.
+    /// Takes the route and the timeout of a request that the client has sent again.
     pub(crate) fn on_resent(&self, route: ReplyRoute, timeout: ClientTimeout) {
         let mut state = lock(&self.state);
         state.route = route;
@@ -138,7 +138,8 @@ impl IncomingRequest {
         }
     }
 
-    /// The early reply was given to LNet. `schedule_next` is called with the time of the next one, before the reply can be sent.
+    /// Notes that the early reply was given to LNet. `schedule_next` is called with the time of the next one, before the reply
+    /// can be sent.
     pub(crate) fn on_early_reply_sent(&self, adaptive: &Adaptive, schedule_next: impl FnOnce(Instant)) {
         let mut state = lock(&self.state);
         state.early = EarlyState::Open;

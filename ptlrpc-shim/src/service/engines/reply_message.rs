@@ -30,7 +30,7 @@ pub(crate) struct ReplyMessage {
 }
 
 impl ReplyMessage {
-    /// A reply: behind the space for early replies, if there is some.
+    /// The message of a reply: behind the space for early replies, if there is some.
     pub(crate) const fn reply(region: Arc<Region>, route: &ReplyRoute) -> Self {
         let offset = if route.at_support { BODY_ONLY_LEN as u32 } else { 0 };
         Self { region, match_bits: route.reply_bits, offset }

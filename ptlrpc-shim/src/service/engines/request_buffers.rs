@@ -33,7 +33,7 @@ pub(crate) struct ArrivedRequest {
 
 /// The user of the buffers. Called on any thread, in event handlers too.
 pub(crate) trait BufferUser: Send + Sync {
-    /// A request has arrived. False: the service is ending, and drops it.
+    /// Takes a request that has arrived. False: the service is ending, and drops it.
     fn on_request(&self, request: ArrivedRequest) -> bool;
 
     /// Requests a call of [`RequestBuffers::replenish`].
@@ -57,7 +57,7 @@ struct State {
 /// The numbers of buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Levels {
-    /// LNet puts requests into them.
+    /// Buffers that LNet puts requests into.
     attached: usize,
     /// Buffers that are not in use.
     idle: usize,

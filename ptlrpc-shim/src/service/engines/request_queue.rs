@@ -19,7 +19,7 @@ pub(crate) enum Work<A, R> {
     Decide(A),
     /// Serve it; then [`RequestQueue::served`].
     Serve(R, Priority),
-    /// End.
+    /// The thread ends.
     End,
 }
 
@@ -100,7 +100,7 @@ impl<A, R> RequestQueue<A, R> {
         }
     }
 
-    /// Notifying is a system call, even if no thread waits.
+    /// Wakes a thread, if one sleeps: notifying is a system call, even if no thread waits.
     fn wake_one(&self, state: &State<A, R>) {
         if state.sleeping > 0 {
             self.changed.notify_one();

@@ -74,7 +74,7 @@ fn slots(requested: u16, supported: u16) -> u16 {
     }
 }
 
-/// The smaller of two, where 0 is no preference.
+/// Returns the smaller of two, where 0 is no preference.
 fn smaller<T: Ord + Default>(a: T, b: T) -> T {
     if a == T::default() || b == T::default() { a.max(b) } else { a.min(b) }
 }

@@ -56,7 +56,7 @@ pub(crate) fn extended(adaptive: &Adaptive, timeout: ClientTimeout, now: Instant
     (seconds > timeout.seconds).then_some(ClientTimeout { seconds, ..timeout })
 }
 
-/// Seconds, rounded up.
+/// Converts a time to seconds, rounded up.
 pub(crate) fn whole_seconds(time: Duration) -> u32 {
     let more = u64::from(time.subsec_nanos() > 0);
     u32::try_from(time.as_secs().saturating_add(more)).unwrap_or(u32::MAX)

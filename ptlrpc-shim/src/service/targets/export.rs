@@ -97,12 +97,12 @@ impl Export {
         lock(&self.state).requests.begin(key, Arc::downgrade(request))
     }
 
-    /// A request has ended, with this reply if there was one.
+    /// Records the end of a request, with its reply if there was one.
     pub(crate) fn end(&self, key: RequestKey, reply: Option<Arc<Region>>) {
         lock(&self.state).requests.end(key, reply);
     }
 
-    /// A request has arrived.
+    /// Records the time of a request's arrival, by which unresponsive clients are evicted.
     pub(crate) fn on_request(&self, now: Instant) {
         lock(&self.state).last_heard = now;
     }
@@ -111,7 +111,7 @@ impl Export {
         lock(&self.state).client_side
     }
 
-    /// The client has connected again.
+    /// Takes the state of a client that has connected again.
     pub(super) fn on_reconnect(
         &self,
         client_side: ClientSide,

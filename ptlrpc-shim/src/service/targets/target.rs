@@ -28,7 +28,7 @@ impl Target {
         &self.data
     }
 
-    /// All transactions up to this one are committed: replies report it from now on, and their difficult replies end.
+    /// Marks all transactions up to this one as committed: replies report it from now on, and their difficult replies end.
     pub fn commit(&self, transno: u64) {
         self.last_committed.fetch_max(transno, Ordering::AcqRel);
         self.difficult_replies.on_committed(transno);
