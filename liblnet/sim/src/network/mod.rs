@@ -58,7 +58,7 @@ pub enum Completion {
     Later,
 }
 
-/// The moment when a message counts as sent, and its fate if its connection ends before.
+/// The moment when a message counts as sent, and its treatment if its connection ends before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// When the socket has taken it: a message that is lost in flight is lost without a report to its sender, as between

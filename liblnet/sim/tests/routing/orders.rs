@@ -35,7 +35,7 @@ fn config() -> WorldConfig {
     WorldConfig { network, ..WorldConfig::default() }
 }
 
-/// The fate of the first router.
+/// The state of the first router during the exchange.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Router {
     Lives,
@@ -43,7 +43,7 @@ enum Router {
     DiesAndComesBack,
 }
 
-/// Explores one operation of the client for each of these, with this fate of the router.
+/// Explores one operation of the client for each of these, with this state of the router.
 fn explore_ops(asks: &'static [OpKind], router: Router) -> Explored {
     explore(
         &Scenario {

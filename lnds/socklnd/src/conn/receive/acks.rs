@@ -1,4 +1,4 @@
-//! Receipt of delivery ACKs for messages that this node has sent.
+//! Delivery ACKs that arrive for messages of this node.
 
 use super::state::{Report, RxEnd};
 use crate::conn::{Connection, Phase, Task};
