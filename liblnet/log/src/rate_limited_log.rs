@@ -318,7 +318,7 @@ impl Count {
 impl Allowance {
     fn new(subject: &impl Display) -> Self {
         let mut text = Truncated(String::new());
-        // It ends with an error where it is too long, and is cut there.
+        // A subject that is too long ends with an error, and is cut there.
         let _ = write!(text, "{subject}");
         Self { subject: text.0, written: 0, suppressed: 0 }
     }

@@ -70,7 +70,7 @@ fn a_flood_of_every_class_that_a_peer_can_cause_has_a_limit_in_all() {
     let in_all: usize = written.iter().sum();
     assert!(in_all <= MAX_LINES_IN_ALL as usize + classes, "{in_all}");
     assert!(written.iter().all(|written| *written > 0), "{written:?}");
-    // One line says for each class what is missing.
+    // One line for each class reports the missing ones.
     assert_eq!(allowances.end_periods(at(60)).len(), classes);
 }
 
@@ -116,7 +116,7 @@ fn subjects_without_number_share_what_is_left_and_need_no_memory() {
     assert_eq!((known.subjects.len(), known.told_apart), (MAX_SUBJECTS, MAX_SUBJECTS));
     let lines = 10_000 - written as u64;
     assert_eq!(allowances.end_periods(at(60)), [suppressed(MessageDropped, OTHER_SUBJECTS, false, lines)]);
-    // Those whose period is over make room for others.
+    // Subjects whose period is over make space for others.
     assert_eq!(flood(&mut allowances, 60, MessageDropped, 20_000, 11).0, 10);
     assert_eq!(allowances.classes[MessageDropped as usize].subjects.len(), 1);
 }

@@ -195,7 +195,7 @@ fn a_response_to_an_earlier_incarnation_or_an_unknown_handle_is_dropped() {
     let rig = rig();
     let (source, sink) = ([7_u8; 8], [0_u8; 8]);
     rig.attach(&sink, 1, 1, PUT);
-    // One operation: the send uses it up, and the ACK that comes finds the MD exhausted (TRAP-22).
+    // A threshold of one operation: the send uses it up, and the arriving ACK finds the MD exhausted (TRAP-22).
     let md = rig.bind(&source, 2, 1);
     rig.core.put(None, md, true, to_self(), 0).unwrap();
     assert_eq!(rig.heard(), [(EventKind::Put, 1, true), (EventKind::Send, 2, true)]);

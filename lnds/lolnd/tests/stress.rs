@@ -237,7 +237,7 @@ fn every_accepted_operation_ends_in_its_events_and_every_md_once() {
         assert!(account.ended.load(Ordering::SeqCst), "MD {number} never ended: {:?}", account.heard);
         assert_eq!(account.heard(EventKind::Send), account.accepted.load(Ordering::Relaxed), "MD {number}");
     }
-    // What was not dropped was reported where it arrived; nothing is lost on the way and nothing twice.
+    // Every message that was not dropped was reported at its target, and none was lost or reported twice.
     let counters = stress.core.counters();
     assert_eq!(counters.sent.put, counters.received.put + counters.dropped.put);
     assert_eq!(counters.sent.get, counters.received.get + counters.dropped.get);

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::time::Duration;
 
-/// The TCP driver of one node. It has no threads and no descriptors before its first NI is started.
+/// The TCP driver of one node, without threads and descriptors before its first NI is started.
 pub struct Socklnd {
     config: SocklndConfig,
     clock: Arc<dyn Clock>,

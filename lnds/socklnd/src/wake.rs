@@ -26,7 +26,7 @@ pub(crate) fn epoll_with_wake() -> io::Result<(OwnedFd, Wake)> {
 impl Wake {
     /// From any thread.
     pub(crate) fn wake(&self) {
-        // It fails only when the counter is full, and then the event is there already.
+        // The write fails only when the counter is full, and then the event is there already.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }
@@ -56,7 +56,7 @@ impl Signals for SharedWake {
     }
 
     fn clear_owner(&self) {
-        // It fails only when there is nothing to read.
+        // The read fails only when there is nothing to read.
         let _ = rustix::io::read(&self.owner.0, &mut [0; 8]);
     }
 }

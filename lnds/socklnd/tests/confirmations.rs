@@ -102,7 +102,7 @@ fn a_gateway_sends_the_origin_on_and_confirms_when_the_next_node_has_the_message
         assert_eq!((carried, got), (Some(sent_with), header(number)));
         assert_eq!(payload, vec![number; LARGE + usize::from(number)]);
         server.send(Head::noop(cookies_of(0, cookies.request)).bytes());
-        // Its delivery ACK goes before, or with it.
+        // The delivery ACK goes before the confirmation, or with it.
         let confirmation = loop {
             match client.read_message().0 {
                 Incoming::Noop { cookies, .. } => {

@@ -23,7 +23,7 @@ fn the_connect_of_the_higher_nid_wins_a_race() {
         let (_raw, answer) = Raw::hello(other, mine, port, ConnectionType::Control);
         assert_eq!(answer.connection_type.is_some(), accepted);
         if !accepted {
-            // Its own connect continues.
+            // The node's own connect continues.
             let yes = Hello { connection_type: asked.connection_type, ..hello(other, mine, None) };
             theirs.send(&yes.encode().unwrap());
             theirs.read_lnet();

@@ -271,7 +271,7 @@ fn a_rebooted_host_that_lost_its_connections_is_accepted_again_soon() {
     let ni_handle = far.spy.ni.lock().unwrap().clone().unwrap();
     ni_handle.abort_tx(None, Cause::LocalDropped);
     forward(2);
-    // It connects although the other still has the connection, whose end it has not heard of.
+    // The rebooted node connects although the other still has its connections, and has not heard of their end.
     let time = far.reach(&near);
     print_time("who has lost its connections is let in after", time);
     assert!(near.node.counters().refused > 0);

@@ -127,7 +127,7 @@ impl Shared {
     }
 
     fn flush(&self) {
-        // What is written one after the other takes as long as it takes, within this.
+        // Time limit of all writes together: lines are written one after the other.
         let deadline = self.now() + 4 * WRITE_TIMEOUT;
         while self.now() < deadline {
             let Some(mut state) = self.try_lock(deadline) else { return };

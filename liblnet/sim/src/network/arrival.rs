@@ -84,7 +84,7 @@ impl Network {
         let digest = Digest::of(&in_flight.header, in_flight.payload.as_deref());
         self.note_of(key.to.node, || TraceEvent::Held(digest));
         self.counts.holds += 1;
-        // One that is confirmed has been read.
+        // A message that is confirmed has been read.
         if !self.confirms() {
             self.links.entry(key).or_default().stopped_by = Some(number);
         }

@@ -98,7 +98,7 @@ impl Site {
         pass(&mut self.world, 1.0);
         self.world.set_spec(node, spec);
         self.world.start(node);
-        // Its peers notice, and resent messages have arrived.
+        // Time for its peers to notice, and for resent messages to arrive.
         pass(&mut self.world, 20.0);
     }
 

@@ -21,7 +21,7 @@ impl Site {
         meet(&mut world);
         load(&mut world, 0.5);
         let mut its = Self { world, second_client, second_server };
-        // They know each other.
+        // The nodes learn of each other.
         let ops = [
             its.ask(1, second_client, server()),
             its.ask(1, second_client, second_server),

@@ -65,7 +65,7 @@ fn a_flood_of_pushes_with_different_nids_leaves_the_nids_of_the_last() {
     world.run_in_order();
     assert!(node.peer_nis().len() <= known + 190, "{} peer NIs", node.peer_nis().len());
     assert!(talk(&mut world, A, c(1)));
-    // Its own push, and its response to a ping about that, are what counts.
+    // The node's own push, and its response to a ping about that, replace the false information.
     world.add_ni(B, b(2));
     world.run_in_order();
     assert_eq!(world.believed(A, b(1)), [b(1), b(2)]);

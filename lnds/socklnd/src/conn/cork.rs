@@ -96,7 +96,7 @@ fn flush_if(is_due: impl Fn(&mut Corked) -> bool) {
     // Writing completes messages, and their handlers may send: the thread must not find the connections in the list
     // meanwhile.
     due.drain(..).for_each(|connection| connection.write_queue());
-    // Its memory is used again.
+    // The vector's memory is used again.
     CORKED.with_borrow_mut(|corked| {
         if corked.connections.capacity() == 0 {
             corked.connections = due;

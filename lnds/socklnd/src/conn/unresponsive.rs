@@ -40,7 +40,7 @@ impl Connection {
         // Before TCP is asked what is under way: a thread that writes from now on puts the connection into the list again.
         self.watched.store(false, Ordering::SeqCst);
         let Ok(mut tcp) = tcp::state(self.fd()) else { return (false, None) };
-        // That bytes arrive is not enough: the path may work in one direction only.
+        // Arriving bytes are no proof: the path may work in one direction only.
         let is_stuck = tcp.outstanding && (tcp.retransmissions > 0 || tcp.probes > 0);
         tcp.outstanding |= self.has_unsent();
         let unacknowledged = now.since(lock(&self.watch).unacknowledged_since(now, tcp));
@@ -61,7 +61,7 @@ impl Connection {
             self.owner.probe(now);
         }
         if self.watched.swap(true, Ordering::SeqCst) {
-            // It is in the list again already.
+            // The connection is in the list again already.
             return (false, recovered);
         }
         let mut watch = lock(&self.watch);

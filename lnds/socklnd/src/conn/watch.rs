@@ -177,7 +177,7 @@ impl<C> WatchList<C> {
             stays
         });
         let mut added = lock(&self.list);
-        // Of the two vectors the one with the larger capacity is kept.
+        // The vector with the larger capacity is kept.
         list.append(&mut added);
         *added = list;
         // Under the lock: a thread that adds one after this wakes the checking thread.

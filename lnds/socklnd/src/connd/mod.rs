@@ -282,7 +282,7 @@ impl Connd {
     /// the epoll set, too.
     fn forget(&mut self, key: usize) -> Option<Entry> {
         let entry = self.entries.try_remove(key)?;
-        // It is not in there if adding it failed.
+        // The socket is not in the set if adding it failed.
         let _ = epoll::delete(&self.commands.epoll, entry.socket());
         Some(entry)
     }

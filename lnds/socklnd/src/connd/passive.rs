@@ -45,7 +45,7 @@ impl Connd {
                         address,
                         format_args!("{address}: cannot accept a connection ({error}); retry in 0.2 s"),
                     );
-                    // It would be reported again at once; the next scan polls it again.
+                    // The listener would be reported again at once; the next scan polls it again.
                     let data = epoll::EventData::new_u64(key as u64);
                     let nothing = epoll::EventFlags::empty();
                     let _ = epoll::modify(&self.commands.epoll, listener, data, nothing);

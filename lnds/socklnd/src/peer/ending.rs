@@ -147,7 +147,7 @@ impl Peer {
         let idle = {
             let mut state = lock(&self.state);
             if !state.waiting.is_empty() && !state.removed {
-                // It may have waited for a peer that had connected to complete its connections.
+                // Messages may have waited for a peer that had connected to complete its connections.
                 self.connect_if_not_connected(&mut state);
                 if state.request_connect() {
                     drop(state);

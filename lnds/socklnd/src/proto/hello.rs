@@ -21,7 +21,7 @@ const HELLO_LEN_V4: usize = 80;
 /// The message type "HELLO" inside a version 1 handshake.
 const V1_MESSAGE_TYPE: u32 = 4;
 
-/// The driver protocol of a connection. It settles the HELLO's layout and the framing of messages.
+/// The driver protocol of a connection, which determines the HELLO's layout and the framing of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Version {
