@@ -46,7 +46,7 @@ help:
 	@echo "make message-costs  counts instructions, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
-	@echo "make generated-files  makes docs/logs.md, the manual pages of lnetctl and lst (docs/man) and completions/ anew"
+	@echo "make generated-files  makes docs/logs.md, the tables of docs/environment.md, the manual pages of lnetctl and lst (docs/man) and completions/ anew"
 	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd, lst and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 
@@ -204,6 +204,7 @@ headers:
 generated-files:
 	@scripts/setup build
 	cargo run --quiet --package log-lines -- docs/logs.md
+	LNET_WRITE_SETTINGS=1 cargo test --quiet --package lnet-node --lib the_tables_in_the_documentation
 	cargo build --package lnetctl --package lst
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate man docs/man
 	$(CARGO_TARGET_DIR)/debug/lnetctl generate completions bash > completions/lnetctl.bash

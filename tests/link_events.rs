@@ -4,6 +4,7 @@
 
 mod support;
 
+use lnet_core::Setting;
 use lnet_core::stats::Outcome;
 use lnet_dlc::request::{AddLocalNi, LndTunables, LocalNi, NiStatus, NiTunables, Peer};
 use lnet_dlc::{Backend, Request};
@@ -195,7 +196,7 @@ fn a_push_lost_on_an_unresponsive_rail_is_resent_over_another() {
         second_card_as_told(&rails.far, 0).is_some() && second_card_as_told(&rails.near, 1).is_some()
     });
     let core = rails.near.core();
-    core.change_settings(|settings| settings.set_transaction_timeout(3)).unwrap();
+    core.change_settings(|settings| settings.set(Setting::TransactionTimeout, 3)).unwrap();
     ip(&["link", "set", &port(1, 1), "nomaster"]);
     for news in ["127.0.77.1@tcp7", "127.0.77.2@tcp7", "127.0.77.3@tcp7", "127.0.77.4@tcp7"] {
         let news: Nid = news.parse().unwrap();

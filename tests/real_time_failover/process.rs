@@ -2,6 +2,7 @@
 
 use super::load::{Load, Weight};
 use super::report::{Incarnation, Report, What};
+use lnet_core::Setting;
 use lnet_core::stats::Outcome;
 use lnet_core::topology::Route;
 use lnet_dlc::request::{AddLocalNi, DelLocalNi, DelPeerNi, LndTunables, NiTunables};
@@ -286,7 +287,7 @@ fn start(role: &Role) -> Arc<Node> {
     let node = Node::start(Pid::LUSTRE, config.unwrap()).unwrap();
     if role.transaction_timeout > 0 {
         let seconds = role.transaction_timeout.into();
-        node.core().change_settings(|settings| settings.set_transaction_timeout(seconds)).unwrap();
+        node.core().change_settings(|settings| settings.set(Setting::TransactionTimeout, seconds)).unwrap();
     }
     node
 }

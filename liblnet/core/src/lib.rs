@@ -32,15 +32,15 @@ pub mod topology;
 
 pub use crate::core::Core;
 pub use cpt::{CptTable, Placement};
-pub use environment::{CoreConfig, settings, time};
+pub use environment::{CoreConfig, time};
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use health::{Cause, Delivery, SendFailure};
+pub use lnet_settings::{DiscoveryMode, MAX_HEALTH, Setting, Settings};
 pub use lnet_wire::Errno;
 pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
 pub use model::{
     CarriedOrigin, Confirmation, Message, MessageOrigin, PartialMessages, Provenance, Target, lnd, message,
 };
 pub use objects::{InsertPosition, MatchId};
-pub use settings::{DiscoveryMode, Settings};
 pub use time::{Clock, Time};
 pub use topology::{Ni, NiConfig, NiTunables};

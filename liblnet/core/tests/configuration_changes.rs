@@ -6,7 +6,7 @@ mod support;
 
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::{PeerState, Route};
-use lnet_core::{Cause, Core, CoreConfig, CptTable, Errno, NiConfig, NiTunables};
+use lnet_core::{Cause, Core, CoreConfig, CptTable, Errno, NiConfig, NiTunables, Setting};
 use lnet_wire::{Nid, Pid};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -209,7 +209,7 @@ fn a_change_of_settings_happens_whole_or_not_at_all() {
     let before = core.settings();
     let failed = core.change_settings(|settings| {
         settings.numa_range = 7;
-        settings.set_retry_count(-1)
+        settings.set(Setting::RetryCount, -1)
     });
     assert_eq!(failed, Err(Errno::Invalid));
     assert_eq!(core.settings(), before);

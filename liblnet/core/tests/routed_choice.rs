@@ -7,7 +7,7 @@ mod support;
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::PeerState;
-use lnet_core::{Cause, Errno, EventKind, MdOptions, Message};
+use lnet_core::{Cause, Errno, EventKind, MdOptions, Message, Setting};
 use lnet_wire::{NetId, Nid};
 use std::collections::BTreeSet;
 use support::routes::{far, far_net, hops, route};
@@ -451,7 +451,7 @@ fn router_sensitivity_says_from_which_health_on_a_route_is_up() {
     let table = [(100, 1000, true), (100, 600, false), (50, 600, true), (50, 499, false), (0, 0, true)];
     for (sensitivity, health, expected) in table {
         let rig = support::routes::rig(&[route(far_net(), tcp(9))]);
-        rig.core.change_settings(|settings| settings.set_router_sensitivity(sensitivity)).unwrap();
+        rig.core.change_settings(|settings| settings.set(Setting::RouterSensitivity, sensitivity)).unwrap();
         rig.core.set_peer_ni_health(Some(tcp(9)), health);
         let up = rig.core.route_is_up(&rig.core.routes().active()[0]);
         assert_eq!(up, expected, "{sensitivity} %, {health}");

@@ -208,7 +208,7 @@ fn encode_errno(errno: Errno) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{NodeInfo, Tunable};
+    use crate::request::{NodeInfo, Setting};
     use lnet_wire::Nid;
     use proptest::prelude::*;
 
@@ -227,7 +227,7 @@ mod tests {
         let requests = [
             Request::GetNode,
             Request::FailNid(Some(Nid::LOOPBACK), u32::MAX),
-            Request::SetTunable(Tunable::Discovery, -1),
+            Request::SetTunable(Setting::Discovery, -1),
         ];
         for request in requests {
             let mut reader = Drop(io::Cursor::new(encode_request(&request).unwrap()));

@@ -1,36 +1,12 @@
 //! The ranges of numbers that are configured: one row for each, for the command line, files, C and the environment alike.
 
-use thiserror::Error;
+pub use lnet_settings::{OutOfRange, Range};
 
-/// A number that is configured, and which values it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// Its name in files.
-    pub name: &'static str,
-    /// The smallest value.
-    pub least: i64,
-    /// The largest value.
-    pub most: i64,
-}
-
-/// A value that a number does not take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{} {value} is not within {} to {}", .range.name, .range.least, .range.most)]
-pub struct OutOfRange {
-    /// The number, and the values that it takes.
-    pub range: Range,
-    /// The value that was given.
-    pub value: i64,
-}
+use lnet_settings::{MAX_INT, MAX_WORD};
 
 const fn range(name: &'static str, least: i64, most: i64) -> Range {
     Range { name, least, most }
 }
-
-/// The largest number of a C `int`.
-const MAX_INT: i64 = i32::MAX as i64;
-/// The largest number of 32 bits.
-const MAX_WORD: i64 = u32::MAX as i64;
 
 /// Seconds without a message after which a peer counts as down; 0: the default.
 pub const PEER_TIMEOUT: Range = range("peer_timeout", 0, MAX_INT);
@@ -64,33 +40,6 @@ pub const PING_TIMEOUT_MS: Range = range("timeout", 1, 180_000);
 pub const DETAIL: Range = range("detail", 0, MAX_INT);
 /// The number by which the author of a file finds an item's errors again; -1: none.
 pub const SEQ_NO: Range = range("seq_no", -1, MAX_INT);
-
-impl Range {
-    /// `value`, if the number takes it.
-    pub fn check(self, value: i64) -> Result<i64, OutOfRange> {
-        if (self.least..=self.most).contains(&value) {
-            Ok(value)
-        } else {
-            Err(OutOfRange { range: self, value })
-        }
-    }
-
-    /// [`Range::check`] for numbers without negative values.
-    pub fn count(self, value: i64) -> Result<u32, OutOfRange> {
-        let checked = self.check(value)?;
-        u32::try_from(checked).map_err(|_| OutOfRange { range: self, value })
-    }
-
-    /// The same of a number of which 0 is the default: `None`.
-    pub fn or_default(self, value: i64) -> Result<Option<u32>, OutOfRange> {
-        self.count(value).map(|value| Some(value).filter(|value| *value > 0))
-    }
-
-    /// `least to most`, for texts that tell what is taken.
-    pub fn wanted(self) -> String {
-        format!("{} to {}", self.least, self.most)
-    }
-}
 
 #[cfg(test)]
 mod tests {

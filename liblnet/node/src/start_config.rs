@@ -63,6 +63,8 @@ pub struct StartConfig {
     pub max_pending_responses: u32,
     /// The CPU partitions of the machine.
     pub cpts: Layout,
+    /// The settings that environment variables have set, each with the variable.
+    pub set_by_variables: Vec<(&'static str, &'static str)>,
     /// The directory with CPUs, NUMA nodes and devices: `/sys`, or one with the same layout.
     pub sysfs: PathBuf,
 }
@@ -88,6 +90,7 @@ impl Default for StartConfig {
             max_peers: 65_536,
             max_pending_responses: 65_536,
             cpts: Layout::Default,
+            set_by_variables: Vec::new(),
             sysfs: "/sys".into(),
         }
     }

@@ -7,7 +7,7 @@ use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
     Discover, Discovered, ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind,
     FaultOdds, FaultRule, LndTunables, LnetStats, LocalNi, NiState, NiStatus, NiTunables, Passed, PassedOver,
-    Peer, PeerNiState, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Tunable, Tunables,
+    Peer, PeerNiState, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Setting, Tunables,
     Udsp, UdspAction,
 };
 use lnet_dlc::runtime_dir::RuntimeDir;
@@ -187,7 +187,7 @@ fn unhealthy_interfaces_are_listed_with_their_state_and_next_ping() {
 fn failures_are_counted_by_cause() {
     let node = node();
     let backend: &dyn Backend = &*node;
-    backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();
+    backend.tell(Request::SetTunable(Setting::Discovery, 0)).unwrap();
     backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
     // Nobody is there, which the machine says at once.
     let (primary, other) = (nid("127.0.97.1@tcp"), nid("127.0.97.2@tcp"));
@@ -271,17 +271,27 @@ fn settings_are_checked_and_listed() {
     backend.tell(Request::SetNumaRange(5)).unwrap();
     assert_eq!(backend.ask::<u32>(Request::GetNumaRange), Ok(5));
     for (tunable, value, expected) in [
-        (Tunable::RetryCount, 3, Ok(())),
-        (Tunable::RetryCount, 1000, Err(Errno::Invalid)),
-        (Tunable::Discovery, -1, Ok(())),
-        (Tunable::RecoveryInterval, 9, Ok(())),
-        (Tunable::MaxInterfaces, 2, Ok(())),
+        (Setting::RetryCount, 3, Ok(())),
+        (Setting::RetryCount, 1000, Err(Errno::Invalid)),
+        (Setting::Discovery, -1, Ok(())),
+        (Setting::RecoveryInterval, 9, Ok(())),
+        (Setting::MaxInterfaces, 2, Ok(())),
+        (Setting::LndTimeout, 5, Err(Errno::Invalid)),
+        (Setting::FirstPing, 0, Err(Errno::Invalid)),
     ] {
         assert_eq!(backend.tell(Request::SetTunable(tunable, value)), expected, "{tunable:?} {value}");
     }
     let all: Tunables = backend.ask(Request::GetTunables).unwrap();
-    assert_eq!((all.retry_count, all.lnd_timeout, all.discovery, all.recovery_interval), (3, 12, 1, 1));
-    assert_eq!(all.max_interfaces, 200);
+    let values = [
+        (Setting::RetryCount, 3),
+        (Setting::LndTimeout, 12),
+        (Setting::Discovery, 1),
+        (Setting::RecoveryInterval, 1),
+        (Setting::MaxInterfaces, 200),
+    ];
+    for (setting, value) in values {
+        assert_eq!(all.get(setting), value, "{setting:?}");
+    }
 }
 
 /// cfg-050: fails if rules are not told, or in another order than the one they count in.
@@ -415,7 +425,7 @@ fn a_node_that_has_only_the_loopback_discovers_itself() {
     let backend: &dyn Backend = &*node;
     let target = ProcessId { nid: Nid::LOOPBACK, pid: Pid::LUSTRE };
     for (mode, multi_rail) in [(1, true), (0, false)] {
-        backend.tell(Request::SetTunable(Tunable::Discovery, mode)).unwrap();
+        backend.tell(Request::SetTunable(Setting::Discovery, mode)).unwrap();
         let discover = Discover { target, force: false, max_nids: 16 };
         let found: Discovered = backend.ask(Request::Discover(discover)).unwrap();
         let answer = PingAnswer { primary: Nid::LOOPBACK, pid: Pid::LUSTRE.0, multi_rail, nids: vec![] };

@@ -9,7 +9,7 @@ use lnet_core::stats::Outcome;
 use lnet_core::topology::PeerState;
 use lnet_core::{DiscoveryMode, Errno};
 use lnet_dlc::request::{
-    AddPeerNi, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Tunable,
+    AddPeerNi, Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, Setting,
 };
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, PingRequest};
@@ -174,7 +174,7 @@ fn in_verify_mode_differences_are_reported_and_nothing_is_changed() {
     assert_eq!(peer(&near, absent).unwrap().discovery.unwrap().differences.len(), 2);
 
     // Without the mode a configured peer stays as it is, too.
-    backend.tell(Request::SetTunable(Tunable::Discovery, 1)).unwrap();
+    backend.tell(Request::SetTunable(Setting::Discovery, 1)).unwrap();
     let (known, _, differences) = found(discover(&near, far_nids[0], false));
     assert_eq!((known, differences.len()), (vec![far_nids[0], absent], 2));
     far.shutdown();
@@ -187,7 +187,7 @@ fn differences_disappear_when_the_peers_configuration_is_applied() {
     let (near, far) = (node(port, &a, DiscoveryMode::Verify), node(port, &b, DiscoveryMode::On));
     let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
     assert!(!found(discover(&near, far_nids[1], false)).2.is_empty());
-    backend.tell(Request::SetTunable(Tunable::Discovery, 1)).unwrap();
+    backend.tell(Request::SetTunable(Setting::Discovery, 1)).unwrap();
     assert_eq!(found(discover(&near, far_nids[1], false)), (far_nids, true, vec![]));
     far.shutdown();
 }
@@ -204,7 +204,7 @@ fn a_discovery_restarts_when_the_peers_state_was_deleted() {
     };
     wait_until("far has told near", || far.core().discovery_of(nids(&a)[0]).is_some_and(told));
     // Without discovery a multi-rail peer that nobody has configured is forgotten when it is looked at.
-    backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();
+    backend.tell(Request::SetTunable(Setting::Discovery, 0)).unwrap();
     // It tells that first; who asks for a discovery meanwhile gets what that comes to.
     let is_over = |standing: DiscoveryStatus| !standing.state.contains(PeerState::DISCOVERING);
     wait_until("near has told far", || near.core().discovery_of(far_nids[0]).is_none_or(is_over));
@@ -254,7 +254,7 @@ fn a_peer_that_switches_discovery_on_is_found_with_all_its_rails() {
     put(&near, &far, far_nids[0]);
     assert_eq!(peer_nids(&near, far_nids[0]), far_nids[..1]);
     let backend: &dyn Backend = &*far;
-    backend.tell(Request::SetTunable(Tunable::Discovery, 1)).unwrap();
+    backend.tell(Request::SetTunable(Setting::Discovery, 1)).unwrap();
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids, true, vec![]));
 }
 

@@ -6,7 +6,7 @@ mod live;
 use live::{TIMEOUT, Talker, free_port, knows, nids, node, node_on, own_nids, peer_nids, wait_until};
 use lnet_core::stats::Outcome;
 use lnet_core::{DiscoveryMode, Event};
-use lnet_dlc::request::Tunable;
+use lnet_dlc::request::Setting;
 use lnet_dlc::{Backend, Request};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
@@ -166,7 +166,7 @@ fn a_node_restarted_with_other_nids_is_rediscovered() {
                 // It may be asked at a NID that it does not have any more, or by a connection that has just ended:
                 // then once more.
                 let backend: &dyn Backend = &*near.node;
-                backend.tell(Request::SetTunable(Tunable::TransactionTimeout, 3)).unwrap();
+                backend.tell(Request::SetTunable(Setting::TransactionTimeout, 3)).unwrap();
                 wait_until("near finds far", || {
                     near.node.core().discover(far_nids[0], false).unwrap();
                     near.node.core().wait_discovered(far_nids[0], TIMEOUT).is_ok()

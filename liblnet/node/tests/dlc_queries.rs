@@ -7,7 +7,7 @@ use live::{Talker, free_port, nids, node, node_with};
 use lnet_core::{Cause, DiscoveryMode, Errno};
 use lnet_dlc::ops::policy::{RuleAction, RuleEffect, RuleText};
 use lnet_dlc::ops::{global, net, peer, policy, stats};
-use lnet_dlc::request::{AddPeerNi, FaultEffect, FaultOdds, FaultRule, SetHealth, SetHealthKind, Tunable};
+use lnet_dlc::request::{AddPeerNi, FaultEffect, FaultOdds, FaultRule, SetHealth, SetHealthKind, Setting};
 use lnet_dlc::{Backend, Report, Request, ReturnCode, SeqNo};
 use lnet_node::Node;
 use lnet_wire::Nid;
@@ -52,7 +52,7 @@ fn whatever_was_configured_is_shown_as_yaml() {
             SeqNo::NONE,
             &mut report,
         ),
-        global::config(backend, global::Setting::NumaRange, 7, SeqNo::NONE, &mut report),
+        global::config(backend, Setting::NumaRange, 7, SeqNo::NONE, &mut report),
     ];
     assert_eq!(done, [ReturnCode::OK; 3], "{}", report.errors.to_yaml());
 
@@ -103,7 +103,7 @@ fn every_interface_is_shown_with_its_credits_counters_and_state_as_they_are() {
     };
     backend.tell(Request::AddFault(fails)).unwrap();
     // One failure, no resend, no recovery ping that raises the health again before it is shown.
-    for setting in [Tunable::RetryCount, Tunable::HealthSensitivity] {
+    for setting in [Setting::RetryCount, Setting::HealthSensitivity] {
         backend.tell(Request::SetTunable(setting, 0)).unwrap();
     }
     near.put(nids(&b)[0]);

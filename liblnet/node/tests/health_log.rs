@@ -1,7 +1,7 @@
 //! What the log says of interfaces and messages that fail.
 #![allow(clippy::unwrap_used)]
 
-use lnet_dlc::request::{AddLocalNi, AddPeerNi, LndTunables, NiTunables, Ping, PingAnswer, Tunable};
+use lnet_dlc::request::{AddLocalNi, AddPeerNi, LndTunables, NiTunables, Ping, PingAnswer, Setting};
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid, ProcessId};
@@ -75,7 +75,7 @@ fn an_interface_failure_is_logged_as_an_error_with_its_states_and_the_cause() {
 fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     let node = node(["127.0.2.1", "127.0.2.2"]);
     let backend: &dyn Backend = &*node;
-    backend.tell(Request::SetTunable(Tunable::Discovery, 0)).unwrap();
+    backend.tell(Request::SetTunable(Setting::Discovery, 0)).unwrap();
     // Nobody is there, which the machine says at once.
     let (primary, other) = (nid("127.0.98.1@tcp"), nid("127.0.98.2@tcp"));
     for nid in [None, Some(other)] {

@@ -5,7 +5,7 @@
 use lnet_core::{Core, EqHandle, Errno, Event, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Target};
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, DelLocalNi, DelPeerNi, DelRoute, LndTunables, NiTunables, Peer, Ping,
-    SetHealth, SetHealthKind, SetPeerState, Tunable,
+    SetHealth, SetHealthKind, SetPeerState, Setting,
 };
 use lnet_dlc::{Backend, Request};
 use lnet_node::{Node, StartConfig};
@@ -187,7 +187,7 @@ fn run(a: &Arc<Node>, b: &Arc<Node>, [a1, b1]: [&str; 2]) {
                 let _ = node.tell(Request::SetPeer(state));
                 let health = SetHealth { kind: SetHealthKind::PeerNi, nid: None, value: i as i32 };
                 node.tell(Request::SetHealth(health)).unwrap();
-                node.tell(Request::SetTunable(Tunable::Discovery, i as i64 & 1)).unwrap();
+                node.tell(Request::SetTunable(Setting::Discovery, i as i64 & 1)).unwrap();
                 let (net, gateway) = ("tcp7".parse().unwrap(), b_tcp);
                 let route = AddRoute { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
                 let _ = node.tell(Request::AddRoute(route));

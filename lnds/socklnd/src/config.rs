@@ -7,7 +7,7 @@ use lnet_wire::Pid;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Maximum number of connections of one bulk type to one peer that can be requested.
-const MAX_CONNS_PER_PEER: u32 = 127;
+pub(crate) const MAX_CONNS_PER_PEER: u32 = 127;
 
 /// The settings of a driver. They do not change after it is made.
 #[derive(Clone, Debug)]

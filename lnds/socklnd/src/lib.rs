@@ -32,6 +32,7 @@ mod sockets;
 mod sync;
 #[allow(unsafe_code)]
 mod tcp;
+mod tunables;
 mod wake;
 mod wakeups;
 
@@ -40,3 +41,4 @@ pub use counters::SocklndCounters;
 pub use decide::delivery_acks::DeliveryAcks;
 pub use decide::implementation_id::implementation_id;
 pub use driver::Socklnd;
+pub use tunables::TUNABLES;

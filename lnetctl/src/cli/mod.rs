@@ -25,7 +25,7 @@ pub use peer::{Peer, PeerAdd, PeerDel, PeerExplain, PeerSet, PeerShow};
 pub use ping::{Discover, Ping};
 pub use route::{Route, RouteAdd, RouteDel, RouteShow};
 pub use selection::{Adding, Deleting, NetRules, NidRules, PeerRules, Selection};
-pub use set::{Mode, Routing, Set, Value};
+pub use set::{Routing, Set, SettingValue, Value};
 pub use stats::{Stats, StatsCommand, StatsRate, StatsShow};
 pub use top::{Sort, Top};
 pub use udsp::{Udsp, UdspAdd, UdspDel, UdspShow};

@@ -6,6 +6,7 @@ use lnet_command_line::number::any_base;
 use lnet_dlc::host_names::Names;
 use lnet_dlc::ops::policy::priority_of;
 use lnet_dlc::ranges::{RULE_PRIORITY, Range};
+use lnet_settings::Values;
 use lnet_wire::Nid;
 
 /// Reads a whole number: decimal, hexadecimal behind `0x`, octal behind `0`, with a sign before it.
@@ -19,10 +20,10 @@ pub(super) fn whole(text: &str) -> Result<i64, String> {
     value.map(|value| sign * value).ok_or_else(|| NOT_A_NUMBER.to_owned())
 }
 
-/// [`whole`], or the name of a mode of discovery.
-pub(super) fn discovery_mode(text: &str) -> Result<i64, String> {
-    let wrong = |_| "it takes 0 (off), 1 (on) or 2 (verify)".to_owned();
-    lnet_dlc::ops::global::discovery_mode(text).map_or_else(|| whole(text).map_err(wrong), Ok)
+/// [`whole`], or one of the words of these values.
+pub(super) fn of_words(values: Values, text: &str) -> Result<i64, String> {
+    let wrong = |_| format!("it takes {}", values.wanted());
+    values.number_of(text).map_or_else(|| whole(text).map_err(wrong), Ok)
 }
 
 /// [`whole`], for what C has as an `int`.
@@ -88,6 +89,7 @@ mod tests {
 
     #[test]
     fn modes_of_discovery_have_names_and_numbers() {
+        let discovery_mode = |text| of_words(Values::NumberedWords(&["off", "on", "verify"]), text);
         let table = [("off", 0), ("on", 1), ("verify", 2), ("0", 0), ("0x2", 2), ("-1", -1)];
         for (text, expected) in table {
             assert_eq!(discovery_mode(text), Ok(expected), "{text}");

@@ -1,21 +1,15 @@
 //! `lnetctl set`, `lnetctl routing`
 
 use super::number;
-use clap::{Args, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use lnet_settings::{Change, Setting, Values, either};
 
 /// The new value of a setting.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Value {
     /// A whole number
     #[arg(allow_negative_numbers = true, value_parser = number::whole)]
-    pub value: i64,
-}
-
-/// The new mode of discovery.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct Mode {
-    /// off (0), on (1) or verify (2)
-    #[arg(allow_negative_numbers = true, value_parser = number::discovery_mode)]
     pub value: i64,
 }
 
@@ -31,37 +25,68 @@ pub enum Set {
     LargeBuffers(Value),
     /// Forward messages for others (1) or not (0)
     Routing(Value),
-    /// How far apart NUMA nodes may be and count as near: 0 to 4294967295 [default: 0]
-    NumaRange(Value),
-    /// The most interfaces that a peer may have: from 16 [default: 200]
-    MaxInterfaces(Value),
-    /// Discover peers (1, on) or not (0, off), or only compare what they say with what is known of them and
-    /// report what differs (2, verify) [default: 1]
-    Discovery(Mode),
-    /// Drop messages that came by another way than the answer would go (1) or not (0) [default: 0]
-    DropAsymRoute(Value),
-    /// How often a message is sent again: 0 to transaction_timeout, and only 0 while health_sensitivity is 0
-    /// [default: 2]
-    RetryCount(Value),
-    /// Seconds that a message and its answer may take: more than retry_count [default: 50]
-    TransactionTimeout(Value),
-    /// By how much a failure lowers the health of an interface: 0 to 1000; 0 sets retry_count to 0 as well
-    /// [default: 100]
-    HealthSensitivity(Value),
-    /// Accepted and without effect
-    RecoveryInterval(Value),
-    /// Percent of its health that a router must have to be used: 0 to 100 [default: 100]
-    RouterSensitivity(Value),
-    /// For which messages answers are awaited: 0 LNet's own, 1 GETs, 2 PUTs, 3 both [default: 3]
-    ResponseTracking(Value),
-    /// Seconds for which recovery pings go to an unhealthy interface, from 0, which is no limit [default: 0]
-    RecoveryLimit(Value),
-    /// The longest time between two recovery pings to an unhealthy interface, in seconds from 1 [default: 900]
-    MaxRecoveryPingInterval(Value),
-    /// Compare a peer's interfaces by their queued bytes before their credits (1) or not (0) [default: 0]
-    CompareQueuedBytes(Value),
-    /// Seconds that a discovery may take, all of its steps together, and that a message waits for one, from 1 [default: 10]
-    DiscoveryTimeout(Value),
+    /// A setting of the table
+    #[command(flatten)]
+    Setting(SettingValue),
+}
+
+/// A setting that may change at any time, and its new value.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingValue {
+    /// The setting.
+    pub setting: Setting,
+    /// The value.
+    pub value: i64,
+}
+
+impl SettingValue {
+    fn all() -> impl Iterator<Item = Setting> {
+        Setting::all_global().filter(|setting| setting.spec().change == Change::AnyTime)
+    }
+
+    fn command(setting: Setting) -> Command {
+        let default = setting.default_value().to_string();
+        let value = Arg::new("value").value_name("VALUE").required(true).allow_negative_numbers(true);
+        let value = match setting.spec().values {
+            values @ Values::NumberedWords(words) => {
+                let numbered = words.iter().zip(0..).map(|(word, number)| format!("{word} ({number})"));
+                let parser = move |text: &str| number::of_words(values, text);
+                value.help(either(numbered.collect())).value_parser(parser)
+            }
+            _ => value.help("A whole number").value_parser(number::whole),
+        };
+        Command::new(setting.name()).about(setting.spec().help(&default)).arg(value)
+    }
+}
+
+impl Subcommand for SettingValue {
+    fn augment_subcommands(command: Command) -> Command {
+        Self::all().fold(command, |command, setting| command.subcommand(Self::command(setting)))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Self::all().any(|setting| setting.name() == name)
+    }
+}
+
+impl FromArgMatches for SettingValue {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let given = matches.subcommand().and_then(|(name, matches)| {
+            let setting = Self::all().find(|setting| setting.name() == name)?;
+            let value = *matches.get_one::<i64>("value")?;
+            Some(Self { setting, value })
+        });
+        given.ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// Subcommands of `routing`, which show the node as a router.

@@ -1,35 +1,22 @@
 //! `lnetctl set`, `lnetctl routing`
 
 use super::{Context, Outcome};
-use crate::cli::{Mode, Routing, Set, Value};
-use lnet_dlc::ops::global::{self, Setting};
+use crate::cli::{Routing, Set, SettingValue, Value};
+use lnet_dlc::ops::global;
 use lnet_dlc::ops::routing;
 use lnet_dlc::ranges::{OutOfRange, ROUTER_BUFFERS};
-use lnet_dlc::request::Tunable;
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 
 pub(super) fn run(command: &Set, cx: &mut Context<'_>) -> Outcome {
-    let (setting, Value { value }) = match command {
-        Set::Routing(value) => return Outcome::change(switch(*value, cx)),
-        Set::TinyBuffers(value) => return Outcome::change(buffers(0, *value, cx)),
-        Set::SmallBuffers(value) => return Outcome::change(buffers(1, *value, cx)),
-        Set::LargeBuffers(value) => return Outcome::change(buffers(2, *value, cx)),
-        Set::NumaRange(value) => (Setting::NumaRange, *value),
-        Set::MaxInterfaces(value) => (Setting::Tunable(Tunable::MaxInterfaces), *value),
-        Set::Discovery(Mode { value }) => (Setting::Tunable(Tunable::Discovery), Value { value: *value }),
-        Set::DropAsymRoute(value) => (Setting::Tunable(Tunable::DropAsymRoute), *value),
-        Set::RetryCount(value) => (Setting::Tunable(Tunable::RetryCount), *value),
-        Set::TransactionTimeout(value) => (Setting::Tunable(Tunable::TransactionTimeout), *value),
-        Set::HealthSensitivity(value) => (Setting::Tunable(Tunable::HealthSensitivity), *value),
-        Set::RecoveryInterval(value) => (Setting::Tunable(Tunable::RecoveryInterval), *value),
-        Set::RouterSensitivity(value) => (Setting::Tunable(Tunable::RouterSensitivity), *value),
-        Set::ResponseTracking(value) => (Setting::Tunable(Tunable::ResponseTracking), *value),
-        Set::RecoveryLimit(value) => (Setting::Tunable(Tunable::RecoveryLimit), *value),
-        Set::MaxRecoveryPingInterval(value) => (Setting::Tunable(Tunable::MaxRecoveryPingInterval), *value),
-        Set::CompareQueuedBytes(value) => (Setting::Tunable(Tunable::CompareQueuedBytes), *value),
-        Set::DiscoveryTimeout(value) => (Setting::Tunable(Tunable::DiscoveryTimeout), *value),
-    };
-    Outcome::change(global::config(cx.node, setting, value, SeqNo::NONE, &mut cx.report))
+    Outcome::change(match command {
+        Set::Routing(value) => switch(*value, cx),
+        Set::TinyBuffers(value) => buffers(0, *value, cx),
+        Set::SmallBuffers(value) => buffers(1, *value, cx),
+        Set::LargeBuffers(value) => buffers(2, *value, cx),
+        Set::Setting(SettingValue { setting, value }) => {
+            global::config(cx.node, *setting, *value, SeqNo::NONE, &mut cx.report)
+        }
+    })
 }
 
 pub(super) fn routing(Routing::Show: &Routing, cx: &mut Context<'_>) -> Outcome {

@@ -59,7 +59,7 @@ impl Backend for Up {
             Request::GetPeerList => Some(Reply::Nids(Vec::new())),
             Request::GetRecoveryQueue(_) => Some(Reply::Nids(vec!["10.0.0.1@tcp".parse().unwrap()])),
             Request::GetNumaRange => Some(Reply::Number(0)),
-            Request::GetTunables => Some(Reply::Tunables(tunables())),
+            Request::GetTunables => Some(Reply::Tunables(Tunables::default())),
             Request::GetLnetStats => Some(Reply::Stats(Box::<LnetStats>::default())),
             Request::PingPeer(Ping { target, .. }) => return ping(target.nid),
             Request::Discover(Discover { target, .. }) => return Ok(Reply::Discovered(discover(target.nid))),
@@ -180,25 +180,6 @@ fn nis() -> Vec<LocalNi> {
         min_tx_credits: 0,
     };
     vec![ni("0@lo", None), ni("10.0.0.1@tcp", Some("eth0"))]
-}
-
-fn tunables() -> Tunables {
-    Tunables {
-        max_interfaces: 200,
-        discovery: 1,
-        drop_asym_route: 0,
-        retry_count: 2,
-        transaction_timeout: 50,
-        health_sensitivity: 100,
-        recovery_interval: 1,
-        router_sensitivity: 100,
-        response_tracking: 3,
-        recovery_limit: 0,
-        max_recovery_ping_interval: 900,
-        compare_queued_bytes: 0,
-        discovery_timeout: 10,
-        lnd_timeout: 16,
-    }
 }
 
 /// The selection rules of the node: about a pair, NIDs of this node and of others, and a net.

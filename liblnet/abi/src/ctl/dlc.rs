@@ -11,7 +11,7 @@ use lnet_core::Errno;
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, BufferCounts, BufferPool, CommCount, CptBuffers, DelLocalNi, DelPeerNi,
     DelRoute, ElementStats, LndTunables, LocalNi, NiStatus, NiTunables, Peer, PeerNi, Route, SetConnsPerPeer,
-    SetHealth, SetHealthKind, SetPeerState, Tunable,
+    SetHealth, SetHealthKind, SetPeerState, Setting,
 };
 use lnet_dlc::{Backend, CptList, Request};
 use lnet_wire::{NetId, Nid, Pid};
@@ -197,7 +197,7 @@ impl Command {
             Self::ShowSelection(kind) => selection::show(node, kind, &mut argument.bytes(selection::RULE)?),
             Self::SetDiscovery => {
                 let mode = argument.bytes(CONFIG_DATA)?.u32(12);
-                node.tell(Request::SetTunable(Tunable::Discovery, mode.into()))
+                node.tell(Request::SetTunable(Setting::Discovery, mode.into()))
             }
             // There is none to switch off.
             Self::SetTcpBonding if argument.bytes(CONFIG_DATA)?.u32(12) == 0 => Ok(()),

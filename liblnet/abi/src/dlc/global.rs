@@ -6,7 +6,6 @@ use super::{OnFailure, call, show};
 use crate::cyaml::node::cYAML;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::global::{self, Setting};
-use lnet_dlc::request::Tunable;
 use std::ffi::c_int;
 
 /// Sets by how much NUMA distances may differ. LUSTRE_CFG_RC_GENERIC_ERR for a value that the node refuses;
@@ -40,9 +39,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_max_intf(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set("lustre_lnet_config_max_intf", Setting::Tunable(Tunable::MaxInterfaces), value, seq_no, err_rc)
-    }
+    unsafe { set("lustre_lnet_config_max_intf", Setting::MaxInterfaces, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as max_interfaces.
@@ -53,9 +50,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_max_intf(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown("lustre_lnet_show_max_intf", Setting::Tunable(Tunable::MaxInterfaces), seq_no, show_rc, err_rc)
-    }
+    unsafe { shown("lustre_lnet_show_max_intf", Setting::MaxInterfaces, seq_no, show_rc, err_rc) }
 }
 
 /// Sets whether peers are discovered: 0 not, 1 yes, 2 only to compare what they
@@ -67,9 +62,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_discovery(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set("lustre_lnet_config_discovery", Setting::Tunable(Tunable::Discovery), value, seq_no, err_rc)
-    }
+    unsafe { set("lustre_lnet_config_discovery", Setting::Discovery, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as discovery.
@@ -80,9 +73,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_discovery(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown("lustre_lnet_show_discovery", Setting::Tunable(Tunable::Discovery), seq_no, show_rc, err_rc)
-    }
+    unsafe { shown("lustre_lnet_show_discovery", Setting::Discovery, seq_no, show_rc, err_rc) }
 }
 
 /// Sets whether messages are dropped that came by another way than the
@@ -94,15 +85,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_drop_asym_route(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set(
-            "lustre_lnet_config_drop_asym_route",
-            Setting::Tunable(Tunable::DropAsymRoute),
-            value,
-            seq_no,
-            err_rc,
-        )
-    }
+    unsafe { set("lustre_lnet_config_drop_asym_route", Setting::DropAsymRoute, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as drop_asym_route.
@@ -113,15 +96,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_drop_asym_route(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown(
-            "lustre_lnet_show_drop_asym_route",
-            Setting::Tunable(Tunable::DropAsymRoute),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
-    }
+    unsafe { shown("lustre_lnet_show_drop_asym_route", Setting::DropAsymRoute, seq_no, show_rc, err_rc) }
 }
 
 /// Sets how often a message is sent again.
@@ -132,9 +107,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_retry_count(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set("lustre_lnet_config_retry_count", Setting::Tunable(Tunable::RetryCount), value, seq_no, err_rc)
-    }
+    unsafe { set("lustre_lnet_config_retry_count", Setting::RetryCount, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as retry_count.
@@ -145,9 +118,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_retry_count(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown("lustre_lnet_show_retry_count", Setting::Tunable(Tunable::RetryCount), seq_no, show_rc, err_rc)
-    }
+    unsafe { shown("lustre_lnet_show_retry_count", Setting::RetryCount, seq_no, show_rc, err_rc) }
 }
 
 /// Sets the seconds that a message and its answer may take.
@@ -158,15 +129,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_transaction_to(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set(
-            "lustre_lnet_config_transaction_to",
-            Setting::Tunable(Tunable::TransactionTimeout),
-            value,
-            seq_no,
-            err_rc,
-        )
-    }
+    unsafe { set("lustre_lnet_config_transaction_to", Setting::TransactionTimeout, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as transaction_timeout.
@@ -177,15 +140,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_transaction_to(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown(
-            "lustre_lnet_show_transaction_to",
-            Setting::Tunable(Tunable::TransactionTimeout),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
-    }
+    unsafe { shown("lustre_lnet_show_transaction_to", Setting::TransactionTimeout, seq_no, show_rc, err_rc) }
 }
 
 /// Sets the seconds that a discovery may take, all of its steps together, from 1.
@@ -196,15 +151,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_discovery_to(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set(
-            "lustre_lnet_config_discovery_to",
-            Setting::Tunable(Tunable::DiscoveryTimeout),
-            value,
-            seq_no,
-            err_rc,
-        )
-    }
+    unsafe { set("lustre_lnet_config_discovery_to", Setting::DiscoveryTimeout, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as discovery_timeout.
@@ -215,15 +162,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_discovery_to(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown(
-            "lustre_lnet_show_discovery_to",
-            Setting::Tunable(Tunable::DiscoveryTimeout),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
-    }
+    unsafe { shown("lustre_lnet_show_discovery_to", Setting::DiscoveryTimeout, seq_no, show_rc, err_rc) }
 }
 
 /// Sets by how much a failure lowers a health value, 0 to 1000.
@@ -234,15 +173,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_hsensitivity(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set(
-            "lustre_lnet_config_hsensitivity",
-            Setting::Tunable(Tunable::HealthSensitivity),
-            value,
-            seq_no,
-            err_rc,
-        )
-    }
+    unsafe { set("lustre_lnet_config_hsensitivity", Setting::HealthSensitivity, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as health_sensitivity.
@@ -253,15 +184,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_hsensitivity(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown(
-            "lustre_lnet_show_hsensitivity",
-            Setting::Tunable(Tunable::HealthSensitivity),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
-    }
+    unsafe { shown("lustre_lnet_show_hsensitivity", Setting::HealthSensitivity, seq_no, show_rc, err_rc) }
 }
 
 /// Sets the recovery interval, which has no effect.
@@ -272,15 +195,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_recov_intrv(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set(
-            "lustre_lnet_config_recov_intrv",
-            Setting::Tunable(Tunable::RecoveryInterval),
-            value,
-            seq_no,
-            err_rc,
-        )
-    }
+    unsafe { set("lustre_lnet_config_recov_intrv", Setting::RecoveryInterval, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as recovery_interval.
@@ -291,15 +206,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_recov_intrv(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown(
-            "lustre_lnet_show_recov_intrv",
-            Setting::Tunable(Tunable::RecoveryInterval),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
-    }
+    unsafe { shown("lustre_lnet_show_recov_intrv", Setting::RecoveryInterval, seq_no, show_rc, err_rc) }
 }
 
 /// Sets the percentage of its health that a router must have.
@@ -310,15 +217,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_rtr_sensitivity(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set(
-            "lustre_lnet_config_rtr_sensitivity",
-            Setting::Tunable(Tunable::RouterSensitivity),
-            value,
-            seq_no,
-            err_rc,
-        )
-    }
+    unsafe { set("lustre_lnet_config_rtr_sensitivity", Setting::RouterSensitivity, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as router_sensitivity.
@@ -329,15 +228,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_rtr_sensitivity(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown(
-            "lustre_lnet_show_rtr_sensitivity",
-            Setting::Tunable(Tunable::RouterSensitivity),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
-    }
+    unsafe { shown("lustre_lnet_show_rtr_sensitivity", Setting::RouterSensitivity, seq_no, show_rc, err_rc) }
 }
 
 /// Sets for which messages answers are tracked: 0 LNet's own, 1 GETs,
@@ -349,15 +240,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_response_tracking(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set(
-            "lustre_lnet_config_response_tracking",
-            Setting::Tunable(Tunable::ResponseTracking),
-            value,
-            seq_no,
-            err_rc,
-        )
-    }
+    unsafe { set("lustre_lnet_config_response_tracking", Setting::ResponseTracking, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as response_tracking.
@@ -368,15 +251,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_response_tracking(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown(
-            "lustre_lnet_show_response_tracking",
-            Setting::Tunable(Tunable::ResponseTracking),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
-    }
+    unsafe { shown("lustre_lnet_show_response_tracking", Setting::ResponseTracking, seq_no, show_rc, err_rc) }
 }
 
 /// Sets the seconds for which recovery pings go to an unhealthy interface; 0 for ever.
@@ -387,15 +262,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_recovery_limit(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        set(
-            "lustre_lnet_config_recovery_limit",
-            Setting::Tunable(Tunable::RecoveryLimit),
-            value,
-            seq_no,
-            err_rc,
-        )
-    }
+    unsafe { set("lustre_lnet_config_recovery_limit", Setting::RecoveryLimit, value, seq_no, err_rc) }
 }
 
 /// Shows that under global, as recovery_limit.
@@ -406,15 +273,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_recovery_limit(
     err_rc: *mut *mut cYAML,
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
-    unsafe {
-        shown(
-            "lustre_lnet_show_recovery_limit",
-            Setting::Tunable(Tunable::RecoveryLimit),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
-    }
+    unsafe { shown("lustre_lnet_show_recovery_limit", Setting::RecoveryLimit, seq_no, show_rc, err_rc) }
 }
 
 /// Sets the most seconds between two recovery pings to an unhealthy interface, from 1 on. Not in other implementations.
@@ -428,7 +287,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_max_recovery_ping_interval(
     unsafe {
         set(
             "lustre_lnet_config_max_recovery_ping_interval",
-            Setting::Tunable(Tunable::MaxRecoveryPingInterval),
+            Setting::MaxRecoveryPingInterval,
             value,
             seq_no,
             err_rc,
@@ -447,7 +306,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_max_recovery_ping_interval(
     unsafe {
         shown(
             "lustre_lnet_show_max_recovery_ping_interval",
-            Setting::Tunable(Tunable::MaxRecoveryPingInterval),
+            Setting::MaxRecoveryPingInterval,
             seq_no,
             show_rc,
             err_rc,
@@ -464,13 +323,7 @@ pub unsafe extern "C" fn _lustre_lnet_config_compare_queued_bytes(
 ) -> c_int {
     // SAFETY: by contract NULL, or the caller's and NULL or a tree.
     unsafe {
-        set(
-            "lustre_lnet_config_compare_queued_bytes",
-            Setting::Tunable(Tunable::CompareQueuedBytes),
-            value,
-            seq_no,
-            err_rc,
-        )
+        set("lustre_lnet_config_compare_queued_bytes", Setting::CompareQueuedBytes, value, seq_no, err_rc)
     }
 }
 
@@ -483,13 +336,7 @@ pub unsafe extern "C" fn _lustre_lnet_show_compare_queued_bytes(
 ) -> c_int {
     // SAFETY: by contract each NULL, or the caller's and NULL or a tree.
     unsafe {
-        shown(
-            "lustre_lnet_show_compare_queued_bytes",
-            Setting::Tunable(Tunable::CompareQueuedBytes),
-            seq_no,
-            show_rc,
-            err_rc,
-        )
+        shown("lustre_lnet_show_compare_queued_bytes", Setting::CompareQueuedBytes, seq_no, show_rc, err_rc)
     }
 }
 

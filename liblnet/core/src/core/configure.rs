@@ -5,7 +5,6 @@
 
 use super::Core;
 use crate::environment::ConfigGuard;
-use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::event::in_handler;
 use crate::model::{Peer, PeerNi, PeerState};
 use crate::policy::{Applied, Rule, Rules};
@@ -13,6 +12,7 @@ use crate::router::{Forwarded, PoolState};
 use crate::select;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
 use crate::topology::{ActiveRoute, Route, Routes, RuleChange};
+use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 

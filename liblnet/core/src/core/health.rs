@@ -1,11 +1,11 @@
 //! Health as operators and drivers see and set it, and the recovery pings.
 
 use super::Core;
-use crate::environment::settings::MAX_HEALTH;
 use crate::event::{Event, EventKind};
 use crate::health::{self, HealthTotals, NiKind, PeerNiState, PeerReachability, UnresponsivePath};
 use crate::memory::{EqHandle, MdHandle, MdOptions, MdSpec, RecvBuffer};
 use crate::model::{PeerNi, Target};
+use lnet_settings::MAX_HEALTH;
 use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use std::sync::Arc;

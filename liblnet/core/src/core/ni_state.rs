@@ -3,12 +3,12 @@
 
 use super::Core;
 use crate::discovery::{Failure, Step};
-use crate::environment::settings::MAX_HEALTH;
 use crate::health::{Cause, NiState};
 use crate::model::message::Message;
 use crate::model::{Ni, PeerNi};
 use crate::select;
 use lnet_log::LogClass;
+use lnet_settings::MAX_HEALTH;
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 
 use super::layout::MAX_CPTS;
 use lnet_wire::{Expression, TextError};
+use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -35,6 +36,21 @@ pub enum PatternError {
     /// A partition is missing or named twice: they are numbered from 0 without gaps.
     #[error("partition {0} is missing or named twice")]
     Numbering(usize),
+}
+
+/// The text that it is parsed from.
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let partitions = |all: &[Vec<u32>]| {
+            let lists = all.iter().map(|list| list.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
+            lists.enumerate().map(|(number, list)| format!("{number}[{list}]")).collect::<Vec<_>>().join(" ")
+        };
+        match self {
+            Self::EachNode => f.write_str("N"),
+            Self::Nodes(all) => write!(f, "N {}", partitions(all)),
+            Self::Cpus(all) => f.write_str(&partitions(all)),
+        }
+    }
 }
 
 impl FromStr for Pattern {

@@ -2,10 +2,10 @@
 
 use super::Difference;
 use super::step::is_older;
-use crate::environment::settings::DiscoveryMode;
 use crate::model::{LocalState, Peer, PeerState as Flag, Progress};
 use crate::topology::Topology;
 use foldhash::fast::FixedState;
+use lnet_settings::DiscoveryMode;
 use lnet_wire::Nid;
 use lnet_wire::ping_info::{Features, PingInfo};
 use std::hash::BuildHasher;

@@ -21,7 +21,6 @@ pub(crate) use poll::Action;
 pub(crate) use push_buffers::{PushEvent, push_spec};
 pub(crate) use requests::request_spec;
 
-use crate::environment::settings::{DiscoveryMode, Settings};
 use crate::environment::time::Time;
 use crate::environment::{ConfigGuard, Environment, Notify};
 use crate::event::in_handler;
@@ -31,6 +30,7 @@ use crate::sync::{Condvar, Mutex, lock};
 use crate::topology::Topology;
 use arc_swap::ArcSwap;
 use input::StepAction;
+use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::ping_info::max_kept_len;
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid, RESERVED_PORTAL};
 use parked::ParkedRequests;

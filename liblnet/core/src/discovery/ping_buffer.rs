@@ -1,10 +1,10 @@
 //! The ping buffer: the NIDs of this node, as pings are answered and as pushes are sent.
 
 use crate::environment::Environment;
-use crate::environment::settings::DiscoveryMode;
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
 use crate::model::Ni;
 use crate::topology::Topology;
+use lnet_settings::DiscoveryMode;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 use super::*;
-use crate::environment::settings::Settings;
 use crate::environment::time::Clock;
-use crate::environment::{ConfigLock, CoreConfig, settings::DiscoveryMode};
+use crate::environment::{ConfigLock, CoreConfig};
 use crate::memory::RecvBuffer;
 use crate::model::PeerState;
 use lnet_log::RateLimitedLog;
+use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::{NetId, NetType, Pid};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

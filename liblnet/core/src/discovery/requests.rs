@@ -3,13 +3,13 @@
 use super::queue::PendingRequest;
 use super::{Discovery, Input, Step};
 use crate::environment::Environment;
-use crate::environment::settings::Settings;
 use crate::memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, RecvBuffer};
 use crate::model::{DiscoveryState, Peer, PeerState};
 use crate::select;
 use crate::sync::lock;
 use crate::topology::Topology;
 use lnet_log::LogClass;
+use lnet_settings::Settings;
 use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo, max_kept_len};
 use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
 use std::sync::Arc;

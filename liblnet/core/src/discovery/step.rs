@@ -5,9 +5,9 @@
 
 use super::Step;
 use super::input::{Input, StepAction};
-use crate::environment::settings::DiscoveryMode;
 use crate::model::PeerState as Flag;
 use crate::model::{LocalState, Progress};
+use lnet_settings::DiscoveryMode;
 use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 

@@ -1,8 +1,8 @@
 //! The start configuration of a node.
 
-use super::settings::{DiscoveryMode, Settings};
 use super::time::{Clock, StoppedClock};
 use crate::cpt::{CptTable, Placement};
+use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::Pid;
 use std::sync::Arc;
 

@@ -5,7 +5,6 @@
 mod config;
 mod config_lock;
 mod notify;
-pub mod settings;
 pub mod time;
 
 pub use config::CoreConfig;
@@ -14,8 +13,8 @@ pub(crate) use notify::Notify;
 
 use arc_swap::ArcSwap;
 use lnet_log::{LogClass, RateLimitedLog};
+use lnet_settings::Settings;
 use lnet_wire::Pid;
-use settings::Settings;
 use std::fmt::{Arguments, Display};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 /// Whether the response to a request has a deadline (HE-40); `mode` is [`Settings::response_tracking`].
 ///
-/// [`Settings::response_tracking`]: crate::environment::settings::Settings::response_tracking
+/// [`Settings::response_tracking`]: lnet_settings::Settings::response_tracking
 pub(crate) const fn is_tracked(mode: u32, options: MdOptions, response: ResponseKind) -> bool {
     if options.has(MdOptions::NO_TRACK_RESPONSE) {
         return false;

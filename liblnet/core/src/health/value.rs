@@ -2,13 +2,13 @@
 
 use super::{Cause, Health, NiState, SendFailure};
 use crate::environment::Environment;
-use crate::environment::settings::MAX_HEALTH;
 use crate::environment::time::Time;
 use crate::model::message::Message;
 use crate::model::{Ni, PeerNi};
 use crate::select;
 use crate::topology::Topology;
 use lnet_log::LogClass;
+use lnet_settings::MAX_HEALTH;
 
 /// A value after a failure (HE-1).
 pub(crate) const fn lowered(value: u32, sensitivity: u32) -> u32 {

@@ -2,7 +2,7 @@
 
 use super::discovery_result::Step;
 use super::peer_state::PeerState;
-use crate::environment::settings::DiscoveryMode;
+use lnet_settings::DiscoveryMode;
 use lnet_wire::ping_info::{PingInfo, ping_buffer_len};
 use lnet_wire::{Errno, NetId, Nid};
 

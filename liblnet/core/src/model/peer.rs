@@ -7,7 +7,7 @@ use super::peer_ni::{Criteria, PeerNi};
 use super::peer_state::PeerState;
 use super::use_order::UseOrder;
 use crate::credit::Credits;
-use crate::environment::settings::MAX_HEALTH;
+use lnet_settings::MAX_HEALTH;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};

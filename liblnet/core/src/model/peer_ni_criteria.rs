@@ -5,8 +5,8 @@ use super::message_turn::MessageTurn;
 use super::partners::{Partners, Preference};
 use super::priority::LOWEST_PRIORITY;
 use crate::credit::SharedPool;
-use crate::environment::settings::MAX_HEALTH;
 use arc_swap::ArcSwapOption;
+use lnet_settings::MAX_HEALTH;
 use lnet_wire::Nid;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 

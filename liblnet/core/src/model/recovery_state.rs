@@ -1,8 +1,8 @@
 //! The recovery state of an unhealthy interface: when it is pinged next (HE-51, HE-52).
 
-use crate::environment::settings::MAX_HEALTH;
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
+use lnet_settings::MAX_HEALTH;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::last_use::{LastUse, LatestUse};
 use super::{Distance, Nets, PeerNet, PeerNi, PeerState};
-use crate::environment::settings::{MAX_HEALTH, Settings};
+use lnet_settings::{MAX_HEALTH, Settings};
 use lnet_wire::{Errno, NetId, Nid};
 use std::collections::BTreeSet;
 use std::sync::Arc;

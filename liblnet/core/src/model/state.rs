@@ -5,7 +5,7 @@ use super::exchange::Exchange;
 use super::net::Net;
 use super::ni::Ni;
 use super::peer_ni::PeerNi;
-use crate::environment::settings::MAX_HEALTH;
+use lnet_settings::MAX_HEALTH;
 use std::fmt;
 
 /// The state of a local NI, or of a local net (dbg-030).

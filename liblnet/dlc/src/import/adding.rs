@@ -8,8 +8,9 @@ use crate::ops::peer::Modify;
 use crate::ops::policy::{RuleEffect, RuleText};
 use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Peer, Request, Route, Tunable, Tunables};
+use crate::request::{Backend, Peer, Request, Route, Tunables};
 use crate::{ReturnCode, interfaces, ops};
+use lnet_settings::Change;
 use lnet_wire::{Errno, Nid};
 use std::fmt::Display;
 
@@ -142,42 +143,25 @@ pub(super) fn list(nids: &[Nid]) -> String {
     nids.iter().map(Nid::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The order of lnetctl (dlc 2.7), but for settings that bound each other: where the new retry count
-/// does not fit what the node has now, what it depends on comes before it.
+/// The order of lnetctl (dlc 2.7), which is that of the table but for the first, and for settings that bound each other: where the
+/// new retry count does not fit what the node has now, what it depends on comes before it. What cannot be set is left out.
 pub(super) fn in_order(backend: Option<&dyn Backend>, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
-    let new =
-        |tunable| settings.iter().find(|(it, _)| *it == Setting::Tunable(tunable)).map(|(_, value)| *value);
+    let new = settings.iter().find(|(it, _)| *it == Setting::RetryCount).map(|(_, value)| *value);
     let now = backend.and_then(|backend| backend.ask::<Tunables>(Request::GetTunables).ok());
-    let needs_more = match (new(Tunable::RetryCount), now) {
+    let needs_more = match (new, now) {
         (Some(retries), Some(now)) => {
-            retries >= now.transaction_timeout.into() || retries > 0 && now.health_sensitivity == 0
+            retries >= now.get(Setting::TransactionTimeout).into()
+                || retries > 0 && now.get(Setting::HealthSensitivity) == 0
         }
         _ => false,
     };
     let rank = |setting: Setting| match setting {
-        Setting::Tunable(Tunable::MaxInterfaces) => 0,
-        Setting::NumaRange => 1,
-        Setting::Tunable(Tunable::Discovery) => 2,
-        Setting::Tunable(Tunable::DropAsymRoute) => 3,
-        Setting::Tunable(Tunable::RetryCount) => {
-            if needs_more {
-                7
-            } else {
-                4
-            }
-        }
-        Setting::Tunable(Tunable::TransactionTimeout) => 5,
-        Setting::Tunable(Tunable::HealthSensitivity) => 6,
-        Setting::Tunable(Tunable::RecoveryInterval) => 8,
-        Setting::Tunable(Tunable::RouterSensitivity) => 9,
-        Setting::Tunable(Tunable::ResponseTracking) => 10,
-        Setting::Tunable(Tunable::RecoveryLimit) => 11,
-        Setting::Tunable(Tunable::MaxRecoveryPingInterval) => 12,
-        Setting::Tunable(Tunable::CompareQueuedBytes) => 13,
-        Setting::Tunable(Tunable::DiscoveryTimeout) | Setting::LndTimeout => 14,
+        Setting::MaxInterfaces => None,
+        Setting::RetryCount if needs_more => Some((Setting::HealthSensitivity, true)),
+        _ => Some((setting, false)),
     };
-    let mut ordered: Vec<_> =
-        settings.iter().copied().filter(|(setting, _)| *setting != Setting::LndTimeout).collect();
+    let can_change = |setting: Setting| matches!(setting.spec().change, Change::AnyTime);
+    let mut ordered: Vec<_> = settings.iter().copied().filter(|(setting, _)| can_change(*setting)).collect();
     ordered.sort_by_key(|(setting, _)| rank(*setting));
     ordered
 }

@@ -336,7 +336,7 @@ impl Changes<'_> {
         let now = match setting {
             Setting::LndTimeout => return,
             Setting::NumaRange => self.present.numa_range,
-            Setting::Tunable(tunable) => self.present.tunables.as_ref().map(|all| all.get(tunable)),
+            _ => self.present.tunables.as_ref().map(|all| all.get(setting)),
         };
         let agrees = match &mut self.present.tunables {
             Some(all) => ops::global::rehearse(all, setting, value),

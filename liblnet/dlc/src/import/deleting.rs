@@ -7,7 +7,7 @@ use crate::ops::global::Setting;
 use crate::ops::peer::Modify;
 use crate::ops::policy::RuleAction;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Request, Tunable, Udsp, UdspAction};
+use crate::request::{Backend, Request, Udsp, UdspAction};
 use crate::{ReturnCode, ops};
 use lnet_wire::Errno;
 use std::num::NonZeroU32;
@@ -58,15 +58,9 @@ fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Repo
     ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
 }
 
-/// What `del` sets back, and to what (dlc 2.7); other settings are left as they are.
-const fn default_of(setting: Setting) -> Option<i64> {
-    match setting {
-        Setting::NumaRange => Some(0),
-        Setting::Tunable(Tunable::MaxInterfaces) => Some(200),
-        Setting::Tunable(Tunable::Discovery) => Some(1),
-        Setting::Tunable(Tunable::DropAsymRoute) => Some(0),
-        Setting::Tunable(_) | Setting::LndTimeout => None,
-    }
+/// What `del` sets back, and to what; other settings are left as they are.
+fn default_of(setting: Setting) -> Option<i64> {
+    setting.spec().global.filter(|key| key.reset_by_del).map(|_| setting.default_value())
 }
 
 /// The rule that is about what the item is about, wherever it stands now: deleting renumbers, and so the

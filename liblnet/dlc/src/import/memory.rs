@@ -3,7 +3,7 @@
 use crate::CptList;
 use crate::request::{
     AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LocalHealth,
-    LocalNi, NiStatus, Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunable, Tunables, Udsp, UdspAction,
+    LocalNi, NiStatus, Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunables, Udsp, UdspAction,
     UdspPartner,
 };
 use lnet_wire::{Errno, Nid};
@@ -30,22 +30,6 @@ pub(super) struct Memory {
 impl Memory {
     /// With the loopback and the defaults.
     pub(super) fn new() -> Self {
-        let tunables = Tunables {
-            max_interfaces: 200,
-            discovery: 1,
-            drop_asym_route: 0,
-            retry_count: 2,
-            transaction_timeout: 50,
-            health_sensitivity: 100,
-            recovery_interval: 1,
-            router_sensitivity: 100,
-            response_tracking: 3,
-            recovery_limit: 0,
-            max_recovery_ping_interval: 900,
-            compare_queued_bytes: 0,
-            discovery_timeout: 10,
-            lnd_timeout: 16,
-        };
         let state = State {
             nis: vec![LocalNi { cpts: CptList::new(vec![0, 1]), ..local(Nid::LOOPBACK, None) }],
             routes: Vec::new(),
@@ -53,7 +37,7 @@ impl Memory {
             rules: Vec::new(),
             buffers: None,
             numa_range: 0,
-            tunables,
+            tunables: Tunables::default(),
         };
         Self { state: RefCell::new(state), told: RefCell::new(Vec::new()) }
     }
@@ -184,29 +168,6 @@ impl State {
         }
         Ok(Reply::Done)
     }
-
-    fn set(&mut self, tunable: Tunable, value: i64) -> Result<Reply, Errno> {
-        let all = &mut self.tunables;
-        let value = u32::try_from(value).map_err(|_| Errno::Invalid)?;
-        match tunable {
-            Tunable::MaxInterfaces => all.max_interfaces = value,
-            Tunable::Discovery => all.discovery = value,
-            Tunable::DropAsymRoute => all.drop_asym_route = value,
-            Tunable::RetryCount if value > all.transaction_timeout => return Err(Errno::Invalid),
-            Tunable::RetryCount => all.retry_count = value,
-            Tunable::TransactionTimeout if value <= all.retry_count => return Err(Errno::Invalid),
-            Tunable::TransactionTimeout => all.transaction_timeout = value,
-            Tunable::HealthSensitivity => all.health_sensitivity = value,
-            Tunable::RecoveryInterval => all.recovery_interval = value,
-            Tunable::RouterSensitivity => all.router_sensitivity = value,
-            Tunable::ResponseTracking => all.response_tracking = value,
-            Tunable::RecoveryLimit => all.recovery_limit = value,
-            Tunable::MaxRecoveryPingInterval => all.max_recovery_ping_interval = value,
-            Tunable::CompareQueuedBytes => all.compare_queued_bytes = value,
-            Tunable::DiscoveryTimeout => all.discovery_timeout = value,
-        }
-        Ok(Reply::Done)
-    }
 }
 
 impl Backend for Memory {
@@ -258,7 +219,7 @@ impl Backend for Memory {
                 state.numa_range = range;
                 Ok(Reply::Done)
             }
-            Request::SetTunable(tunable, value) => state.set(tunable, value),
+            Request::SetTunable(setting, value) => state.tunables.set(setting, value).map(|()| Reply::Done),
             Request::AddRoute(it) => {
                 let is_local = |net| state.nis.iter().any(|ni| ni.nid.net() == net);
                 let is_there = state.routes.iter().any(|its| (its.net, its.gateway) == (it.net, it.gateway));

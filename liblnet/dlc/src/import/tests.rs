@@ -3,7 +3,7 @@
 use super::memory::{Memory, peer_ni};
 use super::*;
 use crate::export::export;
-use crate::request::{Peer, Request};
+use crate::request::{Peer, Request, Setting};
 
 fn source(text: &str) -> Source<'_> {
     Source { name: "lnet.conf", text }
@@ -80,9 +80,9 @@ global:
     retry_count: 60
     transaction_timeout: 100
     health_sensitivity: 50
-    recovery_interval: 2
+    recovery_interval: 1
     router_sensitivity: 99
-    lnd_timeout: 16
+    lnd_timeout: 1
     response_tracking: 2
     recovery_limit: 10
     max_recovery_ping_interval: 60
@@ -304,7 +304,7 @@ udsp:
     assert_eq!(state.nis.len(), 2);
     assert!(state.routes.is_empty() && state.rules.is_empty());
     assert_eq!(state.peers.iter().map(|peer| peer.nis.len()).collect::<Vec<_>>(), [1, 1]);
-    assert_eq!((state.tunables.discovery, state.tunables.retry_count), (1, 60));
+    assert_eq!((state.tunables.get(Setting::Discovery), state.tunables.get(Setting::RetryCount)), (1, 60));
     assert!(!state.buffers.unwrap().enabled);
 }
 
@@ -543,7 +543,10 @@ fn settings_that_bound_each_other_are_set_in_the_order_that_fits() {
     add(&node, "global:\n    retry_count: 60\n    transaction_timeout: 100\n");
     add(&node, "global:\n    transaction_timeout: 10\n    retry_count: 3\n");
     let state = node.state.borrow();
-    assert_eq!((state.tunables.retry_count, state.tunables.transaction_timeout), (3, 10));
+    assert_eq!(
+        (state.tunables.get(Setting::RetryCount), state.tunables.get(Setting::TransactionTimeout)),
+        (3, 10)
+    );
 }
 
 #[test]

@@ -1,106 +1,24 @@
 //! Settings of the whole node.
 
+pub use lnet_settings::Setting;
+
 use super::error_text::{OpError, error_text};
-use crate::ranges::Range;
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{Backend, Request, Tunable, Tunables};
+use crate::request::{Backend, Request, Tunables};
 use crate::{ReturnCode, Value};
+use lnet_settings::{Change, Refusal};
 use lnet_wire::Errno;
 
-/// One of the settings of the `global` block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// By how much NUMA distances may differ.
-    NumaRange,
-    /// What the kernel has as a module parameter.
-    Tunable(Tunable),
-    /// Shown only.
-    LndTimeout,
-}
-
-impl Setting {
-    /// All, in the order in which they are shown (dlc 2.7); the recovery ping interval came with 2.17, what follows is this library's.
-    pub const ALL: &[Self] = &[
-        Self::NumaRange,
-        Self::Tunable(Tunable::MaxInterfaces),
-        Self::Tunable(Tunable::Discovery),
-        Self::Tunable(Tunable::DropAsymRoute),
-        Self::Tunable(Tunable::RetryCount),
-        Self::Tunable(Tunable::TransactionTimeout),
-        Self::Tunable(Tunable::HealthSensitivity),
-        Self::Tunable(Tunable::RecoveryInterval),
-        Self::Tunable(Tunable::RouterSensitivity),
-        Self::LndTimeout,
-        Self::Tunable(Tunable::ResponseTracking),
-        Self::Tunable(Tunable::RecoveryLimit),
-        Self::Tunable(Tunable::MaxRecoveryPingInterval),
-        Self::Tunable(Tunable::CompareQueuedBytes),
-        Self::Tunable(Tunable::DiscoveryTimeout),
-    ];
-
-    /// Its name on the command line and in YAML.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NumaRange => "numa_range",
-            Self::Tunable(tunable) => tunable.name(),
-            Self::LndTimeout => "lnd_timeout",
-        }
-    }
-
-    /// The values that it takes on some node; what it takes on a certain one may depend on other settings.
-    pub const fn range(self) -> Range {
-        let (least, most) = match self {
-            Self::NumaRange => (0, u32::MAX as i64),
-            Self::LndTimeout => (0, i32::MAX as i64),
-            Self::Tunable(tunable) => match tunable {
-                Tunable::MaxInterfaces => (16, i32::MAX as i64),
-                Tunable::Discovery => (0, VERIFY),
-                Tunable::DropAsymRoute | Tunable::CompareQueuedBytes => (0, 1),
-                Tunable::RetryCount | Tunable::RecoveryInterval | Tunable::RecoveryLimit => {
-                    (0, i32::MAX as i64)
-                }
-                Tunable::TransactionTimeout
-                | Tunable::MaxRecoveryPingInterval
-                | Tunable::DiscoveryTimeout => (1, i32::MAX as i64),
-                Tunable::HealthSensitivity => (0, 1000),
-                Tunable::RouterSensitivity => (0, 100),
-                Tunable::ResponseTracking => (0, 3),
-            },
-        };
-        Range { name: self.name(), least, most }
-    }
-
-    /// What DLC returns for a value that it does not take: some are judged by the library and some by the node (dlc 1.6).
-    pub const fn refusal(self) -> ReturnCode {
-        match self {
-            Self::NumaRange => ReturnCode::OUT_OF_RANGE,
-            Self::LndTimeout
-            | Self::Tunable(
-                Tunable::ResponseTracking
-                | Tunable::RecoveryLimit
-                | Tunable::MaxRecoveryPingInterval
-                | Tunable::CompareQueuedBytes
-                | Tunable::DiscoveryTimeout,
-            ) => ReturnCode::BAD_PARAM,
-            Self::Tunable(_) => ReturnCode::GENERIC,
-        }
+/// What DLC returns for a value that is not valid: some settings are judged by the library and some by the node (dlc 1.6).
+pub fn refusal(setting: Setting) -> ReturnCode {
+    match setting.spec().global.map(|key| key.refusal) {
+        Some(Refusal::OutOfRange) => ReturnCode::OUT_OF_RANGE,
+        Some(Refusal::BadParam) | None => ReturnCode::BAD_PARAM,
+        Some(Refusal::Generic) => ReturnCode::GENERIC,
     }
 }
 
-/// The value of the setting `discovery` that has this name: `off`, `on`, or `verify`, in which peers are asked
-/// who they are and nothing is changed: what differs from what is known of them is reported (dyn-060).
-pub fn discovery_mode(word: &str) -> Option<i64> {
-    match word {
-        "off" => Some(0),
-        "on" => Some(1),
-        "verify" => Some(VERIFY),
-        _ => None,
-    }
-}
-
-const VERIFY: i64 = 2;
-
-/// Sets one. [`Setting::refusal`] for a value out of its range, and [`ReturnCode::GENERIC`] for one that the node refuses because of
+/// Sets one. [`refusal`] for a value out of its range, and [`ReturnCode::GENERIC`] for one that the node refuses because of
 /// other settings. `lustre_lnet_config_numa_range` and the like (cfg-090).
 pub fn config(
     backend: &dyn Backend,
@@ -110,10 +28,11 @@ pub fn config(
     report: &mut Report,
 ) -> ReturnCode {
     let name = setting.name();
-    let request = setting.range().check(value).ok().and_then(|value| request_for(setting, value));
+    let checked = setting.spec().range().check(value);
+    let request = checked.ok().and_then(|value| request_for(setting, value));
     let (rc, text) = match request.map(|request| backend.tell(request)) {
         Some(Ok(())) => return report.success(Operation::Add, name, seq_no),
-        None => (setting.refusal(), said(setting, value, "not allowed")),
+        None => (refusal(setting), said(setting, value, "not allowed")),
         Some(Err(errno)) => refused(setting, value, errno),
     };
     report.end(Operation::Add, name, seq_no, rc, text)
@@ -121,7 +40,7 @@ pub fn config(
 
 /// The code and the text for a value that the node refused.
 fn refused(setting: Setting, value: i64, errno: Errno) -> OpError {
-    let by_itself = matches!(setting, Setting::Tunable(_)) && errno != Errno::NetworkDown;
+    let by_itself = setting != Setting::NumaRange && errno != Errno::NetworkDown;
     let rc = if by_itself { ReturnCode::GENERIC } else { errno.into() };
     (rc, said(setting, value, &error_text(errno)))
 }
@@ -132,31 +51,15 @@ fn said(setting: Setting, value: i64, cause: &str) -> String {
 
 /// What a node with these settings would answer to this one, which is within its range: `now` becomes what it then has (HE-2, HE-30).
 pub(crate) fn rehearse(now: &mut Tunables, setting: Setting, value: i64) -> Result<(), OpError> {
-    let Setting::Tunable(tunable) = setting else { return Ok(()) };
-    let value_of = |tunable| i64::from(now.get(tunable));
-    let agrees = match tunable {
-        Tunable::RetryCount => {
-            value <= value_of(Tunable::TransactionTimeout)
-                && (value == 0 || value_of(Tunable::HealthSensitivity) > 0)
-        }
-        Tunable::TransactionTimeout => value > value_of(Tunable::RetryCount),
-        _ => true,
-    };
-    match u32::try_from(value) {
-        Ok(value) if agrees => now.set(tunable, value),
-        _ => return Err(refused(setting, value, Errno::Invalid)),
-    }
-    if tunable == Tunable::HealthSensitivity && value == 0 {
-        now.set(Tunable::RetryCount, 0);
-    }
-    Ok(())
+    now.set(setting, value).map_err(|errno| refused(setting, value, errno))
 }
 
 /// Which values it takes.
 fn allowed(setting: Setting) -> String {
-    match setting {
-        Setting::LndTimeout => remark(setting).to_owned(),
-        _ => format!("; it takes {}{}", setting.range().wanted(), remark(setting)),
+    let spec = setting.spec();
+    match spec.change {
+        Change::Never(_) => spec.remark(),
+        Change::AtStart | Change::AnyTime => format!("; it takes {}{}", spec.range().wanted(), spec.remark()),
     }
 }
 
@@ -164,9 +67,7 @@ fn allowed(setting: Setting) -> String {
 pub fn show(backend: &dyn Backend, setting: Setting, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let value = match setting {
         Setting::NumaRange => backend.ask(Request::GetNumaRange),
-        Setting::LndTimeout | Setting::Tunable(_) => {
-            backend.ask(Request::GetTunables).map(|tunables| of_tunables(setting, &tunables))
-        }
+        _ => backend.ask(Request::GetTunables).map(|tunables: Tunables| tunables.get(setting)),
     };
     match value {
         Ok(value) => {
@@ -183,16 +84,14 @@ pub fn show_all(backend: &dyn Backend, report: &mut Report) -> ReturnCode {
         Ok(range) => range,
         Err(errno) => return unreadable(Setting::NumaRange, SeqNo::NONE, errno, report),
     };
-    let tunables = match backend.ask(Request::GetTunables) {
+    let tunables: Tunables = match backend.ask(Request::GetTunables) {
         Ok(tunables) => tunables,
-        Err(errno) => {
-            return unreadable(Setting::Tunable(Tunable::MaxInterfaces), SeqNo::NONE, errno, report);
-        }
+        Err(errno) => return unreadable(Setting::MaxInterfaces, SeqNo::NONE, errno, report),
     };
-    let entries = Setting::ALL.iter().map(|&setting| {
+    let entries = Setting::all_global().map(|setting| {
         let value = match setting {
             Setting::NumaRange => numa_range,
-            _ => of_tunables(setting, &tunables),
+            _ => tunables.get(setting),
         };
         (setting.name().to_owned(), value.into())
     });
@@ -207,39 +106,12 @@ fn unreadable(setting: Setting, seq_no: SeqNo, errno: Errno, report: &mut Report
     report.end(Operation::Show, ENTITY, seq_no, errno.into(), text)
 }
 
-/// Not for the NUMA range, which is not among them.
-const fn of_tunables(setting: Setting, tunables: &Tunables) -> u32 {
-    match setting {
-        Setting::Tunable(tunable) => tunables.get(tunable),
-        Setting::LndTimeout | Setting::NumaRange => tunables.lnd_timeout,
-    }
-}
-
-/// The request that sets it; `None` for what cannot be set.
+/// The request that sets it; `None` for what cannot be set while the node runs.
 fn request_for(setting: Setting, value: i64) -> Option<Request> {
-    match setting {
-        Setting::LndTimeout => None,
-        Setting::NumaRange => u32::try_from(value).ok().map(Request::SetNumaRange),
-        Setting::Tunable(tunable) => Some(Request::SetTunable(tunable, value)),
-    }
-}
-
-/// What else is to be known of its values, besides their range.
-const fn remark(setting: Setting) -> &'static str {
-    match setting {
-        Setting::NumaRange => "",
-        Setting::LndTimeout => "; it follows from transaction_timeout and retry_count; set those",
-        Setting::Tunable(tunable) => match tunable {
-            Tunable::Discovery => " (off, on, verify)",
-            Tunable::DropAsymRoute | Tunable::CompareQueuedBytes => " (off, on)",
-            Tunable::RetryCount => ", at most transaction_timeout, and only 0 while health_sensitivity is 0",
-            Tunable::TransactionTimeout => " seconds, more than retry_count",
-            Tunable::RouterSensitivity => " percent",
-            Tunable::ResponseTracking => " (LNet's own, GETs, PUTs, both)",
-            Tunable::RecoveryLimit => " seconds, where 0 is no limit",
-            Tunable::MaxRecoveryPingInterval | Tunable::DiscoveryTimeout => " seconds",
-            Tunable::MaxInterfaces | Tunable::HealthSensitivity | Tunable::RecoveryInterval => "",
-        },
+    match (setting.spec().change, setting) {
+        (Change::AtStart | Change::Never(_), _) => None,
+        (Change::AnyTime, Setting::NumaRange) => u32::try_from(value).ok().map(Request::SetNumaRange),
+        (Change::AnyTime, _) => Some(Request::SetTunable(setting, value)),
     }
 }
 
@@ -249,13 +121,8 @@ mod tests {
     use super::*;
     use crate::request::Reply;
 
-    const fn tunable(tunable: Tunable) -> Setting {
-        Setting::Tunable(tunable)
-    }
-
     #[test]
     fn a_value_out_of_range_is_refused_with_the_range_and_never_changed() {
-        use Tunable::*;
         let refused = || Err(Errno::Invalid);
         let done = || Ok(Reply::Done);
         let table = [
@@ -264,38 +131,58 @@ mod tests {
             (Setting::NumaRange, -1, None, -3),
             (Setting::NumaRange, 1 << 32, None, -3),
             (Setting::LndTimeout, 10, None, -1),
-            (tunable(ResponseTracking), 3, Some((Request::SetTunable(ResponseTracking, 3), done())), 0),
-            (tunable(ResponseTracking), 4, None, -1),
-            (tunable(ResponseTracking), -1, None, -1),
-            (tunable(RecoveryLimit), 10, Some((Request::SetTunable(RecoveryLimit, 10), done())), 0),
-            (tunable(RecoveryLimit), -1, None, -1),
             (
-                tunable(MaxRecoveryPingInterval),
-                60,
-                Some((Request::SetTunable(MaxRecoveryPingInterval, 60), done())),
+                Setting::ResponseTracking,
+                3,
+                Some((Request::SetTunable(Setting::ResponseTracking, 3), done())),
                 0,
             ),
-            (tunable(MaxRecoveryPingInterval), 0, None, -1),
-            (tunable(CompareQueuedBytes), 1, Some((Request::SetTunable(CompareQueuedBytes, 1), done())), 0),
-            (tunable(CompareQueuedBytes), 2, None, -1),
-            (tunable(CompareQueuedBytes), -1, None, -1),
-            (tunable(DiscoveryTimeout), 5, Some((Request::SetTunable(DiscoveryTimeout, 5), done())), 0),
-            (tunable(DiscoveryTimeout), 0, None, -1),
-            (tunable(Discovery), 2, Some((Request::SetTunable(Discovery, 2), done())), 0),
-            (tunable(Discovery), 3, None, -5),
-            (tunable(Discovery), -1, None, -5),
-            (tunable(DropAsymRoute), 3, None, -5),
-            (tunable(MaxInterfaces), 15, None, -5),
-            (tunable(MaxInterfaces), 16, Some((Request::SetTunable(MaxInterfaces, 16), done())), 0),
-            (tunable(RetryCount), -1, None, -5),
-            (tunable(RetryCount), 99, Some((Request::SetTunable(RetryCount, 99), refused())), -5),
+            (Setting::ResponseTracking, 4, None, -1),
+            (Setting::ResponseTracking, -1, None, -1),
+            (Setting::RecoveryLimit, 10, Some((Request::SetTunable(Setting::RecoveryLimit, 10), done())), 0),
+            (Setting::RecoveryLimit, -1, None, -1),
             (
-                tunable(TransactionTimeout),
+                Setting::MaxRecoveryPingInterval,
+                60,
+                Some((Request::SetTunable(Setting::MaxRecoveryPingInterval, 60), done())),
+                0,
+            ),
+            (Setting::MaxRecoveryPingInterval, 0, None, -1),
+            (
+                Setting::CompareQueuedBytes,
                 1,
-                Some((Request::SetTunable(TransactionTimeout, 1), Err(Errno::OutOfRange))),
+                Some((Request::SetTunable(Setting::CompareQueuedBytes, 1), done())),
+                0,
+            ),
+            (Setting::CompareQueuedBytes, 2, None, -1),
+            (Setting::CompareQueuedBytes, -1, None, -1),
+            (
+                Setting::DiscoveryTimeout,
+                5,
+                Some((Request::SetTunable(Setting::DiscoveryTimeout, 5), done())),
+                0,
+            ),
+            (Setting::DiscoveryTimeout, 0, None, -1),
+            (Setting::Discovery, 2, Some((Request::SetTunable(Setting::Discovery, 2), done())), 0),
+            (Setting::Discovery, 3, None, -5),
+            (Setting::Discovery, -1, None, -5),
+            (Setting::DropAsymRoute, 3, None, -5),
+            (Setting::MaxInterfaces, 15, None, -5),
+            (Setting::MaxInterfaces, 16, Some((Request::SetTunable(Setting::MaxInterfaces, 16), done())), 0),
+            (Setting::RetryCount, -1, None, -5),
+            (Setting::RetryCount, 99, Some((Request::SetTunable(Setting::RetryCount, 99), refused())), -5),
+            (
+                Setting::TransactionTimeout,
+                1,
+                Some((Request::SetTunable(Setting::TransactionTimeout, 1), Err(Errno::OutOfRange))),
                 -5,
             ),
-            (tunable(Discovery), 1, Some((Request::SetTunable(Discovery, 1), Err(Errno::NetworkDown))), -100),
+            (
+                Setting::Discovery,
+                1,
+                Some((Request::SetTunable(Setting::Discovery, 1), Err(Errno::NetworkDown))),
+                -100,
+            ),
         ];
         for (setting, value, scene, rc) in table {
             let fake = Fake::new(scene);
@@ -307,28 +194,19 @@ mod tests {
             );
             let head = format!("add:\n    - {}:\n          errno: {rc}\n", setting.name());
             assert!(report.errors_to_yaml().starts_with(&head), "{}", report.errors_to_yaml());
-            let names_the_range = report.errors_to_yaml().contains(&setting.range().wanted());
+            let names_the_range = report.errors_to_yaml().contains(&setting.spec().range().wanted());
             assert!(names_the_range || rc == 0 || setting == Setting::LndTimeout, "{setting:?} {value}");
         }
     }
 
     fn as_captured() -> Tunables {
-        Tunables {
-            max_interfaces: 200,
-            discovery: 1,
-            drop_asym_route: 1,
-            retry_count: 0,
-            transaction_timeout: 50,
-            health_sensitivity: 100,
-            recovery_interval: 1,
-            router_sensitivity: 100,
-            response_tracking: 3,
-            recovery_limit: 10,
-            max_recovery_ping_interval: 900,
-            compare_queued_bytes: 0,
-            discovery_timeout: 10,
-            lnd_timeout: 49,
+        let mut tunables = Tunables::default();
+        for (setting, value) in
+            [(Setting::DropAsymRoute, 1), (Setting::RetryCount, 0), (Setting::RecoveryLimit, 10)]
+        {
+            tunables.set(setting, value).unwrap();
         }
+        tunables
     }
 
     #[test]

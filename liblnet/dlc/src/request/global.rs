@@ -1,71 +1,72 @@
 //! Settings of the whole node.
 
-use serde::{Deserialize, Serialize};
+pub use lnet_settings::Setting;
 
-macro_rules! tunables {
-    ($($(#[$doc:meta])* $variant:ident $field:ident,)*) => {
-        /// A setting of the whole node that the kernel has as a module parameter.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum Tunable { $($(#[$doc])* $variant,)* }
+use lnet_settings::{Change, Settings, Value};
+use lnet_wire::Errno;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::fmt;
 
-        impl Tunable {
-            /// All that can be set, in the order in which they are shown and applied.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
+/// The values of the settings of the block `global`, as a map from names to numbers. The NUMA range has requests of its own, as in
+/// the kernel, and is not in the map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tunables(Settings);
 
-            /// Its name on the command line and in YAML.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => stringify!($field)),* }
-            }
-        }
+impl Tunables {
+    /// Those of these settings.
+    pub const fn of(settings: Settings) -> Self {
+        Self(settings)
+    }
 
-        /// Their values.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub struct Tunables {
-            $($(#[$doc])* pub $field: u32,)*
-            /// Seconds that a driver has for one message: from transaction time-out and retry count.
-            pub lnd_timeout: u32,
-        }
+    /// The value of one.
+    pub fn get(&self, setting: Setting) -> u32 {
+        u32::try_from(self.0.get(setting)).unwrap_or(u32::MAX)
+    }
 
-        impl Tunables {
-            /// The value of one.
-            pub const fn get(&self, tunable: Tunable) -> u32 {
-                match tunable { $(Tunable::$variant => self.$field),* }
-            }
+    /// Changes one as a node does: [`Settings::set`].
+    pub fn set(&mut self, setting: Setting, value: i64) -> Result<(), Errno> {
+        self.0.set(setting, value)
+    }
 
-            /// Changes one.
-            pub const fn set(&mut self, tunable: Tunable, value: u32) {
-                match tunable { $(Tunable::$variant => self.$field = value),* }
-            }
-        }
-    };
+    fn all() -> impl Iterator<Item = Setting> {
+        Setting::all_global().filter(|setting| *setting != Setting::NumaRange)
+    }
 }
 
-tunables! {
-    /// The most interfaces that a peer may have.
-    MaxInterfaces max_interfaces,
-    /// Whether peers are discovered: 0 not, 1 yes, 2 only to compare with what is known of them.
-    Discovery discovery,
-    /// Whether messages that came by another way than the answer would go are dropped.
-    DropAsymRoute drop_asym_route,
-    /// How often a message is sent again.
-    RetryCount retry_count,
-    /// Seconds that a message and its answer may take.
-    TransactionTimeout transaction_timeout,
-    /// By how much a failure lowers a health value.
-    HealthSensitivity health_sensitivity,
-    /// Without effect, as in the kernel.
-    RecoveryInterval recovery_interval,
-    /// Percent of its health that a router must have.
-    RouterSensitivity router_sensitivity,
-    /// For which messages answers are tracked: 0 LNet's own, 1 GETs, 2 PUTs, 3 both.
-    ResponseTracking response_tracking,
-    /// Seconds for which recovery pings go to an unhealthy interface; 0: for ever.
-    RecoveryLimit recovery_limit,
-    /// The most seconds between two recovery pings to an unhealthy interface.
-    MaxRecoveryPingInterval max_recovery_ping_interval,
-    /// Whether a peer's interfaces are compared by their queued bytes before their credits.
-    CompareQueuedBytes compare_queued_bytes,
-    /// Seconds that a discovery may take, all steps together. The kernel has none.
-    DiscoveryTimeout discovery_timeout,
+impl Serialize for Tunables {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        Self::all().try_for_each(|setting| map.serialize_entry(setting.name(), &self.get(setting)))?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Tunables {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ByName)
+    }
+}
+
+/// Reads the map. Names that this version does not know are passed over, missing ones have their defaults.
+struct ByName;
+
+impl<'de> Visitor<'de> for ByName {
+    type Value = Tunables;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("settings with their values")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tunables, A::Error> {
+        let mut settings = Settings::default();
+        while let Some((name, value)) = map.next_entry::<String, u32>()? {
+            let Ok(setting) = name.parse::<Setting>() else { continue };
+            if matches!(setting.spec().change, Change::AnyTime) {
+                let stored = setting.row().write(&mut settings, &Value::Number(value.into()));
+                stored.map_err(|wanted| A::Error::custom(format!("{name}: {value}: wanted is {wanted}")))?;
+            }
+        }
+        Ok(Tunables(settings))
+    }
 }

@@ -16,7 +16,7 @@ mod stats;
 pub use discovery::{Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery};
 pub use explain::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
 pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
-pub use global::{Tunable, Tunables};
+pub use global::{Setting, Tunables};
 pub use local_ni::{
     AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
     SetConnsPerPeer, SetHealth, SetHealthKind,
@@ -111,7 +111,7 @@ pub enum Request {
     GetNumaRange,
     /// A global tunable; the kernel has them as module parameters. [`Errno::Invalid`] for a value out of
     /// range.
-    SetTunable(Tunable, i64),
+    SetTunable(Setting, i64),
     /// All global tunables. [`Reply::Tunables`].
     GetTunables,
     /// (102) Set health values.

@@ -132,13 +132,16 @@ fn peers() -> impl Strategy<Value = Block> {
 }
 
 fn settings() -> impl Strategy<Value = Block> {
-    item(proptest::sample::subsequence(Setting::ALL.to_vec(), 1..Setting::ALL.len()))
-        .prop_map(|Item { it, at, seq_no }| Item {
-            it: it.into_iter().map(|setting| (setting, setting.range().least.max(1))).collect(),
-            at,
-            seq_no,
-        })
-        .prop_map(Block::Global)
+    item(proptest::sample::subsequence(
+        Setting::all_global().collect::<Vec<_>>(),
+        1..Setting::all_global().count(),
+    ))
+    .prop_map(|Item { it, at, seq_no }| Item {
+        it: it.into_iter().map(|setting| (setting, setting.spec().range().least.max(1))).collect(),
+        at,
+        seq_no,
+    })
+    .prop_map(Block::Global)
 }
 
 fn rules() -> impl Strategy<Value = Block> {

@@ -3,8 +3,8 @@
 use super::stats::{self, Due};
 use crate::interfaces::{self, Found};
 use crate::node::Node;
+use lnet_core::MAX_HEALTH;
 use lnet_core::health::{Cause, NiState};
-use lnet_core::settings::MAX_HEALTH;
 use lnet_core::{Core, Errno, Ni, NiConfig};
 use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::{

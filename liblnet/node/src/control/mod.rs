@@ -3,20 +3,21 @@
 mod discovery;
 mod explain;
 mod fault;
+mod health;
 pub(crate) mod heat;
 mod local_ni;
 mod peer;
 mod policy;
 mod route;
-mod settings;
 mod stats;
 
 use crate::node::Node;
-use lnet_core::Errno;
 use lnet_core::health::NiKind;
+use lnet_core::{Errno, Setting};
 use lnet_dlc::ranges::PING_TIMEOUT_MS;
-use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer};
+use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer, Tunables};
 use lnet_dlc::{Backend, Reply, Request, request};
+use lnet_settings::Change;
 use std::time::Duration;
 
 /// The longest ping: its client may have gone, and must not occupy the control socket for ever.
@@ -84,11 +85,16 @@ impl Backend for Node {
             Request::CheckLocalNi(add) => local_ni::check(self, add).map(|()| Reply::Done),
             Request::DelLocalNi(del) => local_ni::delete(self, &del).map(|()| Reply::Done),
             Request::GetLocalNi(index) => local_ni::get(self, index).map(|ni| Reply::LocalNi(Box::new(ni))),
-            Request::SetNumaRange(range) => settings::set_numa_range(core, range).map(|()| Reply::Done),
+            Request::SetNumaRange(range) => {
+                core.change_settings(|all| all.set(Setting::NumaRange, range.into())).map(|()| Reply::Done)
+            }
             Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),
-            Request::SetTunable(tunable, value) => settings::set(core, tunable, value).map(|()| Reply::Done),
-            Request::GetTunables => Ok(Reply::Tunables(settings::all(&core.settings()))),
-            Request::SetHealth(set) => settings::set_health(core, set).map(|()| Reply::Done),
+            Request::SetTunable(setting, value) if setting.spec().change == Change::AnyTime => {
+                core.change_settings(|all| all.set(setting, value)).map(|()| Reply::Done)
+            }
+            Request::SetTunable(..) => Err(Errno::Invalid),
+            Request::GetTunables => Ok(Reply::Tunables(Tunables::of(core.settings()))),
+            Request::SetHealth(set) => health::set(core, set).map(|()| Reply::Done),
             Request::GetRecoveryQueue(own) => {
                 Ok(Reply::Nids(core.recovery_queue(if own { NiKind::Local } else { NiKind::Peer })))
             }

@@ -5,10 +5,11 @@ mod unknown_variables;
 pub use unknown_variables::warn_of_unknown_variables;
 
 use crate::start_config::StartConfig;
-use crate::tunables::TUNABLES;
+use crate::tunables;
 use lnet_core::{Errno, Settings};
 use lnet_dlc::{ip2nets, networks, routes};
 use lnet_log::{LogClass, write_line};
+use lnet_settings::RejectedVariable;
 use std::fmt::Display;
 
 const NODE: &str = "LNET_NODE";
@@ -42,7 +43,7 @@ pub const CONFIGURATION: &[(&str, &str)] = &[
 ];
 
 impl StartConfig {
-    /// From the environment: the variables of [`CONFIGURATION`] and [`TUNABLES`]. Without any, a node with the
+    /// From the environment: the variables of [`CONFIGURATION`], of the node's settings and of the drivers' tunables. Without any, a node with the
     /// loopback only. The log has the errors ([`Errno::Invalid`]) and the variables without effect.
     pub fn from_env() -> Result<Self, Errno> {
         warn_of_unknown_variables();
@@ -69,20 +70,13 @@ impl StartConfig {
                     );
                 }
             }
-            None => config.read_strings(look_up)?,
+            None => config.read_strings(&look_up)?,
         }
-        for tunable in TUNABLES {
-            if let Some(text) = look_up(tunable.variable) {
-                (tunable.set)(&mut config, text.trim()).map_err(|wants| {
-                    write_line!(
-                        LogClass::ConfigInvalid,
-                        "{}=\"{text}\": wanted is {wants}",
-                        tunable.variable
-                    );
-                    Errno::Invalid
-                })?;
-            }
-        }
+        config.set_by_variables = tunables::apply(&mut config, &look_up).map_err(|rejected| {
+            let RejectedVariable { name, text, wanted } = rejected;
+            write_line!(LogClass::ConfigInvalid, "{name}=\"{text}\": wanted is {wanted}");
+            Errno::Invalid
+        })?;
         config.settings.agree().inspect_err(|_| {
             let Settings { retry_count, transaction_timeout, .. } = config.settings;
             write_line!(

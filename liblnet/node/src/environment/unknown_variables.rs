@@ -1,7 +1,7 @@
 //! Environment variables that are not read anywhere: most likely misspelt.
 
 use super::CONFIGURATION;
-use crate::tunables::TUNABLES;
+use crate::tunables::variables;
 use lnet_dlc::nearest;
 use lnet_log::{LogClass, write_line};
 
@@ -23,9 +23,10 @@ pub fn warn_of_unknown_variables() {
 
 /// The unknown variables, each with the most similar known one.
 fn unknown(names: impl IntoIterator<Item = String>) -> Vec<(String, String)> {
+    let of_rows = variables();
     let known = || {
         let configuration = CONFIGURATION.iter().map(|(name, _)| *name);
-        configuration.chain(TUNABLES.iter().map(|tunable| tunable.variable)).chain(READ_ELSEWHERE)
+        configuration.chain(of_rows.iter().copied()).chain(READ_ELSEWHERE)
     };
     let is_unknown = |name: &String| {
         PREFIXES.iter().any(|prefix| name.starts_with(prefix))

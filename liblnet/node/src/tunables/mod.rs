@@ -1,38 +1,37 @@
-//! The environment variables that tune a node: one table for each module.
-//!
-//! To add a tunable, add a row. The name is that of the kernel's module parameter, in capitals, after the prefix of
-//! the module: `LNET_` or `SOCKLND_`.
+//! The settings of a node and the tunables of its drivers, from all their tables.
 
-mod lnet;
-mod socklnd;
+mod start;
 #[cfg(test)]
 mod tests;
-mod values;
 
-use self::lnet::LNET;
-use self::socklnd::SOCKLND;
 use crate::start_config::StartConfig;
+use lnet_settings::{NODE, RejectedVariable, Spec, Value};
+use start::START;
 
-/// One environment variable.
-#[derive(Clone, Copy, Debug)]
-pub struct Tunable {
-    /// Its name.
-    pub variable: &'static str,
-    /// Its effect and its default, in a few words.
-    pub help: &'static str,
-    /// Stores its value in the configuration; the error names the valid values.
-    pub set: fn(&mut StartConfig, &str) -> Result<(), String>,
+/// Stores in `config` what the environment variables of all rows say; `look_up` gives the text of a variable that is set. The result
+/// names the settings that were set, each with the variable that counted.
+pub(crate) fn apply(
+    config: &mut StartConfig,
+    look_up: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<(&'static str, &'static str)>, RejectedVariable> {
+    let mut set = lnet_settings::apply(NODE, &mut config.settings, look_up)?;
+    set.extend(lnet_settings::apply(START, config, look_up)?);
+    set.extend(lnet_settings::apply(socklnd::TUNABLES, &mut config.socklnd, look_up)?);
+    Ok(set)
 }
 
-/// All tunables, in the order in which they are applied: of two that set the same field the later one wins.
-pub const TUNABLES: &[Tunable] = &concatenated();
+/// Calls `each` with all rows and their values in `config`.
+pub(crate) fn for_each(config: &StartConfig, mut each: impl FnMut(&'static Spec, Value)) {
+    NODE.iter().for_each(|row| each(&row.spec, row.read(&config.settings)));
+    START.iter().for_each(|row| each(&row.spec, row.read(config)));
+    socklnd::TUNABLES.iter().for_each(|row| each(&row.spec, row.read(&config.socklnd)));
+}
 
-const fn concatenated() -> [Tunable; LNET.len() + SOCKLND.len()] {
-    let mut all = [LNET[0]; LNET.len() + SOCKLND.len()];
-    let mut n = 1;
-    while n < all.len() {
-        all[n] = if n < LNET.len() { LNET[n] } else { SOCKLND[n - LNET.len()] };
-        n += 1;
-    }
-    all
+/// The names of all environment variables of the rows.
+pub(crate) fn variables() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for_each(&StartConfig::default(), |spec, _| {
+        names.extend(spec.variables.iter().map(|variable| variable.name))
+    });
+    names
 }

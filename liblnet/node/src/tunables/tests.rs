@@ -1,4 +1,5 @@
-use super::TUNABLES;
+use super::start::START;
+use super::{apply, for_each};
 use crate::environment::CONFIGURATION;
 use crate::start_config::StartConfig;
 use lnet_core::cpt::{Layout, Pattern};
@@ -175,8 +176,8 @@ fn invalid_values_are_rejected() {
 #[test]
 fn a_value_that_is_not_taken_is_answered_with_what_is_wanted() {
     let wanted = |name: &str, value: &str| {
-        let tunable = TUNABLES.iter().find(|tunable| tunable.variable == name).unwrap();
-        (tunable.set)(&mut StartConfig::default(), value).unwrap_err()
+        let look_up = |variable: &str| (variable == name).then(|| value.to_owned());
+        apply(&mut StartConfig::default(), &look_up).unwrap_err().wanted
     };
     let table = [
         ("SOCKLND_CONNS_PER_PEER", "128", "a number from 0 to 127"),
@@ -185,29 +186,69 @@ fn a_value_that_is_not_taken_is_answered_with_what_is_wanted() {
         ("LNET_ACCEPT_PORT", "65536", "a number from 1 to 65535"),
         ("SOCKLND_ZC_MIN_PAYLOAD", "1", "0, or a number from 2048 to 4294967295"),
         ("LNET_FIRST_PING", "yes", "a number from 0 to 1"),
+        ("LNET_DISCOVERY", "yes", "0 (off), 1 (on) or 2 (verify)"),
+        ("LNET_PEER_DISCOVERY_DISABLED", "3", "a number from 0 to 2"),
+        ("LNET_ACCEPT", "yes", "secure, all or none"),
+        ("LNET_FORWARDING", "yes", "enabled, disabled or nothing"),
+        ("SOCKLND_DELIVERY_ACK", "yes", "all, ours or large"),
+        ("LNET_CPU_PATTERN", "0[0", "partitions numbered from 0, such as 0[0-3] 1[4-7]"),
     ];
     for (name, value, text) in table {
         assert_eq!(wanted(name, value), text, "{name}={value}");
     }
 }
 
+/// Fails if two rows have one name or one variable, or a row cannot write what it reads.
 #[test]
-fn every_variable_occurs_once() {
-    let mut names: Vec<_> = TUNABLES.iter().map(|tunable| tunable.variable).collect();
+fn every_row_has_its_own_name_and_variables_and_takes_its_default() {
+    let mut config = StartConfig::default();
+    let mut names = Vec::new();
+    for_each(&config, |spec, _| {
+        names.push((spec.module, spec.name));
+        names.extend(spec.variables.iter().map(|variable| ("", variable.name)));
+    });
+    let count = names.len();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), TUNABLES.len());
+    assert_eq!(names.len(), count);
+    for row in START {
+        let value = row.read(&config);
+        assert!(value.to_string().is_empty() || row.write(&mut config, &value).is_ok(), "{}", row.spec.name);
+        assert_eq!(row.read(&config), value, "{}", row.spec.name);
+    }
+    for row in socklnd::TUNABLES {
+        let value = row.read(&config.socklnd);
+        assert_eq!(row.write(&mut config.socklnd, &value), Ok(()), "{}", row.spec.name);
+        assert_eq!(row.read(&config.socklnd), value, "{}", row.spec.name);
+    }
 }
 
+/// Writes the tables if `LNET_WRITE_SETTINGS` is set, as `make generated-files` does.
 #[test]
 fn the_tables_in_the_documentation_are_up_to_date() {
-    let document = include_str!("../../../../docs/environment.md");
-    let table = |rows: Vec<(&str, &str)>| {
-        let rows = rows.iter().map(|(name, help)| format!("| `{name}` | {help} |\n")).collect::<String>();
-        format!("\n| variable | what it says |\n|---|---|\n{rows}\n")
-    };
-    let tunables = TUNABLES.iter().map(|tunable| (tunable.variable, tunable.help)).collect();
-    for want in [table(CONFIGURATION.to_vec()), table(tunables)] {
-        assert!(document.contains(&want), "docs/environment.md wants this table:\n{want}");
+    let mut rows = String::new();
+    for_each(&StartConfig::default(), |spec, value| {
+        rows += &spec.variable_rows(&spec.values.written(&value))
+    });
+    let configuration: String =
+        CONFIGURATION.iter().map(|(name, help)| format!("| `{name}` | {help} |\n")).collect();
+    let tables = [
+        ("configuration", format!("| variable | what it says |\n|---|---|\n{configuration}")),
+        ("settings", format!("| variable | what it says | values | default |\n|---|---|---|---|\n{rows}")),
+    ];
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/environment.md");
+    let writes = std::env::var_os("LNET_WRITE_SETTINGS").is_some();
+    let mut document = std::fs::read_to_string(path).unwrap();
+    for (name, table) in tables {
+        let [begin, end] = ["begin", "end"]
+            .map(|word| format!("<!-- {word} {name}: made from the tables of settings -->\n"));
+        let from = document.find(&begin).expect(name) + begin.len();
+        let to = document.find(&end).expect(name);
+        let fresh = document[from..to] == table;
+        assert!(fresh || writes, "docs/environment.md is stale: `make generated-files` writes it");
+        document.replace_range(from..to, &table);
+    }
+    if writes {
+        std::fs::write(path, document).unwrap();
     }
 }

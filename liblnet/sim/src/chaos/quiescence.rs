@@ -2,8 +2,8 @@
 //! queues return to their initial values.
 
 use super::*;
+use lnet_core::MAX_HEALTH;
 use lnet_core::health::NiKind;
-use lnet_core::settings::MAX_HEALTH;
 
 /// Time after which every operation must have ended.
 const UNTIL_ALL_HAS_ENDED: Duration = Duration::from_secs(160);

@@ -1,8 +1,8 @@
 //! Number of resends of a message, and cases without any (core-behaviour 4.3).
 
 use super::*;
-use lnet_core::Cause;
 use lnet_core::fault::{DropRule, Filter, Odds};
+use lnet_core::{Cause, Setting};
 use lnet_wire::NidPattern;
 use std::num::NonZeroU32;
 
@@ -59,7 +59,9 @@ fn a_message_whose_connections_break_is_resent_until_its_timeout() {
 fn with_health_sensitivity_0_nothing_is_resent_and_no_health_is_lowered() {
     let mut world = two_rails("no sensitivity");
     for node in [A, B] {
-        world.with_core(node, |core| core.change_settings(|settings| settings.set_health_sensitivity(0)));
+        world.with_core(node, |core| {
+            core.change_settings(|settings| settings.set(Setting::HealthSensitivity, 0))
+        });
     }
     assert_eq!(world.core(A).unwrap().settings().retry_count, 0);
     let since = world.now();

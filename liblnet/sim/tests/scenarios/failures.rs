@@ -1,9 +1,9 @@
 //! DISC-17: peers that do not respond; and nodes that come back.
 
 use super::*;
-use lnet_core::Errno;
 use lnet_core::discovery::Step;
 use lnet_core::topology::PeerState;
+use lnet_core::{Errno, Setting};
 
 /// DISC-17.
 #[test]
@@ -85,7 +85,9 @@ fn the_time_of_a_discovery_is_a_setting() {
         add(&mut world, 1);
         add(&mut world, 1);
         world
-            .with_core(A, |core| core.change_settings(|settings| settings.set_discovery_timeout(limit)))
+            .with_core(A, |core| {
+                core.change_settings(|settings| settings.set(Setting::DiscoveryTimeout, limit))
+            })
             .unwrap()
             .unwrap();
         world.cut(A, B);

@@ -1,6 +1,7 @@
 //! DISC-15, DISC-16: nodes with more NIDs than the buffer has space for.
 
 use super::*;
+use lnet_core::Setting;
 
 /// DISC-15.
 #[test]
@@ -70,8 +71,9 @@ fn of_a_node_with_more_nids_than_are_kept_the_first_are_known() {
         let mut world = chosen("more NIDs than are kept, in a reply");
         add(&mut world, 1);
         add(&mut world, nids);
-        world
-            .with_core(A, |core| core.change_settings(|settings| settings.set_max_interfaces(kept)).unwrap());
+        world.with_core(A, |core| {
+            core.change_settings(|settings| settings.set(Setting::MaxInterfaces, kept)).unwrap()
+        });
         assert!(talk(&mut world, A, b(1)));
         let first: Vec<Nid> = (1..=nids.min(kept as u32)).map(b).collect();
         assert_eq!(known_of_b(&world), first, "{nids} NIDs");

@@ -6,18 +6,14 @@ use super::super::scalars::{number, seq_no, yes_or_no};
 use super::super::tree::{Entry, Kind, Node};
 use crate::SeqNo;
 use crate::model::{Block, Item};
-use crate::ops::global::{Setting, discovery_mode};
-use crate::request::Tunable;
+use crate::ops::global::{Setting, refusal};
 
 /// Known and without effect.
 const IGNORED: &[&str] = &["use_tcp_bonding", "tcp bonding", "tcp_bonding"];
 
 /// The block `global`.
 pub(super) fn global(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
-    settings(entry, reader, |key| match key {
-        "max_intf" => Some(Setting::Tunable(Tunable::MaxInterfaces)),
-        _ => Setting::ALL.iter().copied().find(|setting| setting.name() == key),
-    })
+    settings(entry, reader, |key| Setting::all_global().find(|setting| keys(*setting).any(|its| its == key)))
 }
 
 /// The block `numa` of 2.10.
@@ -33,6 +29,12 @@ pub(super) fn statistics(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
         _ => SeqNo::NONE,
     };
     vec![Block::Statistics(Item { it: (), at: entry.at, seq_no: number })]
+}
+
+/// The keys of a setting, the old ones last.
+fn keys(setting: Setting) -> impl Iterator<Item = &'static str> {
+    let old = setting.spec().global.map_or(&[][..], |key| key.old_keys);
+    std::iter::once(setting.name()).chain(old.iter().copied())
 }
 
 fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Setting>) -> Vec<Block> {
@@ -53,9 +55,8 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
                     reader.wrong(at, no_value(key));
                     None
                 }
-                Purpose::Add => {
-                    mode(setting, value).or_else(|| number(value, setting.range(), setting.refusal(), reader))
-                }
+                Purpose::Add => mode(setting, value)
+                    .or_else(|| number(value, setting.spec().range(), refusal(setting), reader)),
             };
             if settings.iter().any(|(other, _)| *other == setting) {
                 reader.wrong(at, format!("{} is said twice; keep one", setting.name()));
@@ -63,10 +64,8 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
             settings.extend(value.map(|value| (setting, value)));
         }
         reader.block = block;
-        let names = Setting::ALL.iter().map(|setting| setting.name());
-        fields.ignore(
-            &names.chain(["max_intf", "range"]).filter(|key| named(key).is_some()).collect::<Vec<_>>(),
-        );
+        let all = Setting::all_global().flat_map(keys).chain(["range"]);
+        fields.ignore(&all.filter(|key| named(key).is_some()).collect::<Vec<_>>());
         fields.finish(reader);
     }
     match settings.is_empty() {
@@ -77,13 +76,13 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
 
 /// What a word says that a setting takes in place of a number.
 fn mode(setting: Setting, node: &Node) -> Option<i64> {
-    match (setting, &node.kind) {
-        (Setting::Tunable(Tunable::Discovery), Kind::Scalar(word)) => {
-            discovery_mode(word.trim()).or_else(|| yes_or_no(node).map(i64::from))
-        }
-        (Setting::Tunable(Tunable::DropAsymRoute | Tunable::CompareQueuedBytes), _) => {
-            yes_or_no(node).map(i64::from)
-        }
+    let values = setting.spec().values;
+    let word = match &node.kind {
+        Kind::Scalar(word) => values.number_of(word.trim()),
         _ => None,
+    };
+    match values.words() {
+        ["off", "on", ..] => word.or_else(|| yes_or_no(node).map(i64::from)),
+        _ => word,
     }
 }

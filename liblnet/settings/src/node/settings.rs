@@ -1,16 +1,12 @@
-//! The settings of a node (core-behaviour 11), and their valid values.
+//! The settings of a node as a plain struct (core-behaviour 11).
 
 use lnet_wire::Errno;
 use std::time::Duration;
 
 /// The maximum of health values and of the sensitivity to failures; a healthy interface has this value.
 pub const MAX_HEALTH: u32 = 1000;
-/// A lower number of interfaces becomes [`DEFAULT_MAX_INTERFACES`].
-const MIN_INTERFACES: i64 = 16;
-/// The default maximum number of interfaces of a peer.
-const DEFAULT_MAX_INTERFACES: u32 = 200;
 
-/// The settings. The setters check their values.
+/// The settings of a node, as its parts read them. The rows of the table say what each is and takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// NUMA distances that differ by no more than this count as equal (cfg-090).
@@ -21,7 +17,7 @@ pub struct Settings {
     pub discovery: DiscoveryMode,
     /// Whether a peer is pinged before its first use although discovery is off, as in the kernel (DI-32).
     pub first_ping: bool,
-    /// Whether [`crate::Core::primary_nid`] returns at once what is known, as in the kernel (OM-25); otherwise it
+    /// Whether `Core::primary_nid` returns at once what is known, as in the kernel (OM-25); otherwise it
     /// waits for the discovery of the peer.
     pub lock_primary: bool,
     /// Whether a message is dropped that came on another path than its response would take.
@@ -72,7 +68,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             numa_range: 0,
-            max_interfaces: DEFAULT_MAX_INTERFACES,
+            max_interfaces: 200,
             discovery: DiscoveryMode::On,
             first_ping: true,
             lock_primary: true,
@@ -96,72 +92,9 @@ impl Default for Settings {
 
 impl Settings {
     /// The time in which each node has asked its gateways, and has been answered.
-    pub(crate) const fn gateway_check_period(&self) -> Duration {
+    pub const fn gateway_check_period(&self) -> Duration {
         let seconds = self.alive_router_check_interval.saturating_add(self.router_ping_timeout);
         Duration::from_secs(seconds as u64)
-    }
-
-    /// Too low values become the default, as in the kernel.
-    pub fn set_max_interfaces(&mut self, value: i64) -> Result<(), Errno> {
-        let enough = if value < MIN_INTERFACES { DEFAULT_MAX_INTERFACES.into() } else { value };
-        self.max_interfaces = within(enough, 0, u32::MAX)?;
-        Ok(())
-    }
-
-    /// At most the transaction timeout; 0 if the health sensitivity is 0.
-    pub fn set_retry_count(&mut self, value: i64) -> Result<(), Errno> {
-        let count = within(value, 0, self.transaction_timeout)?;
-        if count > 0 && self.health_sensitivity == 0 {
-            return Err(Errno::Invalid);
-        }
-        self.retry_count = count;
-        Ok(())
-    }
-
-    /// Above the retry count.
-    pub fn set_transaction_timeout(&mut self, value: i64) -> Result<(), Errno> {
-        let least = self.retry_count.checked_add(1).ok_or(Errno::Invalid)?;
-        self.transaction_timeout = within(value, least, u32::MAX)?;
-        Ok(())
-    }
-
-    /// Any number of seconds but 0.
-    pub fn set_discovery_timeout(&mut self, value: i64) -> Result<(), Errno> {
-        self.discovery_timeout = within(value, 1, i32::MAX as u32)?;
-        Ok(())
-    }
-
-    /// 0 switches off health, and retries with it.
-    pub fn set_health_sensitivity(&mut self, value: i64) -> Result<(), Errno> {
-        self.health_sensitivity = within(value, 0, MAX_HEALTH)?;
-        if self.health_sensitivity == 0 {
-            self.retry_count = 0;
-        }
-        Ok(())
-    }
-
-    /// A percentage.
-    pub fn set_router_sensitivity(&mut self, value: i64) -> Result<(), Errno> {
-        self.router_sensitivity = within(value, 0, 100)?;
-        Ok(())
-    }
-
-    /// 0 to 3.
-    pub fn set_response_tracking(&mut self, value: i64) -> Result<(), Errno> {
-        self.response_tracking = within(value, 0, 3)?;
-        Ok(())
-    }
-
-    /// Any number of seconds.
-    pub fn set_recovery_limit(&mut self, value: i64) -> Result<(), Errno> {
-        self.recovery_limit = within(value, 0, i32::MAX as u32)?;
-        Ok(())
-    }
-
-    /// Any number of seconds but 0.
-    pub fn set_max_recovery_ping_interval(&mut self, value: i64) -> Result<(), Errno> {
-        self.max_recovery_ping_interval = within(value, 1, i32::MAX as u32)?;
-        Ok(())
     }
 
     /// Makes settings that were given together consistent: without health sensitivity there are no retries (HE-2).
@@ -179,66 +112,18 @@ impl Settings {
     }
 }
 
-fn within(value: i64, least: u32, most: u32) -> Result<u32, Errno> {
-    u32::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or(Errno::Invalid)
-}
-
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    type Set = fn(&mut Settings, i64) -> Result<(), Errno>;
-
-    #[test]
-    fn settings_accept_what_the_kernel_accepts() {
-        let table: [(&str, Set, &[i64], &[i64]); 8] = [
-            ("retry_count", Settings::set_retry_count, &[0, 5, 50], &[-1, 51, 1000]),
-            (
-                "transaction_timeout",
-                Settings::set_transaction_timeout,
-                &[3, 50, 100_000],
-                &[0, 1, 2, -1, 1 << 32],
-            ),
-            ("discovery_timeout", Settings::set_discovery_timeout, &[1, 10, 100_000], &[0, -1, 1 << 31]),
-            ("health_sensitivity", Settings::set_health_sensitivity, &[0, 100, 1000], &[-1, 1001]),
-            ("router_sensitivity", Settings::set_router_sensitivity, &[0, 100], &[-1, 101]),
-            ("response_tracking", Settings::set_response_tracking, &[0, 3], &[-1, 4]),
-            ("recovery_limit", Settings::set_recovery_limit, &[0, 10], &[-1]),
-            (
-                "max_recovery_ping_interval",
-                Settings::set_max_recovery_ping_interval,
-                &[1, 900, 100_000],
-                &[0, -1, 1 << 31],
-            ),
-        ];
-        for (name, set, good, bad) in table {
-            for value in good {
-                assert_eq!(set(&mut Settings::default(), *value), Ok(()), "{name} {value}");
-            }
-            for value in bad {
-                let mut settings = Settings::default();
-                assert_eq!(set(&mut settings, *value), Err(Errno::Invalid), "{name} {value}");
-                assert_eq!(settings, Settings::default(), "{name} {value}");
-            }
-        }
-    }
-
-    #[test]
-    fn too_few_interfaces_become_the_default() {
-        let mut settings = Settings::default();
-        for (value, expected) in [(100, 100), (2, 200), (-1, 200), (16, 16)] {
-            assert_eq!(settings.set_max_interfaces(value), Ok(()));
-            assert_eq!(settings.max_interfaces, expected);
-        }
-    }
+    use crate::Setting;
 
     #[test]
     fn the_drivers_timeout_follows_from_transaction_timeout_and_retry_count() {
         let mut settings = Settings::default();
         assert_eq!(settings.lnd_timeout(), 16);
-        settings.set_retry_count(0).unwrap();
+        settings.set(Setting::RetryCount, 0).unwrap();
         assert_eq!(settings.lnd_timeout(), 49);
-        settings.set_retry_count(3).unwrap();
+        settings.set(Setting::RetryCount, 3).unwrap();
         assert_eq!(settings.lnd_timeout(), 12);
     }
 
@@ -264,8 +149,8 @@ mod tests {
     #[test]
     fn without_sensitivity_there_are_no_retries() {
         let mut settings = Settings::default();
-        settings.set_health_sensitivity(0).unwrap();
+        settings.set(Setting::HealthSensitivity, 0).unwrap();
         assert_eq!(settings.retry_count, 0);
-        assert_eq!(settings.set_retry_count(1), Err(Errno::Invalid));
+        assert_eq!(settings.set(Setting::RetryCount, 1), Err(Errno::Invalid));
     }
 }

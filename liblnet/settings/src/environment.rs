@@ -1,0 +1,56 @@
+//! Settings from environment variables.
+
+use crate::row::Row;
+use thiserror::Error;
+
+/// Who set the value of a setting.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SetBy {
+    /// Nobody.
+    #[default]
+    Default,
+    /// An environment variable.
+    Variable(&'static str),
+    /// The file that was imported at the start.
+    File,
+    /// A command, a request or a C function, while the node runs.
+    Command,
+}
+
+/// An environment variable whose value is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{name}=\"{text}\": wanted is {wanted}")]
+pub struct RejectedVariable {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub text: String,
+    /// The valid values.
+    pub wanted: String,
+}
+
+/// Stores in `config` what the variables of `rows` say; `look_up` gives the text of a variable that is set. The result names
+/// the settings that were set, each with the variable that counted. Every variable is checked, those too that do not count.
+pub fn apply<C>(
+    rows: &'static [Row<C>],
+    config: &mut C,
+    look_up: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<(&'static str, &'static str)>, RejectedVariable> {
+    let mut set = Vec::new();
+    for row in rows {
+        let mut counts = None;
+        for variable in row.spec.variables.iter().rev() {
+            let name = variable.name;
+            let Some(text) = look_up(name) else { continue };
+            let value = variable.parse(row.spec.values, text.trim());
+            value.and_then(|value| row.write(config, &value)).map_err(|wanted| RejectedVariable {
+                name,
+                text,
+                wanted,
+            })?;
+            counts = Some(name);
+        }
+        set.extend(counts.map(|variable| (row.spec.name, variable)));
+    }
+    Ok(set)
+}
