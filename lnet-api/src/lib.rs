@@ -10,6 +10,7 @@
 //! | [`sys`] | the C functions |
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+pub mod c_pointer;
 pub mod clock;
 pub mod errno;
 pub mod sync;

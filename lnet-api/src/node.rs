@@ -66,8 +66,7 @@ impl Node {
 
     /// Starts LNet like [`Node::start`]; `end_signal` is dropped when this node has ended, which may be on another thread.
     pub fn start_with_end_signal(end_signal: Option<Sender<Infallible>>) -> Result<Arc<Self>, Errno> {
-        // SAFETY: takes a number.
-        Errno::check(unsafe { sys::LNetNIInit(sys::LNET_PID_LUSTRE) })?;
+        Errno::check(sys::LNetNIInit(sys::LNET_PID_LUSTRE))?;
         let mut eq = sys::lnet_handle_eq { cookie: sys::COOKIE_NONE };
         // The handler gets every event. The one that the queue stores ends a poll of `progress`.
         // SAFETY: `handle` is there for ever, and every descriptor of this queue is made by `post`.
@@ -79,8 +78,7 @@ impl Node {
                 end_signal,
             })),
             Err(errno) => {
-                // SAFETY: one for the `LNetNIInit` above.
-                unsafe { sys::LNetNIFini() };
+                sys::LNetNIFini();
                 Err(errno)
             }
         }
@@ -118,24 +116,20 @@ impl Node {
         let any = sys::lnet_process_id { nid: sys::LNET_NID_ANY, pid: sys::LNET_PID_ANY };
         let from = criteria.from.map_or(Some(any), ProcessId::to_c).ok_or(Errno::INVALID)?;
         let mut me = sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
-        // SAFETY: numbers, and where to write a handle.
-        Errno::check(unsafe {
-            sys::LNetMEAttach(
-                portal as c_uint,
-                from,
-                criteria.bits,
-                criteria.ignore,
-                sys::LNET_UNLINK,
-                sys::LNET_INS_AFTER,
-                &raw mut me,
-            )
-        })?;
+        Errno::check(sys::LNetMEAttach(
+            portal as c_uint,
+            from,
+            criteria.bits,
+            criteria.ignore,
+            sys::LNET_UNLINK,
+            sys::LNET_INS_AFTER,
+            &mut me,
+        ))?;
         // SAFETY: what `post` gives; LNet calls `handle` with it until the last event.
         let attached = self
             .post(spec, handler, |md, handle| unsafe { sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle) });
         if attached.is_err() {
-            // SAFETY: a number.
-            unsafe { sys::LNetMEUnlink(me) };
+            sys::LNetMEUnlink(me);
         }
         attached
     }
@@ -177,8 +171,7 @@ impl Node {
     /// Unlinks a descriptor. Its last event comes before this returns, or when its operations in progress have ended. Has no
     /// effect after the last event.
     pub fn unlink(&self, md: Md) {
-        // SAFETY: a number.
-        unsafe { sys::LNetMDUnlink(md.0) };
+        sys::LNetMDUnlink(md.0);
     }
 
     /// Sends a descriptor's memory. `from`: the NI to send from; `None`: LNet selects one. After an error there is no event.
@@ -197,8 +190,7 @@ impl Node {
         let to = to.to_c().ok_or(Errno::INVALID)?;
         let ack = if ack == Ack::Wanted { sys::LNET_ACK_REQ } else { sys::LNET_NOACK_REQ };
         let from = self_nid(from)?;
-        // SAFETY: numbers.
-        Errno::check(unsafe { sys::LNetPut(from, md.0, ack, to, portal, match_bits, offset, hdr_data) })
+        Errno::check(sys::LNetPut(from, md.0, ack, to, portal, match_bits, offset, hdr_data))
             .map(drop)
     }
 
@@ -214,23 +206,20 @@ impl Node {
     ) -> Result<(), Errno> {
         let to = to.to_c().ok_or(Errno::INVALID)?;
         let from = self_nid(from)?;
-        // SAFETY: numbers.
-        Errno::check(unsafe { sys::LNetGet(from, md.0, to, portal, match_bits, offset) }).map(drop)
+        Errno::check(sys::LNetGet(from, md.0, to, portal, match_bits, offset)).map(drop)
     }
 
     /// Returns the primary NID of a peer. May discover the peer, which takes twice a transaction timeout at most.
     pub fn primary_nid(&self, nid: Nid) -> Nid {
         let Some(raw) = nid.to_u64() else { return nid };
-        // SAFETY: a number.
-        Nid::from_u64(unsafe { sys::LNetPrimaryNID(raw) }).unwrap_or(nid)
+        Nid::from_u64(sys::LNetPrimaryNID(raw)).unwrap_or(nid)
     }
 
     /// Returns the distance to a NID.
     pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
         let raw = nid.to_u64().ok_or(Errno::INVALID)?;
         let (mut source, mut order) = (0, 0);
-        // SAFETY: a number, and where to write two.
-        let distance = Errno::check(unsafe { sys::LNetDist(raw, &raw mut source, &raw mut order) })?;
+        let distance = Errno::check(sys::LNetDist(raw, &mut source, &mut order))?;
         let local_nid = Nid::from_u64(source).ok_or(Errno::INVALID)?;
         Ok(Distance { hops: distance.unsigned_abs(), order, local_nid })
     }
@@ -259,8 +248,7 @@ impl Node {
     pub fn local_nids(&self) -> Vec<Nid> {
         let nid_of = |index| {
             let mut id = sys::lnet_process_id { nid: 0, pid: 0 };
-            // SAFETY: a number, and where to write an id.
-            let rc = unsafe { sys::LNetGetId(index, &raw mut id) };
+            let rc = sys::LNetGetId(index, &mut id);
             (rc == 0).then(|| Nid::from_u64(id.nid)).flatten()
         };
         (0..).map_while(nid_of).collect()
@@ -268,23 +256,17 @@ impl Node {
 
     /// Returns the numbers of messages and bytes that the node has sent and received so far.
     pub fn counters(&self) -> Counters {
-        let mut counters = MaybeUninit::<Counters>::zeroed();
-        // SAFETY: memory for the counters, which are integers: zeros are some.
-        unsafe {
-            sys::lnet_counters_get(counters.as_mut_ptr());
-            counters.assume_init()
-        }
+        let mut counters = Counters::default();
+        sys::lnet_counters_get(&mut counters);
+        counters
     }
 
     /// Makes a portal lazy, so that messages without a match wait there (PR-32), or ends that.
     pub fn set_lazy(&self, portal: u32, lazy: bool) -> Result<(), Errno> {
         let portal = portal.try_into().map_err(|_| Errno::INVALID)?;
-        // SAFETY: a number.
-        let rc = unsafe {
-            match lazy {
-                true => sys::LNetSetLazyPortal(portal),
-                false => sys::LNetClearLazyPortal(portal),
-            }
+        let rc = match lazy {
+            true => sys::LNetSetLazyPortal(portal),
+            false => sys::LNetClearLazyPortal(portal),
         };
         Errno::check(rc).map(drop)
     }
@@ -300,10 +282,8 @@ impl Drop for Node {
         let (eq, live_mds, end_signal) = (self.eq, Arc::clone(&self.live_mds), self.end_signal.take());
         let end = move || {
             live_mds.wait_until_none();
-            // SAFETY: a number; no descriptor is left on the queue.
-            unsafe { sys::LNetEQFree(eq) };
-            // SAFETY: one for the `LNetNIInit` of `start`.
-            unsafe { sys::LNetNIFini() };
+            sys::LNetEQFree(eq);
+            sys::LNetNIFini();
             drop(end_signal);
         };
         match in_handler() {

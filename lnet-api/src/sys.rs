@@ -36,23 +36,25 @@ pub const LNET_MD_THRESH_INF: c_int = -1;
 
 pub const IOC_LIBCFS_DISCOVER: c_uint = 0xc008_654d;
 
+// SAFETY: the declarations are those of the library's headers (`include/lnet/api.h`). A `safe` one takes numbers, which the library checks,
+// and references to results: a handle that names nothing is an error number, as is a call before `LNetNIInit`.
 unsafe extern "C" {
-    pub fn LNetNIInit(requested_pid: lnet_pid_t) -> c_int;
-    pub fn LNetNIFini() -> c_int;
-    pub fn LNetGetId(index: c_uint, id: *mut lnet_process_id) -> c_int;
-    pub fn LNetDist(nid: lnet_nid_t, source: *mut lnet_nid_t, order: *mut u32) -> c_int;
-    pub fn LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t;
+    pub safe fn LNetNIInit(requested_pid: lnet_pid_t) -> c_int;
+    pub safe fn LNetNIFini() -> c_int;
+    pub safe fn LNetGetId(index: c_uint, id: &mut lnet_process_id) -> c_int;
+    pub safe fn LNetDist(nid: lnet_nid_t, source: &mut lnet_nid_t, order: &mut u32) -> c_int;
+    pub safe fn LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t;
     pub fn LNetAddPeer(nids: *mut lnet_nid_t, count: u32) -> c_int;
-    pub fn LNetMEAttach(
+    pub safe fn LNetMEAttach(
         portal: c_uint,
         match_id: lnet_process_id,
         match_bits: u64,
         ignore_bits: u64,
         unlink: EnumUnlink,
         position: EnumInsPos,
-        handle: *mut lnet_handle_me,
+        handle: &mut lnet_handle_me,
     ) -> c_int;
-    pub fn LNetMEUnlink(me: lnet_handle_me) -> c_int;
+    pub safe fn LNetMEUnlink(me: lnet_handle_me) -> c_int;
     pub fn LNetMDAttach(
         me: lnet_handle_me,
         md: lnet_md,
@@ -60,9 +62,9 @@ unsafe extern "C" {
         handle: *mut lnet_handle_md,
     ) -> c_int;
     pub fn LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *mut lnet_handle_md) -> c_int;
-    pub fn LNetMDUnlink(md: lnet_handle_md) -> c_int;
+    pub safe fn LNetMDUnlink(md: lnet_handle_md) -> c_int;
     pub fn LNetEQAlloc(count: c_uint, handler: lnet_eq_handler_t, handle: *mut lnet_handle_eq) -> c_int;
-    pub fn LNetEQFree(eq: lnet_handle_eq) -> c_int;
+    pub safe fn LNetEQFree(eq: lnet_handle_eq) -> c_int;
     pub fn LNetEQPoll(
         eqs: *mut lnet_handle_eq,
         count: c_int,
@@ -70,7 +72,7 @@ unsafe extern "C" {
         event: *mut lnet_event,
         which: *mut c_int,
     ) -> c_int;
-    pub fn LNetPut(
+    pub safe fn LNetPut(
         self_nid: lnet_nid_t,
         md: lnet_handle_md,
         ack: EnumAckReq,
@@ -80,7 +82,7 @@ unsafe extern "C" {
         offset: c_uint,
         hdr_data: u64,
     ) -> c_int;
-    pub fn LNetGet(
+    pub safe fn LNetGet(
         self_nid: lnet_nid_t,
         md: lnet_handle_md,
         target: lnet_process_id,
@@ -88,9 +90,9 @@ unsafe extern "C" {
         match_bits: u64,
         offset: c_uint,
     ) -> c_int;
-    pub fn LNetSetLazyPortal(portal: c_int) -> c_int;
-    pub fn LNetClearLazyPortal(portal: c_int) -> c_int;
-    pub fn lnet_counters_get(counters: *mut lnet_counters);
+    pub safe fn LNetSetLazyPortal(portal: c_int) -> c_int;
+    pub safe fn LNetClearLazyPortal(portal: c_int) -> c_int;
+    pub safe fn lnet_counters_get(counters: &mut lnet_counters);
     pub fn LNetCtl(command: c_uint, argument: *mut c_void) -> c_int;
 }
 

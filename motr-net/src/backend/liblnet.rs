@@ -22,16 +22,14 @@ pub struct Liblnet(());
 impl Liblnet {
     /// Starts LNet, or takes a reference on it if it is up.
     pub fn start() -> Result<Arc<Self>, Errno> {
-        // SAFETY: takes a number.
-        Errno::check(unsafe { sys::LNetNIInit(PID) })?;
+        Errno::check(sys::LNetNIInit(PID))?;
         Ok(Arc::new(Self(())))
     }
 }
 
 impl Drop for Liblnet {
     fn drop(&mut self) {
-        // SAFETY: one for the `LNetNIInit` of `start`; the queues that were opened are gone.
-        unsafe { sys::LNetNIFini() };
+        sys::LNetNIFini();
     }
 }
 
@@ -39,8 +37,7 @@ impl Backend for Liblnet {
     fn local_processes(&self) -> Vec<ProcessId> {
         let process = |index| {
             let mut id = sys::lnet_process_id { nid: 0, pid: 0 };
-            // SAFETY: a number, and where to write an id.
-            let rc = unsafe { sys::LNetGetId(index, &raw mut id) };
+            let rc = sys::LNetGetId(index, &mut id);
             (rc == 0).then_some(ProcessId { nid: id.nid, pid: id.pid })
         };
         (0..).map_while(process).collect()
@@ -186,8 +183,7 @@ impl Queue {
                 if let Some(active) = unsafe { &mut (*context).operation } {
                     active.failed = true;
                 }
-                // SAFETY: a number.
-                unsafe { sys::LNetMDUnlink(handle) };
+                sys::LNetMDUnlink(handle);
                 Err(errno)
             }
         }
@@ -205,11 +201,8 @@ impl EventQueue for Queue {
     ) -> Result<Handle, Errno> {
         let anyone = sys::lnet_process_id { nid: sys::LNET_NID_ANY, pid: sys::LNET_PID_ANY };
         let mut me = sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
-        // SAFETY: numbers, and where to write a handle.
-        Errno::check(unsafe {
-            let (unlink, position) = (sys::LNET_UNLINK, sys::LNET_INS_AFTER);
-            sys::LNetMEAttach(portal, anyone, match_bits, 0, unlink, position, &raw mut me)
-        })?;
+        let (unlink, position) = (sys::LNET_UNLINK, sys::LNET_INS_AFTER);
+        Errno::check(sys::LNetMEAttach(portal, anyone, match_bits, 0, unlink, position, &mut me))?;
         let context = self.context(operation);
         let md = self.descriptor(descriptor, Some(access), context);
         let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
@@ -218,8 +211,7 @@ impl EventQueue for Queue {
         match attached {
             Ok(_) => Ok(Handle(handle.cookie)),
             Err(errno) => {
-                // SAFETY: a number.
-                unsafe { sys::LNetMEUnlink(me) };
+                sys::LNetMEUnlink(me);
                 // SAFETY: the box of above; there is no descriptor that has it.
                 drop(unsafe { Box::from_raw(context) });
                 Err(errno)
@@ -238,8 +230,7 @@ impl EventQueue for Queue {
         let (from, target) = (from.unwrap_or(sys::LNET_NID_ANY), process_to_c(to.process));
         self.start(descriptor, operation, |md| {
             let ack = sys::LNET_NOACK_REQ;
-            // SAFETY: numbers.
-            unsafe { sys::LNetPut(from, md, ack, target, to.portal, to.match_bits, 0, header_data) }
+            sys::LNetPut(from, md, ack, target, to.portal, to.match_bits, 0, header_data)
         })
     }
 
@@ -252,14 +243,12 @@ impl EventQueue for Queue {
     ) -> Result<Handle, Errno> {
         let (from, target) = (from.unwrap_or(sys::LNET_NID_ANY), process_to_c(to.process));
         self.start(descriptor, operation, |md| {
-            // SAFETY: numbers.
-            unsafe { sys::LNetGet(from, md, target, to.portal, to.match_bits, 0) }
+            sys::LNetGet(from, md, target, to.portal, to.match_bits, 0)
         })
     }
 
     fn unlink(&self, handle: Handle) {
-        // SAFETY: a number; one that names nothing is refused.
-        unsafe { sys::LNetMDUnlink(sys::lnet_handle_md { cookie: handle.0 }) };
+        sys::LNetMDUnlink(sys::lnet_handle_md { cookie: handle.0 });
     }
 
     fn wait(&self, timeout: Duration) {
@@ -297,16 +286,14 @@ impl EventQueue for Queue {
         // SAFETY: a descriptor without memory; its context lives as long as this queue.
         if unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, &raw mut handle) } == 0 {
             // The event of this ends the wait.
-            // SAFETY: a number.
-            unsafe { sys::LNetMDUnlink(handle) };
+            sys::LNetMDUnlink(handle);
         }
     }
 }
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // SAFETY: a number; no descriptor is left, and this waits for the end of the last event's handler.
-        unsafe { sys::LNetEQFree(self.eq) };
+        sys::LNetEQFree(self.eq);
         // SAFETY: the box of `open`, which no descriptor has any more.
         drop(unsafe { Box::from_raw(self.waker) });
     }
