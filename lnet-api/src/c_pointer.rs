@@ -145,6 +145,11 @@ impl<'a> Text<'a> {
         Self(pointer, PhantomData)
     }
 
+    /// A string of Rust's as an argument.
+    pub const fn of(text: &'a CStr) -> Self {
+        Self(text.as_ptr(), PhantomData)
+    }
+
     /// The string. `None`: NULL.
     pub fn get(self) -> Option<&'a CStr> {
         // SAFETY: not NULL; a string that is valid and unchanged for `'a`, which the maker of this value vouches for.
@@ -159,12 +164,6 @@ impl<'a> Text<'a> {
     /// The address, which may be NULL.
     pub const fn as_ptr(self) -> *const c_char {
         self.0
-    }
-}
-
-impl From<&'static CStr> for Text<'static> {
-    fn from(text: &'static CStr) -> Self {
-        Self(text.as_ptr(), PhantomData)
     }
 }
 
@@ -240,7 +239,7 @@ mod tests {
             assert_eq!(given.or(()), Ok(&3));
             assert_eq!(given.take(()), Ok(Box::new(3)));
         }
-        assert_eq!(Text::from(c"text").utf8_or(()), Ok("text"));
+        assert_eq!(Text::of(c"text").utf8_or(()), Ok("text"));
     }
 
     #[test]

@@ -190,8 +190,7 @@ impl Node {
         let to = to.to_c().ok_or(Errno::INVALID)?;
         let ack = if ack == Ack::Wanted { sys::LNET_ACK_REQ } else { sys::LNET_NOACK_REQ };
         let from = self_nid(from)?;
-        Errno::check(sys::LNetPut(from, md.0, ack, to, portal, match_bits, offset, hdr_data))
-            .map(drop)
+        Errno::check(sys::LNetPut(from, md.0, ack, to, portal, match_bits, offset, hdr_data)).map(drop)
     }
 
     /// Fetches into a descriptor's memory.

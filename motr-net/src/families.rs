@@ -1,6 +1,7 @@
 //! The families of lists that programs use (motr-net 8.1): end points of a transfer machine, buffers of a queue, buffers of a pool.
 
 use crate::net::types::{m0_net_buffer, m0_net_end_point};
+use crate::object::Object;
 use crate::support::m0_tl_descr;
 use crate::support::tlist::tl_family;
 use std::mem::offset_of;
@@ -15,7 +16,7 @@ tl_family!(
         c"end points", offset_of!(m0_net_end_point, nep_tm_linkage), offset_of!(m0_net_end_point, nep_magix), END_POINT,
     );
     lists: m0_nep_tlist_init m0_nep_tlist_fini m0_nep_tlist_is_empty m0_nep_tlist_length m0_nep_tlist_contains m0_nep_tlist_add
-    m0_nep_tlist_add_tail m0_nep_tlist_del m0_nep_tlist_head m0_nep_tlist_tail;
+    m0_nep_tlist_add_tail m0_nep_tlist_del m0_nep_tlist_head m0_nep_tlist_tail end_points_of;
     links: m0_nep_tlink_init m0_nep_tlink_init_at m0_nep_tlink_init_at_tail m0_nep_tlink_fini m0_nep_tlink_del_fini
     m0_nep_tlink_is_in
 );
@@ -25,7 +26,8 @@ tl_family!(
         c"buffers of a queue", offset_of!(m0_net_buffer, nb_tm_linkage), offset_of!(m0_net_buffer, nb_magic), BUFFER,
     );
     lists: m0_net_tm_tlist_init m0_net_tm_tlist_fini m0_net_tm_tlist_is_empty m0_net_tm_tlist_length m0_net_tm_tlist_contains
-    m0_net_tm_tlist_add m0_net_tm_tlist_add_tail m0_net_tm_tlist_del m0_net_tm_tlist_head m0_net_tm_tlist_tail;
+    m0_net_tm_tlist_add m0_net_tm_tlist_add_tail m0_net_tm_tlist_del m0_net_tm_tlist_head m0_net_tm_tlist_tail
+    buffers_of_queue;
     links: m0_net_tm_tlink_init m0_net_tm_tlink_init_at m0_net_tm_tlink_init_at_tail m0_net_tm_tlink_fini
     m0_net_tm_tlink_del_fini m0_net_tm_tlink_is_in
 );
@@ -37,7 +39,7 @@ tl_family!(
     );
     lists: m0_net_pool_tlist_init m0_net_pool_tlist_fini m0_net_pool_tlist_is_empty m0_net_pool_tlist_length
     m0_net_pool_tlist_contains m0_net_pool_tlist_add m0_net_pool_tlist_add_tail m0_net_pool_tlist_del m0_net_pool_tlist_head
-    m0_net_pool_tlist_tail;
+    m0_net_pool_tlist_tail buffers_of_pool;
     links: m0_net_pool_tlink_init m0_net_pool_tlink_init_at m0_net_pool_tlink_init_at_tail m0_net_pool_tlink_fini
     m0_net_pool_tlink_del_fini m0_net_pool_tlink_is_in
 );

@@ -2,7 +2,7 @@
 //!
 //! | module | holds | uses |
 //! |---|---|---|
-//! | `contract`, [`errno`], `sync` | preconditions, error numbers, locks | |
+//! | `contract`, [`object`], [`errno`], `sync` | preconditions, pointers that C shares, error numbers, locks | |
 //! | [`support`] | the small types of Motr that programs touch: mutex, channel, lists, bufvec, bitmap, time | those |
 //! | [`net`], [`families`] | the network layer for any transport: domains, transfer machines, end points, buffers, pools | `support` |
 //! | [`backend`] | the seam behind which LNet stands | `errno` |
@@ -17,5 +17,6 @@ pub mod families;
 pub mod init;
 pub mod lnet;
 pub mod net;
+pub mod object;
 pub mod support;
 mod sync;

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::errno::Errno;
 use lnet_api::sys;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_long, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -68,7 +69,7 @@ struct Queue {
 
 // SAFETY: `waker` is only handed to LNet, and read by `handle_event`, which takes a context without an operation as constant.
 unsafe impl Send for Queue {}
-// SAFETY: the same.
+// SAFETY: the same; every other field is made for several threads.
 unsafe impl Sync for Queue {}
 
 /// What a descriptor has as its `user_ptr`.
@@ -79,29 +80,26 @@ struct Context {
 }
 
 struct Active {
-    operation: Box<dyn Operation>,
+    /// Borrowed by one event at a time: those of a descriptor come one after the other.
+    operation: RefCell<Box<dyn Operation>>,
     /// Its operation could not be started: the last event is not to be reported.
-    failed: bool,
+    failed: Cell<bool>,
 }
 
+/// # Safety
+/// The event is one of LNet's, of a descriptor that a [`Queue`] has made.
 unsafe extern "C" fn handle_event(event: *mut sys::lnet_event) {
-    // SAFETY: LNet lends it for as long as this runs.
-    let event = unsafe { &*event };
-    let context: *mut Context = event.md.user_ptr.cast();
-    // SAFETY: it is there until the last event of the descriptor.
-    let handled = Arc::clone(unsafe { &(*context).handled });
-    // SAFETY: the same.
-    let is_own = unsafe { (*context).operation.is_some() };
-    if is_own {
-        // SAFETY: the events of a descriptor come one after the other, and nobody else uses its context.
-        if let Some(active) = unsafe { &mut (*context).operation }
-            && !active.failed
-        {
-            active.operation.on_event(&from_c(event));
+    // SAFETY: LNet lends the event for the time of this call. The context is that of the descriptor, and stays until the last event of that;
+    // one without an operation is its queue's, and constant.
+    let (event, context) = unsafe { (&*event, &*(*event).md.user_ptr.cast::<Context>()) };
+    let handled = Arc::clone(&context.handled);
+    if let Some(active) = &context.operation {
+        if !active.failed.get() {
+            active.operation.borrow_mut().on_event(&from_c(event));
         }
         if event.unlinked != 0 {
-            // SAFETY: a box that `Queue` gave away, and this is the last event.
-            drop(unsafe { Box::from_raw(context) });
+            // SAFETY: the box that `Queue::give` gave to this descriptor; after the last event nobody has it.
+            drop(unsafe { Box::from_raw(event.md.user_ptr.cast::<Context>()) });
         }
     }
     handled.fetch_add(1, Ordering::Release);
@@ -154,9 +152,27 @@ impl Queue {
         }
     }
 
-    fn context(&self, operation: Box<dyn Operation>) -> *mut Context {
-        let operation = Some(Active { operation, failed: false });
-        Box::into_raw(Box::new(Context { handled: Arc::clone(&self.handled), operation }))
+    /// Gives an operation to a descriptor that `make` makes; the descriptor, and its context. The memory stays as the caller of the queue
+    /// promised.
+    fn give(
+        &self,
+        descriptor: &Descriptor<'_>,
+        access: Option<Access>,
+        operation: Box<dyn Operation>,
+        make: impl FnOnce(sys::lnet_md, &mut sys::lnet_handle_md) -> c_int,
+    ) -> Result<(sys::lnet_handle_md, *const Context), Errno> {
+        let active = Active { operation: RefCell::new(operation), failed: Cell::new(false) };
+        let context = Context { handled: Arc::clone(&self.handled), operation: Some(active) };
+        let context = Box::into_raw(Box::new(context));
+        let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
+        match Errno::check(make(self.descriptor(descriptor, access, context), &mut handle)) {
+            Ok(_) => Ok((handle, context)),
+            Err(errno) => {
+                // SAFETY: the box of above; there is no descriptor that has it.
+                drop(unsafe { Box::from_raw(context) });
+                Err(errno)
+            }
+        }
     }
 
     /// Binds a descriptor and starts its operation.
@@ -166,22 +182,17 @@ impl Queue {
         operation: Box<dyn Operation>,
         start: impl FnOnce(sys::lnet_handle_md) -> c_int,
     ) -> Result<Handle, Errno> {
-        let context = self.context(operation);
-        let md = self.descriptor(descriptor, None, context);
-        let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
-        // SAFETY: the fragments are there during the call; the memory as the caller promised, and the context until the last event.
-        let bound = Errno::check(unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, &raw mut handle) });
-        if let Err(errno) = bound {
-            // SAFETY: the box of above; there is no descriptor that has it.
-            drop(unsafe { Box::from_raw(context) });
-            return Err(errno);
-        }
+        let bind = |md, handle: &mut _| {
+            // SAFETY: the fragments are there during the call; the memory as the caller promised, and the context until the last event.
+            unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, handle) }
+        };
+        let (handle, context) = self.give(descriptor, None, operation, bind)?;
         match Errno::check(start(handle)) {
             Ok(_) => Ok(Handle(handle.cookie)),
             Err(errno) => {
-                // SAFETY: nothing was started, so no event comes before the one of the call below.
-                if let Some(active) = unsafe { &mut (*context).operation } {
-                    active.failed = true;
+                // SAFETY: nothing was started, so no event, and least of all the last one, comes before that of the call below.
+                if let Some(active) = unsafe { &(*context).operation } {
+                    active.failed.set(true);
                 }
                 sys::LNetMDUnlink(handle);
                 Err(errno)
@@ -203,20 +214,15 @@ impl EventQueue for Queue {
         let mut me = sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
         let (unlink, position) = (sys::LNET_UNLINK, sys::LNET_INS_AFTER);
         Errno::check(sys::LNetMEAttach(portal, anyone, match_bits, 0, unlink, position, &mut me))?;
-        let context = self.context(operation);
-        let md = self.descriptor(descriptor, Some(access), context);
-        let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
-        // SAFETY: the fragments are there during the call; the memory as the caller promised, and the context until the last event.
-        let attached = Errno::check(unsafe { sys::LNetMDAttach(me, md, sys::LNET_UNLINK, &raw mut handle) });
-        match attached {
-            Ok(_) => Ok(Handle(handle.cookie)),
-            Err(errno) => {
-                sys::LNetMEUnlink(me);
-                // SAFETY: the box of above; there is no descriptor that has it.
-                drop(unsafe { Box::from_raw(context) });
-                Err(errno)
-            }
+        let attach = |md, handle: &mut _| {
+            // SAFETY: the fragments are there during the call; the memory as the caller promised, and the context until the last event.
+            unsafe { sys::LNetMDAttach(me, md, sys::LNET_UNLINK, handle) }
+        };
+        let attached = self.give(descriptor, Some(access), operation, attach);
+        if attached.is_err() {
+            sys::LNetMEUnlink(me);
         }
+        attached.map(|(handle, _)| Handle(handle.cookie))
     }
 
     unsafe fn put(
@@ -242,9 +248,7 @@ impl EventQueue for Queue {
         operation: Box<dyn Operation>,
     ) -> Result<Handle, Errno> {
         let (from, target) = (from.unwrap_or(sys::LNET_NID_ANY), process_to_c(to.process));
-        self.start(descriptor, operation, |md| {
-            sys::LNetGet(from, md, target, to.portal, to.match_bits, 0)
-        })
+        self.start(descriptor, operation, |md| sys::LNetGet(from, md, target, to.portal, to.match_bits, 0))
     }
 
     fn unlink(&self, handle: Handle) {
@@ -263,7 +267,7 @@ impl EventQueue for Queue {
         // Rounded up, so that a short wait is not a busy one.
         let milliseconds = timeout.as_nanos().div_ceil(1_000_000);
         let milliseconds = c_long::try_from(milliseconds).unwrap_or(c_long::MAX);
-        // SAFETY: one queue, of this one's; the event is written to memory for one.
+        // SAFETY: one queue, this one's; the event and its place, which outlive the call, are there to be written.
         let got =
             unsafe { sys::LNetEQPoll(&raw mut eq, 1, milliseconds, event.as_mut_ptr(), &raw mut which) };
         if got == 1 || got == -libc::EOVERFLOW {

@@ -1,134 +1,120 @@
 //! Domains over LNet, the limits of their buffers, and registered buffers.
-#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+#![allow(missing_docs, reason = "the headers document the functions of C")]
 
 use super::buffer_descriptor;
 use super::fragments::{MAX_BUFFER, MAX_FRAGMENTS, MAX_SEGMENT, fragments};
 use super::limits::{Budget, Resources};
-use super::machine::LnetBuffer;
+use super::machine::{LnetBuffer, lnet_buffer};
 use crate::backend::Backend;
 use crate::backend::liblnet::Liblnet;
 use crate::contract::require;
 use crate::errno::Errno;
 use crate::net::types::{m0_bcount_t, m0_net_buffer, m0_net_domain, m0_net_xprt};
+use crate::object::Object;
 use crate::support::{m0_alloc, m0_free};
+use lnet_api::c_pointer::{InOut, Out};
 use lnet_wire::Nid;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What a domain has: `nd_xprt_private`.
-struct LnetDomain {
-    backend: Arc<dyn Backend>,
-    resources: Arc<Resources>,
+pub(super) struct LnetDomain {
+    /// LNet, as the domain uses it.
+    pub(super) backend: Arc<dyn Backend>,
+    /// What the domain uses, and how much it may.
+    pub(super) resources: Arc<Resources>,
     /// Whether its transfer machines say more in the log.
-    debug: AtomicBool,
+    pub(super) debug: AtomicBool,
 }
 
-/// LNet, as a domain uses it.
-///
-/// # Safety
-/// An initialised domain of this transport.
-pub(super) unsafe fn backend_of(dom: *mut m0_net_domain) -> Arc<dyn Backend> {
-    // SAFETY: a box that `dom_init` has made.
-    unsafe { Arc::clone(&(*(*dom).nd_xprt_private.cast::<LnetDomain>()).backend) }
-}
-
-/// What a domain uses, and how much it may.
-///
-/// # Safety
-/// An initialised domain of this transport.
-pub(super) unsafe fn resources_of(dom: *mut m0_net_domain) -> Arc<Resources> {
-    // SAFETY: a box that `dom_init` has made.
-    unsafe { Arc::clone(&(*(*dom).nd_xprt_private.cast::<LnetDomain>()).resources) }
-}
-
-/// Whether its transfer machines say more in the log.
-///
-/// # Safety
-/// An initialised domain of this transport, which stays as long as the reference is used.
-pub(super) unsafe fn debug_of<'a>(dom: *mut m0_net_domain) -> &'a AtomicBool {
-    // SAFETY: a box that `dom_init` has made.
-    unsafe { &(*(*dom).nd_xprt_private.cast::<LnetDomain>()).debug }
+/// What an initialised domain of this transport has.
+pub(super) fn lnet_domain(dom: Object<m0_net_domain>) -> Object<LnetDomain> {
+    // SAFETY: a domain of this transport has the box of `dom_init` there, until `dom_fini`.
+    unsafe { Object::new(dom.nd_xprt_private.get().cast()) }
 }
 
 /// `xo_dom_init`
-pub(super) unsafe extern "C" fn dom_init(_: *const m0_net_xprt, dom: *mut m0_net_domain) -> c_int {
+pub(super) extern "C" fn dom_init(_: Object<m0_net_xprt>, dom: Object<m0_net_domain>) -> c_int {
     Errno::to_c_result(Liblnet::start().map(|backend| {
         let domain =
             Box::new(LnetDomain { backend, resources: Arc::default(), debug: AtomicBool::new(false) });
-        // SAFETY: the contract of the transport's functions (`super::transport`).
-        unsafe { (*dom).nd_xprt_private = Box::into_raw(domain).cast() };
+        dom.nd_xprt_private.set(Box::into_raw(domain).cast());
     }))
 }
 
 /// `xo_dom_fini`
-pub(super) unsafe extern "C" fn dom_fini(dom: *mut m0_net_domain) {
-    // SAFETY: the contract of the transport's functions (`super::transport`): the box of `dom_init`.
-    unsafe {
-        drop(Box::from_raw((*dom).nd_xprt_private.cast::<LnetDomain>()));
-        (*dom).nd_xprt_private = ptr::null_mut();
-    }
+pub(super) extern "C" fn dom_fini(dom: Object<m0_net_domain>) {
+    let domain = lnet_domain(dom);
+    dom.nd_xprt_private.set(ptr::null_mut());
+    // SAFETY: the box of `dom_init`; nobody uses the domain any more, which has it no longer.
+    drop(unsafe { Box::from_raw(domain.as_ptr()) });
     // A program that looks at its log now finds all of the domain there.
     lnet_log::flush();
 }
 
 /// `xo_buf_register`
-pub(super) unsafe extern "C" fn buf_register(buf: *mut m0_net_buffer) -> c_int {
-    // SAFETY: the contract of the transport's functions (`super::transport`).
-    unsafe {
-        let vector = &(*buf).nb_buffer;
-        let (addresses, counts) = (vector.addresses(), vector.ov_vec.counts());
-        let segments = addresses.iter().zip(counts).map(|(address, len)| (address.expose_provenance(), *len));
-        let registered = fragments(segments).and_then(|fragments| {
-            let held = Budget::hold_one(&resources_of((*buf).nb_dom), |its| &its.buffers)?;
-            let total = counts.iter().sum();
-            let lnet = Box::new(LnetBuffer { fragments, total, handle: None, events: 0, _held: held });
-            (*buf).nb_xprt_private = Box::into_raw(lnet).cast();
-            Ok(())
+pub(super) extern "C" fn buf_register(buf: Object<m0_net_buffer>) -> c_int {
+    let vector = buf.part(|it| &it.nb_buffer);
+    let lengths = vector.lengths();
+    let (addresses, counts) = (vector.addresses(), lengths.counts());
+    let segments =
+        addresses.iter().zip(counts).map(|(address, len)| (address.get().expose_provenance(), len.get()));
+    let registered = fragments(segments).and_then(|fragments| {
+        let held = Budget::hold_one(&lnet_domain(buf.nb_dom.get()).resources, |its| &its.buffers)?;
+        let total = counts.iter().map(Cell::get).sum();
+        let lnet = Box::new(LnetBuffer {
+            fragments: RefCell::new(fragments),
+            total,
+            handle: Cell::new(None),
+            events: Cell::new(0),
+            _held: held,
         });
-        Errno::to_c_result(registered)
-    }
+        buf.nb_xprt_private.set(Box::into_raw(lnet).cast());
+        Ok(())
+    });
+    Errno::to_c_result(registered)
 }
 
 /// `xo_buf_deregister`
-pub(super) unsafe extern "C" fn buf_deregister(buf: *mut m0_net_buffer) {
-    // SAFETY: the contract of the transport's functions (`super::transport`): the box of `buf_register`.
-    unsafe { drop(Box::from_raw((*buf).nb_xprt_private.cast::<LnetBuffer>())) };
+pub(super) extern "C" fn buf_deregister(buf: Object<m0_net_buffer>) {
+    let buffer = lnet_buffer(buf);
+    buf.nb_xprt_private.set(ptr::null_mut());
+    // SAFETY: the box of `buf_register`; the buffer, which is not queued, has it no longer.
+    drop(unsafe { Box::from_raw(buffer.as_ptr()) });
 }
 
-pub(super) unsafe extern "C" fn max_buffer_size(_: *const m0_net_domain) -> m0_bcount_t {
+pub(super) extern "C" fn max_buffer_size(_: Object<m0_net_domain>) -> m0_bcount_t {
     MAX_BUFFER
 }
 
-pub(super) unsafe extern "C" fn max_buffer_segment_size(_: *const m0_net_domain) -> m0_bcount_t {
+pub(super) extern "C" fn max_buffer_segment_size(_: Object<m0_net_domain>) -> m0_bcount_t {
     MAX_SEGMENT
 }
 
-pub(super) unsafe extern "C" fn max_buffer_segments(_: *const m0_net_domain) -> i32 {
+pub(super) extern "C" fn max_buffer_segments(_: Object<m0_net_domain>) -> i32 {
     MAX_FRAGMENTS as i32
 }
 
-pub(super) unsafe extern "C" fn max_buffer_desc_size(_: *const m0_net_domain) -> m0_bcount_t {
+pub(super) extern "C" fn max_buffer_desc_size(_: Object<m0_net_domain>) -> m0_bcount_t {
     buffer_descriptor::LEN as m0_bcount_t
 }
 
-pub(super) unsafe extern "C" fn rpc_max_seg_size(_: *mut m0_net_domain) -> m0_bcount_t {
+pub(super) extern "C" fn rpc_max_seg_size(_: Object<m0_net_domain>) -> m0_bcount_t {
     MAX_SEGMENT
 }
 
-pub(super) unsafe extern "C" fn rpc_max_segs_nr(_: *mut m0_net_domain) -> u32 {
+pub(super) extern "C" fn rpc_max_segs_nr(_: Object<m0_net_domain>) -> u32 {
     (MAX_BUFFER / MAX_SEGMENT) as u32
 }
 
-pub(super) unsafe extern "C" fn rpc_max_msg_size(
-    _: *mut m0_net_domain,
-    rpc_size: m0_bcount_t,
-) -> m0_bcount_t {
+pub(super) extern "C" fn rpc_max_msg_size(_: Object<m0_net_domain>, rpc_size: m0_bcount_t) -> m0_bcount_t {
     rpc_message_size(rpc_size)
 }
 
-pub(super) unsafe extern "C" fn rpc_max_recv_msgs(_: *mut m0_net_domain, rpc_size: m0_bcount_t) -> u32 {
+pub(super) extern "C" fn rpc_max_recv_msgs(_: Object<m0_net_domain>, rpc_size: m0_bcount_t) -> u32 {
     (MAX_BUFFER / rpc_message_size(rpc_size)) as u32
 }
 
@@ -138,39 +124,44 @@ fn rpc_message_size(rpc_size: m0_bcount_t) -> m0_bcount_t {
 
 /// An array of strings, which NULL ends; `m0_net_lnet_ifaces_put` frees it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_net_lnet_ifaces_get(
-    dom: *mut m0_net_domain,
-    addrs: *mut *mut *mut c_char,
+pub extern "C" fn m0_net_lnet_ifaces_get(
+    dom: Object<m0_net_domain>,
+    mut addrs: Out<'_, *mut *mut c_char>,
 ) -> c_int {
-    // SAFETY: the contract of the C functions (`crate::net`).
-    unsafe {
-        if dom.is_null() || addrs.is_null() || (*dom).nd_xprt_private.is_null() {
-            return Errno::INVALID.to_c();
-        }
-        let nids = backend_of(dom).local_processes();
-        let texts: Vec<CString> = nids
-            .iter()
-            .filter_map(|process| CString::new(Nid::from_u64(process.nid)?.to_string()).ok())
-            .collect();
-        let array = m0_alloc(size_of::<*mut c_char>() * (texts.len() + 1)).cast::<*mut c_char>();
-        if array.is_null() {
-            return Errno::NO_MEMORY.to_c();
-        }
-        texts.into_iter().enumerate().for_each(|(at, text)| array.add(at).write(text.into_raw()));
-        addrs.write(array);
-        0
+    if dom.is_null() || addrs.is_null() || dom.nd_xprt_private.get().is_null() {
+        return Errno::INVALID.to_c();
     }
+    let nids = lnet_domain(dom).backend.local_processes();
+    let texts: Vec<CString> = nids
+        .iter()
+        .filter_map(|process| CString::new(Nid::from_u64(process.nid)?.to_string()).ok())
+        .collect();
+    let array = m0_alloc(size_of::<*mut c_char>() * (texts.len() + 1)).cast::<*mut c_char>();
+    if array.is_null() {
+        return Errno::NO_MEMORY.to_c();
+    }
+    for (at, text) in texts.into_iter().enumerate() {
+        // SAFETY: new memory for one pointer more than there are texts, which nobody else has yet.
+        unsafe { array.add(at).write(text.into_raw()) };
+    }
+    Errno::to_c_result(addrs.store(array, Errno::INVALID))
 }
 
+/// Frees an array.
+///
+/// # Safety
+/// `*addrs` is NULL, or an array of [`m0_net_lnet_ifaces_get`], which nobody uses any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_net_lnet_ifaces_put(_: *mut m0_net_domain, addrs: *mut *mut *mut c_char) {
-    require!("m0_net_lnet_ifaces_put", !addrs.is_null(), "there is no array");
-    // SAFETY: the contract of the C functions (`crate::net`): an array of `m0_net_lnet_ifaces_get`.
+pub unsafe extern "C" fn m0_net_lnet_ifaces_put(
+    _: Object<m0_net_domain>,
+    addrs: InOut<'_, *mut *mut c_char>,
+) {
+    let array = addrs.or(()).map(|addrs| std::mem::replace(addrs, ptr::null_mut()));
+    require!("m0_net_lnet_ifaces_put", array.is_ok(), "there is no array");
+    let Some(array) = array.ok().filter(|array| !array.is_null()) else { return };
+    // SAFETY: strings that `m0_net_lnet_ifaces_get` made, the last one followed by NULL, and the array of them; the caller gives all of
+    // them up.
     unsafe {
-        let array = std::mem::replace(&mut *addrs, ptr::null_mut());
-        if array.is_null() {
-            return;
-        }
         let texts = (0..).map(|at| *array.add(at)).take_while(|text| !text.is_null());
         texts.for_each(|text| drop(CString::from_raw(text)));
         m0_free(array.cast());

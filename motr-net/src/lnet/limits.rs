@@ -1,10 +1,12 @@
 //! How much a domain may use: the design document's bounded resources, which a program asks for.
-#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+#![allow(missing_docs, reason = "the headers document the functions of C")]
 
-use super::domain::resources_of;
+use super::domain::lnet_domain;
 use crate::errno::Errno;
 use crate::net::types::m0_net_domain;
+use crate::object::Object;
 use crate::sync::{AtomicUsize, Ordering};
+use lnet_api::c_pointer::{In, Out};
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -91,48 +93,38 @@ pub struct m0_net_lnet_limits {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_net_lnet_dom_set_limits(
-    dom: *mut m0_net_domain,
-    limits: *const m0_net_lnet_limits,
+pub extern "C" fn m0_net_lnet_dom_set_limits(
+    dom: Object<m0_net_domain>,
+    limits: In<'_, m0_net_lnet_limits>,
 ) -> c_int {
-    // SAFETY: the contract of the C functions (`crate::net`).
-    unsafe {
-        if dom.is_null() || limits.is_null() || (*dom).nd_xprt_private.is_null() {
-            return Errno::INVALID.to_c();
-        }
-        let (resources, limits) = (resources_of(dom), limits.read());
-        resources.tms.set_limit(limits.ll_tms);
-        resources.buffers.set_limit(limits.ll_buffers);
-        resources.events.set_limit(limits.ll_events);
-        0
-    }
+    let Some(limits) = limits.get().filter(|_| !dom.is_null() && !dom.nd_xprt_private.get().is_null()) else {
+        return Errno::INVALID.to_c();
+    };
+    let resources = &lnet_domain(dom).resources;
+    resources.tms.set_limit(limits.ll_tms);
+    resources.buffers.set_limit(limits.ll_buffers);
+    resources.events.set_limit(limits.ll_events);
+    0
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_net_lnet_dom_get_limits(
-    dom: *mut m0_net_domain,
-    limits: *mut m0_net_lnet_limits,
-    used: *mut m0_net_lnet_limits,
+pub extern "C" fn m0_net_lnet_dom_get_limits(
+    dom: Object<m0_net_domain>,
+    mut limits: Out<'_, m0_net_lnet_limits>,
+    mut used: Out<'_, m0_net_lnet_limits>,
 ) -> c_int {
-    // SAFETY: the contract of the C functions (`crate::net`).
-    unsafe {
-        if dom.is_null() || (*dom).nd_xprt_private.is_null() {
-            return Errno::INVALID.to_c();
-        }
-        let resources = resources_of(dom);
-        let of = |number: fn(&Budget) -> u32| m0_net_lnet_limits {
-            ll_tms: number(&resources.tms),
-            ll_buffers: number(&resources.buffers),
-            ll_events: number(&resources.events),
-        };
-        if !limits.is_null() {
-            limits.write(of(Budget::limit));
-        }
-        if !used.is_null() {
-            used.write(of(Budget::used));
-        }
-        0
+    if dom.is_null() || dom.nd_xprt_private.get().is_null() {
+        return Errno::INVALID.to_c();
     }
+    let resources = &lnet_domain(dom).resources;
+    let of = |number: fn(&Budget) -> u32| m0_net_lnet_limits {
+        ll_tms: number(&resources.tms),
+        ll_buffers: number(&resources.buffers),
+        ll_events: number(&resources.events),
+    };
+    limits.store_if_wanted(of(Budget::limit));
+    used.store_if_wanted(of(Budget::used));
+    0
 }
 
 #[cfg(all(test, not(loom)))]

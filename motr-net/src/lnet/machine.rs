@@ -1,4 +1,5 @@
-//! The state of a transfer machine that the transport adds. It is guarded by the machine's lock.
+//! The state of a transfer machine that the transport adds. It is guarded by the machine's lock, and changes in cells: a thread that has the
+//! lock may come by it twice, in a callback of a callback. Nothing is called while something is borrowed.
 
 use super::address::{Address, StartAddress};
 use super::address_table::AddressTable;
@@ -9,11 +10,12 @@ use super::match_bits::BufferId;
 use super::waker::Waker;
 use crate::backend::{EventQueue, Fragment, Handle, ProcessId};
 use crate::net::types::{m0_net_buffer, m0_net_end_point, m0_net_transfer_mc};
+use crate::object::Object;
 use crate::support::{TIME_NEVER, m0_chan, m0_time_t};
 use crate::sync::Mutex;
 use lnet_os::thread::JoinHandle;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::ptr;
 use std::sync::{Arc, LazyLock};
 
 /// The addresses in use in this process.
@@ -23,25 +25,27 @@ pub(super) static ADDRESSES: LazyLock<Mutex<AddressTable>> = LazyLock::new(Mutex
 pub(super) struct Machine {
     pub(super) shared: Arc<Shared>,
     /// Where to start; when it is started, where.
-    pub(super) start: Option<StartAddress>,
+    pub(super) start: Cell<Option<StartAddress>>,
     /// Until it has stopped, or could not start: one of its domain's.
-    pub(super) held: Option<Held>,
+    pub(super) held: RefCell<Option<Held>>,
     /// From the start to the stop in LNet.
-    pub(super) running: Option<Running>,
+    pub(super) running: RefCell<Option<Running>>,
+    /// The number of the next passive buffer.
+    pub(super) next_id: Cell<BufferId>,
     /// The bits of the processors that its thread may use.
-    pub(super) processors: Option<Vec<u64>>,
-    pub(super) end_points: HashMap<Address, *mut m0_net_end_point>,
+    pub(super) processors: RefCell<Option<Vec<u64>>>,
+    pub(super) end_points: RefCell<HashMap<Address, Object<m0_net_end_point>>>,
     /// The channel to be signalled when there are events.
-    pub(super) notify: *mut m0_chan,
+    pub(super) notify: Cell<Object<m0_chan>>,
     /// A thread is delivering events, which must come one after the other.
-    pub(super) is_delivering: bool,
+    pub(super) is_delivering: Cell<bool>,
     /// The first deadline of a queued buffer, or earlier.
-    pub(super) nearest_deadline: m0_time_t,
+    pub(super) nearest_deadline: Cell<m0_time_t>,
     /// Set when it is stopped.
-    pub(super) stopping: Option<Stopping>,
-    pub(super) thread: Option<JoinHandle<()>>,
+    pub(super) stopping: Cell<Option<Stopping>>,
+    pub(super) thread: RefCell<Option<JoinHandle<()>>>,
     /// It says more in the log.
-    pub(super) debug: bool,
+    pub(super) debug: Cell<bool>,
 }
 
 /// What a machine has in LNet.
@@ -49,8 +53,6 @@ pub(super) struct Machine {
 pub(super) struct Running {
     pub(super) address: Address,
     pub(super) queue: Arc<dyn EventQueue>,
-    /// Of the next passive buffer.
-    pub(super) next_id: BufferId,
 }
 
 /// What a stop still does when time has passed.
@@ -72,25 +74,25 @@ pub(super) struct Shared {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RingEvent {
     /// Queued until its last event is delivered.
-    pub(super) buffer: *mut m0_net_buffer,
+    pub(super) buffer: Object<m0_net_buffer>,
     pub(super) time: m0_time_t,
     pub(super) completion: Completion,
     /// Who sent it, with the header data.
     pub(super) sender: (ProcessId, u64),
 }
 
-// SAFETY: the buffer is only used by who delivers the event.
+// SAFETY: the buffer is only followed by who delivers the event, with the lock of the machine where the buffer is queued.
 unsafe impl Send for RingEvent {}
 
 /// What a registered buffer has: `nb_xprt_private`. Guarded by the lock of the machine where it is queued.
 pub(super) struct LnetBuffer {
-    pub(super) fragments: Vec<Fragment>,
+    pub(super) fragments: RefCell<Vec<Fragment>>,
     /// Bytes.
     pub(super) total: u64,
     /// Of the operation in progress.
-    pub(super) handle: Option<Handle>,
+    pub(super) handle: Cell<Option<Handle>>,
     /// How many events the operation may have.
-    pub(super) events: usize,
+    pub(super) events: Cell<usize>,
     /// One of its domain's.
     pub(super) _held: Held,
 }
@@ -100,41 +102,48 @@ impl Machine {
     pub(super) fn new(budget: Arc<Budget>) -> Self {
         Self {
             shared: Arc::new(Shared { ring: EventRing::new(budget), waker: Waker::default() }),
-            start: None,
-            held: None,
-            running: None,
-            processors: None,
-            end_points: HashMap::new(),
-            notify: ptr::null_mut(),
-            is_delivering: false,
-            nearest_deadline: TIME_NEVER,
-            stopping: None,
-            thread: None,
-            debug: false,
+            start: Cell::new(None),
+            held: RefCell::new(None),
+            running: RefCell::new(None),
+            next_id: Cell::new(BufferId::FIRST),
+            processors: RefCell::new(None),
+            end_points: RefCell::default(),
+            notify: Cell::default(),
+            is_delivering: Cell::new(false),
+            nearest_deadline: Cell::new(TIME_NEVER),
+            stopping: Cell::new(None),
+            thread: RefCell::new(None),
+            debug: Cell::new(false),
         }
+    }
+
+    /// What it has in LNet, between its start and its stop there.
+    pub(super) fn running(&self) -> Option<Running> {
+        self.running.borrow().clone()
+    }
+
+    /// The number of a passive buffer, for which no other one has it.
+    pub(super) fn take_id(&self) -> BufferId {
+        let id = self.next_id.get();
+        self.next_id.set(id.next());
+        id
     }
 
     /// Wakes the machine's thread.
     pub(super) fn wake(&self) {
-        self.shared.waker.wake(self.running.as_ref().map(|running| &*running.queue));
+        let running = self.running();
+        self.shared.waker.wake(running.as_ref().map(|running| &*running.queue));
     }
 }
 
-/// The state of a machine.
-///
-/// # Safety
-/// The machine is one of this transport, initialised and locked; the reference is not used when the lock has been given up.
-pub(super) unsafe fn machine<'a>(tm: *mut m0_net_transfer_mc) -> &'a mut Machine {
-    // SAFETY: a box that `tm_init` has made.
-    unsafe { &mut *(*tm).ntm_xprt_private.cast() }
+/// The state of a machine of this transport, which is initialised and locked.
+pub(super) fn machine(tm: Object<m0_net_transfer_mc>) -> Object<Machine> {
+    // SAFETY: a machine of this transport has the box of `tm_init` there, until `tm_fini`.
+    unsafe { Object::new(tm.ntm_xprt_private.get().cast()) }
 }
 
-/// The state of a buffer.
-///
-/// # Safety
-/// The buffer is registered in a domain of this transport; where it is queued is locked; the reference is not used when the lock has
-/// been given up.
-pub(super) unsafe fn lnet_buffer<'a>(buf: *mut m0_net_buffer) -> &'a mut LnetBuffer {
-    // SAFETY: a box that `buf_register` has made.
-    unsafe { &mut *(*buf).nb_xprt_private.cast() }
+/// The state of a buffer, which is registered in a domain of this transport. Where it is queued is locked.
+pub(super) fn lnet_buffer(buf: Object<m0_net_buffer>) -> Object<LnetBuffer> {
+    // SAFETY: a buffer of this transport has the box of `buf_register` there, until `buf_deregister`.
+    unsafe { Object::new(buf.nb_xprt_private.get().cast()) }
 }

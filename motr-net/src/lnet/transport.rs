@@ -2,13 +2,13 @@
 //!
 //! **Contract of the transport's functions.** The network layer ([`crate::net`]) calls them with the locks that motr-net 1.2 lists, with objects
 //! that are initialised and of this transport.
-#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+#![allow(missing_docs, reason = "the headers document the functions of C")]
 
 use super::address::{StartAddress, compare_nids};
 use super::delivery::{bev_deliver_all, bev_notify, bev_pending};
 use super::domain::{
-    buf_deregister, buf_register, dom_fini, dom_init, max_buffer_desc_size, max_buffer_segment_size,
-    max_buffer_segments, max_buffer_size, resources_of, rpc_max_msg_size, rpc_max_recv_msgs,
+    buf_deregister, buf_register, dom_fini, dom_init, lnet_domain, max_buffer_desc_size,
+    max_buffer_segment_size, max_buffer_segments, max_buffer_size, rpc_max_msg_size, rpc_max_recv_msgs,
     rpc_max_seg_size, rpc_max_segs_nr,
 };
 use super::end_point::{end_point_create, parse};
@@ -24,8 +24,10 @@ use crate::net::registry::{
 };
 use crate::net::tm_queues::is_from_pool;
 use crate::net::types::{m0_net_transfer_mc, m0_net_xprt, m0_net_xprt_ops};
+use crate::object::Object;
 use crate::support::{m0_bitmap, m0_time_from_now};
-use std::ffi::{CStr, c_char, c_int, c_long};
+use lnet_api::c_pointer::Text;
+use std::ffi::{c_int, c_long};
 use std::ptr;
 use std::sync::Arc;
 
@@ -63,102 +65,91 @@ static OPS: m0_net_xprt_ops = m0_net_xprt_ops {
 
 #[allow(non_upper_case_globals, reason = "C's name")]
 #[unsafe(no_mangle)]
-pub static m0_net_lnet_xprt: m0_net_xprt = m0_net_xprt { nx_name: c"lnet".as_ptr(), nx_ops: &raw const OPS };
+pub static m0_net_lnet_xprt: m0_net_xprt =
+    m0_net_xprt { nx_name: Text::of(c"lnet"), nx_ops: Object::of_static(&OPS) };
 
 #[allow(non_upper_case_globals, reason = "C's name")]
 #[unsafe(no_mangle)]
-pub static m0_lnet_xprt: m0_net_xprt = m0_net_xprt { nx_name: c"lnet".as_ptr(), nx_ops: &raw const OPS };
+pub static m0_lnet_xprt: m0_net_xprt =
+    m0_net_xprt { nx_name: Text::of(c"lnet"), nx_ops: Object::of_static(&OPS) };
 
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_lnet_init() -> c_int {
-    m0_net_xprt_register(&raw const m0_net_lnet_xprt);
+    m0_net_xprt_register(Object::of_static(&m0_net_lnet_xprt));
     if m0_net_xprt_default_get().is_null() {
-        m0_net_xprt_default_set(&raw const m0_net_lnet_xprt);
+        m0_net_xprt_default_set(Object::of_static(&m0_net_lnet_xprt));
     }
     0
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_lnet_fini() {
-    m0_net_xprt_deregister(&raw const m0_net_lnet_xprt);
+    m0_net_xprt_deregister(Object::of_static(&m0_net_lnet_xprt));
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_net_lnet_ep_addr_net_cmp(addr1: *const c_char, addr2: *const c_char) -> c_int {
-    if addr1.is_null() || addr2.is_null() {
-        return -1;
-    }
-    // SAFETY: the contract of the C functions (`crate::net`): strings.
-    unsafe { compare_nids(CStr::from_ptr(addr1).to_bytes(), CStr::from_ptr(addr2).to_bytes()) }
+pub extern "C" fn m0_net_lnet_ep_addr_net_cmp(addr1: Text<'_>, addr2: Text<'_>) -> c_int {
+    let (Some(addr1), Some(addr2)) = (addr1.get(), addr2.get()) else { return -1 };
+    compare_nids(addr1.to_bytes(), addr2.to_bytes())
 }
 
-unsafe extern "C" fn tm_init(tm: *mut m0_net_transfer_mc) -> c_int {
-    // SAFETY: the contract of the transport's functions.
-    unsafe {
-        (*tm).ntm_xprt_private =
-            Box::into_raw(Box::new(Machine::new(Arc::clone(&resources_of((*tm).ntm_dom).events)))).cast()
-    };
+extern "C" fn tm_init(tm: Object<m0_net_transfer_mc>) -> c_int {
+    let events = Arc::clone(&lnet_domain(tm.ntm_dom.get()).resources.events);
+    tm.ntm_xprt_private.set(Box::into_raw(Box::new(Machine::new(events))).cast());
     0
 }
 
 /// Nobody else uses the machine any more, but its thread, which is about to end.
-unsafe extern "C" fn tm_fini(tm: *mut m0_net_transfer_mc) {
-    // SAFETY: the contract of the transport's functions: the box of `tm_init`.
-    unsafe {
-        if let Some(thread) = machine(tm).thread.take() {
-            let _ = thread.join();
-        }
-        drop(Box::from_raw((*tm).ntm_xprt_private.cast::<Machine>()));
-        (*tm).ntm_xprt_private = ptr::null_mut();
+extern "C" fn tm_fini(tm: Object<m0_net_transfer_mc>) {
+    let machine = machine(tm);
+    let thread = machine.thread.take();
+    if let Some(thread) = thread {
+        let _ = thread.join();
     }
+    tm.ntm_xprt_private.set(ptr::null_mut());
+    // SAFETY: the box of `tm_init`; nobody uses the machine any more, which has it no longer.
+    drop(unsafe { Box::from_raw(machine.as_ptr()) });
 }
 
-unsafe extern "C" fn tm_confine(tm: *mut m0_net_transfer_mc, processors: *const m0_bitmap) -> c_int {
-    // SAFETY: the contract of the transport's functions.
-    unsafe { machine(tm).processors = Some((*processors).words().to_vec()) };
+extern "C" fn tm_confine(tm: Object<m0_net_transfer_mc>, processors: Object<m0_bitmap>) -> c_int {
+    machine(tm).processors.replace(Some(processors.numbers().collect()));
     0
 }
 
-unsafe extern "C" fn tm_start(tm: *mut m0_net_transfer_mc, addr: *const c_char) -> c_int {
-    // SAFETY: the contract of the transport's functions.
-    unsafe {
-        let started = parse(addr).and_then(|address: StartAddress| {
-            let held = Budget::hold_one(&resources_of((*tm).ntm_dom), |its| &its.tms)?;
-            machine(tm).start = Some(address);
-            machine(tm).held = Some(held);
-            spawn(tm).inspect_err(|_| machine(tm).held = None)
-        });
-        Errno::to_c_result(started)
-    }
+extern "C" fn tm_start(tm: Object<m0_net_transfer_mc>, addr: Text<'_>) -> c_int {
+    let started = parse(addr).and_then(|address: StartAddress| {
+        let held = Budget::hold_one(&lnet_domain(tm.ntm_dom.get()).resources, |its| &its.tms)?;
+        machine(tm).start.set(Some(address));
+        machine(tm).held.replace(Some(held));
+        spawn(tm).inspect_err(|_| drop(machine(tm).held.take()))
+    });
+    Errno::to_c_result(started)
 }
 
 /// Receive buffers have nothing to wait for, so they are cancelled by any stop, those of a pool by the network layer; without
 /// `cancels_all` the rest has some time.
-unsafe extern "C" fn tm_stop(tm: *mut m0_net_transfer_mc, cancels_all: bool) -> c_int {
-    // SAFETY: the contract of the transport's functions.
-    unsafe {
-        let machine = machine(tm);
-        machine.stopping = Some(Stopping {
-            cancel_at: m0_time_from_now(STOP_GRACE_SECONDS, 0),
-            deliver_at: m0_time_from_now(0, STOP_DELIVERY_NANOSECONDS),
-        });
-        if machine.thread.is_none()
-            && let Err(errno) = spawn(tm)
-        {
-            machine.stopping = None;
-            return errno.to_c();
-        }
-        if cancels_all {
-            cancel(tm, &Queue::ALL, |_| true);
-        } else {
-            cancel(tm, &[Queue::MsgRecv], |buf| !is_from_pool(tm, buf));
-        }
-        machine.wake();
-        0
+extern "C" fn tm_stop(tm: Object<m0_net_transfer_mc>, cancels_all: bool) -> c_int {
+    let machine = machine(tm);
+    machine.stopping.set(Some(Stopping {
+        cancel_at: m0_time_from_now(STOP_GRACE_SECONDS, 0),
+        deliver_at: m0_time_from_now(0, STOP_DELIVERY_NANOSECONDS),
+    }));
+    if machine.thread.borrow().is_none()
+        && let Err(errno) = spawn(tm)
+    {
+        machine.stopping.set(None);
+        return errno.to_c();
     }
+    if cancels_all {
+        cancel(tm, &Queue::ALL, |_| true);
+    } else {
+        cancel(tm, &[Queue::MsgRecv], |buf| !is_from_pool(tm, buf));
+    }
+    machine.wake();
+    0
 }
 
 /// The machine's thread does without delivering from the start.
-unsafe extern "C" fn bev_deliver_sync(_: *mut m0_net_transfer_mc) -> c_int {
+extern "C" fn bev_deliver_sync(_: Object<m0_net_transfer_mc>) -> c_int {
     0
 }

@@ -1,47 +1,68 @@
 //! Descriptors of passive buffers, as bytes (motr-net 1.6). Their memory is the program's, to be freed by `m0_net_desc_free`.
 
 use super::types::m0_net_buf_desc;
-use crate::contract::require;
+use crate::contract::violated;
 use crate::errno::Errno;
+use crate::object::Object;
 use crate::support::{m0_alloc, m0_free};
+use lnet_api::c_pointer::{In, InOut, Out};
 use std::ffi::c_int;
 use std::ptr;
 
 /// A descriptor of these bytes.
 pub(crate) fn allocate(bytes: &[u8]) -> Result<m0_net_buf_desc, Errno> {
     let len = u32::try_from(bytes.len()).map_err(|_| Errno::TOO_BIG)?;
-    let data = m0_alloc(bytes.len()).cast::<u8>();
-    if data.is_null() {
-        return Err(Errno::NO_MEMORY);
-    }
-    // SAFETY: new memory of this length.
-    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), data, bytes.len()) };
+    // SAFETY: new memory of so many bytes, which stays until `free`.
+    let data = unsafe { Object::new(m0_alloc(bytes.len()).cast::<u8>()) }.get().ok_or(Errno::NO_MEMORY)?;
+    // SAFETY: so many bytes were just allocated, and nobody else has them yet.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), data.as_ptr(), bytes.len()) };
     Ok(m0_net_buf_desc { nbd_len: len, nbd_data: data })
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_net_desc_copy(from: *const m0_net_buf_desc, to: *mut m0_net_buf_desc) -> c_int {
-    // SAFETY: the contract of the C functions (`super`).
-    unsafe {
-        if from.is_null() || to.is_null() || (*from).nbd_len == 0 || (*from).nbd_data.is_null() {
-            return Errno::INVALID.to_c();
-        }
-        let bytes = std::slice::from_raw_parts((*from).nbd_data, (*from).nbd_len as usize);
-        match allocate(bytes) {
-            Ok(copy) => to.write(copy),
-            Err(errno) => return errno.to_c(),
+/// Frees a descriptor.
+///
+/// # Safety
+/// As for [`m0_net_desc_free`].
+pub(super) unsafe fn free(descriptor: m0_net_buf_desc) {
+    // SAFETY: NULL, or memory of `m0_alloc`, which the caller gives up.
+    unsafe { m0_free(descriptor.nbd_data.as_ptr().cast()) };
+}
+
+impl m0_net_buf_desc {
+    /// The bytes; none of one that is empty.
+    ///
+    /// # Safety
+    /// Unless `nbd_data` is NULL, it has `nbd_len` bytes, which nobody changes as long as the result is used.
+    pub(crate) unsafe fn bytes(&self) -> &[u8] {
+        match self.nbd_data.get() {
+            // SAFETY: not NULL, so it has so many bytes, unchanged, for which the caller vouches.
+            Some(data) => unsafe { std::slice::from_raw_parts(data.as_ptr(), self.nbd_len as usize) },
+            None => &[],
         }
     }
-    0
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_net_desc_free(desc: *mut m0_net_buf_desc) {
-    require!("m0_net_desc_free", !desc.is_null(), "there is no descriptor");
-    // SAFETY: the contract of the C functions (`super`).
-    unsafe {
-        m0_free((*desc).nbd_data.cast());
-        desc.write(m0_net_buf_desc { nbd_len: 0, nbd_data: ptr::null_mut() });
+pub extern "C" fn m0_net_desc_copy(from: In<'_, m0_net_buf_desc>, mut to: Out<'_, m0_net_buf_desc>) -> c_int {
+    let copied = from.or(Errno::INVALID).and_then(|from| {
+        // SAFETY: a descriptor of the program's has as many bytes as it says, unchanged during the call (`net/net.h`).
+        let bytes = unsafe { from.bytes() };
+        if bytes.is_empty() || to.is_null() {
+            return Err(Errno::INVALID);
+        }
+        to.store(allocate(bytes)?, Errno::INVALID)
+    });
+    Errno::to_c_result(copied)
+}
+
+/// # Safety
+/// The data is NULL, or memory of [`m0_alloc`], which nobody uses any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn m0_net_desc_free(desc: InOut<'_, m0_net_buf_desc>) {
+    match desc.or(()) {
+        // SAFETY: the same contract.
+        Ok(desc) => unsafe { free(std::mem::take(desc)) },
+        Err(()) => violated("m0_net_desc_free", "desc", format_args!("there is no descriptor")),
     }
 }
 
@@ -52,15 +73,15 @@ mod tests {
     #[test]
     fn a_copy_is_independent_and_can_be_freed_twice() {
         let mut from = allocate(b"opaque").unwrap();
-        let mut to = m0_net_buf_desc { nbd_len: 0, nbd_data: ptr::null_mut() };
+        let mut to = m0_net_buf_desc::default();
         // SAFETY: descriptors of this test.
         unsafe {
-            assert_eq!(m0_net_desc_copy(&raw const to, &raw mut from), -libc::EINVAL);
-            assert_eq!(m0_net_desc_copy(&raw const from, &raw mut to), 0);
-            m0_net_desc_free(&raw mut from);
-            assert_eq!(std::slice::from_raw_parts(to.nbd_data, to.nbd_len as usize), b"opaque");
-            m0_net_desc_free(&raw mut to);
-            m0_net_desc_free(&raw mut to);
+            assert_eq!(m0_net_desc_copy(In::new(&raw const to), Out::new(&raw mut from)), -libc::EINVAL);
+            assert_eq!(m0_net_desc_copy(In::new(&raw const from), Out::new(&raw mut to)), 0);
+            m0_net_desc_free(InOut::new(&raw mut from));
+            assert_eq!(to.bytes(), b"opaque");
+            m0_net_desc_free(InOut::new(&raw mut to));
+            m0_net_desc_free(InOut::new(&raw mut to));
         }
         assert!(to.nbd_len == 0 && to.nbd_data.is_null());
     }

@@ -1,14 +1,13 @@
 //! The strict form of an address (motr-net 3.3): for programs that check what a user has entered.
 
-use std::ffi::{CStr, c_char};
+use lnet_api::c_pointer::Text;
 
 /// The most digits of a portal or a TMID.
 const MAX_DIGITS: usize = 15;
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_net_endpoint_is_valid(endpoint: *const c_char) -> bool {
-    // SAFETY: the contract of the C functions (`super`): NULL, or a string.
-    !endpoint.is_null() && unsafe { CStr::from_ptr(endpoint) }.to_str().is_ok_and(is_valid)
+pub extern "C" fn m0_net_endpoint_is_valid(endpoint: Text<'_>) -> bool {
+    endpoint.utf8_or(()).is_ok_and(is_valid)
 }
 
 fn is_valid(text: &str) -> bool {

@@ -24,12 +24,12 @@
 //! | `end_point_text` | the strict form of an address |
 //! | `guard` | locks of these structures |
 //!
-//! **Contract of the C functions.** Pointers are NULL where the header permits it, or valid for the call and of the right type; objects are
-//! initialised, or zeros before their init; what is passed stays in its place until its fini, deregister or last event; callbacks and
-//! the functions of a transport keep what the headers demand of them. What is cheap to check is checked: `EINVAL` where there is an
-//! error number, else the process ends with a message ([`crate::contract`]).
+//! **Contract of the C functions.** It is that of the types of their arguments: [`crate::object::Object`] for a structure that is shared, and
+//! those of `lnet_api::c_pointer` for results and strings. Callbacks and the functions of a transport keep what the headers demand of
+//! them. What is cheap to check is checked: `EINVAL` where there is an error number, else the process ends with a message
+//! ([`crate::contract`]).
 #![allow(non_camel_case_types)]
-#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+#![allow(missing_docs, reason = "the headers document the functions of C")]
 
 pub mod buffer;
 pub mod buffer_event;

@@ -5,6 +5,8 @@
 //! as the thread's.
 
 use super::types::{m0_net_buffer_pool, m0_net_domain};
+use crate::contract::require;
+use crate::object::Object;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock};
 use lnet_os::thread::JoinHandle;
 use std::cell::Cell;
@@ -15,13 +17,13 @@ use std::thread;
 /// What is to be done for a pool whose lock the caller has.
 #[derive(Clone, Copy)]
 pub(super) struct Job {
-    pub(super) pool: *mut m0_net_buffer_pool,
+    pub(super) pool: Object<m0_net_buffer_pool>,
     /// Whether there is anything to do.
-    pub(super) is_needed: unsafe fn(*mut m0_net_buffer_pool) -> bool,
-    pub(super) run: unsafe fn(*mut m0_net_buffer_pool),
+    pub(super) is_needed: fn(Object<m0_net_buffer_pool>) -> bool,
+    pub(super) run: fn(Object<m0_net_buffer_pool>),
 }
 
-// SAFETY: the pool stays while a thread waits for the job with its lock.
+// SAFETY: the thread that hands a job over has the lock of its pool, leaves that to the one that runs the job, and waits until it is done.
 unsafe impl Send for Job {}
 
 thread_local! {
@@ -35,36 +37,28 @@ thread_local! {
 
 /// Runs the callback of a pool, then what it has requested; that may be within the callback of another pool, which has put a buffer
 /// into this one.
-///
-/// # Safety
-/// This thread has the lock of the pool.
-pub(super) unsafe fn while_putting(callback: impl FnOnce()) {
+pub(super) fn while_putting(callback: impl FnOnce()) {
     let of_outer = PENDING.take();
     PUTTING.set(PUTTING.get() + 1);
     callback();
     PUTTING.set(PUTTING.get() - 1);
     if let Some(job) = PENDING.replace(of_outer) {
-        // SAFETY: by contract.
-        unsafe { hand_over(job) };
+        hand_over(job);
     }
 }
 
 /// Has a job done: after the callback that is running, or at once.
-///
-/// # Safety
-/// This thread has the lock of the pool.
-pub(super) unsafe fn request(job: Job) {
+pub(super) fn request(job: Job) {
     if PUTTING.get() > 0 {
         PENDING.set(Some(job));
     } else {
-        // SAFETY: by contract.
-        unsafe { hand_over(job) };
+        hand_over(job);
     }
 }
 
 /// Ends the thread of a domain that has no pool in use any more.
-pub(super) fn end(dom: *mut m0_net_domain) {
-    let worker = lock(&WORKERS).remove(&(dom as usize));
+pub(super) fn end(dom: Object<m0_net_domain>) {
+    let worker = lock(&WORKERS).remove(&dom.as_ptr().addr());
     if let Some(worker) = worker {
         lock(&worker.shared.state).ends = true;
         worker.shared.changed.notify_all();
@@ -97,20 +91,16 @@ struct State {
     ends: bool,
 }
 
-/// # Safety
-/// This thread has the lock of the job's pool.
-unsafe fn hand_over(job: Job) {
-    // SAFETY: by contract.
-    let dom = unsafe {
-        if !(job.is_needed)(job.pool) {
-            return;
-        }
-        (*job.pool).nbp_ndom
-    };
-    let worker = if IS_WORKER.get() { None } else { worker_of(dom) };
+/// Has a job done by the thread of its domain, and waits for that. This thread has the lock of the pool.
+fn hand_over(job: Job) {
+    let has_lock = job.pool.nbp_mutex.is_locked();
+    require!("m0_net_buffer_pool_put", has_lock, "this thread does not have the lock of the pool");
+    if !(job.is_needed)(job.pool) {
+        return;
+    }
+    let worker = if IS_WORKER.get() { None } else { worker_of(job.pool.nbp_ndom.get()) };
     let Some(worker) = worker else {
-        // SAFETY: by contract.
-        unsafe { (job.run)(job.pool) };
+        (job.run)(job.pool);
         return;
     };
     let _caller = lock(&worker.caller);
@@ -122,14 +112,13 @@ unsafe fn hand_over(job: Job) {
         state = wait(&worker.shared.changed, state);
     }
     drop(state);
-    // SAFETY: by contract; the worker is done with it.
-    unsafe { (*job.pool).nbp_mutex.take_over() };
+    job.pool.nbp_mutex.take_over();
 }
 
 /// `None`: no thread can be made.
-fn worker_of(dom: *mut m0_net_domain) -> Option<Arc<Worker>> {
+fn worker_of(dom: Object<m0_net_domain>) -> Option<Arc<Worker>> {
     let mut workers = lock(&WORKERS);
-    if let Some(worker) = workers.get(&(dom as usize)) {
+    if let Some(worker) = workers.get(&dom.as_ptr().addr()) {
         return Some(Arc::clone(worker));
     }
     let shared = Arc::<Shared>::default();
@@ -137,7 +126,7 @@ fn worker_of(dom: *mut m0_net_domain) -> Option<Arc<Worker>> {
     let thread = thread::Builder::new().name("m0_net_provision".into());
     let thread = lnet_os::thread::spawn(thread, move || work(&of_thread)).ok()?;
     let worker = Arc::new(Worker { shared, thread: Mutex::new(Some(thread)), caller: Mutex::default() });
-    workers.insert(dom as usize, Arc::clone(&worker));
+    workers.insert(dom.as_ptr().addr(), Arc::clone(&worker));
     Some(worker)
 }
 
@@ -147,11 +136,8 @@ fn work(shared: &Shared) {
     loop {
         if let Some(job) = state.job.take() {
             drop(state);
-            // SAFETY: the thread that waits for the job has the lock, and leaves it to this one until it is done.
-            unsafe {
-                (*job.pool).nbp_mutex.take_over();
-                (job.run)(job.pool);
-            }
+            job.pool.nbp_mutex.take_over();
+            (job.run)(job.pool);
             state = lock(&shared.state);
             state.is_done = true;
             shared.changed.notify_all();

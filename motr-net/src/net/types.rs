@@ -1,12 +1,17 @@
 //! The structures of the network layer, as programs in C allocate them and look into them (motr-net 1.2).
 //!
-//! All of them are valid when they are zeros. Names, types and order of the fields are C's.
+//! All of them are valid when they are zeros. Names, types and order of the fields are C's. Those that programs and callbacks change while
+//! the library looks at the structure are cells; see [`Object`] for the contract. The functions in a table, of a transport or of callbacks,
+//! are safe to call with objects: Rust can put only such functions there, and C vouches for its own as for any object.
 #![allow(non_camel_case_types)]
 
+use crate::object::Object;
 use crate::support::{
     m0_atomic64, m0_bitmap, m0_bufvec, m0_chan, m0_list, m0_list_link, m0_mutex, m0_ref, m0_time_t, m0_tl,
     m0_tlink,
 };
+use lnet_api::c_pointer::{Out, Text};
+use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// Bytes.
@@ -24,48 +29,47 @@ pub const DEFAULT_RECV_QUEUE_LEN: u32 = 2;
 #[derive(Debug)]
 pub struct m0_net_xprt {
     /// Its name.
-    pub nx_name: *const c_char,
+    pub nx_name: Text<'static>,
     /// What it does.
-    pub nx_ops: *const m0_net_xprt_ops,
+    pub nx_ops: Object<m0_net_xprt_ops>,
 }
 
 // SAFETY: transports are constants, which nothing writes.
 unsafe impl Sync for m0_net_xprt {}
 
-type Domain = *mut m0_net_domain;
-type Tm = *mut m0_net_transfer_mc;
-type Buffer = *mut m0_net_buffer;
+type Domain = Object<m0_net_domain>;
+type Tm = Object<m0_net_transfer_mc>;
+type Buffer = Object<m0_net_buffer>;
 
 /// The functions of a transport. A transport may be a program's own; the optional ones may be NULL.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub struct m0_net_xprt_ops {
-    pub xo_dom_init: Option<unsafe extern "C" fn(*const m0_net_xprt, Domain) -> c_int>,
-    pub xo_dom_fini: Option<unsafe extern "C" fn(Domain)>,
-    pub xo_tm_init: Option<unsafe extern "C" fn(Tm) -> c_int>,
-    pub xo_tm_confine: Option<unsafe extern "C" fn(Tm, *const m0_bitmap) -> c_int>,
-    pub xo_tm_start: Option<unsafe extern "C" fn(Tm, *const c_char) -> c_int>,
-    pub xo_tm_stop: Option<unsafe extern "C" fn(Tm, bool) -> c_int>,
-    pub xo_tm_fini: Option<unsafe extern "C" fn(Tm)>,
-    pub xo_end_point_create:
-        Option<unsafe extern "C" fn(*mut *mut m0_net_end_point, Tm, *const c_char) -> c_int>,
-    pub xo_buf_register: Option<unsafe extern "C" fn(Buffer) -> c_int>,
-    pub xo_buf_deregister: Option<unsafe extern "C" fn(Buffer)>,
-    pub xo_buf_add: Option<unsafe extern "C" fn(Buffer) -> c_int>,
-    pub xo_buf_del: Option<unsafe extern "C" fn(Buffer)>,
-    pub xo_bev_deliver_sync: Option<unsafe extern "C" fn(Tm) -> c_int>,
-    pub xo_bev_deliver_all: Option<unsafe extern "C" fn(Tm)>,
-    pub xo_bev_pending: Option<unsafe extern "C" fn(Tm) -> bool>,
-    pub xo_bev_notify: Option<unsafe extern "C" fn(Tm, *mut m0_chan)>,
-    pub xo_get_max_buffer_size: Option<unsafe extern "C" fn(*const m0_net_domain) -> m0_bcount_t>,
-    pub xo_get_max_buffer_segment_size: Option<unsafe extern "C" fn(*const m0_net_domain) -> m0_bcount_t>,
-    pub xo_get_max_buffer_segments: Option<unsafe extern "C" fn(*const m0_net_domain) -> i32>,
-    pub xo_get_max_buffer_desc_size: Option<unsafe extern "C" fn(*const m0_net_domain) -> m0_bcount_t>,
-    pub xo_rpc_max_seg_size: Option<unsafe extern "C" fn(Domain) -> m0_bcount_t>,
-    pub xo_rpc_max_segs_nr: Option<unsafe extern "C" fn(Domain) -> u32>,
-    pub xo_rpc_max_msg_size: Option<unsafe extern "C" fn(Domain, m0_bcount_t) -> m0_bcount_t>,
-    pub xo_rpc_max_recv_msgs: Option<unsafe extern "C" fn(Domain, m0_bcount_t) -> u32>,
+    pub xo_dom_init: Option<extern "C" fn(Object<m0_net_xprt>, Domain) -> c_int>,
+    pub xo_dom_fini: Option<extern "C" fn(Domain)>,
+    pub xo_tm_init: Option<extern "C" fn(Tm) -> c_int>,
+    pub xo_tm_confine: Option<extern "C" fn(Tm, Object<m0_bitmap>) -> c_int>,
+    pub xo_tm_start: Option<extern "C" fn(Tm, Text<'_>) -> c_int>,
+    pub xo_tm_stop: Option<extern "C" fn(Tm, bool) -> c_int>,
+    pub xo_tm_fini: Option<extern "C" fn(Tm)>,
+    pub xo_end_point_create: Option<extern "C" fn(Out<'_, Object<m0_net_end_point>>, Tm, Text<'_>) -> c_int>,
+    pub xo_buf_register: Option<extern "C" fn(Buffer) -> c_int>,
+    pub xo_buf_deregister: Option<extern "C" fn(Buffer)>,
+    pub xo_buf_add: Option<extern "C" fn(Buffer) -> c_int>,
+    pub xo_buf_del: Option<extern "C" fn(Buffer)>,
+    pub xo_bev_deliver_sync: Option<extern "C" fn(Tm) -> c_int>,
+    pub xo_bev_deliver_all: Option<extern "C" fn(Tm)>,
+    pub xo_bev_pending: Option<extern "C" fn(Tm) -> bool>,
+    pub xo_bev_notify: Option<extern "C" fn(Tm, Object<m0_chan>)>,
+    pub xo_get_max_buffer_size: Option<extern "C" fn(Domain) -> m0_bcount_t>,
+    pub xo_get_max_buffer_segment_size: Option<extern "C" fn(Domain) -> m0_bcount_t>,
+    pub xo_get_max_buffer_segments: Option<extern "C" fn(Domain) -> i32>,
+    pub xo_get_max_buffer_desc_size: Option<extern "C" fn(Domain) -> m0_bcount_t>,
+    pub xo_rpc_max_seg_size: Option<extern "C" fn(Domain) -> m0_bcount_t>,
+    pub xo_rpc_max_segs_nr: Option<extern "C" fn(Domain) -> u32>,
+    pub xo_rpc_max_msg_size: Option<extern "C" fn(Domain, m0_bcount_t) -> m0_bcount_t>,
+    pub xo_rpc_max_recv_msgs: Option<extern "C" fn(Domain, m0_bcount_t) -> u32>,
 }
 
 /// A domain: a transport in use, with what belongs together.
@@ -76,14 +80,14 @@ pub struct m0_net_domain {
     pub nd_mutex: m0_mutex,
     pub nd_registered_bufs: m0_list,
     pub nd_tms: m0_list,
-    pub nd_xprt_private: *mut c_void,
-    pub nd_xprt: *const m0_net_xprt,
+    pub nd_xprt_private: Cell<*mut c_void>,
+    pub nd_xprt: Cell<Object<m0_net_xprt>>,
     pub nd_app_linkage: m0_tlink,
-    pub nd_get_max_buffer_segments: u32,
-    pub nd_get_max_buffer_segment_size: m0_bcount_t,
-    pub nd_get_max_buffer_size: m0_bcount_t,
-    pub nd_get_max_buffer_desc_size: m0_bcount_t,
-    pub nd_magix: u64,
+    pub nd_get_max_buffer_segments: Cell<u32>,
+    pub nd_get_max_buffer_segment_size: Cell<m0_bcount_t>,
+    pub nd_get_max_buffer_size: Cell<m0_bcount_t>,
+    pub nd_get_max_buffer_desc_size: Cell<m0_bcount_t>,
+    pub nd_magix: Cell<u64>,
 }
 
 /// The address of a transfer machine, for another one that sends to it.
@@ -91,12 +95,12 @@ pub struct m0_net_domain {
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub struct m0_net_end_point {
-    pub nep_magix: u64,
+    pub nep_magix: Cell<u64>,
     pub nep_ref: m0_ref,
-    pub nep_tm: *mut m0_net_transfer_mc,
+    pub nep_tm: Cell<Object<m0_net_transfer_mc>>,
     pub nep_tm_linkage: m0_tlink,
-    pub nep_addr: *const c_char,
-    pub nep_xprt_pvt: *mut c_void,
+    pub nep_addr: Cell<*const c_char>,
+    pub nep_xprt_pvt: Cell<*mut c_void>,
 }
 
 /// `struct m0_sm_group`: a lock.
@@ -112,27 +116,27 @@ pub struct m0_sm_group {
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub struct m0_net_transfer_mc {
-    pub ntm_callbacks: *const m0_net_tm_callbacks,
+    pub ntm_callbacks: Cell<Object<m0_net_tm_callbacks>>,
     /// One of [`tm_state`].
-    pub ntm_state: c_uint,
+    pub ntm_state: Cell<c_uint>,
     pub ntm_group: m0_sm_group,
-    pub ntm_callback_counter: u32,
-    pub ntm_dom: *mut m0_net_domain,
+    pub ntm_callback_counter: Cell<u32>,
+    pub ntm_dom: Cell<Object<m0_net_domain>>,
     pub ntm_end_points: m0_tl,
-    pub ntm_ep: *mut m0_net_end_point,
+    pub ntm_ep: Cell<Object<m0_net_end_point>>,
     pub ntm_chan: m0_chan,
     pub ntm_q: [m0_tl; QUEUES],
-    pub ntm_qstats: [m0_net_qstats; QUEUES],
+    pub ntm_qstats: [Cell<m0_net_qstats>; QUEUES],
     pub ntm_dom_linkage: m0_list_link,
-    pub ntm_xprt_private: *mut c_void,
-    pub ntm_bev_auto_deliver: bool,
-    pub ntm_recv_pool: *mut m0_net_buffer_pool,
-    pub ntm_recv_pool_callbacks: *const m0_net_buffer_callbacks,
-    pub ntm_recv_queue_min_length: u32,
+    pub ntm_xprt_private: Cell<*mut c_void>,
+    pub ntm_bev_auto_deliver: Cell<bool>,
+    pub ntm_recv_pool: Cell<Object<m0_net_buffer_pool>>,
+    pub ntm_recv_pool_callbacks: Cell<Object<m0_net_buffer_callbacks>>,
+    pub ntm_recv_queue_min_length: Cell<u32>,
     pub ntm_recv_queue_deficit: m0_atomic64,
-    pub ntm_pool_colour: u32,
-    pub ntm_recv_queue_min_recv_size: m0_bcount_t,
-    pub ntm_recv_queue_max_recv_msgs: u32,
+    pub ntm_pool_colour: Cell<u32>,
+    pub ntm_recv_queue_min_recv_size: Cell<m0_bcount_t>,
+    pub ntm_recv_queue_max_recv_msgs: Cell<u32>,
 }
 
 /// `enum m0_net_tm_state`
@@ -173,7 +177,7 @@ pub mod buf_flags {
 #[derive(Debug)]
 pub struct m0_net_tm_callbacks {
     /// For each event of the machine itself.
-    pub ntc_event_cb: Option<unsafe extern "C" fn(*const m0_net_tm_event)>,
+    pub ntc_event_cb: Option<extern "C" fn(Object<m0_net_tm_event>)>,
 }
 
 /// An event of a transfer machine.
@@ -183,21 +187,21 @@ pub struct m0_net_tm_callbacks {
 pub struct m0_net_tm_event {
     /// One of [`tm_event_type`].
     pub nte_type: c_uint,
-    pub nte_tm: *mut m0_net_transfer_mc,
+    pub nte_tm: Object<m0_net_transfer_mc>,
     pub nte_time: m0_time_t,
     pub nte_status: i32,
     pub nte_next_state: c_uint,
-    pub nte_ep: *mut m0_net_end_point,
+    pub nte_ep: Object<m0_net_end_point>,
     pub nte_payload: *mut c_void,
 }
 
 /// The descriptor of a passive buffer.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub struct m0_net_buf_desc {
     pub nbd_len: u32,
-    pub nbd_data: *mut u8,
+    pub nbd_data: Object<u8>,
 }
 
 /// A descriptor, and how many bytes of its buffer are used.
@@ -215,30 +219,30 @@ pub struct m0_net_buf_desc_data {
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub struct m0_net_buffer {
     pub nb_buffer: m0_bufvec,
-    pub nb_length: m0_bcount_t,
-    pub nb_offset: m0_bcount_t,
-    pub nb_dom: *mut m0_net_domain,
-    pub nb_tm: *mut m0_net_transfer_mc,
+    pub nb_length: Cell<m0_bcount_t>,
+    pub nb_offset: Cell<m0_bcount_t>,
+    pub nb_dom: Cell<Object<m0_net_domain>>,
+    pub nb_tm: Cell<Object<m0_net_transfer_mc>>,
     /// The number of a [`super::queue::Queue`].
-    pub nb_qtype: c_uint,
-    pub nb_callbacks: *const m0_net_buffer_callbacks,
-    pub nb_timeout: m0_time_t,
-    pub nb_add_time: m0_time_t,
-    pub nb_desc: m0_net_buf_desc,
-    pub nb_ep: *mut m0_net_end_point,
+    pub nb_qtype: Cell<c_uint>,
+    pub nb_callbacks: Cell<Object<m0_net_buffer_callbacks>>,
+    pub nb_timeout: Cell<m0_time_t>,
+    pub nb_add_time: Cell<m0_time_t>,
+    pub nb_desc: Cell<m0_net_buf_desc>,
+    pub nb_ep: Cell<Object<m0_net_end_point>>,
     pub nb_tm_linkage: m0_tlink,
     pub nb_lru: m0_tlink,
     pub nb_extern_linkage: m0_tlink,
-    pub nb_magic: u64,
+    pub nb_magic: Cell<u64>,
     pub nb_dom_linkage: m0_list_link,
-    pub nb_xprt_private: *mut c_void,
-    pub nb_app_private: *mut c_void,
+    pub nb_xprt_private: Cell<*mut c_void>,
+    pub nb_app_private: Cell<*mut c_void>,
     /// Some of [`buf_flags`].
-    pub nb_flags: u64,
-    pub nb_min_receive_size: m0_bcount_t,
-    pub nb_max_receive_msgs: u32,
-    pub nb_pool: *mut m0_net_buffer_pool,
-    pub nb_msgs_received: u32,
+    pub nb_flags: Cell<u64>,
+    pub nb_min_receive_size: Cell<m0_bcount_t>,
+    pub nb_max_receive_msgs: Cell<u32>,
+    pub nb_pool: Cell<Object<m0_net_buffer_pool>>,
+    pub nb_msgs_received: Cell<u32>,
 }
 
 /// An event of a buffer.
@@ -246,12 +250,12 @@ pub struct m0_net_buffer {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub struct m0_net_buffer_event {
-    pub nbe_buffer: *mut m0_net_buffer,
+    pub nbe_buffer: Object<m0_net_buffer>,
     pub nbe_time: m0_time_t,
     pub nbe_status: i32,
     pub nbe_length: m0_bcount_t,
     pub nbe_offset: m0_bcount_t,
-    pub nbe_ep: *mut m0_net_end_point,
+    pub nbe_ep: Object<m0_net_end_point>,
 }
 
 /// What a buffer calls, for each queue.
@@ -259,7 +263,7 @@ pub struct m0_net_buffer_event {
 #[derive(Debug)]
 pub struct m0_net_buffer_callbacks {
     /// By the numbers of the queues.
-    pub nbc_cb: [Option<unsafe extern "C" fn(*const m0_net_buffer_event)>; QUEUES],
+    pub nbc_cb: [Option<extern "C" fn(Object<m0_net_buffer_event>)>; QUEUES],
 }
 
 /// What happened in a queue.
@@ -281,8 +285,8 @@ pub struct m0_net_qstats {
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/buffer_pool.h documents them")]
 pub struct m0_net_buffer_pool_ops {
-    pub nbpo_not_empty: Option<unsafe extern "C" fn(*mut m0_net_buffer_pool)>,
-    pub nbpo_below_threshold: Option<unsafe extern "C" fn(*mut m0_net_buffer_pool)>,
+    pub nbpo_not_empty: Option<extern "C" fn(Object<m0_net_buffer_pool>)>,
+    pub nbpo_below_threshold: Option<extern "C" fn(Object<m0_net_buffer_pool>)>,
 }
 
 /// Registered buffers that nobody uses.
@@ -290,17 +294,17 @@ pub struct m0_net_buffer_pool_ops {
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/buffer_pool.h documents them")]
 pub struct m0_net_buffer_pool {
-    pub nbp_free: u32,
-    pub nbp_threshold: u32,
-    pub nbp_seg_nr: u32,
-    pub nbp_buf_nr: u32,
-    pub nbp_seg_size: m0_bcount_t,
+    pub nbp_free: Cell<u32>,
+    pub nbp_threshold: Cell<u32>,
+    pub nbp_seg_nr: Cell<u32>,
+    pub nbp_buf_nr: Cell<u32>,
+    pub nbp_seg_size: Cell<m0_bcount_t>,
     pub nbp_mutex: m0_mutex,
-    pub nbp_ndom: *mut m0_net_domain,
-    pub nbp_ops: *const m0_net_buffer_pool_ops,
-    pub nbp_colours_nr: u32,
-    pub nbp_colours: *mut m0_tl,
-    pub nbp_align: c_uint,
-    pub nbp_dont_dump: bool,
+    pub nbp_ndom: Cell<Object<m0_net_domain>>,
+    pub nbp_ops: Cell<Object<m0_net_buffer_pool_ops>>,
+    pub nbp_colours_nr: Cell<u32>,
+    pub nbp_colours: Cell<Object<m0_tl>>,
+    pub nbp_align: Cell<c_uint>,
+    pub nbp_dont_dump: Cell<bool>,
     pub nbp_lru: m0_tl,
 }

@@ -2,40 +2,45 @@
 
 use super::memory::{m0_alloc, m0_free};
 use crate::contract::require;
+use crate::object::Object;
+use lnet_api::c_pointer::Out;
+use std::cell::Cell;
 use std::ffi::c_int;
-use std::ptr;
 
 const BITS: usize = u64::BITS as usize;
 
 /// A set; one of zeros has no bits.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct m0_bitmap {
     /// How many bits there are.
-    pub b_nr: usize,
+    pub b_nr: Cell<usize>,
     /// Bit `i` is bit `i % 64` of word `i / 64`; those beyond `b_nr` are 0.
-    pub b_words: *mut u64,
+    pub b_words: Cell<Object<u64>>,
 }
 
-impl m0_bitmap {
-    /// # Safety
-    /// It is initialised, and nothing writes it meanwhile.
-    pub(crate) unsafe fn words(&self) -> &[u64] {
-        if self.b_nr == 0 {
-            return &[];
+impl Object<m0_bitmap> {
+    /// The words that hold the bits.
+    fn words(&self) -> &[Cell<u64>] {
+        match self.b_words.get().get() {
+            // SAFETY: an initialised bitmap has so many words (`Object`), until its fini; only the one that uses it writes them.
+            Some(words) => unsafe {
+                std::slice::from_raw_parts(words.as_ptr().cast(), self.b_nr.get().div_ceil(BITS))
+            },
+            None => &[],
         }
-        // SAFETY: by contract; an initialised one has so many words.
-        unsafe { std::slice::from_raw_parts(self.b_words, self.b_nr.div_ceil(BITS)) }
     }
 
-    /// # Safety
-    /// It is initialised, and nobody else uses it meanwhile.
-    unsafe fn words_mut(&mut self) -> &mut [u64] {
-        if self.b_nr == 0 {
-            return &mut [];
-        }
-        // SAFETY: as in `words`.
-        unsafe { std::slice::from_raw_parts_mut(self.b_words, self.b_nr.div_ceil(BITS)) }
+    /// The same as numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.words().iter().map(Cell::get)
+    }
+
+    /// The word of a bit, and the bit in it.
+    fn word_of(&self, function: &str, bit: usize) -> (&Cell<u64>, u64) {
+        let count = self.b_nr.get();
+        require!(function, bit < count, "bit {bit} of {count}");
+        (&self.words()[bit / BITS], 1 << (bit % BITS))
     }
 }
 
@@ -51,93 +56,74 @@ fn number_or_minus_1(bit: Option<usize>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_init(map: *mut m0_bitmap, nr: usize) -> c_int {
+pub extern "C" fn m0_bitmap_init(map: Out<'_, m0_bitmap>, nr: usize) -> c_int {
     let words = m0_alloc(nr.div_ceil(BITS) * size_of::<u64>());
     if words.is_null() {
         return -libc::ENOMEM;
     }
-    // SAFETY: by contract the caller's to write.
-    unsafe { map.write(m0_bitmap { b_nr: nr, b_words: words.cast() }) };
+    // SAFETY: new memory of zeros, which stays until `m0_bitmap_fini`.
+    let words = unsafe { Object::new(words.cast()) };
+    Object::init(map, m0_bitmap { b_nr: Cell::new(nr), b_words: Cell::new(words) });
     0
 }
 
+/// # Safety
+/// The words are those of [`m0_bitmap_init`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_fini(map: *mut m0_bitmap) {
-    // SAFETY: by contract; the words are from `m0_bitmap_init`.
-    unsafe {
-        m0_free((*map).b_words.cast());
-        map.write(m0_bitmap { b_nr: 0, b_words: ptr::null_mut() });
-    }
+pub unsafe extern "C" fn m0_bitmap_fini(map: Object<m0_bitmap>) {
+    map.b_nr.set(0);
+    // SAFETY: the words of `m0_bitmap_init`, for which the caller vouches, or NULL; the bitmap, which was the only one, has none from now on.
+    unsafe { m0_free(map.b_words.take().as_ptr().cast()) };
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_get(map: *const m0_bitmap, idx: usize) -> bool {
-    // SAFETY: by contract.
-    unsafe {
-        require!("m0_bitmap_get", idx < (*map).b_nr, "bit {idx} of {}", (*map).b_nr);
-        (*map).words()[idx / BITS] >> (idx % BITS) & 1 == 1
-    }
+pub extern "C" fn m0_bitmap_get(map: Object<m0_bitmap>, idx: usize) -> bool {
+    let (word, mask) = map.word_of("m0_bitmap_get", idx);
+    word.get() & mask != 0
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_set(map: *mut m0_bitmap, idx: usize, val: bool) {
-    // SAFETY: by contract.
-    unsafe {
-        require!("m0_bitmap_set", idx < (*map).b_nr, "bit {idx} of {}", (*map).b_nr);
-        let word = &mut (*map).words_mut()[idx / BITS];
-        *word = *word & !(1 << (idx % BITS)) | u64::from(val) << (idx % BITS);
-    }
+pub extern "C" fn m0_bitmap_set(map: Object<m0_bitmap>, idx: usize, val: bool) {
+    let (word, mask) = map.word_of("m0_bitmap_set", idx);
+    word.set(if val { word.get() | mask } else { word.get() & !mask });
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_ffs(map: *const m0_bitmap) -> c_int {
-    // SAFETY: by contract.
-    unsafe { number_or_minus_1(first((*map).words().iter().copied(), (*map).b_nr, true)) }
+pub extern "C" fn m0_bitmap_ffs(map: Object<m0_bitmap>) -> c_int {
+    number_or_minus_1(first(map.numbers(), map.b_nr.get(), true))
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_ffz(map: *const m0_bitmap) -> c_int {
-    // SAFETY: by contract.
-    unsafe { number_or_minus_1(first((*map).words().iter().copied(), (*map).b_nr, false)) }
+pub extern "C" fn m0_bitmap_ffz(map: Object<m0_bitmap>) -> c_int {
+    number_or_minus_1(first(map.numbers(), map.b_nr.get(), false))
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_set_nr(map: *const m0_bitmap) -> usize {
-    // SAFETY: by contract.
-    unsafe { (*map).words() }.iter().map(|word| word.count_ones() as usize).sum()
+pub extern "C" fn m0_bitmap_set_nr(map: Object<m0_bitmap>) -> usize {
+    map.numbers().map(|word| word.count_ones() as usize).sum()
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_copy(dst: *mut m0_bitmap, src: *const m0_bitmap) {
-    // SAFETY: by contract they are two.
-    unsafe {
-        require!("m0_bitmap_copy", (*dst).b_nr >= (*src).b_nr, "the destination is the smaller one");
-        let (dst, src) = ((*dst).words_mut(), (*src).words());
-        let (copied, beyond) = dst.split_at_mut(src.len());
-        copied.copy_from_slice(src);
-        beyond.fill(0);
-    }
+pub extern "C" fn m0_bitmap_copy(dst: Object<m0_bitmap>, src: Object<m0_bitmap>) {
+    let fits = dst.b_nr.get() >= src.b_nr.get();
+    require!("m0_bitmap_copy", fits, "the destination is the smaller one");
+    let values = src.numbers().chain(std::iter::repeat(0));
+    dst.words().iter().zip(values).for_each(|(word, value)| word.set(value));
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bitmap_reset(map: *mut m0_bitmap) {
-    // SAFETY: by contract.
-    unsafe { (*map).words_mut() }.fill(0);
+pub extern "C" fn m0_bitmap_reset(map: Object<m0_bitmap>) {
+    map.words().iter().for_each(|word| word.set(0));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::mem::MaybeUninit;
 
-    fn new(nr: usize) -> m0_bitmap {
-        let mut map = MaybeUninit::uninit();
-        // SAFETY: written by the call.
-        unsafe {
-            assert_eq!(m0_bitmap_init(map.as_mut_ptr(), nr), 0);
-            map.assume_init()
-        }
+    fn init(map: &m0_bitmap, nr: usize) -> Object<m0_bitmap> {
+        assert_eq!(m0_bitmap_init(Object::memory_of_test(map), nr), 0);
+        Object::of_test(map)
     }
 
     proptest! {
@@ -147,30 +133,31 @@ mod tests {
             more in 0..100_usize,
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 0..300),
         ) {
-            let (mut map, mut copy) = (new(nr), new(nr + more));
+            let (map, copy) = (m0_bitmap::default(), m0_bitmap::default());
+            let (map, copy) = (init(&map, nr), init(&copy, nr + more));
             let mut model = vec![false; nr];
-            // SAFETY: both are initialised, and used by this thread alone.
-            unsafe {
-                (0..nr + more).for_each(|bit| m0_bitmap_set(&raw mut copy, bit, true));
-                for (index, value) in changes.into_iter().filter(|_| nr > 0) {
-                    let bit = index.index(nr);
-                    m0_bitmap_set(&raw mut map, bit, value);
-                    model[bit] = value;
-                }
-                let place = |value| model.iter().position(|it| *it == value).map_or(-1, |bit| bit as c_int);
-                prop_assert_eq!(m0_bitmap_ffs(&raw const map), place(true));
-                prop_assert_eq!(m0_bitmap_ffz(&raw const map), place(false));
-                prop_assert_eq!(m0_bitmap_set_nr(&raw const map), model.iter().filter(|it| **it).count());
-                m0_bitmap_copy(&raw mut copy, &raw const map);
-                for bit in 0..nr + more {
-                    prop_assert_eq!(m0_bitmap_get(&raw const copy, bit), model.get(bit) == Some(&true), "{}", bit);
-                }
-                m0_bitmap_reset(&raw mut map);
-                prop_assert_eq!(m0_bitmap_ffs(&raw const map), -1);
-                m0_bitmap_fini(&raw mut map);
-                m0_bitmap_fini(&raw mut copy);
-                prop_assert_eq!((map.b_nr, map.b_words.is_null()), (0, true));
+            (0..nr + more).for_each(|bit| m0_bitmap_set(copy, bit, true));
+            for (index, value) in changes.into_iter().filter(|_| nr > 0) {
+                let bit = index.index(nr);
+                m0_bitmap_set(map, bit, value);
+                model[bit] = value;
             }
+            let place = |value| model.iter().position(|it| *it == value).map_or(-1, |bit| bit as c_int);
+            prop_assert_eq!(m0_bitmap_ffs(map), place(true));
+            prop_assert_eq!(m0_bitmap_ffz(map), place(false));
+            prop_assert_eq!(m0_bitmap_set_nr(map), model.iter().filter(|it| **it).count());
+            m0_bitmap_copy(copy, map);
+            for bit in 0..nr + more {
+                prop_assert_eq!(m0_bitmap_get(copy, bit), model.get(bit) == Some(&true), "{}", bit);
+            }
+            m0_bitmap_reset(map);
+            prop_assert_eq!(m0_bitmap_ffs(map), -1);
+            // SAFETY: made by `m0_bitmap_init`.
+            unsafe {
+                m0_bitmap_fini(map);
+                m0_bitmap_fini(copy);
+            }
+            prop_assert_eq!((map.b_nr.get(), map.b_words.get().is_null()), (0, true));
         }
     }
 }

@@ -1,15 +1,14 @@
 //! Which clinks get which signals, and that threads wait for them.
 
 use super::*;
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
 
-/// A channel with some clinks, all of which are added. Boxed: clinks do not move.
+/// A channel with some clinks, all of which are added. Boxed: none of them moves.
 struct Rig {
     guard: Box<m0_mutex>,
     chan: Box<m0_chan>,
-    clinks: Vec<*mut m0_clink>,
+    clinks: Box<[m0_clink]>,
 }
 
 // SAFETY: what is shared is guarded by the guard, and clinks by themselves.
@@ -17,67 +16,54 @@ unsafe impl Sync for Rig {}
 
 impl Rig {
     fn new(callbacks: &[m0_chan_cb_t]) -> Self {
-        let mut guard = Box::new(m0_mutex::new());
-        let mut chan =
-            Box::new(m0_chan { ch_links: m0_list::new(), ch_guard: ptr::null_mut(), ch_waiters: 0 });
-        // SAFETY: all of them live as long as the rig.
-        unsafe {
-            m0_chan_init(&raw mut *chan, &raw mut *guard);
-            let clinks = callbacks.iter().map(|callback| {
-                let clink = Box::into_raw(Box::<m0_clink>::new_uninit()).cast::<m0_clink>();
-                m0_clink_init(clink, *callback);
-                m0_clink_add_lock(&raw mut *chan, clink);
-                clink
-            });
-            let clinks = clinks.collect();
-            Self { guard, chan, clinks }
+        let (guard, chan) = (Box::new(m0_mutex::new()), Box::new(m0_chan::default()));
+        m0_chan_init(Object::memory_of_test(&*chan), Object::of_test(&*guard));
+        let clinks: Box<[_]> = callbacks.iter().map(|_| m0_clink::default()).collect();
+        for (clink, callback) in clinks.iter().zip(callbacks) {
+            m0_clink_init(Object::memory_of_test(clink), *callback);
+            m0_clink_add_lock(Object::of_test(&*chan), Object::of_test(clink));
         }
+        Self { guard, chan, clinks }
     }
 
-    fn chan(&self) -> *mut m0_chan {
-        ptr::from_ref(&*self.chan).cast_mut()
+    fn chan(&self) -> Object<m0_chan> {
+        Object::of_test(&*self.chan)
+    }
+
+    fn clink(&self, index: usize) -> Object<m0_clink> {
+        Object::of_test(&self.clinks[index])
     }
 
     /// How many waits each clink has to its credit; they are used up.
     fn signals(&self) -> Vec<u32> {
-        let count = |clink: &*mut m0_clink| {
-            // SAFETY: a clink of the rig.
-            std::iter::repeat_with(|| unsafe { m0_chan_trywait(*clink) }).take_while(|taken| *taken).count()
-                as u32
-        };
-        self.clinks.iter().map(count).collect()
+        let taken = |index| std::iter::repeat_with(move || m0_chan_trywait(self.clink(index)));
+        (0..self.clinks.len()).map(|index| taken(index).take_while(|taken| *taken).count() as u32).collect()
     }
 }
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        for clink in &self.clinks {
-            // SAFETY: made by `new`.
-            unsafe {
-                if m0_clink_is_armed(*clink) {
-                    m0_clink_del_lock(*clink);
-                }
-                m0_clink_fini(*clink);
-                drop(Box::from_raw(*clink));
+        for index in 0..self.clinks.len() {
+            if m0_clink_is_armed(self.clink(index)) {
+                m0_clink_del_lock(self.clink(index));
             }
+            m0_clink_fini(self.clink(index));
         }
-        // SAFETY: no clink is left.
-        unsafe { m0_chan_fini_lock(self.chan()) };
+        m0_chan_fini_lock(self.chan());
         assert!(!self.guard.is_locked());
     }
 }
 
-unsafe extern "C" fn consumes(_: *mut m0_clink) -> bool {
+extern "C" fn consumes(_: Object<m0_clink>) -> bool {
     true
 }
 
-unsafe extern "C" fn lets_through(_: *mut m0_clink) -> bool {
+extern "C" fn lets_through(_: Object<m0_clink>) -> bool {
     false
 }
 
-unsafe extern "C" fn takes_itself_off(clink: *mut m0_clink) -> bool {
-    // SAFETY: the clink that is signalled, under the guard.
-    unsafe { m0_clink_del(clink) };
+extern "C" fn takes_itself_off(clink: Object<m0_clink>) -> bool {
+    m0_clink_del(clink);
     false
 }
 
@@ -96,12 +82,9 @@ fn signals_go_round_and_a_broadcast_goes_to_each_clink_once() {
     for (actions, expected) in table {
         let rig = Rig::new(&[None, None, None]);
         for action in actions.chars() {
-            // SAFETY: the channel of the rig.
-            unsafe {
-                match action {
-                    's' => m0_chan_signal_lock(rig.chan()),
-                    _ => m0_chan_broadcast_lock(rig.chan()),
-                }
+            match action {
+                's' => m0_chan_signal_lock(rig.chan()),
+                _ => m0_chan_broadcast_lock(rig.chan()),
             }
         }
         assert_eq!(rig.signals(), expected, "{actions}");
@@ -111,62 +94,51 @@ fn signals_go_round_and_a_broadcast_goes_to_each_clink_once() {
 #[test]
 fn a_callback_that_returns_true_uses_the_signal_up() {
     let rig = Rig::new(&[Some(consumes), Some(lets_through), Some(takes_itself_off)]);
-    // SAFETY: the channel of the rig.
-    unsafe { m0_chan_broadcast_lock(rig.chan()) };
-    // SAFETY: as above.
-    unsafe { m0_chan_broadcast_lock(rig.chan()) };
+    m0_chan_broadcast_lock(rig.chan());
+    m0_chan_broadcast_lock(rig.chan());
     assert_eq!(rig.signals(), [0, 2, 1]);
-    assert_eq!(rig.chan.ch_waiters, 2);
+    assert_eq!(rig.chan.ch_waiters.get(), 2);
 }
 
 #[test]
 fn what_comes_before_a_clink_is_added_or_is_left_when_it_is_taken_off_is_lost() {
     let rig = Rig::new(&[None]);
-    let clink = rig.clinks[0];
-    // SAFETY: the channel and the clink of the rig.
-    unsafe {
-        m0_chan_signal_lock(rig.chan());
-        m0_clink_del_lock(clink);
-        m0_chan_broadcast_lock(rig.chan());
-        m0_clink_add_lock(rig.chan(), clink);
-        assert_eq!(rig.signals(), [0]);
-        m0_chan_broadcast_lock(rig.chan());
-        assert_eq!(rig.signals(), [1]);
-    }
+    let clink = rig.clink(0);
+    m0_chan_signal_lock(rig.chan());
+    m0_clink_del_lock(clink);
+    m0_chan_broadcast_lock(rig.chan());
+    m0_clink_add_lock(rig.chan(), clink);
+    assert_eq!(rig.signals(), [0]);
+    m0_chan_broadcast_lock(rig.chan());
+    assert_eq!(rig.signals(), [1]);
 }
 
 #[test]
 fn a_one_shot_clink_is_taken_off_by_its_first_signal() {
     let rig = Rig::new(&[None]);
-    // SAFETY: the channel and the clink of the rig.
-    unsafe {
-        let clink = rig.clinks[0];
-        (*clink).cl_is_oneshot = true;
-        m0_chan_broadcast_lock(rig.chan());
-        m0_chan_broadcast_lock(rig.chan());
-        assert!(!m0_clink_is_armed(clink) && !m0_chan_has_waiters(rig.chan()));
-    }
+    let clink = rig.clink(0);
+    clink.cl_is_oneshot.set(true);
+    m0_chan_broadcast_lock(rig.chan());
+    m0_chan_broadcast_lock(rig.chan());
+    assert!(!m0_clink_is_armed(clink) && !m0_chan_has_waiters(rig.chan()));
     assert_eq!(rig.signals(), [1]);
 }
 
 #[test]
 fn signals_of_a_groups_members_end_waits_for_its_head() {
     let (rig, other) = (Rig::new(&[None]), Rig::new(&[]));
-    let head = rig.clinks[0];
-    let mut member = std::mem::MaybeUninit::<m0_clink>::uninit();
-    let member = member.as_mut_ptr();
-    // SAFETY: the channels and clinks live to the end of the test.
-    unsafe {
-        m0_clink_attach(member, head, None);
-        m0_clink_add_lock(other.chan(), member);
-        m0_chan_signal_lock(other.chan());
-        m0_chan_signal_lock(rig.chan());
-        m0_chan_broadcast_lock(other.chan());
-        assert_eq!(rig.signals(), [3]);
-        assert!(!m0_chan_trywait(member));
-        m0_clink_del_lock(member);
-        m0_clink_fini(member);
-    }
+    let head = rig.clink(0);
+    let member = Box::new(m0_clink::default());
+    m0_clink_attach(Object::memory_of_test(&*member), head, None);
+    let member = Object::of_test(&*member);
+    m0_clink_add_lock(other.chan(), member);
+    m0_chan_signal_lock(other.chan());
+    m0_chan_signal_lock(rig.chan());
+    m0_chan_broadcast_lock(other.chan());
+    assert_eq!(rig.signals(), [3]);
+    assert!(!m0_chan_trywait(member));
+    m0_clink_del_lock(member);
+    m0_clink_fini(member);
 }
 
 #[test]
@@ -175,24 +147,20 @@ fn threads_of_the_programs_own_wait_for_as_many_signals_as_there_are() {
     let (rig, waits) = (Rig::new(&[None; WAITERS]), AtomicU32::new(0));
     thread::scope(|scope| {
         let waits = &waits;
-        for clink in &rig.clinks {
-            let clink = AtomicClink((*clink).cast());
+        for index in 0..WAITERS {
+            let clink = AtomicClink(rig.clink(index));
             scope.spawn(move || {
                 for _ in 0..500 {
-                    // SAFETY: a clink of the rig, which outlives this thread.
-                    unsafe { m0_chan_wait(clink.get()) };
+                    m0_chan_wait(clink.get());
                     waits.fetch_add(1, SeqCst);
                 }
             });
         }
         for round in 0..500 {
-            // SAFETY: the channel of the rig.
-            unsafe {
-                if round % 2 == 0 {
-                    m0_chan_broadcast_lock(rig.chan());
-                } else {
-                    (0..WAITERS).for_each(|_| m0_chan_signal_lock(rig.chan()));
-                }
+            if round % 2 == 0 {
+                m0_chan_broadcast_lock(rig.chan());
+            } else {
+                (0..WAITERS).for_each(|_| m0_chan_signal_lock(rig.chan()));
             }
         }
     });
@@ -203,25 +171,22 @@ fn threads_of_the_programs_own_wait_for_as_many_signals_as_there_are() {
 #[test]
 fn a_wait_with_a_deadline_tells_whether_there_was_a_signal() {
     let rig = Rig::new(&[None]);
-    // SAFETY: the channel and the clink of the rig.
-    unsafe {
-        let now = super::super::time::m0_time_now();
-        assert!(!m0_chan_timedwait(rig.clinks[0], now));
-        m0_chan_signal_lock(rig.chan());
-        assert!(m0_chan_timedwait(rig.clinks[0], now));
-        m0_chan_signal_lock(rig.chan());
-        assert!(m0_chan_timedwait(rig.clinks[0], TIME_NEVER));
-    }
+    let now = super::super::time::m0_time_now();
+    assert!(!m0_chan_timedwait(rig.clink(0), now));
+    m0_chan_signal_lock(rig.chan());
+    assert!(m0_chan_timedwait(rig.clink(0), now));
+    m0_chan_signal_lock(rig.chan());
+    assert!(m0_chan_timedwait(rig.clink(0), TIME_NEVER));
 }
 
 /// A clink for another thread.
-struct AtomicClink(*mut c_void);
+struct AtomicClink(Object<m0_clink>);
 
 impl AtomicClink {
-    fn get(&self) -> *mut m0_clink {
-        self.0.cast()
+    fn get(&self) -> Object<m0_clink> {
+        self.0
     }
 }
 
-// SAFETY: waiting needs no lock.
+// SAFETY: waiting needs no lock, and the rig outlives the thread.
 unsafe impl Send for AtomicClink {}

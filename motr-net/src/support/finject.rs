@@ -1,9 +1,10 @@
 //! Fault points of a program's own functions (`lib/finject.h`).
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+use lnet_api::c_pointer::Text;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
@@ -77,29 +78,24 @@ static POINTS: LazyLock<Mutex<HashMap<(CString, CString), FaultPoint>>> = LazyLo
 /// How many there are: a point costs no lock while none is enabled.
 static ENABLED: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(0));
 
-/// # Safety
-/// Both are strings.
-unsafe fn name(function: *const c_char, tag: *const c_char) -> (CString, CString) {
-    // SAFETY: by contract.
-    unsafe { (CStr::from_ptr(function).to_owned(), CStr::from_ptr(tag).to_owned()) }
+/// The name of a point; NULL is an empty name.
+fn name(function: Text<'_>, tag: Text<'_>) -> (CString, CString) {
+    let owned = |text: Text<'_>| text.get().unwrap_or_default().to_owned();
+    (owned(function), owned(tag))
 }
 
-/// # Safety
-/// Both are strings.
-unsafe fn enable(function: *const c_char, tag: *const c_char, rule: Rule) {
+fn enable(function: Text<'_>, tag: Text<'_>, rule: Rule) {
     let mut points = lock(&POINTS);
-    // SAFETY: by contract.
-    points.insert(unsafe { name(function, tag) }, FaultPoint { rule, calls: 0 });
+    points.insert(name(function, tag), FaultPoint { rule, calls: 0 });
     ENABLED.store(points.len(), Ordering::Release);
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_fi_enabled(fp_func: *const c_char, fp_tag: *const c_char) -> bool {
+pub extern "C" fn m0_fi_enabled(fp_func: Text<'_>, fp_tag: Text<'_>) -> bool {
     if ENABLED.load(Ordering::Acquire) == 0 {
         return false;
     }
-    // SAFETY: by contract strings.
-    let name = unsafe { name(fp_func, fp_tag) };
+    let name = name(fp_func, fp_tag);
     let outcome = {
         let mut points = lock(&POINTS);
         let Some(point) = points.get_mut(&name) else { return false };
@@ -113,7 +109,7 @@ pub unsafe extern "C" fn m0_fi_enabled(fp_func: *const c_char, fp_tag: *const c_
     match outcome {
         Outcome::No => false,
         Outcome::Yes | Outcome::Last => true,
-        // SAFETY: the program's function and its data, as `lib/finject.h` says.
+        // SAFETY: the program's function and its data, which it keeps until it disables the point; `m0_fi_enable_func` was given both.
         Outcome::Ask(trigger, UserData(data)) => unsafe { trigger(data) },
     }
 }
@@ -132,58 +128,48 @@ pub extern "C" fn m0_fi_fini() {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_fi_enable(fp_func: *const c_char, fp_tag: *const c_char) {
-    // SAFETY: by contract strings.
-    unsafe { enable(fp_func, fp_tag, Rule::Always) };
+pub extern "C" fn m0_fi_enable(fp_func: Text<'_>, fp_tag: Text<'_>) {
+    enable(fp_func, fp_tag, Rule::Always);
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_fi_enable_once(fp_func: *const c_char, fp_tag: *const c_char) {
-    // SAFETY: by contract strings.
-    unsafe { enable(fp_func, fp_tag, Rule::Once) };
+pub extern "C" fn m0_fi_enable_once(fp_func: Text<'_>, fp_tag: Text<'_>) {
+    enable(fp_func, fp_tag, Rule::Once);
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_fi_enable_random(fp_func: *const c_char, fp_tag: *const c_char, p: u32) {
-    // SAFETY: by contract strings.
-    unsafe { enable(fp_func, fp_tag, Rule::Random(p)) };
+pub extern "C" fn m0_fi_enable_random(fp_func: Text<'_>, fp_tag: Text<'_>, p: u32) {
+    enable(fp_func, fp_tag, Rule::Random(p));
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_fi_enable_each_nth_time(fp_func: *const c_char, fp_tag: *const c_char, n: u32) {
-    // SAFETY: by contract strings.
-    unsafe { enable(fp_func, fp_tag, Rule::EachNth(n)) };
+pub extern "C" fn m0_fi_enable_each_nth_time(fp_func: Text<'_>, fp_tag: Text<'_>, n: u32) {
+    enable(fp_func, fp_tag, Rule::EachNth(n));
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_fi_enable_off_n_on_m(
-    fp_func: *const c_char,
-    fp_tag: *const c_char,
-    n: u32,
-    m: u32,
-) {
-    // SAFETY: by contract strings.
-    unsafe { enable(fp_func, fp_tag, Rule::OffOn { off: n, on: m }) };
+pub extern "C" fn m0_fi_enable_off_n_on_m(fp_func: Text<'_>, fp_tag: Text<'_>, n: u32, m: u32) {
+    enable(fp_func, fp_tag, Rule::OffOn { off: n, on: m });
 }
 
+/// # Safety
+/// Any thread may call `trigger_func` with `data` until the point is disabled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_fi_enable_func(
-    fp_func: *const c_char,
-    fp_tag: *const c_char,
+    fp_func: Text<'_>,
+    fp_tag: Text<'_>,
     trigger_func: Option<Trigger>,
     data: *mut c_void,
 ) {
     if let Some(trigger) = trigger_func {
-        // SAFETY: by contract strings.
-        unsafe { enable(fp_func, fp_tag, Rule::Trigger(trigger, UserData(data))) };
+        enable(fp_func, fp_tag, Rule::Trigger(trigger, UserData(data)));
     }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_fi_disable(fp_func: *const c_char, fp_tag: *const c_char) {
+pub extern "C" fn m0_fi_disable(fp_func: Text<'_>, fp_tag: Text<'_>) {
     let mut points = lock(&POINTS);
-    // SAFETY: by contract strings.
-    points.remove(&unsafe { name(fp_func, fp_tag) });
+    points.remove(&name(fp_func, fp_tag));
     ENABLED.store(points.len(), Ordering::Release);
 }
 

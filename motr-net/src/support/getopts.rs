@@ -1,5 +1,6 @@
 //! Options of a command line (motr-net 8.1).
 
+use lnet_api::c_pointer::{In, Text};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::io::Write;
 
@@ -39,7 +40,8 @@ impl m0_getopts_opt {
     /// # Safety
     /// What belongs to its type is there; `argument` is a string, if it takes one.
     unsafe fn apply(&self, argument: *const c_char) -> Option<()> {
-        // SAFETY: by contract.
+        // SAFETY: what belongs to the type is there, and `argument` is a string where the type takes one: the caller vouches for both, until
+        // this returns.
         unsafe {
             match self.go_type {
                 kind::VOID => self.go_void?(),
@@ -88,7 +90,7 @@ unsafe fn tell(program: &str, options: &[m0_getopts_opt]) {
         let description = if option.go_desc.is_null() {
             "".into()
         } else {
-            // SAFETY: by contract.
+            // SAFETY: not NULL, so a string of the program's, which stays as long as its options: the caller vouches for it.
             unsafe { CStr::from_ptr(option.go_desc) }.to_string_lossy()
         };
         let argument = if option.takes_argument() { " ARG" } else { "    " };
@@ -96,27 +98,30 @@ unsafe fn tell(program: &str, options: &[m0_getopts_opt]) {
     }
 }
 
+/// # Safety
+/// There are `argc` arguments and `nr` options, which are what the header says, until the call returns; no other thread reads arguments.
 #[unsafe(no_mangle)]
 #[expect(
     clippy::disallowed_methods,
     reason = "what is wrong with the arguments is printed before the program starts"
 )]
 pub unsafe extern "C" fn m0_getopts(
-    program: *const c_char,
+    program: Text<'_>,
     argc: c_int,
     argv: *const *mut c_char,
-    opts: *const m0_getopts_opt,
+    opts: In<'_, m0_getopts_opt>,
     nr: u32,
 ) -> c_int {
-    // SAFETY: by contract so many options, which are unchanged during the call, and a string.
-    let (options, program) =
-        unsafe { (std::slice::from_raw_parts(opts, nr as usize), CStr::from_ptr(program).to_string_lossy()) };
+    // SAFETY: so many options of the program's, unchanged during the call: the caller vouches for them.
+    let Ok(options) = (unsafe { opts.elements(nr, usize::MAX, ()) }) else { return -libc::EINVAL };
+    let program = program.get().unwrap_or_default().to_string_lossy();
     let letters = options.iter().flat_map(|option| {
         let colon = option.takes_argument().then_some(b':');
         [Some(option.go_opt as u8), colon].into_iter().flatten()
     });
     let Ok(letters) = CString::new(letters.chain(*b"?h").collect::<Vec<u8>>()) else { return -libc::EINVAL };
-    // SAFETY: by contract the arguments are those of the program; only one thread reads them.
+    // SAFETY: `argv` has `argc` strings, and the options have what belongs to their types: the caller vouches for both. The variables of `getopt`
+    // are used by one thread at a time, for which the caller vouches too, and `optarg` is NULL or a string.
     unsafe {
         optind = 1;
         loop {
@@ -127,7 +132,7 @@ pub unsafe extern "C" fn m0_getopts(
             match options.iter().find(|option| c_int::from(option.go_opt) == letter) {
                 Some(option) if option.apply(optarg).is_some() => {}
                 Some(option) => {
-                    let argument = CStr::from_ptr(optarg).to_string_lossy();
+                    let argument = Text::new(optarg).get().unwrap_or_default().to_string_lossy();
                     let letter = option.go_opt as u8 as char;
                     let _ =
                         writeln!(std::io::stderr(), "{program}: -{letter}: \"{argument}\" cannot be read");

@@ -1,220 +1,184 @@
 //! Rings of links that lie in what is listed (motr-net 8.1, 8.2). The head is a link too.
 //!
-//! No file of Rust keeps references to links: the program's macros go over them.
+//! The program's macros go over them, and callbacks change them: links are reached by [`Object`]s, and change in cells.
 
 use crate::contract::require;
-use std::ptr;
+use crate::object::Object;
+use lnet_api::c_pointer::Out;
+use std::cell::Cell;
 
 /// A link, in an object.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct m0_list_link {
     /// The next link, or the head.
-    pub ll_next: *mut Self,
+    pub ll_next: Cell<Object<Self>>,
     /// The previous link, or the head.
-    pub ll_prev: *mut Self,
+    pub ll_prev: Cell<Object<Self>>,
 }
 
 /// The head of a list, of the same shape as a link.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct m0_list {
     /// The first link; the head itself, or NULL in one of zeros: there is none.
-    pub l_head: *mut m0_list_link,
+    pub l_head: Cell<Object<m0_list_link>>,
     /// The last one.
-    pub l_tail: *mut m0_list_link,
+    pub l_tail: Cell<Object<m0_list_link>>,
 }
 
 impl m0_list_link {
     /// In no list.
     pub const fn new() -> Self {
-        Self { ll_next: ptr::null_mut(), ll_prev: ptr::null_mut() }
+        Self { ll_next: Cell::new(Object::NULL), ll_prev: Cell::new(Object::NULL) }
     }
-}
 
-impl Default for m0_list_link {
-    fn default() -> Self {
-        Self::new()
+    /// Makes it a link that is in no list again.
+    pub(crate) fn reset(&self) {
+        self.ll_next.take();
+        self.ll_prev.take();
     }
 }
 
 impl m0_list {
     /// Empty.
     pub const fn new() -> Self {
-        Self { l_head: ptr::null_mut(), l_tail: ptr::null_mut() }
+        Self { l_head: Cell::new(Object::NULL), l_tail: Cell::new(Object::NULL) }
     }
 }
 
-impl Default for m0_list {
-    fn default() -> Self {
-        Self::new()
+impl Object<m0_list_link> {
+    /// Makes it a ring of its own.
+    pub(crate) fn close(self) {
+        self.ll_next.set(self);
+        self.ll_prev.set(self);
+    }
+
+    /// Puts it between two neighbours.
+    fn insert(self, prev: Self, next: Self) {
+        require!("m0_list_add", !m0_list_link_is_in(self), "the link is in a list");
+        self.ll_prev.set(prev);
+        self.ll_next.set(next);
+        prev.ll_next.set(self);
+        next.ll_prev.set(self);
     }
 }
 
-/// The head as a link of its ring, which is made a ring if it is zeros.
-///
-/// # Safety
-/// `list` is valid.
-unsafe fn ring(list: *mut m0_list) -> *mut m0_list_link {
-    let head = list.cast::<m0_list_link>();
-    // SAFETY: both structures are two pointers to links.
-    unsafe {
-        if (*head).ll_next.is_null() {
-            m0_list_link_init(head);
+impl Object<m0_list> {
+    /// The head as a link of its ring.
+    fn as_link(self) -> Object<m0_list_link> {
+        const { assert!(size_of::<m0_list>() == size_of::<m0_list_link>()) };
+        // SAFETY: both structures are two pointers to links, so that a list, which lives as long, is a link.
+        unsafe { Object::new(self.as_ptr().cast()) }
+    }
+
+    /// Makes the head a ring of its own: the list is empty.
+    pub(crate) fn close(self) {
+        self.as_link().close();
+    }
+
+    /// The head as a link, made a ring if it is zeros.
+    fn ring(self) -> Object<m0_list_link> {
+        if self.l_head.get().is_null() {
+            self.as_link().close();
         }
+        self.as_link()
     }
-    head
-}
 
-/// Puts `link` between two neighbours.
-///
-/// # Safety
-/// All three are valid, the neighbours are next to each other.
-unsafe fn insert(link: *mut m0_list_link, prev: *mut m0_list_link, next: *mut m0_list_link) {
-    // SAFETY: by contract.
-    unsafe {
-        require!("m0_list_add", !m0_list_link_is_in(link), "the link is in a list");
-        (*link).ll_prev = prev;
-        (*link).ll_next = next;
-        (*prev).ll_next = link;
-        (*next).ll_prev = link;
+    /// The links, from the first to the last. The one that was given last may be taken out of the list meanwhile.
+    pub(crate) fn links(self) -> impl Iterator<Item = Object<m0_list_link>> {
+        let head = self.as_link();
+        let mut next = m0_list_first(self);
+        std::iter::from_fn(move || {
+            let link = next.get().filter(|link| *link != head)?;
+            next = link.ll_next.get();
+            Some(link)
+        })
     }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_init(list: *mut m0_list) {
-    // SAFETY: by contract the caller's to write.
-    unsafe { m0_list_link_init(list.cast()) };
+pub extern "C" fn m0_list_init(list: Out<'_, m0_list>) {
+    Object::init(list, m0_list::new()).as_link().close();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_fini(list: *mut m0_list) {
-    // SAFETY: by contract.
-    require!("m0_list_fini", unsafe { m0_list_is_empty(list) }, "the list is not empty");
+pub extern "C" fn m0_list_fini(list: Object<m0_list>) {
+    require!("m0_list_fini", m0_list_is_empty(list), "the list is not empty");
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_is_empty(list: *const m0_list) -> bool {
-    // SAFETY: by contract.
-    let first = unsafe { (*list).l_head };
-    first.is_null() || ptr::eq(first, list.cast())
+pub extern "C" fn m0_list_is_empty(list: Object<m0_list>) -> bool {
+    let first = list.l_head.get();
+    first.is_null() || first == list.as_link()
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_link_init(link: *mut m0_list_link) {
-    // SAFETY: by contract the caller's to write.
-    unsafe { link.write(m0_list_link { ll_next: link, ll_prev: link }) };
+pub extern "C" fn m0_list_link_init(link: Out<'_, m0_list_link>) {
+    Object::init(link, m0_list_link::new()).close();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_link_fini(link: *mut m0_list_link) {
-    // SAFETY: by contract.
-    require!("m0_list_link_fini", unsafe { !m0_list_link_is_in(link) }, "the link is in a list");
+pub extern "C" fn m0_list_link_fini(link: Object<m0_list_link>) {
+    require!("m0_list_link_fini", !m0_list_link_is_in(link), "the link is in a list");
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_link_is_in(link: *const m0_list_link) -> bool {
-    // SAFETY: by contract.
-    let next = unsafe { (*link).ll_next };
-    !next.is_null() && !ptr::eq(next, link)
+pub extern "C" fn m0_list_link_is_in(link: Object<m0_list_link>) -> bool {
+    let next = link.ll_next.get();
+    !next.is_null() && next != link
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_add(list: *mut m0_list, link: *mut m0_list_link) {
-    // SAFETY: by contract; a ring has a next link.
-    unsafe {
-        let head = ring(list);
-        insert(link, head, (*head).ll_next);
+pub extern "C" fn m0_list_add(list: Object<m0_list>, link: Object<m0_list_link>) {
+    let head = list.ring();
+    link.insert(head, head.ll_next.get());
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_list_add_tail(list: Object<m0_list>, link: Object<m0_list_link>) {
+    let head = list.ring();
+    link.insert(head.ll_prev.get(), head);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_list_add_after(anchor: Object<m0_list_link>, link: Object<m0_list_link>) {
+    link.insert(anchor, anchor.ll_next.get());
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_list_add_before(anchor: Object<m0_list_link>, link: Object<m0_list_link>) {
+    link.insert(anchor.ll_prev.get(), anchor);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_list_del(link: Object<m0_list_link>) {
+    if m0_list_link_is_in(link) {
+        let (prev, next) = (link.ll_prev.get(), link.ll_next.get());
+        prev.ll_next.set(next);
+        next.ll_prev.set(prev);
     }
+    link.close();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_add_tail(list: *mut m0_list, link: *mut m0_list_link) {
-    // SAFETY: by contract; a ring has a previous link.
-    unsafe {
-        let head = ring(list);
-        insert(link, (*head).ll_prev, head);
-    }
+pub extern "C" fn m0_list_contains(list: Object<m0_list>, link: Object<m0_list_link>) -> bool {
+    list.links().any(|it| it == link)
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_add_after(anchor: *mut m0_list_link, link: *mut m0_list_link) {
-    // SAFETY: by contract the anchor is in a list.
-    unsafe { insert(link, anchor, (*anchor).ll_next) };
+pub extern "C" fn m0_list_length(list: Object<m0_list>) -> usize {
+    list.links().count()
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_add_before(anchor: *mut m0_list_link, link: *mut m0_list_link) {
-    // SAFETY: by contract the anchor is in a list.
-    unsafe { insert(link, (*anchor).ll_prev, anchor) };
+pub extern "C" fn m0_list_first(list: Object<m0_list>) -> Object<m0_list_link> {
+    if m0_list_is_empty(list) { Object::NULL } else { list.l_head.get() }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_del(link: *mut m0_list_link) {
-    // SAFETY: by contract; the neighbours of a link that is in a list are valid.
-    unsafe {
-        if m0_list_link_is_in(link) {
-            (*(*link).ll_prev).ll_next = (*link).ll_next;
-            (*(*link).ll_next).ll_prev = (*link).ll_prev;
-        }
-        m0_list_link_init(link);
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_contains(list: *const m0_list, link: *const m0_list_link) -> bool {
-    // SAFETY: by contract.
-    unsafe { Links::of(list) }.any(|it| ptr::eq(it, link))
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_length(list: *const m0_list) -> usize {
-    // SAFETY: by contract.
-    unsafe { Links::of(list) }.count()
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_first(list: *const m0_list) -> *mut m0_list_link {
-    // SAFETY: by contract.
-    unsafe { if m0_list_is_empty(list) { ptr::null_mut() } else { (*list).l_head } }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_list_last(list: *const m0_list) -> *mut m0_list_link {
-    // SAFETY: by contract.
-    unsafe { if m0_list_is_empty(list) { ptr::null_mut() } else { (*list).l_tail } }
-}
-
-/// The links of a list, from the first to the last. The one that it gave last may be taken out of the list.
-#[derive(Debug)]
-pub struct Links {
-    head: *const m0_list_link,
-    next: *mut m0_list_link,
-}
-
-impl Links {
-    /// Those of `list`.
-    ///
-    /// # Safety
-    /// The list is valid, and is changed in no other way, while this is used.
-    pub unsafe fn of(list: *const m0_list) -> Self {
-        // SAFETY: by contract.
-        Self { head: list.cast(), next: unsafe { m0_list_first(list) } }
-    }
-}
-
-impl Iterator for Links {
-    type Item = *mut m0_list_link;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let link = self.next;
-        if link.is_null() || ptr::eq(link, self.head) {
-            return None;
-        }
-        // SAFETY: a link of the list, by the contract of `of`.
-        self.next = unsafe { (*link).ll_next };
-        Some(link)
-    }
+pub extern "C" fn m0_list_last(list: Object<m0_list>) -> Object<m0_list_link> {
+    if m0_list_is_empty(list) { Object::NULL } else { list.l_tail.get() }
 }
 
 #[cfg(test)]
@@ -250,19 +214,19 @@ mod tests {
         /// Lists and links begin as zeros, and every other run initialises them.
         #[test]
         fn lists_hold_what_double_ended_queues_hold(operations in operations(), initialised: bool) {
-            let lists: Vec<*mut m0_list> = (0..LISTS).map(|_| Box::into_raw(Box::default())).collect();
-            let links: Vec<*mut m0_list_link> = (0..LINKS).map(|_| Box::into_raw(Box::default())).collect();
+            let list_memory: Vec<m0_list> = (0..LISTS).map(|_| m0_list::new()).collect();
+            let link_memory: Vec<m0_list_link> = (0..LINKS).map(|_| m0_list_link::new()).collect();
+            let lists: Vec<_> = list_memory.iter().map(Object::of_test).collect();
+            let links: Vec<_> = link_memory.iter().map(Object::of_test).collect();
             let mut model = vec![VecDeque::<usize>::new(); LISTS];
             let place = |model: &[VecDeque<usize>], link| {
                 model.iter().enumerate().find_map(|(list, links)| {
                     links.iter().position(|it| *it == link).map(|at| (list, at))
                 })
             };
-            // SAFETY: all lists and links live until the end of this block.
-            unsafe {
                 if initialised {
-                    lists.iter().for_each(|list| m0_list_init(*list));
-                    links.iter().for_each(|link| m0_list_link_init(*link));
+                    list_memory.iter().for_each(|list| m0_list_init(Object::memory_of_test(list)));
+                    link_memory.iter().for_each(|link| m0_list_link_init(Object::memory_of_test(link)));
                 }
                 for operation in operations {
                     match operation {
@@ -295,12 +259,12 @@ mod tests {
                         _ => {}
                     }
                     for (list, expected) in lists.iter().zip(&model) {
-                        let found: Vec<_> = Links::of(*list).collect();
+                        let found: Vec<_> = list.links().collect();
                         let expected: Vec<_> = expected.iter().map(|link| links[*link]).collect();
                         prop_assert_eq!(&found, &expected);
                         prop_assert_eq!(m0_list_length(*list), expected.len());
                         prop_assert_eq!(m0_list_is_empty(*list), expected.is_empty());
-                        let or_null = |link: Option<&*mut m0_list_link>| link.map_or(ptr::null_mut(), |it| *it);
+                        let or_null = |link: Option<&Object<m0_list_link>>| link.map_or(Object::NULL, |it| *it);
                         prop_assert_eq!(m0_list_first(*list), or_null(expected.first()));
                         prop_assert_eq!(m0_list_last(*list), or_null(expected.last()));
                         for link in &links {
@@ -311,9 +275,6 @@ mod tests {
                         prop_assert_eq!(m0_list_link_is_in(*pointer), place(&model, link).is_some());
                     }
                 }
-                links.iter().for_each(|link| drop(Box::from_raw(*link)));
-                lists.iter().for_each(|list| drop(Box::from_raw(*list)));
-            }
         }
     }
 }

@@ -10,9 +10,11 @@ pub extern "C" fn m0_alloc(size: usize) -> *mut c_void {
     unsafe { libc::calloc(1, size.max(1)) }
 }
 
+/// # Safety
+/// `data` is NULL, or memory of one of the functions of this file, which nobody uses any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_free(data: *mut c_void) {
-    // SAFETY: by contract NULL, or from `m0_alloc`.
+    // SAFETY: NULL, or the C library's memory, which the caller gives up.
     unsafe { libc::free(data) };
 }
 
@@ -22,19 +24,21 @@ pub extern "C" fn m0_alloc_aligned(size: usize, shift: c_uint) -> *mut c_void {
     let mut memory = ptr::null_mut();
     let Some(alignment) = 1_usize.checked_shl(shift) else { return memory };
     let alignment = alignment.max(size_of::<*mut c_void>());
-    // SAFETY: `memory` is there to be written.
+    // SAFETY: `memory` is there to be written, and the alignment a power of 2 of at least a pointer.
     if unsafe { libc::posix_memalign(&raw mut memory, alignment, size.max(1)) } != 0 {
         return ptr::null_mut();
     }
-    // SAFETY: as many bytes were allocated.
+    // SAFETY: as many bytes were just allocated, and nobody else has them yet.
     unsafe { memory.cast::<u8>().write_bytes(0, size) };
     memory
 }
 
+/// # Safety
+/// As for [`m0_free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_free_aligned(data: *mut c_void, _size: usize, _shift: c_uint) {
-    // SAFETY: by contract NULL, or from `m0_alloc_aligned`.
-    unsafe { libc::free(data) };
+    // SAFETY: the same contract.
+    unsafe { m0_free(data) };
 }
 
 #[cfg(test)]

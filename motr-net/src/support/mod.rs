@@ -21,10 +21,10 @@
 //! | `getopts` | options of a command line | `lib/getopts.h` |
 //! | `finject` | fault points of programs | `lib/finject.h` |
 //!
-//! **Contract of the C functions.** Pointers are valid for the call and of the right type, objects are initialised (or zeros, where
-//! the header permits it), and what the header says about locks is true.
+//! **Contract of the C functions.** It is that of the types of their arguments: [`crate::object::Object`] for a structure that is shared, and
+//! those of `lnet_api::c_pointer` for memory that is initialised and for strings.
 #![allow(non_camel_case_types)]
-#![allow(missing_docs, clippy::missing_safety_doc, reason = "the headers document the functions of C")]
+#![allow(missing_docs, reason = "the headers document the functions of C")]
 
 mod atomic;
 mod bitmap;

@@ -1,6 +1,8 @@
 //! A lock that knows which thread has it (motr-net 8.1). `is_locked` means: by the calling thread.
 
 use crate::contract::require;
+use crate::object::Object;
+use lnet_api::c_pointer::Out;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::fmt;
@@ -16,7 +18,7 @@ pub struct m0_mutex {
 
 // SAFETY: a pthread mutex is made for several threads, and the owner is atomic.
 unsafe impl Sync for m0_mutex {}
-// SAFETY: as above; it is moved only while nobody has it.
+// SAFETY: as above; a mutex is moved only while nobody has it.
 unsafe impl Send for m0_mutex {}
 
 impl fmt::Debug for m0_mutex {
@@ -34,7 +36,7 @@ impl m0_mutex {
     /// Waits until nobody has it, and takes it.
     pub fn lock(&self) {
         require!("m0_mutex_lock", !self.is_locked(), "this thread has the mutex already");
-        // SAFETY: an initialised mutex; it does not move while it is in use, by contract of the C functions.
+        // SAFETY: an initialised mutex; whoever has a reference to one that is shared has it from an `Object`, which does not move.
         let code = unsafe { libc::pthread_mutex_lock(self.lock.get()) };
         require!("m0_mutex_lock", code == 0, "the mutex is not initialised ({code})");
         self.owner.store(this_thread(), Relaxed);
@@ -42,7 +44,7 @@ impl m0_mutex {
 
     /// Takes it unless somebody has it.
     pub fn try_lock(&self) -> bool {
-        // SAFETY: as in `lock`.
+        // SAFETY: an initialised mutex that does not move, as in `lock`.
         let taken = unsafe { libc::pthread_mutex_trylock(self.lock.get()) } == 0;
         if taken {
             self.owner.store(this_thread(), Relaxed);
@@ -54,7 +56,7 @@ impl m0_mutex {
     pub fn unlock(&self) {
         require!("m0_mutex_unlock", self.is_locked(), "this thread does not have the mutex");
         self.owner.store(0, Relaxed);
-        // SAFETY: as in `lock`; this thread has it.
+        // SAFETY: an initialised mutex that does not move, as in `lock`, and that this thread has, as was checked.
         unsafe { libc::pthread_mutex_unlock(self.lock.get()) };
     }
 
@@ -82,48 +84,40 @@ fn this_thread() -> u64 {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_mutex_init(mutex: *mut m0_mutex) {
-    // SAFETY: by contract the caller's to write.
-    unsafe { mutex.write(m0_mutex::new()) };
+pub extern "C" fn m0_mutex_init(mutex: Out<'_, m0_mutex>) {
+    Object::init(mutex, m0_mutex::new());
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_mutex_fini(mutex: *mut m0_mutex) {
-    // SAFETY: by contract.
-    let mutex = unsafe { &*mutex };
+pub extern "C" fn m0_mutex_fini(mutex: Object<m0_mutex>) {
     require!("m0_mutex_fini", mutex.owner.load(Relaxed) == 0, "a thread has the mutex");
-    // SAFETY: by contract nobody uses it any more.
+    // SAFETY: an initialised mutex, which nobody has, as was checked, and nobody uses after its fini.
     unsafe { libc::pthread_mutex_destroy(mutex.lock.get()) };
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_mutex_lock(mutex: *mut m0_mutex) {
-    // SAFETY: by contract.
-    unsafe { (*mutex).lock() };
+pub extern "C" fn m0_mutex_lock(mutex: Object<m0_mutex>) {
+    mutex.lock();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_mutex_unlock(mutex: *mut m0_mutex) {
-    // SAFETY: by contract.
-    unsafe { (*mutex).unlock() };
+pub extern "C" fn m0_mutex_unlock(mutex: Object<m0_mutex>) {
+    mutex.unlock();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_mutex_trylock(mutex: *mut m0_mutex) -> c_int {
-    // SAFETY: by contract.
-    if unsafe { (*mutex).try_lock() } { 0 } else { -libc::EBUSY }
+pub extern "C" fn m0_mutex_trylock(mutex: Object<m0_mutex>) -> c_int {
+    if mutex.try_lock() { 0 } else { -libc::EBUSY }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_mutex_is_locked(mutex: *const m0_mutex) -> bool {
-    // SAFETY: by contract.
-    unsafe { (*mutex).is_locked() }
+pub extern "C" fn m0_mutex_is_locked(mutex: Object<m0_mutex>) -> bool {
+    mutex.is_locked()
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_mutex_is_not_locked(mutex: *const m0_mutex) -> bool {
-    // SAFETY: by contract.
-    unsafe { !(*mutex).is_locked() }
+pub extern "C" fn m0_mutex_is_not_locked(mutex: Object<m0_mutex>) -> bool {
+    !mutex.is_locked()
 }
 
 #[cfg(test)]

@@ -2,79 +2,74 @@
 
 use super::atomic::m0_atomic64;
 use crate::contract::require;
+use crate::object::Object;
+use lnet_api::c_pointer::Out;
+use std::cell::Cell;
 use std::ffi::c_int;
 
 /// A count, and what releases the object when it falls to 0.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct m0_ref {
     /// The references.
     pub ref_cnt: m0_atomic64,
     /// Called when there are none left.
-    pub release: Option<unsafe extern "C" fn(*mut Self)>,
+    pub release: Cell<Option<unsafe extern "C" fn(Object<Self>)>>,
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_ref_init(
-    reference: *mut m0_ref,
+pub extern "C" fn m0_ref_init(
+    reference: Out<'_, m0_ref>,
     init_num: c_int,
-    release: Option<unsafe extern "C" fn(*mut m0_ref)>,
+    release: Option<unsafe extern "C" fn(Object<m0_ref>)>,
 ) {
-    // SAFETY: by contract the caller's to write.
-    unsafe { reference.write(m0_ref { ref_cnt: m0_atomic64::default(), release }) };
-    // SAFETY: just written.
-    unsafe { (*reference).ref_cnt.set(i64::from(init_num)) };
+    let reference =
+        Object::init(reference, m0_ref { release: Cell::new(release), ref_cnt: m0_atomic64::default() });
+    reference.ref_cnt.set(i64::from(init_num));
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_ref_get(reference: *mut m0_ref) {
-    // SAFETY: by contract.
-    let count = unsafe { (*reference).ref_cnt.add_return(1) };
+pub extern "C" fn m0_ref_get(reference: Object<m0_ref>) {
+    let count = reference.ref_cnt.add_return(1);
     require!("m0_ref_get", count > 1, "nobody has a reference");
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_ref_put(reference: *mut m0_ref) {
-    // SAFETY: by contract; what releases it is read before another thread may do so.
-    let (release, count) = unsafe { ((*reference).release, (*reference).ref_cnt.add_return(-1)) };
+pub extern "C" fn m0_ref_put(reference: Object<m0_ref>) {
+    // What releases the object is read before another thread may do so.
+    let (release, count) = (reference.release.get(), reference.ref_cnt.add_return(-1));
     require!("m0_ref_put", count >= 0, "nobody has a reference");
     if count == 0
         && let Some(release) = release
     {
-        // SAFETY: by contract; nobody has a reference any more.
+        // SAFETY: what `m0_ref_init` was given for this object, called once: the count fell to 0, so that nobody has a reference.
         unsafe { release(reference) };
     }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_ref_read(reference: *const m0_ref) -> i64 {
-    // SAFETY: by contract.
-    unsafe { (*reference).ref_cnt.get() }
+pub extern "C" fn m0_ref_read(reference: Object<m0_ref>) -> i64 {
+    reference.ref_cnt.get()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::MaybeUninit;
 
-    unsafe extern "C" fn released(reference: *mut m0_ref) {
-        // SAFETY: the one of the test.
-        unsafe { (*reference).ref_cnt.set(-100) };
+    unsafe extern "C" fn released(reference: Object<m0_ref>) {
+        reference.ref_cnt.set(-100);
     }
 
     #[test]
     fn the_last_reference_that_is_given_back_releases() {
-        let mut reference = MaybeUninit::<m0_ref>::uninit();
-        let reference = reference.as_mut_ptr();
-        // SAFETY: it lives to the end of the test.
-        unsafe {
-            m0_ref_init(reference, 1, Some(released));
-            m0_ref_get(reference);
-            assert_eq!(m0_ref_read(reference), 2);
-            m0_ref_put(reference);
-            assert_eq!(m0_ref_read(reference), 1);
-            m0_ref_put(reference);
-            assert_eq!(m0_ref_read(reference), -100);
-        }
+        let reference = m0_ref::default();
+        m0_ref_init(Object::memory_of_test(&reference), 1, Some(released));
+        let reference = Object::of_test(&reference);
+        m0_ref_get(reference);
+        assert_eq!(m0_ref_read(reference), 2);
+        m0_ref_put(reference);
+        assert_eq!(m0_ref_read(reference), 1);
+        m0_ref_put(reference);
+        assert_eq!(m0_ref_read(reference), -100);
     }
 }

@@ -1,6 +1,8 @@
 //! A counting semaphore on a futex: what the waiters of channels wait for.
 
 use super::time::{TIME_NEVER, m0_time_t, monotonic_deadline};
+use crate::object::Object;
+use lnet_api::c_pointer::Out;
 use std::ffi::{c_int, c_uint};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -20,6 +22,12 @@ impl m0_semaphore {
         Self { count: AtomicU32::new(count), waiters: AtomicU32::new(0) }
     }
 
+    /// Makes the count 0 again. Nobody waits for it.
+    pub(super) fn reset(&self) {
+        self.count.store(0, SeqCst);
+        self.waiters.store(0, SeqCst);
+    }
+
     /// Adds one, and wakes one thread that waits.
     ///
     /// It looks at the semaphore after it has added one: whoever frees it waits for the caller too. For clinks the guard of the
@@ -27,7 +35,7 @@ impl m0_semaphore {
     pub fn up(&self) {
         self.count.fetch_add(1, SeqCst);
         if self.waiters.load(SeqCst) > 0 {
-            // SAFETY: the address of a live atomic number; to wake nobody does no harm.
+            // SAFETY: the address of an atomic number of `self`; to wake nobody does no harm.
             unsafe {
                 libc::syscall(
                     libc::SYS_futex,
@@ -66,7 +74,7 @@ impl m0_semaphore {
     /// Sleeps while the count is 0; a time of the monotonic clock ends it. The error number of that, if there was one.
     fn sleep(&self, timeout: Option<&libc::timespec>) -> Option<c_int> {
         let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: the address of a live atomic number, and of a time or NULL.
+        // SAFETY: the address of an atomic number of `self`, and of a time that outlives the call, or NULL.
         let code = unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -83,46 +91,37 @@ impl m0_semaphore {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_semaphore_init(semaphore: *mut m0_semaphore, value: c_uint) -> c_int {
-    // SAFETY: by contract the caller's to write.
-    unsafe { semaphore.write(m0_semaphore::new(value)) };
+pub extern "C" fn m0_semaphore_init(semaphore: Out<'_, m0_semaphore>, value: c_uint) -> c_int {
+    Object::init(semaphore, m0_semaphore::new(value));
     0
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_semaphore_fini(_: *mut m0_semaphore) {}
+pub extern "C" fn m0_semaphore_fini(_: Object<m0_semaphore>) {}
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_semaphore_down(semaphore: *mut m0_semaphore) {
-    // SAFETY: by contract.
-    unsafe { (*semaphore).down_until(TIME_NEVER) };
+pub extern "C" fn m0_semaphore_down(semaphore: Object<m0_semaphore>) {
+    semaphore.down_until(TIME_NEVER);
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_semaphore_up(semaphore: *mut m0_semaphore) {
-    // SAFETY: by contract.
-    unsafe { (*semaphore).up() };
+pub extern "C" fn m0_semaphore_up(semaphore: Object<m0_semaphore>) {
+    semaphore.up();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_semaphore_trydown(semaphore: *mut m0_semaphore) -> bool {
-    // SAFETY: by contract.
-    unsafe { (*semaphore).try_down() }
+pub extern "C" fn m0_semaphore_trydown(semaphore: Object<m0_semaphore>) -> bool {
+    semaphore.try_down()
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_semaphore_timeddown(
-    semaphore: *mut m0_semaphore,
-    abs_timeout: m0_time_t,
-) -> bool {
-    // SAFETY: by contract.
-    unsafe { (*semaphore).down_until(abs_timeout) }
+pub extern "C" fn m0_semaphore_timeddown(semaphore: Object<m0_semaphore>, abs_timeout: m0_time_t) -> bool {
+    semaphore.down_until(abs_timeout)
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_semaphore_value(semaphore: *const m0_semaphore) -> c_uint {
-    // SAFETY: by contract.
-    unsafe { (*semaphore).count.load(SeqCst) }
+pub extern "C" fn m0_semaphore_value(semaphore: Object<m0_semaphore>) -> c_uint {
+    semaphore.count.load(SeqCst)
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use super::bitmap::{m0_bitmap, m0_bitmap_reset, m0_bitmap_set};
 use super::semaphore::m0_semaphore;
 use super::time::TIME_NEVER;
 use crate::contract::require;
-use std::cell::{Cell, UnsafeCell};
+use crate::object::Object;
+use lnet_api::c_pointer::Text;
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -17,100 +19,125 @@ const RUNNING: c_uint = 1;
 /// Bytes of a name, with the NUL.
 const NAME_LENGTH: usize = 16;
 
+/// The first function of a thread.
+type InitFunction = Option<unsafe extern "C" fn(*mut c_void) -> c_int>;
+/// A thread's own function.
+type ThreadFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+
 /// A thread; zeros before it is started.
 #[repr(C)]
 #[derive(Debug)]
 pub struct m0_thread {
     /// `TS_PARKED` or `TS_RUNNING`.
-    pub t_state: c_uint,
+    pub t_state: Cell<c_uint>,
     /// What the first function returned.
-    pub t_initrc: c_int,
-    /// The thread to the C library.
-    pub t_handle: libc::pthread_t,
+    pub t_initrc: Cell<c_int>,
+    /// The thread to the C library; it is not joined while the state is RUNNING.
+    pub t_handle: Cell<libc::pthread_t>,
     /// The first function.
-    pub t_init: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub t_init: Cell<InitFunction>,
     /// The thread's own.
-    pub t_func: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub t_func: Cell<ThreadFunction>,
     /// What both are called with.
-    pub t_arg: *mut c_void,
+    pub t_arg: Cell<*mut c_void>,
     /// The first function has returned.
     pub t_wait: m0_semaphore,
     /// Its name.
-    pub t_namebuf: [c_char; NAME_LENGTH],
+    pub t_namebuf: Cell<[c_char; NAME_LENGTH]>,
 }
 
-const fn not_started() -> m0_thread {
-    // SAFETY: zeros are a thread that was not started.
-    unsafe { std::mem::zeroed() }
+impl m0_thread {
+    /// A thread that was not started.
+    const fn new() -> Self {
+        Self {
+            t_state: Cell::new(PARKED),
+            t_initrc: Cell::new(0),
+            t_handle: Cell::new(0),
+            t_init: Cell::new(None),
+            t_func: Cell::new(None),
+            t_arg: Cell::new(ptr::null_mut()),
+            t_wait: m0_semaphore::new(0),
+            t_namebuf: Cell::new([0; NAME_LENGTH]),
+        }
+    }
+
+    /// Makes it one that was not started again.
+    fn reset(&self) {
+        self.t_state.set(PARKED);
+        self.t_initrc.set(0);
+        self.t_handle.set(0);
+        self.t_init.set(None);
+        self.t_func.set(None);
+        self.t_arg.set(ptr::null_mut());
+        self.t_wait.reset();
+        self.t_namebuf.set([0; NAME_LENGTH]);
+    }
 }
 
 thread_local! {
     /// The calling thread, if the library started it.
-    static STARTED: Cell<*mut m0_thread> = const { Cell::new(ptr::null_mut()) };
+    static STARTED: Cell<Object<m0_thread>> = const { Cell::new(Object::NULL) };
     /// The calling thread otherwise.
-    static ADOPTED: UnsafeCell<m0_thread> = const { UnsafeCell::new(not_started()) };
+    static ADOPTED: m0_thread = const { m0_thread::new() };
 }
 
 extern "C" fn run(thread: *mut c_void) -> *mut c_void {
-    let thread = thread.cast::<m0_thread>();
+    // SAFETY: what `m0_thread_create` passed: a thread that stays until it is joined; the one that started it does not look at it before the
+    // first function has returned.
+    let thread = unsafe { Object::new(thread.cast::<m0_thread>()) };
     STARTED.set(thread);
-    // SAFETY: it lives until it is joined; the starter waits, and does not look at it before.
-    unsafe {
-        (*thread).t_handle = libc::pthread_self();
-        let (init, func, arg) = ((*thread).t_init, (*thread).t_func, (*thread).t_arg);
-        let code = init.map_or(0, |init| init(arg));
-        (*thread).t_initrc = code;
-        (*thread).t_wait.up();
-        if code == 0
-            && let Some(func) = func
-        {
-            func(arg);
-        }
+    thread.t_handle.set(this_thread());
+    let (init, func, arg) = (thread.t_init.get(), thread.t_func.get(), thread.t_arg.get());
+    // SAFETY: the program's function and the argument that it is for (`lib/thread.h`).
+    let code = init.map_or(0, |init| unsafe { init(arg) });
+    thread.t_initrc.set(code);
+    thread.t_wait.up();
+    if code == 0
+        && let Some(func) = func
+    {
+        // SAFETY: the same.
+        unsafe { func(arg) };
     }
     ptr::null_mut()
 }
 
+/// # Safety
+/// `init` and `func` may be called with `arg`, on a thread of their own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_thread_create(
-    thread: *mut m0_thread,
-    init: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
-    func: Option<unsafe extern "C" fn(*mut c_void)>,
+    thread: Object<m0_thread>,
+    init: InitFunction,
+    func: ThreadFunction,
     arg: *mut c_void,
-    name: *const c_char,
+    name: Text<'_>,
 ) -> c_int {
-    // SAFETY: by contract; the thread is zeros, and its memory stays until it is joined.
-    unsafe {
-        require!(
-            "m0_thread_init",
-            (*thread).t_state == PARKED && (*thread).t_func.is_none(),
-            "the thread is not zeros"
-        );
-        require!("m0_thread_init", func.is_some(), "there is no function");
-        thread.write(m0_thread {
-            t_state: RUNNING,
-            t_initrc: 0,
-            t_handle: 0,
-            t_init: init,
-            t_func: func,
-            t_arg: arg,
-            t_wait: m0_semaphore::new(0),
-            t_namebuf: short_name(CStr::from_ptr(name)),
-        });
-        let mut handle: libc::pthread_t = 0;
-        let mut code = -libc::pthread_create(&raw mut handle, ptr::null(), run, thread.cast());
-        if code == 0 {
-            libc::pthread_setname_np(handle, (&raw const (*thread).t_namebuf).cast());
-            (*thread).t_wait.down_until(TIME_NEVER);
-            code = (*thread).t_initrc;
-            if code != 0 {
-                libc::pthread_join(handle, ptr::null_mut());
-            }
-        }
+    let is_zeros = thread.t_state.get() == PARKED && thread.t_func.get().is_none();
+    require!("m0_thread_init", is_zeros, "the thread is not zeros");
+    require!("m0_thread_init", func.is_some(), "there is no function");
+    thread.reset();
+    thread.t_state.set(RUNNING);
+    thread.t_init.set(init);
+    thread.t_func.set(func);
+    thread.t_arg.set(arg);
+    let name = short_name(name.get().unwrap_or_default());
+    thread.t_namebuf.set(name);
+    let mut handle: libc::pthread_t = 0;
+    // SAFETY: `run` takes the thread, which the program keeps until it has joined it.
+    let mut code =
+        -unsafe { libc::pthread_create(&raw mut handle, ptr::null(), run, thread.as_ptr().cast()) };
+    if code == 0 {
+        // SAFETY: the handle of above, which is joined below or by `m0_thread_join`; a name that ends with a NUL.
+        unsafe { libc::pthread_setname_np(handle, name.as_ptr()) };
+        thread.t_wait.down_until(TIME_NEVER);
+        code = thread.t_initrc.get();
         if code != 0 {
-            thread.write(std::mem::zeroed());
+            join(thread);
         }
-        code
     }
+    if code != 0 {
+        thread.reset();
+    }
+    code
 }
 
 /// What the system takes of a name.
@@ -123,74 +150,90 @@ fn short_name(name: &CStr) -> [c_char; NAME_LENGTH] {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_thread_join(thread: *mut m0_thread) -> c_int {
-    // SAFETY: by contract.
-    unsafe {
-        require!("m0_thread_join", (*thread).t_state == RUNNING, "the thread was not started, or was joined");
-        require!("m0_thread_join", !ptr::eq(m0_thread_self(), thread), "the thread would wait for itself");
-        let code = -libc::pthread_join((*thread).t_handle, ptr::null_mut());
-        if code == 0 {
-            (*thread).t_state = PARKED;
-        }
-        code
+pub extern "C" fn m0_thread_join(thread: Object<m0_thread>) -> c_int {
+    let is_running = thread.t_state.get() == RUNNING;
+    require!("m0_thread_join", is_running, "the thread was not started, or was joined");
+    require!("m0_thread_join", m0_thread_self() != thread, "the thread would wait for itself");
+    join(thread)
+}
+
+/// Waits for the end of a thread that runs. 0 or a negative errno.
+fn join(thread: Object<m0_thread>) -> c_int {
+    // SAFETY: the handle of a thread that was started, and not joined: its state, which only this changes, is RUNNING.
+    let code = -unsafe { libc::pthread_join(thread.t_handle.get(), ptr::null_mut()) };
+    if code == 0 {
+        thread.t_state.set(PARKED);
     }
+    code
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_thread_fini(thread: *mut m0_thread) {
-    // SAFETY: by contract.
-    unsafe {
-        require!("m0_thread_fini", (*thread).t_state == PARKED, "the thread was not joined");
-        // As a program leaves it, that starts it again without setting it to zeros.
-        (*thread).t_func = None;
-    }
+pub extern "C" fn m0_thread_fini(thread: Object<m0_thread>) {
+    require!("m0_thread_fini", thread.t_state.get() == PARKED, "the thread was not joined");
+    // As a program leaves it, that starts it again without setting it to zeros.
+    thread.t_func.set(None);
 }
 
 /// The calling thread, never NULL; valid as long as the thread runs.
 #[unsafe(no_mangle)]
-pub extern "C" fn m0_thread_self() -> *mut m0_thread {
-    let started = STARTED.get();
-    if !started.is_null() {
+pub extern "C" fn m0_thread_self() -> Object<m0_thread> {
+    if let Some(started) = STARTED.get().get() {
         return started;
     }
     ADOPTED.with(|thread| {
-        let thread = thread.get();
-        // SAFETY: only this thread writes its own.
-        unsafe {
-            (*thread).t_state = RUNNING;
-            (*thread).t_handle = libc::pthread_self();
-        }
-        thread
+        thread.t_state.set(RUNNING);
+        thread.t_handle.set(this_thread());
+        // SAFETY: the calling thread's own, which stays until it ends; it changes in cells only.
+        unsafe { Object::new(ptr::from_ref(thread).cast_mut()) }
     })
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_thread_confine(thread: *mut m0_thread, processors: *const m0_bitmap) -> c_int {
-    // SAFETY: by contract.
-    unsafe { confine((*thread).t_handle, &processors_in((*processors).words())) }
+/// The calling thread to the C library.
+fn this_thread() -> libc::pthread_t {
+    // SAFETY: has no preconditions.
+    unsafe { libc::pthread_self() }
 }
 
-/// The processors of a bitmap.
-fn processors_in(words: &[u64]) -> libc::cpu_set_t {
-    // SAFETY: zeros are the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let bits = (0..words.len() * 64).filter(|bit| words[bit / 64] >> (bit % 64) & 1 == 1);
+#[unsafe(no_mangle)]
+pub extern "C" fn m0_thread_confine(thread: Object<m0_thread>, processors: Object<m0_bitmap>) -> c_int {
+    let is_running = thread.t_state.get() == RUNNING;
+    require!("m0_thread_confine", is_running, "the thread was not started, or was joined");
+    let processors = processors_in(processors.numbers());
+    // SAFETY: the handle of a thread that was started and not joined, as was checked.
+    unsafe { confine(thread.t_handle.get(), &processors) }
+}
+
+/// The processors whose bits are set in the words of a bitmap.
+fn processors_in(words: impl Iterator<Item = u64>) -> libc::cpu_set_t {
+    let mut set = no_processors();
+    let bits = words.enumerate().flat_map(|(index, word)| {
+        (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| index * 64 + bit)
+    });
     for bit in bits.take_while(|bit| *bit < libc::CPU_SETSIZE as usize) {
-        // SAFETY: the bit is in the set.
+        // SAFETY: the bit is in the set, as was checked.
         unsafe { libc::CPU_SET(bit, &mut set) };
     }
     set
 }
 
-fn confine(thread: libc::pthread_t, set: &libc::cpu_set_t) -> c_int {
-    // SAFETY: a thread that was not joined, by contract of the callers, and a set of this size.
+const fn no_processors() -> libc::cpu_set_t {
+    // SAFETY: a set is an array of numbers: zeros are the empty one.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// Has a thread run on these processors only. 0 or a negative errno.
+///
+/// # Safety
+/// The thread was not joined.
+unsafe fn confine(thread: libc::pthread_t, set: &libc::cpu_set_t) -> c_int {
+    // SAFETY: a thread that was not joined, for which the caller vouches, and a set of this size.
     -unsafe { libc::pthread_setaffinity_np(thread, size_of::<libc::cpu_set_t>(), set) }
 }
 
 /// Has the calling thread run on the processors of a bitmap's words only. 0 or a negative errno.
 pub fn confine_this_thread(words: &[u64]) -> c_int {
-    // SAFETY: has no preconditions.
-    confine(unsafe { libc::pthread_self() }, &processors_in(words))
+    // SAFETY: the calling thread, which runs.
+    unsafe { confine(this_thread(), &processors_in(words.iter().copied())) }
 }
 
 /// A number above that of every processor that is online.
@@ -201,17 +244,14 @@ pub extern "C" fn m0_processor_nr_max() -> usize {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_processors_online(map: *mut m0_bitmap) {
-    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
-    // SAFETY: the set is there to be written; zeros are an empty one. By contract the bitmap is the caller's.
-    unsafe {
-        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr());
-        let set = set.assume_init();
-        m0_bitmap_reset(map);
-        for bit in (0..(*map).b_nr.min(libc::CPU_SETSIZE as usize)).filter(|bit| libc::CPU_ISSET(*bit, &set))
-        {
-            m0_bitmap_set(map, bit, true);
-        }
+pub extern "C" fn m0_processors_online(map: Object<m0_bitmap>) {
+    let mut set = no_processors();
+    // SAFETY: a set of this size, which is there to be written until the call returns.
+    unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
+    m0_bitmap_reset(map);
+    for bit in 0..map.b_nr.get().min(libc::CPU_SETSIZE as usize) {
+        // SAFETY: the bit is in the set, as was checked.
+        m0_bitmap_set(map, bit, unsafe { libc::CPU_ISSET(bit, &set) });
     }
 }
 
@@ -232,27 +272,27 @@ mod tests {
 
     unsafe extern "C" fn func(seen: *mut c_void) {
         // SAFETY: the one of the test.
-        unsafe { (*seen.cast::<Seen>()).thread.store(m0_thread_self(), SeqCst) };
+        unsafe { (*seen.cast::<Seen>()).thread.store(m0_thread_self().as_ptr(), SeqCst) };
     }
 
     #[test]
     fn a_thread_runs_unless_its_first_function_fails() {
         for code in [0, -libc::ENOENT] {
             let seen = Seen { init: AtomicI32::new(code), thread: AtomicPtr::default() };
-            // SAFETY: zeros are a thread that was not started; everything lives until it is joined.
+            // SAFETY: everything lives until it is joined.
             unsafe {
-                let mut thread: m0_thread = std::mem::zeroed();
-                let (thread, arg) = (&raw mut thread, (&raw const seen).cast_mut().cast());
+                let mut thread = m0_thread::new();
+                let (thread, arg) = (Object::new(&raw mut thread), (&raw const seen).cast_mut().cast());
                 for _ in 0..2 {
-                    let name = c"longer than sixteen bytes".as_ptr();
+                    let name = Text::of(c"longer than sixteen bytes");
                     assert_eq!(m0_thread_create(thread, Some(init), Some(func), arg, name), code);
                     if code == 0 {
                         assert_eq!(m0_thread_join(thread), 0);
-                        assert_eq!(seen.thread.load(SeqCst), thread);
-                        let name = (*thread).t_namebuf;
+                        assert_eq!(seen.thread.load(SeqCst), thread.as_ptr());
+                        let name = thread.t_namebuf.get();
                         assert_eq!(name[14..], [b'x' as c_char, 0]);
                     }
-                    assert_eq!((*thread).t_state, PARKED);
+                    assert_eq!(thread.t_state.get(), PARKED);
                     m0_thread_fini(thread);
                 }
                 assert_eq!(seen.thread.load(SeqCst).is_null(), code != 0);
@@ -264,17 +304,21 @@ mod tests {
     fn a_thread_of_the_programs_own_is_always_the_same() {
         let first = m0_thread_self();
         assert!(!first.is_null() && m0_thread_self() == first);
-        let other = std::thread::spawn(|| m0_thread_self().addr()).join().unwrap();
-        assert_ne!(other, first.addr());
+        let other = std::thread::spawn(|| m0_thread_self().as_ptr().addr()).join().unwrap();
+        assert_ne!(other, first.as_ptr().addr());
     }
 
     #[test]
     fn a_thread_that_is_confined_runs_where_it_may() {
         std::thread::spawn(|| {
             let mut word = 0_u64;
-            let mut map = m0_bitmap { b_nr: 64, b_words: &raw mut word };
-            // SAFETY: a bitmap of one word.
-            unsafe { m0_processors_online(&raw mut map) };
+            let mut map = m0_bitmap::default();
+            map.b_nr.set(64);
+            // SAFETY: one word and the bitmap of it, which stay to the end of the test.
+            unsafe {
+                map.b_words.set(Object::new(&raw mut word));
+                m0_processors_online(Object::new(&raw mut map));
+            }
             let first = word.trailing_zeros();
             assert_eq!(confine_this_thread(&[1 << first]), 0);
             // SAFETY: has no preconditions.

@@ -1,6 +1,7 @@
 //! Times in nanoseconds (motr-net 8.5): the monotonic clock with a fixed number added, so that it looks like the time of day.
 
 use crate::contract::require;
+use lnet_api::c_pointer::Out;
 use std::ffi::{c_int, c_long};
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,7 +28,7 @@ static OFFSET: LazyLock<u64> = LazyLock::new(|| {
 
 fn monotonic_now() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is there to be written; this clock always exists.
+    // SAFETY: `now` outlives the call, which writes it.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     now.tv_sec as u64 * SECOND + now.tv_nsec as u64
 }
@@ -91,16 +92,13 @@ pub extern "C" fn m0_time_is_in_past(time: m0_time_t) -> bool {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_nanosleep(req: m0_time_t, rem: *mut m0_time_t) -> c_int {
+pub extern "C" fn m0_nanosleep(req: m0_time_t, mut rem: Out<'_, m0_time_t>) -> c_int {
     let (req, mut left) = (to_timespec(req), to_timespec(0));
-    // SAFETY: both are there, and `left` to be written.
+    // SAFETY: both outlive the call, and `left` is there to be written.
     if unsafe { libc::nanosleep(&raw const req, &raw mut left) } == 0 {
         return 0;
     }
-    if !rem.is_null() {
-        // SAFETY: by contract the caller's to write.
-        unsafe { rem.write(left.tv_sec as u64 * SECOND + left.tv_nsec as u64) };
-    }
+    rem.store_if_wanted(left.tv_sec as u64 * SECOND + left.tv_nsec as u64);
     -libc::EINTR
 }
 
@@ -136,6 +134,6 @@ mod tests {
         // After 2020, and before the year 2200.
         assert!((1_577_836_800..7_258_118_400).contains(&m0_time_seconds(now)), "{now}");
         // SAFETY: NULL is allowed.
-        assert_eq!(unsafe { m0_nanosleep(1, std::ptr::null_mut()) }, 0);
+        assert_eq!(m0_nanosleep(1, unsafe { Out::new(std::ptr::null_mut()) }), 0);
     }
 }

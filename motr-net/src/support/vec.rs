@@ -1,57 +1,60 @@
 //! Memory in several pieces (motr-net 8.1): sizes and allocation.
 
 use super::memory::{m0_alloc, m0_alloc_aligned, m0_free};
+use crate::object::Object;
+use lnet_api::c_pointer::Out;
+use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 /// The lengths of pieces.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct m0_vec {
     /// How many pieces.
-    pub v_nr: u32,
+    pub v_nr: Cell<u32>,
     /// Their lengths.
-    pub v_count: *mut u64,
+    pub v_count: Cell<Object<u64>>,
 }
 
 /// Pieces of memory.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct m0_bufvec {
     /// Their lengths.
     pub ov_vec: m0_vec,
     /// Their addresses.
-    pub ov_buf: *mut *mut c_void,
+    pub ov_buf: Cell<Object<*mut c_void>>,
 }
 
-impl m0_vec {
+impl Object<m0_vec> {
     /// The lengths.
-    ///
-    /// # Safety
-    /// There are as many as it says, and nothing writes them meanwhile.
-    pub unsafe fn counts(&self) -> &[u64] {
-        if self.v_nr == 0 {
-            return &[];
+    pub(crate) fn counts(&self) -> &[Cell<u64>] {
+        match self.v_count.get().get() {
+            // SAFETY: an initialised vector has so many lengths (`Object`), which stay until it is freed.
+            Some(counts) => unsafe {
+                std::slice::from_raw_parts(counts.as_ptr().cast(), self.v_nr.get() as usize)
+            },
+            None => &[],
         }
-        // SAFETY: by contract.
-        unsafe { std::slice::from_raw_parts(self.v_count, self.v_nr as usize) }
     }
 }
 
-impl m0_bufvec {
-    const EMPTY: Self =
-        Self { ov_vec: m0_vec { v_nr: 0, v_count: ptr::null_mut() }, ov_buf: ptr::null_mut() };
+impl Object<m0_bufvec> {
+    /// The lengths of the pieces.
+    pub(crate) fn lengths(self) -> Object<m0_vec> {
+        self.part(|vec| &vec.ov_vec)
+    }
 
     /// The addresses of the pieces.
-    ///
-    /// # Safety
-    /// There are as many as it says, and nothing writes them meanwhile.
-    pub unsafe fn addresses(&self) -> &[*mut c_void] {
-        if self.ov_vec.v_nr == 0 {
-            return &[];
+    pub(crate) fn addresses(&self) -> &[Cell<*mut c_void>] {
+        match self.ov_buf.get().get() {
+            // SAFETY: an initialised vector has as many addresses as lengths (`Object`), which stay until it is freed.
+            Some(addresses) => unsafe {
+                std::slice::from_raw_parts(addresses.as_ptr().cast(), self.ov_vec.v_nr.get() as usize)
+            },
+            None => &[],
         }
-        // SAFETY: by contract.
-        unsafe { std::slice::from_raw_parts(self.ov_buf, self.ov_vec.v_nr as usize) }
     }
 }
 
@@ -64,47 +67,42 @@ enum Pieces {
     Packed,
 }
 
+/// `count` elements of zeros; NULL: no memory.
+fn allocate_array<T>(count: usize) -> Object<T> {
+    // SAFETY: new memory of so many elements, which stays until it is freed with the vector.
+    unsafe { Object::new(m0_alloc(count * size_of::<T>()).cast()) }
+}
+
 /// Fills in a vector of `count` pieces of `size` bytes, at multiples of 2^`shift`.
-///
-/// # Safety
-/// `vec` is the caller's to write.
-unsafe fn allocate(vec: *mut m0_bufvec, count: u32, size: u64, shift: c_uint, pieces: Pieces) -> c_int {
-    // SAFETY: by contract.
-    unsafe { vec.write(m0_bufvec::EMPTY) };
+fn allocate(vec: Out<'_, m0_bufvec>, count: u32, size: u64, shift: c_uint, pieces: Pieces) -> c_int {
+    let vec = Object::init(vec, m0_bufvec::default());
     let Ok(length) = usize::try_from(size) else { return -libc::ENOMEM };
     if count == 0 || length == 0 {
         return -libc::EINVAL;
     }
     let number = count as usize;
-    let counts = m0_alloc(number * size_of::<u64>()).cast::<u64>();
-    let addresses = m0_alloc(number * size_of::<*mut c_void>()).cast::<*mut c_void>();
-    // SAFETY: by contract; the arrays have so many elements, unless they are NULL.
-    unsafe {
-        vec.write(m0_bufvec { ov_vec: m0_vec { v_nr: count, v_count: counts }, ov_buf: addresses });
-        if counts.is_null() || addresses.is_null() {
-            release(vec, pieces);
-            return -libc::ENOMEM;
+    vec.ov_vec.v_nr.set(count);
+    vec.ov_vec.v_count.set(allocate_array(number));
+    vec.ov_buf.set(allocate_array(number));
+    vec.lengths().counts().iter().for_each(|count| count.set(size));
+    match pieces {
+        Pieces::Single => {
+            vec.addresses().iter().for_each(|address| address.set(m0_alloc_aligned(length, shift)));
         }
-        std::slice::from_raw_parts_mut(counts, number).fill(size);
-        let addresses = std::slice::from_raw_parts_mut(addresses, number);
-        match pieces {
-            Pieces::Single => {
-                for address in addresses.iter_mut() {
-                    *address = m0_alloc_aligned(length, shift);
-                }
-            }
-            Pieces::Packed => {
-                let block =
-                    length.checked_mul(number).map_or(ptr::null_mut(), |all| m0_alloc_aligned(all, shift));
-                for (index, address) in addresses.iter_mut().enumerate().filter(|_| !block.is_null()) {
-                    *address = block.byte_add(index * length);
-                }
+        Pieces::Packed => {
+            let block =
+                length.checked_mul(number).map_or(ptr::null_mut(), |all| m0_alloc_aligned(all, shift));
+            for (index, address) in vec.addresses().iter().enumerate().filter(|_| !block.is_null()) {
+                address.set(block.wrapping_byte_add(index * length));
             }
         }
-        if addresses.iter().any(|address| address.is_null()) {
-            release(vec, pieces);
-            return -libc::ENOMEM;
-        }
+    }
+    let has_all = [vec.lengths().counts().len(), vec.addresses().len()] == [number; 2]
+        && vec.addresses().iter().all(|address| !address.get().is_null());
+    if !has_all {
+        // SAFETY: filled in above, as far as there was memory.
+        unsafe { release(vec, pieces) };
+        return -libc::ENOMEM;
     }
     0
 }
@@ -112,102 +110,100 @@ unsafe fn allocate(vec: *mut m0_bufvec, count: u32, size: u64, shift: c_uint, pi
 /// Frees a vector, also one that is filled in partly, and makes it zeros.
 ///
 /// # Safety
-/// It is zeros, or from `allocate` with the same pieces.
-unsafe fn release(vec: *mut m0_bufvec, pieces: Pieces) {
-    // SAFETY: by contract; NULL may be freed.
-    unsafe {
-        if !(*vec).ov_buf.is_null() {
-            let addresses = (*vec).addresses();
-            let blocks =
-                if pieces == Pieces::Packed { &addresses[..addresses.len().min(1)] } else { addresses };
-            blocks.iter().for_each(|address| m0_free(*address));
-        }
-        m0_free((*vec).ov_buf.cast());
-        m0_free((*vec).ov_vec.v_count.cast());
-        vec.write(m0_bufvec::EMPTY);
+/// The vector is zeros, or from [`allocate`] with the same pieces; nobody uses its memory any more.
+unsafe fn release(vec: Object<m0_bufvec>, pieces: Pieces) {
+    let all = vec.addresses();
+    let blocks = if pieces == Pieces::Packed { &all[..all.len().min(1)] } else { all };
+    let arrays = [vec.ov_buf.get().as_ptr().cast(), vec.ov_vec.v_count.get().as_ptr().cast()];
+    for block in blocks.iter().map(Cell::get).chain(arrays) {
+        // SAFETY: memory of `allocate`, which the caller gives up, or NULL; the vector is zeros when this returns.
+        unsafe { m0_free(block) };
     }
+    vec.ov_vec.v_nr.set(0);
+    vec.ov_vec.v_count.take();
+    vec.ov_buf.take();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_vec_count(vec: *const m0_vec) -> u64 {
-    // SAFETY: by contract.
-    unsafe { (*vec).counts() }.iter().fold(0, |sum, count| sum.saturating_add(*count))
+pub extern "C" fn m0_vec_count(vec: Object<m0_vec>) -> u64 {
+    vec.counts().iter().fold(0, |sum, count| sum.saturating_add(count.get()))
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bufvec_alloc(bufvec: *mut m0_bufvec, num_segs: u32, seg_size: u64) -> c_int {
-    // SAFETY: by contract.
-    unsafe { allocate(bufvec, num_segs, seg_size, 0, Pieces::Single) }
+pub extern "C" fn m0_bufvec_alloc(bufvec: Out<'_, m0_bufvec>, num_segs: u32, seg_size: u64) -> c_int {
+    allocate(bufvec, num_segs, seg_size, 0, Pieces::Single)
 }
 
+/// # Safety
+/// As for [`release`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bufvec_free(bufvec: *mut m0_bufvec) {
-    // SAFETY: by contract.
+pub unsafe extern "C" fn m0_bufvec_free(bufvec: Object<m0_bufvec>) {
+    // SAFETY: the same contract.
     unsafe { release(bufvec, Pieces::Single) };
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bufvec_alloc_aligned(
-    bufvec: *mut m0_bufvec,
+pub extern "C" fn m0_bufvec_alloc_aligned(
+    bufvec: Out<'_, m0_bufvec>,
     num_segs: u32,
     seg_size: u64,
     shift: c_uint,
 ) -> c_int {
-    // SAFETY: by contract.
-    unsafe { allocate(bufvec, num_segs, seg_size, shift, Pieces::Single) }
+    allocate(bufvec, num_segs, seg_size, shift, Pieces::Single)
 }
 
+/// # Safety
+/// As for [`release`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bufvec_free_aligned(bufvec: *mut m0_bufvec, _shift: c_uint) {
-    // SAFETY: by contract.
+pub unsafe extern "C" fn m0_bufvec_free_aligned(bufvec: Object<m0_bufvec>, _shift: c_uint) {
+    // SAFETY: the same contract.
     unsafe { release(bufvec, Pieces::Single) };
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bufvec_alloc_aligned_packed(
-    bufvec: *mut m0_bufvec,
+pub extern "C" fn m0_bufvec_alloc_aligned_packed(
+    bufvec: Out<'_, m0_bufvec>,
     num_segs: u32,
     seg_size: u64,
     shift: c_uint,
 ) -> c_int {
-    // SAFETY: by contract.
-    unsafe { allocate(bufvec, num_segs, seg_size, shift, Pieces::Packed) }
+    allocate(bufvec, num_segs, seg_size, shift, Pieces::Packed)
 }
 
+/// # Safety
+/// As for [`release`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn m0_bufvec_free_aligned_packed(bufvec: *mut m0_bufvec, _shift: c_uint) {
-    // SAFETY: by contract.
+pub unsafe extern "C" fn m0_bufvec_free_aligned_packed(bufvec: Object<m0_bufvec>, _shift: c_uint) {
+    // SAFETY: the same contract.
     unsafe { release(bufvec, Pieces::Packed) };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::MaybeUninit;
 
     #[test]
     fn pieces_lie_at_the_multiples_asked_for_and_packed_ones_behind_each_other() {
         for (number, size, shift) in [(1, 1, 0), (4, 100, 3), (256, 4096, 12), (3, 5000, 12)] {
             for pieces in [Pieces::Single, Pieces::Packed] {
-                let mut vec = MaybeUninit::uninit();
-                // SAFETY: filled in by `allocate`.
-                unsafe {
-                    assert_eq!(allocate(vec.as_mut_ptr(), number, size, shift, pieces), 0);
-                    let vec = vec.assume_init_mut();
-                    assert_eq!(m0_vec_count(&raw const vec.ov_vec), u64::from(number) * size);
-                    let addresses: Vec<usize> = vec.addresses().iter().map(|it| it.addr()).collect();
-                    assert_eq!(addresses.len(), number as usize);
-                    assert_eq!(addresses[0] % (1 << shift), 0);
-                    match pieces {
-                        Pieces::Single => assert!(addresses.iter().all(|it| it % (1 << shift) == 0)),
-                        Pieces::Packed => {
-                            assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] == size as usize));
-                        }
+                let vec = m0_bufvec::default();
+                assert_eq!(allocate(Object::memory_of_test(&vec), number, size, shift, pieces), 0);
+                let vec = Object::of_test(&vec);
+                assert_eq!(m0_vec_count(vec.lengths()), u64::from(number) * size);
+                let addresses: Vec<usize> = vec.addresses().iter().map(|it| it.get().addr()).collect();
+                assert_eq!(addresses.len(), number as usize);
+                assert_eq!(addresses[0] % (1 << shift), 0);
+                match pieces {
+                    Pieces::Single => assert!(addresses.iter().all(|it| it % (1 << shift) == 0)),
+                    Pieces::Packed => {
+                        assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] == size as usize));
                     }
-                    release(vec, pieces);
-                    assert!(vec.ov_vec.v_nr == 0 && vec.ov_buf.is_null());
-                    release(vec, pieces);
                 }
+                // SAFETY: the vector of above, and then zeros.
+                unsafe { release(vec, pieces) };
+                assert!(vec.ov_vec.v_nr.get() == 0 && vec.ov_buf.get().is_null());
+                // SAFETY: the same.
+                unsafe { release(vec, pieces) };
             }
         }
     }
@@ -223,16 +219,10 @@ mod tests {
         ];
         for (number, size, shift, expected) in table {
             for pieces in [Pieces::Single, Pieces::Packed] {
-                let mut vec = MaybeUninit::uninit();
-                // SAFETY: filled in by `allocate`.
-                unsafe {
-                    assert_eq!(
-                        allocate(vec.as_mut_ptr(), number, size, shift, pieces),
-                        expected,
-                        "{number} {size}"
-                    );
-                    assert!(vec.assume_init().ov_buf.is_null());
-                }
+                let vec = m0_bufvec::default();
+                let memory = Object::memory_of_test(&vec);
+                assert_eq!(allocate(memory, number, size, shift, pieces), expected, "{number} {size}");
+                assert!(vec.ov_buf.get().is_null());
             }
         }
     }

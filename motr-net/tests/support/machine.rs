@@ -1,6 +1,7 @@
 //! A transfer machine of a test, and its buffers; their events come out of a channel.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+use lnet_api::c_pointer::{InOut, Out, Text};
 use m0net::lnet::transport::m0_net_lnet_xprt;
 use m0net::net::buffer::{m0_net_buffer_add, m0_net_buffer_del, m0_net_buffer_register};
 use m0net::net::descriptor::m0_net_desc_free;
@@ -12,6 +13,7 @@ use m0net::net::types::{
     buf_flags, m0_net_buf_desc, m0_net_buffer, m0_net_buffer_callbacks, m0_net_buffer_event, m0_net_domain,
     m0_net_end_point, m0_net_tm_callbacks, m0_net_tm_event, m0_net_transfer_mc, tm_state,
 };
+use m0net::object::Object;
 use m0net::support::{TIME_NEVER, m0_alloc, m0_bufvec_alloc_aligned_packed, m0_time_from_now};
 use std::ffi::{CStr, CString, c_int};
 use std::ptr;
@@ -34,9 +36,9 @@ pub enum Event {
 
 /// A transfer machine with its domain, which stay to the end of the process.
 pub struct TestMachine {
-    domain: *mut m0_net_domain,
-    tm: *mut m0_net_transfer_mc,
-    buffers: Vec<*mut m0_net_buffer>,
+    domain: Object<m0_net_domain>,
+    tm: Object<m0_net_transfer_mc>,
+    buffers: Vec<Object<m0_net_buffer>>,
     sender: *mut Sender<Event>,
     pub events: Receiver<Event>,
 }
@@ -52,39 +54,45 @@ struct Tm {
     sender: *mut Sender<Event>,
 }
 
-unsafe extern "C" fn on_tm_event(event: *const m0_net_tm_event) {
-    // SAFETY: the machine is the first field of a `Tm`.
-    unsafe {
-        let tm = (*event).nte_tm.cast::<Tm>();
-        let _ = (*(*tm).sender).send(Event::State((*event).nte_next_state, (*event).nte_status));
-    }
+/// Where the events of a machine go.
+fn sender_of(tm: Object<m0_net_transfer_mc>) -> &'static Sender<Event> {
+    // SAFETY: the machine is the first field of a `Tm`, whose sender stays to the end of the process.
+    unsafe { &*(*tm.as_ptr().cast::<Tm>()).sender }
 }
 
-unsafe extern "C" fn on_buffer_event(event: *const m0_net_buffer_event) {
+extern "C" fn on_tm_event(event: Object<m0_net_tm_event>) {
+    let _ = sender_of(event.nte_tm).send(Event::State(event.nte_next_state, event.nte_status));
+}
+
+extern "C" fn on_buffer_event(event: Object<m0_net_buffer_event>) {
     // SAFETY: a buffer of `TestMachine::buffer`, whose `nb_app_private` is its number.
     unsafe {
-        let event = &*event;
         let buf = event.nbe_buffer;
-        let queue = Queue::from_number((*buf).nb_qtype).unwrap();
+        let queue = Queue::from_number(buf.nb_qtype.get()).unwrap();
         let mut message = vec![];
         let mut sender = String::new();
         if queue == Queue::MsgRecv && event.nbe_status == 0 {
-            let start = (*(*buf).nb_buffer.ov_buf).cast::<u8>().add(event.nbe_offset as usize);
+            let start = (*buf.nb_buffer.ov_buf.get()).cast::<u8>().add(event.nbe_offset as usize);
             message = std::slice::from_raw_parts(start, event.nbe_length as usize).to_vec();
-            sender = CStr::from_ptr((*event.nbe_ep).nep_addr).to_str().unwrap().to_owned();
+            sender = CStr::from_ptr(event.nbe_ep.nep_addr.get()).to_str().unwrap().to_owned();
         }
         let told = Event::Buffer {
-            index: (*buf).nb_app_private as usize,
+            index: buf.nb_app_private.get() as usize,
             queue,
             status: event.nbe_status,
             length: event.nbe_length as usize,
             message,
             sender,
-            queued: (*buf).nb_flags & buf_flags::QUEUED != 0,
+            queued: buf.nb_flags.get() & buf_flags::QUEUED != 0,
         };
-        let tm = (*buf).nb_tm.cast::<Tm>();
-        let _ = (*(*tm).sender).send(told);
+        let _ = sender_of(buf.nb_tm.get()).send(told);
     }
+}
+
+/// A structure of zeros, which stays to the end of the process.
+fn zeros<T>() -> Object<T> {
+    // SAFETY: new memory, which nobody frees; zeros are a valid structure of Motr.
+    unsafe { Object::new(m0_alloc(size_of::<T>()).cast()) }
 }
 
 impl TestMachine {
@@ -92,76 +100,66 @@ impl TestMachine {
     pub fn start(address: &str) -> Self {
         let (sender, events) = channel();
         let sender = Box::into_raw(Box::new(sender));
-        // SAFETY: structures of zeros, which stay to the end.
-        unsafe {
-            let domain = m0_alloc(size_of::<m0_net_domain>()).cast::<m0_net_domain>();
-            assert_eq!(m0_net_domain_init(domain, &raw const m0_net_lnet_xprt), 0);
-            let tm = m0_alloc(size_of::<Tm>()).cast::<Tm>();
-            (*tm).sender = sender;
-            let tm = tm.cast::<m0_net_transfer_mc>();
-            (*tm).ntm_callbacks = &raw const TM_CALLBACKS;
-            assert_eq!(m0_net_tm_init(tm, domain), 0);
-            let text = CString::new(address).unwrap();
-            assert_eq!(m0_net_tm_start(tm, text.as_ptr()), 0);
-            let machine = Self { domain, tm, buffers: vec![], sender, events };
-            match machine.events.recv().unwrap() {
-                Event::State(tm_state::STARTED, 0) => {}
-                other => unreachable!("{address}: {other:?}"),
-            }
-            machine
+        let domain = zeros::<m0_net_domain>();
+        assert_eq!(m0_net_domain_init(domain, Object::of_static(&m0_net_lnet_xprt)), 0);
+        let tm = zeros::<Tm>();
+        // SAFETY: nobody else uses it yet.
+        unsafe { (*tm.as_ptr()).sender = sender };
+        // SAFETY: the machine is the first field.
+        let tm: Object<m0_net_transfer_mc> = unsafe { Object::new(tm.as_ptr().cast()) };
+        tm.ntm_callbacks.set(Object::of_static(&TM_CALLBACKS));
+        assert_eq!(m0_net_tm_init(tm, domain), 0);
+        let text = CString::new(address).unwrap();
+        assert_eq!(m0_net_tm_start(tm, Text::of(&text)), 0);
+        let machine = Self { domain, tm, buffers: vec![], sender, events };
+        match machine.events.recv().unwrap() {
+            Event::State(tm_state::STARTED, 0) => {}
+            other => unreachable!("{address}: {other:?}"),
         }
+        machine
     }
 
     /// Its own address.
     pub fn address(&self) -> String {
         // SAFETY: a started machine has an end point.
-        unsafe { CStr::from_ptr((*(*self.tm).ntm_ep).nep_addr) }.to_str().unwrap().to_owned()
+        unsafe { CStr::from_ptr(self.tm.ntm_ep.get().nep_addr.get()) }.to_str().unwrap().to_owned()
     }
 
     /// A buffer of so many bytes, rounded up to pages; its number.
     pub fn buffer(&mut self, len: usize) -> usize {
-        // SAFETY: structures of zeros, which stay to the end.
-        unsafe {
-            let buf = m0_alloc(size_of::<m0_net_buffer>()).cast::<m0_net_buffer>();
-            let pages = len.div_ceil(4096) as u32;
-            assert_eq!(m0_bufvec_alloc_aligned_packed(&raw mut (*buf).nb_buffer, pages, 4096, 12), 0);
-            assert_eq!(m0_net_buffer_register(buf, self.domain), 0);
-            (*buf).nb_callbacks = &raw const CALLBACKS;
-            (*buf).nb_app_private = ptr::without_provenance_mut(self.buffers.len());
-            self.buffers.push(buf);
-        }
+        let buf = zeros::<m0_net_buffer>();
+        let pages = len.div_ceil(4096) as u32;
+        // SAFETY: nobody uses it yet.
+        let memory = unsafe { Out::new((&raw const buf.nb_buffer).cast_mut()) };
+        assert_eq!(m0_bufvec_alloc_aligned_packed(memory, pages, 4096, 12), 0);
+        assert_eq!(m0_net_buffer_register(buf, self.domain), 0);
+        buf.nb_callbacks.set(Object::of_static(&CALLBACKS));
+        buf.nb_app_private.set(ptr::without_provenance_mut(self.buffers.len()));
+        self.buffers.push(buf);
         self.buffers.len() - 1
     }
 
     /// The memory of a buffer that is not queued, and `len` as what is to be sent.
     pub fn bytes(&mut self, index: usize, len: usize) -> &mut [u8] {
         let buf = self.buffers[index];
+        buf.nb_length.set(len as u64);
         // SAFETY: one block of so many pages.
-        unsafe {
-            (*buf).nb_length = len as u64;
-            std::slice::from_raw_parts_mut((*(*buf).nb_buffer.ov_buf).cast::<u8>(), len)
-        }
+        unsafe { std::slice::from_raw_parts_mut((*buf.nb_buffer.ov_buf.get()).cast::<u8>(), len) }
     }
 
     fn add(&self, index: usize, queue: Queue, timeout: Option<u64>) -> c_int {
         let buf = self.buffers[index];
-        // SAFETY: a registered buffer.
-        unsafe {
-            (*buf).nb_qtype = queue as u32;
-            (*buf).nb_timeout = timeout.map_or(TIME_NEVER, |seconds| m0_time_from_now(seconds, 0));
-            m0_net_buffer_add(buf, self.tm)
-        }
+        buf.nb_qtype.set(queue as u32);
+        buf.nb_timeout.set(timeout.map_or(TIME_NEVER, |seconds| m0_time_from_now(seconds, 0)));
+        m0_net_buffer_add(buf, self.tm)
     }
 
     /// Receives messages of at most so many bytes.
     pub fn receive(&self, index: usize, max: u64, messages: u32) {
         let buf = self.buffers[index];
-        // SAFETY: a registered buffer.
-        unsafe {
-            (*buf).nb_ep = ptr::null_mut();
-            (*buf).nb_min_receive_size = max;
-            (*buf).nb_max_receive_msgs = messages;
-        }
+        buf.nb_ep.set(Object::NULL);
+        buf.nb_min_receive_size.set(max);
+        buf.nb_max_receive_msgs.set(messages);
         assert_eq!(self.add(index, Queue::MsgRecv, None), 0);
     }
 
@@ -169,15 +167,14 @@ impl TestMachine {
     pub fn send(&mut self, index: usize, to: &str, message: &[u8]) -> c_int {
         self.bytes(index, message.len()).copy_from_slice(message);
         let text = CString::new(to).unwrap();
-        let mut ep: *mut m0_net_end_point = ptr::null_mut();
-        // SAFETY: a started machine, a registered buffer.
-        unsafe {
-            assert_eq!(m0_net_end_point_create(&raw mut ep, self.tm, text.as_ptr()), 0);
-            (*self.buffers[index]).nb_ep = ep;
-            let rc = self.add(index, Queue::MsgSend, None);
-            m0_net_end_point_put(ep);
-            rc
-        }
+        let mut ep: Object<m0_net_end_point> = Object::NULL;
+        // SAFETY: the end point outlives the call.
+        let created = unsafe { Out::new(&raw mut ep) };
+        assert_eq!(m0_net_end_point_create(created, self.tm, Text::of(&text)), 0);
+        self.buffers[index].nb_ep.set(ep);
+        let rc = self.add(index, Queue::MsgSend, None);
+        m0_net_end_point_put(ep);
+        rc
     }
 
     /// Offers a buffer, for so many seconds or for ever; the descriptor.
@@ -186,9 +183,9 @@ impl TestMachine {
         // SAFETY: adding a passive buffer has set the descriptor, which was freed before.
         unsafe {
             let buf = self.buffers[index];
-            let desc = &raw mut (*buf).nb_desc;
-            let bytes = std::slice::from_raw_parts((*desc).nbd_data, (*desc).nbd_len as usize).to_vec();
-            m0_net_desc_free(desc);
+            let desc = buf.nb_desc.get();
+            let bytes = std::slice::from_raw_parts(desc.nbd_data.as_ptr(), desc.nbd_len as usize).to_vec();
+            m0_net_desc_free(InOut::new(buf.nb_desc.as_ptr()));
             bytes
         }
     }
@@ -196,27 +193,21 @@ impl TestMachine {
     /// Transfers from or to an offered buffer.
     pub fn transfer(&self, index: usize, queue: Queue, descriptor: &[u8], timeout: u64) -> c_int {
         // SAFETY: the descriptor is only read, during the call.
-        unsafe {
-            let buf = self.buffers[index];
-            (*buf).nb_desc = m0_net_buf_desc {
-                nbd_len: descriptor.len() as u32,
-                nbd_data: descriptor.as_ptr().cast_mut(),
-            };
-            let rc = self.add(index, queue, Some(timeout));
-            (*buf).nb_desc = m0_net_buf_desc { nbd_len: 0, nbd_data: ptr::null_mut() };
-            rc
-        }
+        let data = unsafe { Object::new(descriptor.as_ptr().cast_mut()) };
+        let buf = self.buffers[index];
+        buf.nb_desc.set(m0_net_buf_desc { nbd_len: descriptor.len() as u32, nbd_data: data });
+        let rc = self.add(index, queue, Some(timeout));
+        buf.nb_desc.take();
+        rc
     }
 
     /// Cancels.
     pub fn cancel(&self, index: usize) -> bool {
-        // SAFETY: a registered buffer.
-        unsafe { m0_net_buffer_del(self.buffers[index], self.tm) }
+        m0_net_buffer_del(self.buffers[index], self.tm)
     }
 
     /// Asks it to stop.
     pub fn stop(&self, abort: bool) {
-        // SAFETY: a started machine.
-        assert_eq!(unsafe { m0_net_tm_stop(self.tm, abort) }, 0);
+        assert_eq!(m0_net_tm_stop(self.tm, abort), 0);
     }
 }
