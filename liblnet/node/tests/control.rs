@@ -6,9 +6,9 @@ use lnet_core::cpt::Layout;
 use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
     Discover, Discovered, ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind,
-    FaultOdds, FaultRule, LndTunables, LnetStats, LocalNi, NiState, NiStatus, NiTunables, Passed, PassedOver,
-    Peer, PeerNiState, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind, Setting, Tunables,
-    Udsp, UdspAction,
+    FaultOdds, FaultRule, LndTunables, LnetStats, LocalNi, NetNotice, NiState, NiStatus, NiTunables, Passed,
+    PassedOver, Peer, PeerNiState, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind,
+    Setting, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_dlc::{Backend, Client, CptList, Request};
@@ -238,6 +238,30 @@ fn peers_are_created_listed_and_rejected() {
     // The node is on neither net: there is nothing to send by.
     assert_eq!((peer.nis[0].tx_credits, peer.nis[0].refcount, peer.nis[0].alive), (0, 1, None));
     assert_eq!(backend.tell(Request::GetPeerNi(nid("10.0.0.7@tcp"))), Err(Errno::NotFound));
+}
+
+/// RT-33: fails if an operator's word about a gateway does not reach its interface and its route.
+#[test]
+fn an_interface_of_a_gateway_is_down_or_alive_as_an_operator_says() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
+    let gateway = nid("127.0.1.9@tcp");
+    let route =
+        AddRoute { net: "tcp5".parse().unwrap(), gateway, hops: None, priority: 0, health_sensitivity: 1 };
+    backend.tell(Request::AddRoute(route)).unwrap();
+    let is_down = || {
+        let peer: Box<Peer> = backend.ask(Request::GetPeerNi(gateway)).unwrap();
+        let route = backend.list::<Route>(Request::GetRoute).unwrap().remove(0);
+        (peer.nis[0].reported_down, !route.alive)
+    };
+    for alive in [false, true, false] {
+        backend.tell(Request::NotifyRouter(NetNotice { nid: gateway, alive })).unwrap();
+        assert_eq!(is_down(), (!alive, !alive), "{alive}");
+    }
+    let unknown = NetNotice { nid: nid("127.0.1.8@tcp"), alive: false };
+    assert_eq!(backend.tell(Request::NotifyRouter(unknown)), Ok(()));
+    assert_eq!(backend.tell(Request::GetPeerNi(unknown.nid)), Err(Errno::NotFound));
 }
 
 #[test]

@@ -16,8 +16,8 @@ use crate::ni::nid_to_c;
 use crate::types::{
     libcfs_ioctl_data, lnet_counters, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data, lnet_process_id,
 };
-use lnet_core::{Core, Errno};
-use lnet_dlc::request::{self, Discovered};
+use lnet_core::Errno;
+use lnet_dlc::request::{self, Discovered, DistanceAnswer, LnetStats};
 use lnet_dlc::{Backend, Request};
 use lnet_node::PingRequest;
 use lnet_wire::{Features, Nid, Pid, ProcessId};
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn _unregister_ioc_dev(dev_id: c_int) {
 pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
     entry("lnet_counters_get", || {
         let counters = not_null(counters)?;
-        let now = backend::core(|core| Ok(counters_to_c(core))).unwrap_or_default();
+        let now = backend::node().and_then(|node| counters_of(&*node)).unwrap_or_default();
         // SAFETY: not NULL; by contract the caller's to write.
         unsafe { counters.write(now) };
         Ok(())
@@ -149,55 +149,50 @@ impl Command {
     }
 
     fn run(self, argument: Argument) -> Result<(), Errno> {
+        let node: &dyn Backend = &*backend::node()?;
         match self {
-            Self::GetNi => get_ni(argument.data()?),
-            Self::FailNid => fail_nid(argument.data()?),
-            Self::NotifyRouter => notify_router(argument.data()?),
-            Self::Distance => distance(argument.data()?),
+            Self::GetNi => get_ni(node, argument.data()?),
+            Self::FailNid => fail_nid(node, argument.data()?),
+            Self::NotifyRouter => notify_router(node, argument.data()?),
+            Self::Distance => distance(node, argument.data()?),
             Self::Ping => ping(argument.data()?),
             Self::PingPeer => ping_peer(argument.at_least()?),
-            Self::Fault => fault::run(&*backend::node()?, argument.data()?),
-            Self::Discover => discover(argument.at_least()?),
+            Self::Fault => fault::run(node, argument.data()?),
+            Self::Discover => discover(node, argument.at_least()?),
             Self::GetStats => {
                 let stats: &mut lnet_ioctl_lnet_stats = argument.at_least()?;
-                stats.st_cntrs = backend::core(|core| Ok(counters_to_c(core)))?;
+                stats.st_cntrs = counters_of(node)?;
                 Ok(())
             }
-            Self::Dlc(command) => command.run(&*backend::node()?, argument),
+            Self::Dlc(command) => command.run(node, argument),
         }
     }
 }
 
-fn get_ni(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
-    let own = backend::core(|core| core.ni_by_index(data.ioc_count).ok_or(Errno::NotFound))?;
+fn get_ni(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+    let own: ProcessId = node.ask(Request::GetNi(data.ioc_count))?;
     data.ioc_nid = nid_to_c(Some(own.nid));
     Ok(())
 }
 
-fn fail_nid(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
-    backend::core(|core| {
-        core.fail_nid(Nid::from_u64(data.ioc_nid), data.ioc_count);
-        Ok(())
-    })
+fn fail_nid(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+    node.tell(Request::FailNid(Nid::from_u64(data.ioc_nid), data.ioc_count))
 }
 
 /// A peer NI is alive, if the flag is not 0, or down since the time, which is in seconds since 1970 and must not lie ahead.
-fn notify_router(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+fn notify_router(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     let nid = Nid::from_u64(data.ioc_nid).ok_or(Errno::Invalid)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     if data.ioc_u64[0] > now.as_secs() {
         return Err(Errno::Invalid);
     }
-    backend::core(|core| {
-        core.notify_peer_ni(nid, data.ioc_flags != 0);
-        Ok(())
-    })
+    node.tell(Request::NotifyRouter(request::NetNotice { nid, alive: data.ioc_flags != 0 }))
 }
 
 /// That there is no way is an answer, not an error.
-fn distance(data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
+fn distance(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     let nid = Nid::from_u64(data.ioc_nid).ok_or(Errno::HostUnreachable);
-    match nid.and_then(|nid| backend::core(|core| core.dist(nid))) {
+    match nid.and_then(|nid| node.ask::<DistanceAnswer>(Request::LnetDist(nid))) {
         Ok(distance) => {
             data.ioc_nid = nid_to_c(Some(distance.source));
             data.ioc_u32[0] = distance.hops;
@@ -229,7 +224,7 @@ fn ping_peer(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
 }
 
 /// The errno is that of the step that failed. More NIDs than there is room for are not stored, and not counted.
-fn discover(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
+fn discover(node: &dyn Backend, data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
     let room = NonNull::new(data.ping_buf).ok_or(Errno::Fault)?;
     if data.ping_count == 0 {
         return Err(Errno::Invalid);
@@ -237,7 +232,6 @@ fn discover(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
     let nid = Nid::from_u64(data.ping_id.nid).ok_or(Errno::Invalid)?;
     let target = ProcessId { nid, pid: Pid(data.ping_id.pid) };
     let ask = request::Discover { target, force: data.op_param != 0, max_nids: data.ping_count };
-    let node: &dyn Backend = &*backend::node()?;
     let answer = match node.ask(Request::Discover(ask))? {
         Discovered::Found { answer, .. } => answer,
         Discovered::Failed(failure) => return Err(failure.errno),
@@ -281,21 +275,21 @@ fn store(ids: &[lnet_process_id], to: NonNull<lnet_process_id>, room: u32) -> u3
     ids.len().min(room as usize) as u32
 }
 
-/// The counts in C are 32 bits wide and wrap.
-fn counters_to_c(core: &Core) -> lnet_counters {
-    let (counters, messages) = (core.counters(), core.message_counts());
-    lnet_counters {
-        msgs_alloc: messages.msgs_alloc as u32,
-        msgs_max: messages.msgs_max as u32,
-        errors: messages.errors as u32,
-        send_count: counters.sent.messages() as u32,
-        recv_count: counters.received.messages() as u32,
-        drop_count: counters.dropped.messages() as u32,
-        send_length: counters.sent.bytes,
-        recv_length: counters.received.bytes,
-        drop_length: counters.dropped.bytes,
+/// The counters of a node. The counts in C are 32 bits wide and wrap.
+fn counters_of(node: &dyn Backend) -> Result<lnet_counters, Errno> {
+    let stats: Box<LnetStats> = node.ask(Request::GetLnetStats)?;
+    Ok(lnet_counters {
+        msgs_alloc: stats.msgs_alloc as u32,
+        msgs_max: stats.msgs_max as u32,
+        errors: stats.errors as u32,
+        send_count: stats.send_count as u32,
+        recv_count: stats.recv_count as u32,
+        drop_count: stats.drop_count as u32,
+        send_length: stats.send_length,
+        recv_length: stats.recv_length,
+        drop_length: stats.drop_length,
         ..lnet_counters::default()
-    }
+    })
 }
 
 #[cfg(test)]

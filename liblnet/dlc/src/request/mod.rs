@@ -50,7 +50,7 @@ pub enum Request {
     GetNi(u32),
     /// (51) Make messages to or from a NID (or any) fail: this number of them, 0 to stop, `u32::MAX` for all.
     FailNid(Option<Nid>, u32),
-    /// (55) The state of a router as another node found it.
+    /// (55) An interface of a peer is alive or down, as an operator says. An unknown NID changes nothing.
     NotifyRouter(NetNotice),
     /// (59) Bring LNet up; `true`: with the nets that are configured for its start. Nothing if it is up.
     Configure(bool),

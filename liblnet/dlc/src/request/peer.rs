@@ -187,11 +187,11 @@ pub struct PingAnswer {
     pub nids: Vec<Nid>,
 }
 
-/// The state of a router as another node found it.
+/// What an operator says of an interface of a peer, a gateway for example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetNotice {
-    /// Which router.
+    /// The interface.
     pub nid: Nid,
-    /// Whether it is alive.
+    /// Whether the interface is alive; if not, messages and routes avoid it.
     pub alive: bool,
 }

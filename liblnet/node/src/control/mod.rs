@@ -55,8 +55,10 @@ impl Backend for Node {
             Request::GetFault(kind, index) => {
                 fault::get(core, kind, index).map(|fault| Reply::Fault(Box::new(fault)))
             }
-            // Not supported without routing.
-            Request::NotifyRouter(_) => Err(Errno::NotSupported),
+            Request::NotifyRouter(notice) => {
+                core.notify_peer_ni(notice.nid, notice.alive);
+                Ok(Reply::Done)
+            }
             Request::Explain(ask) => explain::explain(self, ask).map(Reply::Explanation),
             Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
             Request::DelRoute(which) => core.delete_routes(which.net, which.gateway).map(|()| Reply::Done),
