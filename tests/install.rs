@@ -29,6 +29,12 @@ impl Place {
         ] {
             fs::write(release.join(name), format!("ours: {name}, LNET_RUNTIME_DIR")).unwrap();
         }
+        for file in ["man/lnetctl.8", "man/lst.8"] {
+            write_new(&release.join(file), "a manual page");
+        }
+        for file in ["lnetctl.bash", "_lnetctl", "lnetctl.fish", "lst.bash", "_lst", "lst.fish"] {
+            write_new(&release.join("completions").join(file), "completions");
+        }
         let stamp = fs::File::create(release.join(".built")).unwrap();
         stamp.set_modified(SystemTime::now() - age).unwrap();
         // A call of this program is a build.
@@ -49,8 +55,7 @@ impl Place {
     }
 
     fn put(&self, name: &str, text: &str) {
-        fs::create_dir_all(self.file(name).parent().unwrap()).unwrap();
-        fs::write(self.file(name), text).unwrap();
+        write_new(&self.file(name), text);
     }
 
     fn install(&self, arguments: &[&str]) -> Output {
@@ -66,6 +71,12 @@ impl Place {
             .output()
             .unwrap()
     }
+}
+
+/// Writes a file, and makes the directories that it is in.
+fn write_new(file: &Path, text: &str) {
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
 }
 
 fn text(output: &Output) -> String {

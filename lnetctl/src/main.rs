@@ -26,7 +26,7 @@ fn start() -> io::Result<u8> {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
     if words.first().is_some_and(|word| word == "generate") {
-        return generate::run(&words[1..], &mut io::stdout());
+        return generate::program().run(&words[1..], &mut io::stdout());
     }
     let connect = |node| -> Box<dyn Node> { Box::new(Client::new(node)) };
     // Only `--node` and `--format`: a shell that has them for every line.

@@ -26,7 +26,7 @@ fn start() -> io::Result<u8> {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
     match words.first().map(String::as_str) {
-        Some("generate") => return generate::run(&words[1..], &mut io::stdout()),
+        Some("generate") => return generate::program().run(&words[1..], &mut io::stdout()),
         Some(resident::WORD) => {
             return Ok(resident::run(words.get(1).is_some_and(|word| word == resident::STAY)));
         }

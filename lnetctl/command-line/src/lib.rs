@@ -1,7 +1,8 @@
-//! The parts that the command lines of `lnetctl` and `lst` share: options for every command, numbers, and the text that refuses a
-//! line.
+//! The parts that the command lines of `lnetctl` and `lst` share: options for every command, numbers, the text that refuses a line,
+//! manual pages and completions.
 #![forbid(unsafe_code)]
 
+pub mod generate;
 pub mod globals;
 pub mod number;
 pub mod refusal;
