@@ -38,7 +38,7 @@ pub(crate) fn find(modules: &Modules) -> Vec<Circle> {
 const MAX_DEPTH: usize = 16;
 
 /// Returns the file that defines the item of a path; `None` if that is in another crate.
-fn definer(modules: &Modules, path: &[String], depth: usize) -> Option<usize> {
+pub(crate) fn definer(modules: &Modules, path: &[String], depth: usize) -> Option<usize> {
     let known = (0..=path.len()).rev().find(|len| modules.by_name.contains_key(&path[..*len]))?;
     let file = modules.by_name[&path[..known]];
     let Some(name) = path.get(known) else { return Some(file) };

@@ -1,5 +1,7 @@
-//! Finds files that import each other in a circle, in each crate of the workspace, and fails where a circle has too many
-//! files or leads from one folder to another. `make lint` runs it.
+//! Checks that crates and folders name only those that the tables in `layers.rs` put below them, and that ARCHITECTURE.md shows the
+//! tables; `--write` puts them there. `make lint` runs it.
+//!
+//! Within a folder, files may import each other in a circle of a few files; a larger circle, or one across folders, is an error.
 //!
 //! An import is a `use`, or any other path that begins with `crate`, `super` or `self`; what only tests have does not
 //! count. A name that a file only passes on (`pub use`) leads to the file that defines it.
@@ -8,8 +10,11 @@
 
 mod circles;
 mod guests;
+mod imports;
+mod layers;
 mod modules;
 mod paths;
+mod picture;
 
 use circles::Circle;
 use std::error::Error;
@@ -34,26 +39,38 @@ fn main() -> ExitCode {
 /// Whether all is as it may be.
 fn check() -> Result<bool, Box<dyn Error>> {
     let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    let root = metadata.workspace_root.as_std_path();
+    let mut mistakes = guests::mistakes(&metadata.packages)?;
+    mistakes.extend(imports::between_crates(&metadata.packages));
+    mistakes.extend(picture::update(
+        &root.join("ARCHITECTURE.md"),
+        std::env::args().any(|word| word == "--write"),
+    )?);
     let mut fine = true;
-    for mistake in guests::mistakes(&metadata.packages)? {
-        fine = false;
-        println!("{mistake}");
-    }
     for package in &metadata.packages {
         let mut circles = Vec::new();
         let programs =
             package.targets.iter().filter(|target| target.is_lib() || target.is_cdylib() || target.is_bin());
         for target in programs {
-            let modules = modules::read(target.src_path.as_std_path())?;
+            let first = target.src_path.as_std_path();
+            let modules = modules::read(first)?;
+            if let (Some((_, table)), Some(src), true) = (
+                layers::FOLDERS.iter().find(|(name, _)| *name == package.name.as_str()),
+                first.parent(),
+                !target.is_bin(),
+            ) {
+                mistakes.extend(imports::between_folders(table, &package.name, &modules, src));
+            }
             let all = circles::find(&modules).into_iter();
             circles.extend(all.filter(|circle| circle.files.len() > MAX_FILES || circle.folders > 1));
         }
         if !circles.is_empty() {
             fine = false;
-            print!("{}", tell(&package.name, &circles, metadata.workspace_root.as_std_path())?);
+            print!("{}", tell(&package.name, &circles, root)?);
         }
     }
-    Ok(fine)
+    mistakes.iter().for_each(|mistake| println!("{mistake}"));
+    Ok(fine && mistakes.is_empty())
 }
 
 fn tell(package: &str, circles: &[Circle], root: &Path) -> Result<String, std::fmt::Error> {

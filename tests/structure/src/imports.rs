@@ -1,0 +1,125 @@
+//! What a crate, and a folder of a crate, names of the others, against the tables of [`layers`](crate::layers).
+
+use crate::circles::definer;
+use crate::layers::{self, Layer};
+use crate::modules::Modules;
+use cargo_metadata::{DependencyKind, Package};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Each pair of folders of which the first names the second, with a file that does so.
+type FolderImports = BTreeMap<(String, String), PathBuf>;
+
+/// Crates that only tests and measurements need: they may depend on any other.
+fn is_for_tests(package: &Package) -> bool {
+    package.manifest_path.ancestors().any(|folder| matches!(folder.file_name(), Some("benches" | "tests")))
+}
+
+/// A line for each dependency of a crate of the workspace that the table does not allow, or that it allows in vain.
+pub(crate) fn between_crates(packages: &[Package]) -> Vec<String> {
+    let mut found = Vec::new();
+    for package in packages.iter().filter(|package| !is_for_tests(package)) {
+        let Some(allowed) = layers::allowed(layers::CRATES, &package.name) else {
+            found.push(format!("{}: no line in CRATES, tests/structure/src/layers.rs", package.name));
+            continue;
+        };
+        let normal = package.dependencies.iter().filter(|its| its.kind == DependencyKind::Normal);
+        let named: Vec<&str> = normal.filter(|its| its.path.is_some()).map(|its| its.name.as_str()).collect();
+        found.extend(compare(&package.name, &named, allowed, |_| "its Cargo.toml".to_owned()));
+    }
+    found
+}
+
+/// The same for the folders of a crate, whose files lie in `src`.
+pub(crate) fn between_folders(
+    table: &[Layer],
+    crate_name: &str,
+    modules: &Modules,
+    src: &Path,
+) -> Vec<String> {
+    let imports = read(modules, src);
+    let mut found = Vec::new();
+    let named: Vec<&str> = imports.keys().map(|(from, _)| from.as_str()).collect();
+    let unlisted = named.iter().filter(|from| layers::allowed(table, from).is_none());
+    found.extend(
+        unlisted.map(|from| {
+            format!("{crate_name}: no line for {from}/ in FOLDERS, tests/structure/src/layers.rs")
+        }),
+    );
+    for (folder, allowed) in table {
+        let named: Vec<&str> =
+            imports.keys().filter(|(from, _)| from == folder).map(|(_, to)| to.as_str()).collect();
+        let file = |to: &str| match imports.get(&((*folder).to_owned(), to.to_owned())) {
+            Some(file) => file.strip_prefix(src).unwrap_or(file).display().to_string(),
+            None => String::new(),
+        };
+        found.extend(compare(&format!("{crate_name}: {folder}/"), &named, allowed, file));
+    }
+    found
+}
+
+/// `place`: where a name stands.
+fn compare(from: &str, named: &[&str], allowed: &[&str], place: impl Fn(&str) -> String) -> Vec<String> {
+    let wrong = named.iter().filter(|to| !allowed.contains(to));
+    let wrong = wrong.map(|to| format!("{from} names {to} ({}), which is not below it", place(to)));
+    let in_vain = allowed.iter().filter(|to| !named.contains(to));
+    let in_vain =
+        in_vain.map(|to| format!("{from} may name {to} and does not: tests/structure/src/layers.rs"));
+    wrong.chain(in_vain).collect()
+}
+
+/// The first file of the crate does not count: it only lists the others and what the crate exports; nor do other files directly in `src`.
+fn read(modules: &Modules, src: &Path) -> FolderImports {
+    let mut found = FolderImports::new();
+    for file in modules.files.iter().skip(1) {
+        let Some(from) = folder(&file.path, src) else { continue };
+        let imported = file.imports.iter().chain(file.passes_on.iter().map(|(_, path)| path));
+        for to in imported.filter_map(|path| definer(modules, path, 0)) {
+            if let Some(to) = folder(&modules.files[to].path, src)
+                && to != from
+            {
+                found.entry((from.clone(), to)).or_insert_with(|| file.path.clone());
+            }
+        }
+    }
+    found
+}
+
+fn folder(file: &Path, src: &Path) -> Option<String> {
+    let mut parts = file.strip_prefix(src).ok()?.components();
+    let first = parts.next()?;
+    parts.next().map(|_| first.as_os_str().to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// The complaints about a crate with the folders `a` and `b` and a file `c`, of which `b` may name `a`.
+    fn complaints(a: &str, b: &str, c: &str) -> Vec<String> {
+        let src = tempfile::tempdir().unwrap();
+        let files = [("lib.rs", "mod a; mod b; mod c;"), ("a/mod.rs", a), ("b/mod.rs", b), ("c.rs", c)];
+        for (name, text) in files {
+            std::fs::create_dir_all(src.path().join(name).parent().unwrap()).unwrap();
+            std::fs::write(src.path().join(name), text).unwrap();
+        }
+        let modules = crate::modules::read(&src.path().join("lib.rs")).unwrap();
+        between_folders(&[("a", &[]), ("b", &["a"])], "crate", &modules, src.path())
+    }
+
+    #[test]
+    fn a_folder_names_those_that_its_line_has_and_all_of_them() {
+        let upward = "crate: a/ names b (a/mod.rs), which is not below it";
+        let in_vain = "crate: b/ may name a and does not: tests/structure/src/layers.rs";
+        let table: [(&str, &str, &str, &[&str]); 4] = [
+            ("", "use crate::a::A;", "", &[]),
+            ("use crate::b::B;", "use crate::a::A;", "", &[upward]),
+            ("fn f() { crate::b::f() }", "", "", &[upward, in_vain]),
+            ("use crate::c::C;", "use crate::a::A;", "use crate::b::B;", &[]),
+        ];
+        for (a, b, c, expected) in table {
+            assert_eq!(complaints(a, b, c), expected, "{a} / {b} / {c}");
+        }
+    }
+}
