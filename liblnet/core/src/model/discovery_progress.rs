@@ -16,7 +16,7 @@ pub(crate) struct LocalState {
     pub(crate) sequence: u32,
     /// The largest ping REPLY, in bytes, that is accepted.
     pub(crate) max_reply_len: u32,
-    /// How often a message may be resent on a path that has failed (`retry_count`).
+    /// The number of times a message may be resent on a path that has failed (`retry_count`).
     pub(crate) retries: u8,
 }
 
@@ -37,17 +37,18 @@ pub(crate) struct Progress {
     pub(crate) flags: PeerState,
     /// The last sequence number of this node that the peer acknowledged.
     pub(crate) node_sequence: u32,
-    /// The NID that acknowledged it.
+    /// The NID of the peer that acknowledged [`Progress::node_sequence`].
     pub(crate) confirmed_by: Option<Nid>,
     /// The last sequence number received from the peer.
     pub(crate) peer_sequence: u32,
-    /// What the NIDs reported with that number were: another list with the same number is another incarnation's.
+    /// A digest of the NIDs that the peer reported with `peer_sequence`: another list with the same number comes from another
+    /// incarnation of the peer.
     pub(crate) peer_list: Option<u64>,
-    /// It has been started again, and has not been discovered since: its NIDs may be other nodes'.
+    /// Whether the peer has been restarted and not been discovered since: its NIDs may belong to other nodes now.
     pub(crate) restarted: bool,
     /// Received ping information that has not been merged ([`PeerState::DATA_PRESENT`]).
     pub(crate) data: Option<Box<PingInfo>>,
-    /// The size of its ping REPLYs in bytes, as far as is known; 0: the minimum.
+    /// The size of the peer's ping REPLYs in bytes, as far as is known; 0: the minimum.
     pub(crate) reply_len: u32,
     /// The local and the peer NID of the last ping.
     pub(crate) path: Option<(Nid, Nid)>,
@@ -61,11 +62,11 @@ pub(crate) struct Progress {
     pub(crate) stale_seq: Option<u32>,
     /// Whether a push has arrived since the last ping was sent: the reply may be older than the push.
     pub(crate) pushed_since_ping: bool,
-    /// Failed requests in a row: of several paths the next one is tried, also by the next discovery.
+    /// Failed requests in a row. If the peer has several paths, the next request, also of a later discovery, takes another one.
     pub(crate) failures: u8,
     /// Failed requests of this discovery, and retries of its messages: at most [`LocalState::tries`].
     pub(crate) tries: u8,
-    /// The last request got only a part of the time that the discovery has left, so that another can follow.
+    /// Whether the last request got only a part of the time that the discovery has left, so that another can follow.
     pub(crate) brief: bool,
     /// Useless replies in a row.
     pub(crate) bad_replies: u8,
@@ -96,7 +97,7 @@ impl Progress {
         !local.discovers() || !self.has(PeerState::MULTI_RAIL) || self.has(PeerState::NO_DISCOVERY)
     }
 
-    /// The size of the buffer for its ping REPLY.
+    /// The size in bytes of the buffer for the peer's next ping REPLY.
     pub(crate) const fn reply_buffer_len(&self) -> u32 {
         if self.reply_len > MIN_REPLY_LEN { self.reply_len } else { MIN_REPLY_LEN }
     }
@@ -118,7 +119,7 @@ impl Progress {
     }
 }
 
-/// Room for sixteen interfaces (`LNET_INTERFACES_MIN`).
+/// The size in bytes of a ping REPLY with sixteen interfaces (`LNET_INTERFACES_MIN`).
 pub(crate) const MIN_REPLY_LEN: u32 = ping_buffer_len(16) as u32;
 
 const UNSETTLED: PeerState = PeerState::DISCOVERING
@@ -127,7 +128,7 @@ const UNSETTLED: PeerState = PeerState::DISCOVERING
     .union(PeerState::REDISCOVER)
     .union(PeerState::MARK_DELETION);
 
-/// [`Progress::is_up_to_date`] of these values.
+/// [`Progress::is_up_to_date`] for callers that have only copies of the flags and the sequence number.
 pub(crate) const fn is_up_to_date(flags: PeerState, node_sequence: u32, local: &LocalState) -> bool {
     !flags.has_any(UNSETTLED)
         && flags.contains(PeerState::DISCOVERED.union(PeerState::NIDS_UPTODATE))

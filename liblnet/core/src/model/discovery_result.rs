@@ -11,21 +11,21 @@ pub enum Step {
     Push,
 }
 
-/// Why a discovery failed.
+/// The failure of a discovery: the step, the peer's NID and the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("discovery {step} to {nid} failed: {}{}", errno.text(), Limit(*limit))]
 pub struct Failure {
     /// The step that failed.
     pub step: Step,
-    /// The NID it was sent to.
+    /// The NID that the request of this step was sent to.
     pub nid: Nid,
     /// The error.
     pub errno: Errno,
-    /// The seconds for all steps together (`discovery_timeout`), if these were over.
+    /// The time for all steps together in seconds (`discovery_timeout`), if the discovery failed because it was over.
     pub limit: Option<u32>,
 }
 
-/// The limit of a discovery, behind its error.
+/// The part of the error text that names the time limit.
 struct Limit(Option<u32>);
 
 impl std::fmt::Display for Limit {
@@ -41,7 +41,7 @@ pub enum Difference {
     Extra(Nid),
     /// A known NID is missing.
     Missing(Nid),
-    /// Whether it is multi-rail.
+    /// The peer reports to be multi-rail (`true`) or not, against what is known.
     MultiRail(bool),
     /// Another primary NID.
     Primary(Nid),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// The discovery state of one peer.
 #[derive(Debug)]
 pub(crate) struct DiscoveryState {
-    /// Distinguishes it from those of all other peers of the node, removed ones too.
+    /// A number that no other peer of the node has, nor had before it was removed.
     id: u64,
     /// Copies of fields of `inner`, to be read without its lock.
     flags: AtomicU32,
@@ -25,33 +25,33 @@ pub(crate) struct DiscoveryState {
     pub(crate) reachability: Mutex<Remembered>,
 }
 
-/// The fields behind the lock.
+/// The fields of [`DiscoveryState`] that its lock protects.
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
     pub(crate) progress: Progress,
     /// The NID by which the peer is found; once the peer is removed it may be that of another peer.
     pub(crate) primary: Option<Nid>,
     pub(crate) failure: Option<Failure>,
-    /// When the discovery in progress ends at the latest; `None` if its first step is still to be taken.
+    /// The time at which the discovery in progress fails; `None` before its first step.
     pub(crate) deadline: Option<Time>,
-    /// Failed discoveries in a row for which requests waited.
+    /// The number of failed discoveries in a row for which requests waited.
     pub(crate) rounds: u32,
     pub(crate) differences: Vec<Difference>,
-    /// NIDs that the peer claims and did not get.
+    /// NIDs that the peer reported and that were not added to it.
     pub(crate) rejected_nids: Vec<Nid>,
-    /// Whether it has brought a message with an origin that was refused.
+    /// Whether a message with an origin that was refused has arrived from the peer.
     pub(crate) origin_refused: bool,
-    /// How many interfaces the peer has beyond those that are kept.
+    /// The number of NIDs that the peer reported beyond those that are kept.
     pub(crate) ignored_nids: u32,
-    /// The number of parked requests, which discovery keeps.
+    /// The number of requests parked until the discovery ends; the discovery engine keeps them.
     pub(crate) parked: usize,
-    /// Whether it is in a queue.
+    /// Whether the peer is in one of the discovery queues.
     pub(crate) queued: bool,
-    /// Whether it is in the urgent queue.
+    /// Whether the peer is in the urgent queue.
     pub(crate) urgent: bool,
-    /// The NID of the last failed request.
+    /// The NID of the peer to which a request failed last.
     pub(crate) failing: Option<Nid>,
-    /// Whether the peer has been removed: nothing may be parked any more.
+    /// Whether the peer has been removed: no request may be parked for it any more.
     pub(crate) removed: bool,
 }
 
@@ -69,7 +69,7 @@ impl DiscoveryState {
         }
     }
 
-    /// Distinguishes the state from those of all other peers of the node, removed ones too.
+    /// A number that no other peer of the node has, nor had before it was removed.
     pub(crate) const fn id(&self) -> u64 {
         self.id
     }
@@ -83,17 +83,17 @@ impl DiscoveryState {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// Whether the peer has been started again and not been discovered since: read for every message.
+    /// Whether the peer has been restarted and not been discovered since. Cheap: read for every message.
     pub(crate) fn has_restarted(&self) -> bool {
         self.restarted.load(Ordering::Acquire)
     }
 
-    /// Whether messages are sent to the peer without waiting for discovery: read for every message.
+    /// Whether messages are sent to the peer without waiting for discovery (DI-11). Cheap: read for every message.
     pub(crate) fn is_up_to_date(&self, local: &LocalState) -> bool {
         is_up_to_date(self.flags(), self.node_sequence.load(Ordering::Acquire), local)
     }
 
-    /// Whether it is known, and only its check as a gateway is under way (DI-30).
+    /// Whether the peer is discovered, and the discovery under way only checks it as a gateway (DI-30).
     pub(crate) fn is_only_checked(&self) -> bool {
         let flags = self.flags();
         flags.contains(PeerState::RTR_DISCOVERY.union(PeerState::DISCOVERED).union(PeerState::NIDS_UPTODATE))

@@ -1,16 +1,16 @@
-//! How far the exchange of messages with a peer NI has got.
+//! The progress of the message exchange with a peer NI: nothing sent, sent, answered.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How far the exchange of messages with a peer NI has got since it was added. It never goes back.
+/// The progress of the message exchange with a peer NI since it was added. It only advances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Exchange {
-    /// Nothing was sent to it.
+    /// Nothing has been sent to the peer NI.
     None,
-    /// Something was sent to it, and nothing has arrived from it.
+    /// A message was sent to the peer NI, and nothing has arrived from it.
     Sent,
-    /// Something has arrived from it.
+    /// A message has arrived from the peer NI.
     Answered,
 }
 
@@ -27,7 +27,7 @@ impl ExchangeCell {
         }
     }
 
-    /// Advances to `to`, unless it is further.
+    /// Advances to `to`; does nothing if the exchange is there already or further.
     pub(crate) fn advance(&self, to: Exchange) {
         if self.get() < to {
             self.0.fetch_max(to as u8, Ordering::Relaxed);

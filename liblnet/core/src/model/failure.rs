@@ -1,4 +1,4 @@
-//! Why a message was not sent: what drivers report, and its meaning (core-behaviour 4.2).
+//! The failures of messages that drivers report, and their meaning (core-behaviour 4.2).
 
 use lnet_wire::Errno;
 
@@ -26,7 +26,7 @@ pub enum Cause {
     RemoteDropped = 8,
     /// The peer took too long.
     RemoteTimeout = 9,
-    /// No response, and either end may be to blame.
+    /// No response came in time, and either end may be the cause.
     NetworkTimeout = 10,
 }
 
@@ -55,12 +55,12 @@ impl Cause {
         self as u8 >= Self::RemoteError as u8
     }
 
-    /// Whether the message may be resent by the rules of the kernel: it has not been delivered.
+    /// Whether the message has certainly not been delivered, so that the kernel's rules allow a resend.
     pub const fn is_safe_to_resend(self) -> bool {
         !matches!(self, Self::LocalError | Self::RemoteError | Self::RemoteTimeout | Self::NetworkTimeout)
     }
 
-    /// The name in the kernel's tools.
+    /// The cause's name in the kernel's tools.
     pub const fn text(self) -> &'static str {
         match self {
             Self::LocalInterrupt => "LOCAL_INTERRUPT",
@@ -89,9 +89,10 @@ pub enum Delivery {
     Deduplicated,
     /// A gateway had received the message and returned it: no path of this node is to blame.
     Returned,
-    /// The destination may have the message, and could not tell a copy from it: none is sent.
+    /// The destination may have the message, and could not recognise a copy as such: none is sent.
     Withheld,
-    /// Nothing was sent: the destination may have the message, so that it needs its origin, and the next hop takes none.
+    /// Nothing was sent: the destination may have the message already, so a copy must carry its origin, and the next hop does
+    /// not understand origins.
     NeedsOrigin,
 }
 
@@ -102,19 +103,19 @@ impl Delivery {
     }
 }
 
-/// The failure of a message that a driver has not sent, or that is not known to have arrived.
+/// The failure of a message that a driver has not sent, or whose arrival is not confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendFailure {
-    /// The status of the event, if the message is not resent.
+    /// The status of the event that reports the failure, if the message is not resent.
     pub errno: Errno,
     /// The cause, for health and resends.
     pub cause: Cause,
-    /// Whether the message may have arrived.
+    /// Whether the peer may have received the message.
     pub delivery: Delivery,
 }
 
 impl SendFailure {
-    /// The failure of a message of which nothing was sent.
+    /// The failure of a message of which no byte was sent.
     pub const fn unsent(errno: Errno, cause: Cause) -> Self {
         Self { errno, cause, delivery: Delivery::NotSent }
     }

@@ -3,7 +3,7 @@
 use super::Cause;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Failures by cause.
+/// The number of failures by cause. Any thread may count.
 #[derive(Debug, Default)]
 pub struct CauseCounters([AtomicU64; Cause::ALL.len()]);
 
@@ -31,7 +31,7 @@ impl CauseCounters {
         }
     }
 
-    /// A snapshot.
+    /// Returns a snapshot of all counters.
     pub fn read(&self) -> CauseCounts {
         CauseCounts(std::array::from_fn(|at| self.0[at].load(Ordering::Relaxed)))
     }

@@ -1,17 +1,17 @@
-//! Which incarnation of its node a peer NI was met in last.
+//! The last known incarnation of a peer NI's node.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// By what an incarnation is told from another. Numbers of different kinds say nothing about each other.
+/// The kind of number that tells incarnations apart. Numbers of different kinds cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Evidence {
-    /// The number that an interface gives when a connection is made (wire-tcp 2.3): one for each start of the interface.
+    /// The number that an interface sends in the HELLO (wire-tcp 2.3): a new one for each start of the interface.
     Connection,
-    /// The cookie with which requests ask for their answers, also through gateways: one for each start of the node.
+    /// The cookie of the node in the handles of its requests, which also passes gateways: a new one for each start of the node.
     Request,
 }
 
-/// The incarnation of a peer NI's node, by each [`Evidence`]; 0: not known.
+/// The incarnation of a peer NI's node, one number for each kind of [`Evidence`]; 0: unknown.
 #[derive(Debug, Default)]
 pub(crate) struct KnownIncarnation {
     by_connection: AtomicU64,
@@ -19,7 +19,7 @@ pub(crate) struct KnownIncarnation {
 }
 
 impl KnownIncarnation {
-    /// Stores that its node has this incarnation. Returns whether that is another than the one that was known.
+    /// Stores the incarnation of the node. Returns whether another one was known before: the node has restarted.
     pub(crate) fn note(&self, evidence: Evidence, incarnation: u64) -> bool {
         let known = self.by(evidence);
         // Read first: most messages tell nothing new.
@@ -30,7 +30,7 @@ impl KnownIncarnation {
         before != 0 && before != incarnation
     }
 
-    /// Forgets what is known: its node has been started again, as another of its peer NIs has shown.
+    /// Forgets both numbers, because another NID of the same node has shown a restart.
     pub(crate) fn forget(&self) {
         self.by_connection.store(0, Ordering::Release);
         self.by_request.store(0, Ordering::Release);
@@ -52,7 +52,7 @@ mod tests {
     fn another_incarnation_than_the_known_one_is_a_restart() {
         use Evidence::{Connection, Request};
         let known = KnownIncarnation::default();
-        // What is met, and whether it shows a restart.
+        // The evidence and the incarnation, and whether they show a restart.
         let table = [
             (Connection, 7, false),
             (Connection, 7, false),

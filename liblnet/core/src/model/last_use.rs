@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct LastUse(AtomicU64);
 
 impl LastUse {
-    /// Higher is more recent; 0: never.
+    /// The number of the last use: higher is more recent; 0: never used.
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The candidate is used now; `others` is the most recent use of the others.
+    /// Records that the candidate is used now; `others` is the most recent use of the other candidates.
     pub(crate) fn note(&self, others: u64) {
         if self.get() <= others {
             self.0.store(others.saturating_add(1), Ordering::Relaxed);
@@ -37,12 +37,12 @@ impl LastUse {
 pub(crate) struct LatestUse(AtomicU64);
 
 impl LatestUse {
-    /// One of the candidates is used now. It gets a new number even if it has the latest: another may have the same.
+    /// Records that a candidate is used now. Gives it a new number even if it has the latest: another may have the same.
     pub(crate) fn note(&self, its: &LastUse) {
         its.0.store(self.0.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// These are among the candidates from now on.
+    /// Adds candidates to the round robin: later uses get higher numbers than all of theirs.
     pub(crate) fn include<'a>(&self, all: impl Iterator<Item = &'a LastUse>) {
         self.0.fetch_max(all.map(LastUse::get).max().unwrap_or(0), Ordering::Relaxed);
     }
@@ -52,7 +52,7 @@ impl LatestUse {
 mod tests {
     use super::*;
 
-    /// Uses the least recently used; of equals the first.
+    /// Uses the least recently used candidate, of equals the first, and returns its index.
     fn turn(all: &[LastUse]) -> usize {
         let (at, this) = all.iter().enumerate().min_by_key(|(_, last_use)| last_use.get()).unwrap();
         this.note(LastUse::latest_but(this, all.iter()));

@@ -21,10 +21,11 @@ use std::time::Duration;
 
 /// A driver for one kind of network.
 pub trait Driver: Send + Sync {
-    /// The kind of network it serves.
+    /// The kind of network that the driver serves.
     fn net_type(&self) -> NetType;
 
-    /// Brings `ni` up, except that inbound connections are accepted only after [`LndNi::open`]. An error has been
+    /// Brings `ni` up, but accepts inbound connections only after [`LndNi::open`]. An error is logged with its cause before
+    /// it is returned.
     /// logged, with its cause.
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno>;
 
@@ -36,7 +37,7 @@ pub trait Driver: Send + Sync {
         Progress::NotOffered
     }
 
-    /// Stops the driver's threads. Its interfaces have been shut down before.
+    /// Stops the driver's threads. The driver's interfaces have been shut down before.
     fn shutdown(&self) {}
 }
 
@@ -56,8 +57,8 @@ pub trait LndNi: Send + Sync {
     /// Sends `message` to [`Message::next_hop`]. Never blocks on the network.
     fn send(&self, message: Box<Message>) -> SendOutcome;
 
-    /// Accepts inbound connections from now on. Called once, when messages can be sent on the interface; until then
-    /// inbound connections wait.
+    /// Accepts inbound connections from now on. Called once, when messages can be sent on the interface; connections that
+    /// arrive earlier wait.
     fn open(&self) {}
 
     /// The number of connections to each peer NI, if the driver has connections.
@@ -65,7 +66,7 @@ pub trait LndNi: Send + Sync {
         None
     }
 
-    /// Sets the number of connections to each peer NI, for new connections; 0: the driver's choice.
+    /// Sets the number of connections to each peer NI, for connections made from now on; 0: the driver's default.
     fn set_conns_per_peer(&self, connections: u16) {
         let _ = connections;
     }
@@ -79,13 +80,13 @@ pub trait LndNi: Send + Sync {
         let _ = (peer, cause);
     }
 
-    /// Sends the confirmation of a message that this node, a gateway, was to forward, to the peer NI that it came from and that named it
-    /// `hop`. Without a connection to that node, in that incarnation, nothing is sent: it sends the message again.
+    /// Sends `confirmation` of a message that this node, a gateway, was to forward, to the peer NI `to`, which sent it under the
+    /// name `hop`. Without a connection to that incarnation of the peer nothing is sent, and the peer resends the message.
     fn confirm(&self, to: Nid, hop: MessageOrigin, confirmation: Confirmation) {
         let _ = (to, hop, confirmation);
     }
 
-    /// The incarnation of the peer NI `peer`, as its connections show it ([`Upcalls::connected`]); `None` without a connection.
+    /// The incarnation of the peer NI `peer` as of its connections ([`Upcalls::connected`]); `None` without a connection.
     fn incarnation(&self, peer: Nid) -> Option<u64> {
         let _ = peer;
         None
@@ -99,7 +100,7 @@ pub trait LndNi: Send + Sync {
 /// The result of [`LndNi::send`].
 #[derive(Debug)]
 pub enum SendOutcome {
-    /// The driver has finished: the peer has the message, or will not get it. Its memory is not used any more.
+    /// The driver has finished: the peer has the message, or will not get it. The driver does not use its memory any more.
     Done(Box<Message>, Result<(), SendFailure>),
     /// The driver keeps the message and will call [`Upcalls::finalize`].
     Pending,
@@ -126,7 +127,7 @@ pub trait Upcalls: Send + Sync {
     /// The driver has finished a message for which `send` returned [`SendOutcome::Pending`].
     fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>);
 
-    /// How long a driver may try to send one message, unless it is configured otherwise (HE-30).
+    /// The time a driver may spend on sending one message, unless the driver is configured otherwise (HE-30).
     fn lnd_timeout(&self) -> Duration {
         Duration::from_secs(Settings::default().lnd_timeout().into())
     }
@@ -137,18 +138,17 @@ pub trait Upcalls: Send + Sync {
         false
     }
 
-    /// The path from `ni` to the peer NI `peer` is late: messages are in flight, and nothing has been received for a
-    /// short while, or they have to be sent again: the first sign that it may be unresponsive. The core prefers other
-    /// paths for new messages, and does nothing else. The driver repeats the call as long as the path stays late, and
-    /// ends it with [`Upcalls::path_is_responsive`].
+    /// Reports that the path from `ni` to the peer NI `peer` is late: messages are in flight, and nothing has been received for a
+    /// short while, or TCP sends them again: the first sign that the path may be unresponsive. The core prefers other paths
+    /// for new messages, and does nothing else. The driver repeats the call as long as the path stays late, and then calls
+    /// [`Upcalls::path_is_responsive`].
     fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) {
         let _ = (ni, peer);
     }
 
-    /// The path from `ni` to the peer NI `peer` is unresponsive: messages are in flight, and nothing has been
-    /// received for a while. The core marks the path, and uses it only where there is no other, until something has
-    /// arrived over it or [`Upcalls::path_is_responsive`]. The driver repeats the call as long as the path stays
-    /// unresponsive.
+    /// Reports that the path from `ni` to the peer NI `peer` is unresponsive: messages are in flight, and nothing has been
+    /// received for a while. The core uses the path only where there is no other, until something has arrived over it or
+    /// [`Upcalls::path_is_responsive`] is called. The driver repeats the call as long as the path stays unresponsive.
     ///
     /// Returns whether every message in flight could take another path. If so, and the peer deduplicates, the driver
     /// is to return all messages ([`Cause::NetworkTimeout`]). Otherwise it keeps trying with messages that may have
@@ -159,58 +159,59 @@ pub trait Upcalls: Send + Sync {
         false
     }
 
-    /// The peer NI has responded on a path that was reported as late or unresponsive.
+    /// Reports that the peer NI has responded on a path that was reported as late or unresponsive.
     fn path_is_responsive(&self, ni: &Arc<Ni>, peer: Nid) {
         let _ = (ni, peer);
     }
 
-    /// Credits of messages that stay with the driver on an unresponsive path: waiting messages may take other paths.
+    /// Returns the credits of messages that stay with the driver on an unresponsive path, so that waiting messages may take other
+    /// paths.
     fn release_credits(&self, credits: Vec<TakenCredits>) {
         let _ = credits;
     }
 
-    /// A connection from `ni` to the peer NI `peer` is made; nothing has been sent on it yet. `incarnation` is not 0, and differs for each
-    /// start of the peer's interface: the core discovers a peer again that has been started again.
+    /// Reports a new connection from `ni` to the peer NI `peer`, on which nothing has been sent yet. `incarnation` is not 0, and
+    /// differs for each start of the peer's interface: the core discovers a restarted peer again.
     fn connected(&self, ni: &Arc<Ni>, peer: Nid, incarnation: u64) {
         let _ = (ni, peer, incarnation);
     }
 
-    /// Whether this message, which has waited for the connection that is made now, is to be returned as not sent: its peer has been started
-    /// again, and its NID may be another node's.
+    /// Whether a message that has waited for the connection now made is to be returned as not sent: its peer has restarted, and
+    /// the NID may be another node's.
     fn is_for_earlier_incarnation(&self, message: &Message) -> bool {
         let _ = message;
         false
     }
 
-    /// The gateway `from` confirms the message that was sent to it as `id` ([`Message::message_id`]), before or after its
-    /// delivery ACK.
+    /// Reports that the gateway `from` confirms the message sent to it as `id` ([`Message::message_id`]), before or after the
+    /// delivery ACK of the message.
     fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
         let _ = (from, id, confirmation);
     }
 
-    /// Connections from `ni` to the peer NI `peer` have ended: confirmations that were under way on them will not arrive, and if it is
-    /// a gateway's it may not be there any more. Called after the messages on them have been returned, and before that of an interface that is shut down has
-    /// returned.
+    /// Reports that connections from `ni` to the peer NI `peer` have ended: confirmations in flight on them are lost, and a
+    /// gateway may be down. Called after the messages on them have been returned; when an interface is shut down, before
+    /// that call returns.
     fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {
         let _ = (ni, peer);
     }
 
-    /// Something becomes of a message that the driver keeps because it has arrived in part: for the counters.
+    /// Counts a change of a message that has arrived in part and is kept by the driver.
     fn count_partial(&self, change: Partial) {
         let _ = change;
     }
 
-    /// A message that the core has deferred will not arrive: [`DeferredRx::is_lost`] says of which.
+    /// Reports that deferred messages will not arrive; [`DeferredRx::is_lost`] tells which.
     fn deferred_is_lost(&self) {}
 
-    /// Whether this message, if it is returned unsent, could take another path that may work.
+    /// Whether the message, if it is returned unsent, could take another path that may work.
     fn may_change_path(&self, message: &Message) -> bool {
         let _ = message;
         false
     }
 }
 
-/// What a driver does with a message that arrived.
+/// The driver's next action for a message that arrived.
 #[derive(Debug)]
 pub enum RxAction {
     /// Read [`Message::payload_len`] bytes into [`Message::payload`], discard what the header announces beyond that,
@@ -226,17 +227,17 @@ pub enum RxAction {
 
 /// A message in a driver that waits for a buffer.
 pub trait DeferredRx: Send + Sync {
-    /// The action: [`RxAction::Deliver`] or [`RxAction::Discard`]. Called once, possibly before the
+    /// Continues the message with [`RxAction::Deliver`] or [`RxAction::Discard`]. Called once, possibly before the
     /// [`Upcalls::receive`] that returned [`RxAction::Defer`] has returned.
     fn resume(&self, action: RxAction);
 
-    /// Whether it will not arrive: its connection has ended, and its sender does not send it again.
+    /// Whether the message will not arrive: its connection has ended, and the sender does not resend it.
     fn is_lost(&self) -> bool {
         false
     }
 
-    /// As [`DeferredRx::resume`], which is called instead or not at all, by a caller that lets event handlers run on its thread: a
-    /// message that has arrived in full has been delivered when this returns.
+    /// Like [`DeferredRx::resume`], which is then not called, for a caller that allows event handlers on its thread: a message
+    /// whose payload has arrived has been delivered when this returns.
     fn resume_here(&self, action: RxAction) {
         self.resume(action);
     }
@@ -251,10 +252,10 @@ pub enum Violation {
     /// A payload above 1 MiB.
     #[error("a payload of {0} bytes, more than 1 MiB")]
     PayloadTooLong(u32),
-    /// For another node on the same net: it should have gone there directly.
+    /// The message is for another node on the same net, and should have been sent there directly.
     #[error("for another node on the net it came by")]
     ShouldHaveGoneDirect,
-    /// For another of this node's interfaces.
+    /// The message is for another of this node's interfaces.
     #[error("for another interface of this node")]
     WrongInterface,
     /// This node is shutting down.

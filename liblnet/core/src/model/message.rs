@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// Bytes of a header on the wire.
+/// The length of a header on the wire in bytes.
 const HEADER_LEN: u64 = 72;
 
 /// A message that a driver sends, or whose payload it reads. The core creates it, and the driver returns it to the
@@ -34,16 +34,16 @@ pub struct Message {
     /// The event to report when the operation ends; `None` without an MD.
     pub(crate) event: Option<Event>,
     pub(crate) ni: Option<Arc<Ni>>,
-    /// `None` for messages over the loopback.
+    /// The peer NI of the next hop; `None` over the loopback.
     pub(crate) peer_ni: Option<Arc<PeerNi>>,
     pub(crate) held: HeldCredits,
     /// The peer NI that the message counts as a pending response to.
     pub(crate) responds_to: Option<Arc<PeerNi>>,
-    /// The shard of the counters that it is counted in.
+    /// The shard of the message counters that counts the message.
     pub(crate) counted: ShardId,
-    /// The id with which a driver first sent it.
+    /// The id with which a driver first sent the message.
     pub(crate) message_id: Option<NonZeroU64>,
-    /// The source NID that the caller asked for: the message is sent from no other.
+    /// The source NID that the caller asked for, to the exclusion of others.
     pub(crate) source: Option<Nid>,
     /// After this time the message is not resent.
     pub(crate) deadline: Time,
@@ -51,31 +51,31 @@ pub struct Message {
     pub(crate) attempts: u32,
     /// The number of resends.
     pub(crate) resends: u32,
-    /// The paths on which it has failed since all had been tried: local NID, peer NID.
+    /// The paths that have failed since every path was last tried: local NID, peer NID.
     pub(crate) failed: Vec<(Nid, Nid)>,
-    /// Whether failed paths on which something was received since have been treated as untried.
+    /// Whether failed paths on which something was received later have been made available again.
     pub(crate) has_returned: bool,
-    /// Whether selection prefers an unresponsive path to one of those.
+    /// Whether selection prefers an unresponsive path to one that was made available again.
     pub(crate) tries_unresponsive: bool,
-    /// Whether it is a recovery ping, whose failure lowers no health value (HE-10).
+    /// Whether the message is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
     /// The buffer of a message that is forwarded: then there is no MD.
     pub(crate) buffer: Option<Box<RouterBuffer>>,
-    /// The node that it came from, if that waits for the confirmation of this gateway.
+    /// The node that a forwarded message came from, if that waits for this gateway's confirmation.
     pub(crate) previous_hop: Option<Box<PreviousHop>>,
-    /// Of a message that arrives for this node through a gateway, until it has arrived.
+    /// The origin of a message that is arriving for this node through a gateway; `None` once it has arrived.
     pub(crate) arrives_as: Option<MessageOrigin>,
-    /// Of a message that is sent, if it may go through gateways of this library.
+    /// The origin of an outgoing message that may go through gateways of this library.
     pub(crate) origin: Option<MessageOrigin>,
-    /// Whether the origin is sent with it: the next hop cannot know it otherwise.
+    /// Whether the origin is sent with the message, because the next hop cannot know it otherwise.
     pub(crate) carries_origin: bool,
-    /// Whether the destination may have it.
+    /// Whether the destination may have the message already.
     pub(crate) may_have_arrived: bool,
-    /// The failure since which that is so.
+    /// The failure since which the destination may have the message.
     pub(crate) first_failure: Option<SendFailure>,
-    /// Whether its gateway will confirm it.
+    /// Whether the gateway that the message was sent to will confirm it.
     pub(crate) awaits_confirmation: bool,
-    /// [`PeerNi::connection_epoch`] when it was sent to a gateway.
+    /// [`PeerNi::connection_epoch`] of the gateway when the message was sent.
     pub(crate) connection_epoch: u32,
 }
 
@@ -83,18 +83,18 @@ pub struct Message {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HeldCredits {
     pub(crate) peer: bool,
-    /// `None` while it waits for an NI credit.
+    /// The NI credit; `None` while the message waits for one.
     pub(crate) ni: Option<NiCredit>,
 }
 
 /// The node that a forwarded message came from, which waits for its confirmation.
 #[derive(Debug)]
 pub(crate) struct PreviousHop {
-    /// The interface that it came by.
+    /// The local interface that received the message.
     pub(crate) ni: Arc<Ni>,
-    /// The NID that it came from.
+    /// The NID of the node that sent the message here.
     pub(crate) from: Nid,
-    /// The message as that node names it.
+    /// The name that the node gave the message.
     pub(crate) name: MessageOrigin,
 }
 
@@ -142,46 +142,46 @@ impl Message {
         self.message_id
     }
 
-    /// Sets the id, unless it is set.
+    /// Sets the id with which the driver sends the message, unless it has one.
     pub fn set_message_id(&mut self, id: NonZeroU64) {
         self.message_id.get_or_insert(id);
     }
 
-    /// Whether it is sent to a gateway.
+    /// Whether the next hop is a gateway.
     pub fn is_routed(&self) -> bool {
         self.next_hop.nid.net() != self.header.dest_nid.net()
     }
 
-    /// Whether it may have been sent to its destination without a gateway.
+    /// Whether the message may have been sent to its destination without a gateway.
     pub(crate) fn may_be_with_peer(&self) -> bool {
         self.message_id.is_some() && !self.is_routed() && !self.is_forwarded()
     }
 
-    /// The next hop is a gateway of this library, which will confirm the message; `named` is the driver's name for it. Called each
-    /// time that it is sent to one.
+    /// Records that the next hop is a gateway of this library, which will confirm the message; `named` is the driver's name for
+    /// the message. Called each time that it is sent to such a gateway.
     pub fn expect_confirmation(&mut self, named: MessageOrigin) {
         self.origin.get_or_insert(named);
         self.awaits_confirmation = true;
     }
 
-    /// The origin that is to be sent with it.
+    /// The origin that the driver sends with the message.
     pub fn carried_origin(&self) -> Option<CarriedOrigin> {
         let origin = self.origin.filter(|_| self.carries_origin)?;
         Some(CarriedOrigin { origin, may_have_arrived: self.may_have_arrived })
     }
 
-    /// Whether it can only be sent with its origin: the destination may have it, and tells a copy by that.
+    /// Whether the message must not be sent without its origin: the destination may have it, and recognises a copy by the origin.
     pub fn needs_origin(&self) -> bool {
         self.carried_origin().is_some_and(|carried| carried.may_have_arrived)
     }
 
-    /// Whether a driver keeps it, where it has arrived in part, until its sender sends it again. Otherwise it fails at once: the core keeps it,
-    /// or it comes by another path.
+    /// Whether a driver keeps the message, if it has arrived in part, until the sender sends it again. If not it fails at once:
+    /// the core keeps it, or it comes by another path.
     pub fn is_kept_for_resend(&self) -> bool {
         self.arrives_as.is_none() && !self.is_forwarded()
     }
 
-    /// It was not sent, or is not known to have arrived. What a gateway may have is sent as a copy from now on.
+    /// Records that an attempt to send the message failed. Whatever a gateway may have is sent as a copy from now on.
     pub(crate) fn note_failure(&mut self, failure: SendFailure) {
         let delivery = failure.delivery;
         let was_sent = !matches!(delivery, Delivery::NotSent | Delivery::NeedsOrigin);
@@ -199,31 +199,31 @@ impl Message {
         }
     }
 
-    /// Whether its response has arrived: then the message has arrived, whatever its driver knows.
+    /// Whether the response to the message has arrived, which proves that the message has, whatever its driver knows.
     pub(crate) fn has_response(&self) -> bool {
         let Some(response) = response_to(&self.header.body) else { return false };
         self.event.as_ref().is_none_or(|event| event.kind == EventKind::Send)
             && self.md.as_ref().is_some_and(|md| md.has_response(response))
     }
 
-    /// Whether it repeats a request whose result another message reports.
+    /// Whether the message repeats a request whose result another message reports.
     pub(crate) const fn is_copy(&self) -> bool {
         self.event.is_none()
             && self.md.is_some()
             && matches!(self.header.body, Body::Put { .. } | Body::Get { .. })
     }
 
-    /// Whether it is a recovery ping: that it fails tells nothing new.
+    /// Whether the message is a recovery ping. Its failure is not logged: the interface is known to be unhealthy.
     pub const fn is_recovery_ping(&self) -> bool {
         self.recovery
     }
 
-    /// Whether the owner of the MD has unlinked it: a driver need make no further effort.
+    /// Whether the owner of the MD has unlinked it: a driver need not try to send the message any longer.
     pub fn is_given_up(&self) -> bool {
         self.md.as_ref().is_some_and(|md| md.is_aborted())
     }
 
-    /// Whether it is a request to the reserved portal.
+    /// Whether the message is a request to the reserved portal.
     pub(crate) const fn is_reserved(&self) -> bool {
         matches!(
             self.header.body,
@@ -231,14 +231,14 @@ impl Message {
         )
     }
 
-    /// Whether it may be sent to a peer that is not multi-rail from any interface: a request to the reserved portal,
+    /// Whether the message may leave by any interface to a peer that is not multi-rail: a request to the reserved portal,
     /// or a response, which its receiver identifies by a handle. A restarted node knows each peer by a single NID,
     /// and the message may have arrived on a better path than the first one.
     pub(crate) const fn leaves_by_any(&self) -> bool {
         self.is_reserved() || matches!(self.header.body, Body::Ack { .. } | Body::Reply { .. })
     }
 
-    /// Its length on the wire in bytes, header included.
+    /// The length of the message on the wire in bytes, header included.
     pub(crate) const fn wire_len(&self) -> u64 {
         HEADER_LEN + self.length as u64
     }
@@ -253,18 +253,18 @@ impl Message {
         memory.slice(self.offset, self.length)
     }
 
-    /// The message is received into this buffer, and sent from it.
+    /// Gives the message the buffer that it is received into and sent from.
     pub(crate) fn hold_buffer(&mut self, buffer: Box<RouterBuffer>) {
         self.length = self.header.payload_length;
         self.buffer = Some(buffer);
     }
 
-    /// The net that a forwarded message came by.
+    /// The net from which a forwarded message arrived.
     pub(crate) fn came_by(&self) -> Option<NetId> {
         self.buffer.as_ref().and_then(|buffer| buffer.from).map(Nid::net)
     }
 
-    /// Whether it is from another node for another node.
+    /// Whether this node forwards the message from one node to another.
     pub(crate) const fn is_forwarded(&self) -> bool {
         self.buffer.is_some()
     }
@@ -326,11 +326,11 @@ pub(crate) const fn response_to(body: &Body) -> Option<ResponseKind> {
 #[allow(clippy::vec_box, reason = "the boxes are what is kept")]
 pub(crate) struct MessagePool(Mutex<Vec<Box<Message>>>);
 
-/// More than the default credits of a peer in both directions; the rest of a burst is freed.
+/// The number of messages kept: more than the default credits of a peer in both directions. The rest of a burst is freed.
 const SPARE_MESSAGES: usize = 32;
 
 thread_local! {
-    /// The message that this thread recycled last, of whatever pool: most threads end one message before the next begins.
+    /// The message that this thread recycled last, of any pool: most threads end one message before the next begins.
     static LAST_RECYCLED: Cell<Option<Box<Message>>> = const { Cell::new(None) };
 }
 
@@ -344,7 +344,7 @@ impl MessagePool {
         message
     }
 
-    /// Recycles a message that refers to nothing any more.
+    /// Recycles a message: drops all that it refers to.
     pub(crate) fn put(&self, mut message: Box<Message>) {
         *message = Message::blank();
         let Some(message) = LAST_RECYCLED.replace(Some(message)) else { return };

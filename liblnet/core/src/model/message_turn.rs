@@ -3,19 +3,19 @@
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// How many messages in a row a candidate gets before the next one has its turn. Without a rule that counts messages it
-/// says nothing. Several threads that send at the same time may give a turn a few messages more.
+/// The number of messages that a candidate gets in a row before the next candidate has its turn. Without a rule that counts
+/// messages it has no effect. Several threads that send at the same time may give a turn a few messages more.
 #[derive(Debug, Default)]
 pub(crate) struct MessageTurn {
-    /// Messages of a turn; 0: none are counted.
+    /// The number of messages of a turn; 0: messages are not counted.
     messages: AtomicU32,
-    /// Those of this turn so far.
+    /// The number of messages sent in the current turn.
     sent: AtomicU32,
-    /// When its last turn ended; 0 if it had none.
+    /// The number of the last turn's end, by [`TurnClock`]; 0 before the first.
     ended: AtomicU64,
 }
 
-/// Numbers the ends of turns.
+/// A counter that numbers the ends of turns.
 #[derive(Debug, Default)]
 pub(crate) struct TurnClock(AtomicU64);
 
@@ -26,7 +26,7 @@ impl MessageTurn {
         turn
     }
 
-    /// Sets the number of messages; `None`: they are not counted.
+    /// Sets the number of messages of a turn, and begins a new one if that changes; `None`: messages are not counted.
     pub(crate) fn set(&self, messages: Option<NonZeroU32>) {
         let messages = messages.map_or(0, NonZeroU32::get);
         if self.messages.swap(messages, Ordering::Relaxed) != messages {
@@ -35,13 +35,13 @@ impl MessageTurn {
         }
     }
 
-    /// The number of messages; `None`: they are not counted.
+    /// The number of messages of a turn; `None`: messages are not counted.
     pub(crate) fn messages(&self) -> Option<NonZeroU32> {
         NonZeroU32::new(self.messages.load(Ordering::Relaxed))
     }
 
-    /// When its last turn ended: of several the lowest number is next, which is one whose turn has begun if more than one had none
-    /// yet. The same for all whose messages are not counted.
+    /// The order of the last turn's end: among several candidates the one with the lowest number is next. Of those that have not
+    /// ended a turn yet, one whose turn has begun comes first. 0 for all whose messages are not counted.
     pub(crate) fn ended(&self) -> u64 {
         if !self.is_counted() {
             return 0;
@@ -54,7 +54,7 @@ impl MessageTurn {
         self.messages.load(Ordering::Relaxed) > 0
     }
 
-    /// One message more.
+    /// Counts a message; the last message of a turn ends it.
     pub(crate) fn note_message(&self, clock: &TurnClock) {
         let messages = self.messages.load(Ordering::Relaxed);
         if messages > 0 && self.sent.fetch_add(1, Ordering::Relaxed) + 1 >= messages {
@@ -77,7 +77,7 @@ mod tests {
         std::iter::repeat_with(next).take(times).collect()
     }
 
-    /// cfg-145: fails if three messages and one in turn are not 3:1.
+    /// cfg-145: fails if candidates with turns of three messages and of one message do not share messages 3:1.
     #[test]
     fn each_has_as_many_messages_in_a_row_as_its_rule_gives_it() {
         let clock = TurnClock::default();

@@ -20,7 +20,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// The state that changes while messages flow.
+    /// The state of the net that changes while messages flow.
     pub const fn usage(&self) -> &Arc<NetUsage> {
         &self.usage
     }
@@ -30,17 +30,17 @@ impl Net {
         self.id
     }
 
-    /// Its interfaces; at least one.
+    /// The interfaces on the net; at least one.
     pub fn nis(&self) -> &[Arc<Ni>] {
         &self.nis
     }
 
-    /// When any of its interfaces was used last.
+    /// The most recent use of any interface on the net.
     pub(crate) fn last_use(&self) -> u64 {
         self.nis.iter().map(|ni| ni.last_use().get()).max().unwrap_or(0)
     }
 
-    /// The union of its interfaces' CPU partitions, ascending; `None`, for all partitions, if one interface is bound
+    /// The union of the interfaces' CPU partitions, ascending; `None`, for all partitions, if one interface is bound
     /// to none (OM-12).
     pub fn cpts(&self) -> Option<Vec<u32>> {
         if self.nis.iter().any(|ni| ni.config().cpts.is_empty()) {
@@ -89,8 +89,8 @@ impl Nets {
         self.net(nid.net())?.nis.iter().find(|ni| ni.nid() == nid)
     }
 
-    /// The CPU partition, of `cpts`, that handles `nid` where no interface is given: one of its net's, if that is
-    /// local and bound to some (OM-11).
+    /// The CPU partition, of `cpts`, that handles `nid` where no interface is given: if the net of `nid` is local and bound to
+    /// partitions, one of these (OM-11).
     pub fn cpt_of(&self, nid: Nid, cpts: NonZeroUsize) -> u32 {
         let bound_to = self.net(nid.net()).and_then(Net::cpts).unwrap_or_default();
         let of_net =
@@ -129,7 +129,7 @@ impl Nets {
         Ok(Self(nets))
     }
 
-    /// The nets without the interface `nid`, and without its net if that has no other.
+    /// The nets without the interface `nid`, and without its net if no other interface is on it.
     pub(crate) fn without(&self, nid: Nid) -> Self {
         let mut nets = self.0.clone();
         for net in &mut nets {
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(twice.err(), Some(Errno::Exists));
     }
 
-    /// OM-11, OM-12.
+    /// OM-11, OM-12: fails if a net is bound to other partitions than its interfaces, or a NID is mapped to another partition.
     #[test]
     fn a_net_has_the_partitions_of_its_interfaces_and_a_nid_one_of_them() {
         let eight = NonZeroUsize::new(8).unwrap();

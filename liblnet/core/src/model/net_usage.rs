@@ -30,7 +30,7 @@ impl Default for NetUsage {
 }
 
 impl NetUsage {
-    /// Its priority by selection rules; `u32::MAX` is none.
+    /// The priority that selection rules give the net; `u32::MAX`: no rule does.
     pub fn priority(&self) -> u32 {
         self.priority.load(Ordering::Relaxed)
     }
@@ -39,17 +39,17 @@ impl NetUsage {
         self.priority.store(priority, Ordering::Relaxed);
     }
 
-    /// The messages of its turn among the nets, if selection rules count them.
+    /// The number of messages of the net's turn among the nets, if selection rules count them.
     pub fn messages_of_turn(&self) -> Option<NonZeroU32> {
         self.turn.messages()
     }
 
-    /// Its turn among the nets.
+    /// The net's turn among the nets.
     pub(crate) const fn turn(&self) -> &MessageTurn {
         &self.turn
     }
 
-    /// Of a peer's net: whether selection rules make its peer NIs different.
+    /// Whether selection rules distinguish the peer NIs on this net of a peer.
     pub fn nis_differ(&self) -> bool {
         self.nis_differ.load(Ordering::Relaxed)
     }
@@ -58,7 +58,7 @@ impl NetUsage {
         self.nis_differ.store(differ, Ordering::Relaxed);
     }
 
-    /// Of a peer's net: whether selection rules name partners of any peer NI on it.
+    /// Whether selection rules name partners of any peer NI on this net of a peer.
     pub fn has_partners(&self) -> bool {
         self.has_partners.load(Ordering::Relaxed)
     }
@@ -67,7 +67,7 @@ impl NetUsage {
         self.has_partners.store(has_partners, Ordering::Relaxed);
     }
 
-    /// Of a peer's net: whether the partners of all its peer NIs are the same, and no messages of them are counted.
+    /// Whether all peer NIs on this net of a peer have the same partners, and no messages of the partners are counted.
     pub(crate) fn has_same_partners(&self) -> bool {
         self.has_same_partners.load(Ordering::Relaxed)
     }
@@ -76,7 +76,7 @@ impl NetUsage {
         self.has_same_partners.store(same, Ordering::Relaxed);
     }
 
-    /// Of a local net: whether selection rules count the messages of its NIs.
+    /// Whether selection rules count the messages of the NIs on this local net.
     pub fn count_messages_of_nis(&self) -> bool {
         self.count_messages_of_nis.load(Ordering::Relaxed)
     }

@@ -1,19 +1,19 @@
-//! How many messages are kept that have arrived in part and whose senders may send them again.
+//! The limit on messages that have arrived in part, and are kept because their senders may send them again.
 
 use lnet_wire::Nid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// Of one peer NI. A connection has one such message at most, and so many end at a time.
+/// The messages kept for one peer NI. Each connection has at most one when it ends, and so many may end at a time.
 const MAX_OF_ONE: usize = 32;
-/// Of all together.
+/// The messages kept for all peer NIs together.
 const MAX_OF_ALL: usize = 1024;
 
-/// The messages that are kept, by the peer NI that they came from. Where there are too many of one, or in all, those that have been
-/// kept for longest go.
+/// The messages that are kept, by the peer NI that they came from. Above the limit for one peer NI, or for all, the oldest
+/// are given up.
 #[derive(Debug)]
 pub struct PartialMessages<K> {
-    /// In the order in which they were kept.
+    /// All messages by age, the oldest first.
     order: BTreeMap<u64, (Nid, K)>,
     of_one: HashMap<Nid, BTreeSet<u64>>,
     places: HashMap<K, u64>,
@@ -28,7 +28,7 @@ impl<K> Default for PartialMessages<K> {
 }
 
 impl<K: Clone + Eq + Hash> PartialMessages<K> {
-    /// The message `key` from `peer` is kept from now on. The caller gives up those that are returned, which are not kept any more.
+    /// Adds the message `key` from `peer`. Returns messages that are not kept any more, which the caller must give up.
     #[must_use]
     pub fn keep(&mut self, peer: Nid, key: K) -> Vec<K> {
         self.release(&key);
@@ -46,7 +46,7 @@ impl<K: Clone + Eq + Hash> PartialMessages<K> {
         oldest.and_then(|oldest| self.remove(oldest)).into_iter().collect()
     }
 
-    /// The message is not kept any more.
+    /// Removes the message, if it is kept.
     pub fn release(&mut self, key: &K) {
         if let Some(place) = self.places.get(key).copied() {
             self.remove(place);
@@ -74,7 +74,7 @@ mod tests {
         format!("10.0.{}.{}@tcp", number / 250, 1 + number % 250).parse().unwrap()
     }
 
-    /// Fails if a peer keeps more than its share, or its messages put out those of others.
+    /// Fails if a peer keeps more than its share, or if its messages replace those of other peers.
     #[test]
     fn the_oldest_of_a_peer_goes_when_it_has_too_many() {
         let mut kept = PartialMessages::default();
@@ -82,7 +82,7 @@ mod tests {
         let gone: Vec<usize> = (0..10 * MAX_OF_ONE).flat_map(|key| kept.keep(peer(2), key)).collect();
         assert_eq!(gone, (0..9 * MAX_OF_ONE).collect::<Vec<_>>());
         assert_eq!(kept.order.len(), 1 + MAX_OF_ONE);
-        // One that is kept again is the latest.
+        // A message that is kept again becomes the newest.
         assert_eq!(kept.keep(peer(2), 9 * MAX_OF_ONE), [0; 0]);
         assert_eq!(kept.keep(peer(2), 5000), [9 * MAX_OF_ONE + 1]);
     }

@@ -1,4 +1,4 @@
-//! What selection rules about pairs and routers say of a peer NI: its partners.
+//! The partners of a peer NI: the local NIDs and gateways that selection rules prefer for it.
 
 use super::message_turn::{MessageTurn, TurnClock};
 use super::priority::LOWEST_PRIORITY;
@@ -11,28 +11,29 @@ use std::sync::Arc;
 pub struct Partners {
     /// The local NIDs to send from.
     pub nids: Arc<Vec<Partner>>,
-    /// The gateways to send by, each by the NID of its route.
+    /// The gateways to use, each by the NID that its routes name.
     pub gateways: Arc<Vec<Partner>>,
 }
 
 /// A preferred local NID, or a preferred gateway.
 #[derive(Debug)]
 pub struct Partner {
-    /// Its NID.
+    /// The NID of the local interface or gateway.
     pub nid: Nid,
-    /// Its priority among the partners.
+    /// The priority among the partners; lower is preferred.
     pub priority: u32,
-    /// The messages of a turn, if its rule counts them.
+    /// The number of messages of a turn, if the rule counts them.
     pub messages: Option<NonZeroU32>,
     turn: MessageTurn,
 }
 
-/// How much rules prefer one candidate as a partner of another: the lowest most, [`Preference::default`] not at all.
+/// The preference for a candidate as a partner of another; the lowest is preferred, and [`Preference::default`] is that of
+/// a candidate that is no partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Preference {
-    /// The priority of the partner; `u32::MAX` if it is none.
+    /// The priority of the partner; `u32::MAX` if the candidate is none.
     pub priority: u32,
-    /// Whose turn it is among equal ones: the lowest.
+    /// [`MessageTurn::ended`] of the partner: among equal priorities the lowest is next.
     pub turn_ended: u64,
 }
 
@@ -43,20 +44,20 @@ impl Default for Preference {
 }
 
 impl Preference {
-    /// Whether it is preferred at all.
+    /// Whether any rule prefers the candidate.
     pub(crate) fn is_any(self) -> bool {
         self != Self::default()
     }
 }
 
 impl Partner {
-    /// A partner of which no message has been counted.
+    /// A partner whose turn has not begun.
     pub fn new(nid: Nid, priority: u32, messages: Option<NonZeroU32>) -> Self {
         Self { nid, priority, messages, turn: MessageTurn::new(messages) }
     }
 }
 
-/// The turns do not count.
+/// Compares partners without the state of their turns.
 impl PartialEq for Partner {
     fn eq(&self, other: &Self) -> bool {
         (self.nid, self.priority, self.messages) == (other.nid, other.priority, other.messages)
@@ -74,7 +75,7 @@ impl Partners {
         Self { nids: Arc::clone(&self.nids), gateways: Arc::new(gateways) }
     }
 
-    /// Whether there are none.
+    /// Whether the peer NI has no partners.
     pub fn is_empty(&self) -> bool {
         self.nids.is_empty() && self.gateways.is_empty()
     }
@@ -87,12 +88,12 @@ impl Partners {
         preference(&self.gateways, nid)
     }
 
-    /// A message leaves by this local NID. Returns whether that is a partner.
+    /// Counts a message that leaves by the NID `local`. Returns whether that is a partner.
     pub(crate) fn note_message_by(&self, local: Nid, clock: &TurnClock) -> bool {
         note_message(&self.nids, local, clock)
     }
 
-    /// A message takes this gateway.
+    /// Counts a message that is sent through `gateway`.
     pub(crate) fn note_message_over(&self, gateway: Nid, clock: &TurnClock) {
         note_message(&self.gateways, gateway, clock);
     }

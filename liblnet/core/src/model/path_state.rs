@@ -1,4 +1,4 @@
-//! Which paths to a peer NI are unresponsive.
+//! The unresponsive paths to a peer NI.
 
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
@@ -26,7 +26,7 @@ impl UnresponsiveFrom {
         lock(&self.nids).clone()
     }
 
-    /// Returns whether the entry is new.
+    /// Adds the path from `local`. Returns whether it was not there before.
     pub(crate) fn add(&self, local: Nid, since: Time) -> bool {
         let mut nids = lock(&self.nids);
         let new = nids.iter().all(|(nid, _)| *nid != local);
@@ -37,7 +37,7 @@ impl UnresponsiveFrom {
         new
     }
 
-    /// Returns whether the entry existed.
+    /// Removes the path from `local`. Returns whether it was there.
     pub(crate) fn remove(&self, local: Nid) -> bool {
         let mut nids = lock(&self.nids);
         let before = nids.len();

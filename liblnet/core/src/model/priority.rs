@@ -1,4 +1,4 @@
 //! Priorities that selection rules give.
 
-/// The priority without a rule.
+/// The priority of whatever no selection rule applies to.
 pub const LOWEST_PRIORITY: u32 = u32::MAX;

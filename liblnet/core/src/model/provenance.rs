@@ -1,21 +1,22 @@
-//! Where a message comes from that gateways forward, and what they say of it.
+//! The origin of messages that gateways forward, and the confirmations that gateways send.
 
 use std::num::NonZeroU64;
 
-/// A message as all nodes that it passes know it, whatever way it takes: named by the driver of the node that sent it first.
+/// The name of a message that all nodes on its path know it by, given by the driver of the node that sent it first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageOrigin {
-    /// The node that sent it first, in one incarnation. The topmost bit is set if a gateway on the way does not believe that, and 0 otherwise.
+    /// The node that sent the message first, in one incarnation. The topmost bit is set if a gateway refused the origin, and 0
+    /// otherwise.
     pub node: NonZeroU64,
-    /// The message among those of the node.
+    /// The number of the message among those of the node.
     pub id: NonZeroU64,
 }
 
-/// Of [`MessageOrigin::node`].
+/// The bit of [`MessageOrigin::node`] that says that a gateway refused the origin.
 const REFUSED: u64 = 1 << 63;
 
 impl MessageOrigin {
-    /// The same, which the destination is not to believe.
+    /// The same origin, marked as refused by this gateway: the destination does not use it to recognise copies.
     pub(crate) const fn refused(self) -> Self {
         match NonZeroU64::new(self.node.get() | REFUSED) {
             Some(node) => Self { node, ..self },
@@ -23,46 +24,46 @@ impl MessageOrigin {
         }
     }
 
-    /// Whether a gateway does not believe it.
+    /// Whether a gateway refused the origin.
     pub(crate) const fn is_refused(self) -> bool {
         self.node.get() & REFUSED != 0
     }
 }
 
-/// The origin that a message brings which a gateway forwards, or which is sent over another gateway.
+/// The origin that accompanies a message which a gateway forwards, or which is resent over another gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarriedOrigin {
-    /// Of which message.
+    /// The name of the message.
     pub origin: MessageOrigin,
     /// Whether the destination may have the message already.
     pub may_have_arrived: bool,
 }
 
-/// What a driver knows of a message that arrives, besides its header. Empty for a message of another implementation.
+/// The information of a driver about an arriving message beside the header. Empty if the sender is of another implementation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
-    /// As the node names it that has sent it here: for [`super::lnd::LndNi::confirm`].
+    /// The name that the previous hop gave the message, for [`super::lnd::LndNi::confirm`].
     pub hop: Option<MessageOrigin>,
-    /// Of a forwarded message, or one that has been sent before: its origin, as the node says that has sent it here. The origin of any
-    /// other is `hop`.
+    /// The origin as the previous hop reports it, for a message that is forwarded or was sent before. Any other message has its
+    /// `hop` as origin.
     pub carried: Option<CarriedOrigin>,
 }
 
-/// What a gateway says of a message that it was to forward.
+/// The result that a gateway reports for a message that it was to forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// The node behind it has the message.
+    /// The next node on the path has the message.
     Delivered,
-    /// The gateway could not forward it; nothing of it has left.
+    /// The gateway could not forward the message; none of it was sent on.
     NotDelivered,
-    /// The gateway could not forward it; the destination may have it nevertheless.
+    /// The gateway could not forward the message; the destination may have it nevertheless.
     Unknown,
-    /// The same, and the destination could not tell a copy from it.
+    /// Like [`Confirmation::Unknown`], and the destination could not recognise a copy.
     Withheld,
 }
 
 impl Provenance {
-    /// Whether the node that has sent the message here says that it is the origin itself.
+    /// Whether the previous hop says that it is the origin itself.
     pub(crate) fn is_from_its_origin(&self) -> bool {
         self.hop.zip(self.carried).is_some_and(|(hop, carried)| hop.node == carried.origin.node)
     }

@@ -3,14 +3,14 @@
 use crate::environment::time::Time;
 use lnet_wire::Reachability;
 
-/// The stored reachability of a peer, and what was logged of it. The reachability is written by the monitor thread only.
+/// The stored reachability of a peer, and what was last logged about it. Only the monitor thread changes the state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Remembered {
     pub(crate) state: Reachability,
     pub(crate) since: Time,
-    /// The state that was logged last, and when.
+    /// The state that was logged last, and the time of that.
     pub(crate) logged: Reachability,
     pub(crate) logged_at: Option<Time>,
-    /// When the resend of a message to it was last logged as the first one.
+    /// The time at which a resend of a message to the peer was last logged as the first one.
     pub(crate) resend_logged_at: Option<Time>,
 }

@@ -1,4 +1,4 @@
-//! The recovery state of an unhealthy interface: when it is pinged next (HE-51, HE-52).
+//! The recovery state of an unhealthy interface: the time of its next ping (HE-51, HE-52).
 
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
@@ -6,14 +6,14 @@ use lnet_settings::MAX_HEALTH;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// When an unhealthy interface is pinged next (HE-51).
+/// The recovery of an unhealthy interface by pings (HE-51).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// Pings since something was last received.
+    /// The number of pings since something was last received.
     pub ping_count: u32,
-    /// When the next ping is due; `None` if it is not in the queue.
+    /// The time of the next ping; `None` if the interface is not in a recovery queue.
     pub next_ping: Option<Time>,
-    /// When something was last received, or when it became unhealthy.
+    /// The time at which something was last received, or at which the interface became unhealthy.
     pub last_heard: Time,
 }
 
@@ -21,7 +21,7 @@ pub struct Recovery {
 #[derive(Debug, Default)]
 pub(crate) struct RecoveryState {
     recovery: Mutex<Recovery>,
-    /// Whether a received message changes anything.
+    /// Whether the recovery changes if a message is received.
     is_concerned: AtomicBool,
 }
 
@@ -30,13 +30,13 @@ impl RecoveryState {
         *lock(&self.recovery)
     }
 
-    /// Enters the queue.
+    /// Starts the recovery: the interface enters the queue.
     pub(crate) fn begin(&self, now: Time) {
         self.change(|recovery| *recovery = Recovery::beginning(now));
     }
 
-    /// Leaves the queue: the interface is healthy or removed, or has not responded for too long; in the last case the
-    /// number of pings is kept.
+    /// Ends the recovery: the interface is healthy or removed (`is_well`), or has not responded for too long; then the number of
+    /// pings is kept.
     pub(crate) fn end(&self, is_well: bool) {
         self.change(|recovery| {
             let ping_count = if is_well { 0 } else { recovery.ping_count };
@@ -44,7 +44,7 @@ impl RecoveryState {
         });
     }
 
-    /// The action that is due, stored before it is taken: the reply to a ping may arrive before the ping is known to
+    /// Returns the action that is due, and stores it first: the reply to a ping may arrive before the ping is known to
     /// be sent.
     pub(crate) fn take_turn(&self, health: u32, now: Time, longest: Duration) -> Turn {
         self.change(|recovery| {
@@ -64,7 +64,8 @@ impl RecoveryState {
         result
     }
 
-    /// Something has arrived: the pings start again (HE-52). Returns whether the next one comes sooner.
+    /// Records that something has arrived: the intervals between pings start again (HE-52). Returns whether the next ping comes
+    /// sooner.
     pub(crate) fn heard(&self, now: impl FnOnce() -> Time) -> bool {
         self.is_concerned.load(Ordering::Relaxed) && {
             let now = now();
@@ -81,8 +82,7 @@ impl Recovery {
         Self { ping_count: 0, next_ping: Some(now + wait_before(0, Duration::MAX)), last_heard: now }
     }
 
-    /// The interface has responded: the next ping does not wait for the long interval after pings without response. Returns
-    /// whether it comes sooner.
+    /// Makes the next ping due after the first interval, as the interface has responded. Returns whether it comes sooner.
     fn begin_anew(&mut self, now: Time) -> bool {
         self.ping_count = 0;
         let soon = now + wait_before(0, Duration::MAX);
@@ -94,13 +94,13 @@ impl Recovery {
     }
 }
 
-/// The action for an entry of a queue (HE-51).
+/// The action that is due for an interface in a recovery queue (HE-51).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Remove it: it is healthy, or gone.
+    /// Remove the interface from the queue: it is healthy or removed.
     Leave,
     Wait(Time),
-    /// Ping it; the next ping is due then.
+    /// Ping the interface, and store this state with the time of the next ping.
     Ping(Recovery),
 }
 
@@ -134,7 +134,7 @@ mod tests {
         Time(Duration::from_secs(seconds))
     }
 
-    /// HE-52.
+    /// HE-52: fails if the intervals between recovery pings without a reply do not double up to the limit.
     #[test]
     fn recovery_pings_without_a_reply_back_off() {
         let mut recovery = Recovery { next_ping: Some(at(1)), ..Recovery::default() };

@@ -9,20 +9,20 @@ use std::sync::Arc;
 /// The target of a PUT or GET.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The node; `None` is "any", which no message can be sent to.
+    /// The NID of the node; `None` is `LNET_NID_ANY`, to which no message can be sent.
     pub nid: Option<Nid>,
-    /// The process.
+    /// The PID of the process.
     pub pid: Pid,
-    /// The portal.
+    /// The portal of the target.
     pub portal: u32,
-    /// The match bits.
+    /// The match bits of the request.
     pub match_bits: u64,
-    /// The offset in the target's memory, if that is [`crate::memory::MdOptions::MANAGE_REMOTE`].
+    /// The offset in the target's MD in bytes, used if that has [`crate::memory::MdOptions::MANAGE_REMOTE`].
     pub offset: u32,
 }
 
 impl Target {
-    /// The target of pings and pushes to a process.
+    /// The target of pings and pushes to `process`.
     pub const fn of_pings(process: ProcessId) -> Self {
         let (portal, match_bits) = (RESERVED_PORTAL, PING_MATCH_BITS);
         Self { nid: Some(process.nid), pid: process.pid, portal, match_bits, offset: 0 }
@@ -38,27 +38,27 @@ pub(crate) struct SendRequest {
     pub(crate) outgoing: Outgoing,
     /// The SEND event, without its status.
     pub(crate) event: Event,
-    /// The deadline of the operation: its time began with the call, and includes the wait for discovery.
+    /// The deadline of the operation, counted from the call, so that it includes the wait for discovery.
     pub(crate) deadline: Time,
-    /// Whether and until when it waits for the discovery of its peer.
+    /// The state of the request's wait for the discovery of its peer.
     pub(crate) wait: DiscoveryWait,
-    /// Whether it is a recovery ping, whose failure lowers no health value (HE-10).
+    /// Whether the request is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
 }
 
 /// Whether a request waits for the discovery of its peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum DiscoveryWait {
-    /// It waits if it has to.
+    /// The request waits if the peer is not up to date.
     #[default]
     IfNeeded,
-    /// It has begun to wait, and waits until then at the latest.
+    /// The request waits for discovery, until this time at the latest.
     Until(Time),
-    /// It has waited for long enough: it is sent by what is known of the peer.
+    /// The wait has ended, in success or not: the request is sent by what is known of the peer.
     Over,
 }
 
-/// What differs between a PUT and a GET.
+/// The parts of a request that differ between a PUT and a GET.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) body: Body,

@@ -11,29 +11,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A route to a net that this node is not on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The net.
+    /// The net that the route leads to.
     pub net: NetId,
-    /// The NID of the gateway by which it was added.
+    /// The NID of the gateway, as configured.
     pub gateway: Nid,
     /// The number of hops; `None`: not given (RT-2).
     pub hops: Option<u32>,
-    /// Smaller is preferred.
+    /// The priority; lower is preferred.
     pub priority: u32,
-    /// The gateway's health sensitivity.
+    /// The gateway's health sensitivity, by which failures lower its health.
     pub health_sensitivity: u32,
 }
 
-/// When the gateway of a route may be used (RT-20).
+/// The conditions under which the gateway of a route may be used (RT-20).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GatewayTerms {
-    /// The health from which on an interface of a gateway counts as alive: `router_sensitivity_percentage`.
+    /// The lowest health with which an interface of a gateway counts as alive (`router_sensitivity_percentage`).
     pub least_health: u32,
     /// Whether a gateway on the net of the route must have a live interface there (`avoid_asym_router_failure`).
     pub avoid_asym: bool,
 }
 
 impl GatewayTerms {
-    /// As these settings say.
+    /// The conditions that these settings make.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
             least_health: MAX_HEALTH * settings.router_sensitivity / 100,
@@ -42,32 +42,32 @@ impl GatewayTerms {
     }
 }
 
-/// The state of a route, the best first. Only one that is [`RouteState::Up`] counts as up (RT-22).
+/// The state of a route, ordered from the best. Only [`RouteState::Up`] counts as up (RT-22).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RouteState {
-    /// The gateway answers and forwards, as far as is known, and has live interfaces where it needs them.
+    /// The gateway responds and forwards, as far as is known, and has live interfaces where it needs them.
     #[default]
     Up,
-    /// On one of the two nets the health of the gateway's interfaces is below the sensitivity. It is used if no route is up.
+    /// On one of the two nets the health of the gateway's interfaces is below the sensitivity. Used if no route is up.
     Unhealthy,
-    /// The gateway did not answer the last time it was asked. It is used if there is no better route.
+    /// The gateway did not respond to the last ping. Used if there is no better route.
     NoAnswer,
-    /// The gateway says that it does not forward, or that it has no working interface on the net of the route. It is not used.
+    /// The gateway reports that it does not forward, or that it has no working interface on the net of the route. Not used.
     Excluded,
 }
 
 /// A route in use.
 #[derive(Debug)]
 pub struct ActiveRoute {
-    /// What was configured.
+    /// The route as configured.
     pub route: Route,
-    /// The peer NI of the gateway's NID: it leads to the gateway's other NIDs.
+    /// The peer NI of the configured gateway, through which the gateway's other NIDs are found.
     pub(crate) gateway: Arc<PeerNi>,
-    /// Its last use: of equal routes the least recently used one is taken (2.7).
+    /// The last use of the route: of equal routes the least recently used one is selected (2.7).
     last_use: LastUse,
     /// The most recent use of any route.
     latest_use: Arc<LatestUse>,
-    /// Whether it was up when that was last logged.
+    /// The state that was last logged: up or not.
     logged_up: AtomicBool,
     /// Whether it was logged that the gateway is not on the net of the route.
     logged_missing: AtomicBool,
@@ -79,17 +79,17 @@ impl ActiveRoute {
         Self { route, gateway, last_use: LastUse::default(), latest_use, logged_up, logged_missing }
     }
 
-    /// The number of hops in a comparison: routes without one count as having one (RT-2).
+    /// The number of hops for comparisons: a route without one counts as having one (RT-2).
     pub fn hops(&self) -> u32 {
         self.route.hops.unwrap_or(1)
     }
 
-    /// Whether the gateway is on the net of the route: learned from it (RT-23).
+    /// Whether the gateway is on the net of the route, as its discovery showed (RT-23).
     pub fn is_single_hop(&self) -> bool {
         self.gateway.peer_now().net(self.route.net).is_some()
     }
 
-    /// Whether the number of hops says that the gateway is on the net of the route, and the gateway says that it is not.
+    /// Whether the route has one hop, and the discovery of its gateway showed that the gateway is not on that net.
     pub(crate) fn misses_its_net(&self) -> bool {
         let gateway = &**self.gateway.peer_now();
         self.hops() == 1
@@ -97,7 +97,7 @@ impl ActiveRoute {
             && gateway.net(self.route.net).is_none()
     }
 
-    /// Its state (RT-22).
+    /// The state of the route under `terms`; `is_local` tells the nets that this node is on (RT-22).
     pub(crate) fn state(&self, terms: GatewayTerms, is_local: impl Fn(NetId) -> bool) -> RouteState {
         let gateway = &**self.gateway.peer_now();
         let known = gateway.state();
@@ -127,18 +127,19 @@ impl ActiveRoute {
         self.last_use.get()
     }
 
-    /// Stores that it is logged as up or down; returns what was logged before. A new route counts as up.
+    /// Stores the state that is logged; returns the one that was logged before. A new route counts as up.
     pub(crate) fn log_state(&self, up: bool) -> bool {
         self.logged_up.swap(up, Ordering::Relaxed)
     }
 
-    /// Whether it is to be logged that the gateway is not on its net, though that is one hop away (RT-23): once as long as it is so.
+    /// Whether to log that the gateway of a single-hop route is not on its net (RT-23): `true` once, until the gateway is there
+    /// again.
     pub(crate) fn log_missing_net(&self) -> bool {
         let misses = self.misses_its_net();
         !self.logged_missing.swap(misses, Ordering::Relaxed) && misses
     }
 
-    /// Stores that it is used now.
+    /// Records that the route is used now.
     pub(crate) fn note_use(&self) {
         self.latest_use.note(&self.last_use);
     }
@@ -148,19 +149,19 @@ impl ActiveRoute {
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     list: Vec<Arc<ActiveRoute>>,
-    /// The same ones by net, those to one net in the order in which they were added: a node may have thousands.
+    /// The routes by net, those to one net in the order in which they were added: a node may have thousands.
     by_net: Vec<(NetId, Arc<ActiveRoute>)>,
     /// The most recent use of any route.
     latest_use: Arc<LatestUse>,
 }
 
 impl Routes {
-    /// In the order in which they were added.
+    /// The routes in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &Route> {
         self.list.iter().map(|active| &active.route)
     }
 
-    /// Whether there are none.
+    /// Whether there are no routes.
     pub fn is_empty(&self) -> bool {
         self.active().is_empty()
     }
@@ -176,14 +177,14 @@ impl Routes {
         Self { list, by_net, latest_use }
     }
 
-    /// The routes to `net`.
+    /// The routes to `net`, in the order in which they were added.
     pub(crate) fn to(&self, net: NetId) -> impl Iterator<Item = &Arc<ActiveRoute>> + Clone {
         let first = self.by_net.partition_point(|(its, _)| *its < net);
         let from_first = self.by_net[first..].iter();
         from_first.take_while(move |(its, _)| *its == net).map(|(_, active)| active)
     }
 
-    /// The routes, those to one net together: a slice for each net.
+    /// The routes grouped by net: one slice for each net.
     pub(crate) fn nets(&self) -> impl Iterator<Item = &[(NetId, Arc<ActiveRoute>)]> {
         self.by_net.chunk_by(|(one, _), (other, _)| one == other)
     }
@@ -193,8 +194,8 @@ impl Routes {
         self.to(net).next().is_some()
     }
 
-    /// The distance of a NID on a net that this node is not on: one hop more than the shortest route has. The order
-    /// continues behind that of local NIDs, net by net. `None` without a route.
+    /// The distance of a NID on a net that this node is not on: one hop more than that of the shortest route. Its order follows
+    /// those of local NIDs, net by net. `None` without a route.
     pub(crate) fn distance(&self, nid: Nid, nets: &Nets) -> Option<Distance> {
         let shortest = self.to(nid.net()).min_by_key(|active| active.hops())?;
         let source = nets.net(shortest.route.gateway.net())?.nis().first()?.nid();
@@ -205,8 +206,8 @@ impl Routes {
         Some(Distance { hops: shortest.hops() + 1, source, order })
     }
 
-    /// The same routes with the peer NIs that gateways have now: one that was removed is known anew. `None` if they have not
-    /// changed.
+    /// The same routes with the present peer NIs of their gateways: a gateway that was removed has a new peer NI. `None` if
+    /// nothing has changed.
     pub(crate) fn refreshed(&self, peer_ni: impl Fn(Nid) -> Arc<PeerNi>) -> Option<Self> {
         let now: Vec<_> = self.list.iter().map(|active| peer_ni(active.route.gateway)).collect();
         if self.list.iter().zip(&now).all(|(active, now)| Arc::ptr_eq(&active.gateway, now)) {
@@ -221,8 +222,8 @@ impl Routes {
         Some(Self::new(list, Arc::clone(&self.latest_use)))
     }
 
-    /// The routes without those whose gateway is that of a better one to the same net: peers have become one (RT-4). The better
-    /// one has the lower priority, then fewer hops. Also the routes that are gone; `None` if there are none.
+    /// The routes without duplicates: two routes to one net whose gateways turned out to be one peer (RT-4). The better one
+    /// stays, which has the lower priority, then fewer hops. Also returns the removed routes; `None` if there are none.
     pub(crate) fn without_duplicates(&self) -> Option<(Self, Vec<Route>)> {
         let rank = |active: &ActiveRoute| (active.route.priority, active.hops());
         let is_first = |one: &Arc<ActiveRoute>, other: &Arc<ActiveRoute>| {
@@ -245,12 +246,12 @@ impl Routes {
         Some((Self::new(list, Arc::clone(&self.latest_use)), gone))
     }
 
-    /// Whether this peer, by any of its NIDs, is the gateway of a route.
+    /// Whether one of these NIDs, which are those of a peer, is the gateway of a route.
     pub(crate) fn have_gateway(&self, its: &[Nid]) -> bool {
         self.list.iter().any(|active| its.contains(&active.route.gateway))
     }
 
-    /// The routes with `route` at the end, if it is valid on a node with these nets (RT-1): [`Errno::Invalid`],
+    /// The routes with `route` at the end, if that is valid on a node with these nets (RT-1). Errors: [`Errno::Invalid`],
     /// [`Errno::Exists`] (the net is local, or the gateway has a route to it), [`Errno::HostUnreachable`] (the
     /// gateway is on no local net). `gateway` makes the peer NI of the gateway.
     pub fn with(
@@ -280,8 +281,8 @@ impl Routes {
         Ok(Self::new(list, Arc::clone(&self.latest_use)))
     }
 
-    /// The routes without those to `net` (`None`: any) whose gateway satisfies `is_gateway`. [`Errno::NotFound`] if there is none
-    /// (RT-3).
+    /// The routes without those to `net` (`None`: any) whose gateway satisfies `is_gateway`. [`Errno::NotFound`] if no route
+    /// does (RT-3).
     pub fn without(&self, net: Option<NetId>, is_gateway: impl Fn(Nid) -> bool) -> Result<Self, Errno> {
         let stays = |active: &&Arc<ActiveRoute>| {
             net.is_some_and(|net| active.route.net != net) || !is_gateway(active.route.gateway)

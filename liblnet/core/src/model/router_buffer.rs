@@ -6,30 +6,30 @@ use lnet_wire::Nid;
 /// A buffer that a message for another node holds.
 #[derive(Debug)]
 pub(crate) struct RouterBuffer {
-    /// Owns what `bytes` describe.
+    /// The owner of the memory that `bytes` describes.
     _memory: RecvBuffer,
-    /// Its memory, as drivers read and write it.
+    /// The memory of the buffer, as drivers read and write it.
     pub(crate) bytes: MdMemory,
-    /// The peer NI whose router credit it takes, while a message holds it.
+    /// The peer NI whose router credit the message in the buffer takes.
     pub(crate) from: Option<Nid>,
     pub(crate) place: BufferPlace,
-    /// Where the message that holds it goes.
+    /// The kind of node that the message in the buffer is sent to next.
     pub(crate) onward: Onward,
-    /// The bytes of payload of a message that has been sent on.
+    /// The payload bytes of a message that has been sent on.
     pub(crate) sent: Option<u32>,
 }
 
-/// Where a message goes from a router.
+/// The kind of next hop of a forwarded message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Onward {
-    /// To its destination, which takes it in any case.
+    /// The destination, which takes the message in any case.
     #[default]
     ToDestination,
-    /// To another router, which may wait for buffers of this one.
+    /// Another router, which may wait for buffers of this one.
     ToRouter,
 }
 
-/// Which buffers it belongs to.
+/// The pool that a buffer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferPlace {
     pub(crate) cpt: usize,

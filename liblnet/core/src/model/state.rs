@@ -1,5 +1,5 @@
-//! The states of interfaces (core-behaviour 10.2; the FSMs of the design), derived from health and, for peer NIs,
-//! from the exchange of messages. Not from counters, which operators reset.
+//! The states of interfaces (core-behaviour 10.2), derived from health and, for peer NIs, from the exchange of messages. Counters
+//! have no part in them, because operators reset these.
 
 use super::exchange::Exchange;
 use super::net::Net;
@@ -11,24 +11,24 @@ use std::fmt;
 /// The state of a local NI, or of a local net (dbg-030).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NiState {
-    /// Healthy.
+    /// The interface is healthy.
     Active,
-    /// It works, but messages have failed recently.
+    /// The interface works, but messages have failed recently.
     Degraded,
-    /// It is down.
+    /// The interface is down.
     Failed,
 }
 
 /// The state of a peer NI, as far as this node has used it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerNiState {
-    /// Nothing has been sent to it.
+    /// Nothing has been sent to the peer NI.
     Created,
-    /// Something was sent to it, and nothing has arrived from it.
+    /// A message was sent to the peer NI, and nothing has arrived from it.
     Activating,
     /// The last exchange succeeded.
     Connected,
-    /// Messages have failed, or its node reports it as down.
+    /// Messages have failed, or the peer reports the interface as down.
     Failed,
 }
 
@@ -62,7 +62,7 @@ impl PeerNiState {
         Self::from_parts(peer_ni.exchange(), peer_ni.usable_health())
     }
 
-    /// A peer NI that has failed returns to its previous state when it has recovered.
+    /// The state for this progress and health. A peer NI that has recovered returns to the state before the failure.
     const fn from_parts(exchange: Exchange, usable_health: u32) -> Self {
         match exchange {
             _ if usable_health < MAX_HEALTH => Self::Failed,

@@ -2,7 +2,7 @@
 
 use crate::sync::{Mutex, lock};
 
-/// At how many of the least recently used a selection looks here before it compares all.
+/// The number of least recently used positions that a selection checks here before it compares all candidates.
 const LOOKS: usize = 16;
 
 /// Positions of peer NIs on a net, from the least to the most recently used. Any thread may call.
@@ -10,7 +10,7 @@ const LOOKS: usize = 16;
 pub(crate) struct UseOrder(Mutex<List>);
 
 impl UseOrder {
-    /// `positions`, all from 0 to their number, the least recently used first.
+    /// An order of `positions`, which are all numbers from 0 up, the least recently used first.
     pub(crate) fn new(positions: &[usize]) -> Self {
         let end = positions.len();
         let mut list = List { links: vec![Link { before: end, after: end }; end + 1] };
@@ -30,7 +30,7 @@ impl UseOrder {
         note();
     }
 
-    /// The least recently used position for which `is_best` holds; `None` also if it holds for none of the first few.
+    /// The least recently used position for which `is_best` holds; `None` if it holds for none of the first few.
     pub(crate) fn least_recently_used(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
         let list = lock(&self.0);
         let mut position = list.links[list.end()].after;
@@ -50,7 +50,7 @@ impl UseOrder {
     }
 }
 
-/// A circular list: the last link belongs to no position, it comes before the first and after the last.
+/// A circular list of positions. The last link is its head: before the first position and after the last.
 #[derive(Debug)]
 struct List {
     links: Vec<Link>,
@@ -88,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// PS-31: the order is that of a list from which what is used is taken and appended.
+        /// PS-31: fails if the order is not that of a list from which each used position is taken and appended.
         #[test]
         fn positions_are_in_the_order_of_their_last_use(
             uses in prop::collection::vec(0_usize..40, 0..100),
