@@ -1,6 +1,6 @@
 //! Configuration changes while the node runs: settings, peers, routes, forwarding, selection rules, health values.
 //!
-//! Changes are made one at a time, under the configuration lock; what is read for each message is a value that is
+//! Changes are made one at a time, under the configuration lock; values that are read for each message are
 //! replaced as a whole. In an event handler every change is [`Errno::Busy`].
 
 use super::Core;
@@ -17,22 +17,22 @@ use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
 impl Core {
-    /// Takes the configuration lock. Removing an interface waits for event handlers while it holds this lock, so a
+    /// Takes the configuration lock. Removing an interface waits for event handlers while it holds this lock, so an event
     /// handler that waited for the lock would never return: it gets [`Errno::Busy`].
     pub(crate) fn configuring(&self) -> Result<ConfigGuard<'_>, Errno> {
         if in_handler() { Err(Errno::Busy) } else { Ok(self.configuration.lock()) }
     }
 }
 
-/// Settings.
+/// Methods about settings.
 impl Core {
     /// The current settings.
     pub fn settings(&self) -> Settings {
         self.env.settings()
     }
 
-    /// Changes settings: everything that `change` does, or nothing if it fails. [`Errno::NotSupported`]: the node has no Multi-Rail,
-    /// and so no discovery.
+    /// Changes settings: everything that `change` does, or nothing if it fails. [`Errno::NotSupported`] for discovery on a node
+    /// without Multi-Rail.
     pub fn change_settings(
         &self,
         change: impl FnOnce(&mut Settings) -> Result<(), Errno>,
@@ -54,7 +54,7 @@ impl Core {
     }
 }
 
-/// Peers (cfg-070 to cfg-080).
+/// Methods about peers (cfg-070 to cfg-080).
 impl Core {
     fn needs_multi_rail(&self) -> Result<(), Errno> {
         if self.env.config().multi_rail { Ok(()) } else { Err(Errno::NotSupported) }
@@ -143,7 +143,7 @@ impl Core {
     pub fn set_peer_state(&self, nid: Nid, state: PeerState) -> Result<(), Errno> {
         let _config = self.configuring()?;
         let peer = self.topology.peer_ni(nid).ok_or(Errno::NotFound)?.peer();
-        // The flags of what is in progress keep their values.
+        // Flags of operations in progress keep their values.
         let under_way = PeerState::DISCOVERING
             .union(PeerState::PING_SENT)
             .union(PeerState::PUSH_SENT)
@@ -161,7 +161,7 @@ impl Core {
     }
 }
 
-/// Routes and forwarding.
+/// Methods about routes and forwarding.
 impl Core {
     /// The current routes.
     pub fn routes(&self) -> Arc<Routes> {
@@ -174,14 +174,14 @@ impl Core {
         self.topology.with_nets(|nets| select::is_route_up(route, nets, terms))
     }
 
-    /// Whether the gateway of a route has answered the last time it was asked, or was not asked yet; `None` for a peer that
+    /// Whether the gateway of a route has responded to its last check, or has not been checked yet; `None` for a peer that
     /// is no gateway.
     pub fn gateway_answers(&self, peer: &Peer) -> Option<bool> {
         self.is_gateway(peer).then(|| !peer.discovery.has_failed())
     }
 
-    /// Whether this interface of a gateway is alive (RT-20): the gateway answers, does not say that the interface is down, its
-    /// health is at least the sensitivity, and if it is on a net of this node some path to it gets through. `None` for a peer that is
+    /// Whether this interface of a gateway is alive (RT-20): the gateway responds, does not report the interface as down, its
+    /// health is at least the sensitivity, and if it is on a net of this node some path to it works. `None` for a peer that is
     /// no gateway.
     pub fn gateway_ni_is_alive(&self, peer: &Peer, peer_ni: &PeerNi) -> Option<bool> {
         let least_health = self.gateway_terms().least_health;
@@ -199,7 +199,7 @@ impl Core {
         self.topology.add_route(&config, route, || self.peer_ni(route.gateway))?;
         drop(config);
         if self.settings().alive_router_check_interval > 0 {
-            // Whether it forwards, and its other NIDs.
+            // Discovery shows whether the gateway forwards, and its other NIDs.
             self.discover(route.gateway, false)?;
             self.health.wake();
         }
@@ -215,7 +215,7 @@ impl Core {
         self.topology.delete_routes(&config, net, same_peer, self.env.now())
     }
 
-    /// What this node has forwarded.
+    /// The messages that this node has forwarded.
     pub fn forwarded(&self) -> Forwarded {
         self.router_buffers.forwarded()
     }
@@ -225,7 +225,7 @@ impl Core {
         self.router_buffers.state(cpt)
     }
 
-    /// Removes what depended on a net that the node has left.
+    /// Removes the routes and peers that depended on a net that the node has left.
     pub(crate) fn leave_net(&self, config: &ConfigGuard<'_>, net: NetId) {
         // Routes with a gateway on that net.
         let _ = self.topology.delete_routes(config, None, |gateway| gateway.net() == net, self.env.now());
@@ -237,7 +237,7 @@ impl Core {
     }
 }
 
-/// Selection rules (cfg-095 to cfg-165).
+/// Methods about selection rules (cfg-095 to cfg-165).
 impl Core {
     /// The current rules.
     pub fn rules(&self) -> Arc<Rules> {
@@ -266,8 +266,8 @@ impl Core {
         Ok(())
     }
 
-    /// Deletes the rule about the same as this one. [`Errno::NotFound`] if there is none, [`Errno::Invalid`] if it is not at the given
-    /// index.
+    /// Deletes the rule with the same selectors as `rule`. [`Errno::NotFound`] if there is none, [`Errno::Invalid`] if it is
+    /// not at `index`.
     pub fn delete_same_rule(&self, rule: &Rule, index: Option<usize>) -> Result<(), Errno> {
         let config = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());

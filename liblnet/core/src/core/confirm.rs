@@ -13,9 +13,10 @@ use lnet_wire::{Errno, Nid};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// The sender, or a gateway before another.
+/// The part of the sender, or of a gateway before another.
 impl Core {
-    /// Keeps a message that its gateway has until that confirms it. It comes back, with its result, if that is known.
+    /// Keeps a message that its gateway has received until it is confirmed. If the result is known already, returns the message
+    /// with it.
     pub(super) fn await_confirmation(
         &self,
         message: Box<Message>,
@@ -33,7 +34,7 @@ impl Core {
                 return Some((message, result));
             }
         }
-        // The connection, or the node, may have ended just before.
+        // The connection may have ended, or the shutdown begun, just before.
         let failure = if self.is_ending() {
             Errno::Shutdown.into()
         } else if peer_ni.is_some_and(|peer_ni| peer_ni.connection_epoch() != epoch) {
@@ -45,11 +46,11 @@ impl Core {
         taken.into_iter().next().map(|message| (message, Err(failure)))
     }
 
-    /// A gateway has confirmed a message; what another node says of it counts for nothing.
+    /// Ends the message that a gateway has confirmed. A confirmation from another node than that gateway is ignored.
     pub(super) fn take_confirmation(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
         let is_gateway = |next_hop: Nid| self.topology.is_same_peer(next_hop, from);
         if let Some(mut message) = self.unconfirmed.confirmed(from, id, confirmation, is_gateway) {
-            // Only a node of this library confirms.
+            // Only nodes of this library send confirmations.
             if let Some(peer_ni) = &message.peer_ni {
                 peer_ni.note_takes_origins(true);
             }
@@ -58,8 +59,8 @@ impl Core {
         }
     }
 
-    /// Nothing more will come on the connections of this path, or it is unresponsive: what was not confirmed is sent
-    /// again.
+    /// Ends the unconfirmed messages on this path, to be resent: no more confirmations will come on its connections, or it is
+    /// unresponsive.
     pub(super) fn lose_confirmations(&self, ni: &Ni, gateway: Nid) {
         let went_there = |message: &Message| {
             message.next_hop.nid == gateway && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
@@ -69,14 +70,14 @@ impl Core {
         }
     }
 
-    /// Ends all messages that are not confirmed: the node shuts down.
+    /// Ends all unconfirmed messages, because the node shuts down.
     pub(super) fn end_unconfirmed(&self) {
         for message in self.unconfirmed.take(|_| true) {
             self.end(message, Err(Errno::Shutdown.into()));
         }
     }
 
-    /// Ends the messages that have waited for a confirmation until their deadline; returns when to call this again.
+    /// Ends the messages that have waited for a confirmation until their deadline; returns the time of the next call.
     pub(super) fn poll_unconfirmed(&self, now: Time) -> Option<Time> {
         let is_over = |message: &Message| {
             message.deadline <= now
@@ -97,9 +98,9 @@ impl Core {
     }
 }
 
-/// A gateway.
+/// The part of a gateway.
 impl Core {
-    /// Says to the node before this one what has become of a message.
+    /// Sends the confirmation of a message to the node that it came from.
     pub(super) fn confirm_to(&self, previous: PreviousHop, confirmation: Confirmation) {
         let PreviousHop { ni, from, name } = previous;
         if let Some(lnd) = ni.lnd() {
@@ -107,7 +108,7 @@ impl Core {
         }
     }
 
-    /// The end of a message that this node was to forward: the node before it is told.
+    /// Confirms a message that this node was to forward to the node that it came from, with its result.
     pub(super) fn confirm_forwarded(&self, message: &mut Message, result: Result<(), Delivery>) {
         if let Some(previous) = message.previous_hop.take() {
             let confirmation = match (result, message.may_have_arrived) {
@@ -123,11 +124,11 @@ impl Core {
     }
 }
 
-/// A gateway, or the destination.
+/// The part of a gateway, or of the destination.
 impl Core {
-    /// What is known of a message that arrives, with an origin that it cannot have marked as refused: one that does not name the node
-    /// that has sent it here, which is no gateway on the way from its source either. Routers recognise a message by it nevertheless that
-    /// they have sent in a circle.
+    /// The provenance of an arriving message, with an origin marked as refused that the previous hop could not know: it is
+    /// neither the previous hop's own, nor is that node a gateway on the path from the source. Routers still use a refused
+    /// origin to recognise messages that circulate.
     pub(super) fn with_refusals(&self, message: &Message, provenance: &Provenance) -> Provenance {
         let from = message.next_hop.nid;
         let Some(carried) = provenance.carried.filter(|carried| !carried.origin.is_refused()) else {
@@ -158,9 +159,9 @@ impl Core {
     }
 }
 
-/// The destination.
+/// The part of the destination.
 impl Core {
-    /// The message, unless it is a copy of one that has arrived or is arriving.
+    /// Returns the message, unless it is a copy of one that has arrived or is arriving; then the action for the driver.
     pub(super) fn unless_duplicate(
         &self,
         origin: MessageOrigin,
@@ -179,7 +180,7 @@ impl Core {
                 if let Some(earlier) = earlier {
                     self.drop_copy(earlier);
                 }
-                // The sender has given up the gateway that the first one is coming from.
+                // The sender has given up the gateway that the first copy is coming from.
                 if from != copy_from
                     && let Some(lnd) = ni.as_ref().and_then(|ni| ni.lnd())
                 {
@@ -195,7 +196,7 @@ impl Core {
         }
     }
 
-    /// A message with an origin has arrived, or is dropped.
+    /// Records that a message with an origin has arrived or is dropped; a waiting copy is dropped.
     pub(super) fn note_arrival(&self, origin: MessageOrigin, message: &mut Message) {
         message.arrives_as = None;
         let by = self.brought_by(message);
@@ -204,7 +205,7 @@ impl Core {
         }
     }
 
-    /// The gateway that a message has come by; `None` if its origin has sent it here.
+    /// The gateway that a message has come by; `None` if its origin has sent it directly.
     fn brought_by(&self, message: &Message) -> BroughtBy {
         let peer = message.peer_ni.as_ref()?.peer_now();
         self.topology.is_gateway(&peer).then_some(peer.primary)
@@ -217,7 +218,8 @@ impl Core {
         deferred.resume(RxAction::Discard);
     }
 
-    /// The payload of a message with an origin has ended early: the message waits for a copy, and goes on with that.
+    /// Keeps a message with an origin whose payload has ended early, or completes it with a copy that waits. Returns the
+    /// message if it cannot be kept.
     pub(super) fn keep_partial(
         &self,
         origin: MessageOrigin,
@@ -245,7 +247,7 @@ impl Core {
         None
     }
 
-    /// A copy that has waited is the first to arrive.
+    /// Delivers a copy that has waited, as the first one that arrives.
     fn deliver_copy(&self, copy: WaitingCopy) {
         let WaitingCopy { message, deferred } = copy;
         match self.deliver(message, &|| Arc::clone(&deferred)) {
@@ -254,7 +256,7 @@ impl Core {
         }
     }
 
-    /// Ends the messages of which a part has arrived, and no copy in time; returns when to call this again.
+    /// Ends the partial messages of which no copy came in time; returns the time of the next call.
     pub(super) fn poll_origins(&self, now: Time) -> Option<Time> {
         let is_given_up = |message: &Message| message.md.as_ref().is_some_and(|md| md.is_aborted());
         let (over, next) = self.origins.expire(now, is_given_up);
@@ -262,7 +264,7 @@ impl Core {
         next
     }
 
-    /// Ends the messages that have arrived in part on this interface.
+    /// Ends the partial messages that came by the interface `ni`.
     pub(super) fn end_partial_of(&self, ni: &Arc<Ni>) {
         let came_by = |message: &Message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
         self.end_partial(self.origins.take_partial(came_by));
@@ -277,7 +279,7 @@ impl Core {
         }
     }
 
-    /// The copy, with the memory and the event of the message that has arrived in part.
+    /// The copy, with the memory and the event of the partial message.
     fn in_place_of(&self, mut partial: Box<Message>, mut copy: Box<Message>) -> Box<Message> {
         copy.md = partial.md.take();
         copy.event = partial.event.take();
@@ -299,7 +301,7 @@ const fn returned(errno: Errno, cause: Cause) -> SendFailure {
     SendFailure { errno, cause, delivery: Delivery::Returned }
 }
 
-/// What a confirmation means for the message.
+/// Applies a confirmation to the message; returns the result of the attempt.
 fn settle(message: &mut Message, confirmation: Confirmation) -> Result<(), SendFailure> {
     message.awaits_confirmation = false;
     message.may_have_arrived |= confirmation == Confirmation::Unknown;

@@ -1,4 +1,4 @@
-//! What programs ask of discovery: the primary NID of a NID, and adding peers with known NIDs (OM-25, OM-26).
+//! Discovery for programs: the primary NID of a NID, and peers with given NIDs (OM-25, OM-26).
 
 use super::Core;
 use crate::discovery::Input;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 impl Core {
     /// The primary NID of the peer with this NID: `LNetPrimaryNID`. Starts the discovery of a peer that has not been
-    /// discovered. If [`crate::Settings::lock_primary`] is on, or in an event handler, the response is what is known
-    /// now, and discovery does not change it later; if it is off, what is known when the discovery has ended. An
-    /// answer that no discovery has confirmed is locked in any case: programs match messages by it.
+    /// discovered. If [`crate::Settings::lock_primary`] is on, or in an event handler, returns the one known
+    /// now, and discovery does not change it later; if it is off, the one known when the discovery has ended. A
+    /// result that no discovery has confirmed is locked in any case: programs match messages by it.
     pub fn primary_nid(&self, nid: Nid) -> Nid {
         if nid.is_loopback() || self.is_ending() {
             return nid;
@@ -40,8 +40,8 @@ impl Core {
         if stays(&peer) {
             return peer.primary;
         }
-        // Discovery changes peers under this lock. An event handler must not wait for it, so its lock may come too
-        // late.
+        // Discovery changes peers under this lock. An event handler must not wait for it, so its call may lock the primary NID
+        // too late.
         let _configuration = (!in_handler()).then(|| self.configuration.lock());
         let peer = self.peer_ni(nid).peer();
         if !stays(&peer) {
@@ -55,7 +55,7 @@ impl Core {
     /// its primary NID, which is locked if [`crate::Settings::lock_primary`] is on. Without discovery each NID
     /// becomes a peer of its own. Configured peers are not changed. [`Errno::Invalid`] without any NID but the
     /// loopback's, [`Errno::Busy`] in an event handler, [`Errno::NotPermitted`] for a NID that cannot be given to the
-    /// peer; the NIDs before it have been.
+    /// peer; the NIDs before that one have been added.
     pub fn add_peer(&self, nids: &[Nid]) -> Result<(), Errno> {
         let mut nids = nids.iter().copied().filter(|nid| !nid.is_loopback());
         let first = nids.next().ok_or(Errno::Invalid)?;

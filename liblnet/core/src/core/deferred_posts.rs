@@ -1,5 +1,5 @@
-//! Messages of handlers that are nested too deep: the monitor thread sends them, or the thread that posted them when it has left its
-//! handlers, whichever comes first. So no handler keeps back what another waits for.
+//! Messages of deeply nested handlers: the monitor thread sends them, or the thread that posted them when it has left its
+//! handlers, whichever comes first. So no handler delays a message that another waits for.
 
 use super::Core;
 use crate::event::{handler_depth, in_handler};
@@ -8,10 +8,10 @@ use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The depth of nested handlers beyond which their messages are sent by another thread: each needs room on the stack.
+/// The depth of nested handlers from which their messages are sent by another thread: each handler needs stack space.
 const MAX_DEPTH: u32 = 8;
 
-/// What is to be sent, in order.
+/// The deferred messages, in the order in which they were posted.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredPosts {
     any: AtomicBool,
@@ -19,7 +19,7 @@ pub(crate) struct DeferredPosts {
 }
 
 impl Core {
-    /// Keeps a message that a handler sends which is nested too deep; the others come back.
+    /// Keeps the message if its handler is nested too deep; returns it otherwise.
     pub(super) fn defer_post(&self, message: Box<Message>) -> Option<Box<Message>> {
         if handler_depth() < MAX_DEPTH {
             return Some(message);
@@ -33,7 +33,7 @@ impl Core {
         None
     }
 
-    /// Sends what was deferred, unless the thread is in a handler.
+    /// Sends the deferred messages, unless the thread is in a handler.
     pub(super) fn send_deferred(&self) {
         if !self.deferred_posts.any.load(Ordering::Acquire) || in_handler() {
             return;

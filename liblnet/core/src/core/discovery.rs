@@ -1,4 +1,4 @@
-//! The work of the discovery thread, and the calls that start and await discovery.
+//! The work of the discovery thread, and the calls that start and await discoveries.
 
 use super::Core;
 use crate::discovery::{Action, DiscoveryStatus, Failure, Input};
@@ -12,10 +12,10 @@ use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Calls.
+/// Calls of programs and of other parts of the core.
 impl Core {
     /// Discovers the peer with this NID again: pings it, and pushes to it if it is multi-rail (DI-35). With `force`
-    /// it is pushed to even if it is up to date. Returns at once. [`Errno::Shutdown`] during the shutdown,
+    /// it is pushed to even if it is up to date. Does not wait for the result. [`Errno::Shutdown`] during the shutdown,
     /// [`Errno::Invalid`] for the loopback.
     pub fn discover(&self, nid: Nid, force: bool) -> Result<(), Errno> {
         if self.is_ending() {
@@ -37,8 +37,8 @@ impl Core {
         self.env.discovery_timeout()
     }
 
-    /// Waits until the discovery of the peer with this NID has ended; after `timeout` [`Errno::TimedOut`]. In an
-    /// event handler [`Errno::Busy`].
+    /// Waits until the discovery of the peer with this NID has ended. Fails with [`Errno::TimedOut`] after `timeout`, and with
+    /// [`Errno::Busy`] in an event handler.
     pub fn wait_discovered(&self, nid: Nid, timeout: Duration) -> Result<(), Failure> {
         self.discovery.wait_discovered(&self.env, &self.topology, nid, timeout)
     }
@@ -48,7 +48,7 @@ impl Core {
         self.discovery.status(&self.topology, nid)
     }
 
-    /// The sequence number of this node's configuration: peers acknowledge it ([`DiscoveryStatus::node_sequence`]).
+    /// The sequence number of this node's configuration, which peers acknowledge ([`DiscoveryStatus::node_sequence`]).
     pub fn node_sequence(&self) -> u32 {
         self.discovery.local_state().sequence
     }
@@ -68,7 +68,7 @@ impl Core {
         }
     }
 
-    /// Ends the requests that wait for discoveries: the node shuts down (DI-23).
+    /// Ends the requests that wait for discoveries, because the node shuts down (DI-23).
     pub(crate) fn end_discovery(&self) {
         for request in self.discovery.end() {
             self.refuse(request, Errno::Shutdown);
@@ -84,7 +84,7 @@ impl Core {
     }
 
     /// Runs the discovery: one thread at a time, and not in an event handler. Returns the time of the next call, if
-    /// any is due without an event; [`Core::wait_for_discovery`] returns when an earlier one is needed. Event
+    /// one is due without an event; [`Core::wait_for_discovery`] returns when an earlier call is needed. Event
     /// handlers of the application run inside.
     pub fn run_discovery(&self) -> Option<Time> {
         if in_handler() {
@@ -100,7 +100,7 @@ impl Core {
         }
         if self.topology.has_routes() {
             self.note_routes();
-            // A gateway that failed is asked again sooner.
+            // A gateway that failed is checked again sooner.
             self.health.wake();
         }
         self.discovery.next_poll()

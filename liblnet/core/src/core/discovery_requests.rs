@@ -11,7 +11,7 @@ use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Requests.
+/// Sending of pings and pushes.
 impl Core {
     /// Pings a peer for its NIDs.
     pub(super) fn send_discovery_ping(&self, peer: &Peer, path: Option<(Nid, Nid)>, reply_len: u32) {
@@ -32,8 +32,8 @@ impl Core {
         });
     }
 
-    /// The source NID, if it matters, and the peer NID of a request: those of `path`; without a path the NID that
-    /// selection chooses now, to be named if the request fails.
+    /// The source NID, if it matters, and the peer NID of a request: those of `path`; without a path the peer NID that
+    /// selection chooses now, which is named if the request fails.
     fn source_and_nid(&self, peer: &Peer, path: Option<(Nid, Nid)>) -> (Option<Nid>, Nid) {
         let chosen = || self.choose(None, peer.primary).map_or(peer.primary, |chosen| chosen.destination());
         path.map_or_else(|| (None, chosen()), |(local, remote)| (Some(local), remote))
@@ -60,7 +60,7 @@ impl Core {
         }
     }
 
-    /// Whether it is a request of a discovery.
+    /// Whether the message is a request of a discovery.
     pub(super) fn is_of_discovery(&self, message: &Message) -> bool {
         let eq = message.event.as_ref().and_then(|event| event.md.eq);
         eq.is_some() && eq == self.discovery.eq()
@@ -82,7 +82,7 @@ impl Core {
     /// at once, and each of them wakes the thread again, so a flood of pushes does not keep a thread in this
     /// function.
     pub(super) fn post_push_buffers(&self) {
-        // A version without Multi-Rail does not know pushes.
+        // A node without Multi-Rail does not receive pushes.
         if !self.env.config().multi_rail {
             return;
         }
@@ -102,7 +102,7 @@ impl Core {
     }
 }
 
-/// Events.
+/// Events of discovery's MDs.
 impl Core {
     /// The event queue of discovery's MDs.
     fn discovery_eq(&self) -> Result<EqHandle, Errno> {
@@ -122,8 +122,8 @@ impl Core {
         Ok(self.discovery.set_eq(eq))
     }
 
-    /// Makes a peer of a node whose push came by a gateway, as arriving messages make one of a neighbour (5.5): unless it is
-    /// known, this node learns from the push that its NIDs are one peer's.
+    /// Adds the source of a push that came by a gateway as a peer, if it is unknown, as arriving messages add their sender (5.5):
+    /// otherwise this node would not learn from the push that the NIDs in it belong to one peer.
     fn admit_pusher(&self, source: Option<Nid>, sender: Option<Nid>) {
         let (Some(source), Some(sender)) = (source, sender) else { return };
         let by_gateway = || self.topology.peer(sender).is_some_and(|peer| self.topology.is_gateway(&peer));

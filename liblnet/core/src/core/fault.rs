@@ -1,4 +1,4 @@
-//! Fault injection: the rules, and what happens to the messages that they hit.
+//! Fault injection: the rules, and the treatment of the messages that they hit.
 
 use super::Core;
 use crate::environment::time::Time;
@@ -11,7 +11,7 @@ use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, Header, Nid, NidPattern};
 use std::sync::Arc;
 
-/// The rules. The newest comes first, and the first rule that hits a message applies.
+/// Methods about the rules. The newest rule comes first, and the first one that hits a message applies.
 impl Core {
     /// Adds a drop rule. Equal rules may exist (ST-25).
     pub fn add_drop_rule(&self, rule: DropRule) {
@@ -66,15 +66,15 @@ impl Core {
         self.faults.reset_delays(self.env.now());
     }
 
-    /// Makes the next `count` messages to or from `nid` (`None`: any) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends that; with
-    /// `u32::MAX` it never ends.
+    /// Makes the next `count` messages to or from `nid` (`None`: any) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends that; `u32::MAX`
+    /// means all later messages.
     pub fn fail_nid(&self, nid: Option<Nid>, count: u32) {
         self.fail_rules.set(nid, count);
     }
 }
 
 impl Core {
-    /// Whether a rule drops a message that has arrived on `ni`: it is counted as dropped, and nothing else happens.
+    /// Whether a drop rule hits a message that has arrived on `ni`; if so, counts the message as dropped.
     pub(super) fn fault_drops_incoming(&self, ni: &Ni, header: &Header) -> bool {
         let lost = self.faults.loses(header, ni.nid(), || self.env.now());
         if lost {
@@ -85,7 +85,7 @@ impl Core {
         lost
     }
 
-    /// Delays a message that has arrived, if a rule says so; otherwise returns it.
+    /// Delays a message that has arrived, if a delay rule hits it; returns it otherwise.
     pub(super) fn delay_by_fault_rule(
         &self,
         message: Box<Message>,
@@ -100,7 +100,7 @@ impl Core {
         }
     }
 
-    /// Gives a message with all its credits to its driver, unless a rule drops or delays it.
+    /// Passes a message with all its credits to its driver, unless a rule drops or delays it.
     pub(super) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>) -> SendOutcome {
         match self.faults.send_by(lnd, message, || self.env.now()) {
             Sent::Now(outcome) => outcome,
@@ -111,7 +111,7 @@ impl Core {
         }
     }
 
-    /// Continues the delayed messages that are due; returns when the next is due.
+    /// Continues the delayed messages that are due; returns the time at which the next is due.
     pub(crate) fn release_delayed(&self, now: Time) -> Option<Time> {
         while let Some(message) = self.faults.take_due(now) {
             self.resume_delayed(message);

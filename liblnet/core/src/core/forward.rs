@@ -12,14 +12,14 @@ use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What waits for so long for a buffer to another router is returned: after this time, or at last after twice that.
+/// The time after which a message that waits for a buffer to another router is returned; at most twice this passes.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// Why a message for another node is dropped by one that does not forward.
+/// The log text for a message for another node that arrives at a node which does not forward.
 const NO_ROUTER: &str = "destination is another node, and this one is no router";
 
 impl Core {
-    /// Receives a message for another node, as soon as there is a buffer for it (RT-10).
+    /// Receives a message for another node, as soon as a buffer is free for it (RT-10).
     pub(super) fn forward(
         &self,
         ni: &Ni,
@@ -60,7 +60,7 @@ impl Core {
         }
     }
 
-    /// The router credits of a peer NI: now, and the fewest that there ever were. `None` on a net that this node is not on.
+    /// The router credits of a peer NI: the current and the lowest number. `None` on a net that this node is not on.
     pub fn router_credits(&self, peer_ni: &PeerNi) -> Option<(i32, i32)> {
         let nid = peer_ni.nid();
         let share_of = |net: &Net| net.nis().first().map(|ni| ni.tunables().router_share());
@@ -70,7 +70,7 @@ impl Core {
         Some((now, peer_ni.min_router_credits().min(now).min(share)))
     }
 
-    /// Returns messages that have waited long for a buffer to another router; returns when to call this again.
+    /// Returns messages that have waited long for a buffer to another router; returns the time of the next call.
     pub(super) fn poll_waiting(&self, now: Time) -> Option<Time> {
         if !self.topology.router().forwards() || !self.topology.has_routes() {
             return None;
@@ -87,7 +87,7 @@ impl Core {
         next
     }
 
-    /// Sends a message on that has been received into its buffer, with the header as it came.
+    /// Sends a message on that has been received into its buffer, with its header unchanged.
     pub(super) fn forward_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
         if result.is_err() {
             return self.forget(message);
@@ -105,10 +105,10 @@ impl Core {
         }
     }
 
-    /// The path of a forwarded message: to exactly its destination, if that works, or to a gateway.
+    /// The path of a forwarded message: to its very destination NID, if that works, or to a gateway.
     pub(super) fn path_onwards(&self, message: &Message) -> Result<ChosenPath, Errno> {
         let nid = message.header.dest_nid;
-        // Nobody can fill the table by sending to NIDs that do not exist.
+        // Limited, so that messages to NIDs that do not exist cannot fill the table of peers.
         let destination = self.peer_ni_if_room(nid).ok_or(Errno::NoMemory)?;
         let chosen = self.choose_again_from(None, message, &destination)?;
         if !chosen.is_dead() {
@@ -117,14 +117,14 @@ impl Core {
         if let Some(other) = self.path_to_other_nid(message, &destination) {
             return Ok(other);
         }
-        // The node before this one may know a gateway with a better path.
+        // The previous hop may know a gateway with a better path.
         match message.previous_hop.is_some() {
             true => Err(Errno::HostUnreachable),
             false => Ok(chosen),
         }
     }
 
-    /// The path to another NID of the node that a message is for, if that and its sender are multi-rail (PS-6).
+    /// The path to another NID of the destination node, if that node and the sender are multi-rail (PS-6).
     fn path_to_other_nid(&self, message: &Message, destination: &PeerNi) -> Option<ChosenPath> {
         let is_multi_rail = |nid: Nid| self.topology.peer(nid).is_some_and(|peer| peer.is_multi_rail());
         if !destination.peer_now().is_multi_rail() || !is_multi_rail(message.header.src_nid) {
@@ -133,19 +133,19 @@ impl Core {
         self.choose_other_nid(message, destination)
     }
 
-    /// A message that held this buffer has ended.
+    /// Returns the buffer of a message that has ended; waiting messages may get it.
     pub(crate) fn return_buffer(&self, buffer: Box<RouterBuffer>) {
         self.resume_waiting(self.router_buffers.give_back(buffer));
     }
 
-    /// The drivers receive messages that have got their buffers.
+    /// Resumes messages that have got their buffers: their drivers receive them.
     pub(super) fn resume_waiting(&self, waiting: impl IntoIterator<Item = Waiting>) {
         for Waiting { message, deferred, .. } in waiting {
             deferred.resume(RxAction::Deliver(message));
         }
     }
 
-    /// Messages that waited for a buffer are dropped.
+    /// Drops messages that waited for a buffer.
     pub(super) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &'static str) {
         for Waiting { message, deferred, .. } in waiting {
             self.count_drop(message, why);
@@ -153,7 +153,7 @@ impl Core {
         }
     }
 
-    /// The numbers of buffers have changed.
+    /// Applies the configured numbers of buffers.
     pub(super) fn configure_buffers(&self) {
         let router = self.topology.router();
         let waiting = self.router_buffers.configure(router);

@@ -1,4 +1,4 @@
-//! The gateways of this node's routes: whether they are asked, and what is logged of them (core-behaviour 7.3, 7.4).
+//! The gateways of this node's routes: their checks, and the log lines about them (core-behaviour 7.3, 7.4).
 
 use super::Core;
 use crate::discovery::Input;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Core {
-    /// Discovers the gateways that are due, and logs which routes have come up or gone down; returns when the next
-    /// gateway is due.
+    /// Starts the discovery of the gateways that are due, and logs the routes that have come up or gone down; returns the time at
+    /// which the next gateway is due.
     pub(super) fn check_gateways(&self, now: Time) -> Option<Time> {
         if !self.topology.has_routes() {
             return None;
@@ -53,7 +53,7 @@ impl Core {
         next
     }
 
-    /// Discovers the gateways that were removed as peers and are known anew.
+    /// Discovers the gateways that were removed as peers and have been added again.
     fn discover_new_gateways(&self) {
         if self.settings().alive_router_check_interval == 0 {
             return;
@@ -66,7 +66,7 @@ impl Core {
         }
     }
 
-    /// Gateways may have turned out to be one peer (RT-4).
+    /// Deletes routes whose gateways have turned out to be one peer (RT-4).
     pub(super) fn delete_duplicate_routes(&self, config: &ConfigGuard<'_>) {
         if !self.topology.has_routes() {
             return;
@@ -80,8 +80,8 @@ impl Core {
         }
     }
 
-    /// Something has arrived from this peer NI: if it is a gateway that did not answer, or has `forwarded` it though it said
-    /// that it does not, it is asked again at once (CR-31).
+    /// Schedules a check of a gateway that a message has arrived from, if the gateway had not responded, or if it has `forwarded`
+    /// the message though it reported that it does not forward (CR-31).
     pub(super) fn recheck_gateway_now(&self, gateway: &PeerNi, forwarded: bool) {
         let state = Arc::clone(&gateway.peer_now().discovery);
         if state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED) {
@@ -89,22 +89,22 @@ impl Core {
         }
     }
 
-    /// Something speaks for a change of this peer NI: a message to it has failed, its path has become unresponsive, or connections to
-    /// it have ended. If it is a gateway's, that is asked at once.
+    /// Schedules a check of a gateway at once after an event that may mean a change: a failed message, an unresponsive path, or
+    /// ended connections. Does nothing for other peers.
     pub(super) fn ask_gateway(&self, gateway: &PeerNi) {
         if self.gateway_checks.recheck_now(gateway.peer_now().discovery.id(), self.env.now()) {
             self.health.wake();
         }
     }
 
-    /// A gateway has returned a message for the node with this NID, and no other is left to try; that node is not reached by gateways.
+    /// Records that a node cannot be reached through gateways, as one has returned a message for it and no other is left to try.
     pub(super) fn note_returned(&self, destination: Nid) {
         if let Some(peer_ni) = self.topology.peer_ni(destination) {
             self.health.note_unresponsive_behind_gateways(&peer_ni);
         }
     }
 
-    /// Notes which routes are up, and logs what has changed: the state of their gateways may have.
+    /// Stores the routes that are up, and logs changes. Called after the state of a gateway may have changed.
     pub(super) fn note_routes(&self) {
         let routes = self.topology.routes();
         let (mut any_down, mut any_came_up, mut nets) = (false, false, Vec::new());
@@ -132,13 +132,13 @@ impl Core {
         }
     }
 
-    /// Pings gateways that have messages and from which nothing is received, and leaves those that do not answer; returns when
-    /// to call this again.
+    /// Pings gateways that have messages and from which nothing is received, and marks their paths as unresponsive if that goes
+    /// on; returns the time of the next call.
     pub(super) fn watch_gateways(&self, now: Time) -> Option<Time> {
         let GatewayActions { ping, unresponsive, old_pings, next } =
             self.gateway_watch.poll(now, || self.busy_gateways());
         for ping in old_pings {
-            // It may have been unlinked already.
+            // The MD may have been unlinked already.
             let _ = self.md_unlink(ping);
         }
         let nets = self.nets();
@@ -162,7 +162,7 @@ impl Core {
         next
     }
 
-    /// The NIDs of gateways that have messages, or to which messages wait, and how many messages were received from each.
+    /// The NIDs of gateways that have messages, or that messages wait for, each with the number of messages received from it.
     fn busy_gateways(&self) -> Vec<(Nid, u64)> {
         let unconfirmed = self.unconfirmed.gateways();
         let routes = self.topology.routes();

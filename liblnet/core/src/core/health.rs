@@ -1,4 +1,4 @@
-//! Health as operators and drivers see and set it, and the recovery pings.
+//! Health for operators and drivers, and the recovery pings.
 
 use super::Core;
 use crate::event::{Event, EventKind};
@@ -10,7 +10,7 @@ use lnet_wire::ping_info::{PING_ENTRY_LEN, PING_HEADER_LEN};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use std::sync::Arc;
 
-/// NIDs for which the reply buffer has room; nobody reads the reply (HE-51).
+/// The number of NIDs that the reply buffer holds; the reply is not read (HE-51).
 const NIDS: usize = 16;
 /// The size of the reply buffer in bytes.
 const REPLY_LEN: u32 = (PING_HEADER_LEN + NIDS * PING_ENTRY_LEN) as u32;
@@ -70,7 +70,7 @@ impl Core {
         concerned.iter().for_each(|peer_ni| self.health.change_peer_ni_health(&self.env, peer_ni, value));
     }
 
-    /// Pings the process at `peer` from `local`; the reply only shows that the path works.
+    /// Pings the node at `peer` from `local`; only the arrival of the reply matters, as it shows that the path works.
     pub(super) fn send_recovery_ping(&self, local: Nid, peer: Nid) -> Result<MdHandle, Errno> {
         let room = RecvBuffer::new(REPLY_LEN);
         let memory = room.memory();

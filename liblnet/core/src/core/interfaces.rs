@@ -21,7 +21,7 @@ impl Core {
         let guard = self.configuring()?;
         let (ni, nets) = self.with_ni(nid, config.into())?;
         ni.set_number(self.health.next_number());
-        // The driver may make upcalls as soon as it is started, so the interface must be in the table before.
+        // The driver may make upcalls as soon as it is started, so the interface must be in the table before that.
         let before = self.topology.replace_nets(&guard, Arc::new(nets));
         let is_new_net = before.net(nid.net()).is_none();
         match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
@@ -50,12 +50,12 @@ impl Core {
         }
     }
 
-    /// What [`Core::add_ni`] would fail with before it starts the driver.
+    /// Checks whether [`Core::add_ni`] would fail before it starts the driver, and returns that error.
     pub fn check_ni(&self, nid: Nid, config: impl Into<NiConfig>) -> Result<(), Errno> {
         self.with_ni(nid, config.into()).map(drop)
     }
 
-    /// A new interface, and the nets with it.
+    /// Creates an interface; returns it, and the nets with it.
     fn with_ni(&self, nid: Nid, config: NiConfig) -> Result<(Arc<Ni>, Nets), Errno> {
         if self.is_ending() {
             return Err(Errno::Shutdown);
@@ -69,8 +69,9 @@ impl Core {
     }
 
     /// Removes an interface: its messages end with an error, and the ping buffer no longer contains it. With the last
-    /// interface of its net the routes over gateways on that net are removed, and the peers that have no NID elsewhere. [`Errno::NotFound`]
-    /// for a NID that is not local, [`Errno::Invalid`] for the loopback (OM-33), [`Errno::Busy`] in an event handler.
+    /// interface of a net, the routes over gateways on that net are removed, and so are the peers without a NID elsewhere.
+    /// [`Errno::NotFound`] for a NID that is not local, [`Errno::Invalid`] for the loopback (OM-33), [`Errno::Busy`] in an event
+    /// handler.
     pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
         if nid.is_loopback() {
             return Err(Errno::Invalid);
@@ -90,7 +91,7 @@ impl Core {
         Ok(())
     }
 
-    /// Shuts the node down: stops every interface, and waits until every message is back. The remaining MDs, MEs and
+    /// Shuts the node down: stops every interface, and waits until every message has been returned. The remaining MDs, MEs and
     /// EQs are dropped without an event (c-abi 1.1). Only the counters of the node may be used afterwards. Waits for
     /// event handlers, so it must not be called from one.
     pub fn shutdown(&self) {
@@ -108,7 +109,7 @@ impl Core {
         self.end_discovery();
         self.objects.end();
         for portal in self.objects.portals() {
-            // Messages of threads that began before the shutdown and that no driver waits for may have arrived last.
+            // Last, messages may have arrived by threads that began before the shutdown and that no driver waits for.
             self.drop_delayed(portal.clear_lazy());
             portal.forget_entries();
         }
@@ -129,7 +130,7 @@ impl Core {
             lnd.shutdown();
         }
         self.end_partial_of(ni);
-        // Messages that arrived meanwhile may have been deferred; nobody would deliver them.
+        // Messages that arrived meanwhile may have been deferred; otherwise they would never be delivered.
         self.drop_delayed_of(ni);
     }
 

@@ -1,4 +1,4 @@
-//! Requests of this node that its shutdown ends: how many can still leave, and how many were lost.
+//! Requests of this node that its shutdown ends: the number that is still to be sent, and the number that was lost.
 
 use super::Core;
 use crate::event::Event;
@@ -13,19 +13,19 @@ pub(crate) struct LostRequests(Mutex<Lost>);
 #[derive(Clone, Copy, Debug, Default)]
 struct Lost {
     count: u64,
-    /// The target of the first of them.
+    /// The target of the first lost request.
     first: Option<Nid>,
 }
 
 impl Core {
-    /// PUTs and GETs of programs that are not known to have left this node, and to have arrived where the receiver gives delivery
-    /// ACKs: their SEND events are still to come. The responses to them are not counted.
+    /// The number of PUTs and GETs of programs that may not have left this node, or, where the receiver gives delivery ACKs,
+    /// may not have arrived there: their SEND events are still to come. Missing responses to them are not counted.
     pub fn unsent_requests(&self) -> usize {
         let mds = self.objects.mds();
         mds.iter().filter(|md| md.attached().is_none() && !md.is_of_node()).map(|md| md.busy() as usize).sum()
     }
 
-    /// A request ends with this status.
+    /// Counts a request that ends with `status`, if the shutdown has ended it.
     pub(super) fn note_if_lost(&self, event: &Event, status: Result<(), Errno>) {
         if status == Err(Errno::Shutdown) && self.is_ending() && event.portal != RESERVED_PORTAL {
             let lost = &mut *lock(&self.lost_requests.0);
@@ -34,7 +34,7 @@ impl Core {
         }
     }
 
-    /// Logs how many requests the shutdown has ended.
+    /// Logs the number of requests that the shutdown has ended.
     pub(super) fn log_lost_requests(&self) {
         let Lost { count, first: Some(first) } = *lock(&self.lost_requests.0) else { return };
         self.env.log(

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often messages that wait at lazy portals are looked at, if some are lost.
+/// The interval of the search for lost messages that wait at lazy portals, while there may be any.
 const LOST_DEFERRED_INTERVAL: Duration = Duration::from_secs(1);
-/// So many lost ones are dropped sooner.
+/// The number of lost messages from which on the search is made at once.
 const MAX_LOST_DEFERRED: usize = 1024;
 
 impl Core {
@@ -62,10 +62,10 @@ impl Core {
     }
 
     /// Attaches an MD to a match entry: `LNetMDAttach`. `announce` gets the handle before the first event. PUTs that
-    /// waited for the MD are delivered, oldest first: those that have arrived in full by the calling thread, with their events
-    /// before this returns; the others when the rest is there. On failure the entry is not changed: [`Errno::Invalid`] for an MD that takes
-    /// neither PUT nor GET or has a wrong `max_size`, [`Errno::NotFound`] for an entry or queue that does not exist,
-    /// [`Errno::Busy`] for an entry with an MD.
+    /// waited for the MD are delivered, the oldest first: those that have arrived in full by the calling thread, with their
+    /// events before this returns; the others when their payload is complete. On failure the entry is not changed:
+    /// [`Errno::Invalid`] for an MD that takes neither PUT nor GET or has a wrong `max_size`, [`Errno::NotFound`] for an entry
+    /// or queue that does not exist, [`Errno::Busy`] for an entry with an MD.
     pub fn md_attach(
         &self,
         me: MeHandle,
@@ -91,12 +91,12 @@ impl Core {
     ) -> Result<Arc<Md>, Errno> {
         let MdAttached { md, released } =
             self.objects.attach_md(me, spec, memory, auto_unlink, owner, announce)?;
-        // The caller may be in the middle of anything.
+        // Not here: the caller may be in no state to run event handlers.
         self.release_delayed_puts(released, |deferred, action| deferred.resume(action));
         Ok(md)
     }
 
-    /// Gives the PUTs that waited for an MD their memory, oldest first.
+    /// Gives the PUTs that waited for an MD their memory, the oldest first.
     fn release_delayed_puts(
         &self,
         released: Vec<(Delayed, Found)>,
@@ -146,7 +146,7 @@ impl Core {
         let handle = self.objects.add_queue(count, handler)?;
         // The shutdown handles the queues that exist when it begins.
         if self.is_ending() {
-            // Unless the shutdown has found the queue and ended it in the same way.
+            // Fails if the shutdown has found the queue and ended it in the same way.
             let _ = self.objects.remove_queue(handle, Errno::NetworkDown);
             return Err(Errno::NetworkDown);
         }
@@ -177,13 +177,13 @@ impl Core {
         self.objects.queue(eq)
     }
 
-    /// Makes PUTs wait that match nothing on `portal`: `LNetSetLazyPortal`.
+    /// Makes the portal lazy: PUTs that match nothing wait there. `LNetSetLazyPortal`.
     pub fn set_lazy_portal(&self, portal: u32) -> Result<(), Errno> {
         self.objects.portal(portal)?.set_lazy();
         Ok(())
     }
 
-    /// Makes the portal not lazy, and drops the PUTs that wait: `LNetClearLazyPortal`.
+    /// Makes the portal not lazy, and drops the PUTs that wait there: `LNetClearLazyPortal`.
     pub fn clear_lazy_portal(&self, portal: u32) -> Result<(), Errno> {
         let delayed = self.objects.portal(portal)?.clear_lazy();
         self.drop_delayed(delayed);
@@ -197,7 +197,7 @@ impl Core {
         }
     }
 
-    /// A driver has lost a message that may wait at a lazy portal.
+    /// Counts a message that a driver has lost and that may wait at a lazy portal.
     pub(super) fn note_lost_deferred(&self) {
         match self.lost_deferred.fetch_add(1, Ordering::Relaxed) + 1 < MAX_LOST_DEFERRED {
             true => self.health.wake(),
@@ -205,8 +205,8 @@ impl Core {
         }
     }
 
-    /// Drops lost messages that wait at lazy portals, from time to time, as all that wait are looked at; returns when to call this
-    /// again.
+    /// Drops lost messages that wait at lazy portals, at intervals, because the search looks at all that wait; returns the time
+    /// of the next call.
     pub(super) fn poll_lost_deferred(&self, now: Time) -> Option<Time> {
         if self.lost_deferred.load(Ordering::Relaxed) == 0 {
             return None;

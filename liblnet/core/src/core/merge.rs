@@ -16,7 +16,7 @@ impl Core {
         self.note_statuses(&peer, info);
         let effects = self.discovery.merge(&config, &self.env, &self.topology, &peer, info);
         if let Some(grown) = &effects.grown {
-            // New peer NIs included.
+            // Once more, for the peer NIs that are new.
             self.note_statuses(grown, info);
             self.health.reachability_may_change(grown.primary);
             self.delete_duplicate_routes(&config);
@@ -25,7 +25,7 @@ impl Core {
         self.discovery.finish_merge(&self.topology, &peer, info, &effects);
     }
 
-    /// Stores which of a peer's interfaces it reports as down.
+    /// Stores the interfaces that a peer reports as down.
     fn note_statuses(&self, peer: &Peer, info: &PingInfo) {
         for entry in info.entries.iter().filter(|entry| peer.nids.contains(&entry.nid)) {
             if let Some(peer_ni) = self.topology.peer_ni(entry.nid) {

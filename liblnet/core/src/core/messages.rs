@@ -6,7 +6,7 @@ use crate::model::{Message, MessagePool, PeerNi};
 use lnet_wire::{Body, Header};
 use std::sync::Arc;
 
-/// Responses that a peer may have pending however many other peers have: twice its default credits.
+/// The number of pending responses that each peer may have, however many other peers have: twice the default credits of a peer.
 const MIN_PENDING_RESPONSES_PER_PEER: u32 = 16;
 
 impl Core {
@@ -45,8 +45,8 @@ impl Core {
         }
     }
 
-    /// Whether a response exceeds the limits on pending responses: that of its peer, or, beyond the few that each
-    /// peer may always have, that of the node.
+    /// Whether the response to `message` would exceed the limits on pending responses: that of its peer, or, beyond the few that
+    /// each peer may always have, that of the node.
     pub(crate) fn exceeds_response_limit(&self, message: &Message) -> bool {
         let wants_response = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
         wants_response

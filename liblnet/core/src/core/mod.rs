@@ -1,4 +1,4 @@
-//! One LNet node without its threads: its parts, start and shutdown.
+//! One LNet node without its threads: the parts, the start and the shutdown.
 
 mod configure;
 mod confirm;
@@ -70,11 +70,11 @@ pub struct Core {
     pub(crate) gateway_watch: GatewayWatch,
     pub(crate) net_liveness: NetLiveness,
     pub(crate) stopping: Stopping,
-    /// When messages that wait for router buffers are looked at.
+    /// The time of the next search for messages that wait too long for router buffers.
     pub(crate) next_overdue: Mutex<Option<Time>>,
-    /// Messages that may wait at lazy portals and that drivers have lost since these were looked at.
+    /// The number of messages that drivers have lost since the last search, and that may wait at lazy portals.
     pub(crate) lost_deferred: AtomicUsize,
-    /// When they may be looked at again.
+    /// The earliest time of the next such search.
     pub(crate) next_lost_deferred: Mutex<Time>,
     pub(crate) unconfirmed: Unconfirmed,
     pub(crate) origins: Origins,
@@ -149,7 +149,7 @@ impl Core {
         self.topology.nets()
     }
 
-    /// A reference to this node beyond the present call.
+    /// A strong reference to this node, for use beyond the present call; `None` once the node is being dropped.
     pub(crate) fn this(&self) -> Option<Arc<Self>> {
         self.this.upgrade()
     }
@@ -159,7 +159,7 @@ impl Core {
         self.env.is_ending()
     }
 
-    /// The `index`th interface, from 0, as `LNetGetId` counts them.
+    /// The NID and PID of the interface `index`, counted from 0 as by `LNetGetId`.
     pub fn ni_by_index(&self, index: u32) -> Option<ProcessId> {
         self.topology
             .with_nets(|nets| nets.nis().nth(index as usize).map(|ni| ni.nid()))
@@ -179,7 +179,7 @@ impl Core {
     pub(crate) fn peer_ni(&self, nid: Nid) -> Arc<PeerNi> {
         self.topology.peer_ni(nid).unwrap_or_else(|| {
             let peer_ni = self.topology.peers().get_or_add(nid, self.topology.first_peer_credits(nid));
-            // Its net may have been added in the meantime.
+            // The net may have been added in the meantime.
             self.grant_credits(&peer_ni);
             self.learn_incarnation(&peer_ni);
             self.topology.apply_rules_to_new(&peer_ni);
@@ -187,7 +187,7 @@ impl Core {
         })
     }
 
-    /// The peer NI with this NID, which is added if it is unknown; `None` if it is, and the table is full.
+    /// The peer NI with this NID, which is added if it is unknown; `None` if it is unknown and the table is full.
     pub(crate) fn peer_ni_if_room(&self, nid: Nid) -> Option<Arc<PeerNi>> {
         let has_room = || self.topology.peers().makes_room(self.env.config().max_peers, self.env.now());
         self.topology.peer_ni(nid).or_else(|| has_room().then(|| self.peer_ni(nid)))
@@ -221,7 +221,7 @@ impl Core {
         self.message_counters.read()
     }
 
-    /// Whether other nodes wait for an ACK or a REPLY that is not known to have arrived. An ACK counts from before
+    /// Whether peers wait for an ACK or a REPLY of this node that is not known to have arrived. An ACK counts from before
     /// the event of its PUT.
     pub fn has_pending_responses(&self) -> bool {
         self.message_counters.has_responses()

@@ -8,9 +8,9 @@ use crate::memory::ResponseState;
 use std::time::Duration;
 
 impl Core {
-    /// Does the work that is due: resends failed messages, ends what has timed out, pings what is unhealthy. One
+    /// Does the work that is due: resends failed messages, ends those that have timed out, pings unhealthy interfaces. One
     /// thread at a time, and not in an event handler. Returns the latest time of the next call;
-    /// [`Core::wait_for_monitor`] returns when an earlier one is needed. Event handlers of the application run
+    /// [`Core::wait_for_monitor`] returns when an earlier call is needed. Event handlers of the application run
     /// inside.
     pub fn run_monitor(&self) -> Option<Time> {
         if in_handler() {
@@ -22,7 +22,7 @@ impl Core {
         }
         self.send_deferred();
         let now = self.env.now();
-        // First: what waits for a route that has come up is sent then.
+        // The first step, so that messages that wait for a route that has come up are sent in the same call.
         let gateways = self.check_gateways(now);
         let resends = self.resend_due(now);
         let delayed = self.release_delayed(now);
@@ -93,7 +93,7 @@ impl Core {
         }
     }
 
-    /// Unlinks the MDs whose response has timed out (HE-41, HE-42); returns when the next times out.
+    /// Unlinks the MDs whose response has timed out (HE-41, HE-42); returns the time at which the next times out.
     fn end_missing_responses(&self, now: Time) -> Option<Time> {
         let mut next: Option<Time> = None;
         for md in self.objects.mds() {

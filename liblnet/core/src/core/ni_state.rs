@@ -1,5 +1,5 @@
-//! Interfaces that are down, as the machine or the peer reports (HE-4): their messages do not wait until they time
-//! out.
+//! Interfaces that are down, as the machine or the peer reports (HE-4): their messages change their path without waiting for
+//! a timeout.
 
 use super::Core;
 use crate::discovery::{Failure, Step};
@@ -12,13 +12,13 @@ use lnet_settings::MAX_HEALTH;
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-/// With more peer NIs on its net an interface that has recovered is used without a ping to each.
+/// The number of peer NIs on a net up to which each is pinged before an interface that has recovered is used again.
 const MAX_PATHS_TRIED: usize = 256;
 
 impl Core {
     /// Stores whether an interface of this node has a fatal error, as its driver or the machine reports, and pushes
     /// the change to peers (HE-4, dyn-050). `why` is the cause for the log (dbg-110), or `None` if the interface has
-    /// recovered. Any thread may call, event handlers too. An unknown NID changes nothing, nor does another cause.
+    /// recovered. Any thread may call, event handlers too. An unknown NID changes nothing, nor does a further cause.
     ///
     /// Messages in flight on a failed interface, and on paths that begin at it, are resent on other paths, if there
     /// are any.
@@ -51,7 +51,7 @@ impl Core {
         let nets = self.nets();
         let peer_nis = self.peers_on_net_of(ni);
         for peer_ni in &peer_nis {
-            // When the interface recovers, pings show which of the paths work that have never been used.
+            // Once the interface has recovered, pings show which of its paths work that have never been used.
             let may_be_tried = peer_nis.len() <= MAX_PATHS_TRIED && !peer_ni.was_heard_by(ni);
             if may_be_tried && self.may_abandon(ni, peer_ni) {
                 self.health.note_unresponsive(&self.env, &self.topology, ni, peer_ni);
@@ -90,8 +90,9 @@ impl Core {
         self.move_waiting_for_peers(its);
     }
 
-    /// Stores what an operator says of an interface of a peer: that it is alive, with full health, or down (RT-33). If the peer is
-    /// a gateway, that is what it answers as well, until it is asked the next time. An unknown NID changes nothing.
+    /// Stores an operator's report about an interface of a peer: alive, which also restores its health, or down (RT-33). If the
+    /// peer is a gateway, the report also counts as the result of its last check, until the next one. An unknown NID changes
+    /// nothing.
     pub fn notify_peer_ni(&self, nid: Nid, alive: bool) {
         let Some(peer_ni) = self.topology.peer_ni(nid) else { return };
         self.set_reported_down(&peer_ni, !alive);
@@ -106,7 +107,7 @@ impl Core {
         }
     }
 
-    /// A driver reports an unresponsive path. Returns whether all messages to the peer could take another path.
+    /// Handles a driver's report of an unresponsive path. Returns whether all messages to the peer could take another path.
     pub(super) fn note_path_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         if self.health.path_is_unresponsive(&self.env, &self.topology, ni, peer_ni) {
             self.ask_gateway(peer_ni);
@@ -120,7 +121,7 @@ impl Core {
         // tries, and another path may have recovered before that is known.
         self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid(), false))
             || self.topology.has_substitute_gateways(peer_ni)
-            // What is forwarded can be returned.
+            // Forwarded messages can be returned to their previous hop.
             || self.topology.router().forwards()
     }
 
@@ -144,7 +145,7 @@ impl Core {
         all.filter(|peer_ni| peer_ni.nid().net() == ni.nid().net()).collect()
     }
 
-    /// The peer NIs that are known to be on the same link as an interface.
+    /// The peer NIs that are known to be on the same link as the interface.
     fn neighbours_of(&self, ni: &Ni) -> Vec<Arc<PeerNi>> {
         self.peers_on_net_of(ni).into_iter().filter(|peer_ni| ni.is_neighbour(peer_ni.nid())).collect()
     }

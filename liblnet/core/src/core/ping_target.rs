@@ -31,7 +31,7 @@ impl Core {
         }
     }
 
-    /// Logs that memory of the node could not be posted on the reserved portal. For a node that ends that is no failure: the
+    /// Logs that memory of the node could not be posted on the reserved portal. During the shutdown that is no failure: the
     /// shutdown drops its entries and queues while the discovery thread may be posting.
     pub(super) fn log_not_posted(&self, what: &str, errno: Errno, consequence: &str) {
         if !self.is_ending() {
@@ -43,7 +43,7 @@ impl Core {
         }
     }
 
-    /// Posts memory of the node on the reserved portal, before the entries there. [`Errno::Shutdown`] when the node ends.
+    /// Posts memory of the node on the reserved portal, before the entries there. [`Errno::Shutdown`] during the shutdown.
     pub(crate) fn post_reserved(
         &self,
         spec: MdSpec,
@@ -74,7 +74,7 @@ mod tests {
     use lnet_wire::Pid;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Fails if what the discovery thread does while the node ends is taken for an error: the shutdown has dropped the queue that
+    /// Fails if the discovery thread logs an error when it posts buffers during the shutdown, which has dropped the queue that
     /// the buffers report to.
     #[test]
     fn a_node_that_ends_posts_nothing_and_calls_that_no_error() {
@@ -86,14 +86,14 @@ mod tests {
         let posted = core.objects.mds().len();
         assert!(posted > 0);
         core.shutdown();
-        // As a thread does that has looked whether the node ends before it did.
+        // As a discovery thread does that has checked for the shutdown just before it began.
         core.post_push_buffers();
         core.rebuild_ping_target(&core.configuration.lock());
         assert_eq!(core.objects.mds().len(), 0);
         assert_eq!(ERRORS.0.load(Ordering::SeqCst), 0);
     }
 
-    /// Counts the lines about what could not be posted.
+    /// A log sink that counts the lines about memory that could not be posted.
     struct Errors(AtomicUsize);
 
     impl log::Log for Errors {

@@ -1,4 +1,4 @@
-//! PUT and GET of the application.
+//! PUT and GET of programs: from the call to a message with a path.
 
 use crate::core::Core;
 use crate::core::refusal::Refusal;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 impl Core {
     /// Sends the memory of an MD to `target`: `LNetPut`. `source` is a local NID, or `None` to have one selected. A
     /// later failure, even an immediate one, is reported by the SEND event (TRAP-6). [`Errno::NotFound`] for an MD
-    /// that does not exist, is exhausted or attached; [`Errno::Invalid`] for a portal that no node has; [`Errno::Io`] for a
+    /// that does not exist, is exhausted or attached; [`Errno::Invalid`] for a portal number out of range; [`Errno::Io`] for a
     /// target that fault injection makes fail.
     pub fn put(
         &self,
@@ -56,7 +56,7 @@ impl Core {
         self.get_as(source, md, target, false)
     }
 
-    /// A GET as a recovery ping of the interface of that NID.
+    /// Like [`Core::get`], as a recovery ping from the interface `source`.
     pub(crate) fn get_for_recovery(&self, source: Nid, md: MdHandle, target: Target) -> Result<(), Errno> {
         self.get_as(Some(source), md, target, true)
     }
@@ -134,7 +134,7 @@ impl Core {
         }
     }
 
-    /// Keeps a request for which no gateway can be used at the moment. `own` is the NID that it may leave by.
+    /// Keeps a request for which no gateway is usable at the moment. `own` is the NID that it may leave by.
     fn send_later(&self, request: SendRequest, own: Nid) {
         let Some(destination) = request.target.nid else { return self.refuse(request, Refusal::AnyTarget) };
         let next_hop = ProcessId { nid: destination, pid: request.target.pid };
@@ -143,20 +143,20 @@ impl Core {
         self.wait_for_route(message);
     }
 
-    /// The peer NI of a request; `None` for the loopback.
+    /// The peer NI of a request's destination; `None` for the loopback.
     fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Refusal> {
         match request.target.nid {
             None => Err(Refusal::AnyTarget),
             Some(_) if self.is_ending() => Err(Refusal::Withdrawn(Errno::Shutdown)),
-            // For a GET it is the response that would be too long.
+            // For a GET the response would be too long.
             Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
             Some(nid) if nid.is_loopback() => Ok(None),
-            // The source is checked whatever is known of the peer.
+            // The source is checked even if the peer is unknown.
             Some(nid) => {
                 if let Some(source) = request.source.filter(|source| !self.topology.is_own(*source)) {
                     return Err(Refusal::ForeignSource(source));
                 }
-                // What cannot be sent makes no peer.
+                // A request that cannot be sent adds no peer.
                 if self.topology.peer_ni(nid).is_none() && !self.topology.leads_to(nid.net()) {
                     return Err(Refusal::NoPath);
                 }
@@ -171,13 +171,13 @@ impl Core {
         }
     }
 
-    /// The path is used now.
+    /// Records the use of a path, for the turns among interfaces, peer NIs and routes.
     pub(crate) fn use_path(&self, chosen: &ChosenPath) {
         chosen.commit();
         self.topology.note_turns(chosen);
     }
 
-    /// Makes a message of a request.
+    /// Makes a message of a request, with its path.
     fn address(&self, request: SendRequest, chosen: ChosenPath) -> Box<Message> {
         self.use_path(&chosen);
         let pid = request.target.pid;
@@ -193,7 +193,7 @@ impl Core {
         message
     }
 
-    /// Makes a message of a request, without its path but for what the header has of it.
+    /// Makes a message of a request, without a path beyond the NIDs in the header.
     fn message_of(
         &self,
         request: SendRequest,
@@ -262,7 +262,7 @@ impl Core {
         self.topology.with_paths(|paths| select::explain(paths, peer_ni.as_ref(), path_request))
     }
 
-    /// Selects the path of a message with this memory.
+    /// Selects the path of a message from the memory of `md`.
     fn choose_for(
         &self,
         source: Option<Nid>,
@@ -287,7 +287,7 @@ impl Core {
         self.topology.with_paths(|paths| select::choose(paths, Some(peer_ni), path_request))
     }
 
-    /// [`select::choose_other_nid`].
+    /// [`select::choose_other_nid`] for a message that this node forwards.
     pub(super) fn choose_other_nid(&self, message: &Message, destination: &PeerNi) -> Option<ChosenPath> {
         let numa = self.numa(message.md.as_deref());
         let path_request = self.path_request_again(None, message, destination.nid(), numa.as_ref());
@@ -339,7 +339,7 @@ impl Core {
         }
     }
 
-    /// When the gateway of a route may be used.
+    /// The conditions under which the gateway of a route may be used.
     pub(crate) fn gateway_terms(&self) -> GatewayTerms {
         GatewayTerms::of(&self.settings())
     }
@@ -356,7 +356,7 @@ impl Core {
 }
 
 impl Core {
-    /// Where the distances of a message with this memory begin (core-behaviour 2.4).
+    /// The origin of the NUMA distances of a message with this memory (core-behaviour 2.4).
     fn origin(&self, md: &Md) -> Origin {
         let first = |md: &Md| md.memory().first().map_or(Origin::Thread, Origin::Memory);
         match md.memory().near() {
@@ -367,12 +367,12 @@ impl Core {
     }
 }
 
-/// Where a message for the process `pid` of the destination goes first. The kernel's LNet is what a gateway has.
+/// The next hop of a message for the process `pid`. On a gateway that is the process of LNet itself.
 pub(super) fn next_hop(chosen: &ChosenPath, pid: Pid) -> ProcessId {
     ProcessId { nid: chosen.next_hop(), pid: if chosen.route().is_some() { Pid::LUSTRE } else { pid } }
 }
 
-/// A target, as the log has it.
+/// The target in log lines.
 fn name_of(target: Target) -> String {
     target.nid.map_or_else(|| "any node".to_owned(), |nid| nid.to_string())
 }

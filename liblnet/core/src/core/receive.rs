@@ -1,4 +1,4 @@
-//! Receiving: what happens to a message that arrives.
+//! Receiving: the path of an arriving message from the driver to its memory and its response.
 
 use crate::core::Core;
 use crate::event::{Event, EventKind, EventParty};
@@ -16,17 +16,17 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whether the payload of an arriving message has a destination.
+/// The result of the search for the memory of an arriving message.
 pub(crate) enum Arrival {
     Wanted(Box<Message>),
     Dropped(DropReason, Box<Message>),
 }
 
-/// The result of the checks of a header that need no lookup.
+/// The node that a message with a valid header is for.
 #[derive(Debug, PartialEq, Eq)]
 enum Inspection {
     ForMe,
-    /// For another node: this one forwards it, if it is a router.
+    /// Another node: this one forwards the message, if it is a router.
     ForAnother,
 }
 
@@ -51,7 +51,7 @@ impl Upcalls for Core {
         };
         if self.fault_drops_incoming(ni, header) {
             if let (Inspection::ForAnother, Some(lnd), Some(name)) = (inspection, ni.lnd(), provenance.hop) {
-                // Lost as if behind this gateway.
+                // Confirmed, as if the message had been lost behind this gateway.
                 lnd.confirm(from, name, Confirmation::Delivered);
             }
             return RxAction::Discard;
@@ -179,7 +179,7 @@ impl Upcalls for Core {
 
     fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {
         if let Some(peer_ni) = self.topology.peer_ni(peer) {
-            // First: a message that is about to wait for its confirmation looks at it afterwards.
+            // Before the loss of confirmations: a message that is about to wait for one checks the epoch afterwards.
             peer_ni.note_connections_ended();
             self.ask_gateway(&peer_ni);
         }
@@ -188,7 +188,7 @@ impl Upcalls for Core {
 }
 
 impl Core {
-    /// The payload of a message has been received, or has failed for good.
+    /// Completes a message whose payload has been received, or has finally failed.
     pub(super) fn finish_received(&self, message: Box<Message>, result: Result<(), Errno>) {
         self.count(&message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
         match (&result, &message.ni, &message.peer_ni) {
@@ -218,7 +218,7 @@ impl Core {
         }
     }
 
-    /// Finds the memory for the payload of a message that is for this node and is not delayed.
+    /// Finds the memory for the payload of a message that is for this node and not delayed.
     pub(crate) fn deliver(
         &self,
         message: Box<Message>,
@@ -237,7 +237,7 @@ impl Core {
         }
     }
 
-    /// The message of a PUT with the memory that was found for it.
+    /// Gives a PUT or GET the memory that was found for it.
     pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found, initiator: Nid) -> Arrival {
         let Found::Md { md, offset, length, spec, last } = found else {
             return Arrival::Dropped(DropReason::TooLong, message);
@@ -287,8 +287,8 @@ impl Core {
         self.recycle(message, peer_ni.as_ref());
     }
 
-    /// Whether a message from the net `source` came by a node over which nothing would be sent there, while such messages are
-    /// to be dropped (`drop_asym_route`, 3.7).
+    /// Whether a message from the net `source` is to be dropped because it came by a node through which this node has no route to
+    /// that net (`drop_asym_route`, 3.7).
     fn came_asymmetrically(&self, source: NetId, from: Nid) -> bool {
         source != from.net() && self.settings().drop_asym_route && !self.topology.has_route_over(source, from)
     }
@@ -335,7 +335,7 @@ impl Core {
         }
     }
 
-    /// The match request of a PUT or GET, and whether it may wait (TRAP-15).
+    /// The match request of a PUT or GET, and whether it may wait at a lazy portal (TRAP-15).
     fn request_of(&self, message: &Message) -> Option<(MatchRequest, bool)> {
         let header = &message.header;
         let (needs, match_bits, length, remote_offset) = match header.body {
@@ -343,7 +343,7 @@ impl Core {
                 (MdOptions::OP_PUT, match_bits, header.payload_length, offset)
             }
             Body::Get { match_bits, offset, sink_length, .. } => {
-                // However much the sink holds, a REPLY is one message.
+                // A REPLY is one message, however large the sink is.
                 (MdOptions::OP_GET, match_bits, sink_length.min(MAX_PAYLOAD), offset)
             }
             Body::Ack { .. } | Body::Reply { .. } => return None,
@@ -391,7 +391,7 @@ impl Core {
         let (Some(md), Some(event)) = (message.md.take(), message.event.take()) else { return };
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
         if ack.is_some() {
-            // Counted before the event: a handler that shuts the node down still lets the ACK be sent.
+            // Counted before the event: if its handler shuts the node down, the ACK is still sent.
             self.count_response(&mut message);
         }
         self.complete(&md, event, result);
@@ -415,7 +415,7 @@ impl Core {
     }
 
     /// Turns a received message into its response: from the NID it came to, to the NID it came from, on the path it
-    /// came (wire-tcp 5.7).
+    /// came by (wire-tcp 5.7).
     fn respond(&self, mut message: Box<Message>, body: Body, payload_length: u32) {
         let question = message.header;
         message.header = Header {
@@ -456,7 +456,7 @@ impl Core {
     }
 }
 
-/// A response that nothing waits for is no failure: its request has ended, or was answered before.
+/// The log class of a dropped message. A response that nothing waits for is no failure: its request has ended before.
 const fn drop_class(body: &Body) -> LogClass {
     match body {
         Body::Ack { .. } | Body::Reply { .. } => LogClass::ResponseUnclaimed,
@@ -464,7 +464,8 @@ const fn drop_class(body: &Body) -> LogClass {
     }
 }
 
-/// The event of a message that arrived from the peer with the primary NID `initiator`, without the fields that the MD decides (c-abi 2.7).
+/// The event of a message that arrived from the peer with the primary NID `initiator`, without the fields that the MD
+/// decides (c-abi 2.7).
 fn arrival_event(message: &Message, initiator: Nid, md_handle: MdHandle, md: MdSpec) -> Event {
     let header = &message.header;
     let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
@@ -498,7 +499,7 @@ fn arrival_event(message: &Message, initiator: Nid, md_handle: MdHandle, md: MdS
     }
 }
 
-/// The fatal checks, in the order of wire-tcp 5.1.
+/// Makes the checks that close the connection if they fail, in the order of wire-tcp 5.1.
 fn check_header(
     header: &Header,
     my_nid: Nid,

@@ -1,4 +1,4 @@
-//! What the node itself refuses to a program: why, the errno for it, and the line that says what to do about it.
+//! Requests of a program that the node refuses: the reason, the errno, and the log line with the remedy.
 
 use super::Core;
 use crate::memory::PortalPlace;
@@ -7,25 +7,25 @@ use lnet_log::LogClass;
 use lnet_wire::{Errno, MAX_PAYLOAD, MAX_PORTALS, Nid, RESERVED_PORTAL};
 use std::fmt::Display;
 
-/// Why a PUT or GET of this node is not sent.
+/// The reason why a PUT or GET of this node is not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Its target is "any".
+    /// The target is `LNET_NID_ANY`.
     AnyTarget,
-    /// Its source is not a NID of this node.
+    /// The source is not a NID of this node.
     ForeignSource(Nid),
-    /// It, or the response to it, is longer than a message may be.
+    /// The request, or the response to it, is longer than a message may be.
     TooLong,
-    /// Nothing leads to its target.
+    /// No path leads to the target.
     NoPath,
-    /// The program has unlinked its MD, or the node ends.
+    /// The program has unlinked the MD, or the node shuts down.
     Withdrawn(Errno),
-    /// What was to be done first has failed, which has its own line.
+    /// A preceding step, such as discovery, has failed, and was logged then.
     Failed(Errno),
 }
 
 impl Refusal {
-    /// The status of the SEND event.
+    /// The status of the SEND event for this reason.
     pub(crate) const fn errno(self) -> Errno {
         match self {
             Self::AnyTarget | Self::ForeignSource(_) => Errno::Invalid,
@@ -51,14 +51,14 @@ impl Core {
     pub(crate) fn refuse(&self, request: SendRequest, why: impl Into<Refusal>) {
         let why = why.into();
         self.message_counters.error();
-        // The node's own requests have lines of their own.
+        // Failures of the node's own requests are logged elsewhere.
         if request.target.portal != RESERVED_PORTAL {
             self.log_refusal(&request, why);
         }
         self.complete_request(&request.md, request.event, &request.outgoing.body, Err(why.errno()));
     }
 
-    /// [`Errno::Invalid`] for a portal that no node has, and a line about `what` was to use it.
+    /// Checks a portal number. If it is out of range, logs a line about `what` and returns [`Errno::Invalid`].
     pub(crate) fn check_portal(&self, portal: u32, what: impl FnOnce() -> String) -> Result<(), Errno> {
         if portal < MAX_PORTALS {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Requests to the reserved portal that are sent again because their path has failed.
+//! Requests to the reserved portal that are repeated on another path.
 
 use super::Core;
 use crate::environment::time::Time;
@@ -10,9 +10,9 @@ use lnet_wire::Nid;
 use std::sync::Arc;
 
 impl Core {
-    /// Sends pings and pushes again that wait for a response on a path that is unresponsive, or whose interface has
-    /// failed, if there is another path. A driver may still have the first message, and its result is that of the
-    /// operation; what becomes of a copy is not reported, but for its response.
+    /// Repeats pings and pushes that wait for a response on a path that is unresponsive, or whose interface has failed, if there
+    /// is another path. A driver may still have the first message, whose result is that of the operation; the result of a copy is
+    /// not reported, but its response is.
     pub(super) fn repeat_requests(&self, now: Time) {
         let has_failed = |(local, next_hop): (Nid, Nid)| {
             let ends = self.topology.ni(local).zip(self.topology.peer_ni(next_hop));
@@ -31,8 +31,8 @@ impl Core {
         }
     }
 
-    /// A request to the reserved portal is about to be sent on its path. The source of a discovery's is only where it is tried
-    /// first; that of another was asked for.
+    /// Records a request to the reserved portal that is about to be sent. A repetition of a discovery's request may leave from
+    /// another source; one of a program keeps the source that the program asked for.
     pub(super) fn note_request(&self, message: &Message) {
         if !message.is_reserved() {
             return;

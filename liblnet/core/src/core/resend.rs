@@ -25,12 +25,12 @@ impl ResendContext for Core {
 }
 
 impl Core {
-    /// The plan to resend a failed message, if it is resent (HE-20).
+    /// Plans the resend of a failed message (HE-20); `None` if it is not resent.
     pub(super) fn plan_resend(&self, message: &mut Message, failure: SendFailure) -> Option<ResendPlan> {
         self.health.plan_resend(&self.env, &self.topology, message, failure, self)
     }
 
-    /// Gives a message without credits its new path; returns the message if it is to be sent now.
+    /// Gives a message without credits its new path; returns the message if it is to be sent now, and queues it otherwise.
     pub(super) fn resend(
         &self,
         message: Box<Message>,
@@ -52,7 +52,7 @@ impl Core {
         }
     }
 
-    /// Resends the messages that are due.
+    /// Resends the messages that are due, and ends those past their deadline; returns the time at which the next is due.
     pub(super) fn resend_due(&self, now: Time) -> Option<Time> {
         let (due, next) = self.health.take_resends(now);
         for message in due {
@@ -64,15 +64,15 @@ impl Core {
         next
     }
 
-    /// Ends the messages in the resend queue: the node shuts down.
+    /// Ends the messages in the resend queue, because the node shuts down.
     pub(super) fn end_resends(&self) {
         for message in self.health.take_all_resends() {
             self.end(message, Err(Errno::Shutdown.into()));
         }
     }
 
-    /// Whether a message for which there is no path waits for one until its deadline: an own one to a net that a route leads to,
-    /// whose gateway may come back, or to a peer whose NIDs are being asked for. Forwarded ones do not wait, as they hold a buffer.
+    /// Whether a message without a path waits for one until its deadline: a message of this node to a net that a route leads
+    /// to, or to a peer that is being rediscovered. Forwarded messages do not wait, as they hold a buffer.
     pub(super) fn awaits_route(&self, message: &Message) -> bool {
         let may_wait = !message.is_forwarded()
             && !message.is_reserved()
@@ -85,7 +85,7 @@ impl Core {
             })
     }
 
-    /// The NID by which a message to this peer NI would be sent once a gateway is usable again; `None` if no route leads there, or
+    /// The local NID for a message to this peer NI once a gateway is usable again; `None` if no route leads there, or if
     /// messages are not resent.
     pub(super) fn route_may_come(
         &self,
@@ -99,8 +99,8 @@ impl Core {
         self.topology.with_paths(|paths| select::may_be_routed(paths, peer_ni, source, needs_origin))
     }
 
-    /// Whether no way is left to the node that a message of this one is for: it has no net in common with this one, and no
-    /// gateway to any of its nets works.
+    /// Whether no path is left to the destination of a message of this node: the destination has no net in common with this
+    /// node, and no gateway to any of its nets works.
     pub(super) fn is_unroutable(&self, message: &Message) -> bool {
         if message.is_forwarded() || message.recovery {
             return false;
@@ -121,7 +121,7 @@ impl Core {
         }
     }
 
-    /// The new path of a message: of a request as the caller asked for it, of a response the reverse path if
+    /// Selects a new path for a message: for a request as the caller asked for it, for a response the reverse path if
     /// possible, any other if not (snd-070).
     pub(crate) fn path_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
         if message.is_forwarded() {
@@ -135,7 +135,7 @@ impl Core {
         self.choose_again(message, &peer_ni)
     }
 
-    /// The peer NI of a response. That of a node behind a gateway may not be known: its request came by that.
+    /// The peer NI that a response goes to. A node behind a gateway may be unknown: its request came from the gateway's NID.
     fn answered_peer_ni(&self, nid: Nid) -> Result<Arc<PeerNi>, Errno> {
         if let Some(known) = self.topology.peer_ni(nid) {
             return Ok(known);
@@ -170,7 +170,7 @@ impl Core {
         }
     }
 
-    /// A new path to this peer NI, or another of its peer.
+    /// Selects a new path to this peer NI, or to another NID of its peer.
     ///
     /// The source of the caller is kept (PS-3) as long as it has a working path. Without one, a message that the peer
     /// may have received in part, and that the peer deduplicates, takes another source rather than fail: a new
@@ -191,7 +191,7 @@ impl Core {
     }
 }
 
-/// Whether a peer that has been started again is being discovered.
+/// Whether a peer that has restarted is being discovered.
 fn is_being_asked(peer_ni: &PeerNi) -> bool {
     let peer = peer_ni.peer_now();
     peer.discovery.has_restarted() && peer.state().contains(PeerState::DISCOVERING)

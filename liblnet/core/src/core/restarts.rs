@@ -1,4 +1,4 @@
-//! Peers that were started again: their NIDs may be those of other nodes by now.
+//! Restarts of peers, after which their NIDs may belong to other nodes.
 
 use super::Core;
 use crate::discovery::Input;
@@ -8,7 +8,7 @@ use lnet_wire::{Body, Header, Nid};
 use std::sync::Arc;
 
 impl Core {
-    /// A connection to this peer NI is made, to this incarnation of its interface.
+    /// Records a new connection to a peer NI, with the incarnation of its interface.
     pub(super) fn note_connected(&self, peer: Nid, incarnation: u64) {
         if let Some(peer_ni) = self.topology.peer_ni(peer)
             && peer_ni.incarnation().note(Evidence::Connection, incarnation)
@@ -17,7 +17,7 @@ impl Core {
         }
     }
 
-    /// A request has come through the gateway `from`: no connection shows in which incarnation its source is.
+    /// Records the incarnation of the source of a request that came through the gateway `from`, as no connection shows it.
     pub(super) fn note_initiator(&self, from: Nid, header: &Header) {
         let (Body::Put { ack: Some(response_to), .. } | Body::Get { reply: response_to, .. }) = header.body
         else {
@@ -31,7 +31,7 @@ impl Core {
         }
     }
 
-    /// A peer NI that is made now may be connected already.
+    /// Records the incarnation of a new peer NI, which may be connected already.
     pub(super) fn learn_incarnation(&self, peer_ni: &PeerNi) {
         let nid = peer_ni.nid();
         let nets = self.nets();
@@ -41,19 +41,19 @@ impl Core {
         }
     }
 
-    /// The node of this peer NI has another incarnation than before: it is discovered again at once, and messages go to none of its
-    /// other NIDs before it has answered.
+    /// Discovers the peer again at once, because its node has another incarnation than before. Until it has responded, messages
+    /// go only to the NIDs that their callers name.
     fn peer_has_restarted(&self, peer_ni: &PeerNi) {
         let (nid, peer) = (peer_ni.nid(), peer_ni.peer());
         log::debug!("peer {}: started again, as {nid} shows; it is discovered again", peer.primary);
-        // The others show the same restart when they are met.
+        // The peer's other NIDs will show the same restart.
         let others = peer.nids.iter().filter(|its| **its != nid);
         others.filter_map(|its| self.topology.peer_ni(*its)).for_each(|its| its.incarnation().forget());
         self.discovery.handle_input(&peer.discovery, Input::Restarted);
     }
 
-    /// Whether a request is to be sent to another NID than the one that was named, chosen among those of a peer that has restarted since:
-    /// it may be another node's.
+    /// Whether a request goes to a NID other than the one its caller named, selected among those of a peer that has restarted
+    /// since: that NID may be another node's.
     pub(super) fn is_by_old_list(&self, message: &Message) -> bool {
         let is_request = matches!(message.header.body, Body::Put { .. } | Body::Get { .. });
         let may_choose =

@@ -1,4 +1,4 @@
-//! This node as a router: whether it forwards, and what it tells its peers of its nets (core-behaviour 7.3, 7.5).
+//! This node as a router: the forwarding switch, and the liveness of its nets as reported to peers (core-behaviour 7.3, 7.5).
 
 use super::Core;
 use crate::environment::time::Time;
@@ -22,7 +22,7 @@ impl Core {
         self.configure_buffers();
         if was_on != self.router().is_on() {
             self.stopping.reset();
-            // Peers learn that this node forwards, or does not any more.
+            // Tells peers whether this node forwards.
             self.rebuild_ping_target(&config);
             self.discovery.schedule_push(&self.topology, false);
             self.health.wake();
@@ -30,13 +30,13 @@ impl Core {
         Ok(())
     }
 
-    /// Completes the disabling of routing when it is due; returns when to call this again.
+    /// Completes the disabling of routing when it is due; returns the time of the next call.
     pub(super) fn poll_stopping(&self, now: Time) -> Option<Time> {
         let is_stopping = || matches!(self.router(), Router::Stopping(_));
         if !is_stopping() {
             return None;
         }
-        // From here on nobody switches it on again.
+        // Under this lock routing cannot be switched on again.
         let config = self.configuration.lock();
         if !is_stopping() {
             return None;
@@ -55,7 +55,7 @@ impl Core {
         None
     }
 
-    /// Reports the NIs on the nets where nobody reaches this router as down (RT-32); returns when to call this again.
+    /// Reports the NIs on nets from which nothing arrives as down (RT-32); returns the time of the next call.
     pub(super) fn poll_net_liveness(&self, now: Time) -> Option<Time> {
         let settings = self.settings();
         let is_watched = self.router().is_on() && settings.alive_router_check_interval > 0;

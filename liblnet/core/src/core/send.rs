@@ -3,7 +3,7 @@
 //! The completion of one message may start others (those that waited for its credits), which may complete at once,
 //! and so on; `Core::run` takes these steps in a loop, so that the stack does not grow with the queue. Handlers that
 //! send over the loopback from inside themselves, against the rules of the API, do make it grow: beyond a certain
-//! depth their messages are sent when the outermost handler has returned.
+//! depth their messages are sent by another thread, or when the outermost handler has returned.
 
 use crate::core::Core;
 use crate::environment::time::Time;
@@ -28,7 +28,7 @@ enum Step {
     Post(Box<Message>),
     /// Like `Post`, after waiting in a queue.
     Resume(Box<Message>),
-    /// Without credits, and on a path that should be avoided: select another.
+    /// Select another path for a message without credits whose path should be avoided.
     Reroute(Box<Message>),
     /// Complete the message.
     End(Box<Message>, Result<(), SendFailure>),
@@ -42,7 +42,7 @@ impl Core {
         }
     }
 
-    /// The same, however deep handlers are nested.
+    /// Like [`Core::launch`], even if handlers are nested deep.
     pub(super) fn post_now(&self, message: Box<Message>) {
         self.run(Step::Post(message));
     }
@@ -80,13 +80,13 @@ impl Core {
         self.move_waiting_for_peers(may_move);
     }
 
-    /// Moves those messages that wait for a peer credit, for which `may_move` holds, to other paths if theirs should
+    /// Moves the messages that wait for a peer credit and satisfy `may_move` to other paths, if theirs should
     /// be avoided.
     pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&Message) -> bool) {
         self.resume_all(self.sending.withdraw_from_peers(&self.topology, may_move));
     }
 
-    /// Ends the messages that have waited for a credit until their deadline; returns when the next one reaches its
+    /// Ends the messages that have waited for a credit until their deadline; returns the time of the next
     /// deadline.
     pub(crate) fn end_waiting(&self, now: Time) -> Option<Time> {
         let (late, next) = self.sending.take_late(&self.topology, now);
@@ -117,7 +117,7 @@ impl Core {
         self.send_deferred();
     }
 
-    /// Reports the end of a message that this node has sent. After a failure its response is not awaited any more.
+    /// Reports the end of a message that this node has sent. After a failure, the MD no longer waits for the response.
     pub(crate) fn complete_request(&self, md: &Md, event: Event, body: &Body, status: Result<(), Errno>) {
         let response = response_to(body).filter(|_| status.is_err());
         self.note_if_lost(&event, status);
@@ -139,7 +139,7 @@ impl Core {
                 {
                     steps.push(Step::End(message, Ok(())));
                 }
-                // Like a message that is still waiting then: see `end_waiting`.
+                // As for a message that is still waiting at its deadline, see `end_waiting`.
                 Step::Resume(message) if message.deadline <= self.env.now() => {
                     steps.push(Step::End(message, Err(Errno::TimedOut.into())));
                 }
@@ -156,7 +156,7 @@ impl Core {
         }
     }
 
-    /// Takes the missing credits of the message, the peer's first, and gives it to its driver; without a credit it
+    /// Takes the missing credits of the message, the peer's first, and passes it to its driver; without a credit it
     /// stays in a queue (core-behaviour 3.2).
     fn post(&self, mut message: Box<Message>, steps: &mut Steps) {
         let Some(ni) = message.ni.clone() else {
@@ -195,14 +195,14 @@ impl Core {
         }
     }
 
-    /// Selects the path again, and posts the message; without another path, on its own.
+    /// Selects the path again, and posts the message; without another path it keeps its own.
     fn reroute(&self, mut message: Box<Message>, steps: &mut Steps) {
         if self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted()) {
             let errno = if self.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
             return steps.push(Step::End(message, Err(errno.into())));
         }
         match self.path_again(&message) {
-            // A message that gave its credit to those behind it, which would do the same, would never be sent.
+            // A message that passed its credit on to the next one, which would do the same, would never be sent.
             Ok(chosen) if message.held.peer && chosen.is_last_resort() => steps.push(Step::Post(message)),
             Ok(chosen) => {
                 self.release_credits_of(&mut message, steps);
@@ -275,7 +275,7 @@ impl Core {
         self.recycle(message, peer_ni.as_ref());
     }
 
-    /// A gateway to which a message could not be sent, or that has not taken it, is asked at once.
+    /// Schedules a check of a gateway to which a message could not be sent, or that has not accepted it.
     fn note_failure_of_gateway(&self, message: &Message, failure: SendFailure) {
         if let Some(gateway) = &message.peer_ni
             && message.is_routed()
@@ -286,8 +286,9 @@ impl Core {
         }
     }
 
-    /// The failure reported when a message is given up. If no path is left it is EHOSTUNREACH, not the error of the last attempt. If
-    /// the message could not be sent again because no gateway takes its origin, it is the failure that made a resend necessary.
+    /// The failure reported when a message is given up. If no path is left it is EHOSTUNREACH, not the error of the last
+    /// attempt. If the message could not be resent because no gateway supports its origin, it is the failure that made a resend
+    /// necessary.
     fn failure_of(&self, message: &Message, last: SendFailure) -> SendFailure {
         let is_for_want_of_a_way = matches!(
             last.errno,
@@ -308,7 +309,7 @@ impl Core {
     }
 
     /// Logs that a message is not resent (dbg-025). A message that its owner or the shutdown has cancelled was not
-    /// lost, and recovery pings have their own line.
+    /// lost, and failed recovery pings are logged elsewhere.
     fn log_given_up(&self, message: &Message, failure: SendFailure) {
         let is_cancelled = self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted());
         if is_cancelled || message.recovery || failure.cause == Cause::LocalAborted {
@@ -327,7 +328,7 @@ impl Core {
         steps.extend(self.sending.release(message));
     }
 
-    /// Returns the credits of stuck messages: waiting messages may take other paths.
+    /// Returns the credits of stuck messages, so that waiting messages may take other paths.
     pub(crate) fn release_taken(&self, credits: Vec<TakenCredits>) {
         for taken in credits {
             self.resume_all(self.sending.release_taken(taken));
@@ -347,12 +348,12 @@ impl Core {
     }
 }
 
-/// Whether a gateway says that it could not send this node's message on.
+/// Whether a gateway has reported that it could not forward this node's message.
 fn is_returned(message: &Message, failure: SendFailure) -> bool {
     failure.delivery == Delivery::Returned && message.is_routed() && !message.is_forwarded()
 }
 
-/// The pending steps, in a queue that each thread keeps. Most messages need none: then the queue is not touched.
+/// The pending steps, in a queue that each thread keeps. Most messages need no queue, and do not touch it.
 struct Steps(Option<VecDeque<Step>>);
 
 thread_local! {
