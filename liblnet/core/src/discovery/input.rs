@@ -7,13 +7,13 @@ use lnet_wire::{Errno, NetId, Nid};
 /// An event that concerns the discovery of a peer.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
-    /// The peer has been taken from the queue: decide the next action.
+    /// The peer has been taken from the queue: the step function decides the next action.
     Look,
     /// A message waits for the discovery of the peer, or a caller waits for it.
     Wanted,
     /// The peer is to be pinged again; with `force` also pushed to again (DI-35).
     Examine { force: bool },
-    /// It is a gateway and is to be checked (RT-30): as [`Input::Examine`] with `force`, on the peer's net `net` if given.
+    /// The peer is a gateway and is to be checked (RT-30): as [`Input::Examine`] with `force`, on its net `net` if given.
     Check { net: Option<NetId> },
     /// The REPLY to a ping arrived.
     Reply { received: Box<ReceivedPingInfo>, path: (Nid, Nid) },
@@ -22,7 +22,7 @@ pub(crate) enum Input {
     /// The ping could not be sent, or no REPLY arrived in time.
     PingFailed(Errno),
     /// A push from the peer arrived. `may_be_stale`: the peer is unknown and may have been removed shortly before,
-    /// with its sequence number.
+    /// together with its sequence number.
     Pushed { received: Box<ReceivedPingInfo>, path: (Nid, Nid), may_be_stale: bool },
     /// A push from the peer could not be decoded.
     BadPush { path: (Nid, Nid) },
@@ -34,14 +34,14 @@ pub(crate) enum Input {
     PushFailed(Errno),
     /// The received ping information has been merged, as far as possible.
     Merged,
-    /// The REPLY that was taken for the peer's came from another peer.
+    /// The REPLY that was attributed to the peer came from another peer.
     AnsweredByAnother,
     /// The received ping information, with this sequence number, is older than that received from another NID of the
     /// peer.
     StaleReply(u32),
-    /// Ping the peer again: another peer claims one of its NIDs, or a NID that it claims has become free.
+    /// The peer is to be pinged again: another peer claims one of its NIDs, or a NID that it claims has become free.
     Reverify,
-    /// The peer has been started again.
+    /// The peer has restarted.
     Restarted,
     /// The configuration of this node has changed; with `force` it is also pushed to peers that do not discover.
     Changed { force: bool },
@@ -52,7 +52,7 @@ pub(crate) enum Input {
 /// The action to take for a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StepAction {
-    /// Nothing.
+    /// No action.
     Nothing,
     /// Put the peer in the queue.
     Queue,

@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// The result of a merge; pass it to [`Discovery::finish_merge`].
 #[derive(Debug, Default)]
 pub(crate) struct MergeEffects {
-    /// The peer after the merge: paths to it may have changed.
+    /// The peer after the merge, to which paths may have changed.
     pub(crate) grown: Option<Arc<Peer>>,
-    /// `grown` is not the peer that was pinged.
+    /// Whether `grown` is not the peer that was pinged.
     into_another: bool,
-    /// The information is older than what is known.
+    /// Whether the information is older than what is known.
     stale: bool,
 }
 
@@ -90,7 +90,7 @@ impl Discovery {
 }
 
 /// Gives a peer the NIDs that it claims. If the node is known as two peers, the peer with the right primary NID (the
-/// merge target) takes them.
+/// merge target) takes them over.
 fn update_nids(
     config: &ConfigGuard<'_>,
     env: &Environment,
@@ -119,7 +119,7 @@ fn update_nids(
         differences.clear();
         *rejected_nids = plan.rejected.iter().map(|(nid, _)| *nid).collect();
         progress.set(mark);
-        // The node that was sent the configuration of this node may be another one than this peer, or the push may
+        // The node that received this node's configuration may not be this peer, or the push may
         // have been acknowledged by a node that has taken over one of this peer's NIDs.
         if renamed || progress.confirmed_by.is_some_and(|nid| !plan.nids.contains(&nid)) {
             progress.node_sequence = 0;
@@ -137,7 +137,7 @@ fn update_nids(
     MergeEffects { grown: Some(grown), into_another: merge_target.is_some(), stale: false }
 }
 
-/// Logs the differences, once as long as they do not change.
+/// Logs the differences, once until they change.
 fn note_differences(env: &Environment, peer: &Peer, found: &[Difference]) {
     let is_new = peer.discovery.with(|inner| {
         let is_new = inner.differences != found;
@@ -160,7 +160,7 @@ fn note_conflict(topology: &Topology, nid: Nid, owner: Owner) {
     }
 }
 
-/// New NIDs of a multi-rail peer are bound to no interface (OM-23).
+/// Unbinds new NIDs of a multi-rail peer from any interface (OM-23).
 fn init_new_peer_nis(topology: &Topology, peer: &Peer) {
     for peer_ni in peer.nids.iter().filter_map(|nid| topology.peer_ni(*nid)) {
         peer_ni.set_sticky(None);
@@ -173,7 +173,7 @@ fn same_nids(some: &[Nid], others: &[Nid]) -> bool {
 }
 
 impl Progress {
-    /// Takes over from a duplicate of this peer.
+    /// Takes over the path and the sequence number from a duplicate of this peer.
     fn inherit(&mut self, path: Option<(Nid, Nid)>, info: &PingInfo) {
         self.set(Flag::MULTI_RAIL.union(Flag::NIDS_UPTODATE));
         self.clear(Flag::NO_DISCOVERY.union(Flag::FORCE_PING).union(Flag::PING_FAILED));

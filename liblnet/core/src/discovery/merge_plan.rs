@@ -1,4 +1,4 @@
-//! Decides how received ping information is merged (core-behaviour 5.6); changes nothing.
+//! The decision on how received ping information is merged (core-behaviour 5.6). This module changes nothing.
 
 use super::Difference;
 use super::step::is_older;
@@ -11,7 +11,7 @@ use lnet_wire::ping_info::{Features, PingInfo};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// Which peer has a NID that another peer claims.
+/// The present owner of a NID that a peer claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// No peer, or a peer that may lose the NID.
@@ -20,42 +20,42 @@ pub(super) enum Owner {
     Configured,
     /// A peer with several NIDs, whose locked primary NID this is.
     Locked,
-    /// A peer with this NID alone, locked as its primary NID: the peer that gets the NID is locked to it (OM-28).
+    /// A peer with this NID alone, which is locked as its primary NID: the peer that gets the NID is locked to it (OM-28).
     LockedAlone,
     /// This node.
     ThisNode,
-    /// Not this node, though the peer is this node.
+    /// Another node, although the peer is this node.
     NotThisNode,
 }
 
-/// How many NIDs are accepted.
+/// The limits on the NIDs that are accepted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MergeLimits {
-    /// NIDs of one peer.
+    /// The number of NIDs of one peer.
     pub(super) max_interfaces: usize,
-    /// Peer NIs of the node.
+    /// The number of peer NIs of the node.
     pub(super) max_peers: usize,
 }
 
-/// How received ping information is merged.
+/// The way in which received ping information is merged.
 #[derive(Debug)]
 pub(super) enum MergePlan {
-    /// Not at all.
+    /// Nothing is merged: no NID in it can be accepted.
     Ignore,
-    /// Not at all: discovery is disabled on one of the sides.
+    /// Nothing is merged: discovery is disabled on this node or the peer.
     Disabled,
-    /// The peer is not changed; these differences are reported.
+    /// Nothing is merged; these differences are reported.
     Compare(Vec<Difference>),
-    /// Not at all: newer information of the same node contradicts it.
+    /// Nothing is merged: newer information of the same node contradicts it.
     Stale,
-    /// The NIDs of a peer are replaced.
+    /// The information replaces the NIDs of a peer.
     Update(NidUpdate),
 }
 
 /// The new NIDs of a peer.
 #[derive(Debug)]
 pub(super) struct NidUpdate {
-    /// The peer with the right primary NID, if that is not the one that was pinged: it takes over.
+    /// The peer with the right primary NID, if that is not the one that was pinged: it gets the NIDs.
     pub(super) merge_target: Option<Arc<Peer>>,
     pub(super) nids: NidPlan,
 }
@@ -64,11 +64,11 @@ pub(super) struct NidUpdate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NidPlan {
     pub(super) primary: Nid,
-    /// The primary NID comes first.
+    /// The NIDs, the primary one first.
     pub(super) nids: Vec<Nid>,
     /// NIDs that the peer claims and does not get.
     pub(super) rejected: Vec<(Nid, Owner)>,
-    /// The primary NID is that of a locked peer which is merged into this one.
+    /// Whether the primary NID is that of a locked peer which is merged into this one.
     pub(super) inherits_lock: bool,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn plan_merge(
         return MergePlan::Disabled;
     }
     let Some(first) = claimed.first() else { return MergePlan::Ignore };
-    // The next REPLY shows whether this one was overtaken, or the peer has restarted.
+    // The next REPLY shows whether a newer message has overtaken this one, or the peer has restarted.
     if is_stale(topology, peer, &claimed, info) {
         return MergePlan::Stale;
     }
@@ -101,7 +101,7 @@ pub(super) fn plan_merge(
     MergePlan::Update(NidUpdate { merge_target, nids })
 }
 
-/// The claimed NIDs that are considered: known NIDs, and unknown ones as far as the limit on peer NIs allows.
+/// The claimed NIDs that may be accepted: known NIDs, and unknown ones as far as the limit on peer NIs allows.
 fn claimed_nids(topology: &Topology, limits: MergeLimits, peer: &Peer, info: &PingInfo) -> Vec<Nid> {
     let mut room = limits.max_peers.saturating_sub(topology.peers().len());
     let has_room = |nid: &Nid| {
@@ -113,7 +113,7 @@ fn claimed_nids(topology: &Topology, limits: MergeLimits, peer: &Peer, info: &Pi
     if peer.is_configured() { claimed.collect() } else { claimed.filter(has_room).collect() }
 }
 
-/// Plans the NIDs of a peer with `nids`, the primary NID first, that claims `claimed`, the primary NID first (OM-24,
+/// Plans the NIDs of a peer that has `nids` and claims `claimed`, the primary NID first in both (OM-24,
 /// OM-28, OM-30). `keeps_primary`: the primary NID is locked.
 fn plan_nids(nids: &[Nid], keeps_primary: bool, claimed: &[Nid], owner: impl Fn(Nid) -> Owner) -> NidPlan {
     let mut rejected = Vec::new();
@@ -169,7 +169,7 @@ fn merge_target(topology: &Topology, peer: &Peer, first: Nid, claims_primary: bo
     (is_other && may_grow && !peer.state().contains(Flag::LOCK_PRIMARY)).then_some(known)
 }
 
-/// Which peer has `nid`; `grows` is to get it from the information of `peer`.
+/// The owner of `nid`, which `grows` is to get from the information of `peer`.
 pub(super) fn owner(topology: &Topology, nid: Nid, grows: &Peer, peer: &Peer) -> Owner {
     match (topology.is_own(nid), topology.is_own(grows.primary)) {
         (true, false) => return Owner::ThisNode,
@@ -190,7 +190,7 @@ pub(super) fn owner(topology: &Topology, nid: Nid, grows: &Peer, peer: &Peer) ->
 }
 
 fn compare(topology: &Topology, peer: &Peer, info: &PingInfo, claimed: &[Nid]) -> Vec<Difference> {
-    // A peer with a single NID that is not configured may be the same node: it has sent from that interface.
+    // An unconfigured peer with a single NID may be the same node, which has sent from that interface.
     let is_of_another =
         |nid: Nid| topology.peer(nid).is_some_and(|known| known.is_configured() || known.nids.len() > 1);
     let says_multi_rail = info.features.contains(Features::MULTI_RAIL);
@@ -228,7 +228,7 @@ impl NidPlan {
 }
 
 impl Owner {
-    /// Why the NID is rejected.
+    /// The reason for the log why the NID is rejected.
     pub(super) const fn text(self) -> &'static str {
         match self {
             Self::Free | Self::LockedAlone => "no other peer has it",
@@ -241,7 +241,7 @@ impl Owner {
 }
 
 impl Progress {
-    /// Whether what is known of the peer is newer than this, or is of another incarnation: the same number with another list.
+    /// Whether the known information is newer than `info`, or of another incarnation: the same number with other NIDs.
     pub(super) fn knows_newer_than(&self, info: &PingInfo) -> bool {
         let is_other = || self.peer_list.is_some_and(|known| known != digest(info));
         self.peer_sequence != 0
@@ -249,13 +249,13 @@ impl Progress {
                 || info.sequence == self.peer_sequence && is_other())
     }
 
-    /// Stores the sequence number and the list that the peer has reported.
+    /// Stores the sequence number and the digest of the NIDs that the peer has reported.
     pub(super) fn note_list(&mut self, info: &PingInfo) {
         (self.peer_sequence, self.peer_list) = (info.sequence, Some(digest(info)));
     }
 }
 
-/// A number that differs for different lists of NIDs.
+/// A hash of the NIDs in `info`, in their order.
 fn digest(info: &PingInfo) -> u64 {
     let nids: Vec<Nid> = info.entries.iter().map(|entry| entry.nid).collect();
     FixedState::default().hash_one(nids)

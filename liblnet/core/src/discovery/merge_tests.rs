@@ -11,7 +11,7 @@ fn nids(addresses: &[u8]) -> Vec<Nid> {
     addresses.iter().copied().map(nid).collect()
 }
 
-/// 50 is configured for another, 60 locked with others, 70 locked alone, 80 this node's.
+/// The owners of NIDs: 50 is configured for another peer, 60 locked with others, 70 locked alone, 80 this node's.
 fn owner(of: Nid) -> Owner {
     match of {
         of if of == nid(50) => Owner::Configured,
@@ -67,13 +67,13 @@ fn differences_from_the_reported_configuration_are_listed_by_kind() {
     assert_eq!(same, []);
 }
 
-/// A peer with this NID alone.
+/// Adds a peer with this NID alone.
 fn peer(topology: &Topology, address: u8, flags: Flag) -> Arc<Peer> {
     topology.peers().make(&ConfigLock::default().lock(), nid(address), flags, 8);
     topology.peer(nid(address)).unwrap()
 }
 
-/// The plan when `peer` reports the NIDs `claimed`.
+/// The plan for the NIDs `claimed` reported by `peer`.
 fn plan(
     topology: &Topology,
     peer: &Arc<Peer>,
@@ -111,7 +111,7 @@ fn a_configured_peer_keeps_its_nids_and_differences_from_its_report_are_found() 
     }
 }
 
-/// DISC-9: fails if an old reply takes a NID from the peer that has it since.
+/// DISC-9: fails if an old reply takes a NID from the peer that has got it since.
 #[test]
 fn a_report_older_than_what_another_peer_with_a_claimed_nid_has_reported_is_stale() {
     let topology = Topology::new();

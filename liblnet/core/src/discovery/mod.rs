@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The discovery state of a peer, as it is shown.
+/// The discovery state of a peer, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoveryStatus {
     /// The bits that the kernel's tools show.
@@ -52,9 +52,9 @@ pub struct DiscoveryStatus {
     pub node_sequence: u32,
     /// The sequence number of the last configuration received from the peer; 0: none.
     pub peer_sequence: u32,
-    /// Requests that wait for the discovery.
+    /// The number of requests that wait for the discovery.
     pub parked: usize,
-    /// Why the last discovery failed, if it did.
+    /// The failure of the last discovery, if it failed.
     pub failure: Option<Failure>,
     /// Differences that were found and not merged: by the last discovery of a configured peer, or in
     /// [`DiscoveryMode::Verify`].
@@ -69,7 +69,7 @@ pub(crate) struct Discovery {
     /// The largest ping REPLY, in bytes, that is accepted.
     max_reply_len: AtomicU32,
     retries: AtomicU8,
-    /// The current ping buffer: answers pings, and is pushed.
+    /// The current ping buffer, which answers pings and is pushed.
     ping_buffer: ArcSwap<PingBuffer>,
     queue: Mutex<Queue>,
     /// Wakes the thread that carries the actions out.
@@ -78,20 +78,20 @@ pub(crate) struct Discovery {
     /// Requests that wait for discovery. This lock is taken before that of a discovery state; a message to a
     /// discovered peer does not take it.
     parked: Mutex<ParkedRequests>,
-    /// Until this time a push may be older than what was known of a peer that has been removed.
+    /// The time until which a push may be older than the information about a peer that has been removed.
     may_be_stale_until: Mutex<Time>,
-    /// Held by the only [`Run`] that may exist at a time.
+    /// The lock of the only [`Run`] that may exist at a time.
     running: Mutex<()>,
-    /// Held while a thread checks whether a discovery has ended, until it waits on the condition.
+    /// The lock of threads that wait in [`Discovery::wait_discovered`], from the check until they wait on the condition.
     finished: Mutex<()>,
     one_finished: Condvar,
-    /// The event queue of its requests and push buffers.
+    /// The event queue of requests and push buffers.
     eq: OnceLock<EqHandle>,
     /// The pause before the next attempt for waiting requests, after this number of failed discoveries in a row.
     retry_pause: fn(u32) -> Duration,
 }
 
-/// The state of this node that discovery depends on.
+/// Methods about the state of this node that discovery depends on.
 impl Discovery {
     pub(crate) fn new(retry_pause: fn(u32) -> Duration) -> Self {
         Self {
@@ -143,7 +143,7 @@ impl Discovery {
         self.local.store(word, Ordering::Release);
     }
 
-    /// Pings are answered with `buffer` from now on.
+    /// Publishes `buffer`: pings are answered with it from now on.
     pub(crate) fn publish(&self, config: &ConfigGuard<'_>, env: &Environment, buffer: Arc<PingBuffer>) {
         self.set_local_state(config, &env.settings(), buffer.sequence());
         self.ping_buffer.store(buffer);
@@ -161,7 +161,7 @@ impl Discovery {
         match (before.discovery, now.discovery) {
             (DiscoveryMode::Off, DiscoveryMode::On | DiscoveryMode::Verify)
             | (DiscoveryMode::Verify, DiscoveryMode::On) => {
-                // Nothing is sent now: each peer is pinged when it is next used.
+                // Nothing is sent now: each peer is pinged at its next use.
                 for peer in topology.listed_peers() {
                     self.handle_input(&peer.discovery, Input::SwitchedOn);
                 }
@@ -180,7 +180,7 @@ impl Discovery {
         }
     }
 
-    /// Requests a new ping buffer: the state of an interface has changed.
+    /// Requests a new ping buffer, because the state of an interface has changed.
     pub(crate) fn schedule_republish(&self) {
         lock(&self.queue).republish = true;
         self.wakeup.notify();
@@ -192,7 +192,7 @@ impl Discovery {
     }
 }
 
-/// The inputs of peers.
+/// Methods for the inputs of peers.
 impl Discovery {
     /// Runs the step function of a peer, and queues the peer if it asks for that.
     pub(crate) fn handle_input(&self, state: &Arc<DiscoveryState>, input: Input) {
@@ -201,7 +201,8 @@ impl Discovery {
             let wanted = matches!(input, Input::Wanted | Input::Examine { .. } | Input::Check { .. });
             let acted = step::step(&mut inner.progress, input, &local);
             let queue = acted == StepAction::Queue && !inner.removed;
-            // A peer in the normal queue moves to the urgent one. The time of a discovery that has begun does not pass in a queue.
+            // A peer in the normal queue moves to the urgent one. A discovery with a running time limit is urgent, so that its
+            // time does not pass in the queue.
             let urgent = wanted || inner.parked > 0 || inner.deadline.is_some();
             let enter = queue && (!inner.queued || urgent && !inner.urgent);
             inner.queued |= enter;
@@ -226,8 +227,8 @@ impl Discovery {
         undiscovered && (peer.is_multi_rail() || topology.leads_to(peer_ni.nid().net()))
     }
 
-    /// Makes a request wait for the discovery of its peer, which starts if necessary (DI-31). `Some`: the request
-    /// need not wait any more, its MD has been unlinked, or the peer has been removed; send it again.
+    /// Makes a request wait for the discovery of its peer, which starts if necessary (DI-31). Returns the request, to be sent
+    /// again, if it need not wait any more, its MD has been unlinked, or the peer has been removed.
     pub(crate) fn park(
         &self,
         env: &Environment,
@@ -241,19 +242,19 @@ impl Discovery {
         returned
     }
 
-    /// Peers are about to be removed, and their sequence numbers with them. Older pushes may still be in flight: for
-    /// as long as a push and its ACK may take the first push of an unknown peer is verified by a ping.
+    /// Notes that peers are about to be removed with their sequence numbers. Older pushes may still be in flight: for
+    /// as long as a push and its ACK may take, the first push of an unknown peer is verified by a ping.
     pub(crate) fn note_forgetting(&self, env: &Environment) {
         *lock(&self.may_be_stale_until) = env.now() + env.transaction_timeout().saturating_mul(2);
     }
 
-    /// Whether a push of an unknown peer may be older than what was known before the peer was removed.
+    /// Whether a push of an unknown peer may be older than the information about the peer before its removal.
     fn may_be_stale(&self, env: &Environment) -> bool {
         env.now() < *lock(&self.may_be_stale_until)
     }
 }
 
-/// The discovery status of peers, and waiting for it.
+/// Methods about the discovery status of peers.
 impl Discovery {
     /// The discovery status of the peer with this NID; `None` for an unknown NID.
     pub(crate) fn status(&self, topology: &Topology, nid: Nid) -> Option<DiscoveryStatus> {
@@ -270,8 +271,8 @@ impl Discovery {
         }))
     }
 
-    /// Waits until the discovery of the peer with this NID has ended; after `timeout` [`Errno::TimedOut`]. In an
-    /// event handler [`Errno::Busy`].
+    /// Waits until the discovery of the peer with this NID has ended. Fails with [`Errno::TimedOut`] after `timeout`, and with
+    /// [`Errno::Busy`] in an event handler.
     pub(crate) fn wait_discovered(
         &self,
         env: &Environment,
@@ -321,7 +322,7 @@ impl Discovery {
         self.wakeup.wait(timeout, || env.is_ending());
     }
 
-    /// Wakes the discovery thread: peers have been changed.
+    /// Wakes the discovery thread, because peers have changed.
     pub(crate) fn wake(&self) {
         self.wakeup.notify();
     }

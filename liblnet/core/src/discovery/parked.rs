@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// All requests that wait for discovery.
 #[derive(Debug, Default)]
 pub(super) struct ParkedRequests {
-    /// By [`DiscoveryState::id`]: an MD has no reference to its requests.
+    /// The requests by [`DiscoveryState::id`] of the peer: an MD has no reference to its requests.
     peers: HashMap<u64, Parked>,
-    /// The earliest end of the wait of all waiting requests, or a time before that.
+    /// The earliest end of any request's wait, or a time before that.
     first_end: Option<Time>,
-    /// Failed discoveries that are retried for waiting requests, and when.
+    /// Failed discoveries that are retried for waiting requests, each with its time.
     retries: Vec<(Time, Arc<DiscoveryState>)>,
 }
 
@@ -39,7 +39,7 @@ impl ParkedRequests {
             .push(request);
     }
 
-    /// Takes the requests that have waited for long enough.
+    /// Removes and returns the requests whose wait is over.
     fn take_expired(&mut self, now: Time) -> Vec<ExpiredRequest> {
         if self.first_end.is_none_or(|first| now < first) {
             return Vec::new();
@@ -60,10 +60,10 @@ impl ParkedRequests {
     }
 }
 
-/// A request that has waited for long enough for a peer, and the error it fails with if it is not sent.
+/// A request whose wait for a peer is over, and the error it fails with if it is not sent.
 type ExpiredRequest = (SendRequest, Arc<DiscoveryState>, Errno);
 
-/// When a request ends to wait.
+/// The time at which a request's wait ends.
 pub(super) fn waits_until(request: &SendRequest) -> Time {
     match request.wait {
         DiscoveryWait::Until(end) => end.min(request.deadline),
@@ -72,7 +72,7 @@ pub(super) fn waits_until(request: &SendRequest) -> Time {
 }
 
 impl Discovery {
-    /// Keeps a request until the discovery of its peer ends. `Some`: the request need not wait any more, its MD has
+    /// Keeps a request until the discovery of its peer ends. Returns the request if it need not wait any more, its MD has
     /// been unlinked, the peer has been removed, or the node shuts down.
     pub(super) fn keep(
         &self,
@@ -84,7 +84,7 @@ impl Discovery {
             request.wait = DiscoveryWait::Until(env.now() + env.discovery_timeout());
         }
         let local = self.local_state();
-        // Held while the MD is checked: the thread that unlinks an MD takes this lock afterwards.
+        // Held while the MD is checked: a thread that unlinks an MD takes this lock after that.
         let parked = &mut *lock(&self.parked);
         let waits = state.with(|inner| {
             let need_not = inner.removed || inner.progress.is_up_to_date(&local);
@@ -99,27 +99,27 @@ impl Discovery {
         None
     }
 
-    /// Retries a failed discovery at that time, for the requests that wait for it.
+    /// Schedules the retry of a failed discovery at the time `at`, for the requests that wait for it.
     pub(super) fn schedule_retry(&self, state: &Arc<DiscoveryState>, at: Time) {
         let retries = &mut lock(&self.parked).retries;
         retries.retain(|(_, other)| other.id() != state.id());
         retries.push((at, Arc::clone(state)));
     }
 
-    /// Takes the discoveries to be retried and the requests that have waited for long enough.
+    /// Removes and returns the discoveries to be retried, and the requests whose wait is over.
     pub(super) fn take_due(&self, now: Time) -> (Vec<Arc<DiscoveryState>>, Vec<ExpiredRequest>) {
         let parked = &mut *lock(&self.parked);
         let due = parked.retries.extract_if(.., |(at, _)| *at <= now).map(|(_, state)| state).collect();
         (due, parked.take_expired(now))
     }
 
-    /// The next time at which [`Discovery::take_due`] returns something.
+    /// The next time at which [`Discovery::take_due`] returns anything.
     pub(super) fn next_due(&self) -> Option<Time> {
         let parked = lock(&self.parked);
         parked.retries.iter().map(|(at, _)| *at).chain(parked.first_end).min()
     }
 
-    /// Takes the requests that wait for a peer.
+    /// Removes and returns the requests that wait for a peer.
     pub(super) fn unpark(&self, state: &DiscoveryState) -> Vec<SendRequest> {
         let parked = &mut *lock(&self.parked);
         let taken = parked.peers.remove(&state.id()).map_or_else(Vec::new, |parked| parked.requests);
@@ -127,7 +127,8 @@ impl Discovery {
         taken
     }
 
-    /// Takes all waiting requests, and wakes the threads that wait for a discovery: the node shuts down (DI-23).
+    /// Removes and returns all waiting requests, and wakes the threads that wait for a discovery, because the node shuts down
+    /// (DI-23).
     pub(crate) fn end(&self) -> Vec<SendRequest> {
         let taken = {
             let parked = &mut *lock(&self.parked);
@@ -139,7 +140,7 @@ impl Discovery {
         taken
     }
 
-    /// Takes the waiting requests with this MD.
+    /// Removes and returns the waiting requests with this MD.
     pub(crate) fn unpark_md(&self, md: &Md) -> Vec<SendRequest> {
         let mut taken = Vec::new();
         lock(&self.parked).peers.retain(|_, parked| {

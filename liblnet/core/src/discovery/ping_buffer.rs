@@ -1,4 +1,4 @@
-//! The ping buffer: the NIDs of this node, as pings are answered and as pushes are sent.
+//! The ping buffer: the encoded NIDs of this node, which answer pings and are pushed.
 
 use crate::environment::Environment;
 use crate::memory::{MdHandle, MdMemory, MdOptions, MdSpec};
@@ -49,7 +49,7 @@ impl PingBuffer {
         MdMemory::contiguous(self.bytes.as_ptr() as usize, len)
     }
 
-    /// The MD that answers pings with these bytes.
+    /// The spec of the MD that answers pings with these bytes.
     pub(crate) fn ping_spec(&self) -> MdSpec {
         let memory = self.memory();
         let options = MdOptions::OP_GET.0 | MdOptions::TRUNCATE.0 | MdOptions::MANAGE_REMOTE.0;
@@ -70,7 +70,7 @@ fn status(ni: &Ni) -> NiStatus {
 }
 
 impl PingTarget {
-    /// The next ping buffer.
+    /// Creates the next ping buffer, with the next sequence number.
     pub(crate) fn next_buffer(&mut self, env: &Environment, topology: &Topology) -> Arc<PingBuffer> {
         self.sequence = self.sequence.wrapping_add(1);
         Arc::new(PingBuffer::new(env, topology, self.sequence))

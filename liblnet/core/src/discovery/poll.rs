@@ -19,10 +19,10 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Steps of one peer in a row; more would be a defect of the step table.
+/// The number of steps of one peer in a row; more would be a defect of the step table.
 const MAX_LOOKS: usize = 32;
 
-/// What the node does for discovery.
+/// An action of the node for discovery.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Unlink the MD of a request that has ended; it may have been unlinked already.
@@ -45,13 +45,13 @@ pub(crate) enum Action {
 pub(crate) struct Run<'a> {
     discovery: &'a Discovery,
     pending: VecDeque<Action>,
-    /// The peer whose steps are running, and how many have run.
+    /// The peer whose steps are running, and the number of steps so far.
     current: Option<(Arc<DiscoveryState>, usize)>,
     _one_at_a_time: MutexGuard<'a, ()>,
 }
 
 thread_local! {
-    /// The address of the discovery of which this thread carries out a round; 0: of none.
+    /// The address of the [`Discovery`] whose round this thread carries out; 0 without one.
     static RUNS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -64,8 +64,8 @@ impl Discovery {
         Run { discovery: self, pending: VecDeque::new(), current: None, _one_at_a_time: one_at_a_time }
     }
 
-    /// Whether the calling thread is in an event handler that runs inside a round: no discovery goes on until it returns, so what
-    /// the handler sends cannot wait for one.
+    /// Whether the calling thread is in an event handler that runs inside a round: no discovery advances until it returns, so the
+    /// messages of the handler cannot wait for one.
     pub(crate) fn is_kept_by_this_handler(&self) -> bool {
         in_handler() && RUNS.get() == std::ptr::from_ref(self).addr()
     }
@@ -84,7 +84,7 @@ impl Drop for Run<'_> {
 }
 
 impl Run<'_> {
-    /// The next action; the previous one must have been carried out. `None`: no action until [`Discovery::next_poll`]
+    /// Returns the next action; the previous one must have been carried out. `None`: no action until [`Discovery::next_poll`]
     /// or the next notification.
     pub(crate) fn poll(&mut self, env: &Environment, topology: &Topology) -> Option<Action> {
         loop {
@@ -111,7 +111,7 @@ impl Run<'_> {
         }
     }
 
-    /// Fails the requests that have expired, and unlinks the MDs of failed requests.
+    /// Fails the pings and pushes that have expired, and unlinks the MDs of failed ones.
     fn end_expired(&mut self, now: Time) {
         loop {
             let expired = lock(&self.discovery.queue).expired(now);
@@ -124,7 +124,7 @@ impl Run<'_> {
         self.pending.extend(stale.into_iter().map(Action::EndMd));
     }
 
-    /// Requests that wait for a removed peer start again (OM-5); pings and pushes to it are ended.
+    /// Restarts the requests that wait for a removed peer (OM-5), and ends pings and pushes to it.
     fn clear_removed(&mut self, topology: &Topology) {
         for state in topology.peers().take_removed() {
             let ended = lock(&self.discovery.queue).ended_of(&state);
@@ -134,7 +134,7 @@ impl Run<'_> {
         }
     }
 
-    /// Retries failed discoveries for which requests wait, and ends the wait of requests that have waited for long enough.
+    /// Retries failed discoveries for which requests wait, and ends the waits that are over.
     fn take_due(&mut self, topology: &Topology, now: Time) {
         let (retries, expired) = self.discovery.take_due(now);
         for state in retries {
@@ -148,7 +148,7 @@ impl Run<'_> {
         }
     }
 
-    /// A request does not wait any more, though the peer is not discovered: it is sent as named, or fails.
+    /// Ends the wait of a request whose peer is not discovered: the request is sent as named (`goes_on`), or fails.
     fn end_wait(&mut self, request: SendRequest, goes_on: bool, errno: Errno) {
         match goes_on {
             true => self.release(vec![SendRequest { wait: DiscoveryWait::Over, ..request }]),
@@ -181,7 +181,7 @@ impl Run<'_> {
         let mut is_news = true;
         let action = state.with(|inner| {
             let action = step(&mut inner.progress, Input::Look, &local);
-            // Together with the end of the discovery: a waiting thread reads both.
+            // Together with the end of the discovery, because a waiting thread reads both.
             match action {
                 StepAction::Finish => (inner.failure, inner.deadline) = (None, None),
                 StepAction::GiveUp(step, errno) => {
@@ -223,11 +223,11 @@ impl Run<'_> {
         self.release(parked);
     }
 
-    /// Ends the wait of the requests for a peer (DI-20). They wait on, as long as they may, if the peer has responded
+    /// Ends the wait of the requests for a peer (DI-20). They keep waiting, as long as they may, if the peer has responded
     /// before or is not known to be unreachable: only a ping or push has failed.
     ///
-    /// `is_news`: the discovery before this one did not fail. Where no request waits, as with the checks of a gateway, only the first
-    /// failure is logged.
+    /// `is_news`: the discovery before this one did not fail. Where no request waits, as with the checks of a gateway, only the
+    /// first failure is logged.
     fn give_up(
         &mut self,
         env: &Environment,

@@ -18,7 +18,7 @@ impl Clock for Seconds {
     }
 }
 
-/// Discovery with peers, and no node around it.
+/// A discovery engine with peers, without a node around it.
 struct Rig {
     clock: Arc<Seconds>,
     env: Environment,
@@ -45,7 +45,7 @@ impl Rig {
         self.topology.peer(nid).unwrap()
     }
 
-    /// The pinged peers' primary NIDs, as far as actions are pings.
+    /// Runs the discovery, whose actions must all be pings; returns the primary NIDs of the pinged peers.
     fn pings(&self) -> Vec<Nid> {
         let mut run = self.discovery.begin_run();
         let mut pinged = Vec::new();

@@ -14,14 +14,14 @@ use lnet_wire::ping_info::{PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-/// Pushes that may arrive before the discovery thread has to run.
+/// The number of pushes that may arrive before the discovery thread has to run.
 const BUFFERS: usize = 4;
 
-/// The buffers by number; `None` where one is to be posted.
+/// The buffers by number; `None` if one is to be posted.
 #[derive(Debug)]
 pub(super) struct PushBuffers {
     posted: Vec<Option<RecvBuffer>>,
-    /// Size in bytes of each new buffer: that of the largest push so far, rounded up.
+    /// The size of each new buffer in bytes: that of the largest push so far, rounded up.
     len: u32,
 }
 
@@ -59,8 +59,8 @@ impl PushBuffers {
         self.posted.get_mut(number)?.take()
     }
 
-    /// New buffers hold `len` bytes, up to the limit; posted ones keep their size. The size is rounded up, so that a
-    /// peer which grows slowly does not cause a new size each time.
+    /// Makes new buffers hold `len` bytes, up to the limit; posted ones keep their size. The size is rounded up, so that a
+    /// peer that grows slowly does not cause a new size each time.
     fn grow(&mut self, len: usize, max: u32) {
         if len > self.len as usize && self.len < max {
             self.len = u32::try_from(len.next_power_of_two()).unwrap_or(u32::MAX).min(max);
@@ -80,7 +80,7 @@ impl Discovery {
         lock(&self.push_buffers).post_next()
     }
 
-    /// The buffer could not be posted.
+    /// Marks a buffer as not posted, because posting it has failed.
     pub(crate) fn push_buffer_failed(&self, number: usize) {
         lock(&self.push_buffers).take(number);
     }
@@ -89,7 +89,7 @@ impl Discovery {
         lock(&self.push_buffers).grow(len, self.local_state().max_reply_len);
     }
 
-    /// The event of a push buffer: a push has arrived, or the buffer was unlinked.
+    /// Handles the event of a push buffer: a push has arrived, or the buffer was unlinked.
     pub(crate) fn handle_push(&self, env: &Environment, topology: &Topology, event: PushEvent) {
         let buffer = lock(&self.push_buffers).take(event.buffer);
         let source = event.source.filter(|nid| may_send_for(env, topology, event.sender, *nid));
@@ -139,7 +139,7 @@ impl Discovery {
     }
 }
 
-/// The MD of a push buffer.
+/// The spec of the MD of a push buffer.
 pub(crate) fn push_spec(number: usize, buffer: &RecvBuffer, eq: EqHandle) -> MdSpec {
     MdSpec {
         start: buffer.address(),
@@ -153,7 +153,7 @@ pub(crate) fn push_spec(number: usize, buffer: &RecvBuffer, eq: EqHandle) -> MdS
 }
 
 /// The peer with the primary NID of a push, if the push lists the NID it came from: that NID may still be known as
-/// another peer's, with other sequence numbers (DISC-14). Only this node itself can be this node.
+/// another peer's, with other sequence numbers (DISC-14). If either NID is this node's, both must be.
 fn pushing_peer(topology: &Topology, info: &PingInfo, source: Nid) -> Option<Arc<Peer>> {
     let first = info.entries.first().filter(|_| info.entries.iter().any(|entry| entry.nid == source))?.nid;
     topology
@@ -161,7 +161,7 @@ fn pushing_peer(topology: &Topology, info: &PingInfo, source: Nid) -> Option<Arc
         .filter(|peer| peer.primary == first && topology.is_own(first) == topology.is_own(source))
 }
 
-/// Whether a message of `sender` may have `source` as its initiator: only routers forward messages.
+/// Whether a message that `sender` has sent may name `source` as its initiator: only routers forward messages.
 fn may_send_for(env: &Environment, topology: &Topology, sender: Option<Nid>, source: Nid) -> bool {
     sender.is_some_and(|sender| {
         let gateway = || topology.peer(sender).is_some_and(|peer| topology.is_gateway(&peer));

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Requests of the last [`RECENT`] that may be in flight before peers for which nothing waits have to wait: the
-/// requests must not use up the credits of application messages.
+/// The number of requests within [`RECENT`] from which on peers for which nothing waits have to wait: the
+/// requests must not use up the credits of other messages.
 const MAX_RECENT: usize = 64;
-/// How long a request counts as recent.
+/// The time for which a request counts as recent.
 const RECENT: Duration = Duration::from_secs(1);
 
 /// A ping or push in flight.
@@ -22,17 +22,17 @@ pub(crate) struct PendingRequest {
     pub(crate) step: Step,
     pub(crate) nid: Nid,
     pub(crate) at: Time,
-    /// When the request has timed out.
+    /// The time at which the request times out.
     pub(crate) expires: Time,
     /// The buffer for the REPLY to a ping.
     pub(crate) reply: Option<RecvBuffer>,
     /// The sequence number that is pushed.
     pub(crate) sequence: u32,
-    /// The MD, once it is bound.
+    /// The handle of the MD, once it is bound.
     pub(crate) md: Option<MdHandle>,
 }
 
-/// The work of discovery.
+/// The queue of discovery's work.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     /// Peers for which requests or callers wait, and those whose discovery has begun.
@@ -43,19 +43,19 @@ pub(crate) struct Queue {
     /// The same requests by expiry.
     deadlines: BTreeSet<(Time, usize)>,
     last_id: usize,
-    /// MDs of failed requests, to be unlinked.
+    /// The MDs of failed requests, which are to be unlinked.
     pub(crate) stale: VecDeque<MdHandle>,
-    /// The ping buffer is to be renewed.
+    /// Whether the ping buffer is to be renewed.
     pub(crate) republish: bool,
 }
 
 impl Queue {
-    /// Adds a peer. It may be in a queue twice; the taker checks [`Inner::queued`].
+    /// Adds a peer. A peer may be in a queue twice; the taker checks [`Inner::queued`].
     pub(crate) fn push(&mut self, state: Arc<DiscoveryState>, urgent: bool) {
         if urgent { self.urgent.push_back(state) } else { self.others.push_back(state) }
     }
 
-    /// The next peer.
+    /// Removes and returns the next peer.
     pub(crate) fn pop(&mut self, now: Time) -> Option<Arc<DiscoveryState>> {
         self.urgent.pop_front().or_else(|| self.may_send(now).then(|| self.others.pop_front()).flatten())
     }
@@ -88,7 +88,7 @@ impl Queue {
         ids.into_iter().filter_map(|id| self.ended(id)).collect()
     }
 
-    /// Removes one request that has expired.
+    /// Removes one request that has expired, and returns it.
     pub(crate) fn expired(&mut self, now: Time) -> Option<PendingRequest> {
         let (expires, id) = *self.deadlines.first()?;
         (expires <= now).then(|| self.ended(id)).flatten()
@@ -106,7 +106,7 @@ impl Queue {
             < MAX_RECENT
     }
 
-    /// When the oldest of the last [`MAX_RECENT`] requests is not recent any more.
+    /// The time at which the oldest of the last [`MAX_RECENT`] requests is not recent any more.
     fn recent_over(&self) -> Option<Time> {
         self.sent.values().rev().nth(MAX_RECENT - 1).map(|sent| sent.at + RECENT)
     }

@@ -15,13 +15,13 @@ use lnet_wire::{Errno, MAX_PAYLOAD, Nid};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a gateway has to answer all pings and pushes of a check: one that takes longer is of no use.
+/// The time that a gateway has to answer all pings and pushes of a check: a slower gateway is of no use.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Sending requests.
+/// Methods that begin requests.
 impl Discovery {
-    /// The path of a ping, which is that of the last push if the ping verifies a push, on the net that is checked if it checks one, and
-    /// to the primary NID of a peer that has been started again; and the size of its REPLY buffer.
+    /// The path of a ping and the size of its REPLY buffer. The path is that of the last push, if the ping verifies a push; on
+    /// the checked net, if it checks one; to the primary NID of a peer that has restarted.
     pub(super) fn ping_path(&self, topology: &Topology, peer: &Peer) -> (Option<(Nid, Nid)>, u32) {
         let (len, push_path, net, restarted) = peer.discovery.with(|inner| {
             let progress = &mut inner.progress;
@@ -29,7 +29,7 @@ impl Discovery {
             (progress.reply_buffer_len(), progress.push_path.take(), progress.check_net.take(), is_first)
         });
         let on_net = || topology.with_nets(|nets| select::best_path_on(nets, peer, net?));
-        // Another of its NIDs may be a stranger's.
+        // Another of the peer's former NIDs may be another node's.
         let to_primary = || {
             let primary = peer.primary_ni().filter(|_| restarted)?;
             let source = topology.with_nets(|nets| select::best_source(nets, &primary, true))?;
@@ -39,7 +39,7 @@ impl Discovery {
         (path(topology, peer, push_path.or_else(on_net).or_else(to_primary)), len)
     }
 
-    /// The path of a push: that of the last REPLY to a ping, reversed, if there was one.
+    /// The path of a push: the reversed path of the last REPLY to a ping, if there was one.
     pub(super) fn push_path(&self, topology: &Topology, peer: &Peer) -> Option<(Nid, Nid)> {
         let last = peer.discovery.with(|inner| inner.progress.path.take());
         path(topology, peer, last.filter(|(_, remote)| peer.nids.contains(remote)))
@@ -93,7 +93,7 @@ impl Discovery {
         *self.eq.get_or_init(|| eq)
     }
 
-    /// Takes one resend from the retries of a peer's discovery, if any is left. All messages of one discovery share
+    /// Uses up one retry of a peer's discovery; returns whether one was left. All messages of one discovery share
     /// its retries.
     pub(crate) fn spend_retry(&self, peer: &Peer) -> bool {
         let local = self.local_state();
@@ -101,9 +101,9 @@ impl Discovery {
     }
 }
 
-/// Events of requests.
+/// Methods that handle the events of requests.
 impl Discovery {
-    /// The REPLY to a ping has arrived, with `len` bytes.
+    /// Handles the REPLY to a ping, with `len` bytes.
     pub(crate) fn handle_reply(&self, env: &Environment, id: usize, path: Option<(Nid, Nid)>, len: u32) {
         let Some(request) = self.end_request(id) else { return };
         let (Some(reply), Some(path)) = (&request.reply, path) else { return };
@@ -119,17 +119,17 @@ impl Discovery {
         self.handle_input(&request.state, input);
     }
 
-    /// A push was acknowledged by `source`.
+    /// Handles the ACK of a push, from the node with the NID `source`.
     pub(crate) fn handle_ack(&self, topology: &Topology, id: usize, source: Option<Nid>) {
         let Some(request) = self.end_request(id) else { return };
-        // The NID it was sent to may have moved to another peer, which has received the push instead.
+        // The NID that the push was sent to may have moved to another peer, which has received the push instead.
         let by = source.and_then(|nid| topology.peer_ni(nid));
         let by = by.filter(|by| by.peer_now().discovery.id() == request.state.id());
         let acked = by.map_or(Input::AckedByAnother, |by| Input::PushAcked(request.sequence, by.nid()));
         self.handle_input(&request.state, acked);
     }
 
-    /// A request could not be sent, or no response will arrive.
+    /// Handles the failure of a request that could not be sent, or that no response will arrive to.
     pub(crate) fn handle_request_failure(&self, id: usize, errno: Errno) {
         if let Some(request) = self.end_request(id) {
             self.fail_request(request, errno);
@@ -158,7 +158,7 @@ impl Discovery {
     }
 }
 
-/// The MD of a ping or push.
+/// The spec of the MD of a ping or push.
 pub(crate) fn request_spec(id: usize, memory: &MdMemory, eq: EqHandle) -> MdSpec {
     MdSpec {
         start: memory.first().unwrap_or_default(),
@@ -186,14 +186,14 @@ pub(super) fn decode(
         .ok()
 }
 
-/// The most interfaces of a peer: what the setting says, or a message can hold.
+/// The largest number of interfaces of a peer: the setting, at most as many as a message can hold.
 pub(super) fn max_interfaces(settings: &Settings) -> u32 {
     const MAX_IN_A_MESSAGE: u32 =
         (MAX_PAYLOAD - max_kept_len(0) as u32) / (max_kept_len(1) - max_kept_len(0)) as u32;
     settings.max_interfaces.min(MAX_IN_A_MESSAGE)
 }
 
-/// Logs that the peer with this state has more interfaces than are kept, once as long as it has so many.
+/// Logs that the peer has more interfaces than are kept, once until their number changes.
 pub(super) fn note_ignored(
     env: &Environment,
     state: &DiscoveryState,

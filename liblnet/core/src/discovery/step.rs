@@ -11,7 +11,7 @@ use lnet_settings::DiscoveryMode;
 use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 
-/// Useless REPLYs in a row after which the peer counts as one that does not discover (DISC-18).
+/// The number of useless REPLYs in a row after which the peer counts as one that does not discover (DISC-18).
 pub(crate) const MAX_BAD_REPLIES: u8 = 3;
 
 /// One row of [`TABLE`].
@@ -190,9 +190,9 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
         Input::StaleReply(sequence) => {
             // Limits the pings to a peer that sends another sequence number each time.
             peer.stale_seq = Some(sequence);
-            // The node that sent the REPLY is pinged where it sent from: that NID may be another peer's by now.
+            // The ping goes to the NID that the REPLY came from, which may be another peer's by now.
             peer.push_path = peer.path;
-            // A push, which is repeated until it is acknowledged, does not count as a REPLY.
+            // A push, which the peer repeats until it is acknowledged, does not count as a REPLY.
             if peer.pushed_since_ping {
                 ping_again(peer);
             } else {
@@ -212,7 +212,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
             bad_reply(peer);
             StepAction::Repeat
         }
-        // Nobody asks it for its NIDs.
+        // Without discovery the peer is not pinged for its NIDs.
         Input::Restarted if !local.discovers() => StepAction::Nothing,
         Input::Restarted => {
             peer.restarted = true;
@@ -236,14 +236,14 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
 }
 
 impl Progress {
-    /// A push waits for the REPLY to a ping in flight, which may change what the push is for.
+    /// Whether to push now. A push waits for the REPLY to a ping in flight, which may make it unnecessary.
     fn may_push_now(&self, local: &LocalState) -> bool {
         !self.has(Flag::PING_SENT) && self.needs_push(local)
     }
 }
 
-/// The peer that is told this node's NIDs, and whose NIDs and sequence number are known, is no more: the next one counts from the beginning,
-/// and was told nothing.
+/// Forgets the sequence numbers, paths and data exchanged with the peer: its next incarnation counts from the beginning, and has
+/// not received this node's NIDs.
 fn forget_told(peer: &mut Progress) {
     (peer.peer_sequence, peer.peer_list, peer.data) = (0, None, None);
     (peer.node_sequence, peer.confirmed_by) = (0, None);
@@ -264,7 +264,7 @@ fn queue(peer: &mut Progress) -> StepAction {
     StepAction::Queue
 }
 
-/// The check of a gateway, if this was one, has ended (RT-31).
+/// Ends the check of a gateway, if the discovery was one (RT-31).
 fn end_check(peer: &mut Progress) {
     if peer.has(Flag::RTR_DISCOVERY) {
         peer.clear(Flag::RTR_DISCOVERY);
@@ -276,7 +276,7 @@ fn end_check(peer: &mut Progress) {
 fn push_failed(peer: &mut Progress, errno: Errno, local: &LocalState) -> StepAction {
     peer.clear(Flag::PUSH_SENT);
     if may_try_next_path(peer, errno, local) {
-        // Also for a push that was forced.
+        // Forced pushes are repeated as well.
         peer.set(Flag::FORCE_PUSH);
     } else {
         peer.set(Flag::PUSH_FAILED);
@@ -289,7 +289,7 @@ fn queue_unless_up_to_date(peer: &mut Progress, local: &LocalState) -> StepActio
     if peer.is_up_to_date(local) { StepAction::Nothing } else { queue(peer) }
 }
 
-/// The REPLY to a ping (core-behaviour 5.5).
+/// Applies the REPLY to a ping (core-behaviour 5.5).
 fn reply(peer: &mut Progress, received: ReceivedPingInfo, local: &LocalState) {
     let peer_discovers = received.info.features.contains(Features::DISCOVERY);
     learn_mode(peer, peer_discovers, peer.flags.has_any(Flag::DISCOVERED.union(Flag::MULTI_RAIL)), local);
@@ -299,7 +299,7 @@ fn reply(peer: &mut Progress, received: ReceivedPingInfo, local: &LocalState) {
     note_reply_len(peer, &received, local);
     if received.truncated {
         bad_reply(peer);
-        // A REPLY that was truncated though the buffer had the announced size is useless. A peer whose size grows
+        // A REPLY that was truncated although the buffer had the announced size is useless. A peer whose size grows
         // each time gets the largest buffer.
         if peer.reply_len > asked_for {
             peer.reply_len = if peer.bad_replies >= 2 { local.max_reply_len } else { peer.reply_len };
@@ -316,7 +316,7 @@ fn reply(peer: &mut Progress, received: ReceivedPingInfo, local: &LocalState) {
     keep(peer, received.info);
 }
 
-/// A push from the peer (core-behaviour 5.5).
+/// Applies a push from the peer (core-behaviour 5.5).
 fn pushed(
     peer: &mut Progress,
     received: ReceivedPingInfo,
@@ -350,7 +350,7 @@ fn pushed(
     }
     let kept = peer.data.as_ref().map(|data| data.sequence);
     peer.pushed_since_ping = true;
-    // A push is not the REPLY that is awaited because of a stale one.
+    // A push does not count as the REPLY that decides on a stale one.
     peer.stale_seq = None;
     peer.push_path = None;
     peer.note_list(&received.info);
@@ -397,7 +397,7 @@ fn learn_routing(peer: &mut Progress, received: &ReceivedPingInfo) {
 }
 
 /// Whether a failed request is repeated at once, to another of the peer's NIDs: as long as the discovery has retries
-/// left, and not after a timeout, as that has taken all the time that the discovery had left.
+/// left, and not after a timeout that has used up the time of the discovery.
 fn may_try_next_path(peer: &mut Progress, errno: Errno, local: &LocalState) -> bool {
     peer.failures = peer.failures.wrapping_add(1);
     peer.tries = peer.tries.saturating_add(1);

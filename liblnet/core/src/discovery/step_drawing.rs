@@ -1,4 +1,4 @@
-//! Draws the step function for docs/discovery.md: its table, and the transitions of a peer's phases.
+//! Generates the tables and the diagram of the step function in docs/discovery.md, and tests that they are up to date.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -35,7 +35,7 @@ fn drawing() -> String {
     out
 }
 
-/// The phase of a peer.
+/// The phase of a peer in the diagram.
 fn phase(peer: &Progress, local: &LocalState) -> &'static str {
     match peer.flags {
         flags if flags.contains(Flag::MARK_DELETION) => "leaving",

@@ -39,11 +39,11 @@ fn reply(features: Features) -> Input {
 }
 
 fn peer(flags: Flag) -> Progress {
-    // It has this node's current configuration, and its own last reported sequence is 3.
+    // The peer has this node's current configuration, and the last sequence number it reported is 3.
     Progress { flags, node_sequence: LOCAL.sequence, peer_sequence: 3, ..Progress::default() }
 }
 
-/// What `input` does to a peer with these flags: the new flags, and the action.
+/// Applies `input` to a peer with these flags; returns the new flags and the action.
 fn after(flags: Flag, input: Input, local: &LocalState) -> (Flag, StepAction) {
     let mut peer = peer(flags);
     let action = step(&mut peer, input, local);
@@ -152,7 +152,7 @@ fn all_nids_of_a_multi_rail_peer_are_tried_before_its_discovery_fails() {
     }
 }
 
-/// The rows of 5.5 for ping replies.
+/// The rows of core-behaviour 5.5 for ping replies.
 #[test]
 fn a_ping_reply_sets_the_state_of_the_peer() {
     let sent = Flag::PING_SENT.union(Flag::DISCOVERING);
@@ -193,7 +193,7 @@ fn push(received: Box<ReceivedPingInfo>) -> Input {
     Input::Pushed { received, path: (nid(9), nid(1)), may_be_stale: false }
 }
 
-/// The rows of 5.5 for pushes.
+/// The rows of core-behaviour 5.5 for pushes.
 #[test]
 fn a_push_is_applied_unless_it_is_stale_or_truncated() {
     let fresh = |sequence| push(received(FULL, sequence));
@@ -237,7 +237,7 @@ fn a_push_is_applied_unless_it_is_stale_or_truncated() {
     assert_eq!(single_rail, (KNOWN, StepAction::Nothing), "a push without the multi-rail feature");
 }
 
-/// DISC-14: the peer may have no other path left.
+/// DISC-14: fails if the ping goes elsewhere, as the peer may have no other path left.
 #[test]
 fn a_push_that_is_not_applied_causes_a_ping_on_the_path_it_came_by() {
     let table = [
@@ -253,7 +253,7 @@ fn a_push_that_is_not_applied_causes_a_ping_on_the_path_it_came_by() {
     }
 }
 
-/// The sequence of the push is recorded in both cases: it decides between this peer and others that claim its NIDs.
+/// Fails also if the sequence number of the push is not stored: it decides between this peer and others that claim its NIDs.
 #[test]
 fn after_a_peer_was_deleted_the_first_push_of_an_unknown_peer_causes_a_ping_and_that_of_a_known_peer_is_applied()
  {
@@ -280,7 +280,7 @@ fn a_peer_whose_nid_is_claimed_by_another_peer_is_pinged() {
     assert_eq!(step(&mut Progress::default(), Input::Reverify, &LOCAL), StepAction::Nothing);
 }
 
-/// Three NIDs and three attempts for each discovery: the fourth attempt must not use the path of the first.
+/// With three NIDs and three attempts for each discovery, fails if the fourth attempt uses the path of the first.
 #[test]
 fn a_discovery_begins_with_the_path_after_the_last_failed_one() {
     let mut peer = peer(KNOWN);
@@ -294,7 +294,7 @@ fn a_discovery_begins_with_the_path_after_the_last_failed_one() {
     }
 }
 
-/// What peers pushed while discovery was off has not been applied.
+/// Fails if the peer stays as it is, since pushes that arrived while discovery was off have not been applied.
 #[test]
 fn a_peer_being_pinged_when_discovery_is_switched_on_is_pinged_once_more() {
     let mut peer = peer(KNOWN.union(Flag::DISCOVERING).union(Flag::PING_SENT));
@@ -306,7 +306,7 @@ fn a_peer_being_pinged_when_discovery_is_switched_on_is_pinged_once_more() {
     );
 }
 
-/// A stale push may be repeated; only a reply that was requested since is current.
+/// Fails if a push confirms a stale sequence, as a stale push may be repeated; only a reply requested since is current.
 #[test]
 fn a_stale_sequence_is_confirmed_by_a_ping_reply_and_not_by_another_push() {
     for (name, input, stale_seq) in
@@ -339,7 +339,7 @@ fn an_acknowledged_push_covers_the_sequence_it_carried_and_no_later_one() {
     assert_eq!(actions_of(peer, &LOCAL), [StepAction::Finish]);
 }
 
-/// DISC-18.
+/// DISC-18: fails if such a push is repeated without limit, or counts as acknowledged.
 #[test]
 fn a_push_acknowledged_by_another_peer_is_repeated_a_limited_number_of_times() {
     let mut peer = peer(KNOWN.union(Flag::PUSH_SENT).union(Flag::DISCOVERING));
@@ -373,7 +373,7 @@ fn a_peer_whose_replies_contradict_its_pushes_is_pinged_again_a_limited_number_o
     assert!(peer.has(Flag::NO_DISCOVERY.union(Flag::NIDS_UPTODATE)) && !peer.needs_ping());
 }
 
-/// A peer that does not receive this node's ACKs repeats its push again and again.
+/// Fails if a peer that does not receive this node's ACKs, and so repeats its push, is taken for a defective one.
 #[test]
 fn stale_pushes_do_not_count_as_bad_replies() {
     let mut peer = peer(KNOWN.union(Flag::DISCOVERING));
@@ -396,7 +396,7 @@ fn three_bad_replies_make_a_peer_single_rail() {
     assert_eq!(actions_of(peer.clone(), &LOCAL), [StepAction::Repeat, StepAction::Finish]);
 }
 
-/// DISC-16.
+/// DISC-16: fails if the buffer does not grow to the announced size, or the peer is pinged without limit.
 #[test]
 fn a_truncated_reply_is_requested_with_a_larger_buffer_a_limited_number_of_times() {
     let mut peer = Progress::default();
@@ -455,7 +455,7 @@ fn a_peer_forwards_as_long_as_it_says_so() {
     }
 }
 
-/// Fails if a peer that was started again counts as told, or its former sequence number as newer than its present one.
+/// Fails if a restarted peer counts as up to date, or if its former sequence number counts as newer than its present one.
 #[test]
 fn a_peer_that_has_restarted_is_asked_and_told_from_the_beginning() {
     let table = [
@@ -489,13 +489,13 @@ fn a_peer_that_has_restarted_is_asked_and_told_from_the_beginning() {
     step(&mut done, reply(FULL), &LOCAL);
     step(&mut done, Input::PushAcked(LOCAL.sequence, nid(1)), &LOCAL);
     assert_eq!(actions_of(done.clone(), &LOCAL).last(), Some(&StepAction::Finish));
-    // Nobody asks for the NIDs of a node that is not discovered.
+    // Without discovery, a node is not pinged for its NIDs.
     let mut configured = peer(KNOWN);
     assert_eq!(step(&mut configured, Input::Restarted, &OFF), StepAction::Nothing);
     assert!(!configured.restarted);
 }
 
-/// Fails if a list is believed for its number alone: the peer may have been started again, or the list is of before.
+/// Fails if a list is accepted by its number alone: the peer may have restarted, or the list may be older.
 #[test]
 fn another_list_of_nids_with_a_known_sequence_number_is_confirmed_by_a_ping() {
     let list = |addresses: &[u32], sequence| {
@@ -520,7 +520,7 @@ fn another_list_of_nids_with_a_known_sequence_number_is_confirmed_by_a_ping() {
         actions_of(peer.clone(), &LOCAL);
         step(&mut peer, pushed(list(addresses, sequence)), &LOCAL);
         assert_eq!(peer.has(Flag::FORCE_PING), asks, "{addresses:?} {sequence}");
-        // The next REPLY is believed, whatever its number.
+        // The next REPLY is accepted, whatever its number.
         if asks {
             actions_of(peer.clone(), &LOCAL);
             peer.pushed_since_ping = false;
