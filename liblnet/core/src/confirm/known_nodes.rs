@@ -1,5 +1,5 @@
-//! The nodes of which messages have come through gateways: which of their messages have arrived. The gateways share the places, so
-//! that none can put out the nodes of another by naming many.
+//! The nodes whose messages have come through gateways, with the messages that have arrived. The gateways share the capacity,
+//! so that none of them can evict the nodes of another by naming many.
 
 use super::seen::Seen;
 use crate::environment::time::Time;
@@ -8,18 +8,18 @@ use lnet_wire::Nid;
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
-/// More nodes than this are not remembered.
+/// The number of nodes that are remembered.
 const MAX_NODES: usize = 4096;
 
-/// By which gateway a node was first named: its primary NID. `None`: by itself; all such nodes count as those of one gateway, as
-/// anybody can speak for any number of nodes of its own.
+/// The gateway that first named a node, by its primary NID; `None` if the node named itself. All nodes of the latter kind
+/// count as those of one gateway, because anybody can claim to be any number of nodes.
 pub(crate) type BroughtBy = Option<Nid>;
 
-/// See the module.
+/// The known nodes, at most [`MAX_NODES`].
 #[derive(Debug, Default)]
 pub(super) struct KnownNodes {
     nodes: HashMap<NonZeroU64, Known>,
-    /// The number of nodes that each gateway has brought; a gateway without any has no entry.
+    /// The number of nodes that each gateway has named first; a gateway without any has no entry.
     brought: HashMap<BroughtBy, usize>,
 }
 
@@ -27,18 +27,18 @@ pub(super) struct KnownNodes {
 struct Known {
     seen: Seen,
     by: BroughtBy,
-    /// When its last message arrived.
+    /// The time at which the node's last message arrived.
     last: Time,
 }
 
 impl KnownNodes {
-    /// Whether this message has arrived.
+    /// Whether the message with this origin has arrived.
     pub(super) fn contains(&self, origin: MessageOrigin) -> bool {
         self.nodes.get(&origin.node).is_some_and(|known| known.seen.contains(origin.id))
     }
 
-    /// A message has arrived. For a new node there is always a place: the gateway that has brought most nodes gives up the one that
-    /// has sent nothing for longest, this gateway first if it has as many as any other.
+    /// Records that a message has arrived. A new node is always added: if the table is full, the gateway with the most nodes, of
+    /// equals the one that names the new node, loses the node whose last message is the oldest.
     pub(super) fn insert(&mut self, origin: MessageOrigin, by: BroughtBy, now: Time) {
         if !self.nodes.contains_key(&origin.node) {
             if self.nodes.len() >= MAX_NODES {
@@ -54,7 +54,7 @@ impl KnownNodes {
         known.seen.insert(origin.id, now, gateways * its_nodes);
     }
 
-    /// Forgets what is old.
+    /// Removes messages, and nodes without messages, that are older than [`REMEMBERED`](super::seen::REMEMBERED).
     pub(super) fn expire(&mut self, now: Time) {
         let Self { nodes, brought } = self;
         nodes.retain(|_, known| {
@@ -108,7 +108,7 @@ mod tests {
         Some(format!("10.0.0.{number}@tcp").parse().unwrap())
     }
 
-    /// Fails if one who names many nodes puts out those of a gateway that names few, or the table grows without a limit.
+    /// Fails if a gateway that names many nodes evicts those of one that names few, or if the table grows without a limit.
     #[test]
     fn gateways_share_the_places_and_who_names_most_loses_its_oldest() {
         for (flood, honest) in [(gateway(1), gateway(2)), (None, gateway(2)), (gateway(1), None)] {
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(known.nodes.len(), MAX_NODES);
             assert!((1..=100).all(|node| known.contains(of_node(node, 1))), "{flood:?}");
             assert!(known.contains(of_node(10_999, 1)) && !known.contains(of_node(1000, 1)));
-            // There is room for more of the others, up to the half.
+            // Nodes of the other gateway find room up to half of the table.
             (101..=3000).for_each(|node| known.insert(of_node(node + 20_000, 1), honest, at(20_000)));
             assert_eq!((known.brought[&honest], known.brought[&flood]), (MAX_NODES / 2, MAX_NODES / 2));
         }

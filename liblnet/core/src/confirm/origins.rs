@@ -1,5 +1,5 @@
-//! What a destination remembers of the messages that came through gateways: which have arrived, which are arriving, and which
-//! have arrived in part.
+//! A destination's record of the messages that came through gateways: those that have arrived, those that are arriving, and those
+//! that have arrived in part.
 
 use super::known_nodes::{BroughtBy, KnownNodes};
 use super::seen::REMEMBERED;
@@ -13,10 +13,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often what is old is looked for.
+/// The interval at which old entries are searched for.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// The messages that came through gateways, by their origins.
 #[derive(Default)]
 pub(crate) struct Origins(Mutex<Table>);
 
@@ -24,58 +24,58 @@ pub(crate) struct Origins(Mutex<Table>);
 struct Table {
     nodes: KnownNodes,
     arriving: HashMap<MessageOrigin, Progress>,
-    /// Those of `arriving` that have arrived in part.
+    /// The messages in `arriving` that have arrived in part.
     partial: PartialMessages<MessageOrigin>,
     next_expiry: Time,
 }
 
-/// A copy of a message that is still arriving by another gateway: its driver keeps it.
+/// A copy of a message that is still arriving by another gateway; the copy's driver keeps it.
 pub(crate) struct WaitingCopy {
     pub(crate) message: Box<Message>,
     pub(crate) deferred: Arc<dyn DeferredRx>,
 }
 
-/// A message that has arrived in part, and the copy that is to be received in its place.
+/// A message that has arrived in part, and the copy that is received in its place.
 pub(crate) struct Recovered {
     pub(crate) partial: Box<Message>,
     pub(crate) copy: WaitingCopy,
 }
 
 enum Progress {
-    /// From this peer NI, on this NI.
+    /// The payload is being received on this NI from this peer NI.
     Arriving {
         by: (Option<Arc<Ni>>, Nid),
         copy: Option<WaitingCopy>,
-        /// If it has arrived in part before, until when it may do so again.
+        /// The time until which the message is kept if the payload ends early, if that has happened before.
         until: Option<Time>,
     },
-    /// Its payload has ended early. The operation fails unless a copy comes before that time.
+    /// The payload has ended early. The operation fails unless a copy arrives before `until`.
     Partial { message: Box<Message>, until: Time },
 }
 
-/// What becomes of a message whose payload has ended early.
+/// The treatment of a message whose payload has ended early.
 pub(crate) enum BrokenOff {
-    /// It is kept. Those that are returned are not any more: there are too many.
+    /// The message is kept. The messages returned were given up for it, as too many were kept.
     #[expect(clippy::vec_box, reason = "messages are handed on in their boxes")]
     Kept(Vec<Box<Message>>),
-    /// A copy has waited: the message is received from that.
+    /// A copy has been waiting: the message is received from the copy.
     Resumes(Recovered),
 }
 
-/// What a message with an origin is.
+/// The relation of an arriving message to those with the same origin.
 pub(crate) enum Arrived {
-    /// The first.
+    /// The first message with the origin.
     First(Box<Message>),
-    /// A copy of one that has arrived.
+    /// A copy of a message that has arrived completely.
     Duplicate(Box<Message>),
-    /// A copy of one that is still arriving, by this path: it waits. An earlier copy has waited until now.
+    /// A copy of a message that is still arriving by the path `first`: the copy waits. An earlier copy that waited is returned.
     Waits { first: (Option<Arc<Ni>>, Nid), earlier: Option<WaitingCopy> },
-    /// A copy of one that has arrived in part: that one, and the copy.
+    /// A copy of the message `partial`, which has arrived in part.
     Resumes { partial: Box<Message>, copy: Box<Message> },
 }
 
 impl Origins {
-    /// A message with an origin arrives.
+    /// Records an arriving message with an origin, and returns its relation to earlier ones.
     pub(crate) fn arrives(
         &self,
         origin: MessageOrigin,
@@ -105,7 +105,7 @@ impl Origins {
             }
             Some(Progress::Arriving { by, copy: earlier, until }) => {
                 let first = by.clone();
-                // The latest: its sender waits for no other.
+                // Only the latest copy is kept: the sender does not wait for an earlier one any more.
                 let copy = Some(WaitingCopy { message, deferred: make_deferred() });
                 table.arriving.insert(origin, Progress::Arriving { by, copy, until });
                 Arrived::Waits { first, earlier }
@@ -113,7 +113,7 @@ impl Origins {
         }
     }
 
-    /// The message has arrived, or will not be received: copies of it are dropped from now on. Returns one that waits.
+    /// Records that the message has arrived, or will not be received: later copies are dropped. Returns a copy that waits.
     pub(crate) fn arrived(&self, origin: MessageOrigin, by: BroughtBy, now: Time) -> Option<WaitingCopy> {
         let table = &mut *lock(&self.0);
         table.nodes.insert(origin, by, now);
@@ -128,8 +128,8 @@ impl Origins {
         }
     }
 
-    /// The payload of the message has ended early. It is kept until then for a copy, or until the time of the first time that it has,
-    /// or returned with a copy that waits.
+    /// Records that the payload of the message has ended early. The message is kept for a copy until `until`, or until the time
+    /// given when its payload first ended early; or it is returned with a copy that waits.
     pub(crate) fn incomplete(&self, origin: MessageOrigin, message: Box<Message>, until: Time) -> BrokenOff {
         let table = &mut *lock(&self.0);
         let until = match table.arriving.remove(&origin) {
@@ -147,7 +147,7 @@ impl Origins {
         BrokenOff::Kept(too_many.into_iter().filter_map(|origin| table.take_one(origin)).collect())
     }
 
-    /// The message has been lost before its memory was found. Returns a copy that waits: it is the first now.
+    /// Records that the message was lost before its memory was found. Returns a copy that waits, which is the first message now.
     pub(crate) fn lost(&self, origin: MessageOrigin) -> Option<WaitingCopy> {
         let table = &mut *lock(&self.0);
         let Some(Progress::Arriving { copy: Some(copy), .. }) = table.arriving.remove(&origin) else {
@@ -158,8 +158,8 @@ impl Origins {
         Some(copy)
     }
 
-    /// Forgets what is old. Returns the messages that have arrived in part and of which no copy has come in time, or for which
-    /// `is_over` holds, and when to call this again.
+    /// Removes old entries. Returns the messages that have arrived in part and of which no copy has come in time, or for which
+    /// `is_over` holds; and the time of the next call.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn expire(
         &self,
@@ -184,7 +184,7 @@ impl Origins {
         (over, next(table))
     }
 
-    /// Takes the messages that have arrived in part for which `which` holds: they will not be completed.
+    /// Removes the messages that have arrived in part for which `which` holds: they will not be completed.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn take_partial(&self, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
         lock(&self.0).take_partial(|message, _| which(message))
@@ -203,7 +203,7 @@ impl Table {
         which.into_iter().filter_map(|origin| self.take_one(origin)).collect()
     }
 
-    /// Takes a message that has arrived in part.
+    /// Removes a message that has arrived in part; returns `None` if it is not one.
     fn take_one(&mut self, origin: MessageOrigin) -> Option<Box<Message>> {
         self.partial.release(&origin);
         match self.arriving.remove(&origin)? {

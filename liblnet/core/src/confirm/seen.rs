@@ -5,32 +5,32 @@ use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// Runs of 64 numbers that are remembered of one node. Beyond them the oldest are forgotten.
+/// The number of runs of 64 numbers that are remembered of one node. Beyond it the oldest are forgotten.
 const MAX_RUNS: usize = 1 << 16;
-/// The same of all nodes together, each of which has an equal share: about 50 MiB.
+/// The number of runs for all nodes together, each of which has an equal share: about 50 MiB.
 const MAX_RUNS_OF_ALL: usize = 1 << 20;
-/// How long they are remembered. Nothing is sent again after so long a time.
+/// The time for which numbers are remembered. No message is sent again after so long a time.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(300);
 
-/// See the module.
+/// The numbers of the messages of one node that have arrived.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     runs: HashMap<u64, Run, foldhash::fast::RandomState>,
-    /// Each run once, by a time at which a number of it was entered, the oldest first. Later ones are seen when its turn comes:
-    /// then it is moved.
+    /// Each run once, by a time at which a number was added to it, the oldest first. Later additions do not move the run; that
+    /// happens when it is first in the queue.
     entered: VecDeque<(Time, u64)>,
 }
 
 #[derive(Debug)]
 struct Run {
-    /// One bit for each number.
+    /// One bit for each number of the run.
     bits: u64,
-    /// When the last one was entered.
+    /// The time at which the last number was added.
     last: Time,
 }
 
 impl Seen {
-    /// Adds a number; so many `nodes` share the memory.
+    /// Adds a number; `nodes` is the number of nodes that share the memory.
     pub(super) fn insert(&mut self, id: NonZeroU64, now: Time, nodes: usize) {
         let (number, bit) = place(id);
         let run = self.runs.entry(number).or_insert_with(|| {
@@ -50,19 +50,19 @@ impl Seen {
         self.runs.get(&run).is_some_and(|run| run.bits & bit != 0)
     }
 
-    /// Forgets what is old.
+    /// Removes the runs to which nothing was added for [`REMEMBERED`].
     pub(super) fn expire(&mut self, now: Time) {
         while self.entered.front().is_some_and(|(at, _)| now.since(*at) >= REMEMBERED) {
             self.forget_oldest();
         }
     }
 
-    /// Forgets the run that is first in the queue; one that has got a number since it was put there goes to its new place.
+    /// Removes the first run of the queue; if a number was added to it after it was queued, moves it back instead.
     fn forget_oldest(&mut self) {
         let Some((at, number)) = self.entered.pop_front() else { return };
         let last = self.runs.get(&number).map_or(at, |run| run.last);
         if last > at {
-            // Near the front, as the numbers of a run come one after the other.
+            // The place is near the front, as the numbers of a run follow each other closely.
             let place = self.entered.partition_point(|(at, _)| *at <= last);
             self.entered.insert(place, (last, number));
         } else {
@@ -75,7 +75,7 @@ impl Seen {
     }
 }
 
-/// The run of a number, and its bit there.
+/// The run that a number belongs to, and the bit of the number in it.
 const fn place(id: NonZeroU64) -> (u64, u64) {
     (id.get() / 64, 1 << (id.get() % 64))
 }
@@ -112,7 +112,7 @@ mod tests {
     fn a_number_is_remembered_for_its_time_however_old_its_run_is() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
         let mut seen = Seen::default();
-        // One in five seconds: a run takes longer than that.
+        // One number in five seconds: a run takes longer than the time for which it is remembered.
         for n in 0..60 {
             seen.insert(id(64 + n), at(5 * n), 1);
             seen.expire(at(5 * n));

@@ -1,4 +1,4 @@
-//! The messages that gateways have and have not confirmed.
+//! The messages that gateways have received and not confirmed.
 
 use crate::environment::time::Time;
 use crate::model::message::Message;
@@ -10,14 +10,14 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Confirmations that are remembered whose messages have no delivery ACK yet: both may come by different connections.
+/// The number of confirmations kept that came before the delivery ACK of their message, by another connection.
 const MAX_EARLY: usize = 4096;
-/// So many copies of a message are forwarded at a time: more than there are ways, unless they go in a circle.
+/// The number of copies of one message that are forwarded at a time: more than there are paths, unless messages circulate.
 const MAX_COPIES: usize = 8;
-/// How often their deadlines are looked at.
+/// The interval at which deadlines are checked.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// See the module. Any thread may call its methods; none of them makes upcalls.
+/// The messages that wait for a gateway's confirmation. Any thread may call its methods; none of them makes upcalls.
 #[derive(Debug, Default)]
 pub(crate) struct Unconfirmed {
     table: Mutex<Table>,
@@ -27,31 +27,32 @@ pub(crate) struct Unconfirmed {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// By the id that the driver gave them on their present path.
+    /// The messages, by the id that the driver gave them on their present path.
     waiting: HashMap<NonZeroU64, Box<Message>>,
-    /// Those of them that this node forwards, by their origins, all marked as refused: what comes back may be so.
+    /// The messages in `waiting` that this node forwards, by their origins, which are marked as refused in case they come back
+    /// so.
     forwarded: BTreeSet<(MessageOrigin, NonZeroU64)>,
-    /// From the NID given.
+    /// Confirmations without a message in `waiting`, with the NID that they came from.
     early: HashMap<NonZeroU64, (Nid, Confirmation)>,
-    /// The ids of `early`, the oldest first; some may be gone there.
+    /// The ids in `early`, the oldest first; some may have been removed there.
     early_order: VecDeque<NonZeroU64>,
-    /// When to poll.
+    /// The time of the next poll.
     due: Option<Time>,
 }
 
-/// What is due.
+/// The actions that are due.
 #[derive(Debug, Default)]
 #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 pub(crate) struct Due {
-    /// Messages that have waited until their deadline, or whose owner has given them up.
+    /// Messages whose deadline has passed, or whose owner has given them up.
     pub(crate) ended: Vec<Box<Message>>,
-    /// When to ask again.
+    /// The time of the next [`Unconfirmed::poll`].
     pub(crate) next: Option<Time>,
 }
 
 impl Unconfirmed {
-    /// Keeps a message that its gateway has; returns whether [`Unconfirmed::poll`] has become due at another time. It comes
-    /// back if the gateway has confirmed it already. `is_gateway` says of a NID whether it is the gateway's.
+    /// Keeps a message that its gateway has received; returns whether [`Unconfirmed::poll`] has become due at another time.
+    /// Returns the message if the gateway has confirmed it already. `is_gateway` tells whether a NID is one of the gateway's.
     pub(crate) fn keep(
         &self,
         id: NonZeroU64,
@@ -76,8 +77,8 @@ impl Unconfirmed {
         Ok(is_new)
     }
 
-    /// The message that the node `from` confirms; `None` if it is not known, has no delivery ACK yet, or was not sent there, as
-    /// `is_gateway` says of its next hop.
+    /// Removes and returns the message that the node `from` confirms; `None` if it is unknown, has no delivery ACK yet, or was
+    /// not sent to that node, as `is_gateway` tells by its next hop.
     pub(crate) fn confirmed(
         &self,
         from: Nid,
@@ -99,10 +100,10 @@ impl Unconfirmed {
         None
     }
 
-    /// Whether a message that arrives here to be forwarded goes in a circle: this node has forwarded it before, and
+    /// Whether a message that arrives to be forwarded is circulating: this node has forwarded it before, and
     ///
-    /// - nobody on its way has lost sight of one, so that there are no copies of it; or
-    /// - to the node that it comes from (`is_previous` says that of a NID); or
+    /// - no node on its path has lost track of it, so that there are no copies of it; or
+    /// - to the node that it now comes from (`is_previous` tells this node's NIDs); or
     /// - too often.
     pub(crate) fn has_come_back(&self, carried: CarriedOrigin, is_previous: impl Fn(Nid) -> bool) -> bool {
         let table = &*lock(&self.table);
@@ -116,7 +117,7 @@ impl Unconfirmed {
         its.clone().count() >= MAX_COPIES || its.any(|(_, id)| went_to(id).is_some_and(&is_previous))
     }
 
-    /// Takes the messages for which `which` holds.
+    /// Removes and returns the messages for which `which` holds.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn take(&self, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
         let table = &mut *lock(&self.table);
@@ -126,7 +127,7 @@ impl Unconfirmed {
         table.take(which)
     }
 
-    /// What is due now.
+    /// The actions that are due now; `is_over` tells the messages to end.
     pub(crate) fn poll(&self, now: Time, is_over: impl Fn(&Message) -> bool) -> Due {
         let table = &mut *lock(&self.table);
         if table.due.is_none_or(|due| now < due) {
@@ -138,7 +139,7 @@ impl Unconfirmed {
         Due { ended, next: table.due }
     }
 
-    /// The gateways that have not confirmed messages.
+    /// The gateways that have not confirmed messages, each by the NID that the messages were sent to.
     pub(crate) fn gateways(&self) -> Vec<Nid> {
         let table = lock(&self.table);
         let mut gateways: Vec<Nid> = table.waiting.values().map(|message| message.next_hop.nid).collect();

@@ -9,46 +9,46 @@ use lnet_wire::Nid;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Bytes of a page, as buffers are measured in.
+/// The size of a page in bytes: buffers are a number of pages.
 pub(super) const PAGE: u32 = 4096;
 
-/// One in so many buffers, at least one of several, is not for messages to other routers.
+/// The share of buffers that messages to other routers may not use: one in so many, and at least one of several.
 const RESERVED_ONE_IN: u32 = 8;
 
-/// A message that waits in its driver.
+/// A message that waits for a buffer; its driver keeps the payload.
 pub(crate) struct Waiting {
     pub(crate) message: Box<Message>,
     pub(crate) deferred: Arc<dyn DeferredRx>,
     pub(super) onward: Onward,
-    /// Whether it waited the last time that somebody looked for those that wait long.
+    /// Whether the message waited already at the last search for messages that wait too long.
     pub(super) waits_long: bool,
 }
 
-/// Buffers of one size on one CPT, as they are shown.
+/// The state of the buffers of one size on one CPT, for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolState {
     /// The number of buffers.
     pub buffers: u32,
-    /// Unused buffers; negative by the number of messages that wait.
+    /// The number of unused buffers, less the number of waiting messages: it may be negative.
     pub credits: i32,
-    /// The fewest that there ever were.
+    /// The lowest value of `credits` since forwarding was switched on.
     pub min_credits: i32,
 }
 
 #[derive(Default)]
 pub(super) struct Pool {
-    /// The number of buffers that there are to be.
+    /// The configured number of buffers.
     buffers: u32,
-    /// Those that are not in use and have their memory.
+    /// Buffers with memory that no message holds.
     #[allow(clippy::vec_box, reason = "messages hold boxes, which are used again")]
     free: Vec<Box<RouterBuffer>>,
     used: u32,
-    /// Used by messages to other routers.
+    /// The number of buffers that messages to other routers hold.
     used_to_routers: u32,
     min_credits: i32,
     to_destinations: VecDeque<Queued>,
     to_routers: VecDeque<Queued>,
-    /// How many messages have begun to wait.
+    /// The number of messages that have begun to wait.
     queued: u64,
 }
 
@@ -60,7 +60,7 @@ struct Queued {
 }
 
 impl Pool {
-    /// A buffer for a message that goes there, if it may have one.
+    /// A buffer for a message to this kind of next hop; `None` if the message has to wait.
     pub(super) fn take(&mut self, place: BufferPlace, onward: Onward) -> Option<Box<RouterBuffer>> {
         if !self.has_unused(onward) {
             return None;
@@ -82,7 +82,7 @@ impl Pool {
         self.trim();
     }
 
-    /// A message waits that [`Pool::take`] gave no buffer.
+    /// Adds a message to which [`Pool::take`] gave no buffer.
     pub(super) fn wait(&mut self, from: Nid, waiting: Waiting) {
         self.queued += 1;
         let number = self.queued;
@@ -90,7 +90,7 @@ impl Pool {
         self.note_credits();
     }
 
-    /// Removes the message that has waited longest of those for which there is a buffer.
+    /// Removes the message that has waited longest of those that a buffer is free for.
     pub(super) fn next_waiting(&mut self) -> Option<(Nid, Waiting)> {
         let first = |queue: &VecDeque<Queued>| queue.front().map(|queued| queued.number);
         let to_destination = first(&self.to_destinations).filter(|_| self.has_unused(Onward::ToDestination));
@@ -104,7 +104,7 @@ impl Pool {
         self.queue(onward).pop_front().map(|queued| (queued.from, queued.waiting))
     }
 
-    /// Removes the messages that wait and that `which` names.
+    /// Removes the waiting messages for which `which` returns `true`.
     pub(super) fn withdraw(&mut self, which: &mut impl FnMut(&mut Waiting) -> bool) -> Vec<(Nid, Waiting)> {
         let mut out = Vec::new();
         for queue in [&mut self.to_destinations, &mut self.to_routers] {
@@ -170,7 +170,7 @@ impl Pool {
         }
     }
 
-    /// Frees memory of more buffers than there are to be.
+    /// Frees buffers beyond the configured number.
     fn trim(&mut self) {
         self.free.truncate(self.buffers.saturating_sub(self.used) as usize);
     }

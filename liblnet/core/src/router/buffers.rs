@@ -1,11 +1,11 @@
 //! The buffers of a router, and the messages that wait for them (core-behaviour 3.4, 7.5).
 //!
-//! A message for another node is received into the smallest buffer that holds it, and sent from there. Each peer NI may hold so
-//! many buffers (its router credits); beyond them its messages wait in order, and so do those for which there is no
-//! buffer. While a message waits its driver keeps it, and soon reads no more from its sender.
+//! A message for another node is received into the smallest buffer that holds it, and sent from there. Each peer NI may hold a
+//! number of buffers (its router credits); beyond them its messages wait in order, and so do those that no buffer is free
+//! for. While a message waits its driver keeps it, and soon reads no more from its sender.
 //!
-//! A message to another router holds its buffer until that one has room for it, which may wait for this one: so some buffers are kept
-//! for messages that go to their destinations, and what waits for long to go to another router is returned.
+//! A message to another router holds its buffer until that router accepts it, which may itself wait for this one: so some buffers
+//! are reserved for messages that go to their destinations, and messages that wait long to go to another router are returned.
 //!
 //! The number of buffers is a limit: their memory is allocated when it is first used, and then kept.
 
@@ -26,12 +26,12 @@ use std::sync::Arc;
 /// The buffers of all CPTs. Any thread may call its methods; none of them makes upcalls.
 pub(crate) struct RouterBuffers(Box<[Mutex<CptBuffers>]>);
 
-/// A message for another node that asks for a buffer.
+/// The request of a message for another node for a buffer.
 #[derive(Debug)]
 pub(crate) struct BufferRequest {
     pub(crate) message: Box<Message>,
     pub(crate) cpt: usize,
-    /// The peer NI that it came from, which may hold `share` buffers.
+    /// The peer NI that the message came from, which may hold `share` buffers.
     pub(crate) from: Nid,
     pub(crate) share: u32,
     pub(crate) onward: Onward,
@@ -39,20 +39,20 @@ pub(crate) struct BufferRequest {
 
 /// The outcome of a [`BufferRequest`].
 pub(crate) enum BufferGrant {
-    /// It has a buffer.
+    /// The message has a buffer.
     Granted(Box<Message>),
-    /// It is kept until it gets one.
+    /// The message is kept until it gets a buffer.
     Waits,
-    /// There are no buffers: the node does not forward.
+    /// The node does not forward and has no buffers.
     Refused(Box<Message>),
 }
 
-/// Messages that have been sent on.
+/// The counters of forwarded messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
-    /// Their number.
+    /// The number of messages.
     pub messages: u64,
-    /// The bytes of their payload.
+    /// The payload of the messages in bytes.
     pub bytes: u64,
 }
 
@@ -62,25 +62,25 @@ struct CptBuffers {
     on: bool,
     pools: [Pool; 3],
     forwarded: Forwarded,
-    /// Peer NIs that hold a buffer, or wait for one.
+    /// The peer NIs that hold a buffer or wait for one.
     shares: HashMap<Nid, Share>,
 }
 
 /// The router credits of a peer NI.
 struct Share {
     size: u32,
-    /// Buffers that it holds, or waits for in a pool.
+    /// Buffers that the peer NI holds, or waits for in a pool.
     taken: u32,
     waiting: VecDeque<Waiting>,
 }
 
 impl RouterBuffers {
-    /// Without buffers: the node does not forward.
+    /// A node's buffers before [`RouterBuffers::configure`]: none, and the node does not forward.
     pub(crate) fn new(cpts: NonZeroUsize) -> Self {
         Self((0..cpts.get()).map(|_| Mutex::default()).collect())
     }
 
-    /// Sets the numbers of buffers. Returns the messages that have got one; without buffers those that waited.
+    /// Sets the numbers of buffers. Returns the messages that have got one; if forwarding is off, those that waited, without one.
     pub(crate) fn configure(&self, router: Router) -> Vec<Waiting> {
         let cpts = NonZeroUsize::new(self.0.len()).unwrap_or(NonZeroUsize::MIN);
         let counts = router.buffers_per_cpt(cpts).unwrap_or_default();
@@ -109,20 +109,20 @@ impl RouterBuffers {
         }
     }
 
-    /// A buffer is not used any more. Returns the messages that have got one instead.
+    /// Returns a buffer to its pool. Returns the waiting messages that have got a buffer now.
     pub(crate) fn give_back(&self, buffer: Box<RouterBuffer>) -> impl Iterator<Item = Waiting> + use<> {
         let served = self.0.get(buffer.place.cpt).map(|cpt| lock(cpt).give_back(buffer));
         served.into_iter().flatten().flatten()
     }
 
-    /// Removes the messages that wait and came by this interface, which is being shut down; and those that have got a buffer
-    /// thereby.
+    /// Removes the waiting messages that came by the interface `ni`, which is being shut down. Returns them, and those that
+    /// have got a buffer now.
     pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> (Vec<Waiting>, Vec<Waiting>) {
         self.withdraw(|waiting| waiting.message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))
     }
 
-    /// Removes the messages to other routers that have waited since the last call, and can be returned to where they came from;
-    /// and those that have got a buffer thereby. Where routers wait for each other's buffers only this ends it.
+    /// Removes the messages to other routers that have waited since the last call and can be returned to their previous hop.
+    /// Returns them, and the messages that have got a buffer now. Ends a deadlock of routers that wait for each other's buffers.
     pub(crate) fn take_overdue(&self) -> (Vec<Waiting>, Vec<Waiting>) {
         self.withdraw(|waiting| {
             let may_return = waiting.onward == Onward::ToRouter && waiting.message.previous_hop.is_some();
@@ -140,7 +140,7 @@ impl RouterBuffers {
         (removed, served)
     }
 
-    /// What has been sent on since the start, or the last [`RouterBuffers::reset_counters`].
+    /// The messages forwarded since the start, or since the last [`RouterBuffers::reset_counters`].
     pub(crate) fn forwarded(&self) -> Forwarded {
         self.0.iter().map(|cpt| lock(cpt).forwarded).fold(Forwarded::default(), |sum, its| Forwarded {
             messages: sum.messages + its.messages,
@@ -152,12 +152,12 @@ impl RouterBuffers {
         self.0.iter().for_each(|cpt| lock(cpt).forwarded = Forwarded::default());
     }
 
-    /// The buffers that this peer NI holds, and its messages that wait for one, on all CPTs.
+    /// The number of buffers that this peer NI holds, and of its messages that wait for one, on all CPTs.
     pub(crate) fn asked_for(&self, from: Nid) -> u32 {
         self.0.iter().map(|cpt| lock(cpt).shares.get(&from).map_or(0, Share::asked_for)).sum()
     }
 
-    /// The buffers of a CPT: tiny, small, large. `None` for a CPT that does not exist.
+    /// The state of the buffers of a CPT: tiny, small, large. `None` for a CPT that does not exist.
     pub(crate) fn state(&self, cpt: usize) -> Option<[PoolState; 3]> {
         let cpt = lock(self.0.get(cpt)?);
         Some(std::array::from_fn(|size| cpt.pools[size].state()))
@@ -172,7 +172,7 @@ impl CptBuffers {
         make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
     ) -> BufferGrant {
         let BufferRequest { message, from, share: size, onward, .. } = request;
-        // Under the lock: nobody begins to wait after those that waited have been dropped.
+        // Checked under the lock: no message begins to wait after the waiting ones have been dropped.
         if !self.on {
             return BufferGrant::Refused(message);
         }
@@ -198,7 +198,7 @@ impl CptBuffers {
             .map_or(BufferGrant::Waits, BufferGrant::Granted)
     }
 
-    /// For a message that has its router credit.
+    /// Gives a buffer to a message that has its router credit, or lets it wait in the pool.
     fn take_buffer(
         &mut self,
         cpt: usize,
@@ -222,7 +222,7 @@ impl CptBuffers {
         }
     }
 
-    /// The buffer may serve a message that waits for one of its size, its router credit one of the same peer NI.
+    /// Returns a buffer. Its memory may go to a message that waits for this size, its router credit to one of the same peer NI.
     fn give_back(&mut self, mut buffer: Box<RouterBuffer>) -> [Option<Waiting>; 2] {
         let BufferPlace { cpt, size } = buffer.place;
         if let Some(bytes) = buffer.sent.take() {
@@ -242,7 +242,7 @@ impl CptBuffers {
         self.place(cpt, from, waiting)
     }
 
-    /// Returns a router credit: the first message of that peer NI that waits gets it.
+    /// Returns a router credit; the first message of that peer NI that waits for one gets it.
     fn release(&mut self, cpt: usize, from: Nid) -> Option<Waiting> {
         let Entry::Occupied(mut entry) = self.shares.entry(from) else { return None };
         let share = entry.get_mut();
@@ -272,7 +272,7 @@ impl CptBuffers {
         }
     }
 
-    /// Gives a message with a router credit its buffer, or has it wait on.
+    /// Gives a message with a router credit its buffer, or lets it wait in the pool.
     fn place(&mut self, cpt: usize, from: Nid, waiting: Waiting) -> Option<Waiting> {
         let Waiting { message, deferred, onward, .. } = waiting;
         let message = self.take_buffer(cpt, from, onward, message, || Arc::clone(&deferred))?;
@@ -286,7 +286,7 @@ impl CptBuffers {
         }
     }
 
-    /// Takes all buffers that are not in use, and the messages that wait.
+    /// Frees all buffers that are not in use, and returns the messages that waited.
     fn empty(&mut self) -> Vec<Waiting> {
         self.pools.iter_mut().for_each(Pool::empty);
         self.withdraw(|_| true)
@@ -325,7 +325,7 @@ impl Share {
     }
 }
 
-/// The smallest buffers that hold so many bytes: the index in [`BUFFER_SIZES`].
+/// The index in [`BUFFER_SIZES`] of the smallest buffers that hold `length` bytes.
 fn size_for(length: u32) -> usize {
     let holds = |size: &super::BufferSize| length <= size.pages * PAGE;
     BUFFER_SIZES.iter().position(holds).unwrap_or(BUFFER_SIZES.len() - 1)

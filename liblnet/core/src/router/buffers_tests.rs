@@ -1,4 +1,4 @@
-//! Router buffers against what they promise, over random sequences of messages, ends and changes.
+//! Router buffers against their rules, over random sequences of messages, ends and changes.
 
 use super::*;
 use crate::model::MessagePool;
@@ -7,7 +7,7 @@ use lnet_wire::{Body, Header, NetId, NetType, Pid, WireHandle};
 use proptest::prelude::*;
 
 const SHARE: u32 = 3;
-/// A length for each size of buffers.
+/// A payload length for each size of buffers.
 const LENGTHS: [u32; 3] = [0, 100, 10_000];
 
 struct NoDriver;
@@ -24,7 +24,7 @@ fn tcp(address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, 0), address)
 }
 
-/// The `number`th message: the number stands in its source.
+/// A message with `number` as its source.
 fn message(number: u32, length: u32) -> Box<Message> {
     let handle = WireHandle { interface_cookie: 0, object_cookie: 0 };
     MessagePool::default().take(Header {
@@ -37,10 +37,10 @@ fn message(number: u32, length: u32) -> Box<Message> {
     })
 }
 
-/// What is done to the buffers.
+/// A change of the buffers or their messages.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A message of this size arrives from this peer NI.
+    /// A message with this size of payload arrives from this peer NI.
     Arrives {
         from: u32,
         size: usize,
@@ -70,7 +70,7 @@ struct Known {
     onward: Onward,
 }
 
-/// Who holds what, and who waits, in the order of arrival.
+/// The messages that hold a buffer, and those that wait, in the order of arrival.
 #[derive(Debug, Default)]
 struct Model {
     counts: [u32; 3],
@@ -80,7 +80,7 @@ struct Model {
 }
 
 impl Model {
-    /// Fails if somebody has more than its share, or waits though it need not.
+    /// Fails if a peer has more than its share, or a message waits without need.
     fn check(&self, buffers: &RouterBuffers) {
         for from in 1..4 {
             let holds = self.holding.iter().filter(|its| its.from == from).count();
@@ -93,7 +93,7 @@ impl Model {
             let for_routers = (self.counts[size] - u32::from(self.counts[size] > 1)) as i32 - to_routers;
             let unused = (self.counts[size] as i32 - used).max(0);
             assert!(pool.credits <= unused && pool.buffers == self.counts[size], "{self:?}");
-            // The first message of a peer that waits for such a buffer waits for a credit of its peer.
+            // Only the first waiting message of a peer may claim such a buffer: others wait for a credit of their peer.
             let is_first = |its: &&Known| {
                 let mut of_its_peer = self.waiting.iter().filter(|other| other.from == its.from);
                 of_its_peer.all(|other| other.number >= its.number)
@@ -109,7 +109,7 @@ impl Model {
         }
     }
 
-    /// How many of the peer's messages wait for a buffer with a router credit: no more than its share allows.
+    /// The number of the peer's messages that wait for a buffer with a router credit: no more than the peer's share allows.
     fn waiting_in_pools(&self, from: u32) -> usize {
         let holds = self.holding.iter().filter(|its| its.from == from).count();
         let waits = self.waiting.iter().filter(|its| its.from == from).count();
@@ -120,7 +120,7 @@ impl Model {
         let number = message.header().src_nid.to_u64().unwrap() as u32;
         let at = self.waiting.iter().position(|its| its.number == number).expect("somebody who waited");
         let its = self.waiting.remove(at);
-        // Of one peer and size the first to come is the first to be served.
+        // Messages of one peer and size are served in the order of arrival.
         assert!(!self.waiting.iter().any(|other| {
             (other.from, other.size, other.onward) == (its.from, its.size, its.onward)
                 && other.number < its.number
@@ -130,7 +130,7 @@ impl Model {
     }
 }
 
-/// Fails if a message that arrives while routing is switched off waits for ever.
+/// Fails if a message that arrives while routing is being switched off waits without end.
 #[test]
 fn without_routing_no_message_waits() {
     let buffers = RouterBuffers::new(NonZeroUsize::MIN);
@@ -144,7 +144,7 @@ fn without_routing_no_message_waits() {
     assert!(matches!(apply(), BufferGrant::Refused(_)));
 }
 
-/// Fails if routers that have given all their buffers to messages for each other wait for ever.
+/// Fails if routers that have given all their buffers to messages for each other wait without end.
 #[test]
 fn messages_to_other_routers_leave_a_buffer_to_those_that_go_to_their_destinations() {
     for (count, expected) in [(1, 1), (2, 1), (8, 7), (100, 88)] {
@@ -207,7 +207,7 @@ proptest! {
             }
             model.check(&buffers);
         }
-        // When all have ended nobody waits.
+        // When all messages have ended none waits.
         while let Some((number, mut message)) = held.pop() {
             model.holding.retain(|its| its.number != number);
             for Waiting { message, .. } in buffers.give_back(message.buffer.take().unwrap()) {

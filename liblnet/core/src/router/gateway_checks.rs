@@ -1,5 +1,5 @@
-//! When gateways are asked whether they forward (RT-30): each once in an interval on each net that it shares with this node, and at
-//! once where that may have changed.
+//! The schedule of gateway checks (RT-30), which ask gateways whether they forward: one check per interval on each net that the
+//! gateway shares with this node, and one at once when its state may have changed.
 
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
@@ -8,20 +8,20 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A gateway that did not answer is asked again after this time, if the interval is not shorter.
+/// The time after which a gateway that did not respond is checked again, if the interval is not shorter.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// It is asked no sooner than this after the last time: its answers must not bring the next question.
+/// The least time between two checks of a gateway, so that a response cannot cause the next check at once.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A gateway, as its checks depend on it.
+/// The properties of a gateway that its checks depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gateway {
-    /// The id of its discovery state.
+    /// The id of the gateway's discovery state.
     pub(crate) id: u64,
-    /// Whether it did not answer the last time.
+    /// Whether the gateway did not respond to the last check.
     pub(crate) failed: bool,
-    /// The nets that it shares with this node.
+    /// The nets that the gateway shares with this node.
     pub(crate) nets: Vec<NetId>,
 }
 
@@ -30,30 +30,30 @@ pub(crate) struct Gateway {
 pub(crate) struct DueCheck {
     /// The id of the gateway's discovery state.
     pub(crate) id: u64,
-    /// The net on which it is pinged; `None`: it shares only one.
+    /// The net on which the gateway is pinged; `None` if it shares only one with this node.
     pub(crate) net: Option<NetId>,
 }
 
-/// The checks of gateways.
+/// The schedule of the checks of all gateways.
 #[derive(Debug, Default)]
 pub(crate) struct GatewayChecks {
-    /// The next one of each gateway, by the id of its discovery state.
+    /// The next check of each gateway, by the id of its discovery state.
     next: Mutex<HashMap<u64, Check>>,
     any_down: AtomicBool,
-    /// The nets of which it was last logged that no route to them is up.
+    /// The nets that were last logged as having no route that is up.
     nets_down: Mutex<BTreeSet<NetId>>,
 }
 
-/// When a gateway is checked.
+/// The schedule of one gateway.
 #[derive(Clone, Copy, Debug)]
 struct Check {
     next: Time,
     last: Option<Time>,
-    /// How often it was checked: its nets take turns.
+    /// The number of checks so far: the gateway's nets take turns.
     count: usize,
 }
 
-/// The routes to one net.
+/// The number of routes to one net, and of those that are up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NetRoutes {
     pub(crate) net: NetId,
@@ -62,8 +62,8 @@ pub(crate) struct NetRoutes {
 }
 
 impl GatewayChecks {
-    /// The gateways of `all` that are to be checked now, and when the next one is. A new gateway has just been discovered, as
-    /// its route was added. Without an interval none is checked.
+    /// The gateways of `all` that are to be checked now, and the time of the next check. The first check of a new gateway comes
+    /// after an interval: it was discovered when its route was added. A zero `interval` disables the checks.
     pub(crate) fn due(
         &self,
         all: &[Gateway],
@@ -82,7 +82,7 @@ impl GatewayChecks {
             let interval = (interval / turns).max(MIN_INTERVAL.min(interval));
             let pause = if *failed { interval.min(AFTER_FAILURE) } else { interval };
             let check = next.entry(*id).or_insert(Check { next: now + pause, last: None, count: 0 });
-            // It may have failed since, or the interval have become shorter.
+            // The gateway may have failed since, or the interval have become shorter.
             check.next = check.next.min(now + pause);
             if check.next <= now {
                 let turn = check.count.checked_rem(nets.len()).filter(|_| nets.len() > 1);
@@ -93,8 +93,8 @@ impl GatewayChecks {
         (due, next.values().map(|check| check.next).min())
     }
 
-    /// A gateway is to be checked as soon as may be, unless it was never checked: then it is being discovered. Returns whether it
-    /// becomes due at another time.
+    /// Schedules a check of the gateway as soon as [`MIN_INTERVAL`] allows. A gateway without a schedule is being discovered, and
+    /// needs none. Returns whether the check becomes due sooner.
     pub(crate) fn recheck_now(&self, gateway: u64, now: Time) -> bool {
         let next = &mut *lock(&self.next);
         let Some(check) = next.get_mut(&gateway) else { return false };
@@ -104,7 +104,7 @@ impl GatewayChecks {
         is_sooner
     }
 
-    /// Stores how many routes to each net are up; returns the nets that have lost their last one, or have one again.
+    /// Stores the number of routes to each net that are up; returns the nets that have lost their last one, or have one again.
     pub(crate) fn note_nets(&self, all: &[NetRoutes]) -> Vec<NetRoutes> {
         let down = &mut *lock(&self.nets_down);
         down.retain(|net| all.iter().any(|routes| routes.net == *net));
@@ -115,7 +115,7 @@ impl GatewayChecks {
         all.iter().copied().filter(|its| has_changed(its)).collect()
     }
 
-    /// Whether any route is down: read for every message that arrives.
+    /// Whether any route is down. Cheap: read for every message that arrives.
     pub(crate) fn any_down(&self) -> bool {
         self.any_down.load(Ordering::Relaxed)
     }
@@ -155,10 +155,10 @@ mod tests {
         };
         assert_eq!(checked_at_81(81), (vec![], Some(at(82))));
         assert_eq!(due(&[1, 2], 82, 10), (vec![1], Some(at(91))));
-        // One without a route any more.
+        // Gateway 1 has no route any more.
         assert_eq!(due(&[2], 91, 10), (vec![2], Some(at(101))));
         assert_eq!(due(&[2], 200, 0), (vec![], None));
-        // One that has failed.
+        // Gateway 11 has failed.
         assert_eq!(due(&[11], 300, 60), (vec![], Some(at(305))));
         assert_eq!(due(&[11], 305, 2), (vec![11], Some(at(307))));
     }
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(due(0, &nets), (None, Some(20)));
         let checked = [20, 40, 60, 80].map(|now| due(now, &nets).0);
         assert_eq!(checked, [Some(Some(1)), Some(Some(2)), Some(Some(3)), Some(Some(1))]);
-        // It has lost two of them.
+        // The gateway has lost two of its nets.
         assert_eq!(due(81, &nets[..1]), (None, Some(100)));
         assert_eq!(due(100, &nets[..1]), (Some(None), Some(160)));
         assert_eq!(due(160, &[]), (Some(None), Some(220)));
@@ -187,7 +187,7 @@ mod tests {
         let checks = GatewayChecks::default();
         let net = |number| NetId::new(lnet_wire::NetType::TCP, number);
         let one = |number, up| NetRoutes { net: net(number), routes: 2, up };
-        // The routes that are up of net 1 and of net 2, and the nets that change; `None`: no routes.
+        // The numbers of routes that are up to net 1 and net 2, and the nets that change; `None`: no routes.
         let table: [(Option<usize>, Option<usize>, &[u16]); 7] = [
             (Some(2), Some(1), &[]),
             (Some(0), Some(1), &[1]),

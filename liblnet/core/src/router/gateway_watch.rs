@@ -1,4 +1,4 @@
-//! Gateways that have messages and say nothing: one that has stopped still acknowledges what TCP brings it.
+//! Detection of gateways that have messages and do not respond: a stopped process still acknowledges what TCP brings it.
 
 use crate::environment::time::Time;
 use crate::memory::MdHandle;
@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often they are looked at while any has messages.
+/// The interval of the examination while any gateway has messages.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// A gateway from which nothing has been received for so long is pinged.
+/// The time without a message from a gateway after which it is pinged.
 const PING_AFTER: Duration = Duration::from_millis(500);
-/// And after so long its path is unresponsive.
+/// The time without a message from a gateway after which its path counts as unresponsive.
 const UNRESPONSIVE_AFTER: Duration = Duration::from_millis(1500);
 
-/// See the module. Any thread may call its methods; none of them makes upcalls.
+/// The watch over gateways, see the module. Any thread may call its methods; none of them makes upcalls.
 #[derive(Debug, Default)]
 pub(crate) struct GatewayWatch {
     /// Whether [`GatewayWatch::poll`] has been scheduled.
@@ -31,28 +31,28 @@ struct Table {
 
 #[derive(Debug)]
 struct Watched {
-    /// Messages received from it, and since when it is this number.
+    /// The number of messages received from the gateway, and the time since which it has not changed.
     received: u64,
     since: Time,
     is_pinged: bool,
     ping: Option<MdHandle>,
 }
 
-/// What is due.
+/// The actions that are due.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct GatewayActions {
-    /// To be pinged.
+    /// The gateways to ping.
     pub(crate) ping: Vec<Nid>,
-    /// Their paths are unresponsive.
+    /// The gateways whose paths are unresponsive.
     pub(crate) unresponsive: Vec<Nid>,
-    /// Pings that have served.
+    /// The MDs of pings that have served their purpose.
     pub(crate) old_pings: Vec<MdHandle>,
-    /// When to ask again.
+    /// The time of the next [`GatewayWatch::poll`].
     pub(crate) next: Option<Time>,
 }
 
 impl GatewayWatch {
-    /// A message is sent to a gateway; returns whether [`GatewayWatch::poll`] becomes due at another time.
+    /// Starts the watch when a message is sent to a gateway; returns whether [`GatewayWatch::poll`] becomes due at another time.
     pub(crate) fn arm(&self, now: impl FnOnce() -> Time) -> bool {
         let is_new = !self.armed.load(Ordering::Relaxed) && !self.armed.swap(true, Ordering::Relaxed);
         if is_new {
@@ -61,7 +61,7 @@ impl GatewayWatch {
         is_new
     }
 
-    /// What is due now. `busy` has the gateways that have messages, and how many were received from each.
+    /// The actions that are due now. `busy` returns the gateways that have messages, each with the number received from it.
     pub(crate) fn poll(&self, now: Time, busy: impl FnOnce() -> Vec<(Nid, u64)>) -> GatewayActions {
         let table = &mut *lock(&self.table);
         if table.due.is_none_or(|due| now < due) {
@@ -92,7 +92,7 @@ impl GatewayWatch {
         actions
     }
 
-    /// A ping has been sent to the gateway.
+    /// Stores the ping that has been sent to the gateway.
     pub(crate) fn pinged(&self, gateway: Nid, ping: MdHandle) {
         if let Some(watched) = lock(&self.table).gateways.get_mut(&gateway) {
             watched.ping = Some(ping);
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(poll(3, Some(1)), (0, 0, Some(at(4))));
         assert_eq!(poll(4, Some(1)), (0, 1, Some(at(5))));
         assert_eq!(poll(5, Some(1)), (1, 0, Some(at(6))));
-        // It has answered.
+        // The gateway has responded.
         assert_eq!(poll(6, Some(2)), (0, 0, Some(at(7))));
         assert_eq!(poll(7, Some(3)), (0, 0, Some(at(8))));
         assert_eq!(poll(8, None), (0, 0, None));

@@ -1,4 +1,4 @@
-//! Forwarding: its switch and its buffers.
+//! Forwarding of messages between nets: the switch, the buffers and the checks of gateways.
 
 mod buffer_pool;
 mod buffers;
@@ -18,33 +18,34 @@ pub(crate) use stopping::Stopping;
 
 use std::num::NonZeroUsize;
 
-/// Buffers of one size.
+/// The buffers of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSize {
-    /// Pages of each buffer.
+    /// The pages of each buffer.
     pub pages: u32,
-    /// The default number over all CPTs.
+    /// The default number of buffers over all CPTs.
     pub default_count: u32,
 }
 
-/// Tiny, small and large buffers (core-behaviour 7.5).
+/// The sizes of buffers: tiny, small and large (core-behaviour 7.5).
 pub const BUFFER_SIZES: [BufferSize; 3] = [
     BufferSize { pages: 0, default_count: 2048 },
     BufferSize { pages: 1, default_count: 16384 },
     BufferSize { pages: 256, default_count: 1024 },
 ];
 
-/// Whether the node forwards, and with how many buffers.
+/// The state of the forwarding switch, with the numbers of buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Router {
-    /// Never enabled since the start.
+    /// Forwarding has never been enabled since the start.
     #[default]
     Never,
-    /// Disabled again; its buffers are freed.
+    /// Forwarding is disabled again, and its buffers are freed.
     Disabled,
-    /// Enabled, with these numbers of tiny, small and large buffers over all CPTs; 0 is the default number.
+    /// Forwarding is enabled, with these numbers of tiny, small and large buffers over all CPTs; 0 is the default number.
     Enabled([u32; 3]),
-    /// Being switched off, with the same buffers: it says that it does not forward, and does as long as peers may not know (RT-43).
+    /// Forwarding is being switched off: the node reports that it does not forward, and still does, with the same buffers, until
+    /// its peers must know (RT-43).
     Stopping([u32; 3]),
 }
 
@@ -70,12 +71,12 @@ impl Router {
         }
     }
 
-    /// Whether the node says that it forwards.
+    /// Whether the node reports to its peers that it forwards.
     pub const fn is_on(self) -> bool {
         matches!(self, Self::Enabled(_))
     }
 
-    /// Whether the node forwards what arrives.
+    /// Whether the node forwards messages that arrive.
     pub const fn forwards(self) -> bool {
         matches!(self, Self::Enabled(_) | Self::Stopping(_))
     }

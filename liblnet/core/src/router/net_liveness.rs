@@ -1,4 +1,4 @@
-//! The nets of a router: whether other nodes still reach it there (RT-32).
+//! The liveness of a router's nets: whether messages of other nodes still arrive there (RT-32).
 
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
@@ -6,11 +6,11 @@ use lnet_wire::NetId;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// The most time between two looks at a net. One that is not alive is looked at as often, so that the next message makes it alive
-/// soon.
+/// The longest time between two examinations of a net. A net that is not alive is examined as often, so that the next message
+/// makes it alive soon.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// See the module. The kernel counts pings of other nodes; here each message that arrives on the net counts.
+/// The liveness of all nets. The kernel counts pings of other nodes; here each message that arrives on the net counts.
 #[derive(Debug, Default)]
 pub(crate) struct NetLiveness {
     nets: Mutex<HashMap<NetId, Heard>>,
@@ -18,15 +18,15 @@ pub(crate) struct NetLiveness {
 
 #[derive(Clone, Copy, Debug)]
 struct Heard {
-    /// Messages received on the net, and when this number was first seen.
+    /// The number of messages received on the net, and the time at which it was first seen.
     messages: u64,
     at: Time,
     is_alive: bool,
 }
 
 impl NetLiveness {
-    /// The nets of `nets` whose state has changed, each with whether it is alive now, and when to ask again. `nets` has how many
-    /// messages were received on each. A new one is alive. Without a `timeout` all are.
+    /// The nets of `nets` whose liveness has changed, each with its present one, and the time of the next call. `nets` has
+    /// the number of messages received on each net. A new net is alive. Without a `timeout` all nets are.
     pub(crate) fn poll(
         &self,
         nets: &[(NetId, u64)],
@@ -75,7 +75,7 @@ mod tests {
             (112, [Some(1), Some(8)], &[(1, true)]),
             (219, [Some(2), Some(8)], &[(2, false)]),
             (220, [Some(2), None], &[]),
-            // It has been joined again.
+            // The net has been joined again.
             (221, [Some(2), Some(8)], &[]),
             (329, [Some(2), Some(8)], &[(1, false)]),
         ];

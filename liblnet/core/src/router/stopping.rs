@@ -1,15 +1,15 @@
-//! Switching routing off (RT-43): peers are told first, and what they still send is forwarded until they have heard it.
+//! The end of routing (RT-43): peers are told first, and what they still send is forwarded until they must know.
 
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
 use std::time::Duration;
 
-/// How often it is asked whether routing can stop.
+/// The interval at which the end of routing is examined.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// After this many grace periods routing stops, whatever still arrives.
+/// The number of grace periods after which routing stops even if messages still arrive.
 const MAX_GRACE_PERIODS: u32 = 3;
 
-/// See the module.
+/// The state of a router that is being switched off.
 #[derive(Debug, Default)]
 pub(crate) struct Stopping {
     state: Mutex<Option<State>>,
@@ -18,13 +18,14 @@ pub(crate) struct Stopping {
 #[derive(Clone, Copy, Debug)]
 struct State {
     since: Time,
-    /// Messages forwarded, and when this number was first seen.
+    /// The number of forwarded messages, and the time at which it was first seen.
     forwarded: u64,
     idle_since: Time,
 }
 
 impl Stopping {
-    /// Whether routing stops now, and otherwise when to ask again: it does once nothing has been forwarded for a grace period.
+    /// Returns `Ok` if routing stops now, as nothing has been forwarded for the grace period, and otherwise the time of the next
+    /// call.
     pub(crate) fn poll(&self, now: Time, forwarded: u64, grace: Duration) -> Result<(), Time> {
         let state = &mut *lock(&self.state);
         let its = state.get_or_insert(State { since: now, forwarded, idle_since: now });
@@ -38,7 +39,7 @@ impl Stopping {
         Ok(())
     }
 
-    /// Routing is on, or off.
+    /// Forgets the state, when routing is on again or has ended.
     pub(crate) fn reset(&self) {
         *lock(&self.state) = None;
     }
