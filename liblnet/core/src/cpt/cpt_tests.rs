@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Four nodes of four CPUs in a square: neighbours are nearer than the one across.
+/// A machine with four nodes of four CPUs in a square: neighbours are nearer than opposite nodes.
 pub(crate) fn four_nodes() -> Hardware {
     let distances = [[10, 16, 22, 16], [16, 10, 16, 22], [22, 16, 10, 16], [16, 22, 16, 10]];
     let nodes = (0_u32..).zip(distances).map(|(id, distances)| NumaNode {
@@ -24,7 +24,7 @@ fn by(hardware: &Hardware, pattern: &str) -> Result<CptTable, LayoutError> {
     CptTable::new(hardware, &Layout::Pattern(pattern.parse().unwrap()))
 }
 
-/// NU-1.
+/// NU-1: fails if the default number of partitions differs from the kernel's.
 #[test]
 fn the_default_count_follows_cpus_and_threads() {
     let table = [
@@ -49,7 +49,7 @@ fn the_default_count_follows_cpus_and_threads() {
     }
 }
 
-/// NU-2.
+/// NU-2: fails if the distance of two partitions is not the largest between their nodes, or the largest of all if one is unknown.
 #[test]
 fn distances_are_the_largest_between_the_nodes_of_two_partitions() {
     let table = by(&four_nodes(), "N").unwrap();
@@ -72,7 +72,7 @@ fn distances_are_the_largest_between_the_nodes_of_two_partitions() {
     );
 }
 
-/// NU-3.
+/// NU-3: fails if a node does not map to one partition, or one without CPUs not to the nearest.
 #[test]
 fn a_node_has_one_partition_and_a_node_without_cpus_the_nearest() {
     let mut hardware = four_nodes();
@@ -82,7 +82,7 @@ fn a_node_has_one_partition_and_a_node_without_cpus_the_nearest() {
     assert_eq!(table.iter().map(|cpt| cpt.nodes.clone()).collect::<Vec<_>>(), [[0], [1], [3]]);
     assert_eq!([0, 1, 2, 3, 4].map(|node| table.of_node(node)), [Some(0), Some(1), Some(2), Some(2), None]);
     assert_eq!([0, 4, 8, 12].map(|cpu| table.of_cpu(cpu)), [Some(0), Some(1), None, Some(2)]);
-    // Two partitions on every node: the first has it.
+    // Two partitions are on every node: it maps to the first.
     let table = CptTable::new(&four_nodes(), &Layout::Default).unwrap();
     assert_eq!(table.count(), count(8));
     assert_eq!([0, 1, 2, 3].map(|node| table.of_node(node)), [Some(0), Some(2), Some(4), Some(6)]);

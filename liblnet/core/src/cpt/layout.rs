@@ -1,4 +1,4 @@
-//! Dividing a machine into partitions.
+//! The division of a machine into CPU partitions.
 
 use super::pattern::Pattern;
 use super::{Cpt, LOCAL_DISTANCE};
@@ -9,13 +9,13 @@ use thiserror::Error;
 /// The maximum number of partitions (NU-1).
 pub const MAX_CPTS: usize = 256;
 
-/// The distance to another node, if the machine does not report it.
+/// The distance between two nodes, if the machine does not report it.
 const REMOTE_DISTANCE: u32 = 20;
 
 /// The CPUs and NUMA nodes of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Its NUMA nodes; one if the machine reports none.
+    /// The NUMA nodes; one if the machine reports none.
     pub nodes: Vec<NumaNode>,
     /// The maximum number of threads of a core.
     pub threads_per_core: NonZeroUsize,
@@ -24,30 +24,30 @@ pub struct Hardware {
 /// One NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NumaNode {
-    /// The system's number.
+    /// The number that the system gives the node.
     pub id: u32,
-    /// Its online CPUs, the threads of one core adjacent; empty for a node with memory only.
+    /// The online CPUs of the node, the threads of one core adjacent; empty for a node with memory only.
     pub cpus: Vec<u32>,
     /// The distance to each node, in the order of [`Hardware::nodes`].
     pub distances: Vec<u32>,
 }
 
-/// How a machine is divided.
+/// The way in which a machine is divided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// By [`default_count`].
+    /// Into [`default_count`] partitions.
     #[default]
     Default,
-    /// Into this number of partitions.
+    /// Into this number of partitions, of nearly equal size.
     Count(NonZeroUsize),
-    /// As the pattern says.
+    /// Into the partitions that a pattern lists.
     Pattern(Pattern),
 }
 
-/// Why a machine cannot be divided as requested.
+/// The reason why a machine cannot be divided as requested.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
-    /// More partitions than CPUs, or more than 256.
+    /// More partitions were requested than there are CPUs, or more than 256.
     #[error(
         "{wanted} CPU partitions are too many: there are {cpus} CPUs, and never more than 256 partitions"
     )]
@@ -57,16 +57,16 @@ pub enum LayoutError {
         /// The number of CPUs.
         cpus: usize,
     },
-    /// A CPU that does not exist, or is offline.
+    /// The CPU does not exist, or is offline.
     #[error("there is no CPU {0}, or it is off")]
     NoCpu(u32),
-    /// A node that does not exist, or is offline.
+    /// The node does not exist, or is offline.
     #[error("there is no NUMA node {0}, or it is off")]
     NoNode(u32),
-    /// A CPU or node in two partitions, or twice in one.
+    /// The CPU or node is in two partitions, or twice in one.
     #[error("{0} is named twice")]
     Twice(u32),
-    /// This partition has no CPU.
+    /// The partition has no CPU.
     #[error("partition {0} has no CPU")]
     Empty(u32),
 }
@@ -117,7 +117,7 @@ impl Hardware {
     }
 }
 
-/// The partitions, at least one.
+/// Divides the machine; returns at least one partition.
 pub(super) fn divide(hardware: &Hardware, layout: &Layout) -> Result<Vec<Cpt>, LayoutError> {
     let cpus = hardware.cpus().count();
     match layout {
@@ -148,7 +148,7 @@ pub(super) fn divide(hardware: &Hardware, layout: &Layout) -> Result<Vec<Cpt>, L
     }
 }
 
-/// Adjacent CPUs together; the sizes differ by one at most.
+/// Divides the CPUs into `count` partitions of adjacent CPUs, whose sizes differ by one at most.
 fn evenly(hardware: &Hardware, cpus: usize, count: NonZeroUsize) -> Result<Vec<Cpt>, LayoutError> {
     let all: Vec<u32> = hardware.cpus().collect();
     let count = count.get();

@@ -11,15 +11,15 @@ pub use pattern::{Pattern, PatternError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// Linux's distance of a node to itself, and the default where none is known.
+/// Linux's distance of a node to itself, and the default where the distance is unknown.
 const LOCAL_DISTANCE: u32 = 10;
 
-/// One partition.
+/// One CPU partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpt {
-    /// Its CPUs, by the system's numbers.
+    /// The CPUs of the partition, by the system's numbers.
     pub cpus: Vec<u32>,
-    /// The NUMA nodes that it is on, by the system's numbers.
+    /// The NUMA nodes that the CPUs are on, by the system's numbers.
     pub nodes: Vec<u32>,
 }
 
@@ -29,13 +29,13 @@ pub struct CptTable {
     cpts: Vec<Cpt>,
     of_cpu: BTreeMap<u32, u32>,
     of_node: BTreeMap<u32, u32>,
-    /// Row by row.
+    /// The distances between partitions, row by row.
     distances: Vec<u32>,
     farthest: u32,
     tells_apart: bool,
 }
 
-/// The placement of memory and threads. Answers may be out of date at once: they are hints.
+/// The placement of memory and threads. Results may be out of date at once: they are hints.
 pub trait Placement: std::fmt::Debug + Send + Sync {
     /// The NUMA node of the page with this address; `None` if unknown, as for a page that was never accessed. The
     /// memory is not accessed. A system call.
@@ -46,7 +46,7 @@ pub trait Placement: std::fmt::Debug + Send + Sync {
 }
 
 impl CptTable {
-    /// This number of partitions of an unknown machine: all distances are equal.
+    /// A table of `cpts` partitions of an unknown machine: all distances are equal.
     pub fn uniform(cpts: NonZeroUsize) -> Self {
         let cpts = vec![Cpt::default(); cpts.get()];
         let distances = vec![LOCAL_DISTANCE; cpts.len() * cpts.len()];
@@ -91,7 +91,7 @@ impl CptTable {
     }
 
     /// The distance from one partition to another: the largest distance between their nodes; from or to an unknown
-    /// one, the largest that exists (NU-2). Comparable only with each other.
+    /// partition, the largest that exists (NU-2). Comparable only with each other.
     pub fn distance(&self, from: Option<u32>, to: Option<u32>) -> u32 {
         let count = self.cpts.len();
         let known = |cpt: Option<u32>| cpt.map(|cpt| cpt as usize).filter(|cpt| *cpt < count);
@@ -106,7 +106,7 @@ impl CptTable {
         self.farthest
     }
 
-    /// Whether distances differ at all.
+    /// Whether any two distances differ, so that a near partition can be preferred.
     pub const fn tells_apart(&self) -> bool {
         self.tells_apart
     }
@@ -122,7 +122,7 @@ impl CptTable {
     }
 }
 
-/// A line for each partition with the distances to all: `0: 0:10 1:21`.
+/// One line for each partition with the distances to all: `0: 0:10 1:21`.
 impl std::fmt::Display for CptTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (from, _) in (0_u32..).zip(&self.cpts) {
@@ -136,7 +136,7 @@ impl std::fmt::Display for CptTable {
 }
 
 impl Default for CptTable {
-    /// One partition.
+    /// A table of one partition.
     fn default() -> Self {
         Self::uniform(NonZeroUsize::MIN)
     }

@@ -1,4 +1,4 @@
-//! Partitions as operators write them: `0[0,2] 1[1,3]` by CPUs, `N 0[0] 1[1]` by NUMA nodes, `N` one for each
+//! Partitions in the operator's notation: `0[0,2] 1[1,3]` by CPUs, `N 0[0] 1[1]` by NUMA nodes, `N` one for each
 //! node.
 
 use super::layout::MAX_CPTS;
@@ -10,10 +10,10 @@ use thiserror::Error;
 /// The highest number that a CPU or node may have.
 const MAX_NUMBER: u32 = 0xffff;
 
-/// The CPUs or nodes of each partition; not checked against any machine.
+/// The CPUs or nodes of each partition, not checked against any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// A partition for each NUMA node that has CPUs.
+    /// One partition for each NUMA node that has CPUs.
     EachNode,
     /// The NUMA nodes of each partition.
     Nodes(Vec<Vec<u32>>),
@@ -21,16 +21,16 @@ pub enum Pattern {
     Cpus(Vec<Vec<u32>>),
 }
 
-/// Why a pattern cannot be parsed.
+/// The reason why a pattern cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// Not `NUMBER[NUMBERS]`.
+    /// The text at this byte is not of the form `NUMBER[NUMBERS]`.
     #[error("no partition, such as 0[0-3], at byte {0}")]
     NotAPartition(usize),
     /// The numbers in brackets cannot be parsed.
     #[error("{0}")]
     Numbers(TextError),
-    /// More than 256 partitions, or more numbers than there can be.
+    /// There are more than 256 partitions, or more numbers than are valid.
     #[error("too many at byte {0}")]
     TooMany(usize),
     /// A partition is missing or named twice: they are numbered from 0 without gaps.
@@ -56,7 +56,7 @@ impl fmt::Display for Pattern {
 impl FromStr for Pattern {
     type Err = PatternError;
 
-    /// Partitions in any order; blanks between them are optional.
+    /// Parses partitions in any order; blanks between them are optional.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let bare = text.trim_ascii_start();
         let by_node = bare.strip_prefix(['N', 'n']);
@@ -70,7 +70,7 @@ impl FromStr for Pattern {
 }
 
 impl PatternError {
-    /// The same error with its position relative to a text that contains this one from byte `start` on.
+    /// The same error with its position relative to a text that contains the parsed one from byte `start` on.
     const fn within(self, start: usize) -> Self {
         match self {
             Self::NotAPartition(at) => Self::NotAPartition(at + start),
@@ -106,7 +106,7 @@ fn groups(text: &str) -> Result<Vec<Vec<u32>>, PatternError> {
     }
 }
 
-/// The number, the list in brackets, and the rest of the text.
+/// Splits the text into the number, the list in brackets, and the rest.
 fn group(text: &str) -> Option<(usize, &str, &str)> {
     let open = text.find('[')?;
     let close = text.find(']')?;

@@ -1,4 +1,4 @@
-//! Credits: the number of messages that may be with a driver at a time.
+//! Credits: the number of messages that a driver may have at a time.
 //!
 //! A message takes a credit of its peer NI, then one of its NI. So a peer that does not receive holds no more NI
 //! credits than it has itself (`peer_credits`), and further messages to it wait for its own credits, which does not
@@ -15,14 +15,14 @@ pub(crate) use shared::SharedPool;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-/// A number of credits; it is negative by the number of messages that wait (CR-1).
+/// A number of credits; while messages wait it is negative by their number (CR-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Credits(pub i32);
 
 /// A pool of credits with a FIFO queue of waiting items.
 ///
-/// The number of credits is negative while items wait, by the number of items; after the pool was made smaller than
-/// what is in use, until that has been returned.
+/// The number of credits is negative while items wait, by the number of items; also after the pool was made smaller than
+/// the number in use, until so many have been returned.
 #[derive(Debug)]
 pub struct CreditPool<T> {
     size: Credits,
@@ -32,7 +32,7 @@ pub struct CreditPool<T> {
 }
 
 impl<T> CreditPool<T> {
-    /// A pool of `credits`.
+    /// A pool of `credits` credits, none of them in use.
     pub const fn new(credits: u32) -> Self {
         let size = size(credits);
         Self { size, credits: size, low_water: size, waiting: VecDeque::new() }
@@ -205,7 +205,7 @@ mod loom_tests {
         loom::model(|| {
             let pool = Arc::new(Mutex::new(CreditPool::new(1)));
             let run = |id: u32, pool: Arc<Mutex<CreditPool<u32>>>| {
-                // Whoever gets a credit works, then returns it and works for the one it wakes.
+                // An item that gets a credit works, then returns it and works for the item that gets it next.
                 let mut work = pool.lock().unwrap().take(id);
                 let mut done = 0;
                 while work.is_some() {

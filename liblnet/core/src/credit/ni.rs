@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-/// How long a message may keep a credit of an interface while others wait, and how long those wait: between this and
-/// twice this.
+/// The least time for which a message may keep a credit of an interface while others wait; the longest is twice this, and
+/// so is the wait of those others.
 pub const RECLAIM_AFTER: Duration = Duration::from_millis(100);
 
 /// A credit of an interface, with the epoch in which it was taken.
@@ -25,14 +25,14 @@ pub struct NiCredit(u64);
 /// A pool of credits for messages that may never end, with a FIFO queue of waiting items.
 #[derive(Debug)]
 pub struct NiCreditPool<T> {
-    /// The credits that it counts as taken have not been reclaimed.
+    /// The pool of credits that have not been reclaimed.
     pool: CreditPool<Waiting<T>>,
     epoch: u64,
-    /// Credits in use that were taken in this epoch.
+    /// The number of credits in use that were taken in this epoch.
     current: u32,
-    /// Credits in use that were taken in the previous epoch.
+    /// The number of credits in use that were taken in the previous epoch.
     previous: u32,
-    /// Older messages in use, which hold no credit any more.
+    /// The number of older messages in use, whose credits have been reclaimed.
     reclaimed: u32,
     low_water: Credits,
 }
@@ -44,7 +44,7 @@ struct Waiting<T> {
 }
 
 impl<T> NiCreditPool<T> {
-    /// A pool of `credits`.
+    /// A pool of `credits` credits, none of them in use.
     pub fn new(credits: u32) -> Self {
         let pool = CreditPool::new(credits);
         let low_water = pool.credits();
@@ -60,7 +60,7 @@ impl<T> NiCreditPool<T> {
         granted
     }
 
-    /// The holder of `credit` has ended; unless the credit was reclaimed, the item that has waited longest gets it.
+    /// Returns `credit` when its message has ended; unless it was reclaimed, the item that has waited longest gets it.
     #[must_use]
     pub fn give_back(&mut self, credit: NiCredit) -> Option<(T, NiCredit)> {
         match self.epoch - credit.0 {
@@ -84,7 +84,7 @@ impl<T> NiCreditPool<T> {
         let epoch = self.epoch;
         let overdue = self.pool.withdraw(|it| it.since + 1 < epoch);
         self.reclaimed += overdue.len() as u32;
-        // As if each item had taken its credit when it began to wait.
+        // The item counts as if it had taken its credit when it began to wait.
         let mut go: Vec<_> = overdue.into_iter().map(|it| (it.item, NiCredit(it.since))).collect();
         for _ in 0..old {
             go.extend(self.pool.give_back().map(|it| self.grant(it)));
@@ -112,7 +112,7 @@ impl<T> NiCreditPool<T> {
         Credits(self.pool.credits().0.saturating_sub_unsigned(self.reclaimed))
     }
 
-    /// The lowest value so far.
+    /// The lowest value of [`NiCreditPool::credits`] so far.
     pub const fn low_water(&self) -> Credits {
         self.low_water
     }
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(items(&pool.next_epoch()), []);
         let granted = pool.next_epoch();
         assert_eq!(items(&granted), ['b']);
-        // What is shown is who is out, whoever holds the credit.
+        // The reported number counts all messages in use, whichever of them holds the credit.
         assert_eq!((pool.credits(), pool.low_water()), (Credits(-1), Credits(-1)));
         assert_eq!(pool.give_back(stuck), None);
         assert_eq!(pool.credits(), Credits(0));
@@ -235,14 +235,14 @@ mod tests {
         assert!(pool.is_exhausted());
         assert_eq!(items(&pool.next_epoch()), []);
         assert!(!pool.is_exhausted());
-        // All who are out come back.
+        // All messages in use end.
         out.extend(second.iter().chain(&third).map(|it| it.1));
         assert_eq!(pool.credits(), Credits(2 - 15));
         assert!(out.into_iter().all(|credit| pool.give_back(credit).is_none()));
         assert_eq!((pool.credits(), pool.low_water()), (Credits(2), Credits(2 - 15)));
     }
 
-    /// What [`NiCreditPool`] does, said slowly: everybody in a list, with the epoch in which it took or began to wait.
+    /// A simple model of [`NiCreditPool`]: lists of all items, each with the epoch in which it took a credit or began to wait.
     #[derive(Debug, Default)]
     struct Model {
         size: usize,
@@ -252,7 +252,7 @@ mod tests {
     }
 
     impl Model {
-        /// Who would go now, given that only those out count that have not been for a whole epoch.
+        /// Grants credits to waiting items as long as fewer than `size` items in use are younger than a whole epoch.
         fn go(&mut self) -> Vec<(u32, u64)> {
             let mut go = Vec::new();
             let overdue = self.waiting.iter().take_while(|it| it.1 + 1 < self.epoch).count();

@@ -1,11 +1,11 @@
-//! The rules by what they are about, with the partners that they name: what each comes to for a NID is found without a look at the others.
+//! An index of the rules by the objects that they match, which finds the effect on a NID without a search through the others.
 
 use super::applied::{Applied, GatewayNids, PartnerByRule, RuleEffect};
 use super::{Rule, Rules, Subject};
 use lnet_wire::{Nid, Selector};
 use std::sync::Arc;
 
-/// The rules of one list by what they are about, on a node with certain NIDs and gateways. Immutable: a change makes a new value.
+/// The rules of one list by their subjects, on a node with certain NIDs and gateways. Immutable: a change makes a new value.
 #[derive(Debug, Default)]
 pub struct RuleIndex {
     local_nets: Vec<Indexed>,
@@ -16,7 +16,7 @@ pub struct RuleIndex {
     routers: PartnerRules,
 }
 
-/// So many rules are looked at before a peer NI is.
+/// The number of rules that are compared before a peer NI's partners are read.
 const FEW: usize = 16;
 
 /// A rule and its index in the list.
@@ -26,14 +26,14 @@ struct Indexed {
     rule: Arc<Rule>,
 }
 
-/// The rules that name partners, without those that find none.
+/// The rules that name partners, without those that match no partner on this node.
 #[derive(Debug, Default)]
 struct PartnerRules {
-    /// Of these the first about a peer NI counts alone.
+    /// Exclusive rules: only the first one about a peer NI applies.
     lists: Vec<PartnerRule>,
-    /// These add up.
+    /// Rules that apply together.
     adding: Vec<PartnerRule>,
-    /// How many may be partners.
+    /// The number of local NIDs or gateways that may be partners.
     candidates: usize,
 }
 
@@ -44,7 +44,7 @@ struct PartnerRule {
 }
 
 impl RuleIndex {
-    /// The rules on a node with the local NIDs `own` and the `gateways`.
+    /// The index of `rules` on a node with the local NIDs `own` and the `gateways`.
     pub fn new(rules: &Rules, own: &[Nid], gateways: &[GatewayNids]) -> Self {
         let mut index = Self::default();
         (index.pairs.candidates, index.routers.candidates) = (own.len(), gateways.len());
@@ -71,7 +71,7 @@ impl RuleIndex {
         index
     }
 
-    /// The effect on a local NI.
+    /// The effect of the rules on a local NI.
     pub fn applied_to_ni(&self, nid: Nid) -> Applied {
         Applied {
             nid: self.given(Subject::LocalNi, nid),
@@ -80,7 +80,7 @@ impl RuleIndex {
         }
     }
 
-    /// The effect on a peer NI.
+    /// The effect of the rules on a peer NI.
     pub fn applied_to_peer_ni(&self, nid: Nid) -> Applied {
         Applied {
             nid: self.given(Subject::PeerNi, nid),
@@ -90,12 +90,12 @@ impl RuleIndex {
         }
     }
 
-    /// What the first rule about it gives a NID, or its net. `None` for rules that name partners.
+    /// The effect of the first rule about a NID, or about its net. `None` for the subjects that name partners.
     pub(crate) fn given(&self, subject: Subject, nid: Nid) -> Option<RuleEffect> {
         self.first(subject, nid).map(Indexed::given)
     }
 
-    /// The partners that rules about pairs, or routers, name for a peer NI.
+    /// The partners that rules about pairs, or about routers, name for a peer NI.
     pub(crate) fn partners(&self, subject: Subject, nid: Nid) -> Vec<PartnerByRule> {
         match subject {
             Subject::Pair => self.pairs.of(nid),
@@ -104,8 +104,8 @@ impl RuleIndex {
         }
     }
 
-    /// Whether the rule at this index decides what a NID, or its net, is given; of a rule that names partners, whether it may
-    /// name some that this peer NI does not have, if it is the last rule.
+    /// Whether the rule at this index has an effect on a NID, or on its net. For a rule that names partners, which must be the
+    /// last: whether it may name one that the peer NI does not have (`has`).
     pub(crate) fn decides(
         &self,
         (at, subject): (usize, Subject),
@@ -121,7 +121,7 @@ impl RuleIndex {
         let adds = || rules.adding.last().filter(|adding| adding.rule.at == at && adding.rule.is_about(nid));
         let Some(rule) = in_list.or_else(adds) else { return false };
         let names_them = |partners: &[Nid]| rule.partners.iter().all(|partner| partners.contains(partner));
-        // Where one of the first rules says all of it: spares the look at the peer NI, which is seldom in a cache.
+        // An earlier rule that names the same partners spares the access to the peer NI, which is seldom in a cache.
         let said = rules
             .adding
             .iter()
@@ -167,7 +167,7 @@ impl PartnerRules {
         self.lists.iter().find(|list| list.rule.is_about(nid))
     }
 
-    /// Each partner by the first rule that names it.
+    /// The partners of a peer NI, each with the effect of the first rule that names it.
     fn of(&self, nid: Nid) -> Vec<PartnerByRule> {
         let list = self.list(nid);
         let first_behind =
@@ -265,7 +265,7 @@ mod tests {
     }
 
     /// cfg-125: fails if a partner has another priority than that of its rule.
-    /// cfg-155: fails if a rule without a priority gives another one than the highest.
+    /// cfg-155: fails if a rule without a priority does not give the highest one.
     #[test]
     fn partners_have_the_priorities_of_their_rules_and_none_is_the_highest() {
         let rules = rules(&[

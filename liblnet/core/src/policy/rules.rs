@@ -1,4 +1,4 @@
-//! The list of rules.
+//! The list of selection rules.
 
 use crate::model::LOWEST_PRIORITY;
 use lnet_wire::{Errno, Selector};
@@ -8,34 +8,34 @@ use std::sync::Arc;
 /// The highest number that a rule may give as a priority; [`LOWEST_PRIORITY`] is allowed as well.
 pub const MAX_PRIORITY: u32 = 255;
 
-/// What a rule does to what it matches.
+/// The effect of a rule on the objects that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Gives it a priority from 0 to [`MAX_PRIORITY`], or [`LOWEST_PRIORITY`]; smaller is preferred.
+    /// A priority from 0 to [`MAX_PRIORITY`], or [`LOWEST_PRIORITY`]; smaller is preferred.
     /// A rule about a pair gives it to the partners.
     Priority(u32),
-    /// Makes the NIDs that match on one side the preferred partners of those that match on the other, with the highest priority.
-    /// Of several such rules for a peer NI the first that finds partners counts.
+    /// The NIDs that match on one side become the preferred partners of those that match on the other, with the highest priority.
+    /// Of several such rules for a peer NI only the first that finds partners applies.
     PreferredList,
 }
 
-/// One rule.
+/// A selection rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Interfaces of this node, or their nets.
+    /// The interfaces of this node, or the nets, that the rule matches.
     pub src: Option<Selector>,
-    /// Other nodes' interfaces, or their nets.
+    /// The interfaces of peers, or the nets, that the rule matches.
     pub dst: Option<Selector>,
-    /// Routers.
+    /// The routers that the rule matches.
     pub rte: Option<Selector>,
-    /// What it does.
+    /// The effect on the matching objects.
     pub action: Action,
-    /// How many messages each of those that it matches gets in a row, before the next of equal priority has its turn (cfg-145);
+    /// The number of messages that each matching object gets in a row, before the next of equal priority has its turn (cfg-145);
     /// `None`: other criteria decide.
     pub messages: Option<NonZeroU32>,
 }
 
-/// What a rule is about.
+/// The kind of objects that a rule applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Local nets.
@@ -63,8 +63,8 @@ impl Rule {
         Self { src, dst, rte, action, messages: None }
     }
 
-    /// What it is about; `None` for a combination without a meaning: it has one side, both, or a destination and its routers
-    /// (core-behaviour 8.1).
+    /// The kind of objects that the rule applies to. A valid rule has one side, both, or a destination and its routers
+    /// (core-behaviour 8.1); `None` for other combinations.
     pub fn subject(&self) -> Option<Subject> {
         match (&self.src, &self.dst, &self.rte) {
             (Some(src), None, None) if src.is_of_nets() => Some(Subject::LocalNet),
@@ -77,17 +77,17 @@ impl Rule {
         }
     }
 
-    /// Whether it names partners.
+    /// Whether the rule names partners.
     pub(crate) fn is_list(&self) -> bool {
         matches!(self.subject(), Some(Subject::Pair | Subject::Router))
     }
 
-    /// Whether it counts alone among the rules of its kind: a list of partners without a priority, and without turns.
+    /// Whether the rule excludes others of its kind: a list of partners without a priority, and without turns.
     pub(super) fn is_exclusive(&self) -> bool {
         self.action == Action::PreferredList && self.messages.is_none()
     }
 
-    /// The priority that it gives.
+    /// The priority that the rule gives.
     pub const fn priority(&self) -> u32 {
         match self.action {
             Action::Priority(priority) => priority,
@@ -106,7 +106,7 @@ impl Rule {
     }
 }
 
-/// The rules in order: of those that match the first decides (UD-11).
+/// The rules in order; the first one that matches applies (UD-11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules(Vec<Arc<Rule>>);
 
@@ -115,17 +115,17 @@ impl Rules {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// The number of rules.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// In order.
+    /// The rules in order.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
         self.0.iter().map(|rule| &**rule)
     }
@@ -135,14 +135,15 @@ impl Rules {
         self.0.get(index).map(|rule| &**rule)
     }
 
-    /// The index of the rule that is about the same.
+    /// The index of the rule with the same selectors.
     pub fn position(&self, rule: &Rule) -> Option<usize> {
         self.0.iter().position(|known| known.is_about_the_same(rule))
     }
 
     /// Adds a rule before the one at `index`; at the end for `None` or an index beyond it (UD-30). [`Errno::Invalid`]
-    /// for an invalid combination or a priority out of range. If a rule with the same selectors exists, [`Errno::Already`], unless
-    /// both have priorities, and those or the messages differ: then the existing rule is changed. Returns where the rule is.
+    /// for an invalid combination or a priority out of range. If a rule with the same selectors exists, [`Errno::Already`],
+    /// unless both have priorities, and those or the messages differ: then the existing rule is changed. Returns the index of
+    /// the rule.
     pub fn add(&mut self, rule: Rule, index: Option<usize>) -> Result<usize, Errno> {
         if !rule.makes_sense() {
             return Err(Errno::Invalid);
@@ -164,7 +165,7 @@ impl Rules {
     }
 
     /// Deletes the rule at `index`, or all rules, and returns them; the following ones move up (UD-31).
-    /// [`Errno::NotFound`] if there is no such rule; all may be none.
+    /// [`Errno::NotFound`] if there is no rule at `index`.
     pub fn delete(&mut self, index: Option<usize>) -> Result<Vec<Arc<Rule>>, Errno> {
         match index {
             None => Ok(std::mem::take(&mut self.0)),

@@ -3,9 +3,9 @@
 use crate::sync::RwLock;
 use std::sync::{Arc, PoisonError};
 
-/// The current rule set. A thread that adds an object calls [`apply`](Self::apply) once the object can be found. A thread that changes
-/// the rules calls [`replace`](Self::replace), and then applies the new rule set to every object that can be found. Each object ends
-/// with the effects of the latest rule set, in whatever order the two threads run.
+/// The current rule set. A thread that adds an object calls [`apply`](Self::apply) once the object can be found. A thread that
+/// changes the rules calls [`replace`](Self::replace), and then applies the new rule set to every object that can be found.
+/// Each object ends with the effects of the latest rule set, in whatever order the two threads run.
 pub(super) struct AppliedRules<T>(RwLock<Arc<T>>);
 
 impl<T> AppliedRules<T> {
@@ -17,12 +17,12 @@ impl<T> AppliedRules<T> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the value to something that is new. It is not replaced meanwhile.
+    /// Applies the current rule set to a new object. The rule set is not replaced meanwhile.
     pub(super) fn apply(&self, apply: impl FnOnce(&T)) {
         apply(&self.0.read().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// From now on it is this one: returns when nobody applies the former one any more. One thread at a time.
+    /// Replaces the rule set. Returns when no thread applies the former one any more. Called by one thread at a time.
     pub(super) fn replace(&self, now: &Arc<T>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(now);
     }
@@ -35,7 +35,7 @@ mod loom_tests {
     use loom::sync::atomic::{AtomicU32, Ordering};
     use std::sync::Arc;
 
-    /// UD-12: fails if a thing that is added while the value changes keeps what the former one gave it.
+    /// UD-12: fails if an object that is added while the rule set changes keeps an effect of the former one.
     #[test]
     fn whatever_is_added_during_a_change_has_what_the_last_value_gives_it() {
         loom::model(|| {

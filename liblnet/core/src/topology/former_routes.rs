@@ -1,21 +1,21 @@
-//! Routes that were deleted not long ago: what their gateways had then may still arrive, and copies of it.
+//! Routes that were deleted recently: messages that their gateways had then, and copies of these, may still arrive.
 
 use crate::environment::time::Time;
 use lnet_wire::{NetId, Nid};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long they are remembered: as long as messages that have come through gateways.
+/// The time for which routes are remembered: as long as messages that have come through gateways.
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// No more than so many: the latest.
+/// The number of routes that are remembered, the latest ones.
 const MAX_ROUTES: usize = 1024;
 
-/// The net, the gateway, and when the route was deleted; the oldest first.
+/// The net, the gateway, and the time of deletion of each route; the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct FormerRoutes(VecDeque<(NetId, Nid, Time)>);
 
 impl FormerRoutes {
-    /// These have been deleted.
+    /// Records the routes that were deleted.
     pub(super) fn note(&mut self, deleted: impl Iterator<Item = (NetId, Nid)>, now: Time) {
         self.0.extend(deleted.map(|(net, gateway)| (net, gateway, now)));
         while self.0.len() > MAX_ROUTES || self.0.front().is_some_and(|(.., at)| is_over(*at, now)) {
@@ -23,7 +23,7 @@ impl FormerRoutes {
         }
     }
 
-    /// Whether one to this net had one of these NIDs as its gateway.
+    /// Whether a remembered route to `net` had one of these NIDs as its gateway.
     pub(super) fn named(&self, net: NetId, gateway: &[Nid], now: Time) -> bool {
         let is_it = |(its_net, its_gateway, at): &(NetId, Nid, Time)| {
             *its_net == net && gateway.contains(its_gateway) && !is_over(*at, now)

@@ -30,7 +30,7 @@ use rules::RuleSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The nets, peers, routes and rules of a node. What is read for each message is a value that is replaced as a whole;
+/// The nets, peers, routes and rules of a node. Values that are read for each message are replaced as a whole;
 /// any thread may read.
 pub(crate) struct Topology {
     nets: ArcSwap<Nets>,
@@ -39,14 +39,14 @@ pub(crate) struct Topology {
     former_routes: Mutex<FormerRoutes>,
     router: ArcSwap<Router>,
     basis: AppliedRules<RuleSet>,
-    /// Whether rules count messages.
+    /// Whether any rule counts messages.
     counts_messages: AtomicBool,
     turn_clock: TurnClock,
 }
 
-/// Local nets.
+/// Methods about local nets.
 impl Topology {
-    /// Without nets and peers.
+    /// A topology without nets and peers.
     pub(crate) fn new() -> Self {
         Self {
             nets: ArcSwap::from_pointee(Nets::default()),
@@ -65,12 +65,12 @@ impl Topology {
         self.nets.load_full()
     }
 
-    /// The current nets, for a short access.
+    /// Calls `look` with the current nets, for a short access.
     pub(crate) fn with_nets<R>(&self, look: impl FnOnce(&Nets) -> R) -> R {
         look(&self.nets.load())
     }
 
-    /// The current nets and routes, for a short access.
+    /// Calls `look` with the current nets and routes, for a short access.
     pub(crate) fn with_paths<R>(&self, look: impl FnOnce(Paths<'_>) -> R) -> R {
         look(Paths { nets: &self.nets.load(), routes: &self.routes.load() })
     }
@@ -95,7 +95,7 @@ impl Topology {
         self.onward(net).is_some()
     }
 
-    /// Where this node sends messages to `net`; `None` if it is not on it and has no route to it.
+    /// The kind of next hop of messages to `net`; `None` if this node is neither on it nor has a route to it.
     pub(crate) fn onward(&self, net: NetId) -> Option<Onward> {
         match self.is_on_net(net) {
             true => Some(Onward::ToDestination),
@@ -103,7 +103,7 @@ impl Topology {
         }
     }
 
-    /// The distance of a NID (`LNetDist`): to a net that this node is not on by the route of the fewest hops.
+    /// The distance of a NID (`LNetDist`): to a net that this node is not on, by the route with the fewest hops.
     /// [`Errno::HostUnreachable`] without a path.
     pub(crate) fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
         self.with_paths(|Paths { nets, routes }| {
@@ -111,25 +111,25 @@ impl Topology {
         })
     }
 
-    /// Whether this is the NID of a local NI.
+    /// Whether `nid` is the NID of a local NI.
     pub(crate) fn is_own(&self, nid: Nid) -> bool {
         self.with_nets(|nets| nets.ni(nid).is_some())
     }
 
-    /// The credits of a peer NI with this NID; `None` on a net that this node is not on.
+    /// The credits that a peer NI with this NID gets; `None` on a net that this node is not on.
     pub(crate) fn peer_credits(&self, nid: Nid) -> Option<u32> {
         let of_net = |net: &Net| net.nis().first().map(|ni| ni.tunables().peer_credits);
         self.with_nets(|nets| nets.net(nid.net()).and_then(of_net))
     }
 
-    /// The initial credits of a peer NI. On a net that this node is not on it cannot be used; its credits are set
+    /// The initial credits of a peer NI. On a net that this node is not on the peer NI cannot be used; its credits are set
     /// when this node joins the net.
     pub(crate) fn first_peer_credits(&self, nid: Nid) -> u32 {
         self.peer_credits(nid).unwrap_or_else(|| NiTunables::default().peer_credits)
     }
 }
 
-/// Peers.
+/// Methods about peers.
 impl Topology {
     /// All peers and peer NIs.
     pub(crate) const fn peers(&self) -> &PeerTable {
@@ -146,12 +146,12 @@ impl Topology {
         self.peers.get(nid).map(|peer_ni| peer_ni.peer())
     }
 
-    /// Whether both are NIDs of one peer, as far as is known.
+    /// Whether both NIDs belong to one peer, as far as is known.
     pub(crate) fn is_same_peer(&self, one: Nid, other: Nid) -> bool {
         one == other || self.peer(one).is_some_and(|peer| peer.nids.contains(&other))
     }
 
-    /// The peer with this discovery state, as it is now; `None` once it is removed.
+    /// The current value of the peer with this discovery state; `None` once the peer is removed.
     pub(crate) fn peer_of(&self, state: &DiscoveryState) -> Option<Arc<Peer>> {
         let primary = state.with(|inner| inner.primary)?;
         self.peer(primary).filter(|peer| peer.discovery.id() == state.id())
@@ -162,31 +162,31 @@ impl Topology {
     pub(crate) fn listed_peers(&self) -> Vec<Arc<Peer>> {
         let mut peers = self.peers.peers();
         let only_probed = |nid: &Nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.is_only_probed());
-        // All its NIDs are checked: one that was used, or that is not local any more, must be shown.
+        // All NIDs are checked: a peer with one that was used, or that is not local any more, must be listed.
         peers.retain(|peer| !peer.nids.iter().all(|nid| self.is_own(*nid) && only_probed(nid)));
         peers
     }
 
-    /// Whether a route, in whatever state, leads to a net of this peer. Messages wait for it to come up.
+    /// Whether a route, in whatever state, leads to a net of this peer, so that messages wait for it to come up.
     pub(crate) fn is_routed(&self, peer: &Peer) -> bool {
         let routes = self.routes.load();
         peer.nets.iter().any(|net| routes.lead_to(net.id))
     }
 
-    /// Whether anything has ever arrived from this peer, from any of its NIDs.
+    /// Whether a message has ever arrived from any NID of this peer.
     pub(crate) fn was_heard(&self, peer: &Peer) -> bool {
         peer.nids.iter().any(|nid| self.peer_ni(*nid).is_some_and(|peer_ni| peer_ni.was_heard()))
     }
 }
 
-/// Paths.
+/// Methods about paths.
 impl Topology {
     /// Whether another path than this one may work, for a message to the reserved portal if `reserved`.
     pub(crate) fn has_other_path(&self, ni: &Ni, peer_ni: &PeerNi, reserved: bool) -> bool {
         self.with_nets(|nets| select::has_other_path(nets, peer_ni, ni, reserved))
     }
 
-    /// Whether this message, which has a path, could take another that may work.
+    /// Whether this message, which has a path, could take another one that may work.
     pub(crate) fn may_change_path(&self, message: &Message) -> bool {
         let path = message.ni.as_ref().zip(message.peer_ni.as_ref());
         message.previous_hop.is_some()
@@ -201,14 +201,14 @@ impl Topology {
                 })
     }
 
-    /// Whether what is sent from any interface to a peer that is not multi-rail may be tried on another, whatever is known of the path
-    /// from there: before the peer has answered, nothing else shows which of its paths work.
+    /// Whether a message that may leave by any interface to a peer that is not multi-rail may try another one, whatever is known
+    /// of the path from there: before the peer has responded, nothing else shows which of its paths work.
     fn may_leave_by_another(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         !peer_ni.peer_now().is_multi_rail()
             && self.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid(), true))
     }
 
-    /// Whether this node is on one of these nets, or a route to one of them is up whose gateway responds on some path.
+    /// Whether this node is on one of the nets `to`, or a route to one of them is up whose gateway responds on some path.
     pub(crate) fn can_reach(&self, to: &[NetId], terms: GatewayTerms) -> bool {
         self.with_paths(|Paths { nets, routes }| {
             let works = |route: &Arc<ActiveRoute>| select::is_route_up(route, nets, terms);
@@ -216,14 +216,14 @@ impl Topology {
         })
     }
 
-    /// Whether any route to `net` gets its messages through to its gateway, as far as is known.
+    /// Whether any route to `net` has a responsive path to its gateway, as far as is known.
     pub(crate) fn has_usable_route(&self, net: NetId, terms: GatewayTerms) -> bool {
         self.with_paths(|Paths { nets, routes }| {
             routes.to(net).any(|route| select::is_route_usable(route, nets, terms))
         })
     }
 
-    /// Whether a message for this destination, whose source is not given, could be sent otherwise than by this gateway.
+    /// Whether a message for `destination` without a given source could avoid the gateway `gateway`.
     fn may_leave_gateway(&self, destination: Nid, gateway: &PeerNi) -> bool {
         let (gateway, net) = (gateway.peer_now(), destination.net());
         let peer = self.peer(destination);
@@ -233,7 +233,7 @@ impl Topology {
         })
     }
 
-    /// Whether this peer is a gateway, and whatever is sent over it could be sent otherwise.
+    /// Whether `gateway` is the gateway of a route, and all messages over it could take another path.
     pub(crate) fn has_substitute_gateways(&self, gateway: &PeerNi) -> bool {
         let gateway = &**gateway.peer_now();
         let routes = self.routes.load();
@@ -247,7 +247,7 @@ impl Topology {
             })
     }
 
-    /// Whether there are peers on this net, and all of them are reached without this gateway, which is the only one to it.
+    /// Whether there are peers on `net`, all of which can be reached without `gateway`, the only gateway to the net.
     fn all_leave(&self, paths: Paths<'_>, net: NetId, gateway: &Peer) -> bool {
         let all = self.peers.peers();
         let is_there =
@@ -267,19 +267,19 @@ impl Topology {
         select::is_avoided(ni, peer_ni) && self.may_change_path(message)
     }
 
-    /// Whether there is no other path to the peer, in whatever state.
+    /// Whether no other path to the peer exists, in whatever state.
     pub(crate) fn is_only_path(&self, (local, peer): (Nid, Nid)) -> bool {
         self.peer_ni(peer)
             .is_none_or(|peer_ni| self.with_nets(|nets| select::is_only_path(nets, &peer_ni, local)))
     }
 
-    /// Whether this node has one interface beside the loopback.
+    /// Whether this node has at most one interface beside the loopback.
     pub(crate) fn is_single_rail(&self) -> bool {
         self.with_nets(|nets| nets.nis().filter(|ni| !ni.nid().is_loopback()).count() <= 1)
     }
 }
 
-/// Routes and forwarding.
+/// Methods about routes and forwarding.
 impl Topology {
     /// The current routes.
     pub(crate) fn routes(&self) -> Arc<Routes> {
@@ -291,16 +291,16 @@ impl Topology {
         self.routes.load().lead_to(net)
     }
 
-    /// Whether a route leads to `net` over the peer with the NID `gateway`, which may be any of its NIDs.
+    /// Whether a route to `net` has the peer with the NID `gateway`, by whatever NID, as its gateway.
     pub(crate) fn has_route_over(&self, net: NetId, gateway: Nid) -> bool {
         self.peer(gateway).is_some_and(|peer| {
             self.routes.load().to(net).any(|active| peer.nids.contains(&active.route.gateway))
         })
     }
 
-    /// Whether messages of the node with the NID `source` may come through the node with the NID `gateway`: a route to one of its nets
-    /// names that as its gateway, or has until recently; or this node is on the net of `source`, to which there is no route, and any route
-    /// does.
+    /// Whether messages of the node with the NID `source` may come through the node with the NID `gateway`: a route to a net of
+    /// the source names that gateway, or has until recently; or this node is on the net of `source`, and the gateway is that of
+    /// any route.
     pub(crate) fn may_come_through(&self, source: Nid, gateway: Nid, now: Time) -> bool {
         let Some(gateway) = self.peer(gateway) else { return false };
         let routes = self.routes.load();
@@ -340,7 +340,7 @@ impl Topology {
         !self.routes.load().active().is_empty()
     }
 
-    /// See [`Routes::refreshed`]. Under the configuration lock.
+    /// Renews the peer NIs of gateways, see [`Routes::refreshed`]. Called under the configuration lock.
     pub(crate) fn refresh_gateways(&self, config: &ConfigGuard<'_>, peer_ni: impl Fn(Nid) -> Arc<PeerNi>) {
         if let Some(routes) = self.routes.load().refreshed(peer_ni) {
             self.routes.store(Arc::new(routes));
@@ -348,7 +348,7 @@ impl Topology {
         }
     }
 
-    /// Deletes the routes that have become duplicates of others, and returns them: see [`Routes::without_duplicates`].
+    /// Deletes the routes that have become duplicates of others, and returns them, see [`Routes::without_duplicates`].
     pub(crate) fn delete_duplicate_routes(&self, config: &ConfigGuard<'_>) -> Vec<Route> {
         let Some((routes, gone)) = self.routes.load().without_duplicates() else { return Vec::new() };
         self.routes.store(Arc::new(routes));

@@ -1,4 +1,4 @@
-//! Which changes of peers by operators are allowed (OM-27 to OM-30; dlc appendix A). Decides only; `configure`
+//! The rules for changes of peers by operators (OM-27 to OM-30; dlc appendix A). This module decides; `configure`
 //! carries the changes out.
 
 use crate::model::{Peer, PeerState};
@@ -9,11 +9,11 @@ use lnet_wire::{Errno, Nid};
 pub(crate) enum Making {
     /// The peer exists as requested.
     Unchanged,
-    /// A new peer replaces what has this NID.
+    /// A new peer with this NID replaces the one that has it.
     Make,
 }
 
-/// Decides about adding a configured peer `primary`; `known` is the peer that has the NID now (OM-27).
+/// Decides on adding a configured peer `primary`; `known` is the peer that has the NID now (OM-27).
 pub(crate) fn make(
     known: Option<&Peer>,
     primary: Nid,
@@ -40,7 +40,7 @@ pub(crate) fn make(
 /// The decision about adding a NID to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Adding {
-    /// The peer has the NID.
+    /// The peer has the NID already.
     Unchanged,
     /// The peer gets the NID; its previous peer loses it.
     Attach,
@@ -48,7 +48,7 @@ pub(crate) enum Adding {
     Replace,
 }
 
-/// Decides about adding `nid`, which belongs to `owner` now, to the peer `primary` (OM-28, OM-29).
+/// Decides on adding `nid`, which belongs to `owner` now, to the peer `primary` (OM-28, OM-29).
 pub(crate) fn add(
     peer: Option<&Peer>,
     primary: Nid,
@@ -86,7 +86,7 @@ pub(crate) fn add(
     }
 }
 
-/// The decision about deleting.
+/// The decision about deleting a peer or one of its NIDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deleting {
     /// The whole peer is removed.
@@ -97,7 +97,7 @@ pub(crate) enum Deleting {
     Nid(Nid),
 }
 
-/// Decides about removing `nid` from the peer `primary`, or the peer. `nid_is_known`: whether any peer has that NID
+/// Decides on removing `nid` from the peer `primary`, or the whole peer. `nid_is_known`: whether any peer has that NID
 /// (OM-24, OM-30).
 pub(crate) fn delete(
     peer: Option<&Peer>,

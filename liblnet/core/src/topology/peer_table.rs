@@ -21,7 +21,7 @@ type Shard = HashMap<Nid, Arc<PeerNi>>;
 /// The minimum interval between two searches for unused peers.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The peers. Lookups and first contacts come from any thread; other changes of a peer take a [`ConfigGuard`].
+/// The peers. Lookups and first uses of a NID come from any thread; other changes of a peer take a [`ConfigGuard`].
 pub(crate) struct PeerTable {
     shards: [RwLock<Shard>; SHARDS],
     born: AtomicU64,
@@ -31,11 +31,11 @@ pub(crate) struct PeerTable {
     reshaped: Mutex<Vec<Nid>>,
     /// The time of the last search for unused peers.
     swept: Mutex<Option<Time>>,
-    /// Changes under way: until they are over no peer counts as unused, as it may be gaining NIDs.
+    /// The number of changes in progress: until they are over no peer counts as unused, as it may be gaining NIDs.
     changes: AtomicUsize,
 }
 
-/// A change of peers under way.
+/// A change of peers in progress; ends when dropped.
 struct Change<'a>(&'a AtomicUsize);
 
 impl PeerTable {
@@ -75,7 +75,7 @@ impl PeerTable {
         self.shards.iter().map(|shard| shard.read().unwrap_or_else(PoisonError::into_inner).len()).sum()
     }
 
-    /// Whether there are fewer than `most`, after removing unused peers that messages have added, if necessary. These
+    /// Whether there are fewer than `most` peer NIs, after removing unused peers that messages have added, if necessary. These
     /// are searched for at most once per [`PAUSE`].
     pub(crate) fn makes_room(&self, most: usize, now: Time) -> bool {
         if self.len() < most {
@@ -152,7 +152,7 @@ impl PeerTable {
         Change(&self.changes)
     }
 
-    /// Takes `nid` from the peer that has it, for `peer`.
+    /// Takes `nid` from the peer that has it, to give it to `peer`.
     fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
         let peer_ni = Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
             let criteria = Arc::new(Criteria::new(credits()));
@@ -177,7 +177,7 @@ impl PeerTable {
         std::mem::take(&mut *self.removed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The primary NIDs of peers that have gained or lost NIDs since the last call, or are new by configuration or discovery.
+    /// The primary NIDs of peers that have gained or lost NIDs since the last call, or were added by configuration or discovery.
     pub(crate) fn take_reshaped(&self) -> Vec<Nid> {
         std::mem::take(&mut *self.reshaped.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -187,7 +187,7 @@ impl PeerTable {
         self.removed.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&peer.discovery));
     }
 
-    /// Removes `nid`, which has become local, from its peer, unless that is configured. What is sent to that peer
+    /// Removes `nid`, which has become local, from its peer, unless that is configured. Messages to that peer
     /// would be sent to this node.
     pub(crate) fn forget_nid(&self, config: &ConfigGuard<'_>, nid: Nid) {
         let peer = self.get(nid).map(|peer_ni| peer_ni.peer());
@@ -197,9 +197,9 @@ impl PeerTable {
         }
     }
 
-    /// This node has left `net`: removes the peers that it cannot reach without it (OM-33). A configured peer that has NIDs on
-    /// other nets stays, and so does any other peer that has one on a net for which `leads_to` holds. It keeps all of its NIDs, its
-    /// primary NID among them: the peer still has them, and they are used again when this node joins the net again.
+    /// Removes the peers that this node, which has left `net`, cannot reach otherwise (OM-33). A configured peer that has NIDs on
+    /// other nets stays, and so does any other peer that has one on a net for which `leads_to` holds. It keeps all of its NIDs,
+    /// its primary NID among them: the peer still has them, and they are used again when this node joins the net again.
     pub(crate) fn leave_net(&self, config: &ConfigGuard<'_>, net: NetId, leads_to: impl Fn(NetId) -> bool) {
         for peer in self.peers().into_iter().filter(|peer| peer.net(net).is_some()) {
             let mut others = peer.nets.iter().map(|its| its.id).filter(|its| *its != net);
@@ -218,7 +218,8 @@ impl PeerTable {
         self.shards.iter().flat_map(read).collect()
     }
 
-    /// Those for which `is_meant` holds, in no order. A lock is held while it is asked: it must not take long, nor look for peers.
+    /// The peer NIs for which `is_meant` holds, in no order. `is_meant` is called under a lock: it must be quick and not look
+    /// up peers.
     pub(crate) fn select(&self, is_meant: impl Fn(Nid, &PeerNi) -> bool) -> Vec<Arc<PeerNi>> {
         let mut selected = Vec::new();
         for shard in &self.shards {
@@ -232,7 +233,7 @@ impl PeerTable {
 
     /// All peers, in the order in which they were added.
     pub(crate) fn peers(&self) -> Vec<Arc<Peer>> {
-        // Read once: meanwhile the peer NI may move to another peer.
+        // Read once: the peer NI may move to another peer meanwhile.
         let primary =
             |peer_ni: Arc<PeerNi>| Some(peer_ni.peer()).filter(|peer| peer.primary == peer_ni.nid());
         let mut peers: Vec<_> = self.all().into_iter().filter_map(primary).collect();
@@ -251,7 +252,7 @@ impl PeerTable {
         }
     }
 
-    /// A new peer, without its NID among its nets.
+    /// A new peer without any nets.
     fn peer(&self, primary: Nid, state: PeerState) -> Peer {
         let id = self.born.fetch_add(1, Ordering::Relaxed);
         let order = Arc::new(AtomicU64::new(id));
@@ -319,7 +320,7 @@ fn by_net(nids: Vec<Nid>) -> Vec<Nid> {
     ordered
 }
 
-/// Whether a peer is only a NID that messages came from, and nothing waits for its discovery.
+/// Whether a peer is only a NID that messages came from, and no request waits for its discovery.
 fn is_only_a_seen_nid(peer: &Arc<Peer>) -> bool {
     let harmless = PeerState::NO_DISCOVERY.0
         | PeerState::DISCOVERED.0
@@ -330,8 +331,8 @@ fn is_only_a_seen_nid(peer: &Arc<Peer>) -> bool {
         && peer.discovery.with(|inner| !inner.queued && inner.parked == 0)
 }
 
-/// A peer has lost a NID without a push of its own: it is pinged and pushed to before it is used again. The last push
-/// to it may have reached the peer that has the NID now.
+/// Makes discovery ping and push to a peer before it is used again, because it has lost a NID without a push of its own. The
+/// last push to it may have reached the peer that has the NID now.
 fn rediscover(peer: &Peer) {
     if !peer.is_configured() {
         peer.discovery.with(|inner| {
@@ -367,7 +368,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// As `peer show` and `discover` list them.
+    /// Fails if NIDs are listed in another order than `peer show` and `discover` of the kernel list them.
     #[test]
     fn a_peers_nids_are_listed_net_by_net_in_the_order_in_which_they_were_learned() {
         let (table, lock) = (PeerTable::new(), ConfigLock::default());
@@ -379,7 +380,7 @@ mod tests {
         let [a1, b1, a2, b2, a3, c1] = texts.each_ref().map(|text| nid(text));
         table.make(&config, a1, PeerState::MULTI_RAIL, 8);
         let nids = || table.get(a1).unwrap().peer().nids.clone();
-        // (what becomes of it, the primary NID, its NIDs as they are told, as they are listed)
+        // (the change, the primary NID, the NIDs in the order given, the NIDs as listed)
         let table_of_cases = [
             ("as told", a1, vec![a1, b1, a2, b2], vec![a1, a2, b1, b2]),
             ("told in another order", a1, vec![b2, a2, b1, a1], vec![a1, a2, b1, b2]),

@@ -1,4 +1,4 @@
-//! Which routes are accepted, and which are deleted.
+//! The routes that are accepted, and those that are deleted.
 
 use super::*;
 use crate::environment::ConfigLock;
@@ -19,7 +19,7 @@ fn on_tcp() -> Nets {
     Nets::default().with(Arc::new(ni.unwrap())).unwrap()
 }
 
-/// The routes with one more, whose gateway is a peer of that NID alone.
+/// The routes with one more, whose gateway is a peer with that NID alone.
 fn added(routes: &Routes, route: Route, nets: &Nets) -> Result<Routes, Errno> {
     routes.with(route, nets, || PeerTable::new().get_or_add(route.gateway, 8))
 }
