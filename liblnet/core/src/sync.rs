@@ -10,7 +10,7 @@ pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, RwLock};
 #[cfg(loom)]
 pub(crate) use loom::thread;
 
-/// Locks `mutex` even if a thread panicked while holding it: what it guards is kept consistent by code
+/// Locks `mutex` even if a thread panicked while holding it: the data behind it is kept consistent by code
 /// that does not call out while the lock is held.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -6,11 +6,11 @@ use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::Pid;
 use std::sync::Arc;
 
-/// See [`CoreConfig::max_peers`].
+/// The default of [`CoreConfig::max_peers`].
 const MAX_PEERS: usize = 65_536;
-/// See [`CoreConfig::max_pending_responses`].
+/// The default of [`CoreConfig::max_pending_responses`].
 const MAX_PENDING_RESPONSES: u32 = 65_536;
-/// See [`CoreConfig::max_pending_responses_per_peer`].
+/// The default of [`CoreConfig::max_pending_responses_per_peer`].
 const MAX_PENDING_RESPONSES_PER_PEER: u32 = 16_384;
 
 /// The start configuration of a node.
@@ -18,10 +18,10 @@ const MAX_PENDING_RESPONSES_PER_PEER: u32 = 16_384;
 pub struct CoreConfig {
     /// The process id of every interface.
     pub pid: Pid,
-    /// Identifies this incarnation of the node: responses to messages of an earlier one are dropped. The kernel uses
+    /// The number of this incarnation of the node: responses to messages of an earlier one are dropped. The kernel uses
     /// the wall clock in nanoseconds.
     pub interface_cookie: u64,
-    /// CPU partitions.
+    /// The CPU partitions of the machine.
     pub cpts: CptTable,
     /// The placement of memory and threads; used only where distances differ.
     pub placement: Option<Arc<dyn Placement>>,
@@ -29,8 +29,8 @@ pub struct CoreConfig {
     pub clock: Arc<dyn Clock>,
     /// The initial settings.
     pub settings: Settings,
-    /// Whether the node has Multi-Rail. One without it is, to its peers, a node of a version before it: it says so in its ping
-    /// information, drops their pushes, does not discover, and takes each NID for a peer of its own. Default true.
+    /// Whether the node has Multi-Rail. Without it the node acts as one of a version before Multi-Rail: it says so in its ping
+    /// information, drops pushes, does not discover, and treats each NID as a peer of its own. Default true.
     pub multi_rail: bool,
     /// The number of peer NIs above which received messages add no more. Default 65536.
     pub max_peers: usize,
@@ -44,7 +44,7 @@ pub struct CoreConfig {
 }
 
 impl CoreConfig {
-    /// One partition of an unknown machine, and a clock that stands still.
+    /// A configuration with one partition of an unknown machine, and a clock that stands still.
     pub fn new(pid: Pid, interface_cookie: u64) -> Self {
         Self {
             pid,
@@ -68,7 +68,7 @@ impl CoreConfig {
         }
     }
 
-    /// The same for a node that does not discover, and sends to unknown peers at once.
+    /// The same configuration without discovery: messages to unknown peers are sent at once.
     #[must_use]
     pub fn without_discovery(self) -> Self {
         let settings = Settings { discovery: DiscoveryMode::Off, first_ping: false, ..self.settings };

@@ -3,11 +3,11 @@
 use crate::sync::{Mutex, MutexGuard, lock};
 
 /// The configuration lock: held while nets, peers, routes, rules or settings are changed, one change at a time.
-/// Senders and receivers do not take it; what they read is replaced as a whole.
+/// Senders and receivers do not take it; the values that they read are replaced as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigLock(Mutex<()>);
 
-/// Proves that the configuration lock is held; a function that needs the lock takes this as an argument.
+/// The proof that the configuration lock is held; a function that needs the lock takes this as an argument.
 #[derive(Debug)]
 pub(crate) struct ConfigGuard<'a> {
     _held: MutexGuard<'a, ()>,

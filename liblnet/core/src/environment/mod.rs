@@ -26,7 +26,7 @@ use time::Time;
 pub(crate) struct Environment {
     config: CoreConfig,
     settings: ArcSwap<Settings>,
-    /// Of the settings, what every message needs.
+    /// Copies of the settings that every message needs.
     transaction_timeout: AtomicU32,
     response_tracking: AtomicU32,
     ending: AtomicBool,
@@ -92,12 +92,12 @@ impl Environment {
         self.ending.load(Ordering::Acquire)
     }
 
-    /// Writes a line to the log, rate-limited by its class and subject. The subject is a NID, a path, a name.
+    /// Writes a line to the log, rate-limited by its class and subject. The subject is a NID, a path or a name.
     pub(crate) fn log(&self, class: LogClass, subject: impl Display, line: Arguments<'_>) {
         self.log.write(self.now(), class, subject, line);
     }
 
-    /// The same about a peer: if an operator has configured it, what others cause does not suppress it.
+    /// Like [`Environment::log`], about a peer: lines about unconfigured peers do not suppress those about a configured one.
     pub(crate) fn log_of_peer(
         &self,
         is_configured: bool,
@@ -111,12 +111,12 @@ impl Environment {
         }
     }
 
-    /// Logs what was suppressed in the periods that have ended; returns when the next one ends.
+    /// Logs the numbers of suppressed lines for the periods that have ended; returns the end of the next period.
     pub(crate) fn poll_log(&self, now: Time) -> Option<Time> {
         self.log.poll(now).map(Time)
     }
 
-    /// The shutdown begins.
+    /// Records that the shutdown has begun.
     pub(crate) fn begin_ending(&self) {
         self.ending.store(true, Ordering::Release);
     }

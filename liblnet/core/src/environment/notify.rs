@@ -1,9 +1,9 @@
-//! Wakes one of the node's threads when it has work.
+//! Waking one of the node's threads when it has work.
 
 use crate::sync::{Condvar, Mutex, lock};
 use std::time::{Duration, Instant};
 
-/// Any thread notifies; the thread that waits, now or later, is woken once.
+/// A notification of one thread by any thread. The thread that waits, now or later, is woken once.
 #[derive(Debug, Default)]
 pub(crate) struct Notify {
     notified: Mutex<bool>,
@@ -16,12 +16,12 @@ impl Notify {
         self.condvar.notify_all();
     }
 
-    /// The thread checks for work now: discards earlier notifications.
+    /// Discards earlier notifications, because the thread checks for work now.
     pub(crate) fn reset(&self) {
         *lock(&self.notified) = false;
     }
 
-    /// Waits for a notification, or until `is_over`, which is checked after each; at most `timeout`.
+    /// Waits for a notification, or until `is_over` holds, which is checked after each wake-up; at most `timeout`.
     pub(crate) fn wait(&self, timeout: Option<Duration>, is_over: impl Fn() -> bool) {
         let give_up = timeout.map(|timeout| Instant::now() + timeout);
         let mut notified = lock(&self.notified);

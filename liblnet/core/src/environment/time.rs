@@ -18,7 +18,7 @@ impl Time {
     }
 }
 
-/// The duration since the start of the clock, as the log takes it.
+/// The duration since the start of the clock, for the log.
 impl From<Time> for Duration {
     fn from(time: Time) -> Self {
         time.0
@@ -35,7 +35,7 @@ impl Add<Duration> for Time {
 
 /// The clock of a node. Any thread may call it; it never goes backward.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Time;
 }
 

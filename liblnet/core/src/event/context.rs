@@ -1,8 +1,8 @@
-//! Whether a thread is inside an event handler.
+//! The state of threads that run event handlers.
 //!
 //! The API forbids most calls from handlers. Calls that would have to wait for a handler check here first, so that
-//! breaking the rule delays an event instead of deadlocking the thread. And who serves several peers sees here that another
-//! thread is kept by a handler, and takes over what that was to do.
+//! breaking the rule delays an event instead of deadlocking the thread. A thread that serves several peers learns here that
+//! another thread is inside a handler for long, and takes over that thread's work.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -13,60 +13,60 @@ thread_local! {
     static STATE: Arc<HandlerState> = Arc::new(HandlerState::of_next_thread());
 }
 
-/// Whether a thread is inside an event handler, for other threads to see. It follows the thread with a delay of nanoseconds, and
-/// orders nothing.
+/// The state of one thread, inside an event handler or not, for other threads. It follows the thread with a delay of
+/// nanoseconds, and does not order other memory accesses.
 #[derive(Debug)]
 pub struct HandlerState {
     state: AtomicU64,
-    /// The state for which somebody has said that the handler takes long.
+    /// The state in which [`HandlerState::set_kept`] was called last.
     kept: AtomicU64,
 }
 
 impl HandlerState {
-    /// Set while the thread is inside a handler; the other bits count its changes.
+    /// The bit that is set while the thread is inside a handler; the other bits count its changes.
     const INSIDE: u64 = 1;
     const CHANGE: u64 = 2;
-    /// Changes that a thread has for itself: no two threads have the same state.
+    /// The number of states of one thread: no two threads ever have the same state.
     const CHANGES: u64 = 1 << 40;
 
     fn of_next_thread() -> Self {
         static THREADS: AtomicU64 = AtomicU64::new(0);
         let first = THREADS.fetch_add(1, Ordering::Relaxed).wrapping_mul(Self::CHANGES);
-        // Nothing has been said of it: this is no state inside a handler.
+        // Equal to a state outside any handler: no call of `set_kept` has been made.
         Self { state: AtomicU64::new(first), kept: AtomicU64::new(first) }
     }
 
-    /// Calls `f` with that of the calling thread, which keeps it; not while the thread ends.
+    /// Calls `f` with the state of the calling thread, which may keep a reference; `None` while the thread ends.
     pub fn with_own<R>(f: impl FnOnce(&Arc<Self>) -> R) -> Option<R> {
         STATE.try_with(f).ok()
     }
 
-    /// A number for the handler that the thread is inside, the outermost if it is inside several. It is no other handler's, on any
-    /// thread.
+    /// The number of the handler that the thread is inside, the outermost if they are nested. No other handler, on any
+    /// thread, has the same number.
     pub fn inside(&self) -> Option<u64> {
         let state = self.state.load(Ordering::Relaxed);
         (state & Self::INSIDE != 0).then_some(state)
     }
 
-    /// The thread has been inside this handler for long, and others do what it would do after it.
+    /// Records that the thread has been inside this handler for long, so that others do the work it would do afterwards.
     pub fn set_kept(&self, inside: u64) {
         self.kept.store(inside, Ordering::SeqCst);
     }
 
-    /// Whether the calling thread is inside a handler for which that has been said.
+    /// Whether the calling thread is inside a handler for which [`HandlerState::set_kept`] was called.
     pub fn own_is_kept() -> bool {
         Self::with_own(|own| own.inside().is_some_and(|inside| own.kept.load(Ordering::SeqCst) == inside))
             .unwrap_or(false)
     }
 
-    /// By the thread itself only.
+    /// Sets whether the thread is inside a handler. Called by the thread itself only.
     fn set(&self, inside: bool) {
         let changes = self.state.load(Ordering::Relaxed) & !Self::INSIDE;
         self.state.store(changes.wrapping_add(Self::CHANGE) | u64::from(inside), Ordering::Relaxed);
     }
 }
 
-/// Whether an event handler, of any node, is running on this thread: then calls that may have to wait for one fail.
+/// Whether an event handler of any node is running on this thread, so that calls which may wait for one must fail.
 pub fn in_handler() -> bool {
     handler_depth() > 0
 }
@@ -94,7 +94,7 @@ fn change_depth(by: i32) {
     let before = DEPTH.get();
     let depth = before.saturating_add_signed(by);
     DEPTH.set(depth);
-    // A handler takes long also while others run inside it.
+    // A handler counts as running while others are nested in it.
     if (before > 0) != (depth > 0) {
         HandlerState::with_own(|state| state.set(depth > 0));
     }

@@ -1,4 +1,4 @@
-//! Events: what the application learns of its operations.
+//! Events: reports to the program about its operations.
 
 mod context;
 mod queue;
@@ -19,22 +19,22 @@ pub enum EventKind {
     Get = 1,
     /// Data has arrived in this node's memory.
     Put = 2,
-    /// The data that a GET asked for has arrived.
+    /// The data that a GET requested has arrived.
     Reply = 3,
     /// The target has acknowledged a PUT.
     Ack = 4,
     /// A PUT or GET has been sent; the memory of a PUT may be reused.
     Send = 5,
-    /// The MD was unlinked and nothing else was left to report.
+    /// The MD was unlinked and no operation was left to report.
     Unlink = 6,
 }
 
-/// A node and process in an event. `None` is "any" in a SEND event and zero in an UNLINK event.
+/// A node and process in an event. `None` is `LNET_NID_ANY` in a SEND event and zero in an UNLINK event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventParty {
-    /// The interface.
+    /// The NID of the interface.
     pub nid: Option<Nid>,
-    /// The process.
+    /// The PID of the process.
     pub pid: Pid,
 }
 
@@ -42,12 +42,12 @@ impl EventParty {
     pub(crate) const NOBODY: Self = Self { nid: None, pid: Pid(0) };
 }
 
-/// One event. Which field means what in which kind: c-abi 2.7.
+/// One event. c-abi 2.7 tells the meaning of each field for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What happened.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// The local NID that the message came to; in a SEND event, the target.
+    /// The local NID that the message came to; in a SEND event, the target of the request.
     pub target: EventParty,
     /// The primary NID of the peer (OM-20).
     pub initiator: EventParty,
@@ -55,21 +55,21 @@ pub struct Event {
     pub source: EventParty,
     /// The node that sent the message to this one: the source, or a router.
     pub sender: Option<Nid>,
-    /// The portal.
+    /// The portal of the request.
     pub portal: u32,
     /// The match bits, as sent.
     pub match_bits: u64,
-    /// Bytes that the message carried or asked for.
+    /// The bytes that the message carried or requested.
     pub rlength: u32,
-    /// Bytes of them that were moved.
+    /// The bytes of `rlength` that were moved.
     pub mlength: u32,
-    /// The MD.
+    /// The handle of the MD.
     pub md_handle: MdHandle,
-    /// The MD as it was when the operation began.
+    /// The spec of the MD when the operation began.
     pub md: MdSpec,
-    /// The initiator's 64 bits (PUT and its SEND).
+    /// The initiator's 64 bits (PUT, and SEND of a PUT).
     pub hdr_data: u64,
-    /// The status.
+    /// The status of the operation.
     pub status: Result<(), Errno>,
     /// Whether this is the MD's last event.
     pub unlinked: bool,

@@ -5,14 +5,14 @@ use crate::sync::{Condvar, Mutex, lock, thread};
 use lnet_wire::Errno;
 use std::fmt;
 
-/// Called with every event of a queue, on the thread that completed the operation, without any lock of the library.
-/// Calls for different MDs may run concurrently.
+/// A handler that is called with every event of a queue, on the thread that completed the operation, without any lock of the
+/// library. Calls for different MDs may run concurrently.
 pub type EventHandler = Box<dyn Fn(&Event) + Send + Sync>;
 
-/// The largest ring: far beyond any use, but a wrong count must not allocate all memory.
+/// The size of the largest ring: far beyond any use, so that a wrong count cannot allocate all memory.
 const MAX_RING: u32 = 1 << 22;
 
-/// An event queue.
+/// An event queue: a ring, a handler, or both.
 pub struct EventQueue {
     /// Whether the ring has room for events.
     keeps: bool,
@@ -31,16 +31,16 @@ pub struct Polled {
     pub lost: bool,
 }
 
-/// The MDs that refer to a queue.
+/// The numbers of MDs and threads that use a queue.
 #[derive(Debug, Default)]
 struct Users {
-    /// MDs that may still have several events.
+    /// The number of MDs that may still have several events.
     live: u32,
-    /// MDs whose last event is being delivered.
+    /// The number of MDs whose last event is being delivered.
     ending: u32,
-    /// Threads in [`EventQueue::wait_unused`].
+    /// The number of threads in [`EventQueue::wait_unused`].
     waiters: u32,
-    /// Freed: no MD may refer to the queue any more.
+    /// Whether the queue has been freed: no MD may refer to it any more.
     freed: bool,
 }
 
@@ -50,13 +50,13 @@ struct Ring {
     next_write: u64,
     next_read: u64,
     readers: Vec<thread::Thread>,
-    /// Why the queue cannot be read any more.
+    /// The error for readers, once the queue cannot be read any more.
     ended: Option<Errno>,
 }
 
 impl EventQueue {
     /// A queue whose ring holds `count` events, rounded up to a power of two; without a ring for 0.
-    /// [`Errno::Invalid`] for neither ring nor handler, [`Errno::NoMemory`] for a ring that is too large.
+    /// [`Errno::Invalid`] with neither ring nor handler, [`Errno::NoMemory`] for a ring that is too large.
     pub(crate) fn new(count: u32, handler: Option<EventHandler>) -> Result<Self, Errno> {
         if count == 0 && handler.is_none() {
             return Err(Errno::Invalid);
@@ -70,7 +70,7 @@ impl EventQueue {
         Ok(Self { keeps: count > 0, ring, handler, users, last_event_delivered: Condvar::new() })
     }
 
-    /// Stores the event, calls the handler, wakes readers, in this order.
+    /// Stores the event, calls the handler, and wakes readers, in this order.
     pub(crate) fn deliver(&self, event: &Event) {
         let Some(handler) = &self.handler else {
             let ring = &mut *lock(&self.ring);
@@ -123,21 +123,21 @@ impl EventQueue {
         }
     }
 
-    /// An MD begins to refer to this queue; false if it has been freed.
+    /// Counts an MD that begins to refer to this queue; returns `false` if the queue has been freed.
     pub(crate) fn attach_md(&self) -> bool {
         let users = &mut *lock(&self.users);
         users.live += u32::from(!users.freed);
         !users.freed
     }
 
-    /// The last event of an MD of this queue is about to be delivered.
+    /// Records that the last event of an MD of this queue is about to be delivered.
     pub(crate) fn md_ending(&self) {
         let users = &mut *lock(&self.users);
         users.live -= 1;
         users.ending += 1;
     }
 
-    /// The last event of an MD has been delivered.
+    /// Records that the last event of an MD has been delivered.
     pub(crate) fn md_ended(&self) {
         let users = &mut *lock(&self.users);
         users.ending -= 1;
@@ -147,9 +147,9 @@ impl EventQueue {
         }
     }
 
-    /// Waits until no MD refers to the queue any more, as far as that needs no more operations: an MD whose
-    /// last event is with the handler is waited for (TRAP-3), one that may have more events is
-    /// [`Errno::Busy`]. On success the queue counts as freed.
+    /// Waits until no MD refers to the queue any more, as far as that needs no more operations: waits for an MD whose
+    /// last event is with the handler (TRAP-3); fails with [`Errno::Busy`] for one that may have more events. On success the
+    /// queue counts as freed.
     pub(crate) fn wait_unused(&self) -> Result<(), Errno> {
         let mut users = lock(&self.users);
         loop {

@@ -26,22 +26,22 @@ struct Waiting {
     message: DelayedMessage,
 }
 
-/// A message that was delayed.
+/// The record of a message that was delayed just now.
 pub(crate) struct Delayed {
-    /// Whether it is now the first that is due.
+    /// Whether the message is now the first that is due.
     pub(crate) is_first: bool,
-    /// Its interface. If that was removed meanwhile, its removal may not have found the message.
+    /// The message's interface. If that was removed meanwhile, its removal may not have found the message.
     pub(crate) ni: Arc<Ni>,
 }
 
-/// A delayed message.
+/// A delayed message, outbound or inbound.
 pub(crate) enum DelayedMessage {
     Leaving(Box<Message>),
     Arriving(Box<Message>, Arc<dyn DeferredRx>),
 }
 
 impl Late {
-    /// Returns whether the message is now the first that is due.
+    /// Adds a message; returns whether it is now the first that is due.
     fn add(&mut self, due: Time, rule: RuleId, message: DelayedMessage) -> bool {
         self.came += 1;
         let is_first = self.next_due().is_none_or(|first| due < first);
@@ -76,7 +76,7 @@ impl DelayedMessage {
 }
 
 impl FaultRules {
-    /// Delays a message that has arrived, if a rule says so; otherwise returns it.
+    /// Delays a message that has arrived, if a rule hits it; returns it otherwise.
     pub(crate) fn delay_arriving(
         &self,
         message: Box<Message>,
@@ -112,12 +112,12 @@ impl FaultRules {
         Delayed { is_first, ni }
     }
 
-    /// Removes the first message that is due.
+    /// Removes and returns the first message, if it is due.
     pub(crate) fn take_due(&self, now: Time) -> Option<DelayedMessage> {
         lock(&self.late).take_due(now)
     }
 
-    /// When the next message is due.
+    /// The time at which the next message is due.
     pub(crate) fn next_due(&self) -> Option<Time> {
         lock(&self.late).next_due()
     }

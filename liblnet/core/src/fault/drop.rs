@@ -8,7 +8,7 @@ use crate::model::lnd::{LndNi, SendOutcome};
 use crate::model::message::Message;
 use lnet_wire::{Header, Nid};
 
-/// The result of sending a message with rules.
+/// The result of sending a message while fault rules exist.
 pub(crate) enum Sent {
     /// The driver's result.
     Now(SendOutcome),
@@ -25,12 +25,12 @@ impl FaultRules {
         }
     }
 
-    /// Gives a message with all its credits to its driver, unless a rule drops or delays it.
+    /// Passes a message with all its credits to its driver, unless a rule drops or delays it.
     pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>, now: impl FnOnce() -> Time) -> Sent {
         if !self.may_act(ON_LEAVING) {
             return Sent::Now(lnd.send(message));
         }
-        // A message always has its interface here; without one no rule applies.
+        // A message always has its interface here; without one no rule would apply.
         let Some(ni) = message.ni.clone() else { return Sent::Now(lnd.send(message)) };
         let now = now();
         match self.with(|rules| rules.leaving(&message.header, ni.nid(), now)) {

@@ -4,7 +4,7 @@ use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The NIDs that fail, and how many messages of each.
+/// The NIDs that fail, each with the number of messages.
 #[derive(Debug, Default)]
 pub(crate) struct FailRules {
     any: AtomicBool,
@@ -13,9 +13,9 @@ pub(crate) struct FailRules {
 
 #[derive(Debug)]
 struct FailRule {
-    /// `None`: every NID.
+    /// The NID that fails; `None`: every NID.
     nid: Option<Nid>,
-    /// `None`: unlimited.
+    /// The number of messages still to fail; `None`: unlimited.
     left: Option<u32>,
 }
 
@@ -31,7 +31,7 @@ impl FailRules {
         self.any.store(!rules.is_empty(), Ordering::Release);
     }
 
-    /// Whether a message to or from `nid` fails now; counts it against the rule.
+    /// Whether a message to or from `nid` fails now; if so, counts it against the rule.
     pub(crate) fn hits(&self, nid: Nid) -> bool {
         if !self.any.load(Ordering::Acquire) {
             return false;

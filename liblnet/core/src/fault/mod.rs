@@ -1,8 +1,8 @@
-//! Fault injection: rules that drop, delay or fail messages, for tests of what is built on LNet (core-behaviour
+//! Fault injection: rules that drop, delay or fail messages, to test programs that use LNet (core-behaviour
 //! 10.4).
 //!
-//! Rules apply where a message arrives, and where it is given to its driver. Without any rule that costs one load
-//! each.
+//! Rules apply when a message arrives, and when it is passed to its driver. Without any rule each of these costs one
+//! load.
 
 mod delay;
 mod drop;
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// The rules of a node, and the messages that they delay.
 #[derive(Debug)]
 pub(crate) struct FaultRules {
-    /// Where rules may apply: any of the bits below.
+    /// The places where any rule may apply: a combination of the bits below.
     where_active: AtomicU8,
     rules: Mutex<Rules>,
     late: Mutex<Late>,
@@ -39,17 +39,17 @@ const ON_ARRIVAL: u8 = 1;
 const ON_LEAVING: u8 = 2;
 
 impl FaultRules {
-    /// Without rules. `seed`: the seed of the random numbers.
+    /// A node's rules, of which there are none yet. `seed` is that of the random numbers.
     pub(crate) fn new(seed: u64) -> Self {
         Self { where_active: AtomicU8::new(0), rules: Mutex::new(Rules::new(seed)), late: Mutex::default() }
     }
 
-    /// Whether any rule may apply there.
+    /// Whether any rule may apply at `place`, one of the bits.
     fn may_act(&self, place: u8) -> bool {
         self.where_active.load(Ordering::Acquire) & place != 0
     }
 
-    /// Runs `act` on the rules.
+    /// Runs `act` on the rules, and updates `where_active`.
     fn with<R>(&self, act: impl FnOnce(&mut Rules) -> R) -> R {
         let rules = &mut *lock(&self.rules);
         let done = act(rules);
@@ -60,7 +60,7 @@ impl FaultRules {
     }
 }
 
-/// The rules. The newest comes first, and the first rule that hits a message applies.
+/// Methods about the rules. The newest rule comes first, and the first one that hits a message applies.
 impl FaultRules {
     /// Adds a drop rule. Equal rules may exist (ST-25).
     pub(crate) fn add_drop(&self, rule: DropRule, now: Time) {

@@ -1,10 +1,10 @@
-//! Which of the messages that match a rule it hits (ST-21).
+//! The selection of the messages that a rule hits among those that match it (ST-21).
 
 use super::rule::Odds;
 use crate::environment::time::Time;
 use std::time::Duration;
 
-/// Hits messages with the given odds. The time and the random numbers are arguments.
+/// A generator that hits messages with the given odds. The time and the random numbers are arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dice {
     odds: Odds,
@@ -13,16 +13,16 @@ pub(crate) struct Dice {
 
 #[derive(Clone, Copy, Debug)]
 enum Next {
-    /// For each window of messages: how many have matched, and which is hit.
+    /// The number of messages that matched in the current window, and the index of the one that is hit.
     Message { seen: u32, hit: u32 },
-    /// For each interval: when it began, and from when a message is hit.
+    /// The start of the current interval, and the time from which a message is hit.
     Moment { began: Time, from: Time },
-    /// Without state.
+    /// Each message is decided by its own random number.
     Chance,
 }
 
 impl Dice {
-    /// The first window begins now.
+    /// A generator whose first window or interval begins now.
     pub(crate) fn new(odds: Odds, now: Time, random: u64) -> Self {
         let next = match odds {
             Odds::OneIn(window) => Next::Message { seen: 0, hit: below(random, window.get()) },
@@ -36,7 +36,7 @@ impl Dice {
         self.odds
     }
 
-    /// Whether the message that matches now is hit.
+    /// Whether the rule hits the message that matches now.
     pub(crate) fn hits(&mut self, now: Time, random: u64) -> bool {
         match (self.odds, &mut self.next) {
             (Odds::OneIn(window), Next::Message { seen, hit }) => {
@@ -65,7 +65,7 @@ fn next_stretch(began: Time, interval: Duration, now: Time) -> Time {
     let over = now.since(began).as_nanos().checked_div(interval.as_nanos()).unwrap_or(0);
     let stretches = u32::try_from(over + 1).unwrap_or(u32::MAX);
     let next = began + interval.saturating_mul(stretches);
-    // After more intervals than can be counted any point in time is as good.
+    // After more stretches than can be counted any point in time will do.
     if next > now { next } else { now }
 }
 
@@ -78,7 +78,7 @@ fn within(random: u64, interval: Duration) -> Duration {
     Duration::from_nanos(random % nanoseconds)
 }
 
-/// Pseudo-random numbers, the same from the same seed (splitmix64).
+/// A generator of pseudo-random numbers, the same for the same seed (splitmix64).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -121,10 +121,10 @@ mod tests {
             let now = Time(second / 10 * tenth);
             by_second[tenth as usize / 10] += u32::from(dice.hits(now, random.next()));
         }
-        // A moment in the last tenth of a second hits the first message of the next.
+        // A hit in the last tenth of a second may fall on the first message of the next.
         assert!(by_second.iter().all(|hits| *hits <= 1), "{by_second:?}");
         assert!(by_second.iter().sum::<u32>() >= 35, "{by_second:?}");
-        // After a long pause the first message is hit, and then one a second again.
+        // After a long pause the first message is hit, and then one each second again.
         let late = Time(second * 10_000);
         let hits = (0..10).filter(|_| dice.hits(late, random.next())).count();
         assert_eq!(hits, 1);

@@ -1,57 +1,57 @@
-//! Fault rules: which messages, how many of them, and what happens to those (ST-20 to ST-24).
+//! Fault rules: the messages that match, the share of them that is hit, and the effect (ST-20 to ST-24).
 
 use crate::health::{Cause, Delivery, SendFailure};
 use lnet_wire::{Body, Errno, Header, MessageType, Nid, NidPattern};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// Which messages match a rule: those for which all of this holds.
+/// The messages that match a rule: those that satisfy all of these fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// The source NID.
+    /// The source NIDs.
     pub source: NidPattern,
-    /// The destination NID.
+    /// The destination NIDs.
     pub dest: NidPattern,
-    /// The local NID that sends or receives.
+    /// The local NIDs that send or receive.
     pub local: NidPattern,
-    /// The types.
+    /// The message types.
     pub kinds: Kinds,
     /// The portals: bit n for portal n; 0 for all. With any other value only PUTs and GETs match.
     pub portals: u64,
 }
 
-/// Types of messages, one or more.
+/// One or more message types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds(u8);
 
-/// How many of the matching messages are hit (ST-21).
+/// The share of the matching messages that is hit (ST-21).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Odds {
-    /// One of each window of this many messages, a random one.
+    /// One message of each window of this many, at a random place.
     OneIn(NonZeroU32),
-    /// One in each interval, the first after a random moment of it.
+    /// One message in each interval, the first after a random time in it.
     OnePer(Duration),
-    /// Each with probability one half. The interval is only shown, as the kernel's tools require one.
+    /// Each message with probability one half. The interval is only reported, as the kernel's tools require one.
     Half(Duration),
 }
 
 /// A rule that drops messages, or makes sending them fail (ST-22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropRule {
-    /// Which messages.
+    /// The messages that match the rule.
     pub filter: Filter,
-    /// What happens to them.
+    /// The place and the share of the loss.
     pub loss: Loss,
 }
 
-/// Where messages are dropped.
+/// The place where messages are dropped, and the share of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// On arrival, unreported.
+    /// On arrival, without a report to the sender.
     Arriving(Odds),
-    /// When they are sent: they fail with one of these causes.
+    /// On sending: the messages fail with one of these causes.
     Failing(Odds, Causes),
-    /// All of them. What arrives is dropped. What is sent fails with one of the causes; without any it is dropped
+    /// All messages. Arriving ones are dropped. Sent ones fail with one of the causes; without any they are dropped
     /// too, and reported as sent.
     Everything(Option<Causes>),
 }
@@ -59,20 +59,20 @@ pub enum Loss {
 /// A rule that delays messages when they are sent and when they arrive (ST-24).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayRule {
-    /// Which messages.
+    /// The messages that match the rule.
     pub filter: Filter,
-    /// How many of them.
+    /// The share of the matching messages that is delayed.
     pub odds: Odds,
-    /// The delay.
+    /// The delay of each message.
     pub latency: Duration,
 }
 
-/// Causes of failure, one or more: bit n for number n of [`Cause`].
+/// One or more causes of failure: bit n for number n of [`Cause`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Causes(u32);
 
 impl Filter {
-    /// Messages from `source` to `dest`.
+    /// The messages from `source` to `dest`.
     pub fn between(source: impl Into<NidPattern>, dest: impl Into<NidPattern>) -> Self {
         Self { source: source.into(), dest: dest.into(), ..Self::default() }
     }
@@ -87,7 +87,7 @@ impl Filter {
     }
 }
 
-/// The bit of the portal; 0 without one.
+/// The bit of the message's portal; 0 if it has none.
 fn portal_bit(body: &Body) -> u64 {
     match body {
         Body::Put { portal, .. } | Body::Get { portal, .. } => 1_u64.checked_shl(*portal).unwrap_or(0),
@@ -96,10 +96,10 @@ fn portal_bit(body: &Body) -> u64 {
 }
 
 impl Kinds {
-    /// All four.
+    /// All four types.
     pub const ALL: Self = Self(0xf);
 
-    /// From the bits of the C API: ACK 1, PUT 2, GET 4, REPLY 8; 0 is all. `None` for any other bit.
+    /// The types for the bits of the C API: ACK 1, PUT 2, GET 4, REPLY 8; 0 is all. `None` if any other bit is set.
     pub const fn from_bits(bits: u32) -> Option<Self> {
         match bits {
             0 => Some(Self::ALL),
@@ -108,7 +108,7 @@ impl Kinds {
         }
     }
 
-    /// The bits of the C API.
+    /// The types as bits of the C API.
     pub const fn bits(self) -> u32 {
         self.0 as u32
     }
@@ -142,7 +142,7 @@ impl Causes {
     /// All causes.
     pub const ALL: Self = Self(0x7fe);
 
-    /// From bits, bit n for number n; all ones are all causes. `None` if no bit is a cause.
+    /// The causes for these bits, bit n for number n; all ones are all causes. `None` if no bit is a cause.
     pub const fn from_bits(bits: u32) -> Option<Self> {
         match bits & Self::ALL.0 {
             0 => None,
@@ -150,12 +150,12 @@ impl Causes {
         }
     }
 
-    /// The bits.
+    /// The causes as bits, bit n for number n.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// One of the causes: the one with the number nearest to a random one (ST-22).
+    /// One of the causes: the one whose number is nearest to a random one (ST-22).
     pub(crate) fn pick(self, random: u64) -> Cause {
         let wanted = random % Cause::ALL.len() as u64 + 1;
         let has = |cause: &Cause| self.0 & 1 << *cause as u32 != 0;
@@ -171,19 +171,19 @@ impl From<Cause> for Causes {
 }
 
 impl DropRule {
-    /// Drops `odds` of what arrives.
+    /// A rule that drops `odds` of the arriving messages.
     pub const fn arriving(filter: Filter, odds: Odds) -> Self {
         Self { filter, loss: Loss::Arriving(odds) }
     }
 
-    /// Makes `odds` of what is sent fail.
+    /// A rule that makes `odds` of the sent messages fail.
     pub fn failing(filter: Filter, odds: Odds, causes: impl Into<Causes>) -> Self {
         Self { filter, loss: Loss::Failing(odds, causes.into()) }
     }
 }
 
 impl Loss {
-    /// The odds; `None`: all.
+    /// The share of messages that is hit; `None`: all.
     pub const fn odds(self) -> Option<Odds> {
         match self {
             Self::Arriving(odds) | Self::Failing(odds, _) => Some(odds),
@@ -191,7 +191,7 @@ impl Loss {
         }
     }
 
-    /// The causes with which sending fails, if it does.
+    /// The causes of failed sends, if the rule makes any fail.
     pub const fn causes(self) -> Option<Causes> {
         match self {
             Self::Arriving(_) => None,

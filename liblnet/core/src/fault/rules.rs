@@ -10,17 +10,17 @@ use std::time::Duration;
 /// The statistics of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultStats {
-    /// Messages that matched.
+    /// The number of messages that matched.
     pub matched: u64,
-    /// Messages that it hit: dropped, or delayed.
+    /// The number of messages that the rule hit: dropped, or delayed.
     pub hit: u64,
-    /// PUTs among those hit.
+    /// The number of PUTs among those hit.
     pub put: u64,
-    /// ACKs among them.
+    /// The number of ACKs among those hit.
     pub ack: u64,
-    /// GETs among them.
+    /// The number of GETs among those hit.
     pub get: u64,
-    /// REPLYs among them.
+    /// The number of REPLYs among those hit.
     pub reply: u64,
 }
 
@@ -44,10 +44,10 @@ pub(super) struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RuleId(u64);
 
-/// What a rule does to a message that is sent.
+/// The effect of the rules on a message that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaving {
-    /// Nothing.
+    /// The message is sent.
     Goes,
     /// The message is dropped, and reported as sent.
     Lost,
@@ -65,7 +65,7 @@ pub(super) struct List<T>(Vec<Entry<T>>);
 struct Entry<T> {
     id: RuleId,
     rule: T,
-    /// `None`: all matching messages are hit.
+    /// The generator of hits; `None`: all matching messages are hit.
     dice: Option<Dice>,
     stats: FaultStats,
 }
@@ -100,14 +100,14 @@ impl Rules {
         self.drops.first_to_hit(acts, header.body.kind(), now, &mut self.random).is_some()
     }
 
-    /// The delay of a message that arrives on `local`, and the rule.
+    /// The delay of a message that arrives on `local`, and the rule that hits it.
     pub(super) fn delays(&mut self, header: &Header, local: Nid, now: Time) -> Option<(Duration, RuleId)> {
         let acts = |rule: &DelayRule| rule.filter.matches(header, local);
         let (rule, id) = self.delays.first_to_hit(acts, header.body.kind(), now, &mut self.random)?;
         Some((rule.latency, id))
     }
 
-    /// What happens to a message that is sent from `local`.
+    /// The effect of the rules on a message that is sent from `local`.
     pub(super) fn leaving(&mut self, header: &Header, local: Nid, now: Time) -> Leaving {
         let acts = |rule: &DropRule| rule.loss.acts_on_leaving() && rule.filter.matches(header, local);
         match self.drops.first_to_hit(acts, header.body.kind(), now, &mut self.random) {
@@ -131,7 +131,7 @@ impl Rules {
     }
 }
 
-/// What all rules have.
+/// The property that rules of both kinds have: a filter.
 pub(super) trait Filtered: Copy {
     fn filter(&self) -> &Filter;
 }
@@ -153,7 +153,7 @@ impl<T: Filtered> List<T> {
         self.0.insert(0, Entry { id, rule, dice, stats: FaultStats::default() });
     }
 
-    /// Removes the rules with these patterns; `None` is any pattern (ST-25).
+    /// Removes the rules with these patterns (`None`: any pattern, ST-25), and returns their ids.
     pub(super) fn delete(&mut self, source: Option<NidPattern>, dest: Option<NidPattern>) -> Vec<RuleId> {
         let mut deleted = Vec::new();
         self.0.retain(|entry| {
@@ -172,7 +172,7 @@ impl<T: Filtered> List<T> {
         self.0.iter().map(|entry| (entry.rule, entry.stats)).collect()
     }
 
-    /// The first rule that matches and hits. The message counts as matched for the rules before it.
+    /// The first rule that matches and hits. The message counts as matched also for the rules before it.
     fn first_to_hit(
         &mut self,
         acts: impl Fn(&T) -> bool,

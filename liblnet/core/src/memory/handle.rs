@@ -25,7 +25,7 @@ macro_rules! handle {
         pub struct $name(u64);
 
         impl $name {
-            /// From a cookie of a C caller or the wire, which may be anything.
+            /// The handle with a cookie of a C caller or from the wire, which may be any number.
             pub const fn from_cookie(cookie: u64) -> Self {
                 Self(cookie)
             }
@@ -47,15 +47,15 @@ macro_rules! handle {
 }
 
 handle! {
-    /// Names a memory descriptor.
+    /// The handle of a memory descriptor.
     MdHandle, KIND_MD
 }
 handle! {
-    /// Names a match entry.
+    /// The handle of a match entry.
     MeHandle, KIND_ME
 }
 handle! {
-    /// Names an event queue.
+    /// The handle of an event queue.
     EqHandle, KIND_EQ
 }
 
@@ -91,7 +91,7 @@ impl Place {
 /// Objects in numbered slots; each reuse of a slot has a new generation.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
-    /// The first generation of a slot.
+    /// The generation with which each new slot begins.
     first: u32,
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
@@ -108,7 +108,7 @@ impl<T> Slots<T> {
         Self { first, slots: Vec::new(), free: Vec::new() }
     }
 
-    /// Inserts what `make` returns for its slot.
+    /// Inserts the object that `make` returns for its slot.
     pub(crate) fn insert(&mut self, make: impl FnOnce(Slot) -> T) -> Result<Slot, Errno> {
         let index = match self.free.pop() {
             Some(index) => index,
@@ -137,7 +137,7 @@ impl<T> Slots<T> {
         self.slots.get(index as usize)?.1.as_ref()
     }
 
-    /// As [`Slots::at`].
+    /// As [`Slots::at`], for a change of the object.
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         self.slots.get_mut(index as usize)?.1.as_mut()
     }
@@ -169,22 +169,22 @@ impl<T> Slots<T> {
     }
 }
 
-/// Objects found by handle from any thread.
+/// A table of objects that any thread finds by handle.
 #[derive(Debug)]
 pub(crate) struct HandleTable<T> {
     shards: [Mutex<Slots<T>>; SHARDS],
 }
 
 impl<T: Clone> HandleTable<T> {
-    /// For the incarnation `life` of a node.
+    /// A table for the incarnation `life` of a node, whose handles differ from those of other incarnations.
     pub(crate) fn new(life: u64) -> Self {
-        // Mixed, as the values of incarnations differ in their low bits; at least three quarters of the generations
+        // Mixed, as the numbers of incarnations differ in their low bits; at least three quarters of the generations
         // are left.
         let first = (life.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32;
         Self { shards: std::array::from_fn(|_| Mutex::new(Slots::beginning_with(first))) }
     }
 
-    /// Inserts what `make` returns for its place.
+    /// Inserts the object that `make` returns for its place.
     pub(crate) fn insert(&self, make: impl FnOnce(Place) -> T) -> Result<T, Errno> {
         let table = shard_of_this_thread();
         let mut shard = lock(&self.shards[usize::from(table)]);
@@ -202,7 +202,7 @@ impl<T: Clone> HandleTable<T> {
         lock(self.shards.get(usize::from(place.table))?).remove(place.slot)
     }
 
-    /// All objects, shard by shard.
+    /// All objects, one shard after the other.
     pub(crate) fn all(&self) -> Vec<T> {
         self.shards.iter().flat_map(|shard| lock(shard).all().cloned().collect::<Vec<_>>()).collect()
     }
@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(MdHandle::from_cookie(cookie).place(), None);
             assert_eq!(MeHandle::from_cookie(cookie).place(), None);
         }
-        // All ones has the kind of an EQ; its table does not exist.
+        // All ones have the kind of an EQ; the table of that number does not exist.
         let table = HandleTable::<u8>::new(0);
         assert_eq!(table.get(EqHandle::from_cookie(u64::MAX).place()), None);
     }

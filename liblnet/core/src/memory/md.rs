@@ -25,37 +25,37 @@ pub(crate) struct Md {
     auto_unlink: bool,
     attached: Option<MeHandle>,
     queue: Option<Arc<EventQueue>>,
-    /// The owner of the memory of the node's own MDs; the application's memory is borrowed.
+    /// The owner of the memory, if the MD is the node's own; a program's memory is borrowed.
     owner: Option<Arc<dyn Any + Send + Sync>>,
     state: Mutex<State>,
     delivered: Condvar,
 }
 
 struct State {
-    /// Operations that may still start; `None`: unlimited.
+    /// The number of operations that may still start; `None`: unlimited.
     threshold: Option<u32>,
-    /// The offset of the next message, if the initiator does not give one.
+    /// The offset of the next message in bytes, if the initiator does not give one.
     offset: u32,
-    /// Operations started and not completed.
+    /// The number of operations started and not completed.
     busy: u32,
-    /// No new operation may start: unlinked by call, or exhausted.
+    /// Whether no new operation may start: the MD was unlinked by a call, or is exhausted.
     unlinking: bool,
-    /// Unlinked by call: messages that have not been sent are to be cancelled.
+    /// Whether the MD was unlinked by a call: messages that have not been sent are to be cancelled.
     aborted: bool,
-    /// The last event has been decided.
+    /// Whether the last event has been decided.
     ended: bool,
-    /// ACKs that were requested and have not arrived.
+    /// The number of ACKs that were requested and have not arrived.
     acks_due: u32,
-    /// REPLYs that were requested and have not arrived.
+    /// The number of REPLYs that were requested and have not arrived.
     replies_due: u32,
     /// The deadline of the responses, if they are tracked.
     tracker: Option<ResponseTracker>,
-    /// The responses have not arrived in time, and the MD was unlinked.
+    /// Whether the responses have not arrived in time, and the MD was unlinked for that.
     response_timed_out: bool,
-    /// A thread is delivering events; others queue theirs in `waiting`.
+    /// Whether a thread is delivering events; others queue theirs in `waiting`.
     delivering: bool,
     waiting: VecDeque<Event>,
-    /// Threads in [`Md::wait_until_delivered`].
+    /// The number of threads in [`Md::wait_until_delivered`].
     waiters: u32,
 }
 
@@ -63,7 +63,7 @@ struct State {
 pub(crate) struct NewMd {
     pub(crate) spec: MdSpec,
     pub(crate) memory: MdMemory,
-    /// From [`Md::checked_max_size`].
+    /// The result of [`Md::checked_max_size`].
     pub(crate) max_size: Option<u32>,
     pub(crate) auto_unlink: bool,
     pub(crate) attached: Option<MeHandle>,
@@ -71,7 +71,7 @@ pub(crate) struct NewMd {
     pub(crate) owner: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// A PUT or GET that looks for an MD.
+/// The needs of a PUT or GET that looks for an MD.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub(crate) needs: MdOptions,
@@ -82,20 +82,20 @@ pub(crate) struct Access {
 /// The result of [`Md::commit_put_or_get`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Commit {
-    /// Another MD: continue the search.
+    /// The MD does not accept the message: continue the search.
     No,
-    /// This MD, but the message is too long for it: drop the message (TRAP-14).
+    /// The MD matches, but the message is too long for it: drop the message (TRAP-14).
     TooLong,
-    /// This MD. `last`: it is removed from the portal now.
+    /// The MD accepts the message. `last`: it is removed from the portal now.
     Yes { offset: u32, length: u32, spec: MdSpec, last: bool },
 }
 
 /// The kind of response to a PUT or GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseKind {
-    /// To a PUT that requests one.
+    /// The response to a PUT that requests one.
     Ack,
-    /// To a GET.
+    /// The response to a GET.
     Reply,
 }
 
@@ -116,7 +116,7 @@ impl State {
         }
     }
 
-    /// A response will not arrive, unless it has already: returns its share of the threshold.
+    /// Gives up a response that will not arrive, unless it has arrived already: returns its share of the threshold.
     fn forgo(&mut self, response: ResponseKind) {
         let due = self.due(response);
         if *due == 0 {
@@ -127,7 +127,7 @@ impl State {
         self.forget_tracker();
     }
 
-    /// Without awaited responses there is no deadline.
+    /// Removes the deadline, if no response is awaited.
     fn forget_tracker(&mut self) {
         if self.acks_due == 0 && self.replies_due == 0 {
             self.tracker = None;
@@ -136,7 +136,7 @@ impl State {
 }
 
 impl Md {
-    /// Creates an MD, which its queue counts. If the queue has been freed meanwhile the MD has none
+    /// Creates an MD, which is counted by its queue. If the queue has been freed meanwhile the MD has none
     /// ([`Md::has_queue`]).
     pub(crate) fn new(handle: MdHandle, new: NewMd) -> Self {
         let NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner } = new;
@@ -190,7 +190,7 @@ impl Md {
         &self.memory
     }
 
-    /// Operations started and not completed.
+    /// The number of operations started and not completed.
     pub(crate) fn busy(&self) -> u32 {
         lock(&self.state).busy
     }
@@ -207,7 +207,7 @@ impl Md {
         self.queue.is_some()
     }
 
-    /// Whether its memory is of the node itself, and stays as long as the MD does.
+    /// Whether the memory belongs to the node itself, and stays as long as the MD does.
     pub(crate) const fn is_of_node(&self) -> bool {
         self.owner.is_some()
     }
@@ -235,7 +235,7 @@ impl Md {
         let remote = self.spec.options.has(MdOptions::MANAGE_REMOTE);
         let offset = if remote { access.remote_offset } else { state.offset };
         let Some(room) = self.memory.len().checked_sub(offset) else {
-            // MA-12a: an offset beyond the memory, which only a remote offset can be.
+            // MA-12a: only a remote offset can be beyond the memory.
             return Commit::TooLong;
         };
         let limit = self.max_size.unwrap_or(room);
@@ -251,7 +251,7 @@ impl Md {
         Commit::Yes { offset, length, spec, last }
     }
 
-    /// Commits a PUT or GET of this node that requests the response `answer`; `None` if the MD is attached, exhausted
+    /// Commits a PUT or GET of this node that requests `response`; `None` if the MD is attached, exhausted
     /// or being unlinked (MA-31).
     pub(crate) fn commit_send(&self, response: Option<ResponseKind>) -> Option<MdSpec> {
         if self.attached.is_some() {
@@ -268,7 +268,7 @@ impl Md {
         Some(self.commit(state))
     }
 
-    /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns how many of them are delivered.
+    /// Commits the arrival of an ACK or REPLY with `length` bytes (MA-42); returns the number of bytes to deliver.
     /// The response must have been requested: a peer that knows the handle from a PUT must not write into its memory,
     /// nor respond twice.
     pub(crate) fn commit_response(&self, response: ResponseKind, length: u32) -> Option<(u32, MdSpec)> {
@@ -297,14 +297,14 @@ impl Md {
         }
     }
 
-    /// The request is resent to another NID.
+    /// Records that the request is resent to another NID.
     pub(crate) fn goes_to(&self, asked: Nid) {
         if let Some(tracker) = &mut lock(&self.state).tracker {
             tracker.asked = asked;
         }
     }
 
-    /// Whether all responses of this kind have arrived: then their requests have arrived.
+    /// Whether all responses of this kind have arrived, which proves that their requests have arrived.
     pub(crate) fn has_response(&self, response: ResponseKind) -> bool {
         *lock(&self.state).due(response) == 0
     }
@@ -313,7 +313,7 @@ impl Md {
         lock(&self.state).tracker.is_some()
     }
 
-    /// Whether the MD awaits responses; a timeout is returned once.
+    /// The wait for responses at this time; a timeout is returned once.
     pub(crate) fn response_state(&self, now: Time) -> ResponseState {
         let state = &mut *lock(&self.state);
         if state.unlinking {
@@ -347,7 +347,7 @@ impl Md {
         self.complete_without(event, None)
     }
 
-    /// Completes a PUT or GET that has failed, whose response `answer` will not arrive.
+    /// Completes a PUT or GET that has failed, so that its `response` will not arrive.
     pub(crate) fn complete_without(&self, mut event: Event, response: Option<ResponseKind>) -> Completion {
         let mut state = lock(&self.state);
         if let Some(response) = response {
@@ -367,14 +367,14 @@ impl Md {
         if last { Completion::Ended } else { Completion::Active }
     }
 
-    /// Unlinks by call. Idle: the UNLINK event is delivered before this returns (TRAP-2), with [`Errno::TimedOut`] if
-    /// a response did not arrive. Busy: the event of the last operation reports it. [`Errno::NotFound`] if it is
-    /// being unlinked.
+    /// Unlinks the MD by a call. If idle, the UNLINK event is delivered before this returns (TRAP-2), with [`Errno::TimedOut`]
+    /// if a response did not arrive. If busy, the event of the last operation reports it. [`Errno::NotFound`] if the MD is
+    /// being unlinked already.
     pub(crate) fn unlink(&self) -> Result<Completion, Errno> {
         self.unlink_as(true)
     }
 
-    /// Unlinks, but does not cancel operations in progress.
+    /// Unlinks the MD, but does not cancel operations in progress.
     pub(crate) fn retire(&self) -> Result<Completion, Errno> {
         self.unlink_as(false)
     }
@@ -436,7 +436,7 @@ impl Md {
         if event.unlinked {
             queue.md_ending();
         }
-        // Without a handler nothing is called that could take long or want this lock.
+        // Without a handler the delivery calls no code that could take long or take this lock.
         if !queue.has_handler() {
             queue.deliver(&event);
             drop(state);
@@ -472,7 +472,7 @@ impl Md {
     }
 }
 
-/// One delivery, which is ended properly even if the handler panics.
+/// One delivery, which ends properly even if the handler panics.
 struct Turn<'a> {
     md: &'a Md,
     queue: &'a EventQueue,

@@ -1,4 +1,4 @@
-//! The end of an MD under every interleaving: `make test` runs these with loom.
+//! Tests of the end of an MD under every interleaving, which `make test` runs with loom.
 
 use super::tests::{any_md_handle, plain_spec};
 use super::*;

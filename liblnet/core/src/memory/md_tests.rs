@@ -1,4 +1,4 @@
-//! What an MD takes, how it is used up, and how it ends.
+//! Tests of the operations that an MD accepts, of its exhaustion, and of its end.
 
 use super::tests::{any_md_handle, plain_spec};
 use super::*;
@@ -14,7 +14,7 @@ const TRUNCATE: u32 = MdOptions::TRUNCATE.0;
 const REMOTE: u32 = MdOptions::MANAGE_REMOTE.0;
 const MAX_SIZE: u32 = MdOptions::MAX_SIZE.0;
 
-/// Of a PUT whose response is due.
+/// The tracker of a PUT whose response is due.
 fn tracker() -> ResponseTracker {
     let body = Body::Put { ack: None, match_bits: 5, hdr_data: 0, portal: 9, offset: 0 };
     ResponseTracker { deadline: Time::START, asked: Nid::LOOPBACK, place: PortalPlace::of(&body).unwrap() }
@@ -52,10 +52,10 @@ fn event(md: &Md, kind: EventKind) -> Event {
     Event { kind, unlinked: false, ..Event::unlink(md.handle(), plain_spec(8)) }
 }
 
-/// What an MD of 100 bytes, its own offset at 0, makes of one PUT.
+/// Fails if an MD of 100 bytes, with its own offset at 0, places a PUT elsewhere, or accepts one that does not fit.
 #[test]
 fn one_put_matches_one_md() {
-    // options, max_size, length, remote offset -> offset and length taken
+    // options, max_size, length, remote offset -> offset and length accepted
     let table = [
         (0, 0, 100, 0, Some((0, 100))),
         (0, 0, 0, 0, Some((0, 0))),
@@ -66,13 +66,13 @@ fn one_put_matches_one_md() {
         (REMOTE, 0, 51, 50, None),
         (REMOTE | TRUNCATE, 0, 51, 50, Some((50, 50))),
         (REMOTE, 0, 0, 100, Some((100, 0))),
-        // MA-12a: beyond the memory, whatever the options.
+        // MA-12a: an offset beyond the memory is refused, whatever the options.
         (REMOTE | TRUNCATE, 0, 0, 101, None),
         (REMOTE | TRUNCATE, 0, 10, u32::MAX, None),
         (MAX_SIZE, 20, 20, 0, Some((0, 20))),
         (MAX_SIZE, 20, 21, 0, None),
         (MAX_SIZE | TRUNCATE, 20, 21, 0, Some((0, 20))),
-        // Never beyond the memory, even where max_size would allow it.
+        // A message never ends beyond the memory, even where max_size would allow it.
         (MAX_SIZE | REMOTE, 20, 15, 90, None),
         (MAX_SIZE | REMOTE | TRUNCATE, 20, 15, 90, Some((90, 10))),
     ];
@@ -107,7 +107,7 @@ fn the_local_offset_advances_and_the_snapshot_counts_down() {
 
 #[test]
 fn max_size_unlinks_a_buffer_when_the_space_left_is_strictly_less() {
-    // 100 bytes, max_size 40: after 60 bytes there are 40 left, which is still enough (TRAP-23).
+    // 100 bytes, max_size 40: after 60 bytes 40 are left, which is still enough (TRAP-23).
     let md = passive(100, -1, MAX_SIZE, 40);
     assert!(matches!(md.commit_put_or_get(put(40, 0)), Commit::Yes { last: false, .. }));
     assert!(matches!(md.commit_put_or_get(put(20, 0)), Commit::Yes { last: false, .. }));
@@ -156,8 +156,8 @@ fn an_unsolicited_or_repeated_response_is_rejected() {
     assert!(md.commit_response(ResponseKind::Ack, 0).is_none());
 }
 
-/// Threshold, whether the response has come before the failure is known -> how many of four more sends may begin, whether
-/// the MD ends.
+/// Threshold, whether the response has come before the failure is known -> the number of four more sends that may begin,
+/// whether the MD ends.
 #[test]
 fn a_failed_send_takes_its_responses_share_of_the_threshold_unless_the_response_has_come() {
     for (threshold, came, left, ends) in [
@@ -254,7 +254,7 @@ fn unlinking_a_busy_md_leaves_the_last_event_to_its_last_operation() {
 
 #[test]
 fn the_last_event_to_complete_is_marked_unlinked() {
-    // TRAP-4: SEND after REPLY.
+    // TRAP-4: the SEND event comes after the REPLY event.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
     made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
     made.md.commit_response(ResponseKind::Reply, 8).unwrap();
@@ -265,7 +265,7 @@ fn the_last_event_to_complete_is_marked_unlinked() {
 
 #[test]
 fn a_failed_send_with_threshold_left_keeps_the_md() {
-    // TRAP-5, as the reference does it.
+    // TRAP-5, as the kernel does it.
     let made = make(MdSpec { threshold: 2, ..plain_spec(8) }, true, None);
     made.md.commit_send(Some(ResponseKind::Reply)).unwrap();
     let failed = Event { status: Err(Errno::HostUnreachable), ..event(&made.md, EventKind::Send) };

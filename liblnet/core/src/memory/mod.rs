@@ -1,4 +1,4 @@
-//! Memory descriptors: the memory of the application that messages may read or fill, and how often.
+//! Memory descriptors: the memory of the program that messages may read or fill, and the number of times they may.
 
 mod handle;
 mod md;

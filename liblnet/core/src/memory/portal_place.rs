@@ -1,9 +1,9 @@
-//! Where a PUT or GET goes on its target.
+//! The place on the target that a PUT or GET addresses.
 
 use lnet_wire::Body;
 use std::fmt;
 
-/// Where a PUT or GET goes on its target, as the log has it.
+/// The place on the target that a PUT or GET addresses, for log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PortalPlace {
     portal: u32,
@@ -12,7 +12,7 @@ pub(crate) struct PortalPlace {
 }
 
 impl PortalPlace {
-    /// `None` for a response.
+    /// The place that a message addresses; `None` for a response.
     pub(crate) const fn of(body: &Body) -> Option<Self> {
         match *body {
             Body::Put { portal, match_bits, offset, .. } | Body::Get { portal, match_bits, offset, .. } => {

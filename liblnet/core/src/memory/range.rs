@@ -1,6 +1,6 @@
-//! Memory of the application, by address.
+//! Memory of programs, by address.
 //!
-//! The core never accesses the bytes: it keeps addresses and tells drivers which of them to read or fill. The C
+//! The core never accesses the bytes: it keeps addresses and passes to drivers those to read or fill. The C
 //! caller must keep the memory valid until the descriptor's last event.
 
 use super::handle::MdHandle;
@@ -8,7 +8,7 @@ use super::handle::MdHandle;
 /// A contiguous range of bytes in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemRange {
-    /// Address of the first byte.
+    /// The address of the first byte.
     pub address: usize,
     /// The number of bytes; may be 0.
     pub len: usize,
@@ -25,7 +25,7 @@ pub struct MdMemory {
 /// The origin of NUMA distances, if it is not the memory itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Near {
-    /// The memory of this MD, as for a request with the bulk data that follows ([`super::MdOptions::BULK_HANDLE`]);
+    /// The memory of this MD, as for a request whose bulk data follows ([`super::MdOptions::BULK_HANDLE`]);
     /// without effect if that MD has ended.
     Md(MdHandle),
     /// This CPU partition: no system call is needed (NU-4).
@@ -39,12 +39,12 @@ enum Runs {
 }
 
 impl MdMemory {
-    /// One range of `len` bytes.
+    /// The memory of one range of `len` bytes.
     pub const fn contiguous(address: usize, len: u32) -> Self {
         Self { runs: Runs::One([MemRange { address, len: len as usize }]), len, near: None }
     }
 
-    /// The ranges in order; `None` for 4 GiB or more together.
+    /// The memory of several ranges in order; `None` for 4 GiB or more together.
     pub fn scattered(runs: &[MemRange]) -> Option<Self> {
         let len = runs.iter().try_fold(0_u32, |sum, run| sum.checked_add(u32::try_from(run.len).ok()?))?;
         Some(match runs {
@@ -74,7 +74,7 @@ impl MdMemory {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Whether the memory has no bytes.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -89,7 +89,7 @@ impl MdMemory {
     }
 }
 
-/// A part of an MD's memory: iterates over its ranges.
+/// A part of an MD's memory, which iterates over its ranges.
 #[derive(Clone, Debug)]
 pub struct MemSlice<'a> {
     runs: &'a [MemRange],
@@ -98,10 +98,10 @@ pub struct MemSlice<'a> {
 }
 
 impl MemSlice<'_> {
-    /// No bytes at all.
+    /// A slice without any bytes.
     pub const EMPTY: Self = Self { runs: &[], skip: 0, left: 0 };
 
-    /// The bytes that have not been returned.
+    /// The number of bytes that the iterator has not returned yet.
     pub const fn remaining(&self) -> usize {
         self.left
     }

@@ -4,13 +4,13 @@ use super::MdMemory;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A number of bytes, 0 at first. Clones share the memory, which is freed with the last. A driver may write during a
+/// A buffer of bytes, which are 0 at first. Clones share the memory, which is freed with the last. A driver may write during a
 /// read: read after the event that reports the data.
 #[derive(Clone, Debug)]
 pub struct RecvBuffer(Arc<Box<[AtomicU8]>>);
 
 impl RecvBuffer {
-    /// `len` bytes.
+    /// A buffer of `len` bytes.
     pub fn new(len: u32) -> Self {
         // The zeroed memory becomes the buffer in place: filling an `Arc<[_]>` byte by byte takes six times as long.
         Self(Arc::new(vec![0_u8; len as usize].into_iter().map(AtomicU8::new).collect()))
@@ -31,12 +31,12 @@ impl RecvBuffer {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether it has no bytes.
+    /// Whether the buffer has no bytes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Its first `len` bytes, as far as it has them.
+    /// The first `len` bytes, or fewer if the buffer is shorter.
     pub fn read(&self, len: u32) -> Vec<u8> {
         self.0.iter().take(len as usize).map(|byte| byte.load(Ordering::Relaxed)).collect()
     }

@@ -1,16 +1,16 @@
-//! Whether an MD awaits a response, and until when.
+//! The wait of an MD for the responses to its requests.
 
 use super::portal_place::PortalPlace;
 use crate::environment::time::Time;
 use lnet_wire::Nid;
 
-/// Whether an MD awaits a response.
+/// The state of an MD's wait for responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseState {
     No,
-    /// Until this deadline.
+    /// A response is awaited until this deadline.
     Until(Time),
-    /// The deadline has passed.
+    /// The deadline has passed without the response.
     TooLong(MissingResponse),
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct MissingResponse {
     /// The node that was to send the response.
     pub(crate) asked: Nid,
     pub(crate) place: PortalPlace,
-    /// The request has left this node, and arrived if its receiver gives delivery ACKs.
+    /// Whether the request has left this node, and, if its receiver gives delivery ACKs, has arrived.
     pub(crate) sent: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct ResponseTracker {
 }
 
 impl ResponseTracker {
-    /// The state of a tracker at this time. `sent`: no request of the MD is on its way.
+    /// The state of the wait at the time `now`. `sent`: no request of the MD is in flight.
     pub(crate) fn state(tracker: Option<&Self>, sent: bool, now: Time) -> ResponseState {
         match tracker {
             None => ResponseState::No,

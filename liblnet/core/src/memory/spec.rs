@@ -7,15 +7,15 @@ use super::handle::EqHandle;
 pub struct MdOptions(pub u32);
 
 impl MdOptions {
-    /// PUTs may match it.
+    /// PUTs may match the MD.
     pub const OP_PUT: Self = Self(0x001);
-    /// GETs may match it.
+    /// GETs may match the MD.
     pub const OP_GET: Self = Self(0x002);
-    /// The offset of the initiator is used, not that of the MD.
+    /// The offset is that of the initiator, not that of the MD.
     pub const MANAGE_REMOTE: Self = Self(0x004);
     /// A message that is too long is truncated, not dropped.
     pub const TRUNCATE: Self = Self(0x010);
-    /// No ACK for what arrives here, even if it was requested.
+    /// No ACK is sent for a PUT to the MD, even if it was requested.
     pub const ACK_DISABLE: Self = Self(0x020);
     /// `start` is an array of `struct iovec`.
     pub const IOVEC: Self = Self(0x040);
@@ -26,9 +26,9 @@ impl MdOptions {
     /// `bulk_handle` is valid.
     pub const BULK_HANDLE: Self = Self(0x200);
 
-    /// The responses to its requests have a deadline.
+    /// The responses to requests with the MD have a deadline.
     pub const TRACK_RESPONSE: Self = Self(0x400);
-    /// The responses to its requests have no deadline.
+    /// The responses to requests with the MD have no deadline.
     pub const NO_TRACK_RESPONSE: Self = Self(0x800);
 
     /// Whether all bits of `other` are set.
@@ -37,21 +37,21 @@ impl MdOptions {
     }
 }
 
-/// An MD as its creator described it. Every event carries a copy, in which only `threshold` changes.
+/// The description of an MD by its creator. Every event carries a copy, in which only `threshold` changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MdSpec {
     /// The caller's pointer (to bytes, or to fragments), never dereferenced, returned in events (TRAP-10).
     pub start: usize,
-    /// Bytes, or fragments with [`MdOptions::IOVEC`] or [`MdOptions::KIOV`].
+    /// The number of bytes, or of fragments with [`MdOptions::IOVEC`] or [`MdOptions::KIOV`].
     pub length: u32,
-    /// Operations that may still start; negative: unlimited.
+    /// The number of operations that may still start; negative: unlimited.
     pub threshold: i32,
-    /// With [`MdOptions::MAX_SIZE`]: the longest message, and the room below which it is exhausted.
+    /// With [`MdOptions::MAX_SIZE`], the length of the longest message, and the free space below which the MD is exhausted.
     pub max_size: i32,
-    /// The options.
+    /// The option bits.
     pub options: MdOptions,
     /// The caller's value, returned in events.
     pub user_ptr: usize,
-    /// The queue of its events, if any.
+    /// The queue for the MD's events, if any.
     pub eq: Option<EqHandle>,
 }

@@ -3,28 +3,28 @@
 use crate::memory::Access;
 use lnet_wire::{Nid, Pid, ProcessId};
 
-/// The initiator that an entry accepts; `None` is any.
+/// The initiator that an entry accepts; `None` accepts any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchId {
     /// The peer, by its primary NID.
     pub nid: Option<Nid>,
-    /// Its process.
+    /// The PID of the peer's process.
     pub pid: Option<Pid>,
 }
 
 impl MatchId {
-    /// Anybody.
+    /// Any process of any peer.
     pub const ANY: Self = Self { nid: None, pid: None };
 }
 
-/// The position of a new entry among its list.
+/// The position of a new entry in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertPosition {
     /// Before the others (`LNET_INS_BEFORE`).
     Before,
-    /// After them (`LNET_INS_AFTER`).
+    /// After the others (`LNET_INS_AFTER`).
     After,
-    /// As `After`: there is one list per portal, not one per CPU partition (`LNET_INS_LOCAL`).
+    /// Like `After`: each portal has one list, not one per CPU partition (`LNET_INS_LOCAL`).
     Local,
 }
 
@@ -33,11 +33,11 @@ pub enum InsertPosition {
 pub(crate) enum Kind {
     /// Every entry names one process and all match bits.
     Unique,
-    /// Anything else.
+    /// Any entry may omit the process or have ignore bits.
     Wildcard,
 }
 
-/// Match criteria.
+/// The criteria of a match entry: initiator and match bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Criteria {
     pub(crate) from: MatchId,
@@ -48,7 +48,7 @@ pub(crate) struct Criteria {
 /// A PUT or GET that is matched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatchRequest {
-    /// By primary NID (TRAP-13).
+    /// The process that sent the request, by primary NID (TRAP-13).
     pub(crate) initiator: ProcessId,
     pub(crate) match_bits: u64,
     pub(crate) access: Access,
@@ -62,7 +62,7 @@ impl Criteria {
         }
     }
 
-    /// Rules 3 and 4 of c-abi 3.3.
+    /// Whether the entry accepts the request by rules 3 and 4 of c-abi 3.3.
     pub(crate) fn accept(&self, request: &MatchRequest) -> bool {
         (self.match_bits ^ request.match_bits) & !self.ignore_bits == 0
             && self.from.nid.is_none_or(|nid| nid == request.initiator.nid)

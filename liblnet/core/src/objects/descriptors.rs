@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// The result of attaching an MD.
 pub(crate) struct MdAttached {
     pub(crate) md: Arc<Md>,
-    /// PUTs that waited for the MD, each with its match: to be delivered or dropped.
+    /// PUTs that waited for the MD, each with its match, which are to be delivered or dropped.
     pub(crate) released: Vec<(Delayed, Found)>,
 }
 
-/// Keeps the memory of an MD allocated.
+/// An owner that keeps the memory of an MD allocated.
 pub(crate) type Owner = Option<Arc<dyn Any + Send + Sync>>;
 
 impl Objects {
@@ -61,7 +61,7 @@ impl Objects {
         self.add_md(spec, memory, auto_unlink, None, owner).map(|md| md.handle())
     }
 
-    /// The MD with this handle.
+    /// The MD with this handle, if it exists.
     pub(crate) fn md(&self, md: MdHandle) -> Option<Arc<Md>> {
         self.mds.get(md.place())
     }
@@ -71,12 +71,12 @@ impl Objects {
         self.mds.all()
     }
 
-    /// Removes the handle; messages that have the MD may still use it.
+    /// Removes the handle of an MD; messages that refer to the MD may still use it.
     pub(crate) fn remove_md(&self, md: &Md) {
         self.mds.remove(md.handle().place());
     }
 
-    /// Detaches an MD: no message finds it any more. [`Errno::NotFound`] if it does not exist.
+    /// Detaches an MD, so that no message matches it any more. [`Errno::NotFound`] if it does not exist.
     pub(crate) fn detach_md(&self, md: MdHandle) -> Result<Arc<Md>, Errno> {
         let md = self.md(md).ok_or(Errno::NotFound)?;
         if let Some((portal, slot)) = md.attached().and_then(|me| self.me(me)) {
@@ -89,12 +89,12 @@ impl Objects {
     /// end of its last operation.
     pub(crate) fn unlink_md(&self, md: &Md) -> Result<Completion, Errno> {
         let completion = md.unlink()?;
-        // Busy or idle, the handle is invalid from here on; only messages still have the MD.
+        // Busy or idle, the handle is invalid from here on; only messages in progress still refer to the MD.
         self.remove_md(md);
         Ok(completion)
     }
 
-    /// Unlinks an MD of the node that serves GETs; GETs that it has accepted are answered.
+    /// Unlinks an MD of the node that serves GETs; GETs that it has accepted are still answered.
     pub(crate) fn retire_md(&self, md: MdHandle) -> Result<(), Errno> {
         let md = self.detach_md(md)?;
         md.retire()?;

@@ -1,22 +1,22 @@
-//! Why a message that arrived is dropped, and what its owner can do about it.
+//! The reasons why arriving messages are dropped, and the remedies.
 
-/// Why a message that arrived is dropped.
+/// The reason why a message that arrived is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DropReason {
     /// A PUT or GET for which no match entry with memory is posted.
     NoMatch,
-    /// The same, on a lazy portal, and nobody can keep its payload.
+    /// No match entry is posted for a PUT on a lazy portal, and its driver cannot keep the payload.
     NotDeferred,
     /// A PUT or GET that is longer than the memory it matches, which does not truncate.
     TooLong,
-    /// A PUT or GET to a portal that no node has.
+    /// A PUT or GET to a portal number out of range.
     NoSuchPortal,
-    /// Anything that the programs of the two nodes do not decide.
+    /// A reason that the programs of the two nodes have no influence on.
     Other(&'static str),
 }
 
 impl DropReason {
-    /// The cause, as the log has it.
+    /// The reason for the log.
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::NoMatch => "no match",
@@ -27,7 +27,7 @@ impl DropReason {
         }
     }
 
-    /// What a program can do, if anything.
+    /// The remedy for the log, if a program has one.
     pub(crate) const fn remedy(self) -> Option<&'static str> {
         match self {
             Self::NoMatch => Some("attach a match entry with memory for it there before it is sent"),

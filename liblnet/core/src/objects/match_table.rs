@@ -11,11 +11,11 @@ use lnet_wire::Errno;
 use lnet_wire::ProcessId;
 use std::sync::Arc;
 
-/// Match entries.
+/// The match entries of a portal.
 #[derive(Debug, Default)]
 pub(crate) struct MatchTable {
     entries: Slots<Entry>,
-    /// Entries with ignore bits.
+    /// The entries with ignore bits.
     masked: List,
     exact: HashMap<Key, List>,
 }
@@ -49,7 +49,7 @@ pub(crate) enum Found {
     Nothing,
     /// An entry matches, but the message is too long for it.
     TooLong,
-    /// This MD accepts it, and has been committed.
+    /// The MD accepts the message, and the operation has been committed.
     Md { md: Arc<Md>, offset: u32, length: u32, spec: crate::memory::MdSpec, last: bool },
 }
 
@@ -93,7 +93,7 @@ impl MatchTable {
         Ok(entry.md)
     }
 
-    /// Whether an MD could be attached to `slot` now.
+    /// Checks whether an MD can be attached to `slot` now.
     pub(crate) fn can_take_md(&self, slot: Slot) -> Result<(), Errno> {
         match self.entries.get(slot) {
             None => Err(Errno::NotFound),
@@ -117,7 +117,7 @@ impl MatchTable {
         }
         entry.md = None;
         if entry.unlink {
-            // The entry was just found, so it exists.
+            // Cannot fail: the entry was found above.
             let _ = self.remove(slot);
         }
     }
@@ -152,7 +152,7 @@ impl MatchTable {
         found
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
@@ -179,7 +179,7 @@ impl MatchTable {
         }
     }
 
-    /// The list of an entry: `None` is `masked`.
+    /// The key of an entry's list; `None` for the list `masked`.
     fn place_of(criteria: &Criteria) -> Option<Key> {
         match (criteria.ignore_bits, criteria.from.nid, criteria.from.pid) {
             (0, Some(nid), Some(pid)) => {

@@ -1,4 +1,4 @@
-//! The match table against a list that is searched from front to back.
+//! The match table compared with a list that is searched from front to back.
 
 use super::criteria::*;
 use super::match_table::*;
@@ -42,7 +42,7 @@ enum Step {
 fn step(unique: bool) -> impl Strategy<Value = Step> {
     let from = if unique { (0_u8..3).prop_map(Some).boxed() } else { prop::option::of(0_u8..2).boxed() };
     let ignore = if unique { Just(0).boxed() } else { prop_oneof![Just(0), 0_u64..4].boxed() };
-    // In a wildcard portal an entry that names its process needs ignore bits, as the portal would refuse it.
+    // In a wildcard portal an entry that names its process needs ignore bits, as the portal would refuse it otherwise.
     prop_oneof![
         4 => (from.clone(), 0_u64..4, ignore.clone(), any::<bool>(), 1_i32..3)
             .prop_map(|(from, bits, ignore, before, uses)| Step::Attach { from, bits, ignore, before, uses }),
@@ -53,7 +53,7 @@ fn step(unique: bool) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Entries in list order; those with ignore bits are searched first.
+/// The entries in list order; those with ignore bits are searched first.
 #[derive(Default)]
 struct Naive(Vec<NaiveEntry>);
 
@@ -170,6 +170,6 @@ fn an_entry_without_an_md_matches_nothing_and_takes_one_md() {
     table.set_md(slot, new_md(slot, 0, 1));
     assert!(table.can_take_md(slot).is_err());
     assert!(matches!(table.find(Kind::Wildcard, &request(0, 5)), Found::Md { last: true, .. }));
-    // The entry was kept: it may have another.
+    // The entry was kept, so that another MD can be attached.
     assert!(table.can_take_md(slot).is_ok());
 }

@@ -1,7 +1,7 @@
 //! The objects of programs: match entries (ME) on portals, memory descriptors (MD), event queues (EQ).
 //!
-//! [`Objects`] has handles and matching, and does not depend on peers or drivers: it returns what can be delivered
-//! and what has ended.
+//! [`Objects`] has handles and matching, and does not depend on peers or drivers: it returns the messages to deliver
+//! and the operations that have ended.
 
 mod criteria;
 mod descriptors;
@@ -25,7 +25,7 @@ use crate::memory::{HandleTable, Md, MeHandle, Place, Slot};
 use lnet_wire::{Errno, MAX_PORTALS, PING_MATCH_BITS};
 use std::sync::Arc;
 
-/// The portals, MDs and EQs of one node. Any thread may call.
+/// The portals, MDs and EQs of one node. Any thread may call its methods.
 pub(crate) struct Objects {
     portals: Box<[Portal]>,
     mds: HandleTable<Arc<Md>>,
@@ -33,8 +33,8 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// All portals, without entries. `interface_cookie` makes the handles of this incarnation of the node differ from
-    /// those of others. `takes_pushes`: pushes of peers wait for a buffer rather than be dropped.
+    /// Objects with all portals, without entries. `interface_cookie` makes the handles of this incarnation of the node differ
+    /// from those of others. `takes_pushes`: pushes of peers wait for a buffer instead of being dropped.
     pub(crate) fn new(interface_cookie: u64, takes_pushes: bool) -> Self {
         Self {
             portals: portals(takes_pushes),
@@ -43,7 +43,7 @@ impl Objects {
         }
     }
 
-    /// One of the portals. [`Errno::Invalid`] if it does not exist.
+    /// The portal with this number. [`Errno::Invalid`] if it does not exist.
     pub(crate) fn portal(&self, portal: u32) -> Result<&Portal, Errno> {
         self.portals.get(portal as usize).ok_or(Errno::Invalid)
     }
@@ -90,7 +90,7 @@ impl Objects {
         portal.remove(slot)
     }
 
-    /// Drops all MDs and entries without an event: the node shuts down. Queues end with [`Errno::NetworkDown`].
+    /// Drops all MDs and entries without an event, because the node shuts down. Queues end with [`Errno::NetworkDown`].
     pub(crate) fn end(&self) {
         self.mds.drain();
         for queue in self.queues.drain() {
@@ -105,8 +105,8 @@ impl Objects {
     }
 }
 
-/// All portals. On the reserved portal pushes wait for a buffer (core-behaviour 5.1), if the node `takes_pushes`; other PUTs do not, as
-/// they would wait for ever.
+/// Creates all portals. On the reserved portal pushes wait for a buffer (core-behaviour 5.1), if the node `takes_pushes`;
+/// other PUTs are dropped there, as no program would ever attach memory for them.
 fn portals(takes_pushes: bool) -> Box<[Portal]> {
     let portals: Box<[Portal]> = (0..MAX_PORTALS).map(|_| Portal::default()).collect();
     if takes_pushes {

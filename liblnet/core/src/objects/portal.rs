@@ -11,7 +11,7 @@ use lnet_wire::Errno;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A portal.
+/// A portal: its match entries, and the PUTs that wait on it.
 #[derive(Debug, Default)]
 pub(crate) struct Portal {
     state: Mutex<State>,
@@ -19,19 +19,19 @@ pub(crate) struct Portal {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Set by the first entry, for the lifetime of the node (MA-1).
+    /// The kind of the portal, set by its first entry for the lifetime of the node (MA-1).
     kind: Option<Kind>,
     lazy: Lazy,
     table: MatchTable,
     delayed: VecDeque<Delayed>,
 }
 
-/// Which PUTs wait if they match nothing.
+/// The PUTs that wait if they match nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Lazy {
     #[default]
     No,
-    /// PUTs with these match bits.
+    /// PUTs with exactly these match bits.
     Only(u64),
     All,
 }
@@ -46,18 +46,18 @@ pub(crate) struct Delayed {
 /// The result of a PUT or GET on a portal.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// See [`Found::Md`].
+    /// The memory was found, see [`Found::Md`].
     Matched(Found),
-    /// The PUT waits; the [`Delayed`] was taken.
+    /// The PUT waits on the portal.
     Held,
-    /// The message is to be dropped.
+    /// The message is to be dropped for this reason.
     Dropped(DropReason),
 }
 
 /// The PUTs that waited when an MD was attached.
 #[derive(Debug, Default)]
 pub(crate) struct Attached {
-    /// Each with its match: an MD, or one that it is too long for.
+    /// The PUTs, each with its match: an MD, or one that it is too long for.
     pub(crate) released: Vec<(Delayed, Found)>,
 }
 
@@ -76,8 +76,8 @@ impl Portal {
         state.table.attach(criteria, unlink, position)
     }
 
-    /// Adds an entry next to another: `LNetMEInsert`. Not in a unique portal, and only an entry of the
-    /// portal's kind ([`Errno::NotPermitted`]).
+    /// Adds an entry next to another: `LNetMEInsert`. [`Errno::NotPermitted`] in a unique portal, and for an entry of another
+    /// kind than the portal's.
     pub(crate) fn insert(
         &self,
         current: Slot,
@@ -97,7 +97,7 @@ impl Portal {
         lock(&self.state).table.remove(slot)
     }
 
-    /// Attaches an MD to an entry, and delivers the waiting PUTs to it, oldest first, until it is exhausted.
+    /// Attaches an MD to an entry, and commits the waiting PUTs to it, the oldest first, until it is exhausted.
     /// `announce` runs before the first event of the MD (TRAP-18).
     pub(crate) fn attach_md(
         &self,
@@ -154,12 +154,12 @@ impl Portal {
         }
     }
 
-    /// Delays PUTs that match nothing.
+    /// Makes all PUTs wait that match nothing.
     pub(crate) fn set_lazy(&self) {
         lock(&self.state).lazy = Lazy::All;
     }
 
-    /// Delays PUTs with these match bits that match nothing.
+    /// Makes PUTs with these match bits wait if they match nothing.
     pub(crate) fn set_lazy_for(&self, match_bits: u64) {
         lock(&self.state).lazy = Lazy::Only(match_bits);
     }
@@ -171,7 +171,7 @@ impl Portal {
         std::mem::take(&mut state.delayed)
     }
 
-    /// Drops all entries, and their MDs with them: the node shuts down.
+    /// Drops all entries, and their MDs with them, because the node shuts down.
     pub(crate) fn forget_entries(&self) {
         lock(&self.state).table = MatchTable::default();
     }

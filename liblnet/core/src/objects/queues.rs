@@ -19,12 +19,12 @@ impl Objects {
         handle.ok_or(Errno::NoMemory)
     }
 
-    /// The queue. [`Errno::NotFound`] if it does not exist.
+    /// The queue with this handle. [`Errno::NotFound`] if it does not exist.
     pub(crate) fn queue(&self, eq: EqHandle) -> Result<Arc<EventQueue>, Errno> {
         self.queues.get(eq.place()).ok_or(Errno::NotFound)
     }
 
-    /// Removes the queue; waiting threads get `errno`. [`Errno::NotFound`] if it does not exist.
+    /// Removes the queue; threads that wait on it get `errno`. [`Errno::NotFound`] if it does not exist.
     pub(crate) fn remove_queue(&self, eq: EqHandle, errno: Errno) -> Result<(), Errno> {
         self.queues.remove(eq.place()).ok_or(Errno::NotFound)?.end(errno);
         Ok(())

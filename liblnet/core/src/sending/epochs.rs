@@ -1,11 +1,11 @@
-//! The epochs of the interfaces' credits.
+//! The epochs by which the credits of interfaces are reclaimed.
 
 use crate::credit::RECLAIM_AFTER;
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The epochs of all interfaces of a node. None begins while every interface has credits.
+/// The epochs of all interfaces of a node. No epoch begins while every interface has credits.
 #[derive(Debug, Default)]
 pub(crate) struct Epochs {
     watched: AtomicBool,
@@ -13,7 +13,7 @@ pub(crate) struct Epochs {
 }
 
 impl Epochs {
-    /// An interface has no credits left. Returns whether that is new to the thread that begins the epochs.
+    /// Records that an interface has no credits left. Returns whether the monitor thread must be told.
     pub(crate) fn watch(&self) -> bool {
         !self.is_watched() && !self.watched.swap(true, Ordering::AcqRel)
     }
@@ -23,15 +23,15 @@ impl Epochs {
         self.watched.load(Ordering::Acquire)
     }
 
-    /// Begins an epoch, if the last one began long enough ago; otherwise returns when. Check which interfaces have no
-    /// credits left after this.
+    /// Begins an epoch, if the last one began long enough ago; otherwise returns the time for that. The caller checks after this
+    /// which interfaces have no credits left.
     pub(crate) fn begin(&self, now: Time) -> Result<(), Time> {
         let mut began = lock(&self.began);
         match began.map(|began| began + RECLAIM_AFTER).filter(|due| *due > now) {
             Some(due) => Err(due),
             None => {
                 *began = Some(now);
-                // Before the check: what begins to wait during the check is found by the next one.
+                // Before that check: messages that begin to wait during it are found by the next one.
                 self.watched.store(false, Ordering::Release);
                 Ok(())
             }

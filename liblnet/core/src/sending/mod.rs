@@ -1,7 +1,7 @@
 //! Admission to the drivers: the credits that a message takes before it is sent, the queues in which it waits for
 //! them, and the messages that get returned credits (core-behaviour 3.2).
 //!
-//! [`Sending`] gives a message its credits or queues it; it returns messages that have got theirs, and those that
+//! [`Sending`] gives a message its credits or queues it; it returns messages that have got their credits, and those that
 //! have waited too long. It calls no driver.
 
 mod epochs;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The credits of a node's interfaces and peer NIs. Any thread may call its methods.
 #[derive(Debug, Default)]
 pub(crate) struct Sending {
-    /// When the credits of interfaces are reclaimed from messages that have not ended.
+    /// The times at which the credits of interfaces are reclaimed from messages that have not ended.
     epochs: Epochs,
 }
 
@@ -63,7 +63,7 @@ impl Sending {
         of_ni.map(with_ni_credit).into_iter().chain(of_peer)
     }
 
-    /// Returns credits that were taken from a message which its driver still has.
+    /// Returns credits that were taken from a message which its driver still has; returns the messages that get them.
     pub(crate) fn release_taken(&self, taken: TakenCredits) -> impl Iterator<Item = Box<Message>> + use<> {
         let TakenCredits { ni, peer_ni, next_hop, bytes } = taken;
         let of_ni = ni.and_then(|(ni, credit)| ni.tx(next_hop).give_back(credit));
@@ -87,17 +87,17 @@ impl Sending {
         out
     }
 
-    /// Removes the messages for which `which` holds from the queues of an interface. They keep their peer credit.
+    /// Removes the messages for which `which` holds from the queues of an interface. They keep their peer credits.
     pub(crate) fn withdraw_from_ni(&self, ni: &Ni, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
         ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| which(message))).collect()
     }
 
-    /// Removes all messages that wait for this interface: it is being removed.
+    /// Removes all messages that wait for a credit of this interface, which is being removed.
     pub(crate) fn abandon(&self, ni: &Ni) -> Vec<Box<Message>> {
         ni.all_tx().iter().flat_map(SharedNiPool::abandon).collect()
     }
 
-    /// Removes the messages whose deadline has passed; returns the next deadline of those that wait on.
+    /// Removes the messages whose deadline has passed; returns them, and the next deadline of the others.
     pub(crate) fn take_late(&self, topology: &Topology, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
         let next: Cell<Option<Time>> = Cell::new(None);
         let late = |message: &Message| {
@@ -114,14 +114,15 @@ impl Sending {
         (out, next.get())
     }
 
-    /// A message waits for a credit of an interface. Returns whether [`Sending::reclaim`] must be called from now on.
+    /// Records that a message waits for a credit of an interface. Returns whether [`Sending::reclaim`] must be called from now
+    /// on.
     pub(crate) fn watch(&self) -> bool {
         self.epochs.watch()
     }
 
     /// Reclaims the credits of interfaces from messages that their drivers have had for too long, if others wait for
-    /// them: see [`crate::credit::NiCreditPool`]. Returns the messages that get them, or when to call again, if at
-    /// all.
+    /// them: see [`crate::credit::NiCreditPool`]. Returns the messages that get them, or the time of the next call, if
+    /// one is needed.
     pub(crate) fn reclaim(&self, topology: &Topology, now: Time) -> Result<Vec<Box<Message>>, Option<Time>> {
         if !self.epochs.is_watched() {
             return Err(None);
@@ -133,7 +134,7 @@ impl Sending {
     }
 
     /// Checks whether interfaces still have no credits, after the messages that [`Sending::reclaim`] returned have
-    /// been sent. Returns when that is to be called again.
+    /// been sent. Returns the time of the next [`Sending::reclaim`], if one is needed.
     pub(crate) fn next_reclaim(&self, topology: &Topology, now: Time) -> Option<Time> {
         let nets = topology.nets();
         if nets.nis().flat_map(|ni| ni.all_tx()).any(SharedNiPool::is_exhausted) {
@@ -152,7 +153,7 @@ impl Sending {
     }
 }
 
-/// Whether a message is sent on this interface.
+/// Whether a message is sent on the interface `ni`.
 pub(crate) fn leaves_by(message: &Message, ni: &Arc<Ni>) -> bool {
     message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))
 }

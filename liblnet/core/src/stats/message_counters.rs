@@ -6,26 +6,26 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 /// The number of shards. With more of them threads contend less, and the maximum is less exact.
 const SHARDS: usize = 16;
 
-/// Counts messages from their creation until they are recycled.
+/// The counters of messages from their creation until they are recycled.
 #[derive(Debug, Default)]
 pub(crate) struct MessageCounters {
     shards: [Shard; SHARDS],
-    /// Written only when something fails.
+    /// The number of failures; written only when one occurs.
     errors: AtomicU64,
     origins_refused: AtomicU64,
-    /// Messages that have arrived in part and are kept. It may be below 0 for a moment.
+    /// The number of partial messages that are kept. It may be below 0 for a moment.
     partial: AtomicI64,
     partial_dropped: AtomicU64,
 }
 
-/// What becomes of a message that has arrived in part.
+/// A change of a message that has arrived in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partial {
-    /// It is kept until its sender sends it again.
+    /// The message is kept until its sender sends it again.
     Kept,
-    /// It is sent again.
+    /// The sender sends the message again.
     Resumed,
-    /// It has not been sent again in time, there are too many, or its interface ends.
+    /// The message is given up: it was not sent again in time, there are too many, or its interface is removed.
     GivenUp,
 }
 
@@ -33,13 +33,13 @@ pub enum Partial {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShardId(u8);
 
-/// Two cache lines, as processors fetch them in pairs.
+/// One shard of the counters. It fills two cache lines, as processors fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
     msgs_alloc: AtomicI64,
     msgs_max: AtomicI64,
-    /// Of those allocated, responses to other nodes.
+    /// The number of responses to other nodes among the messages allocated.
     pending_responses: AtomicI64,
 }
 
@@ -55,23 +55,23 @@ impl MessageCounters {
         number
     }
 
-    /// The message is recycled.
+    /// Counts a message that is recycled.
     pub(crate) fn leave(&self, number: ShardId) {
         self.shard(number).msgs_alloc.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A counted message becomes a response.
+    /// Counts a message, counted already, that becomes a response.
     pub(crate) fn begin_response(&self, number: ShardId) {
         self.shard(number).pending_responses.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The response has ended.
+    /// Counts a response that has ended.
     pub(crate) fn end_response(&self, number: ShardId) {
         self.shard(number).pending_responses.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether there are `limit` responses in all, and in this shard its share of them. The other shards are read
-    /// only if this one has its share.
+    /// Whether the number of responses has reached `limit`, and that of this shard its share. The other shards are read
+    /// only if this one has reached its share.
     pub(crate) fn exceeds_response_limit(&self, number: ShardId, limit: u32) -> bool {
         let limit = i64::from(limit);
         let share = limit / SHARDS as i64;
@@ -93,12 +93,12 @@ impl MessageCounters {
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A message came with an origin that it cannot have.
+    /// Counts a message with an origin that was refused.
     pub(crate) fn origin_refused(&self) {
         self.origins_refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Something becomes of a message that has arrived in part.
+    /// Counts a change of a message that has arrived in part.
     pub(crate) fn partial(&self, change: Partial) {
         match change {
             Partial::Kept => self.partial.fetch_add(1, Ordering::Relaxed),
@@ -109,7 +109,7 @@ impl MessageCounters {
         }
     }
 
-    /// The numbers as they are at this moment.
+    /// Returns a snapshot of the counters.
     pub(crate) fn read(&self) -> MessageCounts {
         let sum = |of: fn(&Shard) -> &AtomicI64| -> u64 {
             let sum: i64 = self.shards.iter().map(|shard| of(shard).load(Ordering::Relaxed)).sum();
@@ -128,7 +128,7 @@ impl MessageCounters {
         }
     }
 
-    /// Resets: no errors, and a maximum of the current number.
+    /// Resets the errors to 0, and the maximum to the current number.
     pub(crate) fn reset(&self) {
         for count in [&self.errors, &self.partial_dropped, &self.origins_refused] {
             count.store(0, Ordering::Relaxed);

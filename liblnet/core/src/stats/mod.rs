@@ -10,38 +10,38 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A driver has sent it.
+    /// A driver has sent the message.
     Sent,
-    /// It was received and delivered.
+    /// The message was received and delivered.
     Received,
-    /// It was received, or queued to be sent, and dropped.
+    /// The message was dropped after it was received, or after it was queued to be sent.
     Dropped,
 }
 
-/// Messages by kind and outcome, and their payload bytes by outcome.
+/// The number of messages by kind and outcome, and their payload bytes by outcome.
 #[derive(Debug, Default)]
 pub struct Counters {
     messages: [[AtomicU64; 4]; 3],
     bytes: [AtomicU64; 3],
 }
 
-/// Messages with one outcome.
+/// The number of messages with one outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TypeCounts {
-    /// ACKs.
+    /// The number of ACKs.
     pub ack: u64,
-    /// PUTs.
+    /// The number of PUTs.
     pub put: u64,
-    /// GETs.
+    /// The number of GETs.
     pub get: u64,
-    /// REPLYs.
+    /// The number of REPLYs.
     pub reply: u64,
-    /// Payload of all of them.
+    /// The payload of all of them in bytes.
     pub bytes: u64,
 }
 
 impl TypeCounts {
-    /// Messages of any kind.
+    /// The number of messages of any kind.
     pub const fn messages(&self) -> u64 {
         self.ack + self.put + self.get + self.reply
     }
@@ -83,38 +83,38 @@ impl Counters {
         }
     }
 
-    /// Sets them to 0.
+    /// Sets all counters to 0.
     pub(crate) fn reset(&self) {
         self.messages.iter().flatten().chain(&self.bytes).for_each(|count| count.store(0, Ordering::Relaxed));
     }
 }
 
-/// The whole node's numbers (`struct lnet_counters`).
+/// The counters of the whole node (`struct lnet_counters`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounters {
-    /// Sent.
+    /// Messages sent.
     pub sent: TypeCounts,
-    /// Received.
+    /// Messages received.
     pub received: TypeCounts,
-    /// Dropped.
+    /// Messages dropped.
     pub dropped: TypeCounts,
 }
 
 /// The counters of existing and failed messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageCounts {
-    /// Messages that exist now: being sent, arriving, or waiting.
+    /// The number of messages that exist now: being sent, arriving, or waiting.
     pub msgs_alloc: u64,
     /// The maximum number of messages since the last reset: exact with one peer; with several possibly too high,
     /// never too low, as the maxima of the shards are added.
     pub msgs_max: u64,
-    /// Messages that ended with an error since the last reset: not sent, aborted during reception, or invalid.
+    /// The number of messages that ended with an error since the last reset: not sent, aborted during reception, or invalid.
     pub errors: u64,
-    /// Messages that have arrived in part, whose senders may send them again.
+    /// The number of messages that have arrived in part, whose senders may send them again.
     pub partial: u64,
-    /// Such messages that were given up since the last reset: not sent again in time, or too many.
+    /// The number of such messages that were given up since the last reset: not sent again in time, or too many.
     pub partial_dropped: u64,
-    /// Messages since the last reset whose origin was refused.
+    /// The number of messages since the last reset whose origin was refused.
     pub origins_refused: u64,
 }
 
