@@ -1,4 +1,4 @@
-//! What operators change while a node runs.
+//! Changes that operators make to the configuration while a node runs.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use support::{FakeDriver, OnSend, nid, not_sent};
 
-/// Sends nothing.
+/// A driver that never sends a message.
 fn idle() -> FakeDriver {
     FakeDriver::new(OnSend::Fail(not_sent(Errno::HostUnreachable, Cause::RemoteDropped)))
 }
@@ -73,7 +73,7 @@ fn a_peer_created_by_traffic_is_replaced_by_a_configured_one() {
     core.add_peer_nid(nid("10.0.0.2@tcp"), nid("10.0.0.3@tcp"), true).unwrap();
     assert_eq!(core.primary_nid(nid("10.0.0.3@tcp")), nid("10.0.0.2@tcp"));
     assert_eq!(core.peers().len(), 1);
-    // Its primary NID is locked: it stays, with that NID alone.
+    // The primary NID of the configured peer is locked: the peer stays, with that NID alone.
     core.delete_peer(nid("10.0.0.2@tcp"), None, false).unwrap();
     assert_eq!(nids_of(&core, "10.0.0.2@tcp"), Some(vec!["10.0.0.2@tcp".to_owned()]));
     core.delete_peer(nid("10.0.0.2@tcp"), None, true).unwrap();
@@ -100,7 +100,8 @@ fn a_gateway_can_neither_be_created_nor_deleted_while_routes_use_it() {
     core.delete_peer(nid("10.0.0.2@tcp"), None, false).unwrap();
 }
 
-/// OM-33: fails if a configured peer loses NIDs with a net, or one that is nowhere else stays, or a route by that net.
+/// OM-33: fails if a configured peer does not lose its NIDs with their net, or if one without another NID stays, or a route by
+/// that net.
 #[test]
 fn a_configured_peer_on_several_nets_outlives_each_of_them() {
     let (own, own1) = ("10.0.0.1@tcp", "10.0.1.1@tcp1");
@@ -135,7 +136,7 @@ fn a_configured_peer_on_several_nets_outlives_each_of_them() {
     }
 }
 
-/// OM-6.
+/// OM-6: fails if a net that is added does not give credits to the peer NIs on it that are known already.
 #[test]
 fn adding_a_net_gives_its_known_peer_nis_their_credits() {
     let core = node(&["10.0.0.1@tcp"]);
@@ -159,7 +160,7 @@ fn adding_a_net_gives_its_known_peer_nis_their_credits() {
     let expected = [("10.0.0.2@tcp", 8), ("10.0.1.2@tcp1", 32), ("10.0.1.3@tcp1", 32)];
     let of = |(peer_ni, credits): (&str, u32)| (peer_ni.to_owned(), credits, credits as i32, credits as i32);
     assert_eq!(credits(), expected.map(of));
-    // Another interface of the same net changes nothing.
+    // Another interface of the same net leaves the credits as they are.
     join("10.0.1.4@tcp1", 4);
     assert_eq!(credits(), expected.map(of));
 }
@@ -172,7 +173,7 @@ fn an_interface_cannot_be_added_to_a_net_that_has_routes() {
     assert_eq!(joined.err(), Some(Errno::TooManyUsers));
 }
 
-/// cfg-025: fails if a partition that there is not is taken.
+/// cfg-025: fails if a CPU partition that does not exist is accepted.
 /// cfg-040: fails if one interface is twice on one net.
 #[test]
 fn an_interface_is_on_a_net_once_and_bound_to_partitions_that_there_are() {

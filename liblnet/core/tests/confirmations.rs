@@ -1,4 +1,4 @@
-//! Exactly-once delivery through gateways of this library: who keeps a message for how long, and which copies are dropped.
+//! Exactly-once delivery through gateways of this library: which node keeps a message for how long, and which copies are dropped.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 use support::{FakeDriver, OnSend, Rig, THIS_NODE, header_from, on_net, put_body, tcp};
 
 const SENT: (EventKind, Result<(), Errno>, bool) = (EventKind::Send, Ok(()), true);
-/// A connection broke while the message was on it.
+/// The failure of a message whose connection broke while it was being sent.
 const BROKEN: SendFailure =
     SendFailure { errno: Errno::Io, cause: Cause::RemoteError, delivery: Delivery::Deduplicated };
 
@@ -28,7 +28,7 @@ fn number(id: u64) -> NonZeroU64 {
     NonZeroU64::new(id).unwrap()
 }
 
-/// A node that keeps what it sends, with routes to `tcp1` over these gateways of this library.
+/// A node with routes to `tcp1` over these gateways of this library; its driver keeps what it sends.
 fn sender(gateways: &[u32]) -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).build();
     for gateway in gateways {
@@ -44,7 +44,7 @@ fn sender(gateways: &[u32]) -> Rig {
     rig
 }
 
-/// The first hop, the id and the origin of what the node has to send.
+/// The first hop, the id and the origin of each message that the driver keeps.
 fn sent(rig: &Rig) -> Vec<(Nid, u64, Option<CarriedOrigin>)> {
     rig.driver.ni(0).map_kept(|message: &Message| {
         let id = message.message_id().map_or(0, NonZeroU64::get);
@@ -70,7 +70,7 @@ fn a_message_counts_as_sent_when_its_gateway_has_confirmed_it() {
     assert_eq!((rig.take_events(), rig.messages()), (vec![], 1));
     confirm(&rig, 9, 1, Confirmation::Delivered);
     assert_eq!((rig.take_events(), rig.messages()), (vec![SENT], 0));
-    // To a neighbour the delivery ACK is enough.
+    // A message to a neighbour needs only the delivery ACK.
     rig.put(rig.bind(1), tcp(5));
     rig.driver.finish();
     assert_eq!(rig.take_events(), [SENT]);
@@ -144,7 +144,7 @@ fn what_a_gateway_has_taken_along_is_sent_over_another_as_a_copy() {
         assert_eq!(sent(&rig), [(tcp(second), 2, copy_of(1))], "{what}");
         rig.driver.finish();
         assert_eq!(rig.take_events(), [], "{what}");
-        // Of the first one.
+        // Id 1 is that of the attempt over the first gateway.
         confirm(&rig, second, 1, Confirmation::Delivered);
         assert_eq!(rig.take_events(), [], "{what}");
         confirm(&rig, second, 2, Confirmation::Delivered);
@@ -190,7 +190,8 @@ fn what_a_kernel_node_may_have_got_fails_at_once() {
     assert_eq!((sent(&rig), rig.messages()), (vec![], 0));
 }
 
-/// A node with routes to `tcp1` over these gateways, of which the last is a kernel node: what needs its origin is not sent to it.
+/// A node with routes to `tcp1` over these gateways, the last of which is a kernel node: its driver fails messages to that one
+/// that need their origin.
 fn between_mixed_gateways(gateways: &[u32]) -> Rig {
     let kernel = tcp(gateways[gateways.len() - 1]);
     let refused = SendFailure {
@@ -210,8 +211,8 @@ fn between_mixed_gateways(gateways: &[u32]) -> Rig {
     rig
 }
 
-/// Fails if what a gateway of this library may have passed on before it died fails because a kernel gateway is chosen in its place,
-/// which can only refuse it; or if that is chosen again and again.
+/// Fails if a message that a gateway of this library may have forwarded before it went down is resent to a kernel gateway,
+/// which can only refuse it, and fails; or if the kernel gateway is chosen repeatedly.
 #[test]
 fn what_needs_its_origin_goes_by_gateways_that_take_it() {
     let rig = between_mixed_gateways(&[7, 8, 9]);
@@ -227,7 +228,7 @@ fn what_needs_its_origin_goes_by_gateways_that_take_it() {
         }
         rig.driver.ni(0).connections_ended(first);
         pass(&rig, 4);
-        // Besides pings.
+        // Pings carry no origin.
         let again: Vec<_> = sent(&rig).into_iter().filter(|(.., carried)| carried.is_some()).collect();
         assert!(again.len() == 1 && again[0].0 != tcp(9), "{round}: {again:?}");
         let gateway = if again[0].0 == tcp(7) { 7 } else { 8 };
@@ -235,16 +236,16 @@ fn what_needs_its_origin_goes_by_gateways_that_take_it() {
         confirm_all(&rig, gateway);
         assert_eq!(rig.take_events(), [SENT], "{round}");
     }
-    // The gateway that takes no origins is not to blame for that.
+    // Lacking support for origins is no failure of the gateway.
     assert_eq!(copies_to_kernel(), 0);
 }
 
-/// Confirms whatever this gateway may have.
+/// Confirms every message that this gateway may have.
 fn confirm_all(rig: &Rig, gateway: u32) {
     (1..50).for_each(|id| confirm(rig, gateway, id, Confirmation::Delivered));
 }
 
-/// Fails if the caller is told what became of the last attempt, which had to fail, in place of what failed first.
+/// Fails if the caller gets the error of the last attempt, which had to fail, instead of that of the first failure.
 #[test]
 fn what_can_only_be_refused_ends_with_its_first_failure() {
     let rig = between_mixed_gateways(&[8, 9]);
@@ -259,7 +260,7 @@ fn what_can_only_be_refused_ends_with_its_first_failure() {
     assert_eq!(rig.messages(), 0);
 }
 
-/// Time passes, in which nothing that is sent arrives.
+/// Advances the clock in half seconds; nothing that is sent arrives meanwhile.
 fn pass(rig: &Rig, halves: u32) {
     for _ in 0..halves {
         rig.clock.advance(Duration::from_millis(500));
@@ -326,11 +327,11 @@ fn messages_without_a_confirmation_end_when_their_md_is_unlinked_and_with_the_no
 
 // ---- a gateway ----
 
-/// A router between `tcp` and `tcp1` that keeps what it sends.
+/// A router between `tcp` and `tcp1` whose driver keeps what it sends.
 fn router() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).nids([tcp(1), far(1)]).build();
     rig.core.change_router(|router| router.switched(true)).unwrap();
-    // By which messages of others come, too.
+    // The neighbour is a gateway, so that messages of other nodes may come by it.
     let (net, gateway) = (on_net(4, 1).net(), tcp(2));
     rig.core.add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }).unwrap();
     rig
@@ -342,7 +343,7 @@ fn put_for(destination: Nid) -> Header {
     Header { dest_nid: destination, ..header_from(tcp(2), put_body(None), 0) }
 }
 
-/// It comes to the router from `tcp(2)`.
+/// Delivers a PUT for `destination` from `tcp(2)` to the router.
 fn passes(rig: &Rig, destination: Nid, carried: Option<CarriedOrigin>) {
     let provenance = Provenance { hop: Some(HOP), carried };
     match rig.arrives_as(tcp(2), &put_for(destination), &provenance) {
@@ -403,7 +404,7 @@ fn a_gateway_before_another_keeps_its_buffer_until_that_has_confirmed() {
     assert_eq!((rig.driver.ni(0).confirmations(), rig.messages()), (vec![], 1));
     rig.driver.ni(1).confirmed(far(9), number(1), Confirmation::Delivered);
     assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::Delivered)]);
-    // What that takes along the sender sends again, perhaps by a better way.
+    // If the connection takes the message along, its sender sends it again, perhaps by a better path.
     passes(&rig, behind, None);
     rig.driver.finish();
     rig.driver.ni(1).connections_ended(far(9));
@@ -413,7 +414,7 @@ fn a_gateway_before_another_keeps_its_buffer_until_that_has_confirmed() {
 
 // ---- the destination ----
 
-/// A PUT of a node behind gateways comes by this one.
+/// A PUT of a node behind gateways arrives by this gateway.
 fn comes_by(rig: &Rig, gateway: u32) -> RxAction {
     let header = Header { src_nid: far(7), ..header_from(far(7), put_body(None), 4) };
     let origin = MessageOrigin { node: number(7), id: number(70) };
@@ -421,7 +422,7 @@ fn comes_by(rig: &Rig, gateway: u32) -> RxAction {
     rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })
 }
 
-/// It has routes over all gateways by which messages come.
+/// A node with routes over all gateways by which messages arrive.
 fn destination() -> Rig {
     let rig = sender(&[8, 9, 10]);
     rig.attach(-1, MdOptions::OP_PUT.0);
@@ -433,7 +434,7 @@ fn delivered(action: RxAction) -> Box<Message> {
     message
 }
 
-/// Of one PUT.
+/// The event of the one PUT that arrives.
 const ARRIVED: (EventKind, Result<(), Errno>, bool) = (EventKind::Put, Ok(()), false);
 
 #[test]
@@ -461,7 +462,7 @@ fn a_copy_waits_for_what_is_still_arriving_from_a_gateway_that_is_given_up() {
     let first = delivered(comes_by(&rig, 8));
     assert!(matches!(comes_by(&rig, 9), RxAction::Defer));
     assert_eq!(rig.driver.ni(0).aborted(), [tcp(8)]);
-    // A later one takes the place of that.
+    // A later copy takes the place of the deferred one.
     assert!(matches!(comes_by(&rig, 10), RxAction::Defer));
     assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
     rig.core.received(first, Ok(()));
@@ -533,7 +534,7 @@ fn a_reply_that_breaks_off_is_completed_by_its_copy() {
 
 // ---- origins that a node cannot speak for ----
 
-/// A PUT of `source` that the node `from` brings as the one with this id of `node`. The node `from` has the implementation_id 90.
+/// A PUT from `source` arrives from the node `from`, which names `node` and `id` as its origin. `from` has implementation_id 90.
 fn brought(rig: &Rig, from: Nid, source: Nid, node: u64, id: u64) -> RxAction {
     let header = header_from(source, put_body(None), 0);
     let origin = MessageOrigin { node: number(node), id: number(id) };
@@ -542,13 +543,13 @@ fn brought(rig: &Rig, from: Nid, source: Nid, node: u64, id: u64) -> RxAction {
     rig.arrives_as(from, &header, &Provenance { hop, carried })
 }
 
-/// Fails if a node that is on no way from another has its word for what that one has sent: the other's messages of the same ids would
-/// be dropped as copies; or if that of a gateway is not taken; or if messages are lost for an origin that is refused, or it is not
-/// counted.
+/// Fails if the origin that a node names is believed although the node is on no path from there: later messages with the same
+/// ids would be dropped as copies. Fails also if a gateway's is not believed, if a message with a refused origin is lost, or if
+/// the refusal is not counted.
 #[test]
 fn an_origin_is_believed_only_from_itself_and_from_gateways_on_the_way() {
     let two_nets = far(6);
-    // Who brings it, of which source, and of which node it names; whether that is believed.
+    // The previous hop, the source, the node named as origin, and whether the origin is believed.
     let table = [
         ("a gateway of its net", tcp(8), far(5), 7, true),
         ("a gateway, by another of its NIDs", tcp(18), far(5), 7, true),
@@ -578,18 +579,18 @@ fn an_origin_is_believed_only_from_itself_and_from_gateways_on_the_way() {
             }
         }
         let counts = rig.core.message_counts();
-        // What is believed is told from its copy.
+        // A copy is recognised only if the origin was believed.
         let delivered = if is_believed { 1 } else { 2 };
         let is_refused = node > 1 << 62;
         assert_eq!(rig.take_events().len(), delivered, "{what}");
         assert_eq!(counts.origins_refused, if is_believed || is_refused { 0 } else { 2 }, "{what}");
-        // The message that it names comes by its gateway.
+        // A message with the named origin arrives by its gateway.
         let comes_first = brought(&rig, tcp(8), far(5), node, 70);
         assert_eq!(matches!(comes_first, RxAction::Deliver(_)), !is_believed, "{what}");
     }
 }
 
-/// Fails if a router passes on a false origin as it is: the destination believes its gateways.
+/// Fails if a router passes a false origin on unmarked: the destination believes its gateways.
 #[test]
 fn a_gateway_marks_origins_that_it_does_not_believe() {
     const REFUSED: u64 = 1 << 63;
@@ -614,7 +615,7 @@ fn a_gateway_marks_origins_that_it_does_not_believe() {
     }
 }
 
-/// Fails if messages through gateways that arrive in part are kept without a limit, or those of one gateway put out those of others.
+/// Fails if partial messages from gateways are kept without a limit, or if those of one gateway replace those of others.
 #[test]
 fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
     let rig = sender(&[8, 9]);
@@ -632,7 +633,7 @@ fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
     assert!(failed.iter().all(|event| *event == (EventKind::Put, Err(Errno::Io), false)));
     let counts = rig.core.message_counts();
     assert_eq!((counts.partial, counts.partial_dropped, failed.len()), (33, 68, 68));
-    // The oldest went; a copy of one that is kept completes it.
+    // The oldest was given up; a copy of a message that is kept completes it.
     let copy = |gateway: u32, id: u64| {
         let header = header_from(far(5), put_body(None), 4);
         let origin = MessageOrigin { node: number(7), id: number(id) };
@@ -648,7 +649,7 @@ fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
     assert_eq!(rig.core.message_counts().partial, 31);
 }
 
-/// Fails if a message that arrives in part again and again is kept for longer than one that does so once.
+/// Fails if a message that arrives in part repeatedly is kept for longer than one that does so once.
 #[test]
 fn a_message_that_breaks_off_again_is_kept_no_longer() {
     let rig = destination();

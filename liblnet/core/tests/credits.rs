@@ -1,4 +1,4 @@
-//! Who gets credits and who waits, by a driver for which some NIDs never take what they are sent.
+//! Credits and the messages that wait for them, with a driver that never completes messages to some NIDs.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -40,7 +40,7 @@ fn rig(change: impl FnOnce(&mut CoreConfig), (credits, peer_credits): (u32, u32)
 const fn as_it_is(_: &mut CoreConfig) {}
 
 impl Rig {
-    /// Memory that the driver never looks at.
+    /// Binds an MD whose memory is not accessible: the driver never reads it.
     fn bind(&self, length: u32) -> MdHandle {
         let (options, eq) = (MdOptions(0), Some(self.node.eq));
         let spec = MdSpec { start: 0, length, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
@@ -55,12 +55,12 @@ impl Rig {
         self.core.peer_nis().into_iter().find(|peer_ni| peer_ni.nid() == nid(text)).unwrap()
     }
 
-    /// The driver has sent what it kept longest.
+    /// Completes the message that the driver has kept for longest.
     fn finish_one(&self) -> bool {
         self.fake_ni.finish_one()
     }
 
-    /// How many of the SEND events that have come since the last look are of messages to each of `peers`.
+    /// The number of SEND events since the last call for messages to each of `peers`.
     fn ended(&self, peers: &[&str]) -> Vec<usize> {
         let mut ended = vec![0; peers.len()];
         for event in std::mem::take(&mut *self.node.events.lock().unwrap()) {
@@ -77,8 +77,8 @@ impl Rig {
     }
 }
 
-/// snd-035: fails if with the switch on, a peer's interface that has much to carry gets more before the
-/// others have as much. With it off only messages count, as in the kernel.
+/// snd-035: fails if, with the setting on, a peer NI with many queued bytes gets further messages before the others have as
+/// many. With it off only messages count, as in the kernel.
 #[test]
 fn queued_bytes_are_compared_before_credits_only_if_configured() {
     let (first, second) = ("10.0.0.8@tcp", "10.0.0.9@tcp");
@@ -93,14 +93,14 @@ fn queued_bytes_are_compared_before_credits_only_if_configured() {
         let small = rig.bind(8);
         (1..expected.len()).for_each(|_| rig.put(small, first));
         assert_eq!(rig.kept_for(), expected.map(nid), "{compare_queued_bytes}");
-        // What is shown is what is done.
+        // The explanation names the NID that the next message takes.
         let shown = rig.core.explain(None, nid(first)).unwrap().chosen.destination();
         assert_eq!(shown, rig.core.choose(None, nid(first)).unwrap().destination());
         assert_eq!(shown, nid(second), "{compare_queued_bytes}");
     }
 }
 
-/// A slow peer's messages wait for its own credits and hold none of the interface's (3.2: peer first).
+/// Messages to a slow peer wait for that peer's credits and hold none of the interface's (3.2: peer first).
 #[test]
 fn a_stalled_peer_holds_only_its_credits_and_delays_no_other_peer() {
     let (slow, quick) = ("10.0.0.2@tcp", "10.0.0.3@tcp");
@@ -115,14 +115,14 @@ fn a_stalled_peer_holds_only_its_credits_and_delays_no_other_peer() {
     }
     assert_eq!(rig.peer_ni(quick).min_credits(), Credits(3));
     assert_eq!((rig.ni.credits(), rig.ni.min_credits()), (Credits(12), Credits(11)));
-    // Nothing of the slow one's was lost meanwhile.
+    // No message to the slow peer was lost meanwhile.
     while rig.finish_one() {}
     assert_eq!(rig.ended(&[slow, quick]), [300, 0]);
     assert_eq!((rig.peer_ni(slow).credits(), rig.ni.credits()), (Credits(4), Credits(16)));
 }
 
-/// One slow peer fewer than hold all credits is no hindrance; when they hold all, others wait in the
-/// interface's queue, first come first served (CR-10), and go when a slow one gives a credit back.
+/// While slow peers hold all but one of an interface's credits others are not delayed. When they hold all, other messages wait
+/// in the interface's queue, first come first served (CR-10), until a slow peer returns a credit.
 #[test]
 fn slow_peers_delay_others_only_if_they_hold_all_credits_of_an_interface() {
     let slow = ["10.0.0.2@tcp", "10.0.0.3@tcp", "10.0.0.4@tcp", "10.0.0.5@tcp"];
@@ -136,23 +136,23 @@ fn slow_peers_delay_others_only_if_they_hold_all_credits_of_an_interface() {
     assert_eq!(rig.ended(&[quick]), [10]);
     (0..10).for_each(|_| rig.put(md, slow[3]));
     assert_eq!(rig.ni.credits(), Credits(0));
-    // Of ten more, four have their peer's credit and wait for one of the interface's, the others behind them.
+    // Of ten more messages, four have a credit of their peer and wait for one of the interface's; six wait behind them.
     (0..10).for_each(|_| rig.put(md, quick));
     assert_eq!(rig.ended(&[quick]), [0]);
     assert_eq!((rig.ni.credits(), rig.peer_ni(quick).credits()), (Credits(-4), Credits(4 - 10)));
-    // One credit comes back: the four go by it one after the other, then who came to the queue next, which is
+    // One credit returns: the four messages use it one after the other, then the next in the queue, which is
     // the slow peer's next message.
     assert!(rig.finish_one());
     assert_eq!(rig.ended(&[slow[0], quick]), [1, 4]);
     assert_eq!(rig.kept_for().last(), Some(&nid(slow[0])));
-    // Whatever the order, all end.
+    // All messages end, in whatever order.
     while rig.finish_one() {}
     assert_eq!(rig.ended(&[slow[0], slow[1], slow[2], slow[3], quick]), [9, 10, 10, 10, 6]);
     assert_eq!(rig.ni.credits(), Credits(16));
 }
 
-/// However many peers take nothing: an interface's credits are theirs for a moment, then others' messages go at once.
-/// What each of them has with the driver is no more than its own credits.
+/// However many peers accept nothing, their messages hold an interface's credits only briefly, then others' are sent at once.
+/// The driver has no more messages to a stalled peer than that has credits.
 #[test]
 fn any_number_of_stalled_peers_delays_other_peers_only_briefly() {
     const QUICK: &str = "10.9.0.1@tcp";
@@ -174,7 +174,7 @@ fn any_number_of_stalled_peers_delays_other_peers_only_briefly() {
             rig.core.run_monitor();
         }
         assert_eq!(waited > 0, count > 32, "{count} peers");
-        // From now on there are credits.
+        // From here on credits are available.
         for sent in 1..=300 {
             rig.put(md, QUICK);
             assert_eq!(rig.ended(&[QUICK]), [1], "{count} peers, message {sent}");
@@ -188,7 +188,7 @@ fn any_number_of_stalled_peers_delays_other_peers_only_briefly() {
     }
 }
 
-/// dbg-045: fails if a message that waits or is under way is not counted, or counted for ever.
+/// dbg-045: fails if a message that waits or is in flight is not counted, or still counted after it has ended.
 #[test]
 fn queued_and_sent_messages_are_counted_until_they_complete() {
     let peers = ["10.0.0.2@tcp", "10.0.0.3@tcp"];
@@ -206,7 +206,7 @@ fn queued_and_sent_messages_are_counted_until_they_complete() {
         rig.core.message_counts(),
         MessageCounts { msgs_alloc: 6, msgs_max: 10, errors: 0, ..MessageCounts::default() }
     );
-    // There is no way to this one.
+    // No path leads to this NID.
     rig.put(md, "10.0.0.2@tcp7");
     assert_eq!(
         rig.core.message_counts(),
@@ -224,7 +224,7 @@ fn queued_and_sent_messages_are_counted_until_they_complete() {
     );
 }
 
-/// CR-10: fails if a message that waits gives back a credit which it has not got, or waits beyond its deadline.
+/// CR-10: fails if a message that waits returns a credit that it does not hold, or waits beyond its deadline.
 #[test]
 fn a_message_that_waits_for_a_peer_credit_ends_at_its_deadline_and_returns_no_credit() {
     const PEER: &str = "10.0.0.2@tcp";
@@ -245,7 +245,7 @@ fn a_message_that_waits_for_a_peer_credit_ends_at_its_deadline_and_returns_no_cr
     }
     assert_eq!(now, Time(Duration::from_secs(57)));
     assert_eq!(rig.node.take_events(), [(EventKind::Send, Err(Errno::TimedOut), false)]);
-    // Those of the first message, which the driver has, are taken.
+    // The first message, which the driver has, holds one credit of each kind.
     assert_eq!(credits(), (Credits(0), Credits(7)));
     assert!(rig.finish_one());
     assert_eq!(credits(), (Credits(1), Credits(8)));

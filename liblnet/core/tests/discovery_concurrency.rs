@@ -1,4 +1,4 @@
-//! Requests that wait for discoveries, with everything going on at once: each ends exactly once.
+//! Requests that wait for discoveries while interfaces, peers and discoveries change: each ends exactly once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;
@@ -18,7 +18,7 @@ const SENDERS: usize = 3;
 const EACH: usize = 400;
 const PEERS: u32 = 12;
 
-/// Sends everything at once, but of pings: one fails, one is kept, two have an empty REPLY.
+/// A driver that sends everything at once except pings: of four one fails, one is kept, two have an empty REPLY.
 fn unsteady_driver() -> FakeDriver {
     let pings = AtomicUsize::new(0);
     FakeDriver::scripted(move |message| {
@@ -31,7 +31,7 @@ fn unsteady_driver() -> FakeDriver {
     })
 }
 
-/// A node, and how many last events each operation had.
+/// A node, its event queue, and the number of last events of each operation.
 fn node() -> (Arc<Core>, lnet_core::EqHandle, Arc<[AtomicU32]>) {
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
     core.add_ni(tcp(1000), NiTunables::default(), &unsteady_driver()).unwrap();
@@ -41,7 +41,7 @@ fn node() -> (Arc<Core>, lnet_core::EqHandle, Arc<[AtomicU32]>) {
         if event.unlinked {
             told[event.md.user_ptr].fetch_add(1, Ordering::Relaxed);
         }
-        // What a handler may ask must not wait for what it is inside of.
+        // Calls from a handler must not wait for the work that the handler runs inside of.
         if let Some(core) = this.upgrade() {
             core.primary_nid(tcp(event.md.user_ptr as u32 % PEERS));
             assert_eq!(core.add_peer(&[tcp(1)]), Err(Errno::Busy));
@@ -98,7 +98,7 @@ fn every_request_completes_once_while_interfaces_and_peers_change() {
                     core.wait_for_discovery(None);
                 }
             });
-            // At another moment in each round.
+            // The shutdown comes at another moment in each round.
             while sent.load(Ordering::Relaxed) < SENDERS * EACH * round as usize / 20 {
                 thread::yield_now();
             }
@@ -112,7 +112,7 @@ fn every_request_completes_once_while_interfaces_and_peers_change() {
     }
 }
 
-/// Fails if a NID gets lost between the peers that traffic makes and forgets and the one that a program adds.
+/// Fails if a NID is lost between peers that messages add and that are removed, and the peer that a program adds.
 #[test]
 fn a_peer_that_a_program_adds_has_all_its_nids_while_traffic_makes_and_forgets_peers() {
     let config = CoreConfig { max_peers: 8, ..CoreConfig::new(Pid::LUSTRE, 42) };
@@ -125,7 +125,7 @@ fn a_peer_that_a_program_adds_has_all_its_nids_while_traffic_makes_and_forgets_p
             scope.spawn(move || {
                 let hold = || panic!("nothing waits");
                 for number in (0..64).cycle().take_while(|_| !over.load(Ordering::Relaxed)) {
-                    // Two of them are the added peer's.
+                    // Two of these NIDs are the added peer's.
                     let from = tcp(1 + (number * SENDERS as u32 + sender) % 40);
                     let header = support::header_from(from, support::put_body(None), 0);
                     drop(core.receive(ni, from, &header, &Provenance::default(), &hold));

@@ -1,4 +1,4 @@
-//! The reasons that an explanation gives where gateways are involved: they are those of the choice.
+//! The reasons in an explanation where gateways are involved: they are those of the selection.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -30,7 +30,7 @@ fn rule(rig: &Rig, [src, dst, rte]: [&str; 3]) {
     rig.core.add_rule(Rule::new(selector(src), selector(dst), selector(rte), action), None).unwrap();
 }
 
-/// What is explained is what happens to the next message.
+/// The explanation for `to`, checked against the path of the next message.
 fn explained(rig: &Rig, to: Nid) -> Explanation {
     let explanation = rig.core.explain(None, to).unwrap();
     let chosen = &explanation.chosen;
@@ -112,7 +112,7 @@ fn the_other_nids_of_the_peer_and_of_its_gateway_are_named() {
     assert_eq!(of_gateway, [(tcp(8), Criterion::Health), (tcp(9), Criterion::Order)]);
 }
 
-/// Fails if the interface that a pair rule about the destination chooses is passed over by the gateway's.
+/// Fails if the explanation passes over the interface that a pair rule about the destination selects, for one near the gateway.
 #[test]
 fn the_interfaces_to_a_gateway_are_compared_as_the_choice_does() {
     let rig = rig(&[1, 2, 3].map(tcp), &[route(far_net(), tcp(9))]);
@@ -140,7 +140,7 @@ fn the_nets_by_which_a_gateway_is_reached_are_named() {
     assert_eq!(all(&explanation.nets), []);
 }
 
-/// PS-11.
+/// PS-11: fails if a common net and a net behind a gateway are not both named as each other's alternative.
 #[test]
 fn a_common_net_and_one_behind_a_gateway_are_named_each_beside_the_other() {
     let rig = rig(&[tcp(1)], &[route(far_net(), tcp(9))]);
@@ -163,7 +163,7 @@ fn a_common_net_and_one_behind_a_gateway_are_named_each_beside_the_other() {
     assert_eq!(all(&explanation.nets), [(net(0), Criterion::Unresponsive)]);
 }
 
-/// Fails if nothing is told of the interfaces that a rule passes over for a peer that is bound to one.
+/// Fails if the interfaces that a rule passes over for a peer bound to one interface are not explained.
 #[test]
 fn the_interfaces_that_a_rule_passes_over_for_a_single_rail_peer_are_named() {
     for (its, routes) in [(tcp(5), vec![]), (far(5), vec![route(far_net(), tcp(9))])] {

@@ -1,4 +1,4 @@
-//! Faults on purpose, against a driver that sends at once what it is given.
+//! Fault rules, against a driver that completes every message at once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;
@@ -36,7 +36,7 @@ fn sent(rig: &Rig) -> Vec<u64> {
     rig.driver.recorded().into_iter().map(data).collect()
 }
 
-/// Events since the last call.
+/// The kind and status of the events since the last call.
 fn heard(rig: &Rig) -> Vec<(EventKind, Result<(), Errno>)> {
     rig.take_events().into_iter().map(|(kind, status, _)| (kind, status)).collect()
 }

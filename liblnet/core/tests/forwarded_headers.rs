@@ -1,4 +1,4 @@
-//! Whatever headers arrive at a router: nothing is lost of its buffers and credits, and each message is sent on, delivered or dropped.
+//! Arbitrary headers arrive at a router: each message is forwarded, delivered or dropped, and all buffers and credits return.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use support::{FakeDriver, OnSend, Rig, on_net, tcp};
 
 const MAX_LENGTH: u32 = 1 << 20;
 
-/// Between `tcp` and `tcp1`, with a route to `tcp2`.
+/// A router between `tcp` and `tcp1`, with a route to `tcp2`.
 fn router() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).credits(64, 8).nids([tcp(1), on_net(1, 1)]).build();
     rig.core.change_router(|router| router.switched(true).with_buffers([Some(3); 3])).unwrap();
@@ -25,12 +25,12 @@ fn router() -> Rig {
     rig
 }
 
-/// Of this node, and nowhere.
+/// A NID of this node, of its gateway, of a net without a route, or the loopback.
 fn odd_nid() -> impl Strategy<Value = Nid> {
     prop::sample::select(vec![tcp(1), on_net(1, 1), on_net(1, 9), on_net(7, 7), Nid::LOOPBACK])
 }
 
-/// Mostly of others on its nets and behind its route.
+/// A NID, mostly of other nodes on the router's nets and behind its route.
 fn nid() -> impl Strategy<Value = Nid> {
     let known = vec![tcp(2), tcp(3), on_net(1, 5), on_net(1, 6), on_net(2, 5)];
     prop_oneof![5 => prop::sample::select(known), 1 => odd_nid()]
@@ -94,7 +94,7 @@ proptest! {
                 _ => {}
             }
         }
-        // What is sent on ends, and what waits gets its buffer.
+        // Forwarded messages complete, and waiting ones get their buffers.
         while rig.driver.finish() > 0 || deferred > 0 {
             let resumed = rig.driver.resumed();
             if resumed.is_empty() && rig.messages() == 0 {

@@ -1,4 +1,4 @@
-//! A node that forwards.
+//! A node that forwards messages between its nets.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -18,12 +18,12 @@ use std::time::Duration;
 use support::said::{listen, said};
 use support::{BITS, FakeDriver, OnSend, Rig, header_from, not_sent, on_net, put_body, tcp};
 
-/// The net that the node is on beside `tcp`.
+/// A NID on `tcp1`, the net that the node is on beside `tcp`.
 fn far(address: u32) -> Nid {
     on_net(1, address)
 }
 
-/// A router between `tcp` and `tcp1` that keeps what it sends, with so many buffers, and so many of them for each peer.
+/// A router between `tcp` and `tcp1` whose driver keeps what it sends, with `buffers` of each size and `share` for each peer.
 fn router(buffers: [u32; 3], share: u32) -> Rig {
     let driver = FakeDriver::new(OnSend::Keep);
     let rig = Rig::builder(driver).credits(64, share).nids([tcp(1), far(1)]).build();
@@ -36,19 +36,19 @@ fn put(from: u32, to: u32, length: u32) -> Header {
     Header { dest_nid: far(to), ..header_from(tcp(from), put_body(None), length) }
 }
 
-/// It arrives, and its payload with it.
+/// Delivers the message with this header and its payload to the router.
 fn passes(rig: &Rig, header: &Header) {
     let RxAction::Deliver(message) = rig.arrives(header) else { panic!("{header:?} is not received") };
     assert_eq!(message.payload_len(), header.payload_length as usize);
     rig.core.received(message, Ok(()));
 }
 
-/// What the second interface has to send: first to, and the header.
+/// The next hop and the header of each message that the second interface keeps.
 fn sent(rig: &Rig) -> Vec<(Nid, Header)> {
     rig.driver.ni(1).map_kept(|message: &Message| (message.next_hop().nid, *message.header()))
 }
 
-/// Tiny, small, large: the credits.
+/// The buffer credits: tiny, small, large.
 fn credits(rig: &Rig) -> [i32; 3] {
     rig.core.router_buffers(0).unwrap().map(|pool| pool.credits)
 }
@@ -94,7 +94,7 @@ fn the_smallest_buffer_that_holds_the_payload_is_taken_and_given_back() {
     assert_eq!(rig.core.router_buffers(0).unwrap().map(|pool| pool.min_credits), [7; 3]);
 }
 
-/// CR-10: fails if one that waits is passed over, or does not get the buffer that comes free.
+/// CR-10: fails if a message that waits is passed over, or does not get the next free buffer.
 #[test]
 fn without_a_free_buffer_a_message_waits_for_one_and_others_wait_behind_it() {
     let rig = router([1, 1, 1], 8);
@@ -102,7 +102,7 @@ fn without_a_free_buffer_a_message_waits_for_one_and_others_wait_behind_it() {
     assert!(matches!(rig.arrives(&put(3, 5, 20)), RxAction::Defer));
     assert!(matches!(rig.arrives(&put(4, 5, 30)), RxAction::Defer));
     assert_eq!(credits(&rig), [1, -2, 1]);
-    // Of another size there is one.
+    // A buffer of another size is free.
     passes(&rig, &put(4, 5, 0));
     for length in [20, 30] {
         rig.driver.finish();
@@ -122,14 +122,14 @@ fn a_peer_whose_messages_stay_occupies_its_share_and_no_more() {
     passes(&rig, &put(2, 5, 10));
     passes(&rig, &put(2, 5, 10));
     assert!(matches!(rig.arrives(&put(2, 6, 10)), RxAction::Defer));
-    // Another has its own, though the first has one that waits.
+    // Another peer has its own share, though a message of the first one waits.
     passes(&rig, &put(3, 6, 10));
     assert_eq!(credits(&rig), [100, 97, 100]);
     rig.driver.finish();
     assert_eq!(rig.driver.resumed().len(), 1);
 }
 
-/// Fails if what is shown is invented.
+/// Fails if the credits reported for a peer are not those that the router counts.
 #[test]
 fn the_router_credits_of_a_peer_are_those_that_it_has_and_the_fewest_that_it_had() {
     let rig = router([100; 3], 3);
@@ -151,11 +151,11 @@ fn the_router_credits_of_a_peer_are_those_that_it_has_and_the_fewest_that_it_had
         }
     }
     assert_eq!([2, 3].map(|from| shown(tcp(from))), [Some((3, -1)), Some((3, 2))]);
-    // It has sent nothing on.
+    // That peer has forwarded nothing through the router.
     assert_eq!(shown(far(5)), Some((3, 3)));
 }
 
-/// PS-6.
+/// PS-6: fails if a message to a NID that is down is not forwarded to another NID of that multi-rail node.
 #[test]
 fn a_message_to_a_nid_that_is_down_goes_to_another_of_that_node_if_both_ends_are_multi_rail() {
     for (sender, receiver, down, expected) in
@@ -166,7 +166,7 @@ fn a_message_to_a_nid_that_is_down_goes_to_another_of_that_node_if_both_ends_are
         rig.core.make_peer(far(5), receiver, false).unwrap();
         if receiver {
             rig.core.add_peer_nid(far(5), far(6), true).unwrap();
-            // On the net that the message comes by.
+            // The peer has a NID on the net that the message comes by, too.
             rig.core.add_peer_nid(far(5), tcp(7), true).unwrap();
         }
         rig.core.notify_peer_ni(far(5), !down);
@@ -184,7 +184,7 @@ fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
     let rig = router([8; 3], 8);
     let is_discarded = |header: &Header| matches!(rig.arrives(header), RxAction::Discard);
     let elsewhere = |from: u32| Header { dest_nid: on_net(7, 7), ..put(from, 5, 0) };
-    // Of the interface that it came by, and of the node that it came from.
+    // The counters of the interface and of the peer NI that the message came by.
     let counted = |from: u32| {
         let of_peer = rig.core.peer_nis().into_iter().find(|peer_ni| peer_ni.nid() == tcp(from)).unwrap();
         [rig.ni().counters(), of_peer.counters()].map(|counters| counters.read(Outcome::Dropped).messages())
@@ -192,7 +192,7 @@ fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
     let logged = |from: u32, why: &str| said(Level::Warn, &[&format!("PUT {} -> ", tcp(from)), why]);
     assert!(is_discarded(&elsewhere(101)));
     assert_eq!((counted(101), logged(101, "(no route to the net of its destination)")), ([1, 1], 1));
-    // A route back to where it came from.
+    // The router has a route back to where the message came from.
     let route =
         Route { net: on_net(7, 7).net(), gateway: tcp(9), hops: None, priority: 0, health_sensitivity: 1 };
     rig.core.add_route(route).unwrap();
@@ -205,14 +205,14 @@ fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
     assert_eq!((counted(103), logged(103, "and this one is no router)")), ([3, 1], 1));
 }
 
-/// Fails if a message goes round and round between routers with wrong routes.
+/// Fails if a message circulates between routers with wrong routes.
 #[test]
 fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
     listen();
     let sender = 104;
     let id = |id: u64| NonZeroU64::new(id).unwrap();
     let origin = MessageOrigin { node: id(70), id: id(7) };
-    // Where it comes from when it comes again, whether it is a copy then, and whether it is in a circle.
+    // The previous hop when the message comes again, whether it is a copy then, and whether it circulates.
     let table = [
         (tcp(8), false, true),
         (tcp(8), true, false),
@@ -235,7 +235,7 @@ fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
         let RxAction::Deliver(message) = rig.arrives_as(tcp(sender), &header, &first) else { panic!() };
         rig.core.received(message, Ok(()));
         assert_eq!(rig.driver.ni(1).map_kept(|message| message.next_hop().nid), [far(9)]);
-        // The other router has it, and has not confirmed it.
+        // The other router has the message, and has not confirmed it.
         rig.driver.finish();
         let hop = MessageOrigin { node: id(80), id: id(8) };
         let again = Provenance { hop: Some(hop), carried: Some(CarriedOrigin { origin, may_have_arrived }) };
@@ -251,7 +251,7 @@ fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
         } else if let RxAction::Deliver(message) = action {
             rig.core.received(message, Err(Errno::Io));
         }
-        // Once it is confirmed it is not held against others.
+        // A confirmed message is not taken for a circulating one.
         rig.driver.ni(1).confirmed(far(9), id(1), Confirmation::Delivered);
         assert!(matches!(
             rig.core.receive(&rig.nis[by], again_from, &header, &again, &hold),
@@ -261,7 +261,7 @@ fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
     assert!(said(Level::Warn, &[&format!("PUT {} -> ", tcp(sender)), "(it goes in a circle"]) > 0);
 }
 
-/// Fails if somebody can fill a router's table of peers.
+/// Fails if messages to many NIDs fill a router's table of peers.
 #[test]
 fn messages_to_many_nids_make_a_limited_number_of_peers() {
     let driver = FakeDriver::new(OnSend::Keep);
@@ -283,18 +283,18 @@ fn messages_to_many_nids_make_a_limited_number_of_peers() {
 fn messages_that_wait_for_a_buffer_are_dropped_when_routing_is_switched_off() {
     let rig = router([1; 3], 1);
     passes(&rig, &put(2, 5, 10));
-    // One waits for its peer's share, one for a buffer.
+    // One message waits for its peer's share, one for a buffer.
     assert!(matches!(rig.arrives(&put(2, 5, 10)), RxAction::Defer));
     assert!(matches!(rig.arrives(&put(3, 5, 10)), RxAction::Defer));
     rig.core.change_router(|router| router.switched(false).stopped()).unwrap();
     let resumed = rig.driver.resumed();
     assert!(matches!(resumed[..], [RxAction::Discard, RxAction::Discard]), "{resumed:?}");
-    // What has a buffer is still sent.
+    // A message that has a buffer is still forwarded.
     assert_eq!(rig.driver.finish(), 1);
     assert_eq!((credits(&rig), rig.messages()), ([0; 3], 0));
 }
 
-/// RT-43: fails if what peers send before they know that routing is off is lost.
+/// RT-43: fails if messages are lost that peers send before they know that routing is off.
 #[test]
 fn routing_that_is_switched_off_ends_when_peers_have_had_the_time_to_learn_it() {
     let rig = router([8; 3], 8);
@@ -322,7 +322,7 @@ fn routing_that_is_switched_off_ends_when_peers_have_had_the_time_to_learn_it() 
     assert!(rig.core.router().is_on());
 }
 
-/// RT-32.
+/// RT-32: fails if a router does not report its interfaces on a net as down from which nothing arrives.
 #[test]
 fn a_router_reports_its_interfaces_on_a_net_from_which_nothing_arrives_as_down() {
     let rig = router([8; 3], 8);
@@ -390,7 +390,7 @@ fn what_could_not_be_sent_to_one_gateway_is_forwarded_to_another() {
     assert_eq!((credits(&rig), rig.messages()), ([8; 3], 0));
 }
 
-/// Fails if routers that wait for each other's buffers do so for ever.
+/// Fails if routers that wait for each other's buffers wait without end.
 #[test]
 fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
     let rig = router([1; 3], 8);

@@ -1,4 +1,4 @@
-//! What handlers send, however deep they are nested.
+//! Messages that event handlers send, at any depth of nested handlers.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use support::{FakeDriver, OnSend, Rig, target, tcp};
 
-/// So many PUTs, each in the handler of the one before.
+/// The depth of nested PUTs, each of them sent in the handler of the one before.
 const NESTED: usize = 14;
 
-/// Fails if a message that is posted by a handler which is nested deep stays with the thread of that handler: it leaves by the monitor
-/// thread while the handler runs.
+/// Fails if a message posted by a deeply nested handler is not sent by the monitor thread while that handler runs, but waits for
+/// the handler's own thread.
 #[test]
 fn what_a_deeply_nested_handler_sends_leaves_before_the_handler_returns() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Complete)).credits(64, 64).build();
@@ -46,7 +46,8 @@ fn what_a_deeply_nested_handler_sends_leaves_before_the_handler_returns() {
     rig.core.shutdown();
 }
 
-/// Fails if a handler that runs inside the work of discovery sends something that waits for a discovery: none goes on until it returns.
+/// Fails if a handler that runs inside the discovery engine sends a message that waits for a discovery: none advances until the
+/// handler returns.
 #[test]
 fn what_a_handler_inside_discovery_sends_does_not_wait_for_a_discovery() {
     let driver = FakeDriver::scripted(|message| match message.header().body {
@@ -62,7 +63,7 @@ fn what_a_handler_inside_discovery_sends_does_not_wait_for_a_discovery() {
             let peer = event.target.nid.unwrap();
             ends.lock().unwrap().push(peer);
             if peer == tcp(9) {
-                // As undiscovered as the first was.
+                // This peer is as undiscovered as the first was.
                 put(&core, *eq.get().unwrap(), tcp(8));
                 assert_eq!(*ends.lock().unwrap(), [tcp(9), tcp(8)]);
             }

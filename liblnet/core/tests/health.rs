@@ -16,7 +16,7 @@ fn rig(on_send: OnSend) -> Rig {
     Rig::builder(FakeDriver::new(on_send)).with_discovery().build()
 }
 
-/// HE-52: fails if the ping is noted as not answered after its response has come.
+/// HE-52: fails if a ping counts as not answered although its response came before its send completed.
 #[test]
 fn a_recovery_ping_answered_before_its_send_completes_does_not_increase_the_backoff() {
     let Rig { core, driver, clock, .. } = &rig(OnSend::Reply);
@@ -35,7 +35,7 @@ fn a_recovery_ping_answered_before_its_send_completes_does_not_increase_the_back
     assert_eq!((recovery().ping_count, recovery().next_ping), (1, Some(Time(Duration::from_secs(6)))));
 }
 
-/// dbg-030, dbg-120: fails if the state is found from counters, which are 0 then.
+/// dbg-030, dbg-120: fails if the state is derived from counters, which are 0 after a reset.
 #[test]
 fn resetting_statistics_keeps_the_state_of_a_peer_ni() {
     let Rig { core, driver, clock, .. } = &rig(OnSend::Complete);
@@ -80,7 +80,7 @@ fn a_response_timeout_lowers_the_health_of_the_peer_ni_by_the_sensitivity() {
     assert_eq!(health(), 900);
 }
 
-/// Fails if what is told against a dead path is a consequence of it, such as the credits that its messages hold.
+/// Fails if the reason given against a dead path is one of its consequences, such as the credits that its messages hold.
 #[test]
 fn the_reason_against_a_dead_path_is_that_nothing_gets_through_over_it() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), tcp(2)]).build();
@@ -88,16 +88,16 @@ fn the_reason_against_a_dead_path_is_that_nothing_gets_through_over_it() {
     core.make_peer(tcp(8), true, false).unwrap();
     core.add_peer_nid(tcp(8), tcp(9), true).unwrap();
     rig.attach(-1, MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
-    // Each pair of interfaces is a rail.
+    // Each pair of interfaces is one rail.
     for (at, from) in [(0, tcp(8)), (1, tcp(9))] {
         let header = Header { dest_nid: rig.nis[at].nid(), ..header_from(from, put_body(None), 8) };
         rig.driver.ni(at).arrives(&header);
         rig.driver.finish();
     }
-    // It holds a credit of both ends.
+    // The message holds a credit of both ends.
     core.put(Some(tcp(1)), rig.bind(1), false, target(tcp(8)), 0).unwrap();
     core.path_is_unresponsive(&rig.nis[0], tcp(8));
-    // The other paths are no longer suspect; but nothing has arrived on those between the rails.
+    // The other paths are no longer suspect, but nothing has arrived on those that cross the rails.
     for _ in 0..2 {
         rig.clock.advance(Duration::from_secs(10));
         core.run_monitor();

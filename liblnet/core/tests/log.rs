@@ -1,4 +1,4 @@
-//! What the log says of messages that are dropped or time out.
+//! The log lines about messages that are dropped or time out.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -39,8 +39,7 @@ fn counted(rig: &Rig, own: &str) -> Arc<Ni> {
     Arc::clone(rig.core.nets().ni(nid(own)).unwrap())
 }
 
-/// dbg-020: fails if a time-out is not counted for the interface that it happened to, or for another as well, or not
-/// logged.
+/// dbg-020: fails if a time-out is not logged, or not counted for its interface, or also counted for another.
 #[test]
 fn a_timeout_is_counted_for_its_interface_and_logged() {
     let (bad, good, peer) = ("10.1.0.1@tcp", "10.1.0.2@tcp", "10.1.0.9@tcp");
@@ -95,8 +94,8 @@ fn a_message_that_matches_nothing_is_counted_as_dropped_and_logged() {
     rig.core.shutdown();
 }
 
-/// Fails if a flood of one kind of line hides a line of another kind, or if nobody says how much of the flood is missing,
-/// or only when there is something else to say.
+/// Fails if a flood of one kind of line hides a line of another kind, or if the number of suppressed lines is not logged,
+/// or only when there is another line to log.
 #[test]
 fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     listen();
@@ -120,7 +119,7 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     assert_eq!(said(Level::Error, &[&format!("NI {own}: "), "-> FAILED (link down)"]), 1);
     assert_eq!(said(Level::Error, &["suppressed"]), 0);
 
-    // Nothing else happens; the monitor was asked to come back when the minute is over.
+    // Nothing else happens; the monitor was asked to run again when the minute is over.
     let next = core.run_monitor().unwrap();
     assert!(next <= Time(Duration::from_secs(3660)), "{next:?}");
     clock.set(Duration::from_secs(3660));
@@ -129,8 +128,8 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     rig.core.shutdown();
 }
 
-/// Fails if peers that nobody configured fill the log with the states of ever new NIDs, whether they have responded or not; if
-/// nobody says how many lines are missing; or if they hide what becomes of a peer that an operator has configured.
+/// Fails if unconfigured peers fill the log with the states of ever new NIDs, whether they have responded or not; if the number
+/// of suppressed lines is not logged; or if they hide a change of a peer that an operator has configured.
 #[test]
 fn states_of_ever_new_nids_are_logged_within_limits_and_hide_no_configured_peer() {
     let (own, configured) = ("10.5.0.1@tcp", "10.5.0.9@tcp");
@@ -167,8 +166,8 @@ fn states_of_ever_new_nids_are_logged_within_limits_and_hide_no_configured_peer(
     }
 }
 
-/// dbg-025: fails if a program is told that a message cannot be sent, and whoever runs the node is not told why and what to
-/// do; or if that can fill the log.
+/// dbg-025: fails if a message is refused to a program and the log does not tell the operator why and what to
+/// do; or if such lines can fill the log.
 #[test]
 fn what_the_node_refuses_to_send_is_logged_with_its_target_and_what_to_do() {
     let (own, peer, other, elsewhere) = ("10.15.0.1@tcp", "10.15.0.9@tcp", "10.15.0.8@tcp", "10.15.9.9@tcp9");
@@ -222,7 +221,7 @@ fn what_the_node_refuses_to_send_is_logged_with_its_target_and_what_to_do() {
     rig.core.shutdown();
 }
 
-/// Fails if a portal that no node has is taken, as a target or for a match entry; or nobody is told.
+/// Fails if a portal number out of range is accepted, as a target or for a match entry; or if that is not logged.
 #[test]
 fn portals_that_no_node_has_are_refused_and_logged() {
     let (own, peer) = ("10.6.0.1@tcp", "10.6.0.9@tcp");
@@ -240,7 +239,7 @@ fn portals_that_no_node_has_are_refused_and_logged() {
             assert_eq!(said(Level::Error, &[&line]), 1, "{line}");
         }
     }
-    // The MD is as it was.
+    // The MD is unchanged by the refused calls.
     rig.core
         .put(
             None,
@@ -253,7 +252,7 @@ fn portals_that_no_node_has_are_refused_and_logged() {
     rig.core.shutdown();
 }
 
-/// Fails if a node that ends drops messages and does not say how many.
+/// Fails if a node drops messages in its shutdown and does not log how many.
 #[test]
 fn a_shutdown_says_how_many_messages_of_programs_were_lost() {
     listen();

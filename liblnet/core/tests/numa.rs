@@ -1,4 +1,4 @@
-//! By which interface PUTs and GETs leave on a machine of two NUMA nodes with an interface on each.
+//! The interfaces by which PUTs and GETs leave on a machine of two NUMA nodes with an interface on each.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -11,12 +11,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use support::{FakeDriver, OnSend, nid};
 
-/// From which NIDs messages left since the last call.
+/// The source NIDs of the messages sent since the last call.
 fn sources(driver: &FakeDriver) -> Vec<Nid> {
     driver.recorded().iter().map(|header| header.src_nid).collect()
 }
 
-/// Memory at `n << 32` is on node n; threads run on node 1.
+/// A placement for tests: memory at `n << 32` is on node n; threads run on node 1.
 #[derive(Debug)]
 struct MadeUp;
 
@@ -93,7 +93,7 @@ fn messages_leave_by_the_interface_near_their_memory() {
         assert_eq!(sources(&driver), [nid(want); 8], "{what}");
     }
 
-    // All distances are in the range: turns.
+    // All distances are within the range, so that the interfaces take turns.
     core.change_settings(|settings| {
         settings.numa_range = 21;
         Ok(())

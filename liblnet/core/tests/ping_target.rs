@@ -1,4 +1,4 @@
-//! What the node replies to pings: its interfaces, their state, its features and a sequence that grows with each change.
+//! The REPLY to a ping: the node's interfaces, their state, its features and a sequence number that grows with each change.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ fn rig() -> Rig {
     Rig::builder(FakeDriver::new(OnSend::Keep)).with_discovery().build()
 }
 
-/// The reply to a ping that arrives now.
+/// The REPLY to a ping that arrives now.
 fn ping(rig: &Rig) -> PingInfo {
     let reply = WireHandle { interface_cookie: 1, object_cookie: 2 };
     let (match_bits, portal) = (PING_MATCH_BITS, RESERVED_PORTAL);
@@ -87,8 +87,8 @@ fn ping_replies_have_the_discovery_feature_unless_discovery_is_off() {
     }
 }
 
-/// bck-015: fails if a node that is to be without Multi-Rail says that it has it, uses what such a node does not have, or refuses a
-/// configuration without it.
+/// bck-015: fails if a node configured without Multi-Rail reports that it has it, uses what such a node does not have, or refuses
+/// a configuration without it.
 #[test]
 fn a_node_without_multi_rail_says_so_and_neither_discovers_nor_takes_pushes_nor_has_multi_rail_peers() {
     let driver = FakeDriver::new(OnSend::Keep);

@@ -1,4 +1,4 @@
-//! What the node does with messages that arrive: any header, answers asked for or not, and more than it has room for.
+//! Messages that arrive: any header, responses expected or not, and more than the node accepts.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -22,7 +22,7 @@ fn rig(credits: u32, peer_credits: u32) -> Rig {
     rig_with(|_| (), credits, peer_credits)
 }
 
-/// Keeps what it is given to send.
+/// A driver that keeps what it is given to send.
 fn driver() -> FakeDriver {
     FakeDriver::new(OnSend::Keep).forbidding_sends_after_shutdown()
 }
@@ -31,7 +31,7 @@ fn rig_with(change: impl FnOnce(&mut CoreConfig), credits: u32, peer_credits: u3
     Rig::builder(driver()).config(change).credits(credits, peer_credits).build()
 }
 
-/// What the driver has to send now, which it then has sent with `result`.
+/// The headers of the messages that the driver keeps, which then complete with `result`.
 fn drive(rig: &Rig, result: Result<(), Errno>) -> Vec<Header> {
     let sent = rig.driver.ni(0).take_kept();
     let headers = sent.iter().map(|message| *message.header()).collect();
@@ -39,7 +39,7 @@ fn drive(rig: &Rig, result: Result<(), Errno>) -> Vec<Header> {
     headers
 }
 
-/// From `tcp(2)` to the node.
+/// A header from `tcp(2)` to the node.
 fn from_peer(body: Body, payload_length: u32) -> Header {
     header_from(tcp(2), body, payload_length)
 }
@@ -109,7 +109,7 @@ fn a_response_is_accepted_once_and_only_if_it_was_requested() {
     let ack = from_peer(Body::Ack { handle: handle(md.cookie()), match_bits: BITS, accepted: 8 }, 0);
     let reply = from_peer(Body::Reply { handle: handle(md.cookie()) }, 8);
     assert!(matches!(rig.arrives(&ack), RxAction::Discard));
-    // The peer knows the handle from the PUT, but nobody asked it to write there.
+    // The peer knows the handle from the PUT, but no request allows it to write there.
     rig.put_with_ack(md, tcp(2));
     assert!(matches!(rig.arrives(&reply), RxAction::Discard));
     let RxAction::Deliver(message) = rig.arrives(&ack) else { panic!() };
@@ -153,7 +153,7 @@ fn a_response_to_an_unknown_source_nid_is_sent_through_the_neighbour() {
         assert_eq!((answer.header().dest_nid, answer.next_hop().nid), (tcp(source), tcp(next_hop)));
         rig.core.finalize(answer, Ok(()));
     }
-    // Only the neighbour became a peer.
+    // Only the neighbour was added as a peer.
     assert_eq!(rig.core.peer_nis().len(), known + 1);
 }
 
@@ -172,9 +172,9 @@ fn a_peer_that_does_not_take_its_responses_gets_no_more_and_other_peers_do() {
             _ => false,
         }
     };
-    // One is sent, two wait.
+    // One response is sent, two wait.
     assert_eq!([0; 5].map(|_| is_taken(2, get, 0)), [true, true, true, false, false]);
-    // What wants no response is taken.
+    // A message that asks for no response is accepted.
     assert!(!is_taken(2, put_body(Some(handle(5))), 8) && is_taken(2, put_body(None), 8));
     assert!(is_taken(3, get, 0));
     assert_eq!(drive(&rig, Ok(())).len(), 2);
@@ -184,7 +184,7 @@ fn a_peer_that_does_not_take_its_responses_gets_no_more_and_other_peers_do() {
     assert!(is_taken(2, get, 0));
 }
 
-/// Memory is bounded however many peers do not take their answers; who has few pending gets its own all the same.
+/// Memory is bounded however many peers do not accept their responses; a peer with few pending ones still gets its own.
 #[test]
 fn peers_that_do_not_take_their_responses_exhaust_the_quota_and_other_peers_are_answered() {
     const MAX_PENDING: u32 = 1600;
@@ -203,7 +203,7 @@ fn peers_that_do_not_take_their_responses_exhaust_the_quota_and_other_peers_are_
     };
     let taken = (0..20_000).filter(|n| is_taken(10 + n % 40)).count() as u32;
     assert!((MAX_PENDING..2 * MAX_PENDING).contains(&taken), "{taken}");
-    // As many as every peer gets.
+    // The share that every peer gets.
     assert_eq!((0..100).filter(|_| is_taken(2)).count(), 16);
     assert_eq!(rig.core.message_counts().msgs_alloc, u64::from(taken) + 16);
     while !drive(&rig, Ok(())).is_empty() {}
@@ -218,7 +218,7 @@ fn unknown_peers_create_a_limited_number_of_peers_and_unused_ones_are_evicted() 
     rig.core.make_peer(tcp(2), true, false).unwrap();
     rig.core.add_peer_nid(tcp(2), tcp(3), true).unwrap();
     let md = rig.bind(-1);
-    // A message to this one is under way.
+    // A message to this peer is in flight.
     rig.put(md, tcp(5));
     let stranger = |n| {
         let before = rig.core.peer_nis().len();
@@ -228,15 +228,15 @@ fn unknown_peers_create_a_limited_number_of_peers_and_unused_ones_are_evicted() 
     };
     let kept = || [2, 3, 5].map(|n| rig.core.peer_nis().iter().any(|peer_ni| peer_ni.nid() == tcp(n)));
     assert_eq!([100, 101, 102, 103, 104, 105, 106].map(stranger), [1; 7]);
-    // Those make room. Not for long, and they are not looked for again at once.
+    // Unused peers are evicted to make room. When the limit is reached again, the search is not repeated at once.
     assert_eq!([107, 108, 109, 110, 111, 112, 113, 114].map(stranger), [-6, 1, 1, 1, 1, 1, 1, 0]);
     assert_eq!(kept(), [true; 3]);
-    // Who is known is events.
+    // A message from a known NID adds no peer.
     assert_eq!(stranger(111), 0);
     rig.clock.set(Duration::from_secs(2));
     assert_eq!([114, 115].map(stranger), [-6, 1]);
     assert_eq!(kept(), [true; 3]);
-    // The operator's and the program's are not limited.
+    // The peers of the operator and of the program are not limited.
     for n in 200..220 {
         rig.core.make_peer(tcp(n), true, false).unwrap();
     }
@@ -253,7 +253,7 @@ fn only_pushes_are_deferred_at_the_reserved_portal() {
         rig.arrives(&from_peer(body, 8))
     };
     assert!(matches!(put(PING_MATCH_BITS ^ 1), RxAction::Discard));
-    // Those that there is a place for are taken, the next wait.
+    // Messages for which the portal has room are accepted, the others wait.
     let verdicts: Vec<RxAction> = (0..10).map(|_| put(PING_MATCH_BITS)).collect();
     assert!(matches!(verdicts.first(), Some(RxAction::Deliver(_))));
     assert!(matches!(verdicts.last(), Some(RxAction::Defer)));
@@ -295,7 +295,7 @@ fn a_get_event_comes_when_its_reply_was_sent_or_failed() {
         let sent = drive(&rig, result);
         assert_eq!(sent[0].payload_length, 8);
         assert_eq!(rig.take_events(), [(EventKind::Get, result, true)]);
-        // Question and answer are one message.
+        // A GET and its REPLY are one message.
         let errors = u64::from(result.is_err());
         assert_eq!(
             rig.core.message_counts(),

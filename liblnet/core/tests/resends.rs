@@ -1,4 +1,4 @@
-//! Which failed messages are resent, how often, and on which paths.
+//! The failed messages that are resent: how often, and on which paths.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 use support::{FakeDriver, OnSend, Rig, not_sent, target, tcp};
 
-/// A node with these interfaces whose driver has a PUT to `0.0.0.2@tcp`, and the MD of it, with the threshold 1.
+/// A node with these interfaces whose driver keeps a PUT to `0.0.0.2@tcp`, and the PUT's MD, with threshold 1.
 fn rig_with_kept_put(nids: &[u32]) -> (Rig, MdHandle) {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids(nids.iter().copied().map(tcp)).build();
     let md = rig.bind(1);
@@ -24,18 +24,18 @@ fn kept(rig: &Rig) -> usize {
     rig.driver.nis().iter().map(|ni| ni.kept()).sum()
 }
 
-/// The driver has not sent what it kept.
+/// The driver fails the messages that it keeps.
 fn fail_kept(rig: &Rig, failure: SendFailure) {
     let kept: Vec<_> = rig.driver.nis().iter().flat_map(|ni| ni.take_kept()).collect();
     kept.into_iter().for_each(|message| rig.core.finalize(message, Err(failure)));
 }
 
-/// Nobody answered for so long that the driver gave up.
+/// A failure after no response for so long that the driver gave up.
 fn timed_out(delivery: Delivery) -> SendFailure {
     SendFailure { errno: Errno::HostUnreachable, cause: Cause::LocalTimeout, delivery }
 }
 
-/// HE-20: fails if a path on which a send has failed is used again without end.
+/// HE-20: fails if a path on which a send has failed is used again without limit.
 #[test]
 fn a_failed_message_is_sent_once_over_each_path_and_then_retry_count_times_more() {
     for retry_count in [1, 2, 3] {
@@ -77,7 +77,7 @@ fn a_message_that_fails_at_its_deadline_is_not_resent_on_another_path() {
     }
 }
 
-/// HE-20: fails if memory that its owner takes back is sent once more.
+/// HE-20: fails if a message is resent from memory that its owner has taken back.
 #[test]
 fn a_message_whose_md_was_unlinked_before_it_failed_is_not_resent() {
     for unlinked in [false, true] {
@@ -92,7 +92,7 @@ fn a_message_whose_md_was_unlinked_before_it_failed_is_not_resent() {
     }
 }
 
-/// HE-20: fails if a message is sent after the deadline that has come while it waited for its resend.
+/// HE-20: fails if a message is sent after a deadline that passed while it waited for its resend.
 #[test]
 fn a_message_that_waits_for_its_resend_at_its_deadline_times_out() {
     let (rig, _) = rig_with_kept_put(&[1]);
@@ -106,7 +106,7 @@ fn a_message_that_waits_for_its_resend_at_its_deadline_times_out() {
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::TimedOut), true)]);
 }
 
-/// HE-41: fails if the response is held against the peer NI to which the request was not sent in the end.
+/// HE-41: fails if a missing response lowers the health of a peer NI to which the request was not sent last.
 #[test]
 fn a_missing_response_lowers_the_health_of_the_peer_ni_that_the_request_was_resent_to() {
     let rig = Rig::new(FakeDriver::new(OnSend::Complete).recording());
@@ -126,10 +126,10 @@ fn a_missing_response_lowers_the_health_of_the_peer_ni_that_the_request_was_rese
     assert_eq!((health(sent[0]), health(sent[1])), (1000, 900));
 }
 
-/// PS-3: fails if a peer that would take the repeated message for a new one gets it from another source.
+/// PS-3: fails if a message is resent from another source to a peer that would not recognise it as the same.
 #[test]
 fn a_message_with_a_source_is_resent_from_another_that_works_only_to_a_multi_rail_peer() {
-    // The second interface is of use only if it works.
+    // The second interface is an alternative only if it works.
     for (multi_rail, other_works, resent_from) in
         [(true, true, tcp(3)), (true, false, tcp(1)), (false, true, tcp(1))]
     {

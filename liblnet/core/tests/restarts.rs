@@ -1,4 +1,4 @@
-//! Peers that are started again, as connections and requests show it: what is sent to them until they are discovered.
+//! Peers that restart, as connections and requests show it, and the messages sent to them until they are discovered.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use lnet_wire::{Body, Nid, PING_MATCH_BITS, RESERVED_PORTAL, WireHandle};
 use support::routes::{far, far_net};
 use support::{FakeDriver, OnSend, Rig, header_from, tcp};
 
-/// The peer has these two NIDs.
+/// The NIDs of the peer: this one and [`OTHER`].
 const PRIMARY: Nid = tcp(2);
 const OTHER: Nid = tcp(3);
 
@@ -26,16 +26,16 @@ fn connect(rig: &Rig, peer: Nid, incarnation: u64) {
     rig.core.run_discovery();
 }
 
-/// Whether messages go only to the NID that is named.
+/// Whether a message goes only to the very NID that its target names.
 fn is_named_only(rig: &Rig, [first, second]: [Nid; 2]) -> bool {
     let destination = |named| rig.core.choose(None, named).unwrap().destination();
-    // Without a restart both names mean the peer, and the same NID is the best.
+    // Without a restart both NIDs mean the peer, and the same one is selected for both.
     (destination(first), destination(second)) == (first, second)
 }
 
 #[test]
 fn only_another_incarnation_at_a_nid_that_was_met_before_is_a_restart() {
-    // The connections that are made, each to a NID and its incarnation.
+    // The connections made, each to a NID and an incarnation; and whether they show a restart.
     let table: [(&[(Nid, u64)], bool); 7] = [
         (&[(PRIMARY, 7)], false),
         (&[(PRIMARY, 7), (PRIMARY, 7)], false),
@@ -53,7 +53,7 @@ fn only_another_incarnation_at_a_nid_that_was_met_before_is_a_restart() {
     }
 }
 
-/// A restart is one, though each NID shows it in turn.
+/// Fails if a restart counts twice because each NID of the peer shows it in turn.
 #[test]
 fn a_restart_that_another_nid_has_shown_is_not_noticed_again() {
     let rig = rig();
@@ -61,7 +61,7 @@ fn a_restart_that_another_nid_has_shown_is_not_noticed_again() {
     connect(&rig, OTHER, 8);
     connect(&rig, PRIMARY, 17);
     assert!(is_named_only(&rig, [PRIMARY, OTHER]));
-    // It tells its NIDs, and that is all that was to be found out.
+    // The peer pushes its NIDs, which completes what the discovery was for.
     assert!(rig.is_pushed(1, &[PRIMARY, OTHER]));
     connect(&rig, OTHER, 18);
     assert_eq!(rig.core.discovery_of(PRIMARY).unwrap().peer_sequence, 1);
@@ -80,18 +80,18 @@ fn what_waits_for_a_connection_to_another_nid_than_the_named_one_comes_back() {
             offset: 0,
         };
         let md = rig.bind(1);
-        // From the only interface: nothing waits for a discovery that asks for nothing.
+        // The node has one interface: no message waits for a discovery that sends nothing.
         rig.core.put(None, md, false, target, 0).unwrap();
     };
     request(OTHER, RESERVED_PORTAL);
     request(PRIMARY, RESERVED_PORTAL);
     connect(&rig, PRIMARY, 8);
-    // Those ask who it is, and may go anywhere.
+    // Pings find out which node is there, and may go to any incarnation.
     let outdated = rig.driver.ni(0).map_kept(|message| rig.core.is_for_earlier_incarnation(message));
     assert!(!outdated.is_empty() && outdated.iter().all(|outdated| !outdated), "{outdated:?}");
 }
 
-/// Nobody connects to a node behind a gateway: its requests show it.
+/// A node behind a gateway has no connection to this one: its requests show the restart.
 #[test]
 fn a_request_with_another_cookie_shows_the_restart_of_a_node_behind_a_gateway() {
     let gateway = tcp(5);
@@ -112,7 +112,7 @@ fn a_request_with_another_cookie_shows_the_restart_of_a_node_behind_a_gateway() 
     }
 }
 
-/// Without discovery nobody asks a peer for its NIDs.
+/// Without discovery no peer is pinged for its NIDs.
 #[test]
 fn a_node_that_does_not_discover_goes_on_with_the_nids_that_are_configured() {
     let rig = Rig::new(FakeDriver::new(OnSend::Complete));

@@ -1,4 +1,4 @@
-//! Routes that are not up: which are used all the same, and what waits for one.
+//! Routes that are not up: which of them are used nevertheless, and which messages wait for a route.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ fn set_state(rig: &Rig, gateway: Nid, state: PeerState) {
     rig.core.set_peer_state(gateway, state).unwrap();
 }
 
-/// The gateway does not answer the ping that it is sent when its route is added.
+/// The gateway does not respond to the ping that it is sent when its route is added.
 fn does_not_answer(rig: &Rig, gateway: Nid) {
     rig.core.run_discovery();
     for message in rig.driver.ni(0).take_kept() {
@@ -39,7 +39,7 @@ fn up(rig: &Rig) -> Vec<bool> {
     rig.core.routes().active().iter().map(|route| rig.core.route_is_up(route)).collect()
 }
 
-/// RT-22: fails if a node that says that it does not forward is used as a gateway.
+/// RT-22: fails if a node that reports that it does not forward is used as a gateway.
 #[test]
 fn a_gateway_that_does_not_forward_is_not_used() {
     let rig = two_gateways();
@@ -107,7 +107,7 @@ fn a_gateway_of_low_health_is_used_after_one_of_full_health_and_before_none() {
     assert_eq!(gateways_of(&rig, 2), [tcp(8), tcp(8)]);
 }
 
-/// Fails if a low priority of its route makes a gateway that is down the better one.
+/// Fails if the priority of its route makes a gateway that is down preferable to one that is up.
 #[test]
 fn a_gateway_that_does_not_answer_comes_after_all_others_and_before_none() {
     let other = Route { priority: 5, ..route(far_net(), tcp(9)) };
@@ -123,7 +123,7 @@ fn a_gateway_that_does_not_answer_comes_after_all_others_and_before_none() {
 /// RT-22 d, RT-23: fails if a gateway that has no interface on a net one hop away is used.
 #[test]
 fn a_gateway_that_is_not_on_a_net_one_hop_away_is_not_used() {
-    // Hops of the route to the first gateway, whether interfaces on both nets are asked for, and whether it is used.
+    // The hops of the first gateway's route, whether live interfaces on both nets are required, and whether the route is used.
     let table = [(None, true, true), (Some(1), true, false), (Some(1), false, true), (Some(2), true, true)];
     for (hops, avoid_asym, expected) in table {
         let rig = rig(&[Route { hops, ..route(far_net(), tcp(8)) }]);
@@ -139,7 +139,7 @@ fn a_gateway_that_is_not_on_a_net_one_hop_away_is_not_used() {
     }
 }
 
-/// Fails if the ping of a node behind a router that does not forward for a while ends the messages that wait for its response.
+/// Fails if a ping to a node behind a router that does not forward for a while ends the messages that wait for its response.
 #[test]
 fn messages_for_a_node_that_is_not_yet_discovered_wait_for_a_route_too() {
     let rig = rig(&[route(far_net(), tcp(9))]);
@@ -167,7 +167,7 @@ fn messages_for_a_node_that_is_not_yet_discovered_wait_for_a_route_too() {
     assert_eq!(rig.take_events(), []);
 }
 
-/// RT-33.
+/// RT-33: fails if an operator cannot take a gateway out of use, or back into use.
 #[test]
 fn an_operator_can_take_a_gateway_out_of_use_and_back() {
     let rig = two_gateways();
@@ -187,7 +187,7 @@ fn an_operator_can_take_a_gateway_out_of_use_and_back() {
 fn messages_to_a_gateway_do_not_wait_for_its_check() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).with_discovery().build();
     let known = FORWARDS.with(PeerState::NIDS_UPTODATE, true).with(PeerState::MULTI_RAIL, true);
-    // Why the gateway is not up to date, and whether messages to it wait.
+    // The reason why the gateway is not up to date, and whether messages to it wait.
     let table =
         [(PeerState::REDISCOVER, true), (PeerState::REDISCOVER.with(PeerState::RTR_DISCOVERY, true), false)];
     for (gateway, (cause, expected)) in [tcp(8), tcp(9)].into_iter().zip(table) {
@@ -199,7 +199,7 @@ fn messages_to_a_gateway_do_not_wait_for_its_check() {
     }
 }
 
-/// RT-20: fails if an interface counts as alive because another of its gateway is.
+/// RT-20: fails if an interface counts as alive because another one of the gateway is.
 #[test]
 fn an_interface_of_a_gateway_is_alive_if_that_answers_and_the_interface_is_up_and_healthy() {
     let rig = rig(&[]);
@@ -209,7 +209,7 @@ fn an_interface_of_a_gateway_is_alive_if_that_answers_and_the_interface_is_up_an
         let (peer, nis) = rig.core.peer(tcp(9)).unwrap();
         nis.iter().map(|ni| rig.core.gateway_ni_is_alive(&peer, ni)).collect::<Vec<_>>()
     };
-    // Its node says so: told by an operator it would be of the whole gateway.
+    // The gateway itself reports this; an operator's report would concern the whole gateway.
     rig.core.notify_peer_ni(tcp(10), false);
     assert_eq!(alive(), [None, None], "no gateway");
     rig.core.add_route(route(far_net(), tcp(9))).unwrap();
@@ -224,7 +224,7 @@ fn an_interface_of_a_gateway_is_alive_if_that_answers_and_the_interface_is_up_an
     };
     rig.core.change_settings(tolerate).unwrap();
     assert_eq!(alive(), [Some(true), Some(true)]);
-    // The gateway does not answer, an operator says.
+    // An operator reports that the gateway does not respond.
     rig.core.notify_peer_ni(tcp(9), false);
     assert_eq!(alive(), [Some(false), Some(false)]);
 }
@@ -244,7 +244,7 @@ fn a_route_is_down_while_no_path_to_its_gateway_gets_through() {
     assert_eq!(up(&rig), [false, false]);
 }
 
-/// A gateway that forwards, and for whose check nothing is under way.
+/// A node with a gateway that forwards, and that no check is under way for.
 fn idle_gateway() -> Rig {
     let rig = rig(&[]);
     let checks_every = |seconds| {
@@ -263,7 +263,7 @@ fn idle_gateway() -> Rig {
     rig
 }
 
-/// Fails if a gateway that has died is asked only when its turn comes.
+/// Fails if a gateway with a failure is pinged only when its turn comes.
 #[test]
 fn whatever_speaks_against_a_gateway_has_it_asked_at_once() {
     let fails = |failure| {
@@ -297,7 +297,7 @@ fn whatever_speaks_against_a_gateway_has_it_asked_at_once() {
     }
 }
 
-/// Fails if a gateway that does not answer its check counts as up until the transaction timeout.
+/// Fails if a gateway that does not respond to its check counts as up until the transaction timeout.
 #[test]
 fn a_check_that_is_not_answered_in_six_seconds_has_failed() {
     let rig = idle_gateway();
@@ -310,7 +310,7 @@ fn a_check_that_is_not_answered_in_six_seconds_has_failed() {
     }
 }
 
-/// Fails if what is shown of a node behind gateways does not follow from the gateways, or from its own responses.
+/// Fails if the reported state of a node behind gateways follows neither from the gateways nor from the node's own responses.
 #[test]
 fn a_peer_behind_gateways_is_as_reachable_as_they_are_and_as_its_responses_say() {
     use lnet_core::health::Reachability::{Degraded, Reachable, Unknown, Unreachable};
@@ -335,7 +335,7 @@ fn a_peer_behind_gateways_is_as_reachable_as_they_are_and_as_its_responses_say()
     assert_eq!(shown(), Some(Degraded), "by one of two gateways");
     rig.core.path_is_responsive(rig.ni(), tcp(9));
     assert_eq!(shown(), Some(Reachable));
-    // It does not answer, and a gateway works.
+    // The node does not respond, although a gateway works.
     rig.get(rig.bind(-1), far(5));
     rig.driver.finish();
     rig.core.run_monitor();

@@ -1,4 +1,4 @@
-//! Of several nets behind gateways, and of several gateways on different nets, which one a message takes.
+//! The choice among several nets behind gateways, and among gateways on different nets.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -15,10 +15,10 @@ use support::{FakeDriver, OnSend, Rig, not_sent, on_net, put_body, tcp};
 
 const FORWARDS: PeerState = PeerState::DISCOVERED.with(PeerState::ROUTER_ENABLED, true);
 
-/// Where a message goes first, and for whom it is.
+/// The NID of the first hop, and the destination NID.
 type Hop = (Nid, Nid);
 
-/// The last part of a NID's net is its number.
+/// The net that the NIDs of `tcpNUMBER` are on.
 fn net(number: u16) -> NetId {
     on_net(number, 1).net()
 }
@@ -27,14 +27,14 @@ fn selector(text: &str) -> Option<lnet_wire::Selector> {
     (!text.is_empty()).then(|| text.parse().unwrap())
 }
 
-/// `lnetctl udsp add` with `--src`, `--dst`, `--rte` where they are not empty.
+/// A rule as of `lnetctl udsp add` with `--src`, `--dst`, `--rte` where these are not empty.
 fn rule(rig: &Rig, [src, dst, rte]: [&str; 3]) {
     let is_list = [src, dst, rte].iter().filter(|text| !text.is_empty()).count() > 1;
     let action = if is_list { Action::PreferredList } else { Action::Priority(0) };
     rig.core.add_rule(Rule::new(selector(src), selector(dst), selector(rte), action), None).unwrap();
 }
 
-/// Where each of as many messages to this NID goes.
+/// The hops of this number of messages to a NID.
 fn each(rig: &Rig, to: Nid, puts: usize) -> Vec<Hop> {
     let md = rig.bind(-1);
     let one = |_| {
@@ -51,9 +51,9 @@ fn used(rig: &Rig, to: Nid) -> BTreeSet<Hop> {
     each(rig, to, 8).into_iter().collect()
 }
 
-/// A server on `tcp1` and `tcp2`.
+/// The NIDs of a server on `tcp1` and `tcp2`.
 const ITS: [Nid; 2] = [on_net(1, 5), on_net(2, 5)];
-/// The only way to `tcp1`, and that to `tcp2`.
+/// The only path to `tcp1`, and that to `tcp2`.
 const BY: [Hop; 2] = [(tcp(8), ITS[0]), (tcp(9), ITS[1])];
 
 fn with_server(rig: Rig) -> Rig {
@@ -62,7 +62,7 @@ fn with_server(rig: Rig) -> Rig {
     rig
 }
 
-/// A node on `tcp` with that server.
+/// A node on `tcp`, with gateways to the server's nets.
 fn two_far_nets() -> Rig {
     with_server(support::routes::rig(&[route(net(1), tcp(8)), route(net(2), tcp(9))]))
 }
@@ -71,12 +71,12 @@ fn two_far_nets() -> Rig {
 fn two_near_nets() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), on_net(7, 1)]).build();
     [tcp(8), on_net(7, 8)].iter().for_each(|by| rig.core.add_route(route(far_net(), *by)).unwrap());
-    // One that is not multi-rail is sent to from one interface.
+    // A peer that is not multi-rail would be sent to from one interface.
     [5, 6].iter().for_each(|its| rig.core.make_peer(far(*its), true, false).unwrap());
     rig
 }
 
-/// What a gateway, or the way to it, may suffer from.
+/// A defect of a gateway or of the path to it.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
     NoAnswer,
@@ -106,8 +106,8 @@ fn troubles(rig: &Rig, gateway: Nid, trouble: Trouble) {
     }
 }
 
-/// UD-41: fails if a net is used whose gateway is in trouble, or if a rule about the net makes that so, while the peer is reached by
-/// another one.
+/// UD-41: fails if a net is used whose gateway has a defect, perhaps because a rule prefers the net, although the peer is
+/// reached by another gateway.
 #[test]
 fn a_net_whose_gateway_is_in_trouble_comes_after_one_whose_gateway_is_well() {
     for trouble in [Trouble::NoAnswer, Trouble::Unresponsive, Trouble::ReportedDown, Trouble::Ill] {
@@ -124,7 +124,7 @@ fn a_net_whose_gateway_is_in_trouble_comes_after_one_whose_gateway_is_well() {
     }
 }
 
-/// Fails if a net on which the peer itself cannot be reached is used because the gateway to it is in better health.
+/// Fails if a net on which the peer itself is down is used because the gateway to it is healthier.
 #[test]
 fn a_net_on_which_the_peer_is_down_comes_after_one_with_a_gateway_of_low_health() {
     let rig = two_far_nets();
@@ -136,7 +136,7 @@ fn a_net_on_which_the_peer_is_down_comes_after_one_with_a_gateway_of_low_health(
     assert_eq!(used(&rig, ITS[0]), [BY[1]].into());
 }
 
-/// UD-41: fails if a rule about a remote net beats the health of the interface by which that is reached.
+/// UD-41: fails if a rule about a remote net outweighs the health of the interface by which it is reached.
 #[test]
 fn a_net_reached_by_an_ill_interface_comes_after_one_reached_by_a_healthy_one() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), on_net(7, 1)]).build();
@@ -166,7 +166,7 @@ fn a_rule_about_a_net_of_this_node_counts_among_the_nets_of_the_peer() {
     assert_eq!(used(&rig, ITS[0]), [(by_seven, ITS[1])].into());
 }
 
-/// Fails if a message is sent again by the gateway at which it has failed, because a rule prefers the net behind it.
+/// Fails if a message is resent by the gateway at which it failed because a rule prefers the net behind it.
 #[test]
 fn a_message_that_failed_at_a_gateway_is_sent_to_another_net_of_the_peer() {
     let rig = two_far_nets();
@@ -177,7 +177,7 @@ fn a_message_that_failed_at_a_gateway_is_sent_to_another_net_of_the_peer() {
     assert_eq!(hops(&rig), [BY[1]]);
 }
 
-/// Fails if a rule has a message leave a common net for a gateway that is in worse health.
+/// Fails if a rule makes a message leave a common net for a gateway that is less healthy.
 #[test]
 fn a_rule_does_not_prefer_a_gateway_in_worse_health_to_a_common_net() {
     let direct = (tcp(5), tcp(5));
@@ -201,7 +201,7 @@ fn a_rule_does_not_prefer_a_gateway_in_worse_health_to_a_common_net() {
     assert_eq!(used(&ill_interface, tcp(5)), [by_gateway].into());
 }
 
-/// Fails if what waits for the credits of a gateway stays there although the destination is reached on another net.
+/// Fails if messages that wait for credits of a gateway stay there although the destination is reached on another net.
 #[test]
 fn messages_that_wait_for_a_gateway_move_to_the_gateway_of_another_net_of_the_peer() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).credits(8, 2).build();
@@ -219,7 +219,7 @@ fn messages_that_wait_for_a_gateway_move_to_the_gateway_of_another_net_of_the_pe
     assert_eq!(hops(&rig), [BY[0], BY[0], BY[1], BY[1]]);
 }
 
-/// Which messages by the gateway to `tcp1` could leave it, and whether all could.
+/// The messages by the gateway to `tcp1` that could change their path, and whether all could.
 #[test]
 fn a_message_may_leave_a_gateway_if_any_net_of_its_peer_is_reached_without_it() {
     type Prepare = fn(&Rig);
@@ -257,7 +257,7 @@ fn a_message_may_leave_a_gateway_if_any_net_of_its_peer_is_reached_without_it() 
     }
 }
 
-/// Fails if a gateway that is multi-rail counts as another way to itself.
+/// Fails if a multi-rail gateway counts as an alternative to itself.
 #[test]
 fn a_message_by_the_only_gateway_has_no_other_way() {
     let rig = support::routes::rig(&[]);
@@ -269,7 +269,7 @@ fn a_message_by_the_only_gateway_has_no_other_way() {
     assert!(!rig.core.path_is_unresponsive(rig.ni(), tcp(8)));
 }
 
-/// Fails if a message by a gateway, of a peer on a common net that has come back, may not return to that.
+/// Fails if a message that waits for a gateway may not return to a common net that works again.
 #[test]
 fn a_message_may_leave_a_gateway_for_a_common_net() {
     let rig = support::routes::rig(&[route(far_net(), tcp(9))]);
@@ -283,7 +283,7 @@ fn a_message_may_leave_a_gateway_for_a_common_net() {
     assert_eq!(may(&rig), [true]);
 }
 
-/// UD-41: fails if a rule about routers beats the health of the interface by which one is reached.
+/// UD-41: fails if a rule about routers outweighs the health of the interface by which a router is reached.
 #[test]
 fn a_gateway_reached_by_an_ill_interface_comes_after_one_reached_by_a_healthy_one() {
     let rig = two_near_nets();
@@ -295,7 +295,7 @@ fn a_gateway_reached_by_an_ill_interface_comes_after_one_reached_by_a_healthy_on
     assert_eq!(used(&rig, far(5)), [(tcp(8), far(5))].into());
 }
 
-/// Fails if a rule about what this node sends from has no say in which gateway is taken.
+/// Fails if rules about local nets, interfaces and pairs have no effect on which gateway is selected.
 #[test]
 fn rules_about_local_nets_interfaces_and_pairs_choose_among_gateways_on_different_nets() {
     let rules = [["tcp7", "", ""], ["0.0.0.1@tcp7", "", ""], ["0.0.0.1@tcp7", "0.0.0.5@tcp1", ""]];
@@ -304,13 +304,13 @@ fn rules_about_local_nets_interfaces_and_pairs_choose_among_gateways_on_differen
         assert_eq!(used(&rig, far(5)).len(), 2);
         rule(&rig, its);
         assert_eq!(used(&rig, far(5)), [(on_net(7, 8), far(5))].into(), "{its:?}");
-        // Rules about routers come first.
+        // Rules about routers take precedence.
         rule(&rig, ["", "tcp1", "0.0.0.8@tcp"]);
         assert_eq!(used(&rig, far(5)), [(tcp(8), far(5))].into(), "{its:?}");
     }
 }
 
-/// Fails if a pair rule about a node behind a gateway is not obeyed where the gateway is on several nets of this node.
+/// Fails if a pair rule about a node behind a gateway has no effect where the gateway is on several nets of this node.
 #[test]
 fn a_pair_rule_about_a_node_behind_a_gateway_of_several_nets_chooses_the_net_that_its_interface_is_on() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), on_net(7, 1)]).build();
@@ -326,7 +326,7 @@ fn a_pair_rule_about_a_node_behind_a_gateway_of_several_nets_chooses_the_net_tha
     assert_eq!(used(&rig, far(5)), [(tcp(8), far(5))].into());
 }
 
-/// By which interface each of some messages leaves.
+/// The interface by which each of some messages leaves.
 fn sources(rig: &Rig, to: Nid) -> Vec<Nid> {
     let md = rig.bind(-1);
     let one = |_| {
@@ -339,7 +339,7 @@ fn sources(rig: &Rig, to: Nid) -> Vec<Nid> {
     (0..8).map(one).collect()
 }
 
-/// Fails if a rule about routers makes those about pairs with a router void.
+/// Fails if a rule about routers disables those about pairs with a router.
 #[test]
 fn pair_rules_about_a_gateway_are_obeyed_beside_router_rules() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([1, 2, 3].map(tcp)).build();
@@ -357,7 +357,8 @@ fn pair_rules_about_a_gateway_are_obeyed_beside_router_rules() {
     }
 }
 
-/// PS-30, UD-14: fails if a node of one NID behind a gateway is sent to from another interface than a rule says, or from several.
+/// PS-30, UD-14: fails if messages to a single-rail node behind a gateway leave by several interfaces, or by one that no rule
+/// names.
 #[test]
 fn a_single_rail_node_behind_a_gateway_is_sent_to_from_one_interface_of_its_pair_rule() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([1, 2, 3, 4].map(tcp)).build();
@@ -372,7 +373,7 @@ fn a_single_rail_node_behind_a_gateway_is_sent_to_from_one_interface_of_its_pair
     rig.core.set_ni_health(Some(first), 900);
     let next = one_of(sources(&rig, far(5)));
     assert_eq!(BTreeSet::from([first, next]), [2, 3].map(tcp).into());
-    // Health comes before the rule.
+    // Health takes precedence over the rule.
     rig.core.set_ni_health(Some(next), 900);
     let unnamed = one_of(sources(&rig, far(5)));
     assert!([1, 4].map(tcp).contains(&unnamed), "{unnamed}");
@@ -382,7 +383,7 @@ fn a_single_rail_node_behind_a_gateway_is_sent_to_from_one_interface_of_its_pair
     assert_eq!(one_of(sources(&rig, far(5))), bound);
 }
 
-/// cfg-145: fails if the messages of pairs with a gateway are not in the proportion of their numbers.
+/// cfg-145: fails if messages of pairs with a gateway are not divided as their rules count them.
 #[test]
 fn pair_rules_about_a_gateway_that_count_messages_divide_them() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([1, 2].map(tcp)).build();
@@ -402,7 +403,7 @@ fn count_messages(rig: &Rig, src: &str, messages: u32) {
     rig.core.add_rule(rule, None).unwrap();
 }
 
-/// cfg-145: fails if the nets by which gateways are reached do not have their turns, though direct messages have had some.
+/// cfg-145: fails if the nets by which gateways are reached do not take turns because direct messages have used some.
 #[test]
 fn rules_that_count_messages_of_local_nets_divide_those_to_gateways_on_different_nets() {
     let rig = two_near_nets();
@@ -413,12 +414,12 @@ fn rules_that_count_messages_of_local_nets_divide_those_to_gateways_on_different
     let gateways = |messages| each(&rig, far(5), messages).into_iter().map(|(gateway, _)| gateway);
     let turns = [tcp(8), tcp(8), tcp(8), on_net(7, 8)];
     assert!(gateways(8).eq([turns, turns].concat()));
-    // In the middle of a turn.
+    // These messages end in the middle of a turn.
     each(&rig, tcp(20), 6);
     assert_eq!(gateways(8).filter(|gateway| *gateway == tcp(8)).count(), 6);
 }
 
-/// cfg-145: fails if an interface whose messages are counted loses to each of another net.
+/// cfg-145: fails if an interface whose messages are counted always loses against those of another net.
 #[test]
 fn the_turns_of_an_interface_say_nothing_of_gateways_on_another_net() {
     let rig = two_near_nets();
@@ -430,7 +431,7 @@ fn the_turns_of_an_interface_say_nothing_of_gateways_on_another_net() {
     );
 }
 
-/// A message that comes by a gateway is from the node behind it, and was sent by the gateway.
+/// Fails if the event of a message that came by a gateway does not name it as sender and the node behind it as initiator.
 #[test]
 fn the_sender_of_an_event_is_the_gateway_that_the_message_came_by() {
     let rig = support::routes::rig(&[route(far_net(), tcp(9))]);
@@ -445,7 +446,7 @@ fn the_sender_of_an_event_is_the_gateway_that_the_message_came_by() {
     }
 }
 
-/// RT-20.
+/// RT-20: fails if a route is up with a gateway below the configured health, or down with one above it.
 #[test]
 fn router_sensitivity_says_from_which_health_on_a_route_is_up() {
     let table = [(100, 1000, true), (100, 600, false), (50, 600, true), (50, 499, false), (0, 0, true)];

@@ -24,7 +24,7 @@ fn three_routers() -> Rig {
     rig(&ANY.map(|gateway| route(far_net(), tcp(gateway))))
 }
 
-/// The gateways of messages to this NID, one after the other.
+/// The gateways that messages to this NID take, in order.
 fn each(rig: &Rig, to: Nid, puts: usize) -> Vec<Nid> {
     let md = rig.bind(-1);
     let one = || {
@@ -69,7 +69,7 @@ fn a_router_rule_comes_before_the_priority_and_the_hops_of_a_route() {
     assert_eq!(used(&rig, far(5)), gateways(&[9]));
 }
 
-/// Health comes before every rule; a router that is well again is used again.
+/// Fails if a rule outweighs the health of a router, or if a router that has recovered is not used again.
 #[test]
 fn another_router_is_used_while_the_preferred_one_is_ill() {
     let rig = three_routers();
@@ -99,7 +99,7 @@ fn rules_apply_to_routes_and_to_nodes_that_come_later() {
     assert_eq!(used(&rig, far(5)), gateways(&[7]));
 }
 
-/// Fails if the rule names a NID of a gateway that is not that of its route.
+/// Fails if a rule that names a NID of a gateway other than that of its route has no effect.
 #[test]
 fn a_gateway_may_be_named_by_any_of_its_nids() {
     let rig = rig(&[]);
@@ -110,18 +110,17 @@ fn a_gateway_may_be_named_by_any_of_its_nids() {
     assert_eq!(used(&rig, far(5)), gateways(&[8, 88]));
 }
 
-/// The partners that rules name of a NID behind gateways.
+/// The partners that rules give a NID behind gateways.
 fn partners(rig: &Rig, to: Nid) -> Vec<Nid> {
     let partners = rig.core.peer(to).unwrap().1[0].partners();
     partners.map_or_else(Vec::new, |partners| partners.gateways.iter().map(|its| its.nid).collect())
 }
 
-/// Fails if a gateway is still preferred for a NID that it has lost.
 /// A node with routes by two gateways, of which a rule prefers the second by its NID on another net.
 fn prefers_a_gateway_by_its_other_nid() -> Rig {
     let driver = FakeDriver::new(OnSend::Keep);
     let rig = Rig::builder(driver).with_discovery().nids([tcp(1), on_net(2, 1)]).build();
-    // Gateways are not asked what they have.
+    // Without pings to gateways, as these would report their NIDs.
     let unasked = |settings: &mut Settings| {
         settings.alive_router_check_interval = 0;
         Ok(())
@@ -163,7 +162,7 @@ fn a_gateway_that_has_lost_the_nid_of_a_rule_is_not_preferred_any_more() {
     }
 }
 
-/// cfg-145: fails if the messages are not divided as the rules say.
+/// cfg-145: fails if messages are not divided among gateways as the rules count them.
 #[test]
 fn router_rules_that_count_messages_divide_them() {
     let rig = three_routers();

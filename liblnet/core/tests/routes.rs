@@ -38,10 +38,10 @@ fn gateways_are_chosen_by_priority_then_hops_then_in_turns() {
     let table: [(&[Route], &[u32]); 5] = [
         (&[to(7, 0, None), to(8, 0, None), to(9, 0, None)], &[7, 8, 9, 7, 8, 9]),
         (&[to(7, 1, None), to(8, 0, None), to(9, 0, None)], &[8, 9, 8, 9]),
-        // Priority counts before hops.
+        // Priority takes precedence over hops.
         (&[to(7, 1, Some(1)), to(8, 0, Some(3))], &[8, 8]),
         (&[to(7, 0, Some(2)), to(8, 0, Some(3))], &[7, 7]),
-        // A route without a number of hops has one.
+        // A route without a number of hops counts as one hop.
         (&[to(7, 0, Some(2)), to(8, 0, None), to(9, 0, Some(1))], &[8, 9, 8]),
     ];
     for (routes, expected) in table {
@@ -54,7 +54,7 @@ fn gateways_are_chosen_by_priority_then_hops_then_in_turns() {
 fn a_gateway_with_queued_bytes_comes_after_an_idle_one() {
     let rig = rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))]);
     let md = rig.bind(-1);
-    // To the gateway itself.
+    // A message to the gateway itself.
     rig.put(md, tcp(8));
     rig.put(md, far(5));
     rig.put(md, far(6));
@@ -68,13 +68,13 @@ fn a_multi_rail_gateway_is_sent_to_on_all_its_nids() {
     rig.core.add_peer_nid(tcp(8), tcp(9), true).unwrap();
     rig.core.add_route(route(far_net(), tcp(8))).unwrap();
     assert_eq!(gateways_of(&rig, 4), [tcp(8), tcp(9), tcp(8), tcp(9)]);
-    // By any of its NIDs it is the same gateway.
+    // Each NID of a gateway means the same gateway.
     assert_eq!(rig.core.add_route(route(far_net(), tcp(9))), Err(Errno::Exists));
     rig.core.delete_routes(None, Some(tcp(9))).unwrap();
     assert_eq!(rig.core.routes().iter().count(), 0);
 }
 
-/// PS-10: the gateway has to be on the net of the source.
+/// PS-10: fails if the gateway of a message with a source is not on the net of the source.
 #[test]
 fn a_message_with_a_source_leaves_from_there() {
     let other = on_net(2, 1);
@@ -89,7 +89,7 @@ fn a_message_with_a_source_leaves_from_there() {
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), false)]);
 }
 
-/// PS-7.
+/// PS-7: fails if a response does not leave by the gateway that its request came by.
 #[test]
 fn a_response_goes_back_by_the_gateway_that_the_request_came_by() {
     let rig = rig(&[route(far_net(), tcp(8)), route(far_net(), tcp(9))]);
@@ -115,7 +115,7 @@ fn what_was_not_sent_to_one_gateway_is_sent_to_another() {
     assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
 }
 
-/// Fails if a node behind a gateway that does not answer takes the route from the others.
+/// Fails if a node behind a gateway that does not respond brings the route down for other nodes.
 #[test]
 fn a_missing_answer_from_behind_a_gateway_leaves_its_route_up() {
     let rig = rig(&[route(far_net(), tcp(9))]);
@@ -130,7 +130,7 @@ fn a_missing_answer_from_behind_a_gateway_leaves_its_route_up() {
     assert_eq!(gateways_of(&rig, 1), [tcp(9)]);
 }
 
-/// `LNetDist`.
+/// `LNetDist`: fails if the distance of a routed NID is not one more than the hops of the shortest route.
 #[test]
 fn the_distance_of_a_routed_nid_is_one_more_than_the_hops_of_the_shortest_route() {
     let to = |gateway, hops| Route { hops, ..route(far_net(), tcp(gateway)) };
@@ -141,7 +141,7 @@ fn the_distance_of_a_routed_nid_is_one_more_than_the_hops_of_the_shortest_route(
     assert_eq!(rig.core.dist(on_net(3, 5)), Err(Errno::HostUnreachable));
 }
 
-/// PS-11: fails if a message takes a gateway while it gets through without, or waits on a dead path although a gateway is there.
+/// PS-11: fails if a message takes a gateway although it gets through without, or waits on a dead path although a gateway is up.
 #[test]
 fn a_peer_on_a_common_net_and_behind_a_gateway_is_reached_by_the_gateway_where_the_net_is_dead_or_a_rule_says_so()
  {
@@ -184,10 +184,10 @@ fn a_gateway_is_not_reached_by_itself() {
     }
 }
 
-/// 3.7: fails if a message is dropped that came by a gateway by any of whose NIDs there is a route to its source.
+/// 3.7: fails if a message is dropped although a route to its source names a NID of the gateway that it came by.
 #[test]
 fn with_drop_asym_route_a_message_that_came_by_a_gateway_of_no_route_to_its_source_is_dropped() {
-    // The routes to the net of the source, the neighbour that it came by, and whether it is received.
+    // The routes to the net of the source, the neighbour that the message came by, and whether it is received.
     let there = route(far_net(), tcp(8));
     let table: [(bool, &[Route], Nid, bool); 6] = [
         (true, &[there], tcp(8), true),

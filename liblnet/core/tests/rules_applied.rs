@@ -1,4 +1,4 @@
-//! What selection rules come to is stored with the nets, NIs and peer NIs, and is renewed with every change.
+//! The effects of selection rules stored with the nets, NIs and peer NIs, which follow every change of the configuration.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -26,13 +26,13 @@ enum Change {
     DeleteRoute(u8),
     /// A message to a peer that may be unknown.
     Send(u8),
-    /// A program says that these are NIDs of one peer.
+    /// A call of a program that names the NIDs of one peer.
     Name(Vec<u8>),
-    /// A peer says which NIDs it has, by the first of them.
+    /// A push of a peer with its NIDs, the first of them the sender.
     Merge(u32, Vec<u8>),
 }
 
-/// This node's NIDs have last numbers below 10, gateways' from 20, others' from 30; `net` is that of the first number.
+/// The NID of this node with this last number, below 10; gateways' numbers begin at 20, other peers' at 30.
 fn own(last: u8) -> Nid {
     nid(&format!("10.0.0.{last}@tcp{}", last % 2))
 }
@@ -66,7 +66,7 @@ fn a_rule() -> impl Strategy<Value = Rule> {
     })
 }
 
-/// Of a peer; sometimes one is this node's.
+/// The NIDs of one peer; sometimes one of them is this node's.
 fn nids_of_one() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop_oneof![9 => 20_u8..28, 1 => 1_u8..7], 1..5)
 }
@@ -89,7 +89,7 @@ fn a_change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Whether it can be done depends on the ones before.
+/// Makes the change. It may fail, which depends on those before.
 fn make(rig: &Rig, change: &Change) {
     let core = &rig.core;
     let _ = match change {
@@ -121,8 +121,8 @@ fn make(rig: &Rig, change: &Change) {
 
 type Effect = (u32, Option<NonZeroU32>);
 
-/// What is stored with each of several that are compared: where a rule counts messages of one, those of the same priority have turns
-/// of one.
+/// The stored effects on several candidates that are compared: where a rule counts the messages of one, those of equal priority
+/// have turns of one message.
 fn effects(given: &[Option<RuleEffect>]) -> Vec<Effect> {
     let effect = |its: &Option<RuleEffect>| -> Effect {
         let priority = its.map_or(LOWEST_PRIORITY, |given| given.priority);
@@ -133,7 +133,7 @@ fn effects(given: &[Option<RuleEffect>]) -> Vec<Effect> {
     given.iter().map(effect).collect()
 }
 
-/// The rules as they are, on the node as it is.
+/// The index of the present rules for the present nets and gateways.
 fn rules_now(core: &Core) -> RuleIndex {
     let own: Vec<Nid> = core.nets().nis().map(|ni| ni.nid()).collect();
     let mut named: Vec<Nid> = core.routes().iter().map(|route| route.gateway).collect();
@@ -144,7 +144,7 @@ fn rules_now(core: &Core) -> RuleIndex {
     RuleIndex::new(&core.rules(), &own, &gateways)
 }
 
-/// What is stored is what the rules come to now.
+/// Asserts that the stored effects are those of the present rules.
 fn check(core: &Core) {
     let rules = rules_now(core);
     let nets = core.nets();
@@ -205,7 +205,7 @@ fn check_peer(core: &Core, rules: &RuleIndex, peer: &Peer) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// UD-10, UD-12: fails if a change of the rules, or of what they are about, leaves something as it was before.
+    /// UD-10, UD-12: fails if a change of the rules, or of the objects that they match, leaves a stored effect as it was.
     #[test]
     fn after_every_change_the_rules_are_stored_with_what_they_match(
         changes in prop::collection::vec(a_change(), 1..40),

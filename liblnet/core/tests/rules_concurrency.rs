@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::thread;
 use support::{FakeDriver, OnSend, Rig, tcp};
 
-/// Rules about other nets, which are looked at for each new peer: that takes longer than to change the peers that there are.
+/// The number of rules about other nets. Each new peer is compared with all, so that adding one takes longer than changing one.
 const OTHERS: u32 = 1000;
 const ROUNDS: u32 = 20;
 const PEERS: u32 = 20;
@@ -18,7 +18,7 @@ fn rule(dst: &str) -> Rule {
     Rule::new(None, Some(dst.parse().unwrap()), None, Action::Priority(7))
 }
 
-/// UD-12: fails if a peer that a message adds keeps what a rule gave it that is gone, or lacks what a new one gives.
+/// UD-12: fails if a peer that a message adds keeps the effect of a rule that is gone, or lacks that of a new one.
 #[test]
 fn peers_that_are_added_while_rules_change_have_what_the_rules_come_to() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Complete)).build();

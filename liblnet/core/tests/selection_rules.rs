@@ -1,4 +1,4 @@
-//! What selection rules do to traffic: by which pairs of NIDs PUTs go to a peer.
+//! The effects of selection rules on traffic: the pairs of NIDs by which PUTs go to a peer.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use support::{FakeDriver, OnSend, nid};
 
-/// The last number of a NID's address: 1 to 3 are this node's, from 11 on the peer's.
+/// The last numbers of the addresses of a pair of NIDs: 1 to 3 are this node's, from 11 on the peer's.
 type Pair = (u8, u8);
 
 struct Rig {
@@ -21,7 +21,7 @@ struct Rig {
     peer: Nid,
 }
 
-/// A node with these NIDs, and a peer with those.
+/// A node with the NIDs `own`, and a peer with the NIDs `its`.
 fn rig(own: &[&str], its: &[&str]) -> Rig {
     let driver = FakeDriver::new(OnSend::Complete).recording();
     let node = support::Rig::builder(driver).nids(own.iter().map(|own| nid(own))).build();
@@ -32,25 +32,25 @@ fn rig(own: &[&str], its: &[&str]) -> Rig {
 }
 
 impl Rig {
-    /// As `lnetctl udsp add --src SRC --dst DST` does; an empty text is none. 0 is the highest priority.
+    /// Adds a rule as `lnetctl udsp add --src SRC --dst DST` does; an empty text is no option. 0 is the highest priority.
     fn rule(&self, src: &str, dst: &str, action: Action, index: Option<usize>) {
         let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
         self.core.add_rule(Rule::new(selector(src), selector(dst), None, action), index).unwrap();
     }
 
-    /// [`Rig::rule`] that counts messages.
+    /// [`Rig::rule`] with a priority, and a number of messages for its turn.
     fn counting(&self, src: &str, dst: &str, priority: u32, messages: u32) {
         let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
         let rule = Rule::new(selector(src), selector(dst), None, Action::Priority(priority));
         self.core.add_rule(Rule { messages: NonZeroU32::new(messages), ..rule }, None).unwrap();
     }
 
-    /// The pairs that a number of PUTs go by.
+    /// The pairs that some PUTs use.
     fn pairs(&self) -> BTreeSet<Pair> {
         self.path_of_each(24).into_iter().collect()
     }
 
-    /// The pairs that PUTs go by, one after the other.
+    /// The pair that each of `puts` PUTs uses, in order.
     fn path_of_each(&self, puts: usize) -> Vec<Pair> {
         let last = |nid: Nid| (nid.to_u64().unwrap() & 0xff) as u8;
         let md = self.node.bind(-1);
@@ -73,13 +73,13 @@ const THREE: [&str; 3] = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp"];
 const ITS_TWO: [&str; 2] = ["10.0.0.11@tcp", "10.0.0.12@tcp"];
 const ITS_THREE: [&str; 3] = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp"];
 
-/// To which of the peer's NIDs messages from these of this node's go.
+/// The peer's NIDs that messages from the local NIDs `own` go to.
 fn from(own: &[u8], pairs: &BTreeSet<Pair>) -> Vec<u8> {
     let its: BTreeSet<u8> = pairs.iter().filter(|pair| own.contains(&pair.0)).map(|pair| pair.1).collect();
     its.into_iter().collect()
 }
 
-/// cfg-110: fails if the net with the highest priority does not carry everything, or others nothing once the
+/// cfg-110: fails if the net with the highest priority does not carry all messages, or if the others carry none once the
 /// rule is gone.
 #[test]
 fn the_net_with_the_highest_priority_carries_all_messages() {
@@ -102,7 +102,7 @@ fn the_net_with_the_highest_priority_carries_all_messages() {
     }
 }
 
-/// cfg-115: fails if the interface, or the peer's NID, with the highest priority does not carry everything.
+/// cfg-115: fails if the interface, or the peer's NID, with the highest priority does not carry all messages.
 #[test]
 fn the_interface_with_the_highest_priority_carries_all_messages() {
     let rig = rig(&THREE, &ITS_THREE);
@@ -114,9 +114,9 @@ fn the_interface_with_the_highest_priority_carries_all_messages() {
 }
 
 /// cfg-120: fails if a message that leaves by the interface of a rule goes to another NID than the rule's (1:1).
-/// cfg-130: the same of several interfaces and several NIDs (N:N): fails if it goes to any but those.
-/// cfg-135: the same of several interfaces and one NID (N:1): fails if it goes to any but that.
-/// cfg-140: the same of one interface and several NIDs (1:N): fails if it goes to any but those.
+/// cfg-130: the same for several interfaces and several NIDs (N:N): fails if it goes to any but those.
+/// cfg-135: the same for several interfaces and one NID (N:1): fails if it goes to any but that.
+/// cfg-140: the same for one interface and several NIDs (1:N): fails if it goes to any but those.
 #[test]
 fn messages_from_the_interfaces_of_a_nid_pair_rule_go_to_its_nids() {
     type Mapping<'a> = (&'a str, &'a str, &'a [u8], &'a [u8]);
@@ -128,7 +128,7 @@ fn messages_from_the_interfaces_of_a_nid_pair_rule_go_to_its_nids() {
         ("10.0.0.3@tcp", "10.0.0.[11-12]@tcp", &[3], &[11, 12]),
     ];
     for (src, dst, own, its) in table {
-        // Three by four: in step they would meet in some of the pairs only.
+        // Three by four: if the turns were in step, only some of the pairs would occur.
         let nids = ["10.0.0.11@tcp", "10.0.0.12@tcp", "10.0.0.13@tcp", "10.0.0.14@tcp"];
         let rig = rig(&THREE, &nids);
         assert_eq!(from(own, &rig.pairs()), [11, 12, 13, 14], "{src} without a rule");
@@ -139,7 +139,7 @@ fn messages_from_the_interfaces_of_a_nid_pair_rule_go_to_its_nids() {
     }
 }
 
-/// cfg-125: fails if of two mappings of one NID not the first counts, or if a mapping put in before it does not
+/// cfg-125: fails if, of two mappings of one NID, the first does not apply, or if a mapping inserted before it does not
 /// become the first.
 #[test]
 fn of_two_rules_for_one_nid_pair_the_first_applies() {
@@ -152,7 +152,7 @@ fn of_two_rules_for_one_nid_pair_the_first_applies() {
     assert_eq!(rig.pairs(), [(2, 11)].into());
 }
 
-/// cfg-150: fails if of two rules for one interface not the first counts, or if a rule put in before it does not
+/// cfg-150: fails if, of two rules for one interface, the first does not apply, or if a rule inserted before it does not
 /// become the first.
 #[test]
 fn of_two_priority_rules_for_one_interface_the_first_applies() {
@@ -165,7 +165,7 @@ fn of_two_priority_rules_for_one_interface_the_first_applies() {
     assert_eq!(rig.pairs(), [(1, 11)].into());
 }
 
-/// cfg-100: fails if any of three rules that are there together does not count.
+/// cfg-100: fails if one of three rules present together does not apply.
 #[test]
 fn all_selection_rules_apply_together() {
     let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1"];
@@ -190,7 +190,7 @@ fn all_selection_rules_apply_together() {
     assert_eq!(with([true, true, false]), [(2, 11), (2, 12)].into());
 }
 
-/// UD-42: fails if a lower priority is used as long as a higher one works, or not used when none does.
+/// UD-42: fails if a lower priority is used while a higher one works, or not used when none does.
 #[test]
 fn the_next_priority_is_used_while_the_highest_is_ill() {
     let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1"];
@@ -217,7 +217,7 @@ fn the_next_priority_is_used_while_the_highest_is_ill() {
     }
 }
 
-/// Fails if the priority of a peer's net beats the health of the local NIs.
+/// Fails if the priority of a peer's net outweighs the health of the local NIs.
 #[test]
 fn health_of_either_end_comes_before_every_rule() {
     let own = ["10.0.0.1@tcp", "10.0.0.2@tcp1"];
@@ -233,7 +233,7 @@ fn health_of_either_end_comes_before_every_rule() {
     }
 }
 
-/// cfg-125: fails if a mapping of lower priority is used as long as one of a higher priority works, or if equal ones do not take
+/// cfg-125: fails if a mapping of lower priority is used while one of a higher priority works, or if equal ones do not take
 /// turns.
 #[test]
 fn mappings_are_used_in_the_order_of_their_priorities() {
@@ -248,13 +248,13 @@ fn mappings_are_used_in_the_order_of_their_priorities() {
     assert_eq!(rig.pairs(), [(1, 11)].into());
     rig.set_health("10.0.0.3@tcp", 1000);
     assert_eq!(rig.pairs(), [(3, 11)].into());
-    // cfg-155: no priority is the highest.
+    // cfg-155: a rule without a priority has the highest.
     rig.rule("10.0.0.1@tcp", "10.*.*.11@tcp", Action::PreferredList, None);
     rig.core.delete_rule(Some(0)).unwrap();
     assert_eq!(rig.pairs(), [(1, 11)].into());
 }
 
-/// cfg-145: fails if the messages of the rules are not in the proportion of their numbers.
+/// cfg-145: fails if messages are not divided as the rules count them.
 #[test]
 fn rules_that_count_messages_divide_them() {
     type Side = (&'static str, &'static str);
@@ -279,7 +279,7 @@ fn rules_that_count_messages_divide_them() {
         for turns in is_first.chunks(5) {
             assert_eq!(turns, [true, true, true, false, false], "{sides:?}: {paths:?}");
         }
-        // One that no rule counts has one message in its turn.
+        // A candidate that no rule counts has a turn of one message.
         rig.core.delete_rule(Some(1)).unwrap();
         rig.rule(sides[1].0, sides[1].1, Action::Priority(1), None);
         let paths = rig.path_of_each(40);
@@ -292,7 +292,7 @@ fn rules_that_count_messages_divide_them() {
     }
 }
 
-/// cfg-145: fails if a rule that counts messages of what there is not, or of another net, changes anything.
+/// cfg-145: fails if a rule that counts messages has an effect although it matches nothing, or only another net.
 #[test]
 fn rules_that_count_messages_change_nothing_but_what_they_match() {
     let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1", "10.0.0.4@tcp1"];
@@ -316,7 +316,7 @@ fn rules_that_count_messages_change_nothing_but_what_they_match() {
     }
 }
 
-/// cfg-145: fails if messages count that could not have taken another net, interface or NID.
+/// cfg-145: fails if messages count that had no choice of net, interface or NID.
 #[test]
 fn only_messages_that_had_a_choice_count() {
     let own = ["10.0.0.1@tcp", "10.0.0.2@tcp", "10.0.0.3@tcp1"];
@@ -335,7 +335,7 @@ fn only_messages_that_had_a_choice_count() {
         for ((src, dst), messages) in sides.into_iter().zip([3, 2]) {
             rig.counting(src, dst, 1, messages);
         }
-        // One NID, and one NID of several that a message from a given NID names.
+        // The candidates are one NID, or one of several that a message from a given NID names.
         let md = rig.node.bind(-1);
         let without_a_choice = || {
             rig.node.put(md, nid("10.0.0.21@tcp1"));
@@ -356,14 +356,14 @@ fn only_messages_that_had_a_choice_count() {
             ("", _) => paths.iter().map(|path| path.1 == 11).collect(),
             _ => paths.iter().map(|path| path.0 == 1).collect(),
         };
-        // Whichever was first.
+        // Either turn may come first.
         let turns = [[true, true, true, false, false], [false, false, true, true, true]];
         assert!(turns.iter().any(|turns| is_first == [*turns, *turns].concat()), "{sides:?}: {paths:?}");
     }
 }
 
 /// PS-30, UD-14: fails if a message to a peer of one NID leaves by another interface than a rule says, if the interface changes
-/// without a need, or if the peer is not bound as before when the rule has gone.
+/// without need, or if the peer is not bound as before when the rule has gone.
 #[test]
 fn a_peer_that_is_not_multi_rail_is_sent_to_by_the_interface_of_its_rule() {
     let driver = FakeDriver::new(OnSend::Complete).recording();

@@ -1,4 +1,4 @@
-//! MDs that are unlinked, queues that are left and interfaces that are removed while messages are under way.
+//! MDs that are unlinked, event queues that are freed and interfaces that are removed while messages are in flight.
 //! `shutdown_and_unlink` has the whole table of states.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use support::{FakeDriver, OnSend, PORTAL, Rig, header_from, on_net, put_body, tcp};
 
-/// Keeps what it is given to send.
+/// A driver that keeps what it is given to send.
 fn driver() -> FakeDriver {
     FakeDriver::new(OnSend::Keep).forbidding_sends_after_shutdown()
 }
@@ -92,12 +92,12 @@ fn an_abandoned_queue_is_freed_with_its_last_md() {
     assert_eq!(rig.core.eq_release(rig.eq), Err(Errno::NotFound));
     rig.driver.finish();
     assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
-    // Only the test itself still holds what the handler did.
+    // Only the test itself still holds the handler's state.
     assert_eq!(Arc::strong_count(&rig.events), 1);
 }
 
-/// Three threads send by one credit each way while a fourth has the messages sent, MDs are unlinked under
-/// them, and in the end the interface goes.
+/// Fails if a send ends twice or a credit is lost while three threads send by one credit each way, a fourth completes the
+/// messages, MDs are unlinked, and in the end the interface is removed.
 #[test]
 fn with_few_credits_and_many_threads_every_send_completes_once_and_all_credits_return() {
     for (credits, peer_credits) in [(1, 8), (8, 1), (1, 1), (3, 2)] {
@@ -165,7 +165,7 @@ fn configuration_changes_from_an_event_handler_return_busy_and_do_not_deadlock()
     let (spec, contiguous) = rig.spec(1, 0);
     let md = rig.core.md_bind(MdSpec { eq, ..spec }, contiguous, true).unwrap();
     rig.put(md, tcp(2));
-    // The event comes while the interface goes, under the lock of the configuration.
+    // The event comes while the interface is removed, under the lock of the configuration.
     rig.core.remove_ni(tcp(1)).unwrap();
     assert_eq!(*told.lock().unwrap(), [Err(Errno::Busy); 7]);
 }

@@ -28,7 +28,7 @@ fn a_send_that_fails_during_shutdown_ends_and_is_not_queued_for_resend() {
     testbed.expect_nothing_left(&[], "shutdown while a send fails");
 }
 
-/// A program that shuts the node down when it gets the event must not lose the ACK.
+/// Fails if the ACK is lost when a program shuts the node down in the handler of the PUT event.
 #[test]
 fn an_ack_counts_as_pending_from_before_the_put_event_until_it_is_sent() {
     let testbed = Testbed::new(AckInFlight, Shutdown);
@@ -46,13 +46,13 @@ fn an_ack_counts_as_pending_from_before_the_put_event_until_it_is_sent() {
     testbed.core.shutdown();
 }
 
-/// The driver hands in a message, and the core defers it when the interfaces have been shut down already.
+/// The core defers a message that the driver hands in after the interfaces have been shut down.
 #[test]
 fn a_message_deferred_during_shutdown_is_dropped() {
     let _watchdog = Watchdog::new("shutdown while a message arrives");
     let testbed = Testbed::new(DeferredAtLazyPortal, Shutdown);
     testbed.core.set_lazy_portal(PORTAL).unwrap();
-    // With a delay rule the core reads the clock, and the test stops it there. The rule itself matches nothing.
+    // With a delay rule the core reads the clock, at which the test stops it. The rule itself matches nothing.
     testbed.core.add_delay_rule(DelayRule { filter: Filter::between(tcp(77), tcp(78)), ..delay_all() });
     let (asked, is_asked) = channel();
     let (go_on, may_go_on) = channel();

@@ -5,7 +5,7 @@ use crate::testbed::{HERE, INITIATOR_HANDLE, OTHER, PEER, SECOND, Testbed, delay
 use lnet_core::health::NiKind;
 use lnet_core::{Delivery, EventKind, MdHandle};
 use lnet_wire::{Body, WireHandle};
-/// Where an outbound or inbound message may be.
+/// The state of an outbound or inbound message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Parked,
@@ -47,23 +47,23 @@ pub const STATES: [State; 17] = [
     RecoveryPing,
 ];
 
-/// The call that ends it there.
+/// The call that ends the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// `LNetMDUnlink` of its MD; then the node runs on.
+    /// `LNetMDUnlink` of the message's MD, after which the node runs on.
     Unlinked,
-    /// Its interface is removed, and there is another.
+    /// The interface is removed, and another one exists.
     NiRemoved,
-    /// Its interface is removed, and there is no other.
+    /// The only interface is removed.
     OnlyNiRemoved,
     /// `LNetNIFini`.
     Shutdown,
 }
 
 impl Testbed {
-    /// Brings a message on the interface [`HERE`] into that state. Returns its MD, if it is one of the user's.
+    /// Brings a message on the interface [`HERE`] into `state`. Returns the MD, if it is one of the user's.
     pub fn enter(&self, state: State) -> Option<MdHandle> {
-        // As long as the other interface is unhealthy, nothing uses it.
+        // While the other interface is unhealthy, no message uses it.
         self.core.set_ni_health(Some(tcp(OTHER)), 0);
         let md = self.enter_through_first_ni(state);
         self.core.set_ni_health(Some(tcp(OTHER)), 1000);

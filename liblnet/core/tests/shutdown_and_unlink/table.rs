@@ -7,7 +7,7 @@ use crate::support::{EventSummary, PORTAL, tcp};
 use crate::testbed::{HERE, Testbed, Watchdog};
 use lnet_core::{Delivery, Errno, EventKind};
 
-/// The events of the user's MD in each case; those that come before the call returns, then those after it.
+/// The events of the user's MD in each case: those before the call returns, then those after.
 fn expected(state: State, end: End) -> (Vec<EventSummary>, Vec<EventSummary>) {
     use EventKind::{Get, Put, Reply, Send, Unlink};
     let ok = |kind| vec![(kind, Ok(()), false)];
@@ -18,7 +18,7 @@ fn expected(state: State, end: End) -> (Vec<EventSummary>, Vec<EventSummary>) {
     let nothing = Vec::new;
     match (state, end) {
         (Parked, Unlinked) => (cancelled, nothing()),
-        // It waits until the discovery through the other interface has timed out.
+        // The message waits until the discovery through the other interface has timed out.
         (Parked, NiRemoved) => (nothing(), failed(Send, Errno::TimedOut)),
         (Parked, OnlyNiRemoved) => (nothing(), failed(Send, Errno::HostUnreachable)),
         (Parked, Shutdown) => (gone(), nothing()),
@@ -42,7 +42,7 @@ fn expected(state: State, end: End) -> (Vec<EventSummary>, Vec<EventSummary>) {
         (AwaitsAck | AwaitsReply | ReceiveDelayed | AckInFlight, Unlinked) => (last(Unlink), nothing()),
         (AwaitsAck | AwaitsReply | ReceiveDelayed | AckInFlight, _) => (nothing(), nothing()),
 
-        // There is no MD.
+        // The program has no MD in these states.
         (DeferredAtLazyPortal | RecoveryPing, _) => (nothing(), nothing()),
 
         (PayloadArriving, Unlinked) => (nothing(), last(Put)),

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub const INITIATOR_HANDLE: WireHandle = WireHandle { interface_cookie: 7, object_cookie: 7 };
 pub const SECOND: Duration = Duration::from_secs(1);
 
-/// This node's interfaces, and its peer.
+/// The addresses of this node's interfaces, and of its peer.
 pub const HERE: u32 = 1;
 pub const OTHER: u32 = 9;
 pub const PEER: u32 = 2;
@@ -65,7 +65,7 @@ impl Testbed {
         self.driver.fail_next(SendFailure { errno, cause, delivery });
     }
 
-    /// An MD at the portal, for PUTs and GETs.
+    /// Attaches an MD for PUTs and GETs to the portal.
     pub fn attach(&self) -> MdHandle {
         self.attach_for(self.eq)
     }
@@ -75,12 +75,12 @@ impl Testbed {
         self.node.attach_for(eq, -1, options)
     }
 
-    /// A message arrives from the peer on the first interface.
+    /// A message from the peer arrives on the first interface.
     pub fn arrives(&self, body: Body, payload_length: u32) {
         self.here().arrives(&header_from(tcp(PEER), body, payload_length));
     }
 
-    /// The driver completes what it has; returns how many messages that were.
+    /// The driver completes the messages that it keeps; returns their number.
     pub fn finish_sends(&self) -> usize {
         self.driver.finish()
     }
@@ -102,7 +102,7 @@ impl Testbed {
         }
     }
 
-    /// To be called after the shutdown.
+    /// Asserts, after the shutdown, that no message, credit or reference is left.
     pub fn expect_nothing_left(self, peer_nis: &[Arc<PeerNi>], case: &str) {
         assert_eq!(self.core.message_counts().msgs_alloc, 0, "{case}: messages");
         for ni in &self.nis {

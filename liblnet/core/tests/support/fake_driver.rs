@@ -1,4 +1,4 @@
-//! A network driver that does with each message what the test says.
+//! A network driver that treats each message as the test says.
 
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
 use lnet_core::{Cause, Confirmation, Delivery, Errno, Message, MessageOrigin, Ni, Provenance, SendFailure};
@@ -7,41 +7,41 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-/// This node among those that name their messages.
+/// The node's number in the origins that the driver names.
 pub const THIS_NODE: NonZeroU64 = NonZeroU64::MAX;
 
-/// What the driver does with a message that it is given to send.
+/// The driver's treatment of a message that it is given to send.
 #[derive(Clone, Copy, Debug)]
 pub enum OnSend {
-    /// Has sent it at once.
+    /// The message is sent at once.
     Complete,
-    /// Gives it back at once with this failure.
+    /// The message fails at once with this failure.
     Fail(SendFailure),
-    /// Keeps it until [`FakeDriver::finish`] or the interface's shutdown.
+    /// The message is kept until [`FakeDriver::finish`] or the interface's shutdown.
     Keep,
-    /// Has the empty REPLY to a GET arrive before it gives the GET back. Has sent everything else at once.
+    /// The empty REPLY to a GET arrives before the GET completes. Other messages are sent at once.
     Reply,
 }
 
 type Script = Arc<dyn Fn(&Message) -> OnSend + Send + Sync>;
 type Boxes = Mutex<Vec<Box<Message>>>;
 
-/// Clones are one driver.
+/// A driver; clones share its state.
 #[derive(Clone)]
 pub struct FakeDriver(Arc<Shared>);
 
 struct Shared {
     script: Mutex<Script>,
-    /// Instead of what the script says, for one message.
+    /// The failure of the next message, in place of the script's result.
     next_failure: Mutex<Option<SendFailure>>,
     records: AtomicBool,
-    /// Whether it names what it keeps as for nodes of this library, and how many it has named.
+    /// Whether the driver gives ids to the messages that it keeps, as for nodes of this library; and the last id.
     names: AtomicBool,
     named: AtomicU64,
     recorded: Mutex<Vec<Header>>,
-    /// The verdicts on deferred messages whose arrival the test itself carries out.
+    /// The decisions on deferred messages whose arrival the test itself carries out.
     resumed: Mutex<Vec<RxAction>>,
-    /// Of what the interfaces keep when they are shut down.
+    /// [`SendFailure::delivery`] of the messages that an interface keeps when it is shut down.
     delivery_at_shutdown: Mutex<Delivery>,
     arrives_at_shutdown: Mutex<Option<Header>>,
     forbids_sends_after_shutdown: AtomicBool,
@@ -49,12 +49,12 @@ struct Shared {
 }
 
 impl FakeDriver {
-    /// One that does this with every message.
+    /// A driver that does the same with every message.
     pub fn new(on_send: OnSend) -> Self {
         Self::scripted(move |_| on_send)
     }
 
-    /// One that asks this about each message.
+    /// A driver that calls `script` for each message.
     pub fn scripted(script: impl Fn(&Message) -> OnSend + Send + Sync + 'static) -> Self {
         Self(Arc::new(Shared {
             script: Mutex::new(Arc::new(script)),
@@ -71,20 +71,20 @@ impl FakeDriver {
         }))
     }
 
-    /// Headers of all messages are kept for [`FakeDriver::recorded`].
+    /// Keeps the headers of all messages for [`FakeDriver::recorded`].
     pub fn recording(self) -> Self {
         self.0.records.store(true, Ordering::SeqCst);
         self
     }
 
-    /// All other nodes are of this library: messages have ids, and gateways confirm them.
+    /// Treats all other nodes as of this library: messages have ids, and gateways confirm them.
     pub fn naming(self) -> Self {
         self.0.names.store(true, Ordering::SeqCst);
         self
     }
 
-    /// A send on an interface that is shut down fails the test. For tests without threads: with threads a send may
-    /// have begun before.
+    /// Makes a send on an interface that is shut down fail the test. For tests without threads: with threads a send may
+    /// have begun before the shutdown.
     pub fn forbidding_sends_after_shutdown(self) -> Self {
         self.0.forbids_sends_after_shutdown.store(true, Ordering::SeqCst);
         self
@@ -102,23 +102,23 @@ impl FakeDriver {
         *self.0.delivery_at_shutdown.lock().unwrap() = delivery;
     }
 
-    /// This message arrives, and is deferred, while the next interface is shut down.
+    /// A message with this header arrives, and is deferred, while the next interface is shut down.
     pub fn arrives_at_shutdown(&self, header: Header) {
         *self.0.arrives_at_shutdown.lock().unwrap() = Some(header);
     }
 
-    /// The headers given since the last call.
+    /// The headers of the messages sent since the last call.
     pub fn recorded(&self) -> Vec<Header> {
         assert!(self.0.records.load(Ordering::SeqCst), "the driver is not recording()");
         std::mem::take(&mut *self.0.recorded.lock().unwrap())
     }
 
-    /// The verdicts that came late since the last call.
+    /// The decisions on deferred messages since the last call.
     pub fn resumed(&self) -> Vec<RxAction> {
         std::mem::take(&mut *self.0.resumed.lock().unwrap())
     }
 
-    /// In the order in which they were started.
+    /// The interface with this index, in the order in which they were started.
     pub fn ni(&self, index: usize) -> Arc<FakeNi> {
         Arc::clone(&self.0.nis.lock().unwrap()[index])
     }
@@ -127,7 +127,7 @@ impl FakeDriver {
         self.0.nis.lock().unwrap().clone()
     }
 
-    /// All interfaces have sent what they kept, and received what is arriving; how much that was.
+    /// Completes all messages that the interfaces keep or receive; returns their number.
     pub fn finish(&self) -> usize {
         self.nis().iter().map(|ni| ni.finish(Ok(())) + ni.finish_arriving(Ok(()))).sum()
     }
@@ -156,7 +156,7 @@ impl Driver for FakeDriver {
 
 /// An interface that the driver was started on.
 pub struct FakeNi {
-    /// It holds the driver's side of itself for as long as it lives.
+    /// The NI, which holds the driver's side of itself for as long as it lives.
     ni: Weak<Ni>,
     upcalls: Arc<dyn Upcalls>,
     kept: Boxes,
@@ -164,58 +164,58 @@ pub struct FakeNi {
     deferred: AtomicUsize,
     confirmations: Mutex<Vec<(Nid, MessageOrigin, Confirmation)>>,
     aborted: Mutex<Vec<Nid>>,
-    /// Held from where it is read until something is kept.
+    /// Whether the interface is shut down; locked from the check until a message is kept.
     down: Mutex<bool>,
 }
 
 impl FakeNi {
-    /// How many messages it keeps that it was given to send.
+    /// The number of messages that the interface keeps in place of sending them.
     pub fn kept(&self) -> usize {
         self.kept.lock().unwrap().len()
     }
 
-    /// How many messages are being received.
+    /// The number of messages whose payload is being received.
     pub fn arriving(&self) -> usize {
         self.arriving.lock().unwrap().len()
     }
 
-    /// How many messages wait for the core's decision.
+    /// The number of messages that wait for the core's decision.
     pub fn deferred(&self) -> usize {
         self.deferred.load(Ordering::SeqCst)
     }
 
-    /// The confirmations since the last call.
+    /// The confirmations that the core has sent since the last call.
     pub fn confirmations(&self) -> Vec<(Nid, MessageOrigin, Confirmation)> {
         std::mem::take(&mut *self.confirmations.lock().unwrap())
     }
 
-    /// The peers of whose connections the core has aborted since the last call.
+    /// The peers whose connections the core has aborted since the last call.
     pub fn aborted(&self) -> Vec<Nid> {
         std::mem::take(&mut *self.aborted.lock().unwrap())
     }
 
-    /// A gateway confirms a message.
+    /// A gateway's confirmation of a message arrives.
     pub fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
         self.upcalls.confirmed(from, id, confirmation);
     }
 
-    /// The connections to a peer have ended.
+    /// The connections to a peer end.
     pub fn connections_ended(&self, peer: Nid) {
         self.upcalls.connections_ended(&self.ni.upgrade().unwrap(), peer);
     }
 
-    /// Calls `look` for each message that is kept.
+    /// Calls `look` for each message that is kept, and returns the results.
     pub fn map_kept<T>(&self, look: impl Fn(&Message) -> T) -> Vec<T> {
         self.kept.lock().unwrap().iter().map(|message| look(message)).collect()
     }
 
-    /// What it keeps comes to the caller, who gives it back to the core.
+    /// Removes the messages that are kept; the caller returns them to the core.
     #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
     pub fn take_kept(&self) -> Vec<Box<Message>> {
         std::mem::take(&mut *self.kept.lock().unwrap())
     }
 
-    /// What it keeps longest is sent.
+    /// Completes the message that has been kept for longest; returns `false` without one.
     pub fn finish_one(&self) -> bool {
         let message = {
             let mut kept = self.kept.lock().unwrap();
@@ -228,7 +228,7 @@ impl FakeNi {
         true
     }
 
-    /// What it keeps is sent, or fails; how much that was.
+    /// Completes the messages that are kept with `result`; returns their number.
     pub fn finish(&self, result: Result<(), SendFailure>) -> usize {
         let kept = self.take_kept();
         let count = kept.len();
@@ -236,7 +236,7 @@ impl FakeNi {
         count
     }
 
-    /// What arrives has arrived, or its connection broke; how much that was.
+    /// Completes the messages that are being received with `result`; returns their number.
     pub fn finish_arriving(&self, result: Result<(), Errno>) -> usize {
         let arriving = std::mem::take(&mut *self.arriving.lock().unwrap());
         let count = arriving.len();
@@ -244,7 +244,7 @@ impl FakeNi {
         count
     }
 
-    /// A message comes in: the core decides, and the interface does what it says.
+    /// A message with this header arrives; the interface carries out the core's decision.
     pub fn arrives(self: &Arc<Self>, header: &Header) {
         let hold = || Arc::new(CarriedOut(Arc::clone(self))) as Arc<dyn DeferredRx>;
         let action = self.receive(header, &hold);
@@ -280,7 +280,7 @@ impl FakeNi {
     }
 }
 
-/// What the core holds of an interface.
+/// The LND's face of an interface, which the core holds.
 struct Handle(Arc<FakeNi>, Arc<Shared>);
 
 impl LndNi for Handle {

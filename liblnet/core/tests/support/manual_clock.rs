@@ -7,14 +7,14 @@ use std::time::Duration;
 
 type Hook = Box<dyn FnOnce() + Send>;
 
-/// Stands still until the test moves it. Clones show the same time.
+/// A clock that stands still until the test moves it. Clones show the same time.
 #[derive(Clone, Default)]
 pub struct ManualClock(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     now: Time,
-    /// What is done when the clock has been read so many times more.
+    /// The number of reads until the hook is called, and the hook.
     hook: Option<(u32, Hook)>,
 }
 
@@ -46,7 +46,7 @@ impl ManualClock {
         state.now = state.now + by;
     }
 
-    /// To so long after the node's start.
+    /// Sets the clock to this time after the node's start.
     pub fn set(&self, to: Duration) {
         self.0.lock().unwrap().now = Time(to);
     }
@@ -56,7 +56,7 @@ impl ManualClock {
         self.0.lock().unwrap().hook = Some((read, Box::new(hook)));
     }
 
-    /// Whether the hook is still to be called.
+    /// Whether the hook has yet to be called.
     pub fn has_hook(&self) -> bool {
         self.0.lock().unwrap().hook.is_some()
     }

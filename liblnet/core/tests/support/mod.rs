@@ -1,4 +1,4 @@
-//! What the tests of the core share: a driver that does what a test says, a clock that the test sets, and a
+//! Support for the tests of the core: a driver that treats messages as a test says, a clock that the test sets, and a
 //! node that runs on both.
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "each test program uses a part")]
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -16,22 +16,22 @@ pub use rig::{BITS, COOKIE, EventSummary, PORTAL, Rig, RigBuilder, header_from, 
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 use lnet_wire::{NetId, NetType, Nid};
 
-/// The NID that this text is.
+/// Parses a NID.
 pub fn nid(text: &str) -> Nid {
     text.parse().unwrap()
 }
 
-/// `0.0.0.ADDRESS@tcp`.
+/// The NID `0.0.0.ADDRESS@tcp`.
 pub const fn tcp(address: u32) -> Nid {
     on_net(0, address)
 }
 
-/// `0.0.0.ADDRESS@tcpNET`.
+/// The NID `0.0.0.ADDRESS@tcpNET`.
 pub const fn on_net(net: u16, address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, net), address)
 }
 
-/// A failure before anything has left.
+/// A failure before any byte was sent.
 pub const fn not_sent(errno: Errno, cause: Cause) -> SendFailure {
     SendFailure { errno, cause, delivery: Delivery::NotSent }
 }

@@ -10,12 +10,12 @@ use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL, WireHandle};
 use std::sync::{Arc, Mutex};
 
-/// The node's incarnation.
+/// The cookie of the node's handles, which is its incarnation.
 pub const COOKIE: u64 = 42;
 pub const PORTAL: u32 = 9;
 pub const BITS: u64 = 0x77;
 
-/// A kind of event, how it went, and whether it is the last of its MD.
+/// The kind and status of an event, and whether it is the last one of its MD.
 pub type EventSummary = (EventKind, Result<(), Errno>, bool);
 
 pub struct RigBuilder {
@@ -32,14 +32,14 @@ impl RigBuilder {
         self
     }
 
-    /// Without this the node discovers nobody.
+    /// Switches discovery on, which is off by default.
     pub fn with_discovery(mut self) -> Self {
         let clock = Arc::clone(&self.config.clock);
         self.config = CoreConfig { clock, ..CoreConfig::new(Pid::LUSTRE, COOKIE) };
         self
     }
 
-    /// Instead of `tcp(1)`.
+    /// Sets the node's NIDs; the default is `tcp(1)`.
     pub fn nids(mut self, nids: impl IntoIterator<Item = Nid>) -> Self {
         self.nids = nids.into_iter().collect();
         self
@@ -68,7 +68,7 @@ pub struct Rig {
     pub driver: FakeDriver,
     pub clock: ManualClock,
     pub eq: EqHandle,
-    /// What the queue's handler was called with.
+    /// The events that the queue's handler was called with.
     pub events: Arc<Mutex<Vec<Event>>>,
     memory: Box<[u8; 8]>,
 }
@@ -85,12 +85,12 @@ impl Rig {
         Self::builder(driver).build()
     }
 
-    /// The first interface.
+    /// The node's first interface.
     pub fn ni(&self) -> &Arc<Ni> {
         &self.nis[0]
     }
 
-    /// An MD of eight bytes.
+    /// The spec and the memory of an MD of eight bytes.
     pub fn spec(&self, threshold: i32, options: u32) -> (MdSpec, MdMemory) {
         let (start, length) = (self.memory.as_ptr() as usize, 8);
         let (options, eq) = (MdOptions(options), Some(self.eq));
@@ -107,13 +107,13 @@ impl Rig {
         self.try_bind(threshold).unwrap()
     }
 
-    /// One that tells nobody of its events.
+    /// Binds an MD without an event queue.
     pub fn bind_without_eq(&self, threshold: i32) -> MdHandle {
         let (spec, memory) = self.spec(threshold, 0);
         self.core.md_bind(MdSpec { eq: None, ..spec }, memory, true).unwrap()
     }
 
-    /// At [`PORTAL`], for [`BITS`].
+    /// Attaches an MD at [`PORTAL`] for [`BITS`].
     pub fn attach(&self, threshold: i32, options: u32) -> MdHandle {
         self.attach_for(self.eq, threshold, options)
     }
@@ -143,24 +143,24 @@ impl Rig {
         self.core.get(None, md, target(from)).unwrap();
     }
 
-    /// The core's decision on a message that arrives at the first interface; of a deferred one it comes to
+    /// The core's decision on a message that arrives at the first interface; the decision on a deferred one comes to
     /// [`FakeDriver::resumed`].
     pub fn arrives(&self, header: &Header) -> RxAction {
         self.arrives_from(header.src_nid, header)
     }
 
-    /// From this neighbour, whatever the header says.
+    /// [`Rig::arrives`] from this neighbour, whatever the source in the header.
     pub fn arrives_from(&self, neighbour: Nid, header: &Header) -> RxAction {
         self.arrives_as(neighbour, header, &Provenance::default())
     }
 
-    /// The same for a message of which the driver knows more.
+    /// [`Rig::arrives_from`] with this provenance.
     pub fn arrives_as(&self, neighbour: Nid, header: &Header, provenance: &Provenance) -> RxAction {
         let hold = || Arc::new(self.driver.clone()) as Arc<dyn DeferredRx>;
         self.core.receive(self.ni(), neighbour, header, provenance, &hold)
     }
 
-    /// The node with these NIDs tells of them, from the first of them. Whether it was heard: this node discovers, and is on that net.
+    /// A push of the node with these NIDs arrives from the first of them. Returns whether it was accepted.
     pub fn is_pushed(&self, sequence: u32, nids: &[Nid]) -> bool {
         let features = Features(
             Features::BASE.0 | Features::NI_STATUS.0 | Features::MULTI_RAIL.0 | Features::DISCOVERY.0,
@@ -203,13 +203,13 @@ impl Rig {
         events.into_iter().map(|event| (event.kind, event.status, event.unlinked)).collect()
     }
 
-    /// Messages that have not ended.
+    /// The number of messages that have not ended.
     pub fn messages(&self) -> u64 {
         self.core.message_counts().msgs_alloc
     }
 }
 
-/// [`PORTAL`] and [`BITS`] of a node.
+/// The target [`PORTAL`] and [`BITS`] of a node.
 pub const fn target(nid: Nid) -> Target {
     Target { nid: Some(nid), pid: Pid::LUSTRE, portal: PORTAL, match_bits: BITS, offset: 0 }
 }

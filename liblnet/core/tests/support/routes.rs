@@ -5,7 +5,7 @@ use lnet_core::Message;
 use lnet_core::topology::Route;
 use lnet_wire::{NetId, Nid};
 
-/// `tcp1`, where the node has no interface.
+/// A NID on `tcp1`, where the node has no interface.
 pub fn far(address: u32) -> Nid {
     on_net(1, address)
 }
@@ -18,20 +18,20 @@ pub const fn route(net: NetId, gateway: Nid) -> Route {
     Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }
 }
 
-/// A node that keeps what it sends, with routes to `tcp1`.
+/// A node with these routes, whose driver keeps what it sends.
 pub fn rig(routes: &[Route]) -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
     routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());
     rig
 }
 
-/// Of what has been sent since the last call: where to first, and for whom.
+/// The next hop and the destination of each message sent since the last call.
 pub fn hops(rig: &Rig) -> Vec<(Nid, Nid)> {
     let hop = |message: &Message| (message.next_hop().nid, message.header().dest_nid);
     rig.driver.nis().iter().flat_map(|ni| ni.map_kept(hop)).collect()
 }
 
-/// As many PUTs as that, one after the other.
+/// The gateways that a number of PUTs take, in order.
 pub fn gateways_of(rig: &Rig, puts: usize) -> Vec<Nid> {
     let md = rig.bind(-1);
     let one = |_| {

@@ -1,9 +1,9 @@
-//! What nodes log.
+//! The log lines of nodes.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::sync::{Mutex, Once};
 
-/// What has been said, by all tests of a program: each looks for NIDs of its own.
+/// The lines logged by all tests of a program: each test looks for NIDs of its own.
 struct Said(Mutex<Vec<(Level, String)>>);
 
 static SAID: Said = Said(Mutex::new(Vec::new()));
