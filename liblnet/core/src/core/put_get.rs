@@ -252,11 +252,11 @@ impl Core {
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let numa = self.numa(None);
         let path_request = self.path_request(source, destination, numa.as_ref());
-        let stranger = PeerTable::new();
+        let unknown_peers = PeerTable::new();
         let peer_ni = (!destination.is_loopback()).then(|| {
             let known = self.topology.peer_ni(destination);
             known.unwrap_or_else(|| {
-                stranger.get_or_add(destination, self.topology.first_peer_credits(destination))
+                unknown_peers.get_or_add(destination, self.topology.first_peer_credits(destination))
             })
         });
         self.topology.with_paths(|paths| select::explain(paths, peer_ni.as_ref(), path_request))

@@ -80,7 +80,7 @@ impl Core {
             && message.deadline > self.env.now();
         may_wait
             && self.topology.peer_ni(self.destination_again(message)).is_some_and(|peer_ni| {
-                is_being_asked(&peer_ni)
+                is_being_rediscovered(&peer_ni)
                     || self.route_may_come(&peer_ni, message.source, message.needs_origin()).is_some()
             })
     }
@@ -192,7 +192,7 @@ impl Core {
 }
 
 /// Whether a peer that has restarted is being discovered.
-fn is_being_asked(peer_ni: &PeerNi) -> bool {
+fn is_being_rediscovered(peer_ni: &PeerNi) -> bool {
     let peer = peer_ni.peer_now();
     peer.discovery.has_restarted() && peer.state().contains(PeerState::DISCOVERING)
 }

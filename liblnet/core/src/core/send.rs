@@ -290,7 +290,7 @@ impl Core {
     /// attempt. If the message could not be resent because no gateway supports its origin, it is the failure that made a resend
     /// necessary.
     fn failure_of(&self, message: &Message, last: SendFailure) -> SendFailure {
-        let is_for_want_of_a_way = matches!(
+        let may_mean_no_path = matches!(
             last.errno,
             Errno::TimedOut
                 | Errno::ConnectionRefused
@@ -298,11 +298,11 @@ impl Core {
                 | Errno::NetworkUnreachable
                 | Errno::HostUnreachable
         );
-        if is_for_want_of_a_way && self.is_unroutable(message) {
+        if may_mean_no_path && self.is_unroutable(message) {
             return SendFailure { errno: Errno::HostUnreachable, ..last };
         }
-        let lacks_a_way = matches!(last.errno, Errno::TimedOut | Errno::HostUnreachable);
-        match message.first_failure.filter(|_| lacks_a_way && message.needs_origin()) {
+        let lacks_path = matches!(last.errno, Errno::TimedOut | Errno::HostUnreachable);
+        match message.first_failure.filter(|_| lacks_path && message.needs_origin()) {
             Some(first) => SendFailure { errno: first.errno, cause: first.cause, ..last },
             None => last,
         }

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The number of steps of one peer in a row; more would be a defect of the step table.
-const MAX_LOOKS: usize = 32;
+const MAX_STEPS: usize = 32;
 
 /// An action of the node for discovery.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Run<'_> {
 
     fn look(&mut self, env: &Environment, topology: &Topology, state: Arc<DiscoveryState>, looks: usize) {
         let Some(peer) = topology.peer_of(&state) else { return };
-        if looks == MAX_LOOKS {
+        if looks == MAX_STEPS {
             let primary = peer.primary;
             let line = format_args!("peer {primary}: discovery does not end; stopped until the next event");
             return env.log(LogClass::DiscoveryLoop, primary, line);

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The number of requests within [`RECENT`] from which on peers for which nothing waits have to wait: the
+/// The number of requests within [`RECENT_INTERVAL`] from which on peers for which nothing waits have to wait: the
 /// requests must not use up the credits of other messages.
 const MAX_RECENT: usize = 64;
 /// The time for which a request counts as recent.
-const RECENT: Duration = Duration::from_secs(1);
+const RECENT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A ping or push in flight.
 #[derive(Debug)]
@@ -102,12 +102,12 @@ impl Queue {
     }
 
     fn may_send(&self, now: Time) -> bool {
-        self.sent.values().rev().take_while(|sent| now < sent.at + RECENT).take(MAX_RECENT).count()
+        self.sent.values().rev().take_while(|sent| now < sent.at + RECENT_INTERVAL).take(MAX_RECENT).count()
             < MAX_RECENT
     }
 
     /// The time at which the oldest of the last [`MAX_RECENT`] requests is not recent any more.
     fn recent_over(&self) -> Option<Time> {
-        self.sent.values().rev().nth(MAX_RECENT - 1).map(|sent| sent.at + RECENT)
+        self.sent.values().rev().nth(MAX_RECENT - 1).map(|sent| sent.at + RECENT_INTERVAL)
     }
 }

@@ -216,7 +216,7 @@ pub(crate) fn step(peer: &mut Progress, input: Input, local: &LocalState) -> Ste
         Input::Restarted if !local.discovers() => StepAction::Nothing,
         Input::Restarted => {
             peer.restarted = true;
-            forget_told(peer);
+            reset_exchange(peer);
             (peer.failures, peer.tries, peer.stale_seq) = (0, 0, None);
             ping_again(peer);
             queue(peer)
@@ -244,7 +244,7 @@ impl Progress {
 
 /// Forgets the sequence numbers, paths and data exchanged with the peer: its next incarnation counts from the beginning, and has
 /// not received this node's NIDs.
-fn forget_told(peer: &mut Progress) {
+fn reset_exchange(peer: &mut Progress) {
     (peer.peer_sequence, peer.peer_list, peer.data) = (0, None, None);
     (peer.node_sequence, peer.confirmed_by) = (0, None);
     (peer.path, peer.push_path) = (None, None);

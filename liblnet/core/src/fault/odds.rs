@@ -50,7 +50,7 @@ impl Dice {
             (Odds::OnePer(interval), Next::Moment { began, from }) => {
                 let is_hit = now >= *from;
                 if is_hit {
-                    *began = next_stretch(*began, interval, now);
+                    *began = next_interval(*began, interval, now);
                     *from = *began + within(random, interval);
                 }
                 is_hit
@@ -61,11 +61,11 @@ impl Dice {
 }
 
 /// The start of the interval after the one that contains `now`.
-fn next_stretch(began: Time, interval: Duration, now: Time) -> Time {
+fn next_interval(began: Time, interval: Duration, now: Time) -> Time {
     let over = now.since(began).as_nanos().checked_div(interval.as_nanos()).unwrap_or(0);
-    let stretches = u32::try_from(over + 1).unwrap_or(u32::MAX);
-    let next = began + interval.saturating_mul(stretches);
-    // After more stretches than can be counted any point in time will do.
+    let intervals = u32::try_from(over + 1).unwrap_or(u32::MAX);
+    let next = began + interval.saturating_mul(intervals);
+    // After more intervals than can be counted any point in time will do.
     if next > now { next } else { now }
 }
 

@@ -176,11 +176,11 @@ pub(crate) struct HandleTable<T> {
 }
 
 impl<T: Clone> HandleTable<T> {
-    /// A table for the incarnation `life` of a node, whose handles differ from those of other incarnations.
-    pub(crate) fn new(life: u64) -> Self {
+    /// A table for the incarnation `incarnation` of a node, whose handles differ from those of other incarnations.
+    pub(crate) fn new(incarnation: u64) -> Self {
         // Mixed, as the numbers of incarnations differ in their low bits; at least three quarters of the generations
         // are left.
-        let first = (life.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32;
+        let first = (incarnation.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 34) as u32;
         Self { shards: std::array::from_fn(|_| Mutex::new(Slots::beginning_with(first))) }
     }
 
@@ -269,9 +269,9 @@ mod tests {
 
     #[test]
     fn a_handle_of_an_earlier_incarnation_finds_nothing() {
-        let handle = |life| {
+        let handle = |incarnation| {
             let mut handle = None;
-            HandleTable::new(life).insert(|place| *handle.insert(MdHandle::new(place))).unwrap();
+            HandleTable::new(incarnation).insert(|place| *handle.insert(MdHandle::new(place))).unwrap();
             handle.unwrap()
         };
         let next = HandleTable::new(8);

@@ -3,7 +3,7 @@
 use crate::sync::{Mutex, lock};
 
 /// The number of least recently used positions that a selection checks here before it compares all candidates.
-const LOOKS: usize = 16;
+const MAX_CHECKED: usize = 16;
 
 /// Positions of peer NIs on a net, from the least to the most recently used. Any thread may call.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl UseOrder {
     pub(crate) fn least_recently_used(&self, is_best: impl Fn(usize) -> bool) -> Option<usize> {
         let list = lock(&self.0);
         let mut position = list.links[list.end()].after;
-        for _ in 0..LOOKS.min(list.end()) {
+        for _ in 0..MAX_CHECKED.min(list.end()) {
             if is_best(position) {
                 return Some(position);
             }
@@ -97,7 +97,7 @@ mod tests {
             let mut naive: Vec<usize> = (0..best.len()).rev().collect();
             let order = UseOrder::new(&naive);
             for position in uses {
-                let expected = naive.iter().take(LOOKS).copied().find(|position| best[*position]);
+                let expected = naive.iter().take(MAX_CHECKED).copied().find(|position| best[*position]);
                 prop_assert_eq!(order.least_recently_used(|position| best[position]), expected);
                 naive.retain(|its| *its != position);
                 naive.push(position);

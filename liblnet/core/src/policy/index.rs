@@ -17,7 +17,7 @@ pub struct RuleIndex {
 }
 
 /// The number of rules that are compared before a peer NI's partners are read.
-const FEW: usize = 16;
+const MAX_COMPARED: usize = 16;
 
 /// A rule and its index in the list.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl RuleIndex {
         let said = rules
             .adding
             .iter()
-            .take(FEW)
+            .take(MAX_COMPARED)
             .any(|first| first.rule.at < at && names_them(&first.partners) && first.rule.is_about(nid));
         !said && !rule.partners.iter().all(|nid| has(*nid))
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The time after which a gateway that did not respond is checked again, if the interval is not shorter.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
+const FAILED_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The least time between two checks of a gateway, so that a response cannot cause the next check at once.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -80,7 +80,7 @@ impl GatewayChecks {
         for Gateway { id, failed, nets } in all {
             let turns = u32::try_from(nets.len()).unwrap_or(u32::MAX).max(1);
             let interval = (interval / turns).max(MIN_INTERVAL.min(interval));
-            let pause = if *failed { interval.min(AFTER_FAILURE) } else { interval };
+            let pause = if *failed { interval.min(FAILED_CHECK_INTERVAL) } else { interval };
             let check = next.entry(*id).or_insert(Check { next: now + pause, last: None, count: 0 });
             // The gateway may have failed since, or the interval have become shorter.
             check.next = check.next.min(now + pause);

@@ -11,9 +11,9 @@ use std::time::Duration;
 /// The interval of the examination while any gateway has messages.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// The time without a message from a gateway after which it is pinged.
-const PING_AFTER: Duration = Duration::from_millis(500);
+const PING_TIMEOUT: Duration = Duration::from_millis(500);
 /// The time without a message from a gateway after which its path counts as unresponsive.
-const UNRESPONSIVE_AFTER: Duration = Duration::from_millis(1500);
+const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// The watch over gateways, see the module. Any thread may call its methods; none of them makes upcalls.
 #[derive(Debug, Default)]
@@ -75,13 +75,13 @@ impl GatewayWatch {
             let new = || Watched { received: *received, since: now, is_pinged: false, ping: None };
             let watched = table.gateways.entry(*nid).or_insert_with(new);
             let for_long = now.since(watched.since);
-            if watched.received != *received || for_long >= UNRESPONSIVE_AFTER {
+            if watched.received != *received || for_long >= UNRESPONSIVE_TIMEOUT {
                 if watched.received == *received {
                     actions.unresponsive.push(*nid);
                 }
                 actions.old_pings.extend(watched.ping.take());
                 *watched = new();
-            } else if for_long >= PING_AFTER && !watched.is_pinged {
+            } else if for_long >= PING_TIMEOUT && !watched.is_pinged {
                 watched.is_pinged = true;
                 actions.ping.push(*nid);
             }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// The time for which routes are remembered: as long as messages that have come through gateways.
-const REMEMBERED: Duration = Duration::from_secs(300);
+const EXPIRY_TIMEOUT: Duration = Duration::from_secs(300);
 /// The number of routes that are remembered, the latest ones.
 const MAX_ROUTES: usize = 1024;
 
@@ -33,7 +33,7 @@ impl FormerRoutes {
 }
 
 fn is_over(deleted: Time, now: Time) -> bool {
-    now.since(deleted) >= REMEMBERED
+    now.since(deleted) >= EXPIRY_TIMEOUT
 }
 
 #[cfg(all(test, not(loom)))]

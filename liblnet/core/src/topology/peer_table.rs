@@ -19,12 +19,12 @@ const SHARDS: usize = 16;
 type Shard = HashMap<Nid, Arc<PeerNi>>;
 
 /// The minimum interval between two searches for unused peers.
-const PAUSE: Duration = Duration::from_secs(1);
+const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The peers. Lookups and first uses of a NID come from any thread; other changes of a peer take a [`ConfigGuard`].
 pub(crate) struct PeerTable {
     shards: [RwLock<Shard>; SHARDS],
-    born: AtomicU64,
+    next_number: AtomicU64,
     /// The discovery states of removed peers, for which requests or threads may wait.
     removed: Mutex<Vec<Arc<DiscoveryState>>>,
     /// The primary NIDs of peers that have gained or lost NIDs.
@@ -42,7 +42,7 @@ impl PeerTable {
     pub(crate) fn new() -> Self {
         Self {
             shards: std::array::from_fn(|_| RwLock::new(HashMap::default())),
-            born: AtomicU64::new(0),
+            next_number: AtomicU64::new(0),
             removed: Mutex::default(),
             reshaped: Mutex::default(),
             swept: Mutex::default(),
@@ -76,14 +76,14 @@ impl PeerTable {
     }
 
     /// Whether there are fewer than `most` peer NIs, after removing unused peers that messages have added, if necessary. These
-    /// are searched for at most once per [`PAUSE`].
+    /// are searched for at most once per [`MIN_SWEEP_INTERVAL`].
     pub(crate) fn makes_room(&self, most: usize, now: Time) -> bool {
         if self.len() < most {
             return true;
         }
         {
             let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-            if swept.is_some_and(|at| now < at + PAUSE) {
+            if swept.is_some_and(|at| now < at + MIN_SWEEP_INTERVAL) {
                 return false;
             }
             *swept = Some(now);
@@ -243,7 +243,7 @@ impl PeerTable {
 
     /// Moves the peer to the end of the list, as if it had just been added.
     pub(crate) fn list_last(&self, peer: &Peer) {
-        peer.order.store(self.born.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        peer.order.store(self.next_number.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
     fn forget(&self, nids: impl Iterator<Item = Nid>) {
@@ -254,7 +254,7 @@ impl PeerTable {
 
     /// A new peer without any nets.
     fn peer(&self, primary: Nid, state: PeerState) -> Peer {
-        let id = self.born.fetch_add(1, Ordering::Relaxed);
+        let id = self.next_number.fetch_add(1, Ordering::Relaxed);
         let order = Arc::new(AtomicU64::new(id));
         let discovery = Arc::new(DiscoveryState::new(id, primary, state));
         Peer { primary, nids: vec![primary], nets: Vec::new(), discovery, order, latest_use: Arc::default() }
