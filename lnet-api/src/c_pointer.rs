@@ -87,6 +87,11 @@ impl<'a, T> InOut<'a, T> {
         // reference.
         unsafe { self.0.as_mut() }.ok_or(errno)
     }
+
+    /// The address, for a call during which the program's own functions may access the object. `errno`: NULL.
+    pub fn address_or<E>(self, errno: E) -> Result<NonNull<T>, E> {
+        NonNull::new(self.0).ok_or(errno)
+    }
 }
 
 /// `T *`: where a result is written.
@@ -169,7 +174,7 @@ impl<'a> Text<'a> {
 
 /// `T *`: an object of the library's, a box, that the program gives back.
 ///
-/// Contract: NULL, or what [`Owned::give`] gave to the program, which gives it back once and uses it no more.
+/// Contract: NULL, or what [`Owned::give`] gave to the program, which gives it back, and uses it no more unless the call refuses it.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Owned<T>(*mut T);
@@ -186,6 +191,11 @@ impl<T> Owned<T> {
     /// The contract of the type.
     pub const unsafe fn new(pointer: *mut T) -> Self {
         Self(pointer)
+    }
+
+    /// The address, which may be NULL.
+    pub const fn as_ptr(&self) -> *mut T {
+        self.0
     }
 
     /// The object, without taking it. `errno`: NULL.

@@ -5,9 +5,10 @@ use crate::errno::Errno;
 use crate::lnet::{Loan, ProcessId, Region, lnet_process_id};
 use crate::log::Log;
 use crate::message::Name;
+use lnet_api::c_pointer::{Out, Text};
 use lnet_log::LogClass;
 use lnet_os::owner::Owner;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
@@ -81,83 +82,18 @@ impl<T> FromErrno for *const T {
     }
 }
 
-/// Borrows what a pointer points to. `EINVAL`: NULL.
-///
-/// # Safety
-/// It is NULL, or points to a `T` that stays valid during `'a` and is not changed.
-pub(super) unsafe fn borrow<'a, T>(pointer: *const T) -> Result<&'a T, Errno> {
-    // SAFETY: this function's contract.
-    unsafe { pointer.as_ref() }.ok_or(Errno::INVALID)
-}
-
-/// The same, mutably.
-///
-/// # Safety
-/// It is NULL, or points to a `T` that stays valid during `'a` and is not accessed otherwise.
-pub(super) unsafe fn borrow_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errno> {
-    // SAFETY: this function's contract.
-    unsafe { pointer.as_mut() }.ok_or(Errno::INVALID)
-}
-
-/// Writes an output argument. `EINVAL`: NULL.
-///
-/// # Safety
-/// It is NULL, or valid for writing a `T`.
-pub(super) unsafe fn store<T>(to: *mut T, value: T) -> Result<(), Errno> {
-    let to = NonNull::new(to).ok_or(Errno::INVALID)?;
-    // SAFETY: this function's contract.
-    unsafe { to.write(value) };
-    Ok(())
-}
-
-/// An array of at most `max` elements; an empty one may be NULL.
-///
-/// # Safety
-/// It is NULL, or so many elements stay valid during `'a` and are not changed.
-pub(super) unsafe fn array<'a, T>(start: *const T, count: u32, max: usize) -> Result<&'a [T], Errno> {
-    match NonNull::new(start.cast_mut()) {
-        _ if count == 0 => Ok(&[]),
-        Some(start) if count as usize <= max => {
-            // SAFETY: this function's contract.
-            Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), count as usize) })
-        }
-        _ => Err(Errno::INVALID),
-    }
-}
-
-/// A C string. `EINVAL`: NULL, or not UTF-8.
-///
-/// # Safety
-/// It is NULL, or a NUL-terminated string that stays valid during `'a` and is not changed.
-pub(super) unsafe fn text<'a>(string: *const c_char) -> Result<&'a str, Errno> {
-    if string.is_null() {
-        return Err(Errno::INVALID);
-    }
-    // SAFETY: this function's contract.
-    unsafe { CStr::from_ptr(string) }.to_str().map_err(|_| Errno::INVALID)
-}
-
-/// A name or UUID. `EINVAL`: invalid, or empty.
-///
-/// # Safety
-/// As for [`text`].
-pub(super) unsafe fn name(string: *const c_char) -> Result<Name, Errno> {
-    // SAFETY: this function's contract.
-    let text = unsafe { text(string) }?;
+/// A name or UUID. `EINVAL`: NULL, invalid, or empty.
+pub(super) fn name(string: Text<'_>) -> Result<Name, Errno> {
+    let text = string.utf8_or(Errno::INVALID)?;
     if text.is_empty() {
         return Err(Errno::INVALID);
     }
     Name::new(text.as_bytes()).map_err(|_| Errno::INVALID)
 }
 
-/// Writes a process ID.
-///
-/// # Safety
-/// As for [`store`].
-pub(super) unsafe fn store_process(to: *mut lnet_process_id, id: ProcessId) -> Result<c_int, Errno> {
-    let id = id.to_c().ok_or(Errno::INVALID)?;
-    // SAFETY: this function's contract.
-    unsafe { store(to, id) }.map(|()| 0)
+/// Writes a process ID. `EINVAL`: NULL.
+pub(super) fn store_process(mut to: Out<'_, lnet_process_id>, id: ProcessId) -> Result<c_int, Errno> {
+    to.store(id.to_c().ok_or(Errno::INVALID)?, Errno::INVALID).map(|()| 0)
 }
 
 /// Converts milliseconds; 0 is the default: `None`.
@@ -180,7 +116,7 @@ pub(super) unsafe fn lend(memory: *mut c_void, len: usize) -> Result<(Arc<Region
         None if len == 0 => NonNull::dangling(),
         None => return Err(Errno::INVALID),
     };
-    // SAFETY: this function's contract.
+    // SAFETY: `len` bytes of the program's, not NULL unless there are none, which stay until the loan has ended: the caller vouches for it.
     let (region, loan) = unsafe { Region::lent(start, len) };
     Ok((Arc::new(region), loan))
 }
@@ -202,23 +138,14 @@ mod tests {
 
     #[test]
     fn null_is_an_invalid_argument() {
-        let null = std::ptr::null::<u32>();
         // SAFETY: NULL is allowed by each of them.
         unsafe {
-            assert_eq!(borrow(null), Err(Errno::INVALID));
-            assert_eq!(store(null.cast_mut(), 1), Err(Errno::INVALID));
-            assert_eq!(array(null, 1, 9), Err(Errno::INVALID));
-            assert_eq!(array(null, 0, 9), Ok(&[][..]));
-            assert_eq!(text(null.cast()), Err(Errno::INVALID));
-            assert_eq!(lend(null.cast_mut().cast(), 1).err(), Some(Errno::INVALID));
-            assert!(lend(null.cast_mut().cast(), 0).is_ok());
+            assert_eq!(lend(std::ptr::null_mut(), 1).err(), Some(Errno::INVALID));
+            assert!(lend(std::ptr::null_mut(), 0).is_ok());
+            assert_eq!(name(Text::new(std::ptr::null())), Err(Errno::INVALID));
         }
-        // SAFETY: two numbers, and two strings.
-        unsafe {
-            assert_eq!(array([1_u32, 2].as_ptr(), 2, 1), Err(Errno::INVALID), "too many");
-            assert_eq!(name(c"".as_ptr()), Err(Errno::INVALID));
-            assert_eq!(name(c"a name of more than thirty-eight bytes!".as_ptr()), Err(Errno::INVALID));
-        }
+        assert_eq!(name(Text::of(c"")), Err(Errno::INVALID));
+        assert_eq!(name(Text::of(c"a name of more than thirty-eight bytes!")), Err(Errno::INVALID));
     }
 
     #[test]

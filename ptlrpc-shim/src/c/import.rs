@@ -1,13 +1,14 @@
 //! `struct obd_import`.
 
-use super::entry::{array, borrow, entry, name, store, store_process, text, until};
+use super::entry::{entry, name, store_process, until};
 use super::process::{ObjectGuard, client};
 use crate::client::{Import, ImportConfig, ImportState};
 use crate::errno::Errno;
 use crate::lnet::lnet_process_id;
 use crate::message::portal::Portals;
 use crate::message::{ConnectData, ConnectFlags, Opcode, Portal, Service};
-use std::ffi::{c_char, c_int};
+use lnet_api::c_pointer::{In, Out, Owned, Text};
+use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +20,10 @@ pub(super) struct ObdImport {
 
 /// `struct ptlrpc_import_conf`.
 #[repr(C)]
-struct CConf {
-    target: *const c_char,
-    client_uuid: *const c_char,
-    servers: *const *const c_char,
+struct CConf<'a> {
+    target: Text<'a>,
+    client_uuid: Text<'a>,
+    servers: In<'a, Text<'a>>,
     server_count: u32,
     kind: u32,
     request_portal: u32,
@@ -105,21 +106,14 @@ pub(super) fn connect_data(flags: u64, flags2: u64, max_mod_rpcs: u32) -> Result
     })
 }
 
-impl CConf {
+impl CConf<'_> {
     /// Reads the configuration of an import.
-    ///
-    /// # Safety
-    /// The contract of the C API.
-    unsafe fn read(&self) -> Result<ImportConfig, Errno> {
+    fn read(&self) -> Result<ImportConfig, Errno> {
         let kind = Kind::of(self.kind)?;
-        // SAFETY: this function's contract.
-        let (target, client) = unsafe { (name(self.target)?, name(self.client_uuid)?) };
-        // SAFETY: the same.
-        let servers = unsafe { array(self.servers, self.server_count, MAX_SERVERS) }?;
-        let servers = servers.iter().map(|server| {
-            // SAFETY: the same.
-            unsafe { text(*server) }.map(str::to_owned)
-        });
+        let (target, client) = (name(self.target)?, name(self.client_uuid)?);
+        // SAFETY: an array of the program's, which has as many strings as the structure says, unchanged during the call (`ptlrpc.h`).
+        let servers = unsafe { self.servers.elements(self.server_count, MAX_SERVERS, Errno::INVALID) }?;
+        let servers = servers.iter().map(|server| server.utf8_or(Errno::INVALID).map(str::to_owned));
         let opcode = |given, default| if given == 0 { default } else { Opcode(given) };
         let (connect, disconnect) =
             (opcode(self.connect_opcode, kind.connect), opcode(self.disconnect_opcode, kind.disconnect));
@@ -151,42 +145,31 @@ impl CConf {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_import_new(conf: *const CConf, import: *mut *mut ObdImport) -> c_int {
+extern "C" fn ptlrpc_import_new(conf: In<'_, CConf<'_>>, mut import: Out<'_, *mut ObdImport>) -> c_int {
     entry("ptlrpc_import_new", || {
-        // SAFETY: the contract of the C API.
-        unsafe { store(import, std::ptr::null_mut()) }?;
-        // SAFETY: the same.
-        let config = unsafe { borrow(conf)?.read() }?;
+        import.store(std::ptr::null_mut(), Errno::INVALID)?;
+        let config = conf.or(Errno::INVALID)?.read()?;
         let made = ObdImport { import: client()?.import(config)?, _guard: ObjectGuard::new() };
-        // SAFETY: the same. The program has it until `class_import_put`.
-        unsafe { store(import, Box::into_raw(Box::new(made))) }.map(|()| 0)
+        import.store(Owned::give(made), Errno::INVALID).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn class_import_put(import: *mut ObdImport) {
-    entry("class_import_put", || {
-        if !import.is_null() {
-            // SAFETY: by contract one that `ptlrpc_import_new` gave, and is not used any more.
-            drop(unsafe { Box::from_raw(import) });
-        }
-        Ok(())
-    });
+extern "C" fn class_import_put(import: Owned<ObdImport>) {
+    entry("class_import_put", || import.take(Errno::INVALID).map(drop));
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_connect_import(import: *const ObdImport, timeout_ms: c_int) -> c_int {
+extern "C" fn ptlrpc_connect_import(import: In<'_, ObdImport>, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_connect_import", || {
-        // SAFETY: the contract of the C API.
-        unsafe { borrow(import) }?.import.connect(until(timeout_ms)).map(|()| 0)
+        import.or(Errno::INVALID)?.import.connect(until(timeout_ms)).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_disconnect_import(import: *const ObdImport, timeout_ms: c_int) -> c_int {
+extern "C" fn ptlrpc_disconnect_import(import: In<'_, ObdImport>, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_disconnect_import", || {
-        // SAFETY: the contract of the C API.
-        let import = &unsafe { borrow(import) }?.import;
+        let import = &import.or(Errno::INVALID)?.import;
         let timeout = match u64::try_from(timeout_ms) {
             Ok(timeout) => Duration::from_millis(timeout),
             Err(_) => client()?.timeouts().fixed,
@@ -196,10 +179,9 @@ unsafe extern "C" fn ptlrpc_disconnect_import(import: *const ObdImport, timeout_
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_import_state(import: *const ObdImport) -> c_int {
+extern "C" fn ptlrpc_import_state(import: In<'_, ObdImport>) -> c_int {
     entry("ptlrpc_import_state", || {
-        // SAFETY: the contract of the C API.
-        let state = unsafe { borrow(import) }?.import.state();
+        let state = import.or(Errno::INVALID)?.import.state();
         Ok(match state {
             ImportState::New => 0,
             ImportState::Disconnected => 1,
@@ -211,40 +193,28 @@ unsafe extern "C" fn ptlrpc_import_state(import: *const ObdImport) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_import_handle(import: *const ObdImport, conn_cnt: *mut u32) -> u64 {
+extern "C" fn ptlrpc_import_handle(import: In<'_, ObdImport>, mut conn_cnt: Out<'_, u32>) -> u64 {
     entry("ptlrpc_import_handle", || {
-        // SAFETY: the contract of the C API.
-        let (handle, count) = unsafe { borrow(import) }?.import.handle();
-        if !conn_cnt.is_null() {
-            // SAFETY: the same.
-            unsafe { store(conn_cnt, count) }?;
-        }
+        let (handle, count) = import.or(Errno::INVALID)?.import.handle();
+        conn_cnt.store_if_wanted(count);
         Ok(handle.0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_import_peer(import: *const ObdImport, peer: *mut lnet_process_id) -> c_int {
+extern "C" fn ptlrpc_import_peer(import: In<'_, ObdImport>, peer: Out<'_, lnet_process_id>) -> c_int {
     entry("ptlrpc_import_peer", || {
-        // SAFETY: the contract of the C API.
-        let found = unsafe { borrow(import) }?.import.peer().ok_or(Errno::NOT_CONNECTED)?;
-        // SAFETY: the same.
-        unsafe { store_process(peer, found.peer) }
+        let found = import.or(Errno::INVALID)?.import.peer().ok_or(Errno::NOT_CONNECTED)?;
+        store_process(peer, found.peer)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_obd_ping(import: *const ObdImport) -> c_int {
-    entry("ptlrpc_obd_ping", || {
-        // SAFETY: the contract of the C API.
-        unsafe { borrow(import) }?.import.ping().map(|()| 0)
-    })
+extern "C" fn ptlrpc_obd_ping(import: In<'_, ObdImport>) -> c_int {
+    entry("ptlrpc_obd_ping", || import.or(Errno::INVALID)?.import.ping().map(|()| 0))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_rediscover(import: *const ObdImport) -> c_int {
-    entry("ptlrpc_rediscover", || {
-        // SAFETY: the contract of the C API.
-        unsafe { borrow(import) }?.import.rediscover().map(|()| 0)
-    })
+extern "C" fn ptlrpc_rediscover(import: In<'_, ObdImport>) -> c_int {
+    entry("ptlrpc_rediscover", || import.or(Errno::INVALID)?.import.rediscover().map(|()| 0))
 }

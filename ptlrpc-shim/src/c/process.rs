@@ -1,12 +1,13 @@
 //! The library as a whole: start and end, and servers by UUID.
 
-use super::entry::{OWNER, borrow, entry, ms, store, store_process, text};
+use super::entry::{OWNER, entry, ms, store_process};
 use crate::client::{Adaptive, Client, Timeouts};
 use crate::errno::Errno;
 use crate::lnet::{Nid, Node, lnet_nid_t, lnet_process_id};
+use lnet_api::c_pointer::{In, Out, Text};
 use lnet_api::sync::lock;
 use std::convert::Infallible;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -85,7 +86,7 @@ impl CTimeouts {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_init(timeouts: *const CTimeouts) -> c_int {
+extern "C" fn ptlrpc_init(timeouts: In<'_, CTimeouts>) -> c_int {
     if OWNER.is_ancestor() {
         // To end it would be to wait for its threads for ever.
         std::mem::forget(lock(&INSTANCE).take());
@@ -93,8 +94,7 @@ unsafe extern "C" fn ptlrpc_init(timeouts: *const CTimeouts) -> c_int {
         OWNER.set(false);
     }
     entry("ptlrpc_init", || {
-        // SAFETY: the contract of the C API.
-        let timeouts = match unsafe { timeouts.as_ref() } {
+        let timeouts = match timeouts.get() {
             Some(timeouts) => timeouts.read()?,
             None => Timeouts::default(),
         };
@@ -140,42 +140,39 @@ extern "C" fn ptlrpc_fini() -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn class_add_uuid(uuid: *const c_char, nid: lnet_nid_t) -> c_int {
+extern "C" fn class_add_uuid(uuid: Text<'_>, nid: lnet_nid_t) -> c_int {
     entry("class_add_uuid", || {
-        // SAFETY: the contract of the C API.
-        let uuid = unsafe { text(uuid) }?;
+        let uuid = uuid.utf8_or(Errno::INVALID)?;
         let nid = Nid::from_u64(nid).filter(|_| !uuid.is_empty()).ok_or(Errno::INVALID)?;
         client()?.add_uuid(uuid, &[nid]).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn class_del_uuid(uuid: *const c_char) -> c_int {
+extern "C" fn class_del_uuid(uuid: Text<'_>) -> c_int {
     entry("class_del_uuid", || {
-        // SAFETY: the contract of the C API.
-        let uuid = unsafe { text(uuid) }?;
+        let uuid = uuid.utf8_or(Errno::INVALID)?;
         client()?.remove_uuid(uuid).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_uuid_to_peer(
-    uuid: *const c_char,
-    peer: *mut lnet_process_id,
-    own: *mut lnet_nid_t,
+extern "C" fn ptlrpc_uuid_to_peer(
+    uuid: Text<'_>,
+    peer: Out<'_, lnet_process_id>,
+    mut own: Out<'_, lnet_nid_t>,
 ) -> c_int {
     entry("ptlrpc_uuid_to_peer", || {
-        // SAFETY: the contract of the C API.
-        let uuid = unsafe { text(uuid) }?;
-        // SAFETY: the same. Checked before the UUID is looked up.
-        unsafe { borrow(peer) }?;
+        let uuid = uuid.utf8_or(Errno::INVALID)?;
+        // Before the UUID is looked up.
+        if peer.is_null() {
+            return Err(Errno::INVALID);
+        }
         let found = client()?.uuid_to_peer(uuid)?;
         if !own.is_null() {
-            // SAFETY: the contract of the C API.
-            unsafe { store(own, found.local_nid.to_u64().ok_or(Errno::INVALID)?) }?;
+            own.store(found.local_nid.to_u64().ok_or(Errno::INVALID)?, Errno::INVALID)?;
         }
-        // SAFETY: the contract of the C API.
-        unsafe { store_process(peer, found.peer) }
+        store_process(peer, found.peer)
     })
 }
 

@@ -1,6 +1,6 @@
 //! `struct ptlrpc_request`: a request of a client, from its allocation to its end.
 
-use super::entry::{array, borrow, borrow_mut, entry, lend, ms, store};
+use super::entry::{entry, lend, ms};
 use super::import::ObdImport;
 use super::process::ObjectGuard;
 use super::set::PtlrpcSet;
@@ -10,6 +10,7 @@ use crate::lnet::Loan;
 use crate::message::header::MAX_BUFFERS;
 use crate::message::{Body, ByteOrder, Opcode, Portal, size_of_message};
 use crate::request::{Bulk, Direction, Reply, Request};
+use lnet_api::c_pointer::{In, InOut, Out, Owned};
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -52,10 +53,10 @@ const MAX_BULK_LEN: usize = 64 << 20;
 /// The lengths of the buffers behind a body. `EINVAL`: the message would be too long.
 ///
 /// # Safety
-/// The contract of the C API.
-pub(super) unsafe fn lengths<'a>(count: u32, lengths: *const u32) -> Result<&'a [u32], Errno> {
-    // SAFETY: this function's contract.
-    let lengths = unsafe { array(lengths, count, MAX_BUFFERS - 1) }?;
+/// There are `count` lengths, unless `lengths` is NULL.
+pub(super) unsafe fn lengths<'a>(count: u32, lengths: In<'a, u32>) -> Result<&'a [u32], Errno> {
+    // SAFETY: as many as the caller vouches for.
+    let lengths = unsafe { lengths.elements(count, MAX_BUFFERS - 1, Errno::INVALID) }?;
     let all: Vec<u32> = std::iter::once(Body::LEN as u32).chain(lengths.iter().copied()).collect();
     size_of_message(&all).map(|_| lengths).ok_or(Errno::INVALID)
 }
@@ -78,15 +79,9 @@ pub(super) fn buffer_of(buffers: &mut [Vec<u8>], index: u32) -> Result<*mut c_vo
 }
 
 /// A buffer of a received message: its address, and its length in `len`.
-///
-/// # Safety
-/// `len` is NULL, or valid for writing.
-pub(super) unsafe fn received(buffer: &[u8], len: *mut u32) -> Result<*const c_void, Errno> {
-    if !len.is_null() {
-        // SAFETY: this function's contract.
-        unsafe { store(len, buffer.len() as u32) }?;
-    }
-    Ok(buffer.as_ptr().cast())
+pub(super) fn received(buffer: &[u8], mut len: Out<'_, u32>) -> *const c_void {
+    len.store_if_wanted(buffer.len() as u32);
+    buffer.as_ptr().cast()
 }
 
 impl PtlrpcRequest {
@@ -151,89 +146,111 @@ impl PtlrpcRequest {
     }
 }
 
-/// Calls the interpret function of a completed request, if it has one; what that returns becomes the status.
-///
-/// # Safety
-/// A completed request to which there is no reference.
-pub(super) unsafe fn interpret(request: NonNull<PtlrpcRequest>) -> c_int {
-    // SAFETY: this function's contract.
-    let (interpret, status) = unsafe { (request.as_ref().interpret, request.as_ref().status()) };
-    let Some((interpret, argument)) = interpret else { return status };
-    // SAFETY: the program's own function and argument; it may access the request.
-    let status = unsafe { interpret(request.as_ptr(), argument, status) };
-    // SAFETY: this function's contract.
-    if let Phase::Complete(old, _) = unsafe { &mut (*request.as_ptr()).phase } {
-        *old = status;
+/// A request of the program's that a call or a set has taken, and gives back. Meanwhile nobody else accesses it, but for its interpret
+/// function.
+#[derive(Debug)]
+pub(super) struct TakenRequest(NonNull<PtlrpcRequest>);
+
+impl TakenRequest {
+    /// Takes a request.
+    ///
+    /// # Safety
+    /// What `ptlrpc_request_alloc` has made; while the request is taken it stays, and the program leaves it alone (`ptlrpc.h`).
+    pub(super) const unsafe fn new(request: NonNull<PtlrpcRequest>) -> Self {
+        Self(request)
     }
-    status
+
+    /// The request.
+    pub(super) fn get(&mut self) -> &mut PtlrpcRequest {
+        // SAFETY: the program's, which stays and is left alone while it is taken (`new`); `self` is the only one that has it.
+        unsafe { self.0.as_mut() }
+    }
+
+    /// Calls the interpret function of a completed request, if it has one; what that returns becomes the status.
+    pub(super) fn interpret(&mut self) -> c_int {
+        let (interpret, status) = (self.get().interpret, self.get().status());
+        let Some((interpret, argument)) = interpret else { return status };
+        // SAFETY: the program's own function and argument, which it keeps until the request has completed. The function may access the request,
+        // to which there is no reference now.
+        let status = unsafe { interpret(self.0.as_ptr(), argument, status) };
+        if let Phase::Complete(old, _) = &mut self.get().phase {
+            *old = status;
+        }
+        status
+    }
+
+    /// The address by which the program knows it.
+    pub(super) const fn as_ptr(&self) -> *mut PtlrpcRequest {
+        self.0.as_ptr()
+    }
+
+    /// Frees a request that the program gives up with its set.
+    pub(super) fn free(self) {
+        // SAFETY: the box of `ptlrpc_request_alloc`; the program uses it no more, and nobody else has it (`new`).
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
 }
 
+/// # Safety
+/// `lens` has `count` numbers, unless it is NULL.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_request_alloc(
-    import: *const ObdImport,
+    import: In<'_, ObdImport>,
     opcode: u32,
     count: u32,
-    lens: *const u32,
+    lens: In<'_, u32>,
 ) -> *mut PtlrpcRequest {
     entry("ptlrpc_request_alloc", || {
         let opcode = Opcode(opcode);
         if opcode.is_connect() || opcode.is_disconnect() {
             return Err(Errno::INVALID);
         }
-        // SAFETY: the contract of the C API.
-        let (import, lens) = unsafe { (borrow(import)?, lengths(count, lens)?) };
+        let import = import.or(Errno::INVALID)?;
+        // SAFETY: an array of the program's, which has `count` numbers, unchanged during the call: the caller vouches for it.
+        let lens = unsafe { lengths(count, lens) }?;
         let buffers = buffers_of(lens)?;
-        Ok(Box::into_raw(Box::new(PtlrpcRequest {
+        Ok(Owned::give(PtlrpcRequest {
             import: Arc::clone(&import.import),
             phase: Phase::Draft(Request { buffers, ..Request::new(opcode) }),
             set: None,
             loan: None,
             interpret: None,
             _guard: ObjectGuard::new(),
-        })))
+        }))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_buf(request: *mut PtlrpcRequest, index: u32) -> *mut c_void {
-    entry("ptlrpc_req_buf", || {
-        // SAFETY: the contract of the C API.
-        buffer_of(&mut unsafe { borrow_mut(request) }?.draft()?.buffers, index)
-    })
+extern "C" fn ptlrpc_req_buf(request: InOut<'_, PtlrpcRequest>, index: u32) -> *mut c_void {
+    entry("ptlrpc_req_buf", || buffer_of(&mut request.or(Errno::INVALID)?.draft()?.buffers, index))
 }
 
 /// Changes the specification.
-///
-/// # Safety
-/// The contract of the C API.
-unsafe fn change(
+fn change(
     name: &'static str,
-    request: *mut PtlrpcRequest,
+    request: InOut<'_, PtlrpcRequest>,
     how: impl FnOnce(&mut Request) -> Result<(), Errno>,
 ) -> c_int {
-    entry(name, || {
-        // SAFETY: this function's contract.
-        how(unsafe { borrow_mut(request) }?.draft()?).map(|()| 0)
+    entry(name, || how(request.or(Errno::INVALID)?.draft()?).map(|()| 0))
+}
+
+/// # Safety
+/// `lens` has `count` numbers, unless it is NULL.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ptlrpc_req_set_repsize(
+    request: InOut<'_, PtlrpcRequest>,
+    count: u32,
+    lens: In<'_, u32>,
+) -> c_int {
+    change("ptlrpc_req_set_repsize", request, |request| {
+        // SAFETY: an array of the program's, which has `count` numbers, unchanged during the call: the caller vouches for it.
+        request.reply_lengths = unsafe { lengths(count, lens) }?.to_vec();
+        Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_set_repsize(
-    request: *mut PtlrpcRequest,
-    count: u32,
-    lens: *const u32,
-) -> c_int {
-    // SAFETY: the contract of the C API.
-    unsafe {
-        change("ptlrpc_req_set_repsize", request, |request| {
-            request.reply_lengths = lengths(count, lens)?.to_vec();
-            Ok(())
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_set_flags(request: *mut PtlrpcRequest, flags: u32) -> c_int {
+extern "C" fn ptlrpc_req_set_flags(request: InOut<'_, PtlrpcRequest>, flags: u32) -> c_int {
     let set = |request: &mut Request| {
         if flags & !(AT_MOST_ONCE | NO_RESEND | NO_DELAY) != 0 {
             return Err(Errno::INVALID);
@@ -243,50 +260,47 @@ unsafe extern "C" fn ptlrpc_req_set_flags(request: *mut PtlrpcRequest, flags: u3
         request.no_delay = flags & NO_DELAY != 0;
         Ok(())
     };
-    // SAFETY: the contract of the C API.
-    unsafe { change("ptlrpc_req_set_flags", request, set) }
+    change("ptlrpc_req_set_flags", request, set)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_set_timeout(request: *mut PtlrpcRequest, timeout_ms: u32) -> c_int {
+extern "C" fn ptlrpc_req_set_timeout(request: InOut<'_, PtlrpcRequest>, timeout_ms: u32) -> c_int {
     let set = |request: &mut Request| {
         request.timeout = ms(timeout_ms);
         Ok(())
     };
-    // SAFETY: the contract of the C API.
-    unsafe { change("ptlrpc_req_set_timeout", request, set) }
+    change("ptlrpc_req_set_timeout", request, set)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_set_limit(request: *mut PtlrpcRequest, limit_ms: u32) -> c_int {
+extern "C" fn ptlrpc_req_set_limit(request: InOut<'_, PtlrpcRequest>, limit_ms: u32) -> c_int {
     let set = |request: &mut Request| {
         request.limit = ms(limit_ms);
         Ok(())
     };
-    // SAFETY: the contract of the C API.
-    unsafe { change("ptlrpc_req_set_limit", request, set) }
+    change("ptlrpc_req_set_limit", request, set)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_set_portal(request: *mut PtlrpcRequest, portal: u32) -> c_int {
+extern "C" fn ptlrpc_req_set_portal(request: InOut<'_, PtlrpcRequest>, portal: u32) -> c_int {
     let set = |request: &mut Request| {
         request.portal = (portal != 0).then_some(Portal(portal));
         Ok(())
     };
-    // SAFETY: the contract of the C API.
-    unsafe { change("ptlrpc_req_set_portal", request, set) }
+    change("ptlrpc_req_set_portal", request, set)
 }
 
+/// # Safety
+/// `memory` has `len` bytes of the program's, which it leaves alone until the request has completed or is freed.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_req_set_bulk(
-    request: *mut PtlrpcRequest,
+    request: InOut<'_, PtlrpcRequest>,
     memory: *mut c_void,
     len: usize,
     direction: u32,
 ) -> c_int {
     entry("ptlrpc_req_set_bulk", || {
-        // SAFETY: the contract of the C API.
-        let request = unsafe { borrow_mut(request) }?;
+        let request = request.or(Errno::INVALID)?;
         let draft = request.draft()?;
         let direction = match direction {
             FROM_SERVICE => Direction::FromService,
@@ -296,7 +310,8 @@ unsafe extern "C" fn ptlrpc_req_set_bulk(
         if !(1..=MAX_BULK_LEN).contains(&len) {
             return Err(Errno::INVALID);
         }
-        // SAFETY: the same: by contract it stays valid until the request has completed, and `end` waits for the loan.
+        // SAFETY: so many bytes, which the program leaves alone until the request has completed or is freed: the caller vouches for that, and
+        // both wait for the end of the loan.
         let (memory, loan) = unsafe { lend(memory, len) }?;
         draft.bulk = Some(Bulk { memory, direction });
         request.loan = Some(loan);
@@ -304,15 +319,16 @@ unsafe extern "C" fn ptlrpc_req_set_bulk(
     })
 }
 
+/// # Safety
+/// `interpret` may be called with the request and `argument` when the request has completed.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_req_set_interpret(
-    request: *mut PtlrpcRequest,
+    request: InOut<'_, PtlrpcRequest>,
     interpret: Option<Interpret>,
     argument: *mut c_void,
 ) -> c_int {
     entry("ptlrpc_req_set_interpret", || {
-        // SAFETY: the contract of the C API.
-        let request = unsafe { borrow_mut(request) }?;
+        let request = request.or(Errno::INVALID)?;
         request.draft()?;
         request.interpret = interpret.map(|interpret| (interpret, argument));
         Ok(0)
@@ -320,74 +336,59 @@ unsafe extern "C" fn ptlrpc_req_set_interpret(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_queue_wait(request: *mut PtlrpcRequest) -> c_int {
+extern "C" fn ptlrpc_queue_wait(request: InOut<'_, PtlrpcRequest>) -> c_int {
     entry("ptlrpc_queue_wait", || {
-        let request = NonNull::new(request).ok_or(Errno::INVALID)?;
-        {
-            // SAFETY: the contract of the C API.
-            let request = unsafe { borrow_mut(request.as_ptr()) }?;
-            let spec = request.begin()?;
-            let result = request.import.call(spec);
-            request.end(result);
-        }
-        // SAFETY: it has completed, and there is no reference to it.
-        Ok(unsafe { interpret(request) })
+        // SAFETY: the program's, which leaves it alone until the call returns: the contract of the argument.
+        let mut taken = unsafe { TakenRequest::new(request.address_or(Errno::INVALID)?) };
+        let request = taken.get();
+        let spec = request.begin()?;
+        let result = request.import.call(spec);
+        request.end(result);
+        Ok(taken.interpret())
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_status(request: *const PtlrpcRequest) -> c_int {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_req_status", || Ok(unsafe { borrow(request) }?.status()))
+extern "C" fn ptlrpc_req_status(request: In<'_, PtlrpcRequest>) -> c_int {
+    entry("ptlrpc_req_status", || Ok(request.or(Errno::INVALID)?.status()))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_rep_buf(
-    request: *const PtlrpcRequest,
-    index: u32,
-    len: *mut u32,
-) -> *const c_void {
+extern "C" fn ptlrpc_rep_buf(request: In<'_, PtlrpcRequest>, index: u32, len: Out<'_, u32>) -> *const c_void {
     entry("ptlrpc_rep_buf", || {
-        // SAFETY: the contract of the C API.
-        let reply = unsafe { borrow(request) }?.reply()?;
+        let reply = request.or(Errno::INVALID)?.reply()?;
         let buffer = (index > 0).then(|| reply.buffer(index as usize)).flatten();
-        // SAFETY: the same.
-        unsafe { received(buffer.ok_or(Errno::NOT_FOUND)?, len) }
+        Ok(received(buffer.ok_or(Errno::NOT_FOUND)?, len))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_rep_is_swabbed(request: *const PtlrpcRequest) -> c_int {
+extern "C" fn ptlrpc_rep_is_swabbed(request: In<'_, PtlrpcRequest>) -> c_int {
     entry("ptlrpc_rep_is_swabbed", || {
-        // SAFETY: the contract of the C API.
-        let order = unsafe { borrow(request) }?.reply()?.message()?.order();
+        let order = request.or(Errno::INVALID)?.reply()?.message()?.order();
         Ok((order != ByteOrder::NATIVE).into())
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_transno(request: *const PtlrpcRequest) -> u64 {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_req_transno", || Ok(unsafe { borrow(request) }?.reply()?.body().transno))
+extern "C" fn ptlrpc_req_transno(request: In<'_, PtlrpcRequest>) -> u64 {
+    entry("ptlrpc_req_transno", || Ok(request.or(Errno::INVALID)?.reply()?.body().transno))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_bulk_bytes(request: *const PtlrpcRequest) -> u64 {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_req_bulk_bytes", || Ok(unsafe { borrow(request) }?.reply()?.bulk_bytes()))
+extern "C" fn ptlrpc_req_bulk_bytes(request: In<'_, PtlrpcRequest>) -> u64 {
+    entry("ptlrpc_req_bulk_bytes", || Ok(request.or(Errno::INVALID)?.reply()?.bulk_bytes()))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_req_finished(request: *mut PtlrpcRequest) {
+extern "C" fn ptlrpc_req_finished(request: Owned<PtlrpcRequest>) {
     entry("ptlrpc_req_finished", || {
-        let request = NonNull::new(request).ok_or(Errno::INVALID)?;
-        // SAFETY: the contract of the C API.
-        if let Some(set) = unsafe { request.as_ref() }.set {
-            // SAFETY: the same: a set outlives its requests.
-            unsafe { set.as_ref() }.abort_and_remove(request)?;
+        let set = request.or(Errno::INVALID)?.set;
+        if let Some(set) = set {
+            // SAFETY: the set that has the request: the program destroys a set only with the requests in it, and this one is not freed yet.
+            unsafe { set.as_ref() }.abort_and_remove(request.as_ptr())?;
         }
-        // SAFETY: the same; it is not used any more.
-        let PtlrpcRequest { phase, loan, .. } = *unsafe { Box::from_raw(request.as_ptr()) };
+        let PtlrpcRequest { phase, loan, .. } = *request.take(Errno::INVALID)?;
         drop(phase);
         if let Some(loan) = loan {
             loan.wait();

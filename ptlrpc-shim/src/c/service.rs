@@ -1,14 +1,15 @@
 //! `struct ptlrpc_service`.
 
-use super::entry::{array, borrow, entry, ms, name, store, text};
+use super::entry::{entry, ms, name};
 use super::import::{Kind, connect_data, portal, service};
 use super::process::{ObjectGuard, client};
 use super::service_request::{Handle, Program};
 use crate::errno::Errno;
 use crate::message::{Name, Opcode};
 use crate::service::{Adaptive, Service, ServiceConfig, Target, Targets};
+use lnet_api::c_pointer::{In, Out, Owned, Text};
 use std::collections::HashMap;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,13 +26,13 @@ type ByName = HashMap<Name, Arc<Target>>;
 
 /// `struct ptlrpc_service_conf`.
 #[repr(C)]
-struct CConf {
-    name: *const c_char,
-    targets: *const *const c_char,
+struct CConf<'a> {
+    name: Text<'a>,
+    targets: In<'a, Text<'a>>,
     target_count: u32,
     kind: u32,
-    same_targets_as: *const PtlrpcService,
-    opcodes: *const u32,
+    same_targets_as: In<'a, PtlrpcService>,
+    opcodes: In<'a, u32>,
     opcode_count: u32,
     request_portal: u32,
     reply_portal: u32,
@@ -81,15 +82,11 @@ struct CCounts {
     connected: u64,
 }
 
-impl CConf {
+impl CConf<'_> {
     /// Reads the configuration of a service.
-    ///
-    /// # Safety
-    /// The contract of the C API.
-    unsafe fn read(&self) -> Result<ServiceConfig, Errno> {
+    fn read(&self) -> Result<ServiceConfig, Errno> {
         let kind = Kind::of(self.kind)?;
-        // SAFETY: this function's contract.
-        let name = if self.name.is_null() { "ptlrpc" } else { unsafe { text(self.name) }? };
+        let name = if self.name.get().is_none() { "ptlrpc" } else { self.name.utf8_or(Errno::INVALID)? };
         if self.flags & !(NO_EARLY_REPLIES | NO_REPLY_FALLBACK) != 0 || self.reserved != 0 {
             return Err(Errno::INVALID);
         }
@@ -128,20 +125,15 @@ impl CConf {
     }
 
     /// Returns the targets of this configuration, and those of the service that it shares them with.
-    ///
-    /// # Safety
-    /// The contract of the C API.
-    unsafe fn targets(&self) -> Result<(Arc<Targets>, ByName), Errno> {
-        // SAFETY: this function's contract.
-        let (targets, mut by_name) = match unsafe { self.same_targets_as.as_ref() } {
+    fn targets(&self) -> Result<(Arc<Targets>, ByName), Errno> {
+        let (targets, mut by_name) = match self.same_targets_as.get() {
             Some(other) => (Arc::clone(&other.targets), other.by_name.clone()),
             None => (Targets::new(seed()), HashMap::new()),
         };
         let data = connect_data(self.connect_flags, self.connect_flags2, self.max_mod_rpcs)?;
-        // SAFETY: the same.
-        for target in unsafe { array(self.targets, self.target_count, MAX_NAMED) }? {
-            // SAFETY: the same.
-            let target = unsafe { name(*target) }?;
+        // SAFETY: an array of the program's, which has as many strings as the structure says, unchanged during the call (`ptlrpc.h`).
+        for target in unsafe { self.targets.elements(self.target_count, MAX_NAMED, Errno::INVALID) }? {
+            let target = name(*target)?;
             by_name.insert(target, targets.add(target, data)?);
         }
         if by_name.is_empty() { Err(Errno::INVALID) } else { Ok((targets, by_name)) }
@@ -153,74 +145,64 @@ fn seed() -> u64 {
     RandomState::new().hash_one(0_u8)
 }
 
+/// # Safety
+/// Several threads at once may call `handler` with `argument`, until the service is unregistered.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_register_service(
-    conf: *const CConf,
+    conf: In<'_, CConf<'_>>,
     handler: Option<Handle>,
     argument: *mut c_void,
-    made: *mut *mut PtlrpcService,
+    mut made: Out<'_, *mut PtlrpcService>,
 ) -> c_int {
     entry("ptlrpc_register_service", || {
-        // SAFETY: the contract of the C API.
-        unsafe { store(made, std::ptr::null_mut()) }?;
+        made.store(std::ptr::null_mut(), Errno::INVALID)?;
         let handler = handler.ok_or(Errno::INVALID)?;
-        // SAFETY: the same.
-        let conf = unsafe { borrow(conf) }?;
-        // SAFETY: the same.
-        let (config, opcodes) = unsafe { (conf.read()?, array(conf.opcodes, conf.opcode_count, MAX_NAMED)?) };
+        let conf = conf.or(Errno::INVALID)?;
+        let config = conf.read()?;
+        // SAFETY: an array of the program's, which has as many numbers as the structure says, unchanged during the call (`ptlrpc.h`).
+        let opcodes = unsafe { conf.opcodes.elements(conf.opcode_count, MAX_NAMED, Errno::INVALID) }?;
         let client = client()?;
-        // SAFETY: the same.
-        let (targets, by_name) = unsafe { conf.targets() }?;
+        let (targets, by_name) = conf.targets()?;
         let opcodes = (!opcodes.is_empty()).then(|| opcodes.iter().copied().map(Opcode).collect());
         let program = Arc::new(Program::new(handler, argument, opcodes));
         let service = Service::start(client.node(), &targets, config, program)?;
-        let service = Box::new(PtlrpcService { service, targets, by_name, _guard: ObjectGuard::new() });
-        // SAFETY: the same. The program has it until `ptlrpc_unregister_service`.
-        unsafe { store(made, Box::into_raw(service)) }.map(|()| 0)
+        let service = PtlrpcService { service, targets, by_name, _guard: ObjectGuard::new() };
+        made.store(Owned::give(service), Errno::INVALID).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_unregister_service(service: *mut PtlrpcService) -> c_int {
+extern "C" fn ptlrpc_unregister_service(service: Owned<PtlrpcService>) -> c_int {
     entry("ptlrpc_unregister_service", || {
-        // SAFETY: the contract of the C API.
-        let stopped = unsafe { borrow(service) }?.service.stop();
+        let stopped = service.or(Errno::INVALID)?.service.stop();
         if stopped != Err(Errno::BUSY) {
-            // SAFETY: by contract one that `ptlrpc_register_service` gave, and is not used any more.
-            drop(unsafe { Box::from_raw(service) });
+            drop(service.take(Errno::INVALID)?);
         }
         stopped.map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_commit(
-    service: *const PtlrpcService,
-    target: *const c_char,
-    transno: u64,
-) -> c_int {
+extern "C" fn ptlrpc_commit(service: In<'_, PtlrpcService>, target: Text<'_>, transno: u64) -> c_int {
     entry("ptlrpc_commit", || {
-        // SAFETY: the contract of the C API.
-        let (service, target) = unsafe { (borrow(service)?, name(target)?) };
+        let (service, target) = (service.or(Errno::INVALID)?, name(target)?);
         service.by_name.get(&target).ok_or(Errno::NOT_FOUND)?.commit(transno);
         Ok(0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_evict_client(service: *const PtlrpcService, uuid: *const c_char) -> c_int {
+extern "C" fn ptlrpc_evict_client(service: In<'_, PtlrpcService>, uuid: Text<'_>) -> c_int {
     entry("ptlrpc_evict_client", || {
-        // SAFETY: the contract of the C API.
-        let (service, client) = unsafe { (borrow(service)?, name(uuid)?) };
+        let (service, client) = (service.or(Errno::INVALID)?, name(uuid)?);
         Ok(service.targets.evict(&client).try_into().unwrap_or(c_int::MAX))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_service_counts(service: *const PtlrpcService, counts: *mut CCounts) -> c_int {
+extern "C" fn ptlrpc_service_counts(service: In<'_, PtlrpcService>, mut counts: Out<'_, CCounts>) -> c_int {
     entry("ptlrpc_service_counts", || {
-        // SAFETY: the contract of the C API.
-        let service = unsafe { borrow(service) }?;
+        let service = service.or(Errno::INVALID)?;
         let now = service.service.counts();
         let c_counts = CCounts {
             arrived: now.arrived,
@@ -236,7 +218,6 @@ unsafe extern "C" fn ptlrpc_service_counts(service: *const PtlrpcService, counts
             evicted: now.evicted,
             connected: service.targets.exports().len() as u64,
         };
-        // SAFETY: the contract of the C API.
-        unsafe { store(counts, c_counts) }.map(|()| 0)
+        counts.store(c_counts, Errno::INVALID).map(|()| 0)
     })
 }

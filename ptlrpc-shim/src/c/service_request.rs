@@ -1,13 +1,14 @@
 //! `struct ptlrpc_svc_req`: a request to a service, while the program's handler has it.
 
-use super::entry::{borrow, borrow_mut, entry, lend, store, store_process};
+use super::entry::{entry, lend, store_process};
 use super::request::{buffer_of, buffers_of, lengths, received};
 use crate::errno::Errno;
 use crate::lnet::{Region, lnet_nid_t, lnet_process_id};
 use crate::message::{ByteOrder, Name, Opcode};
 use crate::service::{Answer, Handler, Reply, ReplyDone, ServiceRequest};
+use lnet_api::c_pointer::{In, InOut, Out};
 use std::collections::HashSet;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 /// The request behind a `struct ptlrpc_svc_req *`, while the program's handler runs.
@@ -43,7 +44,7 @@ pub(super) struct Program {
     opcodes: Option<HashSet<Opcode>>,
 }
 
-// SAFETY: by contract the handler may be called with its argument on several threads at once.
+// SAFETY: the program has registered a handler that may be called with its argument on several threads at once (`ptlrpc.h`).
 unsafe impl Send for Program {}
 // SAFETY: the same.
 unsafe impl Sync for Program {}
@@ -57,7 +58,8 @@ impl Program {
 impl Handler for Program {
     fn handle(&self, request: &mut ServiceRequest<'_>) -> Answer {
         let mut svc_req = SvcReq { request, buffers: Vec::new(), difficult: None, transno: 0 };
-        // SAFETY: the program's own handler, on a thread that it may be called on; by contract it does not keep the request.
+        // SAFETY: the program's own handler, which it has registered for calls on these threads until the service is unregistered. The request
+        // stays until the handler returns, and is not used by the program after that (`ptlrpc.h`).
         let status = unsafe { (self.handle)((&raw mut svc_req).cast(), self.argument) };
         if status == NO_REPLY {
             return Answer::None;
@@ -84,7 +86,7 @@ struct OnDone {
     was_called: bool,
 }
 
-// SAFETY: by contract the function may be called with its argument on any thread.
+// SAFETY: the program has given a function that may be called with its argument on any thread (`ptlrpc_rep_difficult`).
 unsafe impl Send for OnDone {}
 
 impl OnDone {
@@ -98,7 +100,7 @@ impl OnDone {
 
     fn call_once(&mut self, why: c_int) {
         self.was_called = true;
-        // SAFETY: the program's own function and argument.
+        // SAFETY: the program's own function and argument, which it keeps until this one call (`ptlrpc_rep_difficult`).
         unsafe { (self.callback)(self.argument, why) };
     }
 }
@@ -113,109 +115,100 @@ impl Drop for OnDone {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_opcode(request: *const CSvcReq) -> u32 {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_svc_opcode", || Ok(unsafe { borrow(request) }?.request.opcode().0))
+extern "C" fn ptlrpc_svc_opcode(request: In<'_, CSvcReq>) -> u32 {
+    entry("ptlrpc_svc_opcode", || Ok(request.or(Errno::INVALID)?.request.opcode().0))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_xid(request: *const CSvcReq) -> u64 {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_svc_xid", || Ok(unsafe { borrow(request) }?.request.xid().0))
+extern "C" fn ptlrpc_svc_xid(request: In<'_, CSvcReq>) -> u64 {
+    entry("ptlrpc_svc_xid", || Ok(request.or(Errno::INVALID)?.request.xid().0))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_is_resent(request: *const CSvcReq) -> c_int {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_svc_is_resent", || Ok(unsafe { borrow(request) }?.request.is_resent().into()))
+extern "C" fn ptlrpc_svc_is_resent(request: In<'_, CSvcReq>) -> c_int {
+    entry("ptlrpc_svc_is_resent", || Ok(request.or(Errno::INVALID)?.request.is_resent().into()))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_is_swabbed(request: *const CSvcReq) -> c_int {
+extern "C" fn ptlrpc_svc_is_swabbed(request: In<'_, CSvcReq>) -> c_int {
     entry("ptlrpc_svc_is_swabbed", || {
-        // SAFETY: the contract of the C API.
-        Ok((unsafe { borrow(request) }?.request.order() != ByteOrder::NATIVE).into())
+        Ok((request.or(Errno::INVALID)?.request.order() != ByteOrder::NATIVE).into())
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_buf(request: *const CSvcReq, index: u32, len: *mut u32) -> *const c_void {
+extern "C" fn ptlrpc_svc_buf(request: In<'_, CSvcReq>, index: u32, len: Out<'_, u32>) -> *const c_void {
     entry("ptlrpc_svc_buf", || {
-        // SAFETY: the contract of the C API.
-        let request = &unsafe { borrow(request) }?.request;
+        let request = &request.or(Errno::INVALID)?.request;
         let buffer = (index > 0).then(|| request.buffer(index as usize)).flatten();
-        // SAFETY: the same.
-        unsafe { received(buffer.ok_or(Errno::NOT_FOUND)?, len) }
+        Ok(received(buffer.ok_or(Errno::NOT_FOUND)?, len))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_peer(request: *const CSvcReq, peer: *mut lnet_process_id) -> c_int {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_svc_peer", || unsafe { store_process(peer, borrow(request)?.request.peer()) })
+extern "C" fn ptlrpc_svc_peer(request: In<'_, CSvcReq>, peer: Out<'_, lnet_process_id>) -> c_int {
+    entry("ptlrpc_svc_peer", || store_process(peer, request.or(Errno::INVALID)?.request.peer()))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_source(request: *const CSvcReq, source: *mut lnet_process_id) -> c_int {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_svc_source", || unsafe { store_process(source, borrow(request)?.request.source()) })
+extern "C" fn ptlrpc_svc_source(request: In<'_, CSvcReq>, source: Out<'_, lnet_process_id>) -> c_int {
+    entry("ptlrpc_svc_source", || store_process(source, request.or(Errno::INVALID)?.request.source()))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_self(request: *const CSvcReq, own: *mut lnet_nid_t) -> c_int {
+extern "C" fn ptlrpc_svc_self(request: In<'_, CSvcReq>, mut own: Out<'_, lnet_nid_t>) -> c_int {
     entry("ptlrpc_svc_self", || {
-        // SAFETY: the contract of the C API.
-        let nid = unsafe { borrow(request) }?.request.self_nid().to_u64().ok_or(Errno::INVALID)?;
-        // SAFETY: the same.
-        unsafe { store(own, nid) }.map(|()| 0)
+        let nid = request.or(Errno::INVALID)?.request.self_nid().to_u64().ok_or(Errno::INVALID)?;
+        own.store(nid, Errno::INVALID).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_client(request: *const CSvcReq, uuid: *mut c_char) -> c_int {
-    // SAFETY: the contract of the C API.
-    entry("ptlrpc_svc_client", || unsafe { store_name(uuid, borrow(request)?.request.export().client()) })
+extern "C" fn ptlrpc_svc_client(request: In<'_, CSvcReq>, uuid: Out<'_, [u8; Name::LEN]>) -> c_int {
+    entry("ptlrpc_svc_client", || store_name(uuid, request.or(Errno::INVALID)?.request.export().client()))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_target(request: *const CSvcReq, target: *mut c_char) -> c_int {
+extern "C" fn ptlrpc_svc_target(request: In<'_, CSvcReq>, target: Out<'_, [u8; Name::LEN]>) -> c_int {
     entry("ptlrpc_svc_target", || {
-        // SAFETY: the contract of the C API.
-        unsafe { store_name(target, borrow(request)?.request.export().target().name()) }
+        store_name(target, request.or(Errno::INVALID)?.request.export().target().name())
     })
 }
 
-/// Writes a name, with a terminating NUL.
-///
-/// # Safety
-/// `to` is NULL, or valid for writing [`Name::LEN`] bytes.
-unsafe fn store_name(to: *mut c_char, name: &Name) -> Result<c_int, Errno> {
+/// Writes a name, with a terminating NUL. `EINVAL`: NULL.
+fn store_name(mut to: Out<'_, [u8; Name::LEN]>, name: &Name) -> Result<c_int, Errno> {
     let mut bytes = [0; Name::LEN];
     bytes.iter_mut().zip(name.as_bytes()).for_each(|(to, byte)| *to = *byte);
-    // SAFETY: this function's contract.
-    unsafe { store(to.cast::<[u8; Name::LEN]>(), bytes) }.map(|()| 0)
+    to.store(bytes, Errno::INVALID).map(|()| 0)
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_time_left(request: *const CSvcReq) -> u32 {
+extern "C" fn ptlrpc_svc_time_left(request: In<'_, CSvcReq>) -> u32 {
     entry("ptlrpc_svc_time_left", || {
-        // SAFETY: the contract of the C API.
-        let left = unsafe { borrow(request) }?.request.time_left();
+        let left = request.or(Errno::INVALID)?.request.time_left();
         Ok(left.as_millis().try_into().unwrap_or(u32::MAX))
     })
 }
 
+/// # Safety
+/// `memory` has `len` bytes of the program's, which it leaves alone until the call returns.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_bulk_put(request: *mut CSvcReq, memory: *const c_void, len: usize) -> c_int {
+unsafe extern "C" fn ptlrpc_bulk_put(
+    request: InOut<'_, CSvcReq>,
+    memory: *const c_void,
+    len: usize,
+) -> c_int {
     let put = |request: &mut ServiceRequest<'_>, region: &Arc<Region>| request.bulk_put(region);
-    // SAFETY: the contract of the C API. LNet only reads it.
+    // SAFETY: the caller vouches for the memory, which LNet only reads.
     entry("ptlrpc_bulk_put", || unsafe { bulk(request, memory.cast_mut(), len, put) })
 }
 
+/// # Safety
+/// As for [`ptlrpc_bulk_put`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_bulk_get(request: *mut CSvcReq, memory: *mut c_void, len: usize) -> c_int {
+unsafe extern "C" fn ptlrpc_bulk_get(request: InOut<'_, CSvcReq>, memory: *mut c_void, len: usize) -> c_int {
     let get = |request: &mut ServiceRequest<'_>, region: &Arc<Region>| request.bulk_get_into(region);
-    // SAFETY: the contract of the C API.
+    // SAFETY: the caller vouches for the memory.
     entry("ptlrpc_bulk_get", || unsafe { bulk(request, memory, len, get) })
 }
 
@@ -224,14 +217,14 @@ unsafe extern "C" fn ptlrpc_bulk_get(request: *mut CSvcReq, memory: *mut c_void,
 /// # Safety
 /// The contract of the C API.
 unsafe fn bulk(
-    request: *mut CSvcReq,
+    request: InOut<'_, CSvcReq>,
     memory: *mut c_void,
     len: usize,
     transfer: impl FnOnce(&mut ServiceRequest<'_>, &Arc<Region>) -> Result<(), Errno>,
 ) -> Result<c_int, Errno> {
-    // SAFETY: this function's contract.
-    let request = unsafe { borrow_mut(request) }?;
+    let request = request.or(Errno::INVALID)?;
     // SAFETY: the same; `wait` ends the loan.
+    // SAFETY: so many bytes, for which the caller vouches until this returns; `wait` ends the loan before.
     let (region, loan) = unsafe { lend(memory, len) }?;
     let done = transfer(request.request, &region);
     drop(region);
@@ -239,43 +232,43 @@ unsafe fn bulk(
     done.map(|()| 0)
 }
 
+/// # Safety
+/// `lens` has `count` numbers, unless it is NULL.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_rep_pack(request: *mut CSvcReq, count: u32, lens: *const u32) -> c_int {
+unsafe extern "C" fn ptlrpc_rep_pack(request: InOut<'_, CSvcReq>, count: u32, lens: In<'_, u32>) -> c_int {
     entry("ptlrpc_rep_pack", || {
-        // SAFETY: the contract of the C API.
-        let (request, lens) = unsafe { (borrow_mut(request)?, lengths(count, lens)?) };
+        let request = request.or(Errno::INVALID)?;
+        // SAFETY: an array of the program's, which has `count` numbers, unchanged during the call (`ptlrpc.h`).
+        let lens = unsafe { lengths(count, lens) }?;
         request.buffers = buffers_of(lens)?;
         Ok(0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_rep_buf(request: *mut CSvcReq, index: u32) -> *mut c_void {
-    entry("ptlrpc_svc_rep_buf", || {
-        // SAFETY: the contract of the C API.
-        buffer_of(&mut unsafe { borrow_mut(request) }?.buffers, index)
-    })
+extern "C" fn ptlrpc_svc_rep_buf(request: InOut<'_, CSvcReq>, index: u32) -> *mut c_void {
+    entry("ptlrpc_svc_rep_buf", || buffer_of(&mut request.or(Errno::INVALID)?.buffers, index))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_svc_set_transno(request: *mut CSvcReq, transno: u64) -> c_int {
+extern "C" fn ptlrpc_svc_set_transno(request: InOut<'_, CSvcReq>, transno: u64) -> c_int {
     entry("ptlrpc_svc_set_transno", || {
-        // SAFETY: the contract of the C API.
-        unsafe { borrow_mut(request) }?.transno = transno;
+        request.or(Errno::INVALID)?.transno = transno;
         Ok(0)
     })
 }
 
+/// # Safety
+/// Any thread may call `done` with `argument`, once.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_rep_difficult(
-    request: *mut CSvcReq,
+    request: InOut<'_, CSvcReq>,
     transno: u64,
     done: Option<DoneCallback>,
     argument: *mut c_void,
 ) -> c_int {
     entry("ptlrpc_rep_difficult", || {
-        // SAFETY: the contract of the C API.
-        let request = unsafe { borrow_mut(request) }?;
+        let request = request.or(Errno::INVALID)?;
         let callback = done.ok_or(Errno::INVALID)?;
         if request.difficult.is_some() {
             return Err(Errno::EXISTS);

@@ -1,13 +1,14 @@
 //! `struct ptlrpc_request_set`.
 
-use super::entry::{borrow, entry, until};
+use super::entry::{entry, until};
 use super::process::ObjectGuard;
-use super::request::{PtlrpcRequest, interpret};
+use super::request::{PtlrpcRequest, TakenRequest};
 use crate::client::{RequestId, RequestSet};
 use crate::errno::Errno;
+use lnet_api::c_pointer::{In, InOut, Owned};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// The set behind a `struct ptlrpc_request_set *` of the program. One thread at a time may use it; another one gets `EBUSY`.
@@ -19,9 +20,9 @@ pub(super) struct PtlrpcSet {
 #[derive(Default)]
 struct Inner {
     set: RequestSet,
-    in_progress: HashMap<RequestId, NonNull<PtlrpcRequest>>,
+    in_progress: HashMap<RequestId, TakenRequest>,
     /// Completed and interpreted; the program has not taken them.
-    completed: VecDeque<NonNull<PtlrpcRequest>>,
+    completed: VecDeque<TakenRequest>,
     /// The first status below 0 since the last `ptlrpc_set_wait`.
     failed: Option<c_int>,
 }
@@ -38,16 +39,14 @@ impl PtlrpcSet {
     /// Calls the interpret functions of completed requests, without a lock: they may add others.
     fn interpret_completed(&self) -> Result<(), Errno> {
         loop {
-            let (request, result) = {
+            let (mut request, result) = {
                 let mut inner = self.lock()?;
                 let Some((id, result)) = inner.set.take_any() else { return Ok(()) };
                 let Some(request) = inner.in_progress.remove(&id) else { continue };
                 (request, result)
             };
-            // SAFETY: by contract the program does not access requests in progress.
-            unsafe { &mut *request.as_ptr() }.end(result);
-            // SAFETY: the same: it has completed.
-            let status = unsafe { interpret(request) };
+            request.get().end(result);
+            let status = request.interpret();
             let mut inner = self.lock()?;
             if status < 0 {
                 inner.failed.get_or_insert(status);
@@ -57,13 +56,14 @@ impl PtlrpcSet {
     }
 
     /// Aborts a request of the set, and removes it.
-    pub(super) fn abort_and_remove(&self, request: NonNull<PtlrpcRequest>) -> Result<(), Errno> {
+    pub(super) fn abort_and_remove(&self, request: *const PtlrpcRequest) -> Result<(), Errno> {
         {
             let mut inner = self.lock()?;
-            let found = inner.in_progress.iter().find(|(_, it)| **it == request).map(|(id, _)| *id);
+            let found =
+                inner.in_progress.iter().find(|(_, it)| ptr::eq(it.as_ptr(), request)).map(|(id, _)| *id);
             match found {
                 Some(id) => inner.set.abort(id),
-                None if inner.completed.contains(&request) => {}
+                None if inner.completed.iter().any(|it| ptr::eq(it.as_ptr(), request)) => {}
                 // The request's interpret function is being called.
                 None => return Err(Errno::BUSY),
             }
@@ -71,7 +71,7 @@ impl PtlrpcSet {
         loop {
             self.interpret_completed()?;
             let mut inner = self.lock()?;
-            if let Some(at) = inner.completed.iter().position(|it| *it == request) {
+            if let Some(at) = inner.completed.iter().position(|it| ptr::eq(it.as_ptr(), request)) {
                 inner.completed.remove(at);
                 return Ok(());
             }
@@ -84,29 +84,28 @@ impl PtlrpcSet {
 extern "C" fn ptlrpc_prep_set() -> *mut PtlrpcSet {
     entry("ptlrpc_prep_set", || {
         let set = PtlrpcSet { inner: Mutex::default(), _guard: ObjectGuard::new() };
-        Ok(Box::into_raw(Box::new(set)))
+        Ok(Owned::give(set))
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_set_add_req(set: *mut PtlrpcSet, request: *mut PtlrpcRequest) -> c_int {
+extern "C" fn ptlrpc_set_add_req(set: In<'_, PtlrpcSet>, request: InOut<'_, PtlrpcRequest>) -> c_int {
     entry("ptlrpc_set_add_req", || {
-        let (set_pointer, request) = NonNull::new(set).zip(NonNull::new(request)).ok_or(Errno::INVALID)?;
-        // SAFETY: the contract of the C API.
-        let mut inner = unsafe { borrow(set) }?.lock()?;
-        // SAFETY: the same; no set has it yet.
-        let draft = unsafe { &mut *request.as_ptr() };
-        let id = draft.begin_in(set_pointer, |import, spec| inner.set.add(import, spec))?;
+        let (set, request) = (set.or(Errno::INVALID)?, request.address_or(Errno::INVALID)?);
+        let mut inner = set.lock()?;
+        // SAFETY: the program's, which leaves it alone until `ptlrpc_set_next` gives it back or the set is destroyed (`ptlrpc.h`). One that is
+        // taken already is refused below.
+        let mut request = unsafe { TakenRequest::new(request) };
+        let id = request.get().begin_in(NonNull::from(set), |import, spec| inner.set.add(import, spec))?;
         inner.in_progress.insert(id, request);
         Ok(0)
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_set_wait(set: *const PtlrpcSet) -> c_int {
+extern "C" fn ptlrpc_set_wait(set: In<'_, PtlrpcSet>) -> c_int {
     entry("ptlrpc_set_wait", || {
-        // SAFETY: the contract of the C API.
-        let set = unsafe { borrow(set) }?;
+        let set = set.or(Errno::INVALID)?;
         loop {
             set.interpret_completed()?;
             let mut inner = set.lock()?;
@@ -119,10 +118,9 @@ unsafe extern "C" fn ptlrpc_set_wait(set: *const PtlrpcSet) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_set_wait_any(set: *const PtlrpcSet, timeout_ms: c_int) -> c_int {
+extern "C" fn ptlrpc_set_wait_any(set: In<'_, PtlrpcSet>, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_set_wait_any", || {
-        // SAFETY: the contract of the C API.
-        let set = unsafe { borrow(set) }?;
+        let set = set.or(Errno::INVALID)?;
         {
             let mut inner = set.lock()?;
             let has_completed = inner.set.check();
@@ -136,10 +134,9 @@ unsafe extern "C" fn ptlrpc_set_wait_any(set: *const PtlrpcSet, timeout_ms: c_in
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_check_set(set: *const PtlrpcSet) -> c_int {
+extern "C" fn ptlrpc_check_set(set: In<'_, PtlrpcSet>) -> c_int {
     entry("ptlrpc_check_set", || {
-        // SAFETY: the contract of the C API.
-        let set = unsafe { borrow(set) }?;
+        let set = set.or(Errno::INVALID)?;
         set.lock()?.set.check();
         set.interpret_completed()?;
         Ok(set.lock()?.in_progress.len().try_into().unwrap_or(c_int::MAX))
@@ -147,22 +144,20 @@ unsafe extern "C" fn ptlrpc_check_set(set: *const PtlrpcSet) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_set_next(set: *const PtlrpcSet) -> *mut PtlrpcRequest {
+extern "C" fn ptlrpc_set_next(set: In<'_, PtlrpcSet>) -> *mut PtlrpcRequest {
     entry("ptlrpc_set_next", || {
-        // SAFETY: the contract of the C API.
-        let next = unsafe { borrow(set) }?.lock()?.completed.pop_front().ok_or(Errno::NOT_FOUND)?;
-        // SAFETY: the same: the set had exclusive access.
-        unsafe { &mut *next.as_ptr() }.leave();
+        let next = set.or(Errno::INVALID)?.lock()?.completed.pop_front();
+        let mut next = next.ok_or(Errno::NOT_FOUND)?;
+        next.get().leave();
         Ok(next.as_ptr())
     })
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ptlrpc_set_destroy(set: *mut PtlrpcSet) {
+extern "C" fn ptlrpc_set_destroy(set: Owned<PtlrpcSet>) {
     entry("ptlrpc_set_destroy", || {
         {
-            // SAFETY: the contract of the C API.
-            let borrowed = unsafe { borrow(set) }?;
+            let borrowed = set.or(Errno::INVALID)?;
             {
                 let mut inner = borrowed.lock()?;
                 let ids: Vec<RequestId> = inner.in_progress.keys().copied().collect();
@@ -177,13 +172,8 @@ unsafe extern "C" fn ptlrpc_set_destroy(set: *mut PtlrpcSet) {
                 inner.set.wait_any(None);
             }
             let completed = std::mem::take(&mut borrowed.lock()?.completed);
-            for request in completed {
-                // SAFETY: boxes of `ptlrpc_request_alloc`, which by contract only the set has.
-                drop(unsafe { Box::from_raw(request.as_ptr()) });
-            }
+            completed.into_iter().for_each(TakenRequest::free);
         }
-        // SAFETY: by contract it is not used any more.
-        drop(unsafe { Box::from_raw(set) });
-        Ok(())
+        set.take(Errno::INVALID).map(drop)
     });
 }
