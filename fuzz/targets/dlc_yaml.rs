@@ -1,5 +1,5 @@
-//! Files of configuration: any text is read or refused with places in it, and what was read is written so that
-//! it reads the same.
+//! Configuration files: any text is read, or refused with positions in it; a document that was read and written
+//! reads the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -22,8 +22,8 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// What is written once is written the same after it has been read. Not so for what comes several times and
-/// is written together, and for peers whose list of NIDs says nothing.
+/// Asserts that a document is written the same after it has been read again. Exceptions are items that occur several times
+/// and are written together, and peers whose list of NIDs is empty.
 fn reads_back(document: &Document) {
     let kinds: Vec<_> = document.blocks.iter().map(std::mem::discriminant).collect();
     let repeated = (1..kinds.len()).any(|end| kinds[..end].contains(&kinds[end]));

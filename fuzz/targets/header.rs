@@ -1,4 +1,4 @@
-//! The message header in both its forms: what can be read keeps its meaning when written again.
+//! The message header in both its forms: a header that can be read keeps its meaning when written again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

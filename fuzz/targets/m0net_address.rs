@@ -1,4 +1,5 @@
-//! Addresses of Motr's transfer machines: any text is read or refused, and what was read means the same when written again.
+//! Addresses of Motr's transfer machines: any text is read or refused, and an address that was read means the same when written
+//! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let start = text.parse::<StartAddress>();
     let Ok(address) = text.parse::<Address>() else {
-        // What messages cannot be sent to may still be started at, by a free identifier.
+        // A transfer machine may be started at an address that no message can be sent to: it gets a free identifier.
         assert!(start.is_err() || start.is_ok_and(|start| start.tmid.is_none()));
         return;
     };

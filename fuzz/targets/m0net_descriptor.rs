@@ -1,5 +1,6 @@
-//! Motr's network buffer descriptor: any bytes are read or refused; what was read is within the limits of the asking side, and is the
-//! same bytes when written again. The first byte chooses the direction, and whether the checksum is made right, which few inputs hit.
+//! Motr's network buffer descriptor: any bytes are read or refused; a descriptor that was read is within the limits of the
+//! reader, and is the same bytes when written again. The first byte chooses the direction, and whether the checksum is
+//! corrected, as few inputs have the right one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,11 +1,11 @@
-//! NID lists, address ranges and expressions: what can be read prints so that it reads and prints the same,
+//! NID lists, address ranges and expressions: whatever can be read prints so that it reads and prints the same,
 //! and expansion, matching and intervals agree.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use lnet_wire::{Expression, IpRange, NidList};
 
-/// Lists that name more NIDs than this are only printed.
+/// The number of NIDs above which lists are only printed.
 const MAX_NIDS: usize = 1000;
 
 fuzz_target!(|text: &str| {

@@ -1,4 +1,4 @@
-//! The ping block: whatever arrives is read within its limits, and reads the same once written by us.
+//! Ping information: any bytes are read within their limits, and read the same once written by this library.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Messages of PtlRPC in both byte orders: what can be read is within its bytes, and means the same when written
+//! Messages of PtlRPC in both byte orders: a message that can be read is within its bytes, and means the same when written
 //! again, in the same order or in the other.
 #![no_main]
 
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(message.body().is_err());
         return;
     }
-    // As it is, into memory that is not clean.
+    // The message as it is, into memory that is not zeroed.
     let mut out = vec![0xee; message.as_bytes().len()];
     let mut copy = MessageMut::new_in(message.order(), &mut out, &lengths).expect("it has a size and a body");
     copy.set_repsize(message.repsize());
@@ -41,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!((0..count).all(|index| copy.buffer(index) == message.buffer(index)));
     assert_eq!(copy.body(), message.body());
 
-    // What the buffers mean.
+    // The contents of the message's buffers.
     let Ok(body) = message.body() else { return };
     for order in [ByteOrder::Little, ByteOrder::Big] {
         assert_eq!(Body::decode(&body.encode_in(order), order), Ok(body));

@@ -1,5 +1,5 @@
-//! Messages of LNet selftest: anything is read or refused, a reply means the same when written again, and a list of destinations is
-//! read within its bytes. The first byte chooses the service.
+//! Messages of LNet selftest: anything is read or refused, a reply means the same when written again, and a list of destinations
+//! is read within its bytes. The first byte chooses the service.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
             let IncomingInstance::Client { destinations, concurrency, .. } = test.instance else { return };
             assert!(list_length(destinations).is_some());
             assert!((1..=1024).contains(&concurrency.number()));
-            // The message itself as a list: shorter than most.
+            // The message itself serves as the list: shorter than most.
             if let Some(nodes) = read_destinations(message, request.order, destinations) {
                 assert_eq!(nodes.len(), destinations as usize);
             }

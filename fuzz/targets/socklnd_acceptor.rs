@@ -1,4 +1,4 @@
-//! The connection request: what is decided does not depend on the pieces in which the bytes come, and the
+//! The connection request: the decision does not depend on the pieces in which the bytes come, and the
 //! acceptor never asks for more than a request has.
 #![no_main]
 
@@ -6,14 +6,14 @@ use libfuzzer_sys::fuzz_target;
 use lnet_wire::Nid;
 use socklnd::proto::acceptor::{Decision, LONG_REQUEST_LEN, Rejected, decide, encode_request};
 
-/// Half of all NIDs are this node's.
+/// Treats half of all NIDs as this node's.
 fn is_mine(nid: Nid) -> bool {
     nid.to_wire20()[19] & 1 == 0
 }
 
 fuzz_target!(|bytes: &[u8]| {
     let whole = decide(bytes, is_mine);
-    // As the driver reads: no more than it is told to.
+    // Like the driver, reads no more than the acceptor asks for.
     let mut have = 0;
     let in_pieces = loop {
         match decide(&bytes[..have], is_mine) {

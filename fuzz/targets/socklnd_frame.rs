@@ -1,4 +1,4 @@
-//! The heads of messages, and NOOPs, on connections of every version: what can be read means the same when
+//! The heads of messages, and NOOPs, on connections of every version: a head that can be read means the same when
 //! written again. The first byte chooses version and byte order.
 #![no_main]
 

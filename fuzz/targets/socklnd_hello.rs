@@ -1,4 +1,4 @@
-//! HELLO of every version in both byte orders: what is decoded does not depend on the pieces in which the bytes
+//! HELLO of every version in both byte orders: the result does not depend on the pieces in which the bytes
 //! come, and means the same when written again.
 #![no_main]
 
@@ -8,7 +8,7 @@ use socklnd::proto::hello::{Decoded, Hello, MAX_IPS, MAX_LEN};
 
 fuzz_target!(|bytes: &[u8]| {
     let whole = Hello::decode(bytes);
-    // As the driver reads: no more than it is told to.
+    // Like the driver, reads no more than the decoder asks for.
     let mut have = 0;
     let in_pieces = loop {
         match Hello::decode(&bytes[..have]) {

@@ -1,7 +1,7 @@
-//! All that one side says on a connection: request, HELLO, messages and NOOPs, arriving in pieces. What is
-//! heard does not depend on the pieces, and no more than one head is ever kept.
+//! All bytes that one side sends on a connection: request, HELLO, messages and NOOPs, arriving in pieces. The
+//! result does not depend on the pieces, and no more than one head is ever kept.
 //!
-//! The lowest bit of the first byte says whether there is a request, as from the calling side; the others are
+//! The lowest bit of the first byte decides whether there is a request, as from the connecting side; the others are
 //! the size of the pieces.
 #![no_main]
 
@@ -19,7 +19,7 @@ enum Said {
     Hello(Hello, ByteOrder),
     Frame(Incoming),
     Payload,
-    /// Why nothing more is heard.
+    /// The bytes violate the protocol, for this reason: nothing more is read.
     Nonsense(String),
 }
 
@@ -32,7 +32,7 @@ enum State {
     Over,
 }
 
-/// One side's words as a driver hears them.
+/// The receiving side of a connection, as a driver implements it.
 struct Listener {
     state: State,
     kept: Vec<u8>,
@@ -47,7 +47,7 @@ impl Listener {
         assert!(matches!(self.state, State::Over) || self.kept.len() < most);
     }
 
-    /// Whether something was understood.
+    /// Reads one unit; returns whether one was complete.
     fn step(&mut self) -> bool {
         let (len, said, next) = match self.state {
             State::Over => return false,

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(crate) struct MonotonicClock(Duration);
 
 impl MonotonicClock {
-    /// The clock starts now.
+    /// Starts the clock at the present time.
     pub(crate) fn start() -> Self {
         Self(last_tick())
     }
@@ -25,8 +25,8 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// Through the C library: `rustix` reads memory that a program under valgrind does not have.
+/// The time of the last tick, by the C library: `rustix` reads memory that a program under valgrind does not have.
 fn last_tick() -> Duration {
-    // Every Linux has this clock.
+    // Cannot fail: every Linux has this clock.
     clock_gettime(ClockId::CLOCK_MONOTONIC_COARSE).map_or(Duration::ZERO, Duration::from)
 }

@@ -1,6 +1,6 @@
-//! The threads that call the core, one of each a node: `lnet_discovery` and `lnet_monitor`.
+//! The threads that call the core, of which each node has one each: `lnet_discovery` and `lnet_monitor`.
 //!
-//! The core decides what is due, and when it must be called again.
+//! The core decides which work is due, and when it must be called again.
 
 use crate::clock::MonotonicClock;
 use lnet_core::{Clock, Core, Errno, Time};
@@ -15,20 +15,20 @@ use std::time::Duration;
 /// The pause after a panic in the core, which then cannot return the time of the next call.
 const PANIC_PAUSE: Duration = Duration::from_secs(1);
 
-/// The function of one of the threads.
+/// The name and the functions of one of the threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadSpec {
     name: &'static str,
-    /// Does what is due; returns the latest time of the next call.
+    /// Does the work that is due; returns the latest time of the next call.
     run: fn(&Core) -> Option<Time>,
-    /// Waits until there is something to do; at most the given duration.
+    /// Waits until work is due; at most the given duration.
     wait: fn(&Core, Option<Duration>),
 }
 
-/// Discovery of peers.
+/// The thread for the discovery of peers.
 pub(crate) const DISCOVERY: ThreadSpec =
     ThreadSpec { name: "lnet_discovery", run: Core::run_discovery, wait: Core::wait_for_discovery };
-/// Resends, timeouts and recovery.
+/// The thread for resends, timeouts and recovery.
 pub(crate) const MONITOR: ThreadSpec =
     ThreadSpec { name: "lnet_monitor", run: Core::run_monitor, wait: Core::wait_for_monitor };
 
@@ -38,13 +38,13 @@ pub(crate) struct CoreThread {
     name: &'static str,
     ending: Arc<AtomicBool>,
     thread: Thread,
-    /// The process in which it runs: a child of `fork` does not have it.
+    /// The process in which the thread runs: a child of `fork` does not have it.
     process: u32,
     handle: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl CoreThread {
-    /// Starts the thread. A failure is logged.
+    /// Starts the thread. A failure is logged before it is returned.
     pub(crate) fn start(spec: ThreadSpec, core: Arc<Core>, clock: MonotonicClock) -> Result<Self, Errno> {
         let ending = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&ending);
@@ -83,7 +83,7 @@ impl CoreThread {
 
 fn run(spec: ThreadSpec, core: &Core, clock: MonotonicClock, ending: &AtomicBool) {
     while !ending.load(Ordering::Acquire) {
-        // A panic in the work for one peer does not end the thread, which serves all of them.
+        // A panic in the work for one peer does not end the thread, which serves all peers.
         let timeout = match catch_unwind(AssertUnwindSafe(|| (spec.run)(core))) {
             Ok(again) => again.map(|at| at.since(clock.now())),
             Err(_) => {

@@ -1,4 +1,4 @@
-//! The node's CPU partitions: made at the start, from the configuration and the machine.
+//! The node's CPU partitions, made at the start from the configuration and the machine.
 
 use crate::start_config::StartConfig;
 use crate::sysfs;
@@ -10,7 +10,7 @@ use lnet_wire::nid::Address;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// The partitions (NU-1). [`Errno::Invalid`] if the machine cannot be divided as configured; the cause is logged.
+/// Makes the partitions (NU-1). [`Errno::Invalid`] if the machine cannot be divided as configured; the cause is logged.
 pub(crate) fn table(config: &StartConfig) -> Result<CptTable, Errno> {
     let hardware = sysfs::hardware(&config.sysfs);
     let table = CptTable::new(&hardware, &config.cpts).map_err(|error| {
@@ -22,7 +22,7 @@ pub(crate) fn table(config: &StartConfig) -> Result<CptTable, Errno> {
 }
 
 /// The partition of the device of the interface with this NID (`dev cpt`, NU-5). `name` is the operator's name for
-/// it: its name, an alias, or its address.
+/// the interface: its name, an alias, or its address.
 pub(crate) fn of_device(cpts: &CptTable, sysfs: &Path, nid: Nid, name: Option<&str>) -> Option<u32> {
     let host = || host_interfaces().unwrap_or_default();
     let name = match name {
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(["eth0", "eth2:1", "eth9"].map(|name| device(&table, name)), [Some(0), Some(2), None]);
         let halves = cpts(root, "N 0[2,3] 1[0,1]").unwrap();
         assert_eq!(["eth0", "eth2"].map(|name| device(&halves, name)), [Some(1), Some(0)]);
-        // Of this machine's own addresses none is on a made-up card.
+        // No address of this machine is on a card of the synthetic one.
         assert_eq!(of_device(&table, root, nid, Some("192.0.2.1")), None);
         let plain = StartConfig { sysfs: root.to_owned(), ..StartConfig::default() };
         assert_eq!(super::table(&plain).unwrap().count().get(), 4, "two cores each");

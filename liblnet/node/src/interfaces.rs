@@ -1,4 +1,4 @@
-//! From the name of an interface to the address of its NID.
+//! The resolution of interface names to the addresses of NIDs.
 
 use lnet_core::Errno;
 use lnet_dlc::interfaces::{HostInterface, Unusable, addresses_of, first_usable, host_interfaces};
@@ -10,13 +10,13 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 /// A resolved interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Its NID on the requested net.
+    /// The NID of the interface on the requested net.
     pub(crate) nid: Nid,
-    /// The name or address by which it is found again.
+    /// The name or address by which the interface is found again.
     pub(crate) name: String,
 }
 
-/// The interface with this name or address; for `None` the machine's first interface that is up, not the loopback and
+/// Finds the interface with this name or address; for `None` the machine's first interface that is up, not the loopback and
 /// has an IPv4 address. The cause of an error is logged: [`Errno::NoDevice`] if there is no such interface,
 /// [`Errno::AddressNotAvailable`] if it has no address, [`Errno::NetworkDown`] if it is down.
 pub(crate) fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
@@ -33,7 +33,7 @@ pub(crate) fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> 
     Ok(Found { nid: nid(net, address), name })
 }
 
-/// The NID with an IP address.
+/// The NID on `net` with an IP address.
 pub(crate) fn nid(net: NetId, address: IpAddr) -> Nid {
     match address {
         IpAddr::V4(v4) => Nid::new(net, v4.into()),
@@ -49,7 +49,7 @@ pub(crate) fn address(nid: Nid) -> IpAddr {
     }
 }
 
-/// The machine's interfaces. If they cannot be listed the cause is logged.
+/// Lists the machine's interfaces. The cause of an error is logged.
 pub(crate) fn interfaces() -> Result<Vec<HostInterface>, Errno> {
     host_interfaces().map_err(|error| {
         write_line!(LogClass::NiNotStarted, "interfaces of this machine: cannot be listed ({error})");
@@ -58,7 +58,7 @@ pub(crate) fn interfaces() -> Result<Vec<HostInterface>, Errno> {
 }
 
 fn local_address(address: IpAddr) -> Result<IpAddr, Errno> {
-    // Binding to these addresses works, but no interface has them.
+    // Binding to these addresses works, although no interface has them.
     if address.is_unspecified() || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
         write_line!(
             LogClass::NiNotStarted,

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A node with its threads. A process may hold several. Dropping it shuts it down.
+/// A node with its threads. A process may hold several. Dropping a node shuts it down.
 #[derive(Debug)]
 pub struct Node {
     core: Arc<Core>,
@@ -59,7 +59,7 @@ impl Node {
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
-        // With delivery ACKs as the kernel sends them the node also sends no more identification than the kernel.
+        // A node that sends delivery ACKs as the kernel does sends no more identification than the kernel either.
         let says_who = config.says_implementation && config.socklnd.delivery_acks != DeliveryAcks::Large;
         let implementation_id = if says_who { new_implementation_id() } else { 0 };
         let tcp =
@@ -82,7 +82,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Logs that the node has only the loopback, if so, as that may not be intended.
+    /// Logs a warning if the node has only the loopback, as that may not be intended.
     pub fn warn_if_only_loopback(&self) {
         if self.core.nets().nis().all(|ni| ni.nid().is_loopback()) {
             write_line!(
@@ -93,12 +93,12 @@ impl Node {
         }
     }
 
-    /// The state machine: MEs, MDs, EQs, PUT and GET.
+    /// The core of the node: MEs, MDs, EQs, PUT and GET.
     pub const fn core(&self) -> &Arc<Core> {
         &self.core
     }
 
-    /// The node's name where several run on one machine (`LNET_NODE`).
+    /// The name by which the node is told from others on the machine (`LNET_NODE`).
     pub const fn name(&self) -> &NodeName {
         &self.name
     }
@@ -114,13 +114,13 @@ impl Node {
     }
 
     /// Adds an interface on `net`: by name, by address, or the machine's first. The cause of an error is logged;
-    /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if it exists.
+    /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if the interface exists.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
         let found = interfaces::find(net, interface)?;
         self.start_ni(found.nid, NiConfig { interface: Some(found.name), ..self.ni.into() })
     }
 
-    /// As [`Node::add_ni`], by NID: its address must be local.
+    /// Like [`Node::add_ni`], by NID: the address of the NID must be local.
     pub fn add_nid(&self, nid: Nid) -> Result<Nid, Errno> {
         self.start_ni(nid, self.ni.into())
     }
@@ -152,14 +152,14 @@ impl Node {
         self.core.remove_ni(nid)
     }
 
-    /// Serves control requests on sockets where the environment says (`LNET_RUNTIME_DIR`), until the returned server
-    /// is stopped. Shut the node down first: clients that wait for a response get an error then.
+    /// Serves control requests on sockets in the directory that the environment names (`LNET_RUNTIME_DIR`), until the returned
+    /// server is stopped. Shut the node down first: clients that wait for a response get an error then.
     pub fn serve(self: &Arc<Self>) -> io::Result<ControlServer> {
         ControlServer::start(ControlConfig::from_env(self.name.clone())?, Arc::clone(self) as SharedBackend)
     }
 
-    /// Stops everything. No event is delivered after the return. A second call has no effect. ACKs and REPLYs in
-    /// flight have half a second to arrive, PUTs and GETs of this node two seconds to leave; how many are lost is logged.
+    /// Stops the node. No event is delivered after the return. A second call has no effect. ACKs and REPLYs in
+    /// flight have half a second to arrive, PUTs and GETs of this node two seconds to leave; the number of lost ones is logged.
     pub fn shutdown(&self) {
         self.drain();
         self.links.end();
@@ -169,8 +169,8 @@ impl Node {
         self.threads.iter().for_each(CoreThread::join);
     }
 
-    /// A program that exits after its last call should not lose what it has sent, nor leave a peer waiting for a response until
-    /// that times out.
+    /// Waits for messages in flight: a program that exits after its last call should not lose what it has sent, nor leave a peer
+    /// waiting for a response until that times out.
     fn drain(&self) {
         let begun = self.now();
         let has_time = |timeout| self.now().since(begun) < timeout;
@@ -182,13 +182,13 @@ impl Node {
     }
 }
 
-/// How long the shutdown waits for the last responses to other nodes to arrive.
+/// The time that the shutdown waits for the last responses to other nodes to arrive.
 const ANSWER_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long the shutdown waits for this node's own PUTs and GETs to leave. A first contact, with its discovery, takes less.
+/// The time that the shutdown waits for this node's PUTs and GETs to leave. A first message, with its discovery, takes less.
 const REQUEST_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How often it checks whether they have.
+/// The interval at which the shutdown checks for messages in flight.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 impl Drop for Node {
@@ -197,13 +197,13 @@ impl Drop for Node {
     }
 }
 
-/// Distinguishes this incarnation of the node from all others, for peers of this implementation.
+/// A number for peers of this implementation that distinguishes this incarnation of the node from all other nodes.
 fn new_implementation_id() -> u64 {
-    // Random numbers of the system, as the standard library uses them for its tables.
+    // Random numbers of the system, as the standard library uses them for its hash tables.
     socklnd::implementation_id(RandomState::new().hash_one(wall_clock_ns()))
 }
 
-/// Distinguishes this incarnation of the node from earlier ones.
+/// A number that distinguishes this incarnation of the node from earlier ones: the wall clock in nanoseconds.
 fn wall_clock_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
 }

@@ -14,14 +14,14 @@ use std::time::Duration;
 /// The parameters of a ping.
 #[derive(Clone, Copy, Debug)]
 pub struct PingRequest {
-    /// The target.
+    /// The node and process to ping.
     pub target: ProcessId,
-    /// The local NID; `None`: selected by LNet.
+    /// The local NID to send from; `None`: LNet selects one.
     pub source: Option<Nid>,
-    /// The maximum number of interfaces in the reply, the loopback among them; more are left out. The kernel's `lnetctl ping` uses
-    /// 200.
+    /// The maximum number of interfaces in the reply, the loopback among them; more are left out. The kernel's `lnetctl ping`
+    /// uses 200.
     pub max_entries: u32,
-    /// The timeout; `None`: unlimited.
+    /// The time to wait for the reply; `None`: unlimited.
     pub timeout: Option<Duration>,
 }
 
@@ -51,7 +51,7 @@ impl Node {
         let (target, owner) = (Target::of_pings(request.target), Arc::new(room.clone()));
         let answer = core.bind_owned(spec, room.memory(), true, owner).and_then(|md| {
             let answer = core.get(request.source, md, target).and_then(|()| wait(&received, request.timeout));
-            // After a reply the MD has ended. After a timeout this unlinks it; its memory stays as long as a driver
+            // After a reply the MD has ended. After a timeout this call unlinks it; its memory stays as long as a driver
             // may write there.
             let _ = core.md_unlink(md);
             answer
@@ -78,7 +78,7 @@ fn report(event: &Event, results: &SyncSender<Result<u32, Errno>>) {
         (_, Err(errno)) => Err(errno),
         _ => return,
     };
-    // After a timeout the receiver has been dropped.
+    // After a timeout the receiver has been dropped, and sending fails.
     let _ = results.try_send(result);
 }
 

@@ -1,4 +1,4 @@
-//! The current placement of this process's memory and threads.
+//! The current placement of this process's memory and threads, as the system reports it.
 
 use lnet_core::Placement;
 use lnet_log::{LogClass, write_line};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The placement according to the system.
 #[derive(Debug, Default)]
 pub(crate) struct SystemPlacement {
-    /// The system call for memory is not permitted, as in many containers.
+    /// Whether the system call for memory is not permitted, as in many containers.
     refuses: AtomicBool,
 }
 
@@ -56,7 +56,7 @@ fn node_of_page(address: usize) -> io::Result<Option<u32>> {
             libc::c_long::from(0_i32),
         )
     };
-    // A positive result counts pages that were not checked.
+    // A positive result is the number of pages that were not checked.
     match result {
         0 => Ok(u32::try_from(status[0]).ok()),
         1.. => Ok(None),
@@ -68,7 +68,7 @@ fn node_of_page(address: usize) -> io::Result<Option<u32>> {
 mod tests {
     use super::*;
 
-    /// Machines may refuse to tell of memory that is there; of memory that is not they tell nothing.
+    /// Fails if memory that was never accessed has a node. A machine may refuse to report that of resident memory.
     #[test]
     fn only_resident_memory_has_a_numa_node() {
         let placement = SystemPlacement::default();

@@ -7,25 +7,25 @@ use lnet_core::lnd::Progress;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Waits without an event after which spinning stops.
+/// The number of waits without an event after which spinning stops.
 const MAX_FAILED: u32 = 4;
-/// One wait in this many spins while spinning has stopped.
+/// The number of waits of which one spins while spinning has stopped.
 const RETRY: u32 = 64;
 
-/// While nobody else wants the CPU it is offered only so often: that is a system call.
+/// The number of turns after which the CPU is yielded, by a system call, while no other thread wants it.
 const YIELD_EVERY: u32 = 16;
-/// Offering the CPU takes less than this if nobody takes it.
+/// The longest time that yielding the CPU takes if no other thread runs meanwhile.
 const NOBODY_TOOK_IT: Duration = Duration::from_micros(3);
 
-/// Whether and how long to spin.
+/// The decision whether and for how long to spin.
 #[derive(Debug)]
 pub(crate) struct Spin {
     limit: Duration,
-    /// Waits since spinning last found an event.
+    /// The number of waits since spinning last found an event.
     failed: AtomicU32,
-    /// Turns without a message since the CPU was last offered, in all waits: one that is short does not begin anew.
+    /// The number of turns without a message since the CPU was last yielded, over all waits: a short wait does not reset it.
     idle_turns: AtomicU32,
-    /// Whether another thread took the CPU when it was last offered.
+    /// Whether another thread ran when the CPU was last yielded.
     is_shared: AtomicBool,
 }
 
@@ -39,8 +39,8 @@ impl Spin {
         }
     }
 
-    /// Calls `ask` until it returns something, for the limit or `timeout`, whichever is less. As long as bytes move the limit
-    /// begins anew: what is waited for is on its way.
+    /// Calls `ask` until it returns something, for the limit or `timeout`, whichever is less. While bytes are moving the limit
+    /// begins again: the awaited message is arriving.
     pub(crate) fn run<T>(
         &self,
         timeout: Option<Duration>,
@@ -55,7 +55,7 @@ impl Spin {
             return None;
         }
         let begin = Instant::now();
-        // Beyond what a clock can add up to is for ever.
+        // A timeout that the clock cannot represent means no limit.
         let deadline = timeout.and_then(|timeout| begin.checked_add(timeout));
         let limit_from = |now: Instant| deadline.map_or(now + self.limit, |end| end.min(now + self.limit));
         let mut until = limit_from(begin);
@@ -78,9 +78,9 @@ impl Spin {
         None
     }
 
-    /// Lets another thread run, if it is time for that: the one that this one waits for may need this CPU.
+    /// Yields the CPU if that is due, as the thread that this one waits for may need it.
     fn offer_cpu_in_turn(&self) {
-        // Seldom more than one thread spins: a count that two of them spoil does no harm.
+        // Seldom more than one thread spins: it does no harm that two of them may lose counts.
         let turns = self.idle_turns.load(Ordering::Relaxed) + 1;
         let is_due = turns >= YIELD_EVERY || self.is_shared.load(Ordering::Relaxed);
         self.idle_turns.store(if is_due { 0 } else { turns }, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A node's configuration at its start: nets, then routes, then the file.
+//! The application of a node's start configuration: nets, then routes, then the file.
 
 use crate::interfaces;
 use crate::start_config::{Forwarding, StartConfig};
@@ -18,7 +18,7 @@ use lnet_wire::{NetId, Nid, Pid, ProcessId};
 use std::fs;
 use std::path::Path;
 
-/// Applies `config`, except for the loopback. The first failure ends it; the log names the part of the configuration
+/// Applies `config`, except for the loopback. Ends with the first failure; the log names the part of the configuration
 /// and what to do. Nothing is undone.
 ///
 /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::NotFound`] if no `ip2nets` rule
@@ -35,7 +35,7 @@ fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -
         nis.extend(nis_of_rules(&config.ip2nets, host, config.ip2nets_strict)?);
     }
     if config.forwarding == Forwarding::Enabled {
-        // Before the nets: nobody is told that this node does not forward.
+        // Before the nets, so that no peer is told that this node does not forward.
         start_forwarding(node, config.router_buffers)?;
     }
     nis.into_iter().try_for_each(|ni| add_ni(node, ni))?;
@@ -128,7 +128,7 @@ fn start_forwarding(node: &dyn Backend, buffers: [u32; 3]) -> Result<(), Errno> 
     node.tell(Request::AddBuffers(BufferCounts { tiny, small, large }))
 }
 
-/// Adds the routes. A node that is a gateway of one of them forwards, unless it is said whether it does (RT-42).
+/// Adds the routes. Enables forwarding on a node that is a gateway of one of them, unless the configuration decides (RT-42).
 fn add_routes(node: &dyn Backend, config: &StartConfig) -> Result<(), Errno> {
     if config.routes.is_empty() {
         return Ok(());
@@ -151,7 +151,7 @@ fn own_nids(node: &dyn Backend) -> Vec<Nid> {
     nis.iter().map(|ni| ni.nid).collect()
 }
 
-/// Waits until the gateway has answered or failed. What has failed is logged, and its routes are down (RT-25, RT-31).
+/// Waits until the gateway has responded or failed. A failure is logged, and the routes are down (RT-25, RT-31).
 fn check_gateway(node: &dyn Backend, gateway: Nid) {
     let target = ProcessId { nid: gateway, pid: Pid::LUSTRE };
     let failed = match node.call(Request::Discover(Discover { target, force: false, max_nids: 1 })) {
@@ -165,8 +165,8 @@ fn check_gateway(node: &dyn Backend, gateway: Nid) {
     );
 }
 
-/// One string of routes serves many nodes: a route that exists, or that this node does not need as it is on the net
-/// itself, or whose gateway is on none of its nets, is skipped.
+/// Adds a route of the string. One string serves many nodes: a route that exists is skipped, and so is one to a net that this
+/// node is on, or whose gateway is on none of its nets.
 fn add_route(node: &dyn Backend, route: AddRoute) -> Result<(), Errno> {
     let AddRoute { net, gateway, .. } = route;
     match node.tell(Request::AddRoute(route)) {
@@ -215,7 +215,8 @@ fn import_file(node: &dyn Backend, file: &Path) -> Result<(), Errno> {
     Err(errno_of(rc))
 }
 
-/// The library's own codes and errnos overlap; codes in the common range become [`Errno::Invalid`].
+/// The errno for a return code. The library's own codes and errnos overlap; codes in the common range become
+/// [`Errno::Invalid`].
 fn errno_of(rc: ReturnCode) -> Errno {
     if rc.0 < ReturnCode::NO_MATCH.0 { Errno::from_c(rc.0) } else { Errno::Invalid }
 }
@@ -226,7 +227,7 @@ mod tests {
     use crate::node::Node;
     use std::sync::Mutex;
 
-    /// Writes down what it is asked; refuses what contains `refuse`.
+    /// A backend that records its requests, and refuses those whose text contains `refuse`.
     struct Fake {
         asked: Mutex<Vec<String>>,
         refuse: Option<(&'static str, Errno)>,
@@ -391,7 +392,7 @@ mod tests {
         }
     }
 
-    /// RT-42: fails if one string of routes does not serve the gateway that it names, too.
+    /// RT-42: fails if one string of routes does not also serve the gateway that it names.
     #[test]
     fn a_node_forwards_from_its_start_if_it_is_told_to_or_is_a_gateway_of_its_routes() {
         let table = [

@@ -10,15 +10,15 @@ use socklnd::{DeliveryAcks, SocklndConfig};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Whether a node forwards from its start (RT-42).
+/// The forwarding of a node from its start (RT-42).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forwarding {
-    /// If one of its routes names a NID of the node itself as the gateway.
+    /// The node forwards if one of its routes names a NID of the node itself as the gateway.
     #[default]
     ByRoutes,
-    /// It does.
+    /// The node forwards.
     Enabled,
-    /// It does not.
+    /// The node does not forward.
     Disabled,
 }
 
@@ -26,9 +26,9 @@ pub enum Forwarding {
 /// [`StartConfig::from_env`] sets either the file or the others.
 #[derive(Clone, Debug)]
 pub struct StartConfig {
-    /// The node's name where several run on one machine (`LNET_NODE`); otherwise the process id.
+    /// The name by which the node is told from others on the machine (`LNET_NODE`); by default the process id.
     pub name: NodeName,
-    /// The nets, besides the loopback.
+    /// The nets to add besides the loopback.
     pub networks: Vec<Network>,
     /// The rules that select nets by the machine's addresses; if there are any, at least one must match.
     pub ip2nets: Vec<Rule>,
@@ -38,11 +38,12 @@ pub struct StartConfig {
     pub routes: Vec<AddRoute>,
     /// Whether the node forwards messages between its nets from the start.
     pub forwarding: Forwarding,
-    /// With how many tiny, small and large router buffers over all CPTs it then starts; 0: the default number (RT-40).
+    /// The numbers of tiny, small and large router buffers over all CPTs, if the node forwards from its start; 0: the default
+    /// (RT-40).
     pub router_buffers: [u32; 3],
-    /// Whether the start waits until each gateway has answered or failed (RT-25).
+    /// Whether the start waits until each gateway has responded or failed (RT-25).
     pub check_routers_before_use: bool,
-    /// A YAML file to import.
+    /// The path of a YAML file to import.
     pub config_file: Option<PathBuf>,
     /// The settings of the node, which can be changed while it runs.
     pub settings: Settings,
@@ -53,7 +54,7 @@ pub struct StartConfig {
     /// Whether the node identifies itself to peers of this implementation. If not, each treats the other as a kernel
     /// node.
     pub says_implementation: bool,
-    /// How long a thread that waits for an event spins before it sleeps; zero: not at all.
+    /// The time for which a thread that waits for an event spins before it sleeps; zero: it does not spin.
     pub wait_spin: Duration,
     /// Whether the node has Multi-Rail: see [`lnet_core::CoreConfig::multi_rail`].
     pub multi_rail: bool,
@@ -96,7 +97,7 @@ impl Default for StartConfig {
     }
 }
 
-/// With one CPU a spinning thread keeps the thread that it waits for from running.
+/// The default of `wait_spin`. With one CPU a spinning thread keeps the thread that it waits for from running.
 fn default_spin() -> Duration {
     let alone = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1);
     if alone { Duration::ZERO } else { Duration::from_micros(200) }

@@ -13,8 +13,8 @@ const MAX_NUMBER: u32 = 0xffff;
 /// The maximum depth of stacked interfaces: a VLAN on a bond on a card is three.
 const MAX_LAYERS: u32 = 8;
 
-/// The machine's online CPUs by NUMA node. What cannot be read is taken to be as on a machine without NUMA (snd-010,
-/// snd-015).
+/// The machine's online CPUs by NUMA node. Files that cannot be read are replaced by values of a machine without NUMA
+/// (snd-010, snd-015).
 pub(crate) fn hardware(root: &Path) -> Hardware {
     let system = root.join("devices/system");
     let online = list(&system.join("cpu/online")).unwrap_or_else(all_that_may_be_used);
@@ -49,7 +49,7 @@ pub(crate) fn hardware(root: &Path) -> Hardware {
 }
 
 /// The NUMA node of an interface's device (NU-5); of a stacked interface, such as a VLAN or a bond, that of the
-/// devices below it, if they agree. `None` if it is unknown, or there is no device.
+/// devices below it, if they agree. `None` if it is unknown, or if the interface has no device.
 pub(crate) fn node_of_interface(root: &Path, name: &str) -> Option<u32> {
     node_below(&root.canonicalize().ok()?, name, MAX_LAYERS)
 }
@@ -72,7 +72,7 @@ fn node_below(root: &Path, name: &str, layers: u32) -> Option<u32> {
     nodes.all(|node| node == Some(first)).then_some(first)
 }
 
-/// `0-3,8-11`; empty for an empty file.
+/// Reads a list of numbers such as `0-3,8-11`; it is empty for an empty file.
 fn list(file: &Path) -> Option<Vec<u32>> {
     let text = fs::read_to_string(file).ok()?;
     match text.trim() {
@@ -83,7 +83,7 @@ fn list(file: &Path) -> Option<Vec<u32>> {
     }
 }
 
-/// `10 21`; the first invalid number ends the list.
+/// Reads numbers such as `10 21`; the first invalid one ends the list.
 fn numbers(file: &Path) -> Vec<u32> {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.split_ascii_whitespace().map_while(|number| number.parse().ok()).collect()
@@ -100,7 +100,7 @@ pub(crate) mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// A machine's `/sys`: files by name, and links.
+    /// A directory like a machine's `/sys`: files by name, and links.
     pub(crate) fn synthetic(files: &[(&str, &str)], links: &[(&str, &str)]) -> TempDir {
         let root = tempfile::tempdir().unwrap();
         for (file, text) in files {
@@ -152,7 +152,7 @@ pub(crate) mod tests {
         synthetic(&files, &links)
     }
 
-    /// snd-010: fails if a distance is another than the one that Linux shows.
+    /// snd-010: fails if a distance differs from the one that Linux reports.
     #[test]
     fn nodes_cpus_threads_and_distances_are_read() {
         let hardware = hardware(four_nodes().path());
@@ -172,7 +172,7 @@ pub(crate) mod tests {
         assert_eq!(hardware.nodes, want);
     }
 
-    /// snd-015: fails if a kernel that shows no NUMA nodes, or no distances, yields anything but one node
+    /// snd-015: fails if a kernel that reports no NUMA nodes, or no distances, yields anything but one node
     /// with all CPUs.
     #[test]
     fn a_machine_without_numa_is_one_node() {
@@ -193,7 +193,7 @@ pub(crate) mod tests {
         assert_eq!(of(&node), one(&[0, 2, 3]));
     }
 
-    /// NU-5.
+    /// NU-5: fails if an interface is not on the node of its card, or a stacked one not on the node of those below it.
     #[test]
     fn an_interface_is_on_the_node_of_its_card() {
         let root = four_nodes();

@@ -1,4 +1,4 @@
-//! Waiting for events.
+//! Waits for events.
 //!
 //! A thread that waits polls the node's sockets itself for a while, so that the message it waits for needs no second
 //! thread to wake it: first it spins, as long as that pays (`spin`), then it sleeps in the driver; without a message
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a waiting thread polls the driver before it checks its queues again: the maximum delay of an event that
+/// The time for which a waiting thread polls the driver before it checks its queues again: the maximum delay of an event that
 /// another thread has delivered meanwhile.
 const DRIVER_POLL: Duration = Duration::from_millis(1);
-/// After this number of polls without a message the thread sleeps.
+/// The number of polls without a message after which the thread sleeps.
 const MAX_IDLE_POLLS: u32 = 3;
 
 impl Node {
@@ -44,7 +44,7 @@ impl Node {
         found.transpose()
     }
 
-    /// The first event or end of a queue; `None` after the timeout.
+    /// Waits for the first event or the end of a queue; `None` after the timeout.
     fn wait(
         &self,
         queues: &[Arc<EventQueue>],
@@ -91,7 +91,7 @@ impl Node {
     }
 }
 
-/// Registers the calling thread as a reader of queues, until dropped.
+/// The registration of the calling thread as a reader of queues, until dropped.
 struct Reading<'a>(&'a [Arc<EventQueue>]);
 
 impl<'a> Reading<'a> {

@@ -1,4 +1,4 @@
-//! Requests to a running node, and what it answers.
+//! Control requests to a running node, and the replies.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use lnet_core::Errno;
@@ -16,7 +16,7 @@ use lnet_node::{ControlConfig, ControlServer, Node, StartConfig};
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::sync::Arc;
 
-/// A node on the loopback alone, with two CPU partitions; nobody listens, so several may run at once.
+/// A node on the loopback alone, with two CPU partitions. It does not listen, so several may run at once.
 fn node() -> Arc<Node> {
     let machine = tempfile::tempdir().unwrap();
     let cpus = machine.path().join("devices/system/cpu");
@@ -48,8 +48,8 @@ fn nis(node: &dyn Backend) -> Vec<Box<LocalNi>> {
 }
 
 /// cfg-020: fails if an interface cannot be added to or taken from a running node.
-/// cfg-045: fails if anything that was set is told otherwise, or not at all.
-/// dbg-040: fails if an index leaves out an interface, or tells one twice.
+/// cfg-045: fails if a value that was set is reported otherwise, or not at all.
+/// dbg-040: fails if an index leaves out an interface, or reports one twice.
 #[test]
 fn interfaces_are_added_listed_with_their_tunables_and_removed() {
     let node = node();
@@ -124,7 +124,7 @@ fn health_and_connections_are_set_for_one_or_for_all() {
     assert_eq!(conns, [None, Some(1), Some(4)]);
 }
 
-/// Fails if the node finds something else when it is asked than when it is told.
+/// Fails if the check of a request finds another error than the request itself.
 #[test]
 fn what_adding_an_interface_would_fail_with_is_told_without_adding_it() {
     let node = node();
@@ -149,11 +149,11 @@ fn what_adding_an_interface_would_fail_with_is_told_without_adding_it() {
     }
 }
 
-/// dbg-030: fails if an interface is told in another state than its health, its link and its net's other
-/// interfaces make.
+/// dbg-030: fails if an interface is reported in a state that differs from its health, its link and its net's other
+/// interfaces.
 #[test]
 fn unhealthy_interfaces_are_listed_with_their_state_and_next_ping() {
-    // Nobody listens: a ping to itself does not make an interface well.
+    // The node does not listen: a ping to itself does not restore an interface.
     let node = node();
     let backend: &dyn Backend = &*node;
     for interface in ["127.0.1.1", "127.0.1.2"] {
@@ -189,7 +189,7 @@ fn failures_are_counted_by_cause() {
     let backend: &dyn Backend = &*node;
     backend.tell(Request::SetTunable(Setting::Discovery, 0)).unwrap();
     backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
-    // Nobody is there, which the machine says at once.
+    // No node has these NIDs, which the machine reports at once.
     let (primary, other) = (nid("127.0.97.1@tcp"), nid("127.0.97.2@tcp"));
     for nid in [None, Some(other)] {
         let add = AddPeerNi { primary, nid, multi_rail: true, lock_primary: false };
@@ -204,14 +204,14 @@ fn failures_are_counted_by_cause() {
     assert!(peer.nis.iter().any(|ni| ni.health.value < 1000 && ni.health.state == Some(PeerNiState::Failed)));
     let stats: Box<LnetStats> = backend.ask(Request::GetLnetStats).unwrap();
     assert_eq!((stats.remote_dropped_count, stats.local_error_count), (dropped, 0));
-    // Who has never been heard is not tried.
+    // A peer NI from which nothing was ever received is not pinged.
     assert_eq!(backend.ask::<Vec<Nid>>(Request::GetRecoveryQueue(false)), Ok(vec![]));
     backend.tell(Request::ResetLnetStats).unwrap();
     let stats: Box<LnetStats> = backend.ask(Request::GetLnetStats).unwrap();
     assert_eq!((stats.remote_dropped_count, stats.resend_count), (0, 0));
 }
 
-/// cfg-070: fails if a NID does not become part of the peer that it is given to.
+/// cfg-070: fails if a NID does not become part of the peer that it is added to.
 /// cfg-080: fails if a NID of one peer can be given to another one, or the refusal is not EEXIST.
 #[test]
 fn peers_are_created_listed_and_rejected() {
@@ -235,7 +235,7 @@ fn peers_are_created_listed_and_rejected() {
         peer.nis.iter().map(|ni| ni.nid).collect::<Vec<_>>(),
         [nid("10.0.0.5@tcp"), nid("10.0.1.5@tcp1")]
     );
-    // The node is on neither net: there is nothing to send by.
+    // The node is on neither net: it has no credits to send by.
     assert_eq!((peer.nis[0].tx_credits, peer.nis[0].refcount, peer.nis[0].alive), (0, 1, None));
     assert_eq!(backend.tell(Request::GetPeerNi(nid("10.0.0.7@tcp"))), Err(Errno::NotFound));
 }
@@ -287,7 +287,7 @@ fn routes_and_forwarding_are_stored_and_listed() {
     assert_eq!(counts, [(50, 8192, true); 2]);
 }
 
-/// cfg-090: fails if the NUMA range cannot be set, or is not told as set.
+/// cfg-090: fails if the NUMA range cannot be set, or is not reported as set.
 #[test]
 fn settings_are_checked_and_listed() {
     let node = node();
@@ -318,8 +318,8 @@ fn settings_are_checked_and_listed() {
     }
 }
 
-/// cfg-050: fails if rules are not told, or in another order than the one they count in.
-/// cfg-095: fails if a rule cannot be added, put in a place, or deleted.
+/// cfg-050: fails if rules are not reported, or in another order than the one in which they apply.
+/// cfg-095: fails if a rule cannot be added, inserted at an index, or deleted.
 /// cfg-100: fails if the second rule replaces the first.
 #[test]
 fn selection_rules_are_kept_in_order() {
@@ -415,7 +415,7 @@ fn all_clients_of_a_node_have_one_set_of_selection_rules() {
 }
 
 /// dbg-045: fails if the node's sums are not those of its interfaces.
-/// dbg-070, dbg-075: fails if what was just used has no heat.
+/// dbg-070, dbg-075: fails if a NID that was just used has no heat.
 /// dbg-120: fails if any counter is left after a reset.
 #[test]
 fn messages_bytes_and_heat_are_counted_and_reset() {
@@ -432,7 +432,7 @@ fn messages_bytes_and_heat_are_counted_and_reset() {
     let bytes = ElementStats { sent: counted.send_length, received: counted.recv_length, dropped: 0 };
     assert_eq!((its.stats, its.bytes), (sums, bytes));
     assert!(its.bytes.sent > 0);
-    // It decays while this is run: less than was counted, but not nothing.
+    // Heat decays meanwhile: it is less than the number of messages, but not zero.
     assert!((1..=1000 * (sums.sent + sums.received)).contains(&its.heat.messages));
     assert!((1..=1000 * (bytes.sent + bytes.received)).contains(&its.heat.bytes));
 
@@ -442,7 +442,7 @@ fn messages_bytes_and_heat_are_counted_and_reset() {
     assert_eq!(stats(), LnetStats::default());
 }
 
-/// As `ping 0@lo` there: fails if a node that has nobody to ask is asked for.
+/// As `ping 0@lo` in the kernel: fails if a node on the loopback alone sends a ping to discover itself.
 #[test]
 fn a_node_that_has_only_the_loopback_discovers_itself() {
     let node = node();

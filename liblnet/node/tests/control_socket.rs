@@ -1,4 +1,4 @@
-//! The control socket as its clients see it: good ones, slow ones, bad ones.
+//! The control socket with correct, slow and defective clients.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_dlc::frame::{self, MAX_REPLY, MAX_REQUEST};
@@ -17,14 +17,14 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Says who it is; has more peers than a socket's buffer takes; panics when counters are asked for; its
-/// `ConfigRouter` takes as long as the test wants.
+/// A backend that reports its name; has more peers than a socket's buffer holds; panics when counters are requested; and whose
+/// `ConfigRouter` takes until the test ends it.
 struct Fake {
     entered: Mutex<Sender<()>>,
     leave: Mutex<Receiver<()>>,
 }
 
-/// A megabyte of them, about.
+/// The number of peers, which make a reply of about a megabyte.
 const MANY: usize = 100_000;
 
 impl Backend for Fake {
@@ -40,7 +40,7 @@ impl Backend for Fake {
             Request::GetLnetStats => panic!("on purpose"),
             Request::ConfigRouter(_) => {
                 self.entered.lock().unwrap().send(()).unwrap();
-                // The test ends it by a word or by going away.
+                // The test ends the request by a message, or by dropping the sender.
                 let _ = self.leave.lock().unwrap().recv();
                 Ok(Reply::Done)
             }
@@ -54,9 +54,9 @@ struct Fixture {
     server: ControlServer,
     config_name: NodeName,
     directory: RuntimeDir,
-    /// A slow request has begun.
+    /// Receives a message when a slow request has begun.
     entered: Mutex<Receiver<()>>,
-    /// It shall end.
+    /// Ends the slow request.
     leave: Sender<()>,
     _temporary: TempDir,
 }
@@ -88,7 +88,7 @@ impl Fixture {
         UnixStream::connect(self.directory.socket(&self.config_name)).unwrap()
     }
 
-    /// Asks again as long as all places are taken, or a server so impatient finds this client too slow.
+    /// Repeats the call while all places are taken, or while the server's short timeout disconnects this client.
     fn call_until_served(&self, request: &Request) -> Reply {
         loop {
             match self.client().call(request.clone()) {
@@ -115,7 +115,7 @@ fn receive(mut stream: &UnixStream) -> Result<Reply, Errno> {
 fn is_at_end(mut stream: &UnixStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(length) => length == 0,
-        // What was unread is thrown away.
+        // The reset discards what was unread.
         Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
     }
 }
@@ -211,13 +211,13 @@ fn a_client_that_dies_or_does_not_take_its_answer_costs_only_its_connection() {
     let mut some = [0; 100];
     (&dying).read_exact(&mut some).unwrap();
     drop(dying);
-    // There is one place, and it is given back in the end.
+    // The server has one place, which becomes free in the end.
     node.call_until_served(&Request::GetNode);
 
     let request = frame::encode_request(&Request::GetPeerList).unwrap();
     let _stuck = loop {
         let stream = node.connect();
-        // What turns it away is shorter.
+        // The reply that rejects the client is shorter.
         if frame::write(&stream, &request, None).is_ok() && (&stream).read_exact(&mut some).is_ok() {
             break stream;
         }
@@ -234,7 +234,7 @@ fn a_panic_while_a_request_is_carried_out_is_an_error_of_that_request() {
     assert!(client.call(Request::GetNode).is_ok());
 }
 
-/// Whether the node still answers on this connection.
+/// Whether the node still replies on this connection.
 fn is_served(mut stream: &UnixStream) -> bool {
     let request = frame::encode_request(&Request::GetNode).unwrap();
     frame::write(stream, &request, None).is_ok() && matches!(frame::read(&mut stream, MAX_REPLY), Ok(Some(_)))
@@ -251,8 +251,8 @@ fn of_a_hundred_clients_all_are_served_and_sixty_four_stay_connected() {
             stream
         })
         .collect();
-    // Who was idle for longest goes. When a client's thread notes that it is idle again is not seen from here:
-    // so it is not said which ones stay, but the last one certainly does.
+    // The client that was idle for longest is disconnected. The test cannot see when a client's thread notes that it is idle
+    // again: so it does not assert which clients stay, except for the last one.
     let served: Vec<bool> = clients.iter().map(is_served).collect();
     assert_eq!(served.iter().filter(|served| **served).count(), 64, "{served:?}");
     assert_eq!(served.last(), Some(&true));
@@ -267,7 +267,7 @@ fn if_all_clients_are_busy_another_one_is_told_to_retry() {
     assert_eq!(node.client().call(Request::GetNode), Err(Errno::TooManyUsers));
     node.leave.send(()).unwrap();
     assert_eq!(receive(&slow), Ok(Reply::Done));
-    // By the one connection there may be: from outside it is not seen when its place is free again.
+    // Uses the one connection that there may be: the test cannot see when its place is free again.
     assert!(is_served(&slow));
 }
 
@@ -294,7 +294,7 @@ fn the_status_socket_has_its_mode_and_is_read_only() {
     assert!(!path.exists());
 }
 
-/// The permissions of files count for the calling thread from now on, also if it is root's.
+/// Makes the permissions of files apply to the calling thread from now on, also if it is root's.
 fn give_up_reading_everything() {
     use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
     let mut capabilities = capabilities(None).unwrap();

@@ -1,4 +1,4 @@
-//! Live nodes on the loopback interface that find each other, and what they tell of it.
+//! Live nodes on the loopback interface that discover each other, and their reports.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod live;
@@ -25,17 +25,17 @@ fn discover(node: &Node, nid: Nid, force: bool) -> Discovered {
     backend.ask(Request::Discover(Discover { target, force, max_nids: 1024 })).unwrap()
 }
 
-/// What was found of a peer: its NIDs, the primary first, and the differences.
+/// The result of a discovery: the peer's NIDs, the primary first; whether it is multi-rail; and the differences.
 fn found(discovered: Discovered) -> (Vec<Nid>, bool, Vec<Difference>) {
     let Discovered::Found { answer, differences } = discovered else { panic!("{discovered:?}") };
     assert_eq!(answer.nids.first(), Some(&answer.primary), "{answer:?}");
     (answer.nids, answer.multi_rail, differences)
 }
 
-/// dyn-005, dyn-015, dyn-035: fails if the far node, which asks nothing, does not get all NIDs of the near
+/// dyn-005, dyn-015, dyn-035: fails if the far node, which sends no ping, does not get all NIDs of the near
 /// one.
 /// dyn-020, dyn-025: fails if the near node, which is given one NID, does not get the others from the response.
-/// dyn-030: fails if either node does not take the other for multi-rail.
+/// dyn-030: fails if either node does not treat the other as multi-rail.
 /// dyn-040: fails if the NIDs are not one peer's, in either node.
 #[test]
 fn two_nodes_with_two_and_four_rails_discover_each_other_from_one_nid() {
@@ -43,12 +43,12 @@ fn two_nodes_with_two_and_four_rails_discover_each_other_from_one_nid() {
         (free_port(), ["127.0.41.1", "127.0.41.2"], ["127.0.42.1", "127.0.42.2", "127.0.42.3", "127.0.42.4"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
     let (near_nids, far_nids) = (nids(&a), nids(&b));
-    // The primary one first, the others in the order in which they were learned.
+    // The primary NID comes first, the others in the order in which they were learned.
     let learned = [0, 2, 1, 3].map(|at: usize| far_nids[at]).to_vec();
     assert_eq!(found(discover(&near, far_nids[2], false)), (learned.clone(), true, vec![]));
     wait_until("far knows near's NIDs", || peer_nids(&far, near_nids[0]).len() == near_nids.len());
 
-    // What is known already is asked for again, and told again by force.
+    // With force, a known peer is pinged and pushed to again.
     assert_eq!(found(discover(&near, far_nids[0], true)), (learned, true, vec![]));
     wait_until("all is quiet", || {
         let quiet = |node: &Node, nid| {
@@ -82,7 +82,7 @@ fn twenty_nodes_that_start_at_once_all_discover_each_other() {
         for (at, node) in nodes.iter().enumerate() {
             let others = all.iter().enumerate().filter(move |(other, _)| *other != at);
             scope.spawn(move || {
-                // By either rail.
+                // The target is either NID of the peer.
                 others.for_each(|(other, its)| node.core().discover(its[(at + other) % 2], false).unwrap());
             });
         }
@@ -99,7 +99,7 @@ fn twenty_nodes_that_start_at_once_all_discover_each_other() {
     }
 }
 
-/// cfg-085, dyn-020: fails if the first message leaves without a discovery: the peer's other NID stays
+/// cfg-085, dyn-020: fails if the first message leaves without a discovery, so that the peer's other NID stays
 /// unknown.
 /// dyn-040: fails if the NIDs of the response do not become one peer's.
 #[test]
@@ -111,7 +111,7 @@ fn the_first_message_to_a_peer_waits_until_it_is_discovered() {
     assert_eq!(peer_nids(&near, far_nids[1]), far_nids);
 }
 
-/// dyn-045: fails if the peer, which asks nothing, does not learn of an interface that has come or gone.
+/// dyn-045: fails if the peer, which sends no ping, does not learn of an interface that was added or removed.
 #[test]
 fn an_added_or_removed_interface_is_pushed_to_the_peer() {
     let (port, a, b) = (free_port(), ["127.0.45.1"], ["127.0.46.1", "127.0.46.2"]);
@@ -125,8 +125,8 @@ fn an_added_or_removed_interface_is_pushed_to_the_peer() {
     wait_until("near knows one again", || peer_nids(&near, far_nids[0]) == far_nids[..1]);
 }
 
-/// dyn-055: fails if the response to a ping sets off a discovery of who asked, at once or later, or if who sends a message
-/// does not begin one.
+/// dyn-055: fails if the response to a ping starts a discovery of the sender, at once or later, or if a message does not
+/// start one.
 #[test]
 fn a_node_that_was_only_pinged_does_not_discover_the_sender_and_one_that_sends_does() {
     let port = free_port();
@@ -135,7 +135,7 @@ fn a_node_that_was_only_pinged_does_not_discover_the_sender_and_one_that_sends_d
     let target = ProcessId { nid: nids(&b)[0], pid: Pid::LUSTRE };
     near.ping(PingRequest { target, source: Some(nids(&a)[0]), max_entries: 16, timeout: Some(TIMEOUT) })
         .unwrap();
-    // Discoveries begin in the order in which they were asked for: one that the ping had set off comes before this.
+    // Discoveries begin in the order of their requests: one that the ping had started comes before this.
     assert_eq!(found(discover(&far, nids(&c)[0], false)).0, nids(&c));
     let asked = |from: &Node, nid| {
         let nis = from.core().peer_nis();
@@ -155,13 +155,13 @@ fn a_node_that_was_only_pinged_does_not_discover_the_sender_and_one_that_sends_d
     [near, far, third].iter().for_each(|node| node.shutdown());
 }
 
-/// dyn-060: fails if a NID too many or too few is not reported, or is simply taken over.
+/// dyn-060: fails if a NID too many or too few is not reported, or if the difference is merged.
 #[test]
 fn in_verify_mode_differences_are_reported_and_nothing_is_changed() {
     let (port, a, b) = (free_port(), ["127.0.49.1"], ["127.0.50.1", "127.0.50.2"]);
     let (near, far) = (node(port, &a, DiscoveryMode::Verify), node(port, &b, DiscoveryMode::On));
     let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
-    // On a net that this node is not on: nothing is sent there.
+    // The NID is on a net that this node is not on: nothing is sent there.
     let absent: Nid = "127.0.50.3@tcp7".parse().unwrap();
     for nid in [None, Some(absent)] {
         let add = AddPeerNi { primary: far_nids[0], nid, multi_rail: true, lock_primary: false };
@@ -173,14 +173,14 @@ fn in_verify_mode_differences_are_reported_and_nothing_is_changed() {
     assert_eq!(differences, [Difference::Extra(far_nids[1]), Difference::Missing(absent)]);
     assert_eq!(peer(&near, absent).unwrap().discovery.unwrap().differences.len(), 2);
 
-    // Without the mode a configured peer stays as it is, too.
+    // In the normal mode a configured peer stays as it is, too.
     backend.tell(Request::SetTunable(Setting::Discovery, 1)).unwrap();
     let (known, _, differences) = found(discover(&near, far_nids[0], false));
     assert_eq!((known, differences.len()), (vec![far_nids[0], absent], 2));
     far.shutdown();
 }
 
-/// dyn-060: fails if differences are still reported where there are none any more.
+/// dyn-060: fails if differences are still reported when there are none any more.
 #[test]
 fn differences_disappear_when_the_peers_configuration_is_applied() {
     let (port, a, b) = (free_port(), ["127.0.73.1"], ["127.0.74.1", "127.0.74.2"]);
@@ -198,14 +198,14 @@ fn a_discovery_restarts_when_the_peers_state_was_deleted() {
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
     let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids.clone(), true, vec![]));
-    // It answers the push with one of its own, after which it has nothing more to say.
+    // The peer answers the push with one of its own, and sends nothing more after that.
     let told = |standing: DiscoveryStatus| {
         standing.up_to_date && standing.node_sequence == far.core().node_sequence()
     };
     wait_until("far has told near", || far.core().discovery_of(nids(&a)[0]).is_some_and(told));
-    // Without discovery a multi-rail peer that nobody has configured is forgotten when it is looked at.
+    // Without discovery an unconfigured multi-rail peer is removed when its discovery state is processed.
     backend.tell(Request::SetTunable(Setting::Discovery, 0)).unwrap();
-    // It tells that first; who asks for a discovery meanwhile gets what that comes to.
+    // It pushes that first; a discovery requested meanwhile reports the result.
     let is_over = |standing: DiscoveryStatus| !standing.state.contains(PeerState::DISCOVERING);
     wait_until("near has told far", || near.core().discovery_of(far_nids[0]).is_none_or(is_over));
     assert_eq!(found(discover(&near, far_nids[1], false)), (vec![far_nids[1]], false, vec![]));
@@ -228,8 +228,8 @@ fn discovering_a_removed_nid_returns_an_error() {
     far.shutdown();
 }
 
-/// bck-025: fails if nothing gets through to, or from, a node that does not say it is multi-rail, or its NIDs
-/// are taken for one peer's.
+/// bck-025: fails if no message gets through to, or from, a node that does not report to be multi-rail, or if its NIDs
+/// become those of one peer.
 #[test]
 fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {
     let (port, a, b) = (free_port(), ["127.0.51.1"], ["127.0.52.1", "127.0.52.2"]);
@@ -245,7 +245,7 @@ fn a_peer_that_does_not_discover_is_used_by_the_nid_that_is_known() {
     }
 }
 
-/// bck-030: fails if a peer that was not multi-rail at first stays so for ever.
+/// bck-030: fails if a peer that was not multi-rail at first stays so.
 #[test]
 fn a_peer_that_switches_discovery_on_is_found_with_all_its_rails() {
     let (port, a, b) = (free_port(), ["127.0.57.1"], ["127.0.58.1", "127.0.58.2"]);
@@ -258,7 +258,7 @@ fn a_peer_that_switches_discovery_on_is_found_with_all_its_rails() {
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids, true, vec![]));
 }
 
-/// dyn-050: fails if there is no push when an interface fails or works again, or if it does not say which.
+/// dyn-050: fails if no push follows when an interface fails or works again, or if it does not tell which.
 #[test]
 fn a_failed_or_recovered_interface_is_pushed_to_the_peer() {
     let (port, a, b) = (free_port(), ["127.0.59.1"], ["127.0.60.1", "127.0.60.2"]);
@@ -272,7 +272,7 @@ fn a_failed_or_recovered_interface_is_pushed_to_the_peer() {
         far.core().set_ni_fatal(far_nids[1], why);
         wait_until("far has pushed", || told(&far, near_nid).node_sequence > sent);
         wait_until("near has followed", || told(&near, far_nids[0]).peer_sequence > heard);
-        // What the push says of each interface is written down behind its number.
+        // The status of each interface in the push is recorded with its NID.
         wait_until("near knows which interface does not work", || {
             let peer_nis = near.core().peer_nis();
             let down = peer_nis.iter().filter(|it| it.is_reported_down()).map(|it| it.nid());
@@ -281,15 +281,15 @@ fn a_failed_or_recovered_interface_is_pushed_to_the_peer() {
     }
 }
 
-/// dyn-050: fails if the response to a ping does not say which interface does not work, or the asker does not
-/// heed it.
+/// dyn-050: fails if the response to a ping does not tell which interface is down, or if the pinging node does not use
+/// that.
 #[test]
 fn an_interface_that_was_down_before_is_known_from_the_first_ping_reply() {
     let (port, a, b) = (free_port(), ["127.0.71.1"], ["127.0.72.1", "127.0.72.2", "127.0.72.3"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b[..2], DiscoveryMode::On));
     let far_nids = nids(&b);
     far.core().set_ni_fatal(far_nids[1], Some("the test says so"));
-    // What pings are answered with is made anew here.
+    // Adding an interface renews the ping buffer.
     far.add_nid(far_nids[2]).unwrap();
     assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);
     let peer_nis = near.core().peer_nis();
@@ -299,7 +299,7 @@ fn an_interface_that_was_down_before_is_known_from_the_first_ping_reply() {
     far.shutdown();
 }
 
-/// dyn-060, dyn-065: fails if a node that claims a NID of another peer gets it, or nobody is told.
+/// dyn-060, dyn-065: fails if a node that claims a NID of another peer gets it, or if that is not reported.
 #[test]
 fn a_peer_that_has_the_nid_of_another_is_detected() {
     let (port, a, b) = (free_port(), ["127.0.61.1"], ["127.0.62.1", "127.0.62.2"]);
@@ -310,7 +310,7 @@ fn a_peer_that_has_the_nid_of_another_is_detected() {
         backend.tell(Request::AddPeerNi(other)).unwrap();
         let (known, _, differences) = found(discover(&near, far_nids[0], false));
         assert_eq!(known, far_nids[..1], "{mode:?}");
-        // Of a peer that is followed the log tells what was refused.
+        // For a peer that is discovered, the log tells the NID that was rejected.
         let claimed = differences.contains(&Difference::Claimed(far_nids[1]));
         assert_eq!(claimed, mode == DiscoveryMode::Verify, "{differences:?}");
         assert_eq!(peer_nids(&near, far_nids[1]), far_nids[1..]);
@@ -343,7 +343,7 @@ fn discovering_the_loopback_returns_this_node() {
 #[test]
 fn shutdown_ends_the_discoveries_that_threads_wait_for() {
     let port = free_port();
-    // It takes callers and says nothing.
+    // The listener accepts connections and sends nothing.
     let idle_listener = TcpListener::bind(("127.0.55.9", port)).unwrap();
     let near = node(port, &["127.0.55.1"], DiscoveryMode::On);
     let nid = nids(&["127.0.55.9"])[0];

@@ -13,7 +13,7 @@ use std::thread;
 
 const NODES: usize = 20;
 
-/// cfg-085, dyn-005, dyn-025: fails if a node does not find all NIDs of each other node by sending to one of
+/// cfg-085, dyn-005, dyn-025: fails if a node does not discover all NIDs of each other node by sending to one of
 /// them.
 #[test]
 fn twenty_nodes_that_start_at_once_discover_each_other_with_the_same_nids() {
@@ -34,7 +34,7 @@ fn twenty_nodes_that_start_at_once_discover_each_other_with_the_same_nids() {
             let (nids, start) = (&nids, &start);
             scope.spawn(move || {
                 start.wait();
-                // Some name a peer by its primary NID, some by its other.
+                // Some messages name a peer by its primary NID, some by the other.
                 for other in (1..NODES).map(|distance| (me + distance) % NODES) {
                     talker.put(nids[other][(me + other) % 2]);
                 }
@@ -56,7 +56,7 @@ fn twenty_nodes_that_start_at_once_discover_each_other_with_the_same_nids() {
             others.all(|(_, nids)| knows(&talker.node, nids))
         })
     });
-    // Nobody is known by anything else.
+    // No peer is known by any other NID.
     for talker in &talkers {
         assert_eq!(talker.node.core().peers().len(), NODES - 1);
     }

@@ -1,4 +1,4 @@
-//! Live nodes with several rails that nobody has told of each other: the first PUT to one NID finds all.
+//! Live nodes with several rails and without configured peers: the first PUT to one NID finds all.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod live;
@@ -11,12 +11,12 @@ use lnet_dlc::{Backend, Request};
 use lnet_wire::Nid;
 use std::collections::BTreeSet;
 
-/// PUTs for each interface of the one who sends.
+/// The number of PUTs for each interface of the sender.
 const ROUNDS: u64 = 16;
 
-/// cfg-085: fails if the first PUT to one NID does not find the others.
+/// cfg-085: fails if the first PUT to one NID does not lead to the others.
 /// dyn-005, dyn-015: fails if the far node does not learn all NIDs of the near one.
-/// snd-005: fails if messages do not spread over all pairs of equal interfaces. Two rails, four, and two
+/// snd-005: fails if messages do not spread over all pairs of equal interfaces: two rails, four, and two
 /// nets.
 #[test]
 fn the_first_put_to_any_nid_discovers_all_nids_and_later_puts_use_them_all() {
@@ -47,13 +47,13 @@ fn the_first_put_to_any_nid_discovers_all_nids_and_later_puts_use_them_all() {
     }
 }
 
-/// Waits until PUTs to each NID in turn leave through all interfaces and arrive through all, equally. A path on which
+/// Waits until PUTs to each NID in turn leave by all interfaces and arrive at all, equally. A path on which
 /// something failed or was late while a node started or stopped is used less until it has recovered.
 fn check_spread(from: &Talker, to: &Talker) {
     wait_until("PUTs are spread over all interfaces", || is_spread(from, to));
 }
 
-/// PUTs to each NID in turn; whether they were spread. Each says who it is from.
+/// Sends PUTs to each NID in turn; returns whether they were spread. Asserts that each names its sender.
 fn is_spread(from: &Talker, to: &Talker) -> bool {
     let [from_nids, to_nids] = [from, to].map(|talker| own_nids(&talker.node));
     let before = [puts(from, Outcome::Sent), puts(to, Outcome::Received)];
@@ -79,16 +79,16 @@ fn is_spread(from: &Talker, to: &Talker) -> bool {
     is_fair && (sources, targets) == (all(&from_nids), all(&to_nids))
 }
 
-/// PUTs that left by each interface, or came in by it.
+/// The number of PUTs that left by each interface, or arrived at it.
 fn puts(talker: &Talker, outcome: Outcome) -> Vec<u64> {
     let nets = talker.node.core().nets();
     let count = |nid: &Nid| nets.ni(*nid).unwrap().counters().read(outcome).put;
     own_nids(&talker.node).iter().map(count).collect()
 }
 
-/// cfg-020: fails if a net cannot get a second interface, or lose one, at run time. The primary one may go,
+/// cfg-020: fails if a net cannot get a second interface, or lose one, at run time. The primary one may be removed,
 /// too.
-/// dyn-045: fails if the other node goes on without the new interface, or by the old one.
+/// dyn-045: fails if the other node does not use the new interface, or still uses the old one.
 #[test]
 fn traffic_follows_interfaces_that_are_added_and_removed() {
     let port = free_port();
@@ -115,16 +115,16 @@ fn traffic_follows_interfaces_that_are_added_and_removed() {
     each_knows(&near_nids[1..], &far_nids[1..]);
 }
 
-/// How a node is found again that was ended and started on other addresses.
+/// The way in which a node that was restarted on other addresses is found again.
 enum Found {
-    /// It sends something itself.
+    /// The restarted node sends a message itself.
     BySending,
     /// An operator has it discovered before anything is sent to it.
     ByDiscovery,
 }
 
-/// dyn-005, DISC-14: fails if a push of a node that was started again is taken for an old one. Its count of
-/// configurations is lower, the same, or higher.
+/// dyn-005, DISC-14: fails if a push of a restarted node is treated as stale. The sequence number of its
+/// configuration is lower, the same, or higher.
 #[test]
 fn a_node_restarted_with_other_nids_is_rediscovered() {
     let address = |n: &u8| format!("127.0.66.{n}");
@@ -163,8 +163,8 @@ fn a_node_restarted_with_other_nids_is_rediscovered() {
                 near.arrival();
             }
             Found::ByDiscovery => {
-                // It may be asked at a NID that it does not have any more, or by a connection that has just ended:
-                // then once more.
+                // The ping may go to a NID that the peer does not have any more, or by a connection that has just ended:
+                // then it is repeated once.
                 let backend: &dyn Backend = &*near.node;
                 backend.tell(Request::SetTunable(Setting::TransactionTimeout, 3)).unwrap();
                 wait_until("near finds far", || {
@@ -182,7 +182,7 @@ fn a_node_restarted_with_other_nids_is_rediscovered() {
     }
 }
 
-/// DISC-14: fails if what is for a peer that was started again goes to the node that has one of its NIDs now.
+/// DISC-14: fails if a message for a restarted peer goes to the node that has one of the peer's former NIDs now.
 #[test]
 fn puts_for_a_restarted_peer_do_not_go_to_the_node_that_has_one_of_its_nids_now() {
     let addresses = ["127.0.68.1", "127.0.68.2"];
@@ -208,7 +208,7 @@ fn puts_for_a_restarted_peer_do_not_go_to_the_node_that_has_one_of_its_nids_now(
     }
 }
 
-/// OM-33: fails if a peer is lost with the net of its primary NID, or is there twice then.
+/// OM-33: fails if a peer is lost with the net of its primary NID, or exists twice then.
 #[test]
 fn traffic_goes_on_when_the_net_of_a_peers_primary_nid_is_left_and_joined_again() {
     let port = free_port();

@@ -1,4 +1,4 @@
-//! What the operations of the DLC API show of a node that runs, as YAML that another parser reads.
+//! The output of the DLC operations about a running node, as YAML that another parser reads.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod live;
@@ -14,14 +14,14 @@ use lnet_wire::Nid;
 use serde_yaml::Value;
 use std::num::NonZeroU32;
 
-/// What an operation shows, as another parser reads it.
+/// The output of an operation, read by another parser.
 fn shown(operation: impl FnOnce(&mut Report) -> ReturnCode) -> Value {
     let mut report = Report::new();
     assert_eq!(operation(&mut report), ReturnCode::OK, "{}", report.errors.to_yaml());
     serde_yaml::from_str(&report.shown.to_yaml()).expect("YAML")
 }
 
-/// The interfaces of a net, at the level that shows most.
+/// The interfaces of a net, at the most detailed level.
 fn interfaces(node: &Node, name: &str) -> Vec<Value> {
     let nets = shown(|report| net::show(node, None, 5, SeqNo::NONE, report, false));
     let nets = nets["net"].as_sequence().unwrap();
@@ -33,8 +33,8 @@ fn texts(items: &[Value], key: &str) -> Vec<String> {
     items.iter().map(|item| item[key].as_str().unwrap().to_owned()).collect()
 }
 
-/// cfg-010: fails if anything that was configured (nets, interfaces, peers, rules, settings) is not shown by its
-/// operation, or not as YAML.
+/// cfg-010: fails if any part of the configuration (nets, interfaces, peers, rules, settings) is missing in the output of its
+/// operation, or if that is not YAML.
 #[test]
 fn whatever_was_configured_is_shown_as_yaml() {
     let (near, addresses) = (free_port(), ["127.0.81.1", "127.0.81.2"]);
@@ -76,9 +76,9 @@ fn whatever_was_configured_is_shown_as_yaml() {
     node.shutdown();
 }
 
-/// dbg-035: fails if the credits, the counters, the time-outs, the state or the partitions that are shown of an
-/// interface are not what they are: the two interfaces differ in each of them.
-/// dbg-095: fails if one of the interfaces is not shown.
+/// dbg-035: fails if the credits, the counters, the timeouts, the state or the partitions reported of an
+/// interface are not the actual ones: the two interfaces differ in each of them.
+/// dbg-095: fails if one of the interfaces is not reported.
 #[test]
 fn every_interface_is_shown_with_its_credits_counters_and_state_as_they_are() {
     let (port, a, b) = (free_port(), ["127.0.83.1", "127.0.83.2"], ["127.0.84.1"]);
@@ -88,7 +88,7 @@ fn every_interface_is_shown_with_its_credits_counters_and_state_as_they_are() {
     let far = Talker::new(node(port, &b, DiscoveryMode::Off));
     (0..3).for_each(|_| near.put(nids(&b)[0]));
     near.await_acks(3);
-    // A peer of one rail keeps to one interface.
+    // Messages to a single-rail peer leave by one interface only.
     let used = |shown: &Value| shown["sent_stats"]["put"].as_i64() == Some(3);
     let carrier = interfaces(&near.node, "tcp").iter().position(used).expect("one has sent all");
     let backend: &dyn Backend = &*near.node;
@@ -102,7 +102,7 @@ fn every_interface_is_shown_with_its_credits_counters_and_state_as_they_are() {
         effect: FaultEffect::Drop { errors: 1 << (Cause::LocalTimeout as u32), all: false },
     };
     backend.tell(Request::AddFault(fails)).unwrap();
-    // One failure, no resend, no recovery ping that raises the health again before it is shown.
+    // The failure is one only: no resend, and no recovery ping that raises the health again before it is reported.
     for setting in [Setting::RetryCount, Setting::HealthSensitivity] {
         backend.tell(Request::SetTunable(setting, 0)).unwrap();
     }
@@ -138,8 +138,8 @@ fn every_interface_is_shown_with_its_credits_counters_and_state_as_they_are() {
     far.node.shutdown();
 }
 
-/// dbg-070: fails if a peer's NID that is used has no more heat than one that is not, or less than one that is used half
-/// as often, or if it cannot be asked for.
+/// dbg-070: fails if a peer's NID that is used has no more heat than an unused one, or less than one that is used half
+/// as often, or if its heat cannot be queried.
 #[test]
 fn the_nids_of_peers_are_shown_as_hot_as_they_are_used() {
     let (port, a) = (free_port(), ["127.0.83.11"]);

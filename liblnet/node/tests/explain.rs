@@ -1,4 +1,4 @@
-//! What a node tells of the way to another: the rules behind it, and what was passed over.
+//! The explanation of the path to another node: the rules that apply, and the candidates passed over.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use lnet_dlc::request::{
@@ -10,7 +10,8 @@ use lnet_node::{Node, StartConfig};
 use lnet_wire::{Nid, Pid};
 use std::sync::Arc;
 
-/// A node on `tcp` with two NIDs, with two gateways to each of `tcp1` and `tcp2`. Nobody is there, and the node asks nobody.
+/// A node on `tcp` with two NIDs, with two gateways to each of `tcp1` and `tcp2`. No node has the gateways' NIDs, and none is
+/// pinged.
 fn node() -> Arc<Node> {
     let mut config = StartConfig::default();
     config.socklnd.accept = socklnd::AcceptFrom::None;
@@ -60,7 +61,7 @@ fn explain(backend: &dyn Backend, to: &str) -> Explanation {
     backend.ask(Request::Explain(Explain { destination: nid(to), source: None })).unwrap()
 }
 
-/// What the rules of the way are about, and which they are.
+/// The subjects and the indexes of the rules that apply to the path.
 fn rules(told: &Explanation) -> Vec<(&str, u32)> {
     told.rules.iter().map(|rule| (&*rule.about, rule.index)).collect()
 }
@@ -86,7 +87,7 @@ fn the_rules_behind_a_routed_way_are_named() {
     assert_eq!(told.gateway, Some(nid("127.0.1.9@tcp")));
     let expected = [("peer net", 0), ("gateway", 2), ("gateway nid", 4), ("pair with the gateway", 3)];
     assert_eq!(rules(&told), expected);
-    // The destination's pairs come before the gateway's.
+    // Pair rules about the destination take precedence over those about the gateway.
     rule(backend, ["127.0.1.1@tcp", "tcp2", ""], UdspAction::PreferredList);
     let told = explain(backend, "10.1.0.5@tcp1");
     assert_eq!(told.local, nid("127.0.1.1@tcp"));

@@ -1,4 +1,4 @@
-//! What the log says of interfaces and messages that fail.
+//! The log lines about interfaces and messages that fail.
 #![allow(clippy::unwrap_used)]
 
 use lnet_dlc::request::{AddLocalNi, AddPeerNi, LndTunables, NiTunables, Ping, PingAnswer, Setting};
@@ -8,7 +8,7 @@ use lnet_wire::{Nid, Pid, ProcessId};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::sync::{Arc, Mutex, Once};
 
-/// What has been said, by all tests of this file.
+/// The lines logged by all tests of this file.
 struct Said(Mutex<Vec<(Level, String)>>);
 
 static SAID: Said = Said(Mutex::new(Vec::new()));
@@ -26,7 +26,7 @@ impl Log for Said {
     fn flush(&self) {}
 }
 
-/// Whether something was said that has all these words, as an error.
+/// Whether a line with all these words was logged as an error.
 fn was_said(words: &[&str]) -> bool {
     let said = SAID.0.lock().unwrap();
     said.iter().any(|(level, line)| *level == Level::Error && words.iter().all(|word| line.contains(word)))
@@ -36,7 +36,7 @@ fn nid(text: &str) -> Nid {
     text.parse().unwrap()
 }
 
-/// A node with these interfaces of the loopback, at which nobody listens.
+/// A node with these interfaces of the loopback, on which no other node listens.
 fn node(interfaces: [&str; 2]) -> Arc<Node> {
     LISTEN.call_once(|| {
         log::set_logger(&SAID).unwrap();
@@ -69,14 +69,14 @@ fn an_interface_failure_is_logged_as_an_error_with_its_states_and_the_cause() {
     assert!(was_said(&["127.0.1.2@tcp", "FAILED -> ACTIVE"]));
 }
 
-/// dbg-115: fails if a message is sent again without a line at error level that has the pair of NIDs on which it failed and
-/// another one that it takes instead.
+/// dbg-115: fails if a message is resent without a line at error level that has the pair of NIDs on which it failed and
+/// the pair that it takes instead.
 #[test]
 fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     let node = node(["127.0.2.1", "127.0.2.2"]);
     let backend: &dyn Backend = &*node;
     backend.tell(Request::SetTunable(Setting::Discovery, 0)).unwrap();
-    // Nobody is there, which the machine says at once.
+    // No node has these NIDs, which the machine reports at once.
     let (primary, other) = (nid("127.0.98.1@tcp"), nid("127.0.98.2@tcp"));
     for nid in [None, Some(other)] {
         let add = AddPeerNi { primary, nid, multi_rail: true, lock_primary: false };
@@ -101,7 +101,7 @@ fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     }
 }
 
-/// The path on which a message failed, and the one that it takes instead, if a line is about that.
+/// The path on which a message failed, and the one that it takes instead, if the line is about that.
 fn failed_and_new_path(line: &str) -> Option<((Nid, Nid), (Nid, Nid))> {
     let (failed, new) = line.split_once(" failed (REMOTE_DROPPED")?;
     let (_, new) = new.split_once("resending via ")?;

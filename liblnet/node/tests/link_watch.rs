@@ -1,4 +1,4 @@
-//! The thread that watches the machine's links, counted: so this is a process, and a test, of its own.
+//! The number of threads that watch the machine's links: counted in a process, and a test, of its own.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use lnet_node::{Node, StartConfig};
@@ -7,7 +7,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Far longer than anything takes; a test that waits so long has failed.
+/// The longest wait: far more than any step takes, so that a test that reaches it has failed.
 const TIMEOUT: Duration = Duration::from_secs(100);
 
 fn watching() -> usize {

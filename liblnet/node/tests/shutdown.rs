@@ -1,4 +1,4 @@
-//! Two nodes of two rails each end in the middle of their traffic: whatever was under way, nothing of them is left.
+//! Two nodes of two rails each end in the middle of their traffic: nothing of them is left, whatever was in progress.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod live;
@@ -13,10 +13,10 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// The names of this process's threads that are nodes'.
+/// The names of this process's threads that belong to nodes.
 fn threads() -> Vec<String> {
     let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
-    // One that has gone since has no name any more.
+    // A thread that has ended since has no name any more.
     let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
     names.map(|name| name.trim().to_owned()).filter(|name| name.starts_with("lnet_")).collect()
 }
@@ -38,13 +38,13 @@ fn nodes_that_shut_down_under_traffic_leave_nothing_behind() {
         }
     });
     let before = descriptors();
-    // (PUTs before the end, whether an interface goes first, whether the other node ends first)
+    // (PUTs before the end, whether an interface is removed first, whether the other node ends first)
     let table = [(1, false, false), (1, true, true), (20, false, true), (20, true, false), (200, true, true)];
     for (puts, removes, other_first) in table {
         let port = free_port();
         let (here, there) = (["127.0.79.1", "127.0.79.2"], ["127.0.79.3", "127.0.79.4"]);
         let [a, b] = [here, there].map(|addresses| Talker::new(node(port, &addresses, DiscoveryMode::On)));
-        // The first of them wait for the discovery.
+        // The first PUTs wait for the discovery.
         for _ in 0..puts {
             a.put(nids(&there)[0]);
             b.put(nids(&here)[1]);
@@ -64,7 +64,7 @@ fn nodes_that_shut_down_under_traffic_leave_nothing_behind() {
         let cores: Vec<Weak<_>> = ends.iter().map(|talker| Arc::downgrade(talker.node.core())).collect();
         drop((a, b));
         assert!(cores.iter().all(|core| core.strong_count() == 0), "{case}: something refers to a node");
-        // A thread that has been waited for may be seen for a moment longer.
+        // A thread that has been joined may be listed for a moment longer.
         while !threads().is_empty() {
             thread::yield_now();
         }
@@ -78,7 +78,7 @@ fn a_node_that_shuts_down_on_the_event_of_a_put_has_sent_the_ack() {
     let port = free_port();
     let asker = Talker::new(node(port, &["127.0.79.5"], DiscoveryMode::Off));
     let taker = Talker::new(node(port, &["127.0.79.6"], DiscoveryMode::Off));
-    // As if the thread that is to send it were slow.
+    // The delay has the effect of a slow thread that sends the ACK.
     taker.node.core().add_delay_rule(DelayRule {
         filter: Filter { kinds: Kinds::from_bits(1).unwrap(), ..Filter::default() },
         odds: Odds::OneIn(NonZeroU32::MIN),

@@ -1,5 +1,5 @@
-//! Traffic between two nodes while threads change all that can be changed: every operation that was accepted
-//! ends, all credits come back, and the peers that are left are of one piece.
+//! Traffic between two nodes while threads change all of the configuration: every accepted operation
+//! ends, all credits return, and the remaining peers are consistent.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lnet_core::{Core, EqHandle, Errno, Event, InsertPosition, MatchId, MdMemory, MdOptions, MdSpec, Target};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const PORTAL: u32 = 9;
 const BITS: u64 = 0x5e;
 const ROUNDS: usize = 400;
-/// Far longer than anything takes; a test that waits so long has failed.
+/// The longest wait: far more than any step takes, so that a test that reaches it has failed.
 const TIMEOUT: Duration = Duration::from_secs(100);
 
 fn nid(text: &str) -> Nid {
@@ -37,12 +37,12 @@ fn node(port: u16, own: &str) -> Arc<Node> {
     node
 }
 
-/// Buffers that live as long as the test's process: a message may outlast its node.
+/// Memory that lives as long as the test's process: a message may outlast its node.
 fn memory(length: usize) -> &'static [u8] {
     vec![7_u8; length].leak()
 }
 
-/// What a node's operations came to.
+/// The results of a node's operations.
 #[derive(Default)]
 struct Account {
     accepted: AtomicU64,
@@ -73,7 +73,7 @@ impl Traffic {
         (spec, MdMemory::contiguous(start, length))
     }
 
-    /// Takes PUTs of any number.
+    /// Accepts any number of PUTs.
     fn take(&self) {
         let me = self.core.me_attach(PORTAL, MatchId::ANY, BITS, 0, true, InsertPosition::After).unwrap();
         let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
@@ -81,13 +81,13 @@ impl Traffic {
         self.core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
     }
 
-    /// One PUT with one event, which also says that its descriptor is gone.
+    /// Sends one PUT with one event, which also reports the end of its descriptor.
     fn put(&self, to: Nid, length: u32) {
         let (spec, memory) = self.spec(length, 1, MdOptions(0));
         let md = self.core.md_bind(spec, memory, true).unwrap();
         let target = Target { nid: Some(to), pid: Pid::LUSTRE, portal: PORTAL, match_bits: BITS, offset: 0 };
         self.account.accepted.fetch_add(1, Ordering::SeqCst);
-        // What is refused has no event but that of the descriptor's end.
+        // A refused PUT has no event except that of the descriptor's end.
         if self.core.put(None, md, false, target, 0).is_err() {
             self.core.md_unlink(md).unwrap();
         }
@@ -116,7 +116,7 @@ fn no_peer(primary: Nid, nid: Option<Nid>) -> Request {
     Request::DelPeerNi(DelPeerNi { primary, nid, force: true })
 }
 
-/// A node's peers are of one piece: each NID's peer has that NID, and each NID of a peer leads to that peer.
+/// Asserts that a node's peers are consistent: each NID's peer has that NID, and each NID of a peer leads to that peer.
 fn check_peers(core: &Core) {
     for peer_ni in core.peer_nis() {
         let peer = peer_ni.peer();
@@ -180,7 +180,7 @@ fn run(a: &Arc<Node>, b: &Arc<Node>, [a1, b1]: [&str; 2]) {
         let peers = threads.spawn(|| {
             let node: &dyn Backend = &**a;
             for i in 0..ROUNDS {
-                // Any of these may be refused, as the other threads have left things.
+                // Any of these requests may be refused, depending on the other threads.
                 let _ = node.tell(peer(b_tcp, None));
                 let _ = node.tell(peer(b_tcp, Some(b_tcp1)));
                 let state = SetPeerState { nid: b_tcp, state: 9 + (i as u32 & 1) * 4 };
@@ -211,7 +211,7 @@ fn run(a: &Arc<Node>, b: &Arc<Node>, [a1, b1]: [&str; 2]) {
         assert!(Instant::now() < end, "{:?} of {:?} ended", account.ended, account.accepted);
         thread::yield_now();
     }
-    // A ping's question may still be with the driver.
+    // The request of a ping may still be with the driver.
     let busy = |core: &Core| {
         let spent =
             |ni: &lnet_core::topology::PeerNi| i64::from(ni.credits().0) != i64::from(ni.max_credits());
@@ -267,7 +267,7 @@ fn a_node_under_control_requests_shuts_down() {
                         }
                     });
                 }
-                // At another moment in each round.
+                // The end comes at another moment in each round.
                 while turns.load(Ordering::SeqCst) < round {
                     thread::yield_now();
                 }

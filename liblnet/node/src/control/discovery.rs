@@ -10,10 +10,10 @@ use lnet_dlc::request::{
 use lnet_wire::{Nid, Pid};
 use std::time::{Duration, Instant};
 
-/// Time to notice the end of a discovery.
+/// The time beyond the discovery timeout in which the end of a discovery is noticed.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How often one discovery is started, if the peer is removed or replaced meanwhile.
+/// The number of times one discovery is started, if the peer is removed or replaced meanwhile.
 const MAX_RESTARTS_OF_DISCOVERY: usize = 3;
 
 /// Discovers a peer and waits for the end (DI-34, DI-35). A failed step is a reply; an error is a failure before the
@@ -37,8 +37,8 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
     Err(Errno::NotFound)
 }
 
-/// The peer with this NID; `None` if the discovery has taken the NID from it, or has ended with the removal of the
-/// peer: then the peer that has the NID now, if any (a message to it is enough), is still to be discovered.
+/// The reply about the peer with this NID; `None` if the discovery has taken the NID from it, or has ended with the removal of
+/// the peer: then the peer that has the NID now, if any, is still to be discovered. A single message adds such a peer.
 fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
     let standing =
         core.discovery_of(nid).filter(|standing| standing.state.contains(PeerState::DISCOVERED))?;
@@ -55,14 +55,14 @@ fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
     Some(Discovered::Found { answer, differences })
 }
 
-/// This node with its loopback only: no peer is needed.
+/// The reply about this node with its loopback only, for which no peer is needed.
 fn alone(core: &Core) -> Discovered {
     let multi_rail = core.settings().discovery == DiscoveryMode::On;
     let answer = PingAnswer { primary: Nid::LOOPBACK, pid: core.pid().0, multi_rail, nids: Vec::new() };
     Discovered::Found { answer, differences: Vec::new() }
 }
 
-/// The NID to discover: for the loopback the first NID of this node on a net, as in the kernel.
+/// The NID to discover: instead of the loopback the first NID of this node on a net, as in the kernel.
 fn whom(core: &Core, nid: Nid) -> Nid {
     match nid.is_loopback() {
         true => core.nets().nis().map(|ni| ni.nid()).find(|nid| !nid.is_loopback()).unwrap_or(nid),
@@ -70,7 +70,7 @@ fn whom(core: &Core, nid: Nid) -> Nid {
     }
 }
 
-/// The discovery status of a peer, as it is shown.
+/// The discovery status of a peer for a reply.
 pub(super) fn of_peer(standing: &DiscoveryStatus) -> PeerDiscovery {
     PeerDiscovery {
         up_to_date: standing.up_to_date,
@@ -113,7 +113,7 @@ mod tests {
     fn a_peer_that_only_a_message_has_created_is_not_found() {
         let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
         let nid = Nid::new(NetId::new(NetType::TCP, 0), 1);
-        // There is no path, but a peer from now on.
+        // No path leads there, but the call adds the peer.
         let _ = core.choose(None, nid);
         assert!(core.peer(nid).is_some() && found(&core, nid, 1).is_none());
         core.shutdown();
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// dyn-060: fails if one of the kinds of difference that the core finds does not get to those who ask.
+    /// dyn-060: fails if a kind of difference that the core finds is missing in the reply.
     #[test]
     fn the_discovery_status_has_the_last_failure_and_all_differences() {
         let nid: Nid = "10.0.0.1@tcp".parse().unwrap();

@@ -6,7 +6,7 @@ use lnet_dlc::request::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, F
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// PUT and GET: the messages with a portal.
+/// The bits of the messages that have a portal: PUT and GET.
 const TO_PORTALS: u32 = 2 | 4;
 
 pub(super) fn add(core: &Core, rule: &FaultRule) -> Result<(), Errno> {

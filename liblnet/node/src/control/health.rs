@@ -1,11 +1,11 @@
-//! Health values.
+//! Requests about health values.
 
 use lnet_core::{Core, Errno, MAX_HEALTH};
 use lnet_dlc::ranges::HEALTH;
 use lnet_dlc::request::{SetHealth, SetHealthKind};
 
-/// -1 is the maximum, as in the kernel; [`Errno::Invalid`] for any other value out of range, [`Errno::NotFound`] for a NID that is not
-/// there.
+/// Sets health values; -1 is the maximum, as in the kernel. [`Errno::Invalid`] for any other value out of range,
+/// [`Errno::NotFound`] for an unknown NID.
 pub(super) fn set(core: &Core, set: SetHealth) -> Result<(), Errno> {
     let is_there = |nid| match set.kind {
         SetHealthKind::LocalNi => core.nets().ni(nid).is_some(),

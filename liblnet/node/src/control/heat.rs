@@ -1,4 +1,4 @@
-//! Heat: how much NIDs were used recently (dbg-070, dbg-075; core behaviour 10.2).
+//! Heat: a measure of the recent use of NIDs (dbg-070, dbg-075; core-behaviour 10.2).
 //!
 //! A use counts 1 and decays: h becomes h * 2^(-t / [`TAU`]) in a time t. Nothing runs periodically: the value is
 //! updated from the counters when it is read. Uses between two reads are treated as spread evenly over the time
@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The half-life.
+/// The half-life of heat.
 pub(crate) const TAU: Duration = Duration::from_secs(10);
 
 /// The heat of all NIDs of a node that were ever read.
@@ -27,12 +27,12 @@ pub(crate) struct HeatTable {
 struct State {
     own: HashMap<Nid, Heat>,
     peers: HashMap<Nid, Heat>,
-    /// When the counters were last reset.
+    /// The time on the node's clock at which the counters were last reset, since the start.
     counting_since: Duration,
 }
 
 impl HeatTable {
-    /// For a node whose counters start at `now`.
+    /// The table of a node whose counters start at `now`.
     pub(crate) fn new(now: Time) -> Self {
         Self { started: now, state: Mutex::default() }
     }
@@ -59,7 +59,7 @@ impl HeatTable {
         which(&mut state).entry(nid).or_insert(cold).look(Uses::of(counters), now.since(self.started))
     }
 
-    /// The counters have been reset: all heat is 0.
+    /// Resets all heat to 0, because the counters have been reset.
     pub(super) fn reset(&self, now: Time) {
         let counting_since = now.since(self.started);
         *self.lock() = State { counting_since, ..State::default() };
@@ -79,7 +79,7 @@ impl HeatTable {
     }
 }
 
-/// The sent and received counters.
+/// The counts of messages sent and received, and of their bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Uses {
     messages: u64,
@@ -119,7 +119,7 @@ impl Heat {
             messages: decay(self.messages, new(uses.messages, self.uses.messages), time),
             bytes: decay(self.bytes, new(uses.bytes, self.uses.bytes), time),
         };
-        // A cast from a float stays within the integer.
+        // A cast from a float stays within the range of the integer.
         let thousandths = |heat: f64| (heat * 1000.0).round() as u64;
         request::Heat { messages: thousandths(self.messages), bytes: thousandths(self.bytes) }
     }
@@ -141,7 +141,7 @@ mod tests {
         (one - other).abs() <= 1e-6 * other.abs().max(1.0)
     }
 
-    /// dbg-070, dbg-075: fails if heat is a plain count: half of it has to go in each time constant.
+    /// dbg-070, dbg-075: fails if heat is a plain count and does not lose half in each time constant.
     #[test]
     fn heat_halves_in_each_time_constant() {
         assert!(near(decay(8.0, 0, TAU), 4.0));

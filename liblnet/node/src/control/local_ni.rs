@@ -1,4 +1,4 @@
-//! Local NIs.
+//! Requests about local NIs.
 
 use super::stats::{self, Due};
 use crate::interfaces::{self, Found};
@@ -20,14 +20,14 @@ pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
     node.start_ni(nid, config)
 }
 
-/// What adding it would fail with, as far as that shows before its driver is started.
+/// Checks whether adding the interface would fail, as far as that shows before its driver is started.
 pub(super) fn check(node: &Node, add: AddLocalNi) -> Result<(), Errno> {
     let (nid, config) = configured(node, add)?;
     node.core().check_ni(nid, config)
 }
 
-/// The NID and the configuration of an interface that is asked for. Whether there is a driver is asked before the interface is looked
-/// for, which may be missing for the same reason.
+/// The NID and the configuration of a requested interface. The driver is checked before the interface is looked up, which may
+/// be missing for the same reason.
 fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), Errno> {
     if !networks::has_driver(add.net) {
         return Err(Errno::ProtocolNotSupported);
@@ -51,7 +51,7 @@ fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), Errno> {
     Ok((found.nid, NiConfig { tunables, interface: Some(found.name), cpts, ..NiConfig::default() }))
 }
 
-/// An interface that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
+/// Finds an interface. One that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
 /// [`Errno::NetworkDown`] means that LNet is down.
 fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
     interfaces::find(net, interface).map_err(|errno| match errno {
@@ -81,7 +81,7 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
     nids.into_iter().try_for_each(|nid| node.remove_ni(nid))
 }
 
-/// The `index`th interface (dbg-035, dbg-040).
+/// The report on the interface with this index (dbg-035, dbg-040).
 pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
     let core = node.core();
     let nets = core.nets();
@@ -104,7 +104,7 @@ pub(super) fn get(node: &Node, index: u32) -> Result<LocalNi, Errno> {
     })
 }
 
-/// Zeros for the loopback, as in the kernel.
+/// The tunables of an interface for the report; zeros for the loopback, as in the kernel.
 fn tunables(ni: &Ni) -> NiTunables {
     let its = ni.tunables();
     let shown = |value: u32| Some(if ni.nid().is_loopback() { 0 } else { value });
@@ -117,7 +117,7 @@ fn tunables(ni: &Ni) -> NiTunables {
 }
 
 /// The failure counters, under the kernel's names of the causes (dbg-020, dbg-030). The loopback has no health value;
-/// the kernel shows 0.
+/// the kernel reports 0.
 fn health(node: &Node, ni: &Ni) -> LocalHealth {
     let failed = ni.failures().read();
     let Due { ping_count, at, seconds } = Due::new(node, ni.recovery());
@@ -161,8 +161,8 @@ fn cpts(core: &Core, ni: &Ni) -> CptList {
     }
 }
 
-/// Of one interface, or of all that have connections. [`Errno::Invalid`] for a number out of range, [`Errno::NotFound`] for a NID that is
-/// not local.
+/// Sets the number of connections of one interface, or of all that have connections. [`Errno::Invalid`] for a number out of
+/// range, [`Errno::NotFound`] for a NID that is not local.
 pub(super) fn set_conns_per_peer(core: &Core, set: SetConnsPerPeer) -> Result<(), Errno> {
     conns_per_peer(set.value.into()).map_err(|_| Errno::Invalid)?;
     let nets = core.nets();

@@ -20,7 +20,7 @@ use lnet_dlc::{Backend, Reply, Request, request};
 use lnet_settings::Change;
 use std::time::Duration;
 
-/// The longest ping: its client may have gone, and must not occupy the control socket for ever.
+/// The longest ping: its client may be gone, and must not occupy the control socket without limit.
 const MAX_PING_TIMEOUT: Duration = Duration::from_millis(PING_TIMEOUT_MS.most as u64);
 
 impl Backend for Node {
@@ -38,7 +38,7 @@ impl Backend for Node {
                 core.fail_nid(nid, count);
                 Ok(Reply::Done)
             }
-            // A node that answers is configured, and only its owner may shut it down.
+            // A node that replies is configured, and only its owner may shut it down.
             Request::Configure(_) => Ok(Reply::Done),
             Request::Unconfigure => Err(Errno::Busy),
             Request::LnetDist(nid) => core.dist(nid).map(|far| {
@@ -113,8 +113,8 @@ impl Backend for Node {
 }
 
 impl Node {
-    /// The primary NID and multi-rail are what this node knows of the other, as in the kernel; the NIDs come from the
-    /// reply.
+    /// Pings a peer for a client. As in the kernel, the reply's primary NID and multi-rail state are those known to this node;
+    /// its NIDs are those that the peer reports.
     fn control_ping(&self, ping: request::Ping) -> Result<Reply, Errno> {
         let answer = self.ping(crate::PingRequest {
             target: ping.target,

@@ -1,4 +1,4 @@
-//! Peers.
+//! Requests about peers.
 
 use super::discovery;
 use super::stats::{self, Due};
@@ -22,7 +22,7 @@ pub(super) fn set_state(core: &Core, set: SetPeerState) -> Result<(), Errno> {
     core.set_peer_state(set.nid, PeerState(set.state))
 }
 
-/// The peer with this NID (dbg-050 to dbg-065).
+/// The report on the peer with this NID (dbg-050 to dbg-065).
 pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     let core = node.core();
     let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
@@ -50,7 +50,7 @@ pub(super) fn reachability(node: &Node, nid: Nid) -> Option<request::PeerReachab
 }
 
 fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerNi {
-    // Credits are those of a local net: on another net nothing can be sent (OM-6).
+    // Peers on other than local nets have no credits: nothing can be sent to them directly (OM-6).
     let is_local = node.core().nets().net(ni.nid().net()).is_some();
     let of_local = |credits: i32| if is_local { credits } else { 0 };
     let max = of_local(i32::try_from(ni.max_credits()).unwrap_or(i32::MAX));
@@ -65,7 +65,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
         tx_queued_bytes: u32::try_from(ni.queued_bytes()).unwrap_or(u32::MAX),
         rtr_credits,
         min_rtr_credits,
-        // Without the reference of this function.
+        // One less for the reference of this function.
         refcount: u32::try_from(Arc::strong_count(ni).saturating_sub(1)).unwrap_or(u32::MAX),
         stats: stats::element(ni.counters()),
         messages: stats::messages(ni.counters()),

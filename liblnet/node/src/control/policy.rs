@@ -1,4 +1,4 @@
-//! User-defined selection policy.
+//! Requests about the user-defined selection policy.
 
 use lnet_core::policy::{Action, PartnerByRule, Rule, RuleEffect};
 use lnet_core::{Core, Errno};
@@ -45,7 +45,7 @@ pub(super) fn applied(core: &Core, nid: Nid, own: bool) -> Result<AppliedUdsp, E
     })
 }
 
-/// The most NIDs that are told of a list (UD-40).
+/// The number of NIDs in a reply's list (UD-40).
 const MAX_PARTNERS_SHOWN: usize = 128;
 
 fn partners(list: &[PartnerByRule]) -> Vec<UdspPartner> {

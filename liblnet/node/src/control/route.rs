@@ -1,4 +1,4 @@
-//! Routes and forwarding.
+//! Requests about routes and forwarding.
 
 use lnet_core::policy::{Action, Rule, Rules, Subject};
 use lnet_core::router::{BUFFER_SIZES, PoolState};
@@ -19,7 +19,7 @@ pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
     })
 }
 
-/// The route with this number, and whether it may be used now.
+/// The report on the route with this number, and whether it may be used now.
 pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
     let routes = core.routes();
     let active = routes.active().get(index as usize).ok_or(Errno::NotFound)?;
@@ -36,7 +36,7 @@ pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
     })
 }
 
-/// The rules that prefer the gateway for destinations on the net of the route: those that count for some of these.
+/// The indexes of the rules that prefer the gateway for some destinations on the net of the route.
 fn preferring_rules(core: &Core, route: &Route) -> Vec<u32> {
     let nids = |gateway: Nid| core.peer(gateway).map_or_else(|| vec![gateway], |(peer, _)| peer.nids.clone());
     let its = nids(route.gateway);
@@ -44,9 +44,9 @@ fn preferring_rules(core: &Core, route: &Route) -> Vec<u32> {
     rules_that_prefer(&core.rules(), route.net, &its, &all)
 }
 
-/// The rules that prefer the gateway with `its` NIDs for some destination on `net`, among the NIDs of `all` gateways. Left out is a rule
-/// about destinations for all of which an earlier one counts: of several lists the first that finds a gateway, and of several rules
-/// about one gateway the first.
+/// The indexes of the rules that prefer the gateway with the NIDs `its` for some destination on `net`, among the NIDs of `all`
+/// gateways. Rules without effect are left out: those whose destinations are all covered by an earlier one. Of several lists
+/// only the first that finds a gateway applies, and of several rules about one gateway the first.
 fn rules_that_prefer(rules: &Rules, net: NetId, its: &[Nid], all: &[Nid]) -> Vec<u32> {
     let names = |rule: &Rule, nids: &[Nid]| {
         rule.rte.as_ref().is_some_and(|rte| nids.iter().any(|nid| rte.matches_nid(*nid)))
@@ -75,7 +75,7 @@ fn rules_that_prefer(rules: &Rules, net: NetId, its: &[Nid], all: &[Nid]) -> Vec
     found
 }
 
-/// Whether of two selectors that match the same net the first is known to match all NIDs there that the second does.
+/// Whether `one` is known to match all NIDs that `other` matches, where both match the same net.
 fn covers(one: &Selector, other: &Selector) -> bool {
     let are_all = |numbers: &Expression, all: u64| numbers.ranges().iter().any(|range| range.count() == all);
     let is_whole_net = one.addresses().is_none_or(|addresses| match addresses {
@@ -118,17 +118,17 @@ mod tests {
         type Rules3 = &'static [(&'static str, &'static str, Action)];
         const LIST: Action = Action::PreferredList;
         let (first, second) = ("10.0.0.8@tcp", "10.0.0.9@tcp");
-        // The rules, and those of the first and of the second gateway to tcp1.
+        // The rules, and those that prefer the first and the second gateway to tcp1.
         let table: [(Rules3, &[u32], &[u32]); 9] = [
             (&[("tcp1", "10.0.0.8@tcp", LIST)], &[0], &[]),
             (&[("tcp2", "10.0.0.8@tcp", LIST)], &[], &[]),
             (&[("tcp1", "10.0.0.8@tcp", LIST), ("tcp1", "10.0.0.[8-9]@tcp", LIST)], &[0], &[]),
-            // One that finds no gateway does not count.
+            // A rule that finds no gateway has no effect.
             (&[("tcp1", "10.0.0.7@tcp", LIST), ("tcp1", "10.0.0.[8-9]@tcp", LIST)], &[1], &[1]),
             (&[("tcp1", "10.0.0.8@tcp", LIST), ("10.1.0.5@tcp1", "10.0.0.9@tcp", LIST)], &[0], &[]),
             (&[("*.*.*.*@tcp1", "10.0.0.8@tcp", LIST), ("10.1.0.5@tcp1", "10.0.0.9@tcp", LIST)], &[0], &[]),
             (&[("10.1.0.5@tcp1", "10.0.0.9@tcp", LIST), ("tcp1", "10.0.0.[8-9]@tcp", LIST)], &[1], &[0, 1]),
-            // Rules with a priority add up, but of two about one gateway the first counts.
+            // Rules with a priority apply together, but of two about one gateway only the first.
             (
                 &[
                     ("tcp1", "10.0.0.8@tcp", Action::Priority(1)),

@@ -1,4 +1,4 @@
-//! Counters, as they are shown.
+//! Counters in the form of replies.
 
 use crate::node::Node;
 use lnet_core::Core;
@@ -41,13 +41,13 @@ pub(super) fn node(core: &Core) -> LnetStats {
     }
 }
 
-/// When the next recovery ping is due.
+/// The schedule of an interface's recovery pings.
 pub(super) struct Due {
-    /// Pings since the interface last responded.
+    /// The number of pings since the interface last responded.
     pub(super) ping_count: u64,
-    /// Seconds on the node's clock; 0 for a healthy interface.
+    /// The time of the next ping in seconds on the node's clock; 0 for a healthy interface.
     pub(super) at: u64,
-    /// Seconds from now.
+    /// The seconds until the next ping; `None` for a healthy interface.
     pub(super) seconds: Option<u64>,
 }
 
@@ -62,19 +62,19 @@ impl Due {
     }
 }
 
-/// Of a local NI or a peer NI: messages in total (dbg-010, dbg-015, dbg-025).
+/// The total number of messages of a local NI or a peer NI (dbg-010, dbg-015, dbg-025).
 pub(super) fn element(counters: &Counters) -> ElementStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();
     ElementStats { sent: sent.messages(), received: received.messages(), dropped: dropped.messages() }
 }
 
-/// Of a local NI or a peer NI: bytes of payload.
+/// The bytes of payload of a local NI or a peer NI.
 pub(super) fn bytes(counters: &Counters) -> ElementStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();
     ElementStats { sent: sent.bytes, received: received.bytes, dropped: dropped.bytes }
 }
 
-/// Of a local NI or a peer NI: messages by type.
+/// The number of messages of a local NI or a peer NI by type.
 pub(super) fn messages(counters: &Counters) -> MessageStats {
     let NodeCounters { sent, received, dropped } = counters.read_all();
     let by_kind = |counts: TypeCounts| CommCount {

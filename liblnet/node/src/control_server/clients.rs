@@ -28,9 +28,9 @@ pub(super) struct Clients {
 #[derive(Debug, Default)]
 struct Table {
     clients: BTreeMap<u64, Client>,
-    /// Threads that have ended or are about to.
+    /// The threads that have ended or are about to.
     ended: Vec<JoinHandle<()>>,
-    /// Counts clients and requests; a greater number is later.
+    /// A count of clients and of their changes of state; a greater number is later.
     count: u64,
 }
 
@@ -44,11 +44,11 @@ struct Client {
 /// The state of a client's thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Waiting for a request, or for the rest of one; since when, by [`Table::count`].
+    /// The thread waits for a request, or for the rest of one, since this value of [`Table::count`].
     Idle(u64),
-    /// Carrying out or answering one.
+    /// The thread carries out a request or sends the reply.
     Busy,
-    /// Being disconnected.
+    /// The client is being disconnected.
     Leaving,
 }
 
@@ -56,13 +56,13 @@ enum State {
 #[derive(Debug, PartialEq, Eq)]
 enum Admission {
     Accept,
-    /// Accept it, and disconnect this one.
+    /// Accept the new client, and disconnect the one with this id.
     Replace(u64),
     Reject,
 }
 
-/// Clients that are being disconnected do not count towards `most`, as idle ones end at once. Those with a request to
-/// finish end later, so there may be at most `most` of them, too.
+/// Decides on a new client. Clients that are being disconnected do not count towards `most`, as idle ones end at once. Those
+/// with a request to finish end later, so there may be at most `most` of them, too.
 fn admission(states: impl Iterator<Item = (u64, State)>, most: usize) -> Admission {
     let (mut here, mut leaving, mut longest_idle) = (0, 0, None);
     for (id, state) in states {
@@ -91,7 +91,7 @@ impl Clients {
         Self { most, log, table: Mutex::default(), gone: Condvar::new() }
     }
 
-    /// Starts the thread of a new client.
+    /// Checks a new client, and starts its thread.
     pub(super) fn admit(
         self: &Arc<Self>,
         stream: UnixStream,
@@ -153,7 +153,7 @@ impl Clients {
             )
         });
         match thread {
-            // The thread does not access the table before this releases the lock.
+            // The thread does not access the table before this function releases the lock.
             Ok(thread) => {
                 let state = State::Idle(id);
                 table.clients.insert(id, Client { stream, thread: Some(thread), state });
@@ -168,7 +168,7 @@ impl Clients {
         join(ended);
     }
 
-    /// No further requests are read.
+    /// Ends the reading of further requests from all clients.
     pub(super) fn leave(&self) {
         lock(&self.table).clients.values_mut().for_each(Client::leave);
     }
@@ -202,7 +202,7 @@ impl Clients {
 }
 
 impl Client {
-    /// Reads no further request; one that has arrived is carried out, and the client gets the end of the stream.
+    /// Ends the reading of further requests; one that has arrived is carried out, and then the client gets the end of the stream.
     fn leave(&mut self) {
         self.state = State::Leaving;
         let _ = self.stream.shutdown(Shutdown::Read);
@@ -218,18 +218,18 @@ fn join(threads: Vec<JoinHandle<()>>) {
     }
 }
 
-/// Replies with the error, if the client's socket buffer takes it at once.
+/// Replies with the error, if the client's socket buffer accepts it at once.
 fn reject(stream: &UnixStream, errno: Errno) {
     if stream.set_nonblocking(true).is_ok() {
         let _ = frame::write(stream, &frame::encode_reply(&Err(errno)), None);
     }
 }
 
-/// A client's entry in the table; removed when this is dropped, which takes the table's lock.
+/// The entry of a client in the table. Dropping this removes it, under the table's lock.
 pub(super) struct ClientSlot {
     clients: Arc<Clients>,
     id: u64,
-    /// The user of the client.
+    /// The user of the client, for log lines.
     pub(super) user: String,
 }
 
@@ -238,12 +238,12 @@ impl ClientSlot {
         self.clients.log.log(class, &self.user, line);
     }
 
-    /// The client is not disconnected for a new one until the next [`ClientSlot::idle`].
+    /// Marks the client as busy: it is not disconnected for a new one until the next [`ClientSlot::idle`].
     pub(super) fn busy(&self) {
         self.change(|_| State::Busy);
     }
 
-    /// The client waits for a request, and may be disconnected for a new one.
+    /// Marks the client as waiting for a request: it may be disconnected for a new one.
     pub(super) fn idle(&self) {
         self.change(State::Idle);
     }

@@ -1,4 +1,4 @@
-//! One client: its requests are read, carried out and answered one at a time.
+//! One client: the server reads its requests, carries them out and replies, one at a time.
 
 use super::clients::ClientSlot;
 use super::listener::Access;
@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Serves a client until it disconnects, or sends something after which the connection cannot go on.
+/// Serves a client until it disconnects, or sends bytes after which the connection cannot continue.
 pub(super) fn serve(
     stream: &UnixStream,
     access: Access,
@@ -63,7 +63,7 @@ pub(super) fn serve(
     }
 }
 
-/// A panic while a request is carried out does not end the node.
+/// Carries out a request. A panic while doing so does not end the node.
 fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Result<Reply, Errno> {
     log::debug!("control socket: {request:?}");
     catch_unwind(AssertUnwindSafe(|| backend.call(request.clone()))).unwrap_or_else(|_| {
@@ -75,7 +75,7 @@ fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Res
     })
 }
 
-/// Waits for the first byte of a request without limit, and for the others until the timeout.
+/// A reader that waits for the first byte of a request without limit, and for the others until the timeout.
 struct TimedReader<'a> {
     stream: &'a UnixStream,
     timeout: Duration,

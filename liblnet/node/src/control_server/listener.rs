@@ -15,17 +15,17 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Which requests a listener accepts.
+/// The requests and users that a listener accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// All requests, from the owner and root.
+    /// All requests, from the owner and root only.
     Configure,
-    /// Requests that only read, from users that the file's mode permits.
+    /// Requests that only read, from all users that the file's mode permits.
     Read,
 }
 
 impl Access {
-    /// Whether this client may send any request to this listener.
+    /// Whether this client may send requests to the listener.
     pub(super) fn admits(self, client: &UnixStream) -> bool {
         match self {
             Self::Read => true,
@@ -35,7 +35,7 @@ impl Access {
         }
     }
 
-    /// Whether this request is permitted on this listener: [`Errno::Access`] if not.
+    /// Checks whether this request is permitted on the listener: [`Errno::Access`] if not.
     pub(super) const fn allows(self, request: &Request) -> Result<(), Errno> {
         match self {
             Self::Read if !request.only_reads() => Err(Errno::Access),
@@ -44,7 +44,7 @@ impl Access {
     }
 }
 
-/// The user of a client, as the log names it.
+/// The user of a client for log lines.
 pub(super) fn user(client: &UnixStream) -> String {
     PeerCred::of(client).map_or_else(|_| "unknown user".to_owned(), |it| format!("uid {}", it.user))
 }
@@ -58,12 +58,12 @@ const fn may_configure(client: u32, owner: u32) -> bool {
 pub(super) struct ControlListener {
     pub(super) socket: UnixListener,
     pub(super) access: Access,
-    /// Removed at the end.
+    /// The socket's file, which is removed when this is dropped; `None` if it is not the node's.
     _file: Option<SocketFile>,
 }
 
 impl ControlListener {
-    /// Uses a socket that is listening already; its file is left alone.
+    /// Uses a socket that is listening already; its file is not removed.
     pub(super) fn inherited(listener: UnixListener, access: Access) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self { socket: listener, access, _file: None })
@@ -82,7 +82,7 @@ impl ControlListener {
             return Err(named(io::ErrorKind::AddrInUse.into(), path));
         }
         let new = path.with_extension(format!("new{}", std::process::id()));
-        // A leftover of a killed process with the same process id.
+        // The file may be left over from a killed process with the same process id.
         let _ = fs::remove_file(&new);
         let make = || {
             let listener = listen_unix(&new)?;
@@ -100,7 +100,7 @@ impl ControlListener {
     }
 }
 
-/// The file of a socket created here.
+/// The file of a socket created here, which is removed when this is dropped.
 #[derive(Debug)]
 struct SocketFile {
     directory: PathBuf,
@@ -136,11 +136,11 @@ fn remove_stale(directory: &RuntimeDir) {
     }
 }
 
-/// No other process creates or removes sockets here until the lock is dropped.
+/// Locks the directory: no other process creates or removes sockets there until the lock is dropped.
 fn lock_directory(directory: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = open(directory.join(".lock"), flags, Mode::RUSR | Mode::WUSR)?;
-    // Whatever the program's umask is; it is another user's where this fails.
+    // Makes the mode independent of the program's umask; fails if the file is another user's.
     let _ = fchmod(&file, Mode::RUSR | Mode::WUSR);
     // A signal handler of the program may end the wait.
     retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;

@@ -5,7 +5,7 @@ use lnet_core::Clock;
 use lnet_log::{LogClass, RateLimitedLog};
 use std::fmt::{Arguments, Display};
 
-/// The log of one server. It has its own clock, as it may serve another backend than a node.
+/// The log of one server. It has its own clock, as the server may serve another backend than a node.
 #[derive(Debug)]
 pub(super) struct ServerLog {
     clock: MonotonicClock,
@@ -17,12 +17,12 @@ impl ServerLog {
         Self { clock: MonotonicClock::start(), log: RateLimitedLog::new() }
     }
 
-    /// The subject is the user of the client, or the socket.
+    /// Writes a line; the subject is the user of the client, or the socket.
     pub(super) fn log(&self, class: LogClass, subject: impl Display, line: Arguments<'_>) {
         self.log.write(self.clock.now(), class, subject, line);
     }
 
-    /// Logs what was suppressed; to be called periodically.
+    /// Logs the numbers of suppressed lines; to be called periodically.
     pub(super) fn poll(&self) {
         self.log.poll(self.clock.now());
     }

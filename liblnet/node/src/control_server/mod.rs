@@ -2,7 +2,7 @@
 //!
 //! One thread accepts, and one thread per client reads, carries out and answers requests. A client that stalls, dies,
 //! or sends invalid data costs the node one thread and one line in the log. `NAME.sock` permits configuration, to the
-//! owner and root; `NAME.status.sock` is read-only, and exists only if the operator wants it (`LNET_STATUS_MODE`).
+//! owner and root; `NAME.status.sock` is read-only, and exists only if the operator asks for it (`LNET_STATUS_MODE`).
 
 mod clients;
 mod connection;
@@ -29,30 +29,30 @@ use std::time::{Duration, Instant};
 pub struct ControlConfig {
     /// The directory of the sockets.
     pub directory: RuntimeDir,
-    /// The node's name, of which the names of the sockets are made.
+    /// The node's name, from which the names of the sockets are made.
     pub name: NodeName,
-    /// The mode of the read-only socket, such as `0o666`; `None`: there is no such socket.
+    /// The mode of the read-only socket, such as `0o666`; `None`: no such socket is created.
     pub status_mode: Option<u32>,
-    /// A socket that is listening already (socket activation by systemd), instead of a new one. Its file is left
-    /// alone.
+    /// A socket that is listening already (socket activation by systemd), to use instead of a new one. Its file is not
+    /// removed.
     pub listener: Option<UnixListener>,
-    /// The same for the read-only socket.
+    /// Like `listener`, for the read-only socket.
     pub status_listener: Option<UnixListener>,
-    /// The maximum time from the first byte of a request to its last, and for a client to read a reply.
+    /// The longest time from the first byte of a request to its last, and for a client to read a reply.
     pub request_timeout: Duration,
     /// The maximum number of clients of one socket. A further client replaces the one that has been idle for longest.
     pub max_clients: usize,
 }
 
 impl ControlConfig {
-    /// For a node of this name, with sockets where the environment says. [`io::ErrorKind::InvalidInput`] for an
-    /// invalid `LNET_STATUS_MODE`.
+    /// The configuration for a node of this name, with sockets in the directory that the environment names.
+    /// [`io::ErrorKind::InvalidInput`] for an invalid `LNET_STATUS_MODE`.
     pub fn from_env(name: NodeName) -> io::Result<Self> {
         let mode = std::env::var("LNET_STATUS_MODE").unwrap_or_default();
         Ok(Self { status_mode: parse_mode(mode.trim())?, ..Self::new(RuntimeDir::from_env(), name) })
     }
 
-    /// For a node of this name, in this directory, without a read-only socket.
+    /// The configuration for a node of this name, with sockets in `directory`, without a read-only one.
     pub fn new(directory: RuntimeDir, name: NodeName) -> Self {
         Self {
             directory,
@@ -77,10 +77,10 @@ fn parse_mode(text: &str) -> io::Result<Option<u32>> {
     }
 }
 
-/// A node's backend, as the threads of its clients share it.
+/// A node's backend, shared by the threads of its clients.
 pub type SharedBackend = Arc<dyn Backend + Send + Sync>;
 
-/// The sockets of a node. Dropping it is [`ControlServer::stop`].
+/// The sockets of a node. Dropping this calls [`ControlServer::stop`].
 #[derive(Debug)]
 pub struct ControlServer {
     process: u32,
@@ -151,17 +151,17 @@ impl Drop for ControlServer {
 
 #[derive(Debug)]
 struct Acceptor {
-    /// Closing this ends the thread.
+    /// The socket whose closing ends the thread.
     wake: UnixStream,
     thread: JoinHandle<()>,
 }
 
-/// How long [`ControlServer::stop`] waits for replies that are being written.
+/// The time that [`ControlServer::stop`] waits for replies that are being written.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long it waits for the threads after the connections have been shut down.
+/// The time that [`ControlServer::stop`] waits for the threads after the connections have been shut down.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Enough for parsing JSON and adding an interface.
+/// The stack size of the server's threads in bytes, enough to parse JSON and to add an interface.
 const STACK: usize = 512 * 1024;
 /// The pause before the next `accept` after one that failed for lack of descriptors or memory.
 const ACCEPT_RETRY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };

@@ -1,4 +1,4 @@
-//! A node's configuration from the environment.
+//! A node's configuration from environment variables.
 
 mod unknown_variables;
 
@@ -43,14 +43,15 @@ pub const CONFIGURATION: &[(&str, &str)] = &[
 ];
 
 impl StartConfig {
-    /// From the environment: the variables of [`CONFIGURATION`], of the node's settings and of the drivers' tunables. Without any, a node with the
-    /// loopback only. The log has the errors ([`Errno::Invalid`]) and the variables without effect.
+    /// Reads the configuration from the environment: the variables of [`CONFIGURATION`], of the node's settings and of the
+    /// drivers' tunables. Without any, the node has only the loopback. Logs errors ([`Errno::Invalid`]) and variables without
+    /// effect.
     pub fn from_env() -> Result<Self, Errno> {
         warn_of_unknown_variables();
         Self::from_lookup(|name| std::env::var(name).ok())
     }
 
-    /// The same from any source of variables.
+    /// Like [`StartConfig::from_env`], from any source of variables.
     pub fn from_lookup(look_up: impl Fn(&str) -> Option<String>) -> Result<Self, Errno> {
         let look_up = |name: &str| look_up(name).filter(|value| !value.trim().is_empty());
         let mut config = Self::default();
@@ -100,7 +101,7 @@ impl StartConfig {
     }
 }
 
-/// The parsed value of a variable; the default if it is not set.
+/// Parses the value of the variable `name`; the default if it is not set.
 fn read<T: Default, E: Display>(
     name: &str,
     text: Option<String>,

@@ -1,4 +1,4 @@
-//! Environment variables that are not read anywhere: most likely misspelt.
+//! Environment variables that no part of the library reads: most likely misspelt.
 
 use super::CONFIGURATION;
 use crate::tunables::variables;
@@ -9,7 +9,7 @@ const PREFIXES: [&str; 2] = ["LNET_", "SOCKLND_"];
 /// Variables that are read elsewhere: by `lnetctl` and `lnetd`, by the libraries' logger, by any node with a control
 /// socket.
 const READ_ELSEWHERE: [&str; 4] = ["LNET_DEBUG", "LNET_NODE", "LNET_RUNTIME_DIR", "LNET_STATUS_MODE"];
-/// Variables of LNet selftest, which checks them, and of this project's tests.
+/// Prefixes of the variables of LNet selftest, which checks them, and of this project's tests.
 const OTHERS: [&str; 4] = ["LNET_SELFTEST_", "LNET_SIM_", "LNET_TEST_", "LNET_WRITE_"];
 
 /// Logs variables that look like the library's and are unknown. To be called once at the start of a node that is
@@ -63,13 +63,13 @@ mod tests {
         assert_eq!(unknown(names.map(str::to_owned)), meant);
     }
 
-    /// Fails if a row of the documentation is taken for a mistake.
+    /// Fails if a variable in the documentation counts as misspelt.
     #[test]
     fn every_variable_in_the_documentation_exists() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
         for file in ["README.md", "docs/environment.md", "docs/configuration.md", "docs/man/lnetd.8"] {
             let text = std::fs::read_to_string(format!("{root}/{file}")).unwrap();
-            // A manual page has its backslashes before hyphens.
+            // A manual page has backslashes before its hyphens.
             let words = text.split(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
             let names = words.filter(|word| word.starts_with("LNET_") || word.starts_with("SOCKLND_"));
             let in_code = [
@@ -83,7 +83,7 @@ mod tests {
                 "LNET_EVENT_",
             ];
             let names = names.filter(|name| !in_code.iter().any(|prefix| name.starts_with(prefix)));
-            // A prefix, or the version of the symbols.
+            // A prefix, or the version of the library's symbols.
             let names = names.filter(|name| !name.ends_with('_') && !name.starts_with("LNET_2"));
             assert_eq!(unknown(names.map(str::to_owned)), [], "{file}");
         }

@@ -1,4 +1,4 @@
-//! By which link the machine sends: one question to the kernel's routing over netlink, which needs no privilege.
+//! The link by which the machine sends, asked of the kernel's routing over netlink, which needs no privilege.
 
 use lnet_os::descriptor::above_standard;
 use nix::net::if_::if_indextoname;
@@ -6,18 +6,18 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
 use std::net::Ipv4Addr;
 
-/// The attributes of a route (`linux/rtnetlink.h`).
+/// The types of a route's attributes (`linux/rtnetlink.h`).
 const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
-/// Bytes of `struct nlmsghdr` and `struct rtmsg`.
+/// The sizes of `struct nlmsghdr` and `struct rtmsg` in bytes.
 const HEADER: usize = 16;
 const ROUTE: usize = 12;
-/// Bytes of an attribute before its value, and of one with an IPv4 address.
+/// The sizes of an attribute's header, and of an attribute with an IPv4 address, in bytes.
 const ATTRIBUTE: usize = 4;
 const ADDRESS: usize = 8;
 
-/// The link by which a packet from `source` to `destination` leaves; `None` if the kernel does not say.
+/// The link by which a packet from `source` to `destination` leaves; `None` if the kernel does not report one.
 #[expect(clippy::disallowed_methods, reason = "the number is seen to here, and netlink raises no SIGPIPE")]
 pub(super) fn device(source: Ipv4Addr, destination: Ipv4Addr) -> Option<String> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None).ok()?;
@@ -50,7 +50,7 @@ fn question(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
     bytes
 }
 
-/// The index of the link in a response that is a route.
+/// The index of the link in a response that is a route; `None` for any other response.
 fn link_in(answer: &[u8]) -> Option<u32> {
     let is_route = answer.get(4..6)? == libc::RTM_NEWROUTE.to_ne_bytes();
     let mut rest = answer.get(HEADER + ROUTE..).filter(|_| is_route)?;
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// Every machine sends to itself by its loopback.
+    /// Fails if the kernel does not report the loopback as the link by which a machine sends to itself.
     #[test]
     fn the_kernel_says_by_which_link_it_sends() {
         let found = device(Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 9));

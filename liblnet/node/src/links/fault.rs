@@ -1,21 +1,21 @@
-//! Whether an interface of this node works, according to the machine's links. Pure.
+//! The decision whether an interface of this node works, from the machine's links. Pure.
 
 use super::host_links::Entry;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Why an interface of this node is down.
+/// The reason why an interface of this node is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault<'a> {
-    /// There is no link of this name.
+    /// No link has this name.
     Gone(&'a str),
     /// The link of this name is set down.
     Down(&'a str),
     /// The link of this name is set up, but has no carrier.
     NoCarrier(&'a str),
-    /// The link of this name works, but the address is on no link.
+    /// The link of this name works, but no link has the address.
     NoAddress(&'a str),
-    /// The address does not exist.
+    /// The address does not exist on this machine.
     Nowhere,
 }
 
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// HE-4.
+    /// HE-4: fails if an interface counts as down while its address is on a link that works, or as up while it is on none.
     #[test]
     fn an_interface_works_as_long_as_its_address_is_on_a_link_that_works() {
         let machine = [
@@ -129,7 +129,7 @@ mod tests {
         for (address, name, is_local, result) in [
             ("127.0.0.1", Some("lo"), false, "works"),
             ("127.0.0.1", None, false, "works"),
-            // Not listed, and yet the machine's.
+            // The address is not listed, but the machine accepts it.
             ("127.3.2.1", Some("127.3.2.1"), false, "works"),
             ("127.3.2.1", None, false, "works"),
             ("10.0.0.9", None, true, "works"),
@@ -139,16 +139,16 @@ mod tests {
             ("10.0.0.1", Some("eth0"), false, "works"),
             ("10.0.0.2", Some("eth0:1"), false, "works"),
             ("fd99::1", None, false, "works"),
-            // The address has moved.
+            // The address has moved to another link.
             ("10.0.0.1", Some("eth7"), false, "works"),
             ("10.0.0.1", Some("eth2"), false, "works"),
-            // On two links, of which one works.
+            // The address is on two links, of which one works.
             ("10.0.9.1", Some("eth1"), false, "works"),
             ("10.0.1.1", Some("eth1"), true, "eth1 has no carrier"),
             ("10.0.1.1", None, true, "eth1 has no carrier"),
             ("10.0.2.1", Some("10.0.2.1"), true, "eth2 is down"),
             ("10.0.2.2", Some("eth2:1"), true, "eth2:1 is down"),
-            // Who has been on a link is not looked for elsewhere.
+            // An address that was on a link is not looked for among local routes.
             ("10.0.0.9", Some("eth0"), true, "eth0 does not have the address any more"),
             ("10.0.0.9", Some("eth0:7"), true, "eth0 does not have the address any more"),
             ("10.0.1.9", Some("eth1"), true, "eth1 has no carrier"),

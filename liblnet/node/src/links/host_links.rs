@@ -9,22 +9,22 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 /// A link, or one of its addresses; a link with two addresses has three entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// The name of the link; with an address possibly the label of an alias (`eth0:1`).
+    /// The name of the link; in an entry with an address possibly the label of an alias (`eth0:1`).
     pub(super) name: String,
     /// Whether the link is set up.
     pub(super) up: bool,
     /// Whether the link has a carrier.
     pub(super) carrier: bool,
-    /// The address, if this entry is one.
+    /// The address; `None` in the entry of the link itself.
     pub(super) address: Option<IpAddr>,
-    /// Only for an IPv4 address of the loopback: the mask of the net whose addresses are all local.
+    /// The mask of the net whose addresses are all local, for an IPv4 address of the loopback.
     pub(super) whole_net: Option<Ipv4Addr>,
-    /// For an address: the prefix length of its link.
+    /// The prefix length of the address's subnet.
     pub(super) prefix_len: Option<u32>,
 }
 
 impl Entry {
-    /// Whether the link has this address.
+    /// Whether the entry makes this address one of the link's.
     pub(super) fn has(&self, address: IpAddr) -> bool {
         let in_its_net = match (self.whole_net, self.address, address) {
             (Some(mask), Some(IpAddr::V4(its)), IpAddr::V4(asked)) => its & mask == asked & mask,
@@ -54,9 +54,9 @@ pub(super) fn entries() -> io::Result<Vec<Entry>> {
     Ok(listed.map(|it| entry(it.interface_name, it.flags, ip(it.address), ip(it.netmask))).collect())
 }
 
-/// IFF_RUNNING is set up to a second after the carrier, and IFF_LOWER_UP does not exist everywhere; when one is
-/// cleared and its netlink message has arrived, both are. IFF_DORMANT is a port that has not admitted this machine
-/// yet.
+/// Whether the flags of a link show a carrier. IFF_RUNNING is set up to a second after the carrier, and IFF_LOWER_UP does not
+/// exist everywhere; when one is cleared and its netlink message has arrived, both are. IFF_DORMANT is a port that has not
+/// admitted this machine yet.
 fn has_carrier(flags: InterfaceFlags) -> bool {
     flags.intersects(InterfaceFlags::IFF_LOWER_UP | InterfaceFlags::IFF_RUNNING)
         && !flags.contains(InterfaceFlags::IFF_DORMANT)
@@ -68,7 +68,7 @@ fn ip(address: Option<SockaddrStorage>) -> Option<IpAddr> {
     v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
 }
 
-/// Whether an address is local though no link has it, as with routes of type `local`.
+/// Whether an address is local although no link has it, as with routes of type `local`.
 pub(super) fn is_local(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// Where interfaces can be listed at all there is the loopback.
+    /// Fails if the loopback is missing where interfaces can be listed at all.
     #[test]
     fn links_are_listed_with_their_addresses() {
         let all = entries().unwrap();

@@ -1,4 +1,4 @@
-//! Monitors the machine's links and addresses: an interface of this node whose link or address is gone is marked as
+//! A monitor of the machine's links and addresses: an interface of this node whose link or address is gone is marked as
 //! down, and as up when both are back (HE-4).
 //!
 //! A netlink message only triggers a new listing of all links and addresses. So a message that is lost, late, or
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use subnet::{Placed, misrouted};
 
-/// The link monitor of one node; its thread, `lnet_links`, starts with the first interface that needs it and ends
+/// The link monitor of one node. Its thread, `lnet_links`, starts with the first interface that needs it, and ends
 /// with [`Links::end`], not when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Links {
@@ -36,7 +36,7 @@ pub(crate) struct Links {
 
 #[derive(Debug)]
 enum State {
-    /// Nothing to monitor yet.
+    /// No interface needs the monitor yet.
     Idle,
     Watching(Watch),
     /// No netlink socket is available; that has been logged.
@@ -46,13 +46,13 @@ enum State {
 
 #[derive(Debug)]
 struct Watch {
-    /// Becomes readable when the thread should end.
+    /// An event descriptor that becomes readable when the thread should end.
     end: Arc<OwnedFd>,
     handle: JoinHandle<()>,
 }
 
 impl Links {
-    /// Nothing is monitored before [`Links::cover`].
+    /// A monitor without interfaces: its thread starts with [`Links::cover`].
     pub(crate) fn new() -> Self {
         Self { process: std::process::id(), state: Mutex::new(State::Idle) }
     }
@@ -82,7 +82,7 @@ impl Links {
         matches!(state, State::Watching(_))
     }
 
-    /// Ends the thread, and waits for it. Nothing is monitored any more. Every caller waits, except a process that
+    /// Ends the monitoring, and waits for the end of the thread. Every caller waits, except a process that
     /// does not have the thread.
     pub(crate) fn end(&self) {
         if std::process::id() != self.process {
@@ -90,7 +90,7 @@ impl Links {
         }
         let state = &mut *self.state();
         if let State::Watching(Watch { end, handle }) = std::mem::replace(state, State::Ended) {
-            // This cannot fail: the counter is at 0.
+            // Cannot fail: the counter is at 0.
             let _ = rustix::io::write(&end, &1_u64.to_ne_bytes());
             if handle.join().is_none() {
                 write_line!(
@@ -107,7 +107,7 @@ impl Links {
 }
 
 impl Watch {
-    /// Subscribes before the links are listed for the first time, so that no change is missed.
+    /// Starts the thread. Subscribes before the links are listed for the first time, so that no change is missed.
     fn start(core: &Arc<Core>) -> io::Result<Self> {
         let netlink = NetlinkSocket::subscribe()?;
         let end = Arc::new(new_eventfd()?);
@@ -118,14 +118,14 @@ impl Watch {
     }
 }
 
-/// The link that has the address of a NID on an IP network, unless that is the loopback or the links cannot be listed.
+/// The link that has the address of a NID on an IP network; `None` for the loopback, and if the links cannot be listed.
 pub(crate) fn device_of(nid: Nid) -> Option<String> {
     placed(nid, &host_links::entries().ok()?).map(|placed| placed.device)
 }
 
-/// Warns of interfaces in the subnet of the new one, on other links, if what one of them sends there does not leave by its own link.
+/// Warns of interfaces in the subnet of `new`, on other links, if one of them sends there by a link that is not its own.
 pub(crate) fn warn_of_shared_subnet(core: &Core, new: Nid) {
-    // What cannot be listed is told of by who watches the links.
+    // The monitor logs it if the links cannot be listed.
     let Ok(machine) = host_links::entries() else { return };
     let nets = core.nets();
     let all: Vec<Placed> = nets.nis().filter_map(|ni| placed(ni.nid(), &machine)).collect();
@@ -134,7 +134,7 @@ pub(crate) fn warn_of_shared_subnet(core: &Core, new: Nid) {
     }
 }
 
-/// Where the address of a NID is; `None` on the loopback and where it is not IPv4.
+/// The link and the subnet of a NID's address; `None` on the loopback and unless it is IPv4.
 fn placed(nid: Nid, machine: &[Entry]) -> Option<Placed> {
     let address = match interfaces::address(nid) {
         IpAddr::V4(address) if nid.net().kind() == NetType::TCP => address,
@@ -142,7 +142,7 @@ fn placed(nid: Nid, machine: &[Entry]) -> Option<Placed> {
     };
     let has_it = |entry: &&Entry| entry.address == Some(address.into()) && entry.whole_net.is_none();
     let Entry { name, prefix_len, .. } = machine.iter().find(has_it)?;
-    // The label of an alias begins with its link.
+    // The label of an alias begins with the name of its link.
     let device = name.split_once(':').map_or(name.as_str(), |(link, _)| link).to_owned();
     Some(Placed { nid, address, prefix_len: prefix_len.unwrap_or(32), device })
 }
@@ -164,7 +164,7 @@ fn run(core: &Core, netlink: &NetlinkSocket, end: &OwnedFd) {
     }
 }
 
-/// Compares this node's interfaces, or one of them, with the current links. Returns whether these could be listed.
+/// Compares this node's interfaces, or only one of them, with the current links. Returns whether these could be listed.
 ///
 /// Two threads may do so at the same time: if the last one has the older list, a netlink message has arrived
 /// meanwhile, and another check follows.

@@ -1,6 +1,6 @@
 //! A netlink socket that becomes readable when a link or an address of the machine has changed.
 //!
-//! It needs no privilege. The contents of the messages are not read: see the parent module.
+//! The socket needs no privilege. The contents of the messages are not read: see the parent module.
 
 use lnet_os::descriptor::above_standard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, bind, recv,
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Changes come in groups: those within this time after the first count as one.
+/// The time after the first change within which further ones count as part of it: changes come in groups.
 const DEBOUNCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// The interval after a failed listing: possibly no further message triggers one.
@@ -20,17 +20,17 @@ const RETRY_INTERVAL: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 #[derive(Debug)]
 pub(super) struct NetlinkSocket(OwnedFd);
 
-/// Why [`NetlinkSocket::wait`] returned.
+/// The reason why [`NetlinkSocket::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wakeup {
-    /// There may have been changes.
+    /// Links or addresses may have changed.
     Changed,
     /// The node shuts down.
     Shutdown,
 }
 
 impl NetlinkSocket {
-    /// Subscribes to changes of links and addresses. Some containers forbid it.
+    /// Subscribes to changes of links and addresses. Some containers forbid this.
     #[expect(clippy::disallowed_methods, reason = "the number is seen to here")]
     pub(super) fn subscribe() -> io::Result<Self> {
         let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR;
@@ -40,7 +40,7 @@ impl NetlinkSocket {
         Ok(Self(socket))
     }
 
-    /// Waits until something may have changed, or `end` is readable; with `retry` at most [`RETRY_INTERVAL`].
+    /// Waits until links or addresses may have changed, or `end` is readable; with `retry` at most [`RETRY_INTERVAL`].
     pub(super) fn wait(&self, end: &OwnedFd, retry: bool) -> io::Result<Wakeup> {
         let (netlink, ending) = (PollFd::new(&self.0, PollFlags::IN), PollFd::new(end, PollFlags::IN));
         let mut waited_for = [ending, netlink];
@@ -67,7 +67,7 @@ impl NetlinkSocket {
     }
 }
 
-/// A signal ends the wait; then no event is reported.
+/// Polls the descriptors. A signal ends the wait; then no event is reported.
 fn wait_for(waited_for: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> io::Result<()> {
     match poll(waited_for, timeout) {
         Ok(_) => Ok(()),

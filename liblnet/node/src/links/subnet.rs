@@ -1,10 +1,10 @@
-//! Whether interfaces in one subnet send by their own links. Pure.
+//! The check whether interfaces in one subnet send by their own links. Pure.
 
 use lnet_wire::Nid;
 use std::fmt;
 use std::net::Ipv4Addr;
 
-/// An interface of this node, and where its address is.
+/// An interface of this node, with the subnet and the link of its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) nid: Nid,
@@ -18,12 +18,13 @@ pub(super) struct Placed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Misrouted<'a> {
     it: &'a Placed,
-    /// The link that they leave by.
+    /// The link by which the packets leave.
     egress: String,
 }
 
-/// The interfaces in the subnet of `new` whose packets to that subnet leave by a link that is not theirs; none unless two of them are on
-/// different links. `egress` says by which link the machine sends from one address to another; `None`: it does not say.
+/// The interfaces in the subnet of `new` whose packets to that subnet leave by a link that is not theirs; none unless two of
+/// them are on different links. `egress` returns the link by which the machine sends from one address to another; `None` if
+/// it is unknown.
 pub(super) fn misrouted<'a>(
     new: Nid,
     all: &'a [Placed],
@@ -43,10 +44,10 @@ pub(super) fn misrouted<'a>(
     in_it.into_iter().filter_map(leaves_elsewhere).collect()
 }
 
-/// An address of the subnet that none of these has.
+/// An address of the subnet that no interface in `taken` has.
 fn another_address((network, prefix_len): (u32, u32), taken: &[&Placed]) -> Option<Ipv4Addr> {
     let hosts = 32_u32.checked_sub(prefix_len).map_or(0, |bits| (1_u64 << bits).saturating_sub(2));
-    // One more than there are to be passed over.
+    // One more than there are to pass over.
     let tried = u32::try_from(hosts.min(taken.len() as u64 + 1)).unwrap_or(0);
     (1..=tried)
         .map(|host| Ipv4Addr::from_bits(network + host))
@@ -54,7 +55,7 @@ fn another_address((network, prefix_len): (u32, u32), taken: &[&Placed]) -> Opti
 }
 
 impl Placed {
-    /// Its first address, and the length of its prefix.
+    /// The first address of the interface's subnet, and the length of its prefix.
     fn subnet(&self) -> (u32, u32) {
         let mask = u32::MAX.checked_shl(32_u32.saturating_sub(self.prefix_len)).unwrap_or(0);
         (self.address.to_bits() & mask, self.prefix_len)
@@ -89,7 +90,7 @@ mod tests {
         let first = || placed("10.0.0.1@tcp", 24, "eth0");
         let second = || placed("10.0.0.2@tcp", 24, "eth1");
         let third = || placed("10.0.1.3@tcp1", 24, "eth2");
-        // The interfaces, of which the last is new; by which link the machine sends from each; who is told of.
+        // The interfaces, of which the last is new; the link by which the machine sends from each; the interfaces reported.
         let by_eth0 = |_: Ipv4Addr| Some("eth0");
         let by_eth1 = |_: Ipv4Addr| Some("eth1");
         let by_source = |from: Ipv4Addr| match from.octets() {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Far longer than anything takes; a test that waits so long has failed.
+/// The longest wait: far more than any step takes, so that a test that reaches it has failed.
 pub const TIMEOUT: Duration = Duration::from_secs(100);
 
 const PORTAL: u32 = 9;
@@ -30,12 +30,12 @@ pub fn node(port: u16, addresses: &[&str], mode: DiscoveryMode) -> Arc<Node> {
     node_on(port, &format!("tcp({})", addresses.join(",")), mode)
 }
 
-/// A node on these networks, as `LNET_NETWORKS` has them, in this mode.
+/// A node on these networks, in the form of `LNET_NETWORKS`, in this mode.
 pub fn node_on(port: u16, networks: &str, mode: DiscoveryMode) -> Arc<Node> {
     node_with(port, networks, mode, &[])
 }
 
-/// The same, with further variables of the environment.
+/// Like [`node_on`], with further environment variables.
 pub fn node_with(port: u16, networks: &str, mode: DiscoveryMode, variables: &[(&str, &str)]) -> Arc<Node> {
     let config = StartConfig::from_lookup(|variable| match variable {
         "LNET_NETWORKS" => Some(networks.to_owned()),
@@ -52,12 +52,12 @@ pub fn nids(addresses: &[&str]) -> Vec<Nid> {
     addresses.iter().map(|address| format!("{address}@tcp").parse().unwrap()).collect()
 }
 
-/// A node's NIDs but the loopback.
+/// The node's NIDs except the loopback.
 pub fn own_nids(node: &Node) -> Vec<Nid> {
     node.core().nets().nis().map(|ni| ni.nid()).filter(|nid| !nid.is_loopback()).collect()
 }
 
-/// What a node knows of the peer with this NID.
+/// The node's information about the peer with this NID.
 pub fn peer(node: &Node, nid: Nid) -> Option<Peer> {
     let backend: &dyn Backend = node;
     match backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) {
@@ -67,13 +67,13 @@ pub fn peer(node: &Node, nid: Nid) -> Option<Peer> {
     }
 }
 
-/// The NIDs that a node knows of the peer with this one, the primary one first.
+/// The NIDs that the node knows of the peer with this NID, the primary one first.
 pub fn peer_nids(node: &Node, nid: Nid) -> Vec<Nid> {
     peer(node, nid).map_or_else(Vec::new, |peer| peer.nis.iter().map(|ni| ni.nid).collect())
 }
 
-/// Whether the node knows the peer with these NIDs, the first being the primary one, and the peer knows the node, as far as it
-/// has confirmed that; and nothing is under way between them.
+/// Whether the node knows the peer with these NIDs, the primary one first, and the peer, as far as it has acknowledged that,
+/// knows the node; and no discovery is in progress between them.
 pub fn knows(node: &Node, nids: &[Nid]) -> bool {
     nids.iter().all(|nid| {
         peer(node, *nid).is_some_and(|peer| {
@@ -84,7 +84,7 @@ pub fn knows(node: &Node, nids: &[Nid]) -> bool {
     })
 }
 
-/// Waits until it is so.
+/// Waits until `is_so` holds; the test fails after [`TIMEOUT`].
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
@@ -93,7 +93,7 @@ pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A node with a program that takes all that is PUT to it, and PUTs.
+/// A node with a program that accepts all PUTs to it, and sends PUTs.
 pub struct Talker {
     pub node: Arc<Node>,
     inbox: EqHandle,
@@ -113,13 +113,13 @@ impl Talker {
         Self { node, inbox, outbox, source }
     }
 
-    /// Begins a PUT to whoever has this NID.
+    /// Begins a PUT to the node with this NID.
     pub fn put(&self, to: Nid) {
         let target = Target { nid: Some(to), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
         self.node.core().put(None, self.source, true, target, 0).unwrap();
     }
 
-    /// Waits until so many PUTs are known to have arrived.
+    /// Waits until `count` PUTs have been acknowledged.
     pub fn await_acks(&self, mut count: usize) {
         while count > 0 {
             let event = self.next(self.outbox);
@@ -128,7 +128,7 @@ impl Talker {
         }
     }
 
-    /// Waits until a PUT is known to have failed, and gives its error.
+    /// Waits for the failure of a PUT, and returns its error.
     pub fn await_failure(&self) -> Errno {
         let event = self.next(self.outbox);
         event.status.expect_err("a PUT that fails")
@@ -141,7 +141,7 @@ impl Talker {
         event
     }
 
-    /// PUTs that have arrived and were not asked for yet.
+    /// The number of PUTs that have arrived and were not returned by [`Talker::arrival`].
     pub fn arrivals_so_far(&self) -> usize {
         let next = || self.node.eq_poll(&[self.inbox], Some(Duration::ZERO)).unwrap();
         std::iter::from_fn(next).count()
@@ -154,7 +154,7 @@ impl Talker {
     }
 }
 
-/// Memory that is there for ever.
+/// The spec and the memory of an MD, in memory that lives as long as the process.
 fn spec(options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemory) {
     let memory: &'static [u8] = vec![7; LENGTH as usize].leak();
     let start = memory.as_ptr() as usize;
@@ -163,7 +163,7 @@ fn spec(options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemory) {
     (spec, MdMemory::contiguous(start, LENGTH))
 }
 
-/// PUTs once to a NID of a peer, and waits until that has arrived.
+/// Sends one PUT to a NID of a peer, and waits until it has arrived.
 pub fn put(from: &Arc<Node>, to: &Arc<Node>, nid: Nid) {
     let [from, to] = [from, to].map(|node| Talker::new(Arc::clone(node)));
     from.put(nid);
