@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 /// The number of waits without an event after which spinning stops.
 const MAX_FAILED: u32 = 4;
 /// The number of waits of which one spins while spinning has stopped.
-const RETRY: u32 = 64;
+const RETRY_INTERVAL_WAITS: u32 = 64;
 
 /// The number of turns after which the CPU is yielded, by a system call, while no other thread wants it.
-const YIELD_EVERY: u32 = 16;
+const MAX_TURNS_BEFORE_YIELD: u32 = 16;
 /// The longest time that yielding the CPU takes if no other thread runs meanwhile.
-const NOBODY_TOOK_IT: Duration = Duration::from_micros(3);
+const MAX_UNCONTENDED_YIELD: Duration = Duration::from_micros(3);
 
 /// The decision whether and for how long to spin.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Spin {
                     until = limit_from(Instant::now());
                 }
                 _ if Instant::now() >= until => break,
-                _ => self.offer_cpu_in_turn(),
+                _ => self.yield_cpu_if_due(),
             }
         }
         self.failed.store(failed.wrapping_add(1), Ordering::Relaxed);
@@ -79,26 +79,26 @@ impl Spin {
     }
 
     /// Yields the CPU if that is due, as the thread that this one waits for may need it.
-    fn offer_cpu_in_turn(&self) {
+    fn yield_cpu_if_due(&self) {
         // Seldom more than one thread spins: it does no harm that two of them may lose counts.
         let turns = self.idle_turns.load(Ordering::Relaxed) + 1;
-        let is_due = turns >= YIELD_EVERY || self.is_shared.load(Ordering::Relaxed);
+        let is_due = turns >= MAX_TURNS_BEFORE_YIELD || self.is_shared.load(Ordering::Relaxed);
         self.idle_turns.store(if is_due { 0 } else { turns }, Ordering::Relaxed);
         if is_due {
-            self.offer_cpu();
+            self.yield_cpu();
         }
     }
 
-    fn offer_cpu(&self) {
+    fn yield_cpu(&self) {
         let begin = Instant::now();
         std::thread::yield_now();
-        self.is_shared.store(begin.elapsed() > NOBODY_TOOK_IT, Ordering::Relaxed);
+        self.is_shared.store(begin.elapsed() > MAX_UNCONTENDED_YIELD, Ordering::Relaxed);
     }
 }
 
 /// Whether to spin after this number of waits without an event.
 fn worth_trying(failed: u32) -> bool {
-    failed < MAX_FAILED || failed.is_multiple_of(RETRY)
+    failed < MAX_FAILED || failed.is_multiple_of(RETRY_INTERVAL_WAITS)
 }
 
 #[cfg(test)]
@@ -114,14 +114,14 @@ mod tests {
             spin.run(None, || (asked.set(true), (Progress::Idle, None::<()>)).1);
             asked.get()
         };
-        assert_eq!((0..100).filter(tried).collect::<Vec<_>>(), [0, 1, 2, 3, RETRY]);
+        assert_eq!((0..100).filter(tried).collect::<Vec<_>>(), [0, 1, 2, 3, RETRY_INTERVAL_WAITS]);
         assert_eq!(spin.run(None, || (Progress::Idle, Some(()))), None);
     }
 
     #[test]
     fn an_event_found_while_spinning_resumes_spinning() {
         let spin = Spin::new(Duration::from_secs(60));
-        spin.failed.store(RETRY, Ordering::Relaxed);
+        spin.failed.store(RETRY_INTERVAL_WAITS, Ordering::Relaxed);
         assert_eq!(spin.run(None, || (Progress::Worked, Some(1))), Some(1));
         assert_eq!(spin.failed.load(Ordering::Relaxed), 0);
     }

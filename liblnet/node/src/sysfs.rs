@@ -62,8 +62,8 @@ fn node_below(root: &Path, name: &str, layers: u32) -> Option<u32> {
     if let Ok(device) = interface.join("device").canonicalize() {
         // The file is in the card's directory, which may be several levels above the interface's device.
         let above = device.ancestors().take_while(|path| path.starts_with(root));
-        let told = above.filter_map(|path| fs::read_to_string(path.join("numa_node")).ok()).next()?;
-        return told.trim().parse().ok();
+        let text = above.filter_map(|path| fs::read_to_string(path.join("numa_node")).ok()).next()?;
+        return text.trim().parse().ok();
     }
     let entries = fs::read_dir(interface).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

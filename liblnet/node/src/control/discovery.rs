@@ -20,9 +20,9 @@ const MAX_RESTARTS_OF_DISCOVERY: usize = 3;
 /// first step.
 pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> {
     let core = node.core();
-    let nid = whom(core, ask.target.nid);
+    let nid = target_nid(core, ask.target.nid);
     if nid.is_loopback() {
-        return Ok(alone(core));
+        return Ok(loopback_reply(core));
     }
     let end = Instant::now() + core.discovery_timeout() + GRACE;
     for _ in 0..MAX_RESTARTS_OF_DISCOVERY {
@@ -40,10 +40,9 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
 /// The reply about the peer with this NID; `None` if the discovery has taken the NID from it, or has ended with the removal of
 /// the peer: then the peer that has the NID now, if any, is still to be discovered. A single message adds such a peer.
 fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
-    let standing =
-        core.discovery_of(nid).filter(|standing| standing.state.contains(PeerState::DISCOVERED))?;
+    let status = core.discovery_of(nid).filter(|status| status.state.contains(PeerState::DISCOVERED))?;
     let (peer, _) = core.peer(nid)?;
-    let differences = differences(&standing);
+    let differences = differences(&status);
     let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(max_nids as usize);
     let answer = PingAnswer {
         primary: peer.primary,
@@ -56,14 +55,14 @@ fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
 }
 
 /// The reply about this node with its loopback only, for which no peer is needed.
-fn alone(core: &Core) -> Discovered {
+fn loopback_reply(core: &Core) -> Discovered {
     let multi_rail = core.settings().discovery == DiscoveryMode::On;
     let answer = PingAnswer { primary: Nid::LOOPBACK, pid: core.pid().0, multi_rail, nids: Vec::new() };
     Discovered::Found { answer, differences: Vec::new() }
 }
 
 /// The NID to discover: instead of the loopback the first NID of this node on a net, as in the kernel.
-fn whom(core: &Core, nid: Nid) -> Nid {
+fn target_nid(core: &Core, nid: Nid) -> Nid {
     match nid.is_loopback() {
         true => core.nets().nis().map(|ni| ni.nid()).find(|nid| !nid.is_loopback()).unwrap_or(nid),
         false => nid,
@@ -71,14 +70,14 @@ fn whom(core: &Core, nid: Nid) -> Nid {
 }
 
 /// The discovery status of a peer for a reply.
-pub(super) fn of_peer(standing: &DiscoveryStatus) -> PeerDiscovery {
+pub(super) fn of_peer(status: &DiscoveryStatus) -> PeerDiscovery {
     PeerDiscovery {
-        up_to_date: standing.up_to_date,
-        node_sequence: standing.node_sequence,
-        peer_sequence: standing.peer_sequence,
-        parked: standing.parked as u64,
-        failure: standing.failure.map(failure_of),
-        differences: differences(standing),
+        up_to_date: status.up_to_date,
+        node_sequence: status.node_sequence,
+        peer_sequence: status.peer_sequence,
+        parked: status.parked as u64,
+        failure: status.failure.map(failure_of),
+        differences: differences(status),
     }
 }
 
@@ -90,16 +89,16 @@ const fn failure_of(Failure { step, nid, errno, limit }: Failure) -> DiscoveryFa
     DiscoveryFailure { step, nid, errno, limit }
 }
 
-fn differences(standing: &DiscoveryStatus) -> Vec<Difference> {
+fn differences(status: &DiscoveryStatus) -> Vec<Difference> {
     use discovery::Difference as Core;
-    let told = |difference: &Core| match *difference {
+    let to_reply = |difference: &Core| match *difference {
         Core::Extra(nid) => Difference::Extra(nid),
         Core::Missing(nid) => Difference::Missing(nid),
         Core::MultiRail(multi_rail) => Difference::MultiRail(multi_rail),
         Core::Primary(nid) => Difference::Primary(nid),
         Core::Claimed(nid) => Difference::Claimed(nid),
     };
-    standing.differences.iter().map(told).collect()
+    status.differences.iter().map(to_reply).collect()
 }
 
 #[cfg(test)]
@@ -150,7 +149,7 @@ mod tests {
     #[test]
     fn the_discovery_status_has_the_last_failure_and_all_differences() {
         let nid: Nid = "10.0.0.1@tcp".parse().unwrap();
-        let standing = DiscoveryStatus {
+        let status = DiscoveryStatus {
             state: PeerState::REDISCOVER,
             up_to_date: false,
             node_sequence: 2,
@@ -184,6 +183,6 @@ mod tests {
                 Difference::Claimed(nid),
             ],
         };
-        assert_eq!(of_peer(&standing), expected);
+        assert_eq!(of_peer(&status), expected);
     }
 }

@@ -51,9 +51,9 @@ pub(super) fn reset(core: &Core, kind: FaultKind) {
 pub(super) fn get(core: &Core, kind: FaultKind, index: u32) -> Result<Fault, Errno> {
     let index = index as usize;
     let found = match kind {
-        FaultKind::Drop => core.drop_rules().get(index).map(|(rule, stats)| (told_drop(rule), counts(stats))),
+        FaultKind::Drop => core.drop_rules().get(index).map(|(rule, stats)| (drop_rule(rule), counts(stats))),
         FaultKind::Delay => {
-            core.delay_rules().get(index).map(|(rule, stats)| (told_delay(rule), counts(stats)))
+            core.delay_rules().get(index).map(|(rule, stats)| (delay_rule(rule), counts(stats)))
         }
     };
     found.map(|(rule, counts)| Fault { rule, counts }).ok_or(Errno::NotFound)
@@ -85,17 +85,17 @@ const fn odds(odds: FaultOdds) -> Result<Odds, Errno> {
     })
 }
 
-fn told_drop(rule: &DropRule) -> FaultRule {
+fn drop_rule(rule: &DropRule) -> FaultRule {
     let errors = rule.loss.causes().map_or(0, Causes::bits);
     let effect = FaultEffect::Drop { errors, all: matches!(rule.loss, Loss::Everything(_)) };
-    told(&rule.filter, rule.loss.odds().unwrap_or(Odds::OneIn(NonZeroU32::MIN)), effect)
+    rule_of(&rule.filter, rule.loss.odds().unwrap_or(Odds::OneIn(NonZeroU32::MIN)), effect)
 }
 
-fn told_delay(rule: &DelayRule) -> FaultRule {
-    told(&rule.filter, rule.odds, FaultEffect::Delay { latency_ms: ms(rule.latency) })
+fn delay_rule(rule: &DelayRule) -> FaultRule {
+    rule_of(&rule.filter, rule.odds, FaultEffect::Delay { latency_ms: ms(rule.latency) })
 }
 
-fn told(filter: &Filter, odds: Odds, effect: FaultEffect) -> FaultRule {
+fn rule_of(filter: &Filter, odds: Odds, effect: FaultEffect) -> FaultRule {
     FaultRule {
         source: filter.source,
         dest: filter.dest,

@@ -26,12 +26,12 @@ pub(super) fn set_state(core: &Core, set: SetPeerState) -> Result<(), Errno> {
 pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     let core = node.core();
     let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
-    let standing = core.discovery_of(nid);
+    let status = core.discovery_of(nid);
     Ok(request::Peer {
         primary: peer.primary,
         multi_rail: peer.is_multi_rail(),
         state: peer.state().0,
-        discovery: standing.as_ref().map(discovery::of_peer),
+        discovery: status.as_ref().map(discovery::of_peer),
         nis: nis.iter().map(|ni| peer_ni(node, ni, core.gateway_ni_is_alive(&peer, ni))).collect(),
         reachability: reachability(node, nid),
     })

@@ -38,8 +38,8 @@ pub(super) fn applied(core: &Core, nid: Nid, own: bool) -> Result<AppliedUdsp, E
     }
     let applied = if own { core.applied_to_ni(nid) } else { core.applied_to_peer_ni(nid) };
     Ok(AppliedUdsp {
-        nid: applied.nid.map(told),
-        net: applied.net.map(told),
+        nid: applied.nid.map(effect),
+        net: applied.net.map(effect),
         preferred_nids: partners(&applied.local_nids),
         preferred_routers: partners(&applied.gateways),
     })
@@ -49,11 +49,11 @@ pub(super) fn applied(core: &Core, nid: Nid, own: bool) -> Result<AppliedUdsp, E
 const MAX_PARTNERS_SHOWN: usize = 128;
 
 fn partners(list: &[PartnerByRule]) -> Vec<UdspPartner> {
-    let partner = |its: &PartnerByRule| UdspPartner { nid: its.nid, given: told(its.given) };
+    let partner = |its: &PartnerByRule| UdspPartner { nid: its.nid, given: effect(its.given) };
     list.iter().take(MAX_PARTNERS_SHOWN).map(partner).collect()
 }
 
-fn told(given: RuleEffect) -> GivenByUdsp {
+fn effect(given: RuleEffect) -> GivenByUdsp {
     let rule = u32::try_from(given.rule).unwrap_or(u32::MAX);
     GivenByUdsp { priority: given.priority, messages: given.messages, rule }
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// The clients of one socket.
 #[derive(Debug)]
 pub(super) struct Clients {
-    most: usize,
+    max_clients: usize,
     pub(super) log: Arc<ServerLog>,
     table: Mutex<Table>,
     gone: Condvar,
@@ -61,9 +61,9 @@ enum Admission {
     Reject,
 }
 
-/// Decides on a new client. Clients that are being disconnected do not count towards `most`, as idle ones end at once. Those
-/// with a request to finish end later, so there may be at most `most` of them, too.
-fn admission(states: impl Iterator<Item = (u64, State)>, most: usize) -> Admission {
+/// Decides on a new client. Clients that are being disconnected do not count towards `max_clients`, as idle ones end at once.
+/// Those with a request to finish end later, so there may be as many of them, too.
+fn admission(states: impl Iterator<Item = (u64, State)>, max_clients: usize) -> Admission {
     let (mut here, mut leaving, mut longest_idle) = (0, 0, None);
     for (id, state) in states {
         match state {
@@ -79,16 +79,16 @@ fn admission(states: impl Iterator<Item = (u64, State)>, most: usize) -> Admissi
         here += 1;
     }
     match longest_idle {
-        _ if here < most => Admission::Accept,
-        _ if leaving >= most => Admission::Reject,
+        _ if here < max_clients => Admission::Accept,
+        _ if leaving >= max_clients => Admission::Reject,
         Some((_, id)) => Admission::Replace(id),
         None => Admission::Reject,
     }
 }
 
 impl Clients {
-    pub(super) fn new(most: usize, log: Arc<ServerLog>) -> Self {
-        Self { most, log, table: Mutex::default(), gone: Condvar::new() }
+    pub(super) fn new(max_clients: usize, log: Arc<ServerLog>) -> Self {
+        Self { max_clients, log, table: Mutex::default(), gone: Condvar::new() }
     }
 
     /// Checks a new client, and starts its thread.
@@ -110,7 +110,7 @@ impl Clients {
         }
         let mut table = lock(&self.table);
         let ended = std::mem::take(&mut table.ended);
-        match admission(table.clients.iter().map(|(id, client)| (*id, client.state)), self.most) {
+        match admission(table.clients.iter().map(|(id, client)| (*id, client.state)), self.max_clients) {
             Admission::Accept => {}
             Admission::Replace(id) => {
                 self.log.log(
@@ -118,7 +118,7 @@ impl Clients {
                     &user,
                     format_args!(
                         "control socket: more than {} clients; closing the longest idle one",
-                        self.most
+                        self.max_clients
                     ),
                 );
                 if let Some(client) = table.clients.get_mut(&id) {
@@ -132,7 +132,7 @@ impl Clients {
                     &user,
                     format_args!(
                         "control socket: client of {user} rejected ({} clients are busy)",
-                        self.most
+                        self.max_clients
                     ),
                 );
                 return reject(&stream, Errno::TooManyUsers);

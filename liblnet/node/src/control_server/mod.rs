@@ -164,9 +164,9 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The stack size of the server's threads in bytes, enough to parse JSON and to add an interface.
 const STACK: usize = 512 * 1024;
 /// The pause before the next `accept` after one that failed for lack of descriptors or memory.
-const ACCEPT_RETRY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const ACCEPT_RETRY_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// The interval of reports on suppressed log lines.
-const LOG_PERIOD: Timespec = Timespec { tv_sec: lnet_log::PERIOD.as_secs().cast_signed(), tv_nsec: 0 };
+const LOG_INTERVAL: Timespec = Timespec { tv_sec: lnet_log::PERIOD.as_secs().cast_signed(), tv_nsec: 0 };
 
 fn accept(
     listeners: &[(ControlListener, Arc<Clients>)],
@@ -183,7 +183,7 @@ fn accept(
                 .extend(listeners.iter().map(|(listener, _)| PollFd::new(&listener.socket, PollFlags::IN)));
         }
         log.poll();
-        match poll(&mut waited_for, Some(if pausing { &ACCEPT_RETRY } else { &LOG_PERIOD })) {
+        match poll(&mut waited_for, Some(if pausing { &ACCEPT_RETRY_INTERVAL } else { &LOG_INTERVAL })) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => {
                 write_line!(
