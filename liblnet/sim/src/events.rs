@@ -20,6 +20,8 @@ pub(crate) enum SimEvent {
     Confirmation(u64),
     /// An interface learns that its connections to a peer NI have ended.
     ConnectionsEnded(InterfaceId, Nid),
+    /// An interface connects again to a peer NI that did not respond.
+    Connect(InterfaceId, Nid),
     /// The path from an interface to a peer NI is checked.
     PathCheck(InterfaceId, Nid),
     /// A node wakes up.

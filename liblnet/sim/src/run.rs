@@ -6,7 +6,7 @@ use crate::link::{InterfaceId, LinkKey};
 use crate::network::{Arrival, Confirmed, Finding, Finished, Meeting, Notice, PathCheck, Waiting};
 use crate::trace::NodeId;
 use crate::world::World;
-use lnet_core::lnd::{DeferredRx, RxAction, Upcalls};
+use lnet_core::lnd::{DeferredRx, RxAction, SendOutcome, Upcalls};
 use lnet_core::{Clock, Core, Errno, Message, Time};
 use lnet_wire::Nid;
 use lolnd::copy::fill_payload_of;
@@ -73,6 +73,7 @@ impl World {
                     self.settle(place.node);
                 }
             }
+            SimEvent::Connect(from, peer) => self.connect_again(from, peer),
             SimEvent::PathCheck(from, peer) => self.check_path(from, peer),
             SimEvent::Wake(node) => self.wake(node, at),
         }
@@ -97,6 +98,29 @@ impl World {
             }
             self.settle(from.node);
         }
+    }
+
+    /// Sends the messages that wait for a connection from an interface to a peer NI, as their driver does once it has one.
+    fn connect_again(&mut self, from: InterfaceId, peer: Nid) {
+        let Some((ni, upcalls)) = self.network.lock().whose_connections(from) else { return };
+        let meeting = self.network.lock().meet(from, peer);
+        if let Some(Meeting { incarnation, .. }) = meeting {
+            upcalls.connected(&ni, peer, incarnation);
+        }
+        let waiting = self.network.lock().take_waiting(from, peer);
+        for (message, since) in waiting {
+            let is_outdated = upcalls.is_for_earlier_incarnation(&message);
+            let mut network = self.network.lock();
+            let outcome = match is_outdated {
+                true => network.hand_back(from, message),
+                false => network.send_waiting(from, message, since),
+            };
+            drop(network);
+            if let SendOutcome::Done(message, result) = outcome {
+                upcalls.finalize(message, result);
+            }
+        }
+        self.settle(from.node);
     }
 
     fn wake(&mut self, node: NodeId, at: Time) {

@@ -20,6 +20,18 @@ impl Network {
     pub(super) fn send_acked(
         &mut self,
         from: InterfaceId,
+        message: Box<Message>,
+        payload: Option<Box<[u8]>>,
+        digest: Digest,
+    ) -> SendOutcome {
+        self.send_acked_since(self.now(), from, message, payload, digest)
+    }
+
+    /// Sends a message that its driver has had since `sent`, as [`Network::send_acked`] does.
+    fn send_acked_since(
+        &mut self,
+        sent: Time,
+        from: InterfaceId,
         mut message: Box<Message>,
         payload: Option<Box<[u8]>>,
         digest: Digest,
@@ -53,7 +65,6 @@ impl Network {
                 self.arm(key);
             }
         }
-        let sent = self.now();
         let (owed, result) = (false, Ok(()));
         self.unfinished.insert(number, Unfinished { from, peer, key, message, sent, left, owed, result });
         self.watch_path(from, peer);
@@ -161,7 +172,46 @@ impl Network {
         if open || unfinished.result.is_err() { self.take_finished(number) } else { None }
     }
 
-    /// Continues stalled connections after a repair, and reports connections that have ended meanwhile to their senders.
+    /// Plans the connects of interfaces whose messages wait for a connection, where the path is usable now.
+    fn plan_connects(&mut self) {
+        let waiting = self.unfinished.values().filter(|it| it.waits_for_connection());
+        let paths: BTreeSet<(InterfaceId, Nid)> = waiting.map(|it| (it.from, it.peer)).collect();
+        for (from, peer) in paths {
+            if self.is_open_both_ways(from, peer) {
+                let at = self.now() + self.retransmission();
+                self.events.plan(at, |_| SimEvent::Connect(from, peer));
+            }
+        }
+    }
+
+    /// Removes and returns the messages that wait for a connection from an interface to a peer NI, each with the time at which it was sent.
+    pub(crate) fn take_waiting(&mut self, from: InterfaceId, peer: Nid) -> Vec<(Box<Message>, Time)> {
+        let waits = |it: &Unfinished| it.from == from && it.peer == peer && it.waits_for_connection();
+        let numbers: Vec<u64> =
+            self.unfinished.iter().filter(|(_, it)| waits(it)).map(|(number, _)| *number).collect();
+        let taken = numbers.iter().filter_map(|number| self.unfinished.remove(number));
+        taken.map(|it| (it.message, it.sent)).collect()
+    }
+
+    /// Sends a message that has waited for a connection since `sent`.
+    pub(crate) fn send_waiting(
+        &mut self,
+        from: InterfaceId,
+        message: Box<Message>,
+        sent: Time,
+    ) -> SendOutcome {
+        let payload = (message.payload_len() > 0).then(|| payload_of(&message));
+        let digest = Digest::of(message.header(), payload.as_deref().filter(|_| self.trace.is_kept()));
+        self.send_acked_since(sent, from, message, payload, digest)
+    }
+
+    /// Returns how long the sender's TCP waits before it retransmits.
+    fn retransmission(&mut self) -> Duration {
+        Duration::from_micros(self.random.u64(0..RETRANSMISSION))
+    }
+
+    /// Continues stalled connections after a repair, makes those that messages wait for, and reports connections that have ended
+    /// meanwhile to their senders.
     pub(crate) fn go_on(&mut self) {
         let told: Vec<LinkKey> =
             self.orphaned.iter().filter(|key| self.is_open_from(key.to, key.from)).copied().collect();
@@ -170,9 +220,7 @@ impl Network {
         let stalled: Vec<LinkKey> =
             self.links.iter().filter(|(_, link)| link.stalled).map(|(key, _)| *key).collect();
         for key in stalled {
-            // The sender's TCP retransmits when its timer expires.
-            let wait = Duration::from_micros(self.random.u64(0..RETRANSMISSION));
-            let at = self.now() + wait;
+            let at = self.now() + self.retransmission();
             let Some(link) = self.links.get_mut(&key) else { continue };
             link.stalled = false;
             link.queue.iter_mut().for_each(|in_flight| in_flight.arrives = in_flight.arrives.max(at));
@@ -184,6 +232,7 @@ impl Network {
             let at = self.now() + self.config.latency;
             self.events.plan(at, |_| SimEvent::Ack(number));
         }
+        self.plan_connects();
     }
 }
 

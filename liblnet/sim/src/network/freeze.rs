@@ -11,7 +11,9 @@ impl Network {
                 self.unfinished.get(&number).map(|it| it.from.node)
             }
             SimEvent::Confirmation(number) => self.receiver_of_confirmation(number),
-            SimEvent::PathCheck(place, _) | SimEvent::ConnectionsEnded(place, _) => Some(place.node),
+            SimEvent::PathCheck(place, _)
+            | SimEvent::ConnectionsEnded(place, _)
+            | SimEvent::Connect(place, _) => Some(place.node),
             SimEvent::Wake(node) => Some(node),
         };
         let postpones = node.is_some_and(|node| self.faults.is_frozen(node));

@@ -167,6 +167,13 @@ struct Unfinished {
     result: Result<(), SendFailure>,
 }
 
+impl Unfinished {
+    /// Whether the message waits for a connection: its peer was down, and nothing got through to it.
+    const fn waits_for_connection(&self) -> bool {
+        self.key.is_none() && self.result.is_ok()
+    }
+}
+
 /// A message that was not sent, and its failure.
 pub(crate) type Failed = (Box<Message>, SendFailure);
 

@@ -243,3 +243,32 @@ fn a_node_just_started_responds_over_another_path_on_which_it_received_from_the_
     all_succeeded(&world, &ops);
     finish(world);
 }
+
+/// Its node was down, and the rail was dead, when messages began to wait for a connection: they held all credits of its interface,
+/// and what it asked was answered when they had timed out.
+#[test]
+fn messages_that_wait_for_a_connection_leave_when_their_path_is_repaired_whatever_was_down() {
+    type Change = fn(&mut World);
+    // (what, what is broken beside the rail, what is repaired)
+    let table: [(&str, Change, Change); 3] = [
+        ("the node comes back first", |world| world.crash(B), |world| world.start(B)),
+        ("the interface was away", |world| world.remove_ni(B, b(2)), |world| world.add_ni(B, b(2))),
+        ("only the rail", |_| {}, |_| {}),
+    ];
+    for (what, breaks, repairs) in table {
+        let mut world = two_rails(what);
+        world.kill_rail(rail(2));
+        breaks(&mut world);
+        // Tried on all paths, at last on dead ones.
+        let ops: Vec<OpId> = (0..40).filter_map(|_| world.start_op(A, b(1), OpKind::PutWithAck)).collect();
+        pass(&mut world, 1.9);
+        repairs(&mut world);
+        world.heal();
+        let asked: Vec<OpId> = (0..8).filter_map(|_| world.start_op(B, a(1), OpKind::Get)).collect();
+        pass(&mut world, 60.0);
+        let longest = all_succeeded(&world, &asked);
+        assert!(longest < 1.0, "{what}: {longest} s");
+        assert!(ops.iter().all(|id| op(&world, *id).ended), "{what}");
+        finish(world);
+    }
+}
