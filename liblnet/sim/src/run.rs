@@ -87,7 +87,12 @@ impl World {
         if let Some(PathCheck { ni, upcalls, finding }) = look {
             match finding {
                 Finding::Responsive => upcalls.path_is_responsive(&ni, peer),
-                Finding::Late => upcalls.path_is_late(&ni, peer),
+                Finding::Late => {
+                    if upcalls.path_is_late(&ni, peer) {
+                        let stuck = self.network.lock().take_credits(from, peer);
+                        upcalls.release_credits(stuck);
+                    }
+                }
                 Finding::Unresponsive => {
                     let all_may_move = upcalls.path_is_unresponsive(&ni, peer);
                     self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));

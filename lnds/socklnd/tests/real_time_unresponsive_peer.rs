@@ -218,6 +218,33 @@ fn a_rail_that_drops_everything_is_late_before_it_is_unresponsive_and_then_respo
     }
 }
 
+/// Fails if messages on a late path keep their credits until it is unresponsive, although the core knows another that works.
+#[test]
+fn messages_on_a_late_path_give_their_credits_back_if_another_works() {
+    for ours in [true, false] {
+        let both = if ours { ours_or_skip() } else { machines_or_skip(|_| {}) };
+        let Some((near, far)) = both else { return };
+        let peer_ni = || near.node.core.peer(far.node.nid).unwrap().1[0].clone();
+        let missing = || peer_ni().max_credits() as i32 - peer_ni().credits().0;
+        near.reach(&far);
+        near.spy.other_path.store(true, Ordering::SeqCst);
+        let is_unresponsive = || near.spy.unresponsive.load(Ordering::SeqCst) > 0;
+        // A machine that stands still for so long finds the path late and unresponsive at once: not every time.
+        let mut given_back_before = (0..20).map(|_| {
+            near.spy.unresponsive.store(0, Ordering::SeqCst);
+            blackhole(2);
+            near.node.put(near.node.bind_bytes(pattern(8, 2)), far.node.nid, true);
+            assert_eq!(missing(), 1);
+            wait_for("the credit to be back", || missing() == 0);
+            let was_before = !is_unresponsive();
+            forward(2);
+            near.reach(&far);
+            was_before
+        });
+        assert!(given_back_before.any(|it| it), "ours: {ours}");
+    }
+}
+
 #[test]
 fn without_another_path_messages_wait_for_an_unresponsive_rail_and_later_ones_are_not_disturbed() {
     let timeout = Duration::from_secs(8);

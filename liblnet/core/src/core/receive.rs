@@ -143,10 +143,8 @@ impl Upcalls for Core {
         }
     }
 
-    fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) {
-        if let Some(peer_ni) = self.topology.peer_ni(peer) {
-            self.health.path_is_late(&self.topology, ni, &peer_ni, self.env.now());
-        }
+    fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
+        self.topology.peer_ni(peer).is_some_and(|peer_ni| self.note_path_late(ni, &peer_ni))
     }
 
     fn may_change_path(&self, message: &Message) -> bool {

@@ -53,7 +53,7 @@ impl Core {
         self.resume_all(self.sending.grant(peer_ni, credits));
     }
 
-    /// Sends a response, on another path if its own is known to be unresponsive.
+    /// Sends a response, on another path if its own is known to be late or unresponsive.
     pub(crate) fn launch_response(&self, message: Box<Message>) {
         if self.topology.needs_other_path(&message) {
             self.run(Step::Reroute(message))
@@ -78,6 +78,18 @@ impl Core {
         let may_move = |message: &Message| message.source.is_none() && leaves_by(message, ni);
         self.resume_all(self.sending.withdraw_from_ni(ni, may_move));
         self.move_waiting_for_peers(may_move);
+    }
+
+    /// Notes that a path is late, and moves messages that wait for a credit to go by it, once another path to the peer is known to
+    /// work. Returns whether one is.
+    pub(crate) fn note_path_late(&self, ni: &Arc<Ni>, peer_ni: &Arc<PeerNi>) -> bool {
+        self.health.path_is_late(&self.topology, ni, peer_ni, self.env.now());
+        let is_other_proven = self.topology.has_proven_path(peer_ni);
+        if is_other_proven {
+            let may_move = |message: &Message| message.source.is_none() && leaves_by(message, ni);
+            self.resume_all(self.sending.withdraw_from_peer(peer_ni, may_move));
+        }
+        is_other_proven
     }
 
     /// Moves the messages that wait for a peer credit and satisfy `may_move` to other paths, if theirs should
@@ -203,7 +215,9 @@ impl Core {
         }
         match self.path_again(&message) {
             // A message that passed its credit on to the next one, which would do the same, would never be sent.
-            Ok(chosen) if message.held.peer && chosen.is_last_resort() => steps.push(Step::Post(message)),
+            Ok(chosen) if message.held.peer && (chosen.is_last_resort() || chosen.is_late()) => {
+                steps.push(Step::Post(message));
+            }
             Ok(chosen) => {
                 self.release_credits_of(&mut message, steps);
                 self.readdress(&mut message, chosen);

@@ -7,8 +7,9 @@
 //! messages would go where they may wait until the path is found unresponsive, and those that leave a dead path would
 //! move to the next dead one.
 //!
-//! A suspicion decides between paths for new messages, and nothing else: no message is returned, resent or failed
-//! because of it, and no health value changes.
+//! A suspicion decides between paths for new messages, and for those that wait for credits, which what is in flight on a
+//! late path does not keep from them once another is known to work. Nothing else follows: no message is returned, resent
+//! or failed because of it, and no health value changes.
 
 use super::probe::Purpose;
 use super::suspect_paths::{MAX_PING_INTERVAL, PROVEN_FOR, Pinged};

@@ -140,10 +140,14 @@ pub trait Upcalls: Send + Sync {
 
     /// Reports that the path from `ni` to the peer NI `peer` is late: messages are in flight, and nothing has been received for a
     /// short while, or TCP sends them again: the first sign that the path may be unresponsive. The core prefers other paths
-    /// for new messages, and does nothing else. The driver repeats the call as long as the path stays late, and then calls
+    /// for new messages, and for those that wait for credits. The driver repeats the call as long as the path stays late, and then calls
     /// [`Upcalls::path_is_responsive`].
-    fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) {
+    ///
+    /// Returns whether another path to the peer is known to work. If so the driver, which keeps the messages on this one,
+    /// is to pass their credits to [`Upcalls::release_credits`].
+    fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
         let _ = (ni, peer);
+        false
     }
 
     /// Reports that the path from `ni` to the peer NI `peer` is unresponsive: messages are in flight, and nothing has been
@@ -164,8 +168,8 @@ pub trait Upcalls: Send + Sync {
         let _ = (ni, peer);
     }
 
-    /// Returns the credits of messages that stay with the driver on an unresponsive path, so that waiting messages may take other
-    /// paths.
+    /// Returns the credits of messages that stay with the driver on a late or unresponsive path, so that others need not wait for
+    /// those.
     fn release_credits(&self, credits: Vec<TakenCredits>) {
         let _ = credits;
     }

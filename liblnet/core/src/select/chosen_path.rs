@@ -123,6 +123,11 @@ impl ChosenPath {
             || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
     }
 
+    /// Whether something is in flight on the path, and nothing is heard on it.
+    pub(crate) fn is_late(&self) -> bool {
+        self.peer_ni.as_ref().is_some_and(|peer_ni| peer_ni.is_late_from(&self.ni))
+    }
+
     /// Whether nothing gets through on the path, as far as is known.
     pub fn is_dead(&self) -> bool {
         self.routed.as_ref().is_some_and(|routed| routed.state >= RouteState::NoAnswer)

@@ -55,6 +55,11 @@ pub(crate) fn has_usable_path(nets: &Nets, peer: &Peer) -> bool {
     any_path(nets, peer, |ni, its| !is_avoided(ni, its))
 }
 
+/// Whether there is a path from this node to a multi-rail peer that is neither avoided nor suspect.
+pub(crate) fn has_proven_path(nets: &Nets, peer: &Peer) -> bool {
+    peer.is_multi_rail() && any_path(nets, peer, |ni, its| !is_avoided(ni, its) && !its.is_suspect_from(ni))
+}
+
 /// Whether there is a path from this node to exactly this peer NI that is not avoided.
 pub(crate) fn is_usable(nets: &Nets, peer_ni: &PeerNi) -> bool {
     let nis = nets.net(peer_ni.nid().net()).map_or(&[][..], |net| net.nis());

@@ -77,14 +77,22 @@ impl Sending {
         topology: &Topology,
         which: impl Fn(&Message) -> bool,
     ) -> Vec<Box<Message>> {
-        let mut out = Vec::new();
-        for peer_ni in topology.peers().all() {
-            for mut message in peer_ni.tx().withdraw(|message| which(message), |message| message.wire_len()) {
-                message.held.peer = false;
-                out.push(message);
-            }
-        }
-        out
+        let all = topology.peers().all();
+        all.iter().flat_map(|peer_ni| self.withdraw_from_peer(peer_ni, &which)).collect()
+    }
+
+    /// Removes the messages for which `which` holds from the queue of a peer NI.
+    pub(crate) fn withdraw_from_peer(
+        &self,
+        peer_ni: &PeerNi,
+        which: impl Fn(&Message) -> bool,
+    ) -> Vec<Box<Message>> {
+        let out = peer_ni.tx().withdraw(|message| which(message), |message| message.wire_len());
+        let without_credit = out.into_iter().map(|mut message| {
+            message.held.peer = false;
+            message
+        });
+        without_credit.collect()
     }
 
     /// Removes the messages for which `which` holds from the queues of an interface. They keep their peer credits.

@@ -186,6 +186,11 @@ impl Topology {
         self.with_nets(|nets| select::has_other_path(nets, peer_ni, ni, reserved))
     }
 
+    /// Whether messages to the peer of this peer NI, which is multi-rail, could take a path that is not even suspect.
+    pub(crate) fn has_proven_path(&self, peer_ni: &PeerNi) -> bool {
+        self.with_nets(|nets| select::has_proven_path(nets, &peer_ni.peer_now()))
+    }
+
     /// Whether this message, which has a path, could take another one that may work.
     pub(crate) fn may_change_path(&self, message: &Message) -> bool {
         let path = message.ni.as_ref().zip(message.peer_ni.as_ref());
@@ -264,7 +269,7 @@ impl Topology {
     /// Whether the path of a message should be avoided, and another one exists.
     pub(crate) fn needs_other_path(&self, message: &Message) -> bool {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
-        select::is_avoided(ni, peer_ni) && self.may_change_path(message)
+        (select::is_avoided(ni, peer_ni) || peer_ni.is_late_from(ni)) && self.may_change_path(message)
     }
 
     /// Whether no other path to the peer exists, in whatever state.

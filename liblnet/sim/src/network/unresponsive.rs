@@ -103,6 +103,11 @@ impl Network {
             }
         }
         self.give_back_numbers(|number, _| unsent.contains_key(&number), ConnError::Unresponsive);
+        self.take_credits(from, peer)
+    }
+
+    /// Takes the credits of the messages under way from an interface to a peer NI.
+    pub(crate) fn take_credits(&mut self, from: InterfaceId, peer: Nid) -> Vec<TakenCredits> {
         let stuck =
             self.unfinished.values_mut().filter(|it| it.from == from && it.peer == peer && it.result.is_ok());
         stuck.filter_map(|it| it.message.take_credits()).collect()

@@ -11,6 +11,7 @@ use crate::decide::unresponsive::MIN_LATE;
 use crate::proto::ConnectionType;
 use crate::sync::lock;
 use lnet_core::Time;
+use lnet_core::message::TakenCredits;
 use lnet_log::LogClass;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -59,8 +60,8 @@ impl Peer {
         !matches!(action, UnresponsiveAction::Nothing | UnresponsiveAction::Stay { is_new: false, moved: 0 })
     }
 
-    /// Reports to the core that the path is late, so that new messages take other paths: something is in flight, or waits
-    /// for a connect, and nothing has been heard for a short while.
+    /// Reports to the core that the path is late, so that new messages take other paths, and do not wait for the credits of
+    /// those on this one: something is in flight, or waits for a connect, and nothing has been heard for a short while.
     pub(crate) fn note_late(&self) {
         let Some(ni) = self.ni.lnet_ni() else { return };
         if !std::mem::replace(&mut lock(&self.state).late, true) {
@@ -70,7 +71,13 @@ impl Peer {
                 MIN_LATE.as_millis()
             );
         }
-        self.ni.upcalls.path_is_late(&ni, self.id.nid);
+        if self.ni.upcalls.path_is_late(&ni, self.id.nid) {
+            let mut stuck = self.take_credits_of_connections();
+            stuck.extend(
+                lock(&self.state).waiting.iter_mut().filter_map(|waiting| waiting.message.take_credits()),
+            );
+            self.ni.upcalls.release_credits(stuck);
+        }
     }
 
     /// Notes that a connection has been established.
@@ -102,9 +109,7 @@ impl Peer {
         }
         let moved = self.withdraw(ConnError::Unresponsive);
         if !deduplicates {
-            let stuck =
-                self.open_connections().iter().flat_map(|connection| connection.take_credits()).collect();
-            self.ni.upcalls.release_credits(stuck);
+            self.ni.upcalls.release_credits(self.take_credits_of_connections());
         }
         UnresponsiveAction::Stay { is_new, moved }
     }
@@ -233,6 +238,11 @@ impl Peer {
         for connection in connections.iter().filter(|connection| connection.kind == kind) {
             connection.send_keepalive();
         }
+    }
+
+    /// Takes the credits of the messages on the connections.
+    fn take_credits_of_connections(&self) -> Vec<TakenCredits> {
+        self.open_connections().iter().flat_map(|connection| connection.take_credits()).collect()
     }
 
     fn open_connections(&self) -> Vec<Arc<Connection>> {

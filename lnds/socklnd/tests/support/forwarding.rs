@@ -36,8 +36,8 @@ pub trait Hooks: Send + Sync + 'static {
         upcalls.path_is_responsive(ni, peer);
     }
 
-    fn path_is_late(&self, upcalls: &dyn Upcalls, ni: &Arc<Ni>, peer: Nid) {
-        upcalls.path_is_late(ni, peer);
+    fn path_is_late(&self, upcalls: &dyn Upcalls, ni: &Arc<Ni>, peer: Nid) -> bool {
+        upcalls.path_is_late(ni, peer)
     }
 
     fn may_change_path(&self, upcalls: &dyn Upcalls, message: &Message) -> bool {
@@ -152,8 +152,8 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
         self.hooks.path_is_responsive(&*self.upcalls, ni, peer);
     }
 
-    fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) {
-        self.hooks.path_is_late(&*self.upcalls, ni, peer);
+    fn path_is_late(&self, ni: &Arc<Ni>, peer: Nid) -> bool {
+        self.hooks.path_is_late(&*self.upcalls, ni, peer)
     }
 
     fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {

@@ -58,8 +58,9 @@ impl Hooks for Spy {
         Some((message, result))
     }
 
-    fn path_is_late(&self, _: &dyn Upcalls, _: &Arc<Ni>, _: Nid) {
+    fn path_is_late(&self, _: &dyn Upcalls, _: &Arc<Ni>, _: Nid) -> bool {
         self.late.fetch_add(1, Ordering::SeqCst);
+        self.other_path.load(Ordering::SeqCst)
     }
 
     fn path_is_unresponsive(&self, _: &dyn Upcalls, _: &Arc<Ni>, _: Nid) -> bool {
