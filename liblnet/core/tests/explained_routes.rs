@@ -6,7 +6,7 @@ mod support;
 
 use lnet_core::lnd::Upcalls;
 use lnet_core::policy::{Action, Rule};
-use lnet_core::select::{Criterion, Explanation};
+use lnet_core::select::{Criterion, Explanation, Loser};
 use lnet_core::topology::Route;
 use lnet_wire::{NetId, Nid};
 use support::routes::{far, far_net, hops, route};
@@ -46,11 +46,11 @@ fn explained(rig: &Rig, to: Nid) -> Explanation {
     explanation
 }
 
-fn losers<I: Copy, C>(list: &[(I, C, Criterion)]) -> impl Iterator<Item = (I, Criterion)> {
-    list.iter().map(|(it, _, why)| (*it, *why))
+fn losers<I: Copy>(list: &[Loser<I>]) -> impl Iterator<Item = (I, Criterion)> {
+    list.iter().map(|(it, why)| (*it, why.criterion))
 }
 
-fn all<I: Copy, C>(list: &[(I, C, Criterion)]) -> Vec<(I, Criterion)> {
+fn all<I: Copy>(list: &[Loser<I>]) -> Vec<(I, Criterion)> {
     losers(list).collect()
 }
 
@@ -67,7 +67,7 @@ fn each_other_gateway_is_named_with_what_spoke_against_it() {
     let explanation = explained(&rig, far(5));
     assert_eq!(explanation.chosen.next_hop(), tcp(5));
     let expected = [
-        (tcp(6), Criterion::Priority),
+        (tcp(6), Criterion::RoutePriority),
         (tcp(7), Criterion::Hops),
         (tcp(8), Criterion::Order),
         (tcp(9), Criterion::RouteState),
@@ -93,7 +93,9 @@ fn the_other_nets_of_the_peer_behind_gateways_are_named_with_what_spoke_against_
     let expected =
         [(net(1), Criterion::Health), (net(3), Criterion::Unresponsive), (net(4), Criterion::Priority)];
     assert_eq!(all(&explanation.nets), expected);
-    assert_eq!((explanation.net.peer_health, explanation.net.peer_priority), (1000, 0));
+    let texts: Vec<String> = explanation.nets.iter().map(|(_, why)| why.to_string()).collect();
+    assert_eq!(texts[0], "lower health: 900, the chosen one has 1000");
+    assert_eq!(texts[2], "lower priority by selection rules: none, the chosen one has 0");
 }
 
 #[test]

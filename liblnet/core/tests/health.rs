@@ -106,8 +106,8 @@ fn the_reason_against_a_dead_path_is_that_nothing_gets_through_over_it() {
     core.set_peer_ni_health(None, 1000);
     let explained = core.explain(None, tcp(8)).unwrap();
     assert_eq!((explained.chosen.ni.nid(), explained.chosen.next_hop()), (tcp(2), tcp(9)));
-    let local: Vec<_> = explained.local_nis.iter().map(|(nid, _, why)| (*nid, *why)).collect();
-    let remote: Vec<_> = explained.peer_nis.iter().map(|(nid, _, why)| (*nid, *why)).collect();
+    let local: Vec<_> = explained.local_nis.iter().map(|(nid, why)| (*nid, why.criterion)).collect();
+    let remote: Vec<_> = explained.peer_nis.iter().map(|(nid, why)| (*nid, why.criterion)).collect();
     assert_eq!(local, [(tcp(1), Criterion::Unresponsive)]);
     assert_eq!(remote, [(tcp(8), Criterion::Unresponsive)]);
 }

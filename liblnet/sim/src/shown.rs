@@ -2,7 +2,7 @@
 //! same evidence.
 
 use lnet_core::health::{PeerNiState, Reachability};
-use lnet_core::select::{ChosenPath, Criterion, PeerLoser};
+use lnet_core::select::{ChosenPath, Criterion, Loser};
 use lnet_core::topology::Peer;
 use lnet_core::{Core, Errno};
 use lnet_wire::Nid;
@@ -108,15 +108,15 @@ fn reasons(core: &Core, peer: &Peer, chosen: &ChosenPath) -> Result<(), String> 
     let own = explained.chosen.ni.nid();
     let dead = core.unresponsive_paths(peer.primary);
     let nis = core.nets();
-    let is_dead = |(nid, ..): &&PeerLoser| {
+    let is_dead = |(nid, _): &&Loser<Nid>| {
         let net = nis.net(nid.net()).map_or(&[][..], |net| net.nis());
         net.iter().all(|ni| dead.iter().any(|path| (path.local, path.peer) == (ni.nid(), *nid)))
     };
-    let told = |why: &Criterion| matches!(why, Fatal | ReportedDown | RouteState | Unproven | Unresponsive);
-    match explained.peer_nis.iter().filter(is_dead).find(|(.., why)| !told(why)) {
+    let told = |why: Criterion| matches!(why, Fatal | ReportedDown | RouteState | Unproven | Unresponsive);
+    match explained.peer_nis.iter().filter(is_dead).find(|(_, why)| !told(why.criterion)) {
         None => Ok(()),
-        Some((nid, _, why)) => {
-            Err(format!("{own} -> {nid} is dead, and what is told against it is {:?}", why.text()))
+        Some((nid, why)) => {
+            Err(format!("{own} -> {nid} is dead, and what is told against it is {:?}", why.to_string()))
         }
     }
 }

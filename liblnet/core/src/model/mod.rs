@@ -55,7 +55,7 @@ pub(crate) use peer::PeerNet;
 pub(crate) use peer_ni::Criteria;
 pub use peer_ni::PeerNi;
 pub use peer_state::PeerState;
-pub use priority::LOWEST_PRIORITY;
+pub use priority::{LOWEST_PRIORITY, RulePriority};
 pub use provenance::{CarriedOrigin, Confirmation, MessageOrigin, Provenance};
 pub use recovery_state::Recovery;
 pub(crate) use recovery_state::{RecoveryState, Turn, wait_before};

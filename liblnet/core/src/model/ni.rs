@@ -262,18 +262,6 @@ impl Ni {
         &self.turn
     }
 
-    /// Fatal errors, health, priority, credits and last use in one number: of two NIs on a net that differ in nothing else the one
-    /// with the higher number is better.
-    pub(crate) fn rank(&self) -> u128 {
-        // Above negative numbers of credits, too; of the last use 53 bits, which are enough for as many messages.
-        let credits = self.credits().0.wrapping_sub(i32::MIN) as u32;
-        u128::from(!self.is_fatal()) << 127
-            | u128::from(self.health()) << 117
-            | u128::from(!self.priority()) << 85
-            | u128::from(credits) << 53
-            | u128::from(!self.last_use().get() & ((1 << 53) - 1))
-    }
-
     pub(crate) const fn last_use(&self) -> &LastUse {
         &self.last_use
     }

@@ -6,7 +6,6 @@ use super::net_usage::NetUsage;
 use super::peer_ni::{Criteria, PeerNi};
 use super::peer_state::PeerState;
 use super::use_order::UseOrder;
-use crate::credit::Credits;
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::{NetId, Nid};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -80,15 +79,15 @@ impl PeerNet {
         best
     }
 
-    /// Of many the least recently used one, if it is in full health and no message to it is in flight: the best one
-    /// where paths and queued bytes do not count. `None` if all have to be compared.
-    pub(crate) fn least_recently_used(&self) -> Option<&Weak<PeerNi>> {
+    /// Of many the least recently used one that is unsurpassed, as no other is better in anything else: that is a question about its
+    /// criteria and the most credits that any of them may have. `None` if all have to be compared.
+    pub(crate) fn least_recently_used(
+        &self,
+        is_unsurpassed: impl Fn(&Criteria, i32) -> bool,
+    ) -> Option<&Weak<PeerNi>> {
         let order = self.order.as_ref().filter(|_| !self.usage.nis_differ())?;
-        let most_credits = Credits(order.most_credits.load(Ordering::Relaxed));
-        let is_best = |position: usize| {
-            let its = &self.criteria[position];
-            its.usable_health() == MAX_HEALTH && its.tx().credits() >= most_credits
-        };
+        let most_credits = order.most_credits.load(Ordering::Relaxed);
+        let is_best = |position: usize| is_unsurpassed(&self.criteria[position], most_credits);
         self.nis.get(order.by_use.least_recently_used(is_best)?)
     }
 

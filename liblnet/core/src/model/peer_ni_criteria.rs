@@ -94,22 +94,6 @@ impl<M> PeerNiCriteria<M> {
         self.with_partners(|partners| partners.preference_of_gateway(gateway)).unwrap_or_default()
     }
 
-    /// Whether [`PeerNiCriteria::rank`] says all, without partners and turns.
-    pub(crate) fn is_ranked(&self) -> bool {
-        !self.has_partners() && !self.turn.is_counted()
-    }
-
-    /// Health, priority, credits and last use in one number: of two peer NIs that differ in nothing else the one with
-    /// the higher number is better.
-    pub(crate) fn rank(&self) -> u128 {
-        // Above negative numbers of credits, too; of the last use 54 bits, which are enough for as many messages.
-        let credits = self.tx.credits().0.wrapping_sub(i32::MIN) as u32;
-        u128::from(self.usable_health()) << 118
-            | u128::from(!self.priority()) << 86
-            | u128::from(credits) << 54
-            | u128::from(!self.last_use.get() & ((1 << 54) - 1))
-    }
-
     pub(crate) const fn last_use(&self) -> &LastUse {
         &self.last_use
     }

@@ -4,7 +4,7 @@ mod applied;
 mod index;
 mod rules;
 
-pub use crate::model::LOWEST_PRIORITY;
+pub use crate::model::{LOWEST_PRIORITY, RulePriority};
 pub use applied::{Applied, GatewayNids, PartnerByRule, RuleEffect};
 pub use index::RuleIndex;
 pub use rules::{Action, MAX_PRIORITY, Rule, Rules, Subject};

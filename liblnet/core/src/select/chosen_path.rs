@@ -1,5 +1,6 @@
 //! A path that was selected, and the turns of its candidates (PS-31).
 
+use super::hop::Hop;
 use super::other_paths::is_avoided;
 use super::path_request::Paths;
 use crate::model::{ActiveRoute, LastUse, Net, Nets, Ni, Partners, Peer, PeerNi, RouteState, TurnClock};
@@ -31,16 +32,6 @@ pub(super) enum Choice {
     LocalEnd,
     /// Neither end; behind gateways the gateway and its NI.
     Neither,
-}
-
-/// The next hop of a message to a net that this node is not on.
-#[derive(Clone, Debug)]
-pub(super) struct Hop {
-    pub(super) ni: Arc<Ni>,
-    /// The gateway.
-    pub(super) peer_ni: Arc<PeerNi>,
-    pub(super) route: Arc<ActiveRoute>,
-    pub(super) route_state: RouteState,
 }
 
 /// The rest of a path behind its gateway.

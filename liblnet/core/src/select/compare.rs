@@ -1,162 +1,253 @@
-//! Comparing candidates by one criterion after the other, with the deciding criterion as a result.
+//! Comparison of candidates by one criterion after the other, and the reasons that it gives.
 
-/// The criteria, under the names of the specification.
+use super::criteria::Criterion;
+use crate::model::RulePriority;
+use std::cmp::Ordering;
+use std::fmt;
+
+/// Which of two values of a criterion is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Criterion {
-    /// The interface has a fatal error: used only if all have one.
-    Fatal,
-    /// The path is unresponsive: used only if there is no other.
-    Unresponsive,
-    /// The path is suspect or untested: used only if no other works.
-    Unproven,
-    /// The path is late: something is in flight on it, and nothing is heard.
-    Late,
-    /// Health value: higher is better.
-    Health,
-    /// Its node reports it as down: its health counts as 0.
-    ReportedDown,
-    /// Priority from selection rules: lower is better.
-    Priority,
-    /// NUMA distance from the memory to the device: lower is better.
-    Distance,
-    /// A selection rule prefers the path.
-    Preferred,
-    /// Selection rules give another a turn of several messages.
-    MessageTurn,
-    /// The state of a route: one that is not up is used only if none is.
-    RouteState,
-    /// Hops of a route: fewer are better.
-    Hops,
-    /// Bytes queued or in flight: fewer is better.
-    QueuedBytes,
-    /// Send credits: more is better.
-    Credits,
-    /// Least recently used.
-    RoundRobin,
-    /// The first in order, when nothing else differs.
-    Order,
-    /// Health of the local net: that of its best interface.
-    LocalNetHealth,
-    /// Priority of the local net.
-    LocalNetPriority,
-    /// Least recently used local net.
-    LocalNetRoundRobin,
-    /// Health of the local NI to a gateway.
-    LocalNiHealth,
-    /// Priority of the local NI to a gateway.
-    LocalNiPriority,
-    /// A selection rule about pairs prefers the local NI to a gateway.
-    LocalNiPreferred,
-    /// It is behind a gateway: used only if no common net works, or a rule prefers it.
-    BehindGateway,
-    /// The peer, which is not multi-rail, knows this node by another NID.
-    Bound,
+pub(super) enum Better {
+    /// The higher one.
+    Higher,
+    /// The lower one; of two flags `false`.
+    Lower,
 }
 
-impl Criterion {
-    /// A short text, for `explain`.
-    pub const fn text(self) -> &'static str {
+impl Better {
+    /// The order of two values: the better one first.
+    #[inline]
+    pub(super) fn order<V: Ord>(self, one: &V, other: &V) -> Ordering {
         match self {
-            Self::Fatal => "the driver reports it as broken",
-            Self::Unresponsive => "nothing gets through over it",
-            Self::Unproven => "nothing heard on it since other paths failed",
-            Self::Late => "nothing heard on it since something was sent",
-            Self::Health => "lower health",
-            Self::ReportedDown => "its node says that it is down",
-            Self::Priority => "lower priority by selection rules",
-            Self::Distance => "farther from the memory",
-            Self::Preferred => "less preferred by selection rules",
-            Self::MessageTurn => "not its turn by selection rules",
-            Self::RouteState => "its route is down",
-            Self::Hops => "more hops",
-            Self::QueuedBytes => "more bytes queued",
-            Self::Credits => "fewer credits",
-            Self::RoundRobin => "used more recently",
-            Self::Order => "later in the configuration",
-            Self::LocalNetHealth => "its local net has lower health",
-            Self::LocalNetPriority => "its local net has lower priority",
-            Self::LocalNetRoundRobin => "its local net was used more recently",
-            Self::LocalNiHealth => "the interface to it has lower health",
-            Self::LocalNiPriority => "the interface to it has lower priority",
-            Self::LocalNiPreferred => "selection rules about pairs prefer the interface to it less",
-            Self::BehindGateway => "behind a gateway, and there is a common net",
-            Self::Bound => "the peer knows this node by another interface",
+            Self::Higher => other.cmp(one),
+            Self::Lower => one.cmp(other),
         }
     }
+}
 
-    /// Whether it says which of two is in better health, or works at all: such a criterion comes before all rules (UD-41).
-    pub(super) const fn is_of_health(self) -> bool {
-        use Criterion::*;
-        matches!(
-            self,
-            Fatal
-                | Unresponsive
-                | Unproven
-                | Late
-                | Health
-                | ReportedDown
-                | RouteState
-                | LocalNetHealth
-                | LocalNiHealth
-        )
+/// What a criterion depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The state of the candidate itself, whatever the other end of the path is.
+    Standing,
+    /// What selection rules say of the candidate itself: it changes with the rules alone.
+    Ruled,
+    /// Both ends of the path.
+    Pair,
+    /// The message and the moment: turns, load, distances. A peer that is bound to a local NI does not leave that for it.
+    Passing,
+}
+
+impl Scope {
+    pub(super) const fn is_passing(self) -> bool {
+        matches!(self, Self::Passing)
     }
 }
 
-/// A candidate of selection.
-pub trait Candidate {
-    /// Whether this candidate is better than the best so far, and the deciding criterion. In a tie
-    /// ([`Criterion::Order`]) the earlier one stays.
-    fn beats(&self, best: &Self) -> (bool, Criterion);
+/// [`Candidate::compare`] by all criteria.
+pub(super) const ALL: bool = false;
+/// [`Candidate::compare`] by those that are not [`Scope::Passing`].
+pub(super) const LASTING: bool = true;
+
+/// A candidate of selection. `ONLY_LASTING` is [`ALL`] or [`LASTING`].
+pub(super) trait Candidate {
+    /// `Less`: this candidate is better. `Equal`: the first in order is selected.
+    fn compare<const ONLY_LASTING: bool>(&self, other: &Self) -> Ordering;
+
+    /// The first criterion in which this candidate and the selected one differ.
+    fn because<const ONLY_LASTING: bool>(&self, best: &Self) -> Reason;
 }
 
-/// The best candidate: the first, unless a later one beats it, and so on.
-pub fn best<C: Candidate, T>(candidates: impl IntoIterator<Item = (C, T)>) -> Option<(C, T)> {
+/// Why a candidate was not selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The deciding criterion.
+    pub criterion: Criterion,
+    /// The values of the candidate and of the selected one, where they say more.
+    values: Option<(Shown, Shown)>,
+}
+
+/// A value as an explanation shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    Number(i128),
+    Priority(RulePriority),
+}
+
+impl Reason {
+    pub(super) const fn new(criterion: Criterion, values: Option<(Shown, Shown)>) -> Self {
+        Self { criterion, values }
+    }
+}
+
+impl From<Criterion> for Reason {
+    fn from(criterion: Criterion) -> Self {
+        Self { criterion, values: None }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Priority(priority) => priority.fmt(f),
+        }
+    }
+}
+
+/// The sentence for `explain`.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.criterion.text())?;
+        match self.values {
+            Some((its, best)) => write!(f, ": {its}, the chosen one has {best}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The best candidate: the first, unless a later one is better, and so on.
+pub(super) fn best<C: Candidate, T>(candidates: impl IntoIterator<Item = (C, T)>) -> Option<(C, T)> {
     let mut candidates = candidates.into_iter();
     let first = candidates.next()?;
-    Some(candidates.fold(first, |best, next| if next.0.beats(&best.0).0 { next } else { best }))
+    let better =
+        |best: (C, T), next: (C, T)| if next.0.compare::<ALL>(&best.0).is_lt() { next } else { best };
+    Some(candidates.fold(first, better))
 }
 
-/// The same selection with, for each other candidate, the criterion by which it lost.
-pub fn explained<C: Candidate, T>(candidates: Vec<(C, T)>) -> Option<Explained<C, T>> {
-    let chosen = (1..candidates.len())
-        .fold(0, |best, next| if candidates[next].0.beats(&candidates[best].0).0 { next } else { best });
-    let mut others = Vec::new();
-    let mut winner = None;
-    let why: Vec<Criterion> = candidates
-        .iter()
-        .map(|(candidate, _)| match candidates.get(chosen) {
-            Some((best, _)) => candidate.beats(best).1,
-            None => Criterion::Order,
-        })
-        .collect();
-    for (i, ((candidate, it), why)) in candidates.into_iter().zip(why).enumerate() {
-        match i == chosen {
-            true => winner = Some((candidate, it)),
-            false => others.push((candidate, it, why)),
-        }
+/// The same selection with, for each other candidate, the reason why it lost.
+pub(super) fn explained<C: Candidate, T>(candidates: Vec<(C, T)>) -> Option<Explained<C, T>> {
+    let is_better = |next: usize, best: usize| candidates[next].0.compare::<ALL>(&candidates[best].0).is_lt();
+    let at = (1..candidates.len()).fold(0, |best, next| if is_better(next, best) { next } else { best });
+    let mut others = candidates;
+    if at >= others.len() {
+        return None;
     }
-    winner.map(|chosen| Explained { chosen, others })
+    let chosen = others.remove(at);
+    let with_reason = |(candidate, it): (C, T)| {
+        let why = candidate.because::<ALL>(&chosen.0);
+        (it, why)
+    };
+    let others = others.into_iter().map(with_reason).collect();
+    Some(Explained { chosen, others })
 }
 
 /// A selection with its reasons.
 #[derive(Clone, Debug)]
-pub struct Explained<C, T> {
+pub(super) struct Explained<C, T> {
     /// The selected candidate.
-    pub chosen: (C, T),
-    /// The other candidates in order, each with the criterion by which it lost.
-    pub others: Vec<(C, T, Criterion)>,
+    pub(super) chosen: (C, T),
+    /// The other candidates in order, each with the reason why it lost.
+    pub(super) others: Vec<(T, Reason)>,
 }
 
-/// Compares by criteria in order, no further than to the first that differs. `Greater` is better in each [`std::cmp::Ordering`].
-macro_rules! first_difference {
-    ($($ordering:expr => $criterion:expr,)+) => {
-        $(match $ordering {
-            std::cmp::Ordering::Equal => {}
-            std::cmp::Ordering::Greater => return (true, $criterion),
-            std::cmp::Ordering::Less => return (false, $criterion),
-        })+
-        return (false, Criterion::Order)
+/// Makes the type of a candidate, its comparison and its reasons of a list of criteria, the first of which counts most. Each row has
+///
+/// - the documentation, the name and the type of the value,
+/// - `of`: how the value is found; nets have two ways (`common`, `routed`),
+/// - `better`: a [`Better`],
+/// - `scope`: a [`Scope`], where a part of the list is used alone (`ranked_candidate`),
+/// - `because`: the [`Criterion`] by which the worse one loses, or in parentheses an expression for it,
+/// - `shows`: what an explanation tells of the two values: `value`, `priority` (of a rule), or `nothing`.
+macro_rules! candidate {
+    (
+        $(#[$doc:meta])* struct $name:ident of ($($with:tt)*) explained ($its:ident, $best:ident) {
+            $($(#[$row:meta])* $field:ident: $type:ty {
+                of: $of:expr, better: $better:ident, because: $because:tt, shows: $shows:ident
+            })+
+        }
+    ) => {
+        candidate! { @compared $(#[$doc])* $name ($its, $best)
+            $($(#[$row])* $field: $type, $better, Standing, $because, $shows;)+ }
+
+        impl $name {
+            pub(super) fn of($($with)*) -> Self {
+                Self { $($field: $of),+ }
+            }
+        }
     };
+    (
+        $(#[$doc:meta])* struct $name:ident of common ($($common_with:tt)*) or routed ($($routed_with:tt)*)
+        explained ($its:ident, $best:ident) {
+            $($(#[$row:meta])* $field:ident: $type:ty {
+                common: $common:expr, routed: $routed:expr, better: $better:ident, because: $because:tt, shows: $shows:ident
+            })+
+        }
+    ) => {
+        candidate! { @compared $(#[$doc])* $name ($its, $best)
+            $($(#[$row])* $field: $type, $better, Standing, $because, $shows;)+ }
+
+        impl $name {
+            pub(super) fn common($($common_with)*) -> Self {
+                Self { $($field: $common),+ }
+            }
+
+            pub(super) fn routed($($routed_with)*) -> Self {
+                Self { $($field: $routed),+ }
+            }
+        }
+    };
+    (
+        @compared $(#[$doc:meta])* $name:ident ($its:ident, $best:ident)
+        $($(#[$row:meta])* $field:ident: $type:ty, $better:ident, $scope:ident, $because:tt, $shows:ident;)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) struct $name {
+            $($(#[$row])* pub(super) $field: $type,)+
+        }
+
+        impl $crate::select::compare::Candidate for $name {
+            #[inline]
+            fn compare<const ONLY_LASTING: bool>(&self, other: &Self) -> std::cmp::Ordering {
+                use $crate::select::compare::{Better, Scope};
+                $(if !(ONLY_LASTING && Scope::$scope.is_passing()) {
+                    let order = Better::$better.order(&self.$field, &other.$field);
+                    if order.is_ne() {
+                        return order;
+                    }
+                })+
+                std::cmp::Ordering::Equal
+            }
+
+            fn because<const ONLY_LASTING: bool>(&self, best: &Self) -> $crate::select::compare::Reason {
+                use $crate::select::compare::{Reason, Scope};
+                let ($its, $best) = (self, best);
+                $(if !(ONLY_LASTING && Scope::$scope.is_passing()) && $its.$field != $best.$field {
+                    let values = candidate!(@shown $shows, $its.$field, $best.$field);
+                    return Reason::new(candidate!(@criterion $because), values);
+                })+
+                Reason::from($crate::select::criteria::Criterion::Order)
+            }
+        }
+
+        #[cfg(all(test, not(loom)))]
+        impl $crate::select::criteria_tests::Listed for $name {
+            const CRITERIA: &'static [$crate::select::criteria_tests::Row<Self>] = &[$(
+                $crate::select::criteria_tests::Row {
+                    name: stringify!($field),
+                    order: |one, other| $crate::select::compare::Better::$better.order(&one.$field, &other.$field),
+                    scope: $crate::select::compare::Scope::$scope,
+                    copy: |from, to| to.$field = from.$field,
+                },
+            )+];
+
+            fn any(seeds: &mut dyn Iterator<Item = u64>) -> Self {
+                Self { $($field: $crate::select::criteria_tests::AnyValue::any(seeds.next().unwrap_or(0))),+ }
+            }
+        }
+    };
+    (@criterion ($criterion:expr)) => { $criterion };
+    (@criterion $criterion:ident) => { $crate::select::criteria::Criterion::$criterion };
+    (@shown nothing, $its:expr, $best:expr) => { None };
+    (@shown value, $its:expr, $best:expr) => {{
+        use $crate::select::compare::Shown;
+        Some((Shown::Number(i128::from($its)), Shown::Number(i128::from($best))))
+    }};
+    (@shown priority, $its:expr, $best:expr) => {{
+        use $crate::{model::RulePriority, select::compare::Shown};
+        Some((Shown::Priority(RulePriority($its)), Shown::Priority(RulePriority($best))))
+    }};
 }
 
-pub(super) use first_difference;
+pub(super) use candidate;

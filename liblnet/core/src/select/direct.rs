@@ -1,12 +1,13 @@
 //! The candidates for a path without a gateway: nets, local NIs and peer NIs, and the best of them.
 
-use super::candidates::{LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
-use super::compare::best;
+use super::compare::{Candidate, LASTING, best};
+use super::criteria::{LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use super::path_request::PathRequest;
+use super::path_state::{PathState, path_state, path_state_of};
 use super::preferring::{Preferences, Preferring};
-use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, Preference, RouteState};
+use super::rank::Ranked;
+use crate::model::{Net, Nets, Ni, Peer, PeerNet, PeerNi, Preference};
 use lnet_wire::Nid;
-use std::cmp::Reverse;
 use std::sync::{Arc, Weak};
 
 /// The best common net of this node and a peer. A single one is not compared.
@@ -31,25 +32,7 @@ pub(super) fn shared_nets<'a>(
 ) -> impl Iterator<Item = (NetCandidate, (&'a Net, &'a PeerNet))> {
     peer.nets.iter().filter_map(move |peer_net| {
         let net = nets.net(peer_net.id)?;
-        let peer_health = peer_net.usable_health()?;
-        let working = || net.nis().iter().filter(|ni| !ni.is_fatal());
-        let candidate = NetCandidate {
-            route_state: RouteState::Up,
-            fatal: working().next().is_none(),
-            path_state: working()
-                .map(|ni| path_state_of(ni, &peer_net.nis, path_request))
-                .min()
-                .unwrap_or_default(),
-            peer_health,
-            local_health: working().map(|ni| ni.health()).max().unwrap_or(0),
-            peer_priority: peer_net.usage.priority(),
-            local_priority: net.usage().priority(),
-            preference: Preference::default(),
-            peer_turn_ended: peer_net.usage.turn().ended(),
-            local_turn_ended: net.usage().turn().ended(),
-            peer_last_use: peer_net.last_use(),
-            local_last_use: net.last_use(),
-        };
+        let candidate = NetCandidate::common(net, peer_net, peer_net.usable_health()?, path_request);
         Some((candidate, (net, peer_net)))
     })
 }
@@ -65,26 +48,10 @@ pub(super) fn best_local_ni<'a>(
         return Some(only);
     }
     let preferences = preferring.local_nis(net.nis());
-    let by_rank = path_request.numa.is_none()
-        && !path_request.looks_at_pairs()
-        && preferences.are_of_nobody()
-        && !net.usage().count_messages_of_nis();
-    match by_rank {
-        true => best_ni_by_rank(net.nis()),
+    match LocalNiCandidate::does_rank_decide(net, !preferences.are_of_nobody(), path_request) {
+        true => LocalNiCandidate::best_by_rank(net.nis().iter().map(|ni| (&**ni, ni))),
         false => best(local_nis(net, peer_nis, &preferences, path_request)).map(|(_, ni)| ni),
     }
-}
-
-/// The local NI that is best if nothing but [`Ni::rank`] counts: the first of equals.
-pub(super) fn best_ni_by_rank(nis: &[Arc<Ni>]) -> Option<&Arc<Ni>> {
-    let (mut best, mut chosen) = (0, None);
-    for ni in nis {
-        let rank = ni.rank();
-        if chosen.is_none() || rank > best {
-            (best, chosen) = (rank, Some(ni));
-        }
-    }
-    chosen
 }
 
 /// The local NI to send from to a peer that is not multi-rail, and that rules name partners of: as long as nothing changes the same
@@ -94,15 +61,23 @@ pub(super) fn partner_of<'a>(
     named: &PeerNi,
     path_request: PathRequest<'_>,
 ) -> Option<&'a Arc<Ni>> {
-    let preferring = Preferring::one(named);
-    let sticky = named.sticky();
-    let best_first = |ni: &&Arc<Ni>| {
-        let path_state = path_state(ni, named, path_request);
-        let candidate = local_ni(ni, 0, path_state, preferring.local_ni(ni.nid()));
-        let LocalNiCandidate { fatal, path_state, health, priority, preference, .. } = candidate;
-        (fatal, path_state, Reverse(health), priority, preference, sticky != Some(ni.nid()))
-    };
-    net.nis().iter().min_by_key(best_first)
+    best_partner(named, net.nis().iter(), |ni| path_state(ni, named, path_request))
+}
+
+/// Of these local NIs the best one in what does not pass; of equals the one that the peer NI is bound to.
+pub(super) fn best_partner<'a>(
+    named: &PeerNi,
+    nis: impl Iterator<Item = &'a Arc<Ni>>,
+    path_state: impl Fn(&Ni) -> PathState,
+) -> Option<&'a Arc<Ni>> {
+    let (preferring, sticky) = (Preferring::one(named), named.sticky());
+    let candidate =
+        |ni: &'a Arc<Ni>| (LocalNiCandidate::of(ni, path_state(ni), preferring.local_ni(ni.nid()), 0), ni);
+    let is_other = |ni: &Ni| sticky != Some(ni.nid());
+    let best = nis.map(candidate).min_by(|(one, ni), (other, its)| {
+        one.compare::<LASTING>(other).then_with(|| is_other(ni).cmp(&is_other(its)))
+    });
+    best.map(|(_, ni)| ni)
 }
 
 /// The local NIs on a net, in the order of configuration.
@@ -116,55 +91,8 @@ pub(super) fn local_nis<'a>(
     net.nis().iter().enumerate().map(move |(position, ni)| {
         let path_state = path_state_of(ni, peer_nis, path_request);
         let distance = distances.map_or(0, |distances| distances.to(ni));
-        (local_ni(ni, distance, path_state, preferences.of(position, ni.nid())), ni)
+        (LocalNiCandidate::of(ni, path_state, preferences.of(position, ni.nid()), distance), ni)
     })
-}
-
-fn local_ni(ni: &Ni, distance: u32, path_state: PathState, preference: Preference) -> LocalNiCandidate {
-    LocalNiCandidate {
-        fatal: ni.is_fatal(),
-        path_state,
-        health: ni.health(),
-        priority: ni.priority(),
-        turn_ended: ni.turn().ended(),
-        preference,
-        distance,
-        credits: ni.credits().0,
-        last_use: ni.last_use().get(),
-    }
-}
-
-/// The state of the best path from this interface to these peer NIs.
-fn path_state_of(ni: &Ni, peer_nis: &[Weak<PeerNi>], path_request: PathRequest<'_>) -> PathState {
-    if !path_request.looks_at_pairs() {
-        return PathState::Usable;
-    }
-    let its = peer_nis.iter().filter_map(Weak::upgrade);
-    its.map(|peer_ni| path_state(ni, &peer_ni, path_request)).min().unwrap_or_default()
-}
-
-/// The state of a path.
-pub(super) fn path_state(ni: &Ni, peer_ni: &PeerNi, path_request: PathRequest<'_>) -> PathState {
-    if !path_request.looks_at_pairs() {
-        return PathState::Usable;
-    }
-    let path_nids = (ni.nid(), peer_ni.nid());
-    match path_request.failed {
-        Some(failed) if path_request.tries_unresponsive && failed.contains(&path_nids) => PathState::Failed,
-        _ if peer_ni.is_reported_down() || peer_ni.unresponsive().has(path_nids.0) => PathState::Unresponsive,
-        Some(failed) if failed.contains(&path_nids) => PathState::Unresponsive,
-        _ if peer_ni.is_late_from(ni) => PathState::Late,
-        Some(_) if !peer_ni.was_heard_by(ni) => unproven(ni, peer_ni),
-        _ if peer_ni.is_suspect_from(ni) => unproven(ni, peer_ni),
-        _ => PathState::Usable,
-    }
-}
-
-fn unproven(ni: &Ni, peer_ni: &PeerNi) -> PathState {
-    match ni.is_neighbour(peer_ni.nid()) {
-        true => PathState::UnprovenOnLink,
-        false => PathState::Unproven,
-    }
 }
 
 /// The best peer NI of a peer on a net, to be sent to by `ni`, or over a gateway.
@@ -174,10 +102,9 @@ pub(super) fn best_peer_ni(
     gateway: Option<Nid>,
     path_request: PathRequest<'_>,
 ) -> Option<Arc<PeerNi>> {
-    let by_rank = if path_request.looks_at_pairs() || path_request.compare_queued_bytes {
-        None
-    } else {
-        peer_net.least_recently_used().or_else(|| best_by_rank(peer_net))
+    let by_rank = match PeerNiCandidate::does_rank_decide(path_request) {
+        true => best_by_rank(peer_net),
+        false => None,
     };
     let chosen = match by_rank {
         Some(chosen) => chosen,
@@ -187,20 +114,19 @@ pub(super) fn best_peer_ni(
     chosen.upgrade().or_else(|| best(held_peer_nis(peer_net, ni, gateway, path_request)).map(|(_, its)| its))
 }
 
-/// The peer NI that is best if nothing but `PeerNiCriteria::rank` counts: the first of equals. `None` if selection
-/// rules name partners of one of them, or give it a turn.
+/// The peer NI with the highest rank: the first of equals. `None` if selection rules say more of one of them. Of many the least recently
+/// used one is taken where no other can be better.
 pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
-    let (mut best, mut chosen) = (0, None);
-    for (its, criteria) in peer_net.nis.iter().zip(&peer_net.criteria) {
-        if !criteria.is_ranked() {
-            return None;
-        }
-        let rank = criteria.rank();
-        if chosen.is_none() || rank > best {
-            (best, chosen) = (rank, Some(its));
-        }
-    }
-    chosen
+    let all = || peer_net.criteria.iter().map(|criteria| &**criteria).zip(&peer_net.nis);
+    peer_net
+        .least_recently_used(PeerNiCandidate::is_unsurpassed)
+        .or_else(|| PeerNiCandidate::best_by_rank(all()))
+}
+
+/// Whether selection rules make the peer NIs of a peer on a net different.
+pub(crate) fn do_rules_distinguish(nis: &[Arc<PeerNi>]) -> bool {
+    let Some(first) = nis.first() else { return false };
+    nis.iter().any(|its| PeerNiCandidate::do_rules_distinguish(its.criteria(), first.criteria()))
 }
 
 /// [`peer_nis`], each of them held.
@@ -235,16 +161,7 @@ fn peer_nis<'a>(
                 preferred.unwrap_or_else(|| criteria.preference_of_local(ni.nid()))
             }
         };
-        let candidate = PeerNiCandidate {
-            path_state,
-            health: criteria.usable_health(),
-            priority: criteria.priority(),
-            turn_ended: criteria.turn().ended(),
-            preference,
-            queued_bytes: if path_request.compare_queued_bytes { criteria.tx().bytes() } else { 0 },
-            credits: criteria.tx().credits().0,
-            last_use: criteria.last_use().get(),
-        };
+        let candidate = PeerNiCandidate::of(criteria, path_state, preference, path_request);
         Some((candidate, its))
     })
 }

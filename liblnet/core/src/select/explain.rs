@@ -1,9 +1,9 @@
 //! A selection with the reasons why the other candidates lost.
 
-use super::candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate};
 use super::choose;
 use super::chosen_path::ChosenPath;
-use super::compare::{Candidate, Criterion, Explained, explained};
+use super::compare::{ALL, Candidate, Explained, LASTING, Reason, explained};
+use super::criteria::{Criterion, LocalNiCandidate};
 use super::direct::{held_peer_nis, local_nis, shared_nets};
 use super::other_paths::is_avoided;
 use super::path_request::{PathRequest, Paths};
@@ -13,45 +13,26 @@ use crate::model::{ActiveRoute, Net, Ni, Peer, PeerNet, PeerNi};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::{Arc, Weak};
 
-/// A net that was not selected: its state, and why.
-pub type NetLoser = (NetId, NetCandidate, Criterion);
-/// A local NI that was not selected.
-pub type LocalLoser = (Nid, LocalNiCandidate, Criterion);
-/// A peer NI that was not selected.
-pub type PeerLoser = (Nid, PeerNiCandidate, Criterion);
-
-/// A gateway that was not selected, by the NID that would be sent to.
-pub type GatewayLoser = (Nid, GatewayCandidate, Criterion);
+/// What was not selected, and why.
+pub type Loser<I> = (I, Reason);
 
 /// The path that a message would take now, and why no other.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// The selected path; it has not been committed.
     pub chosen: ChosenPath,
-    /// The state of the selected net of the destination, if there was a choice.
-    pub net: NetCandidate,
-    /// The state of the selected local NI, if there was a choice.
-    pub local_ni: LocalNiCandidate,
-    /// The state of the selected peer NI of the destination, if there was a choice.
-    pub peer_ni: PeerNiCandidate,
     /// Nets of the destination that lost, common ones and those behind gateways; empty if there was no choice.
-    pub nets: Vec<NetLoser>,
+    pub nets: Vec<Loser<NetId>>,
     /// Local NIs on the selected net that lost; empty if there was no choice.
-    pub local_nis: Vec<LocalLoser>,
+    pub local_nis: Vec<Loser<Nid>>,
     /// Peer NIs of the destination on the selected net that lost; empty if there was no choice.
-    pub peer_nis: Vec<PeerLoser>,
-    /// The state of the selected gateway, if there is one.
-    pub gateway: GatewayCandidate,
-    /// Gateways to the net of the destination that lost.
-    pub gateways: Vec<GatewayLoser>,
-    /// The state of the net by which that gateway is reached.
-    pub gateway_net: NetCandidate,
-    /// Nets by which it is not.
-    pub gateway_nets: Vec<NetLoser>,
-    /// The state of the peer NI of the gateway that is sent to.
-    pub gateway_ni: PeerNiCandidate,
-    /// Peer NIs of the gateway on the same net that are not.
-    pub gateway_nis: Vec<PeerLoser>,
+    pub peer_nis: Vec<Loser<Nid>>,
+    /// Gateways to the net of the destination that lost, by the NIDs that would be sent to.
+    pub gateways: Vec<Loser<Nid>>,
+    /// Nets by which the selected gateway is not reached.
+    pub gateway_nets: Vec<Loser<NetId>>,
+    /// Peer NIs of the gateway on the same net that are not sent to.
+    pub gateway_nis: Vec<Loser<Nid>>,
 }
 
 /// [`choose`], with its reasons.
@@ -63,17 +44,11 @@ pub fn explain(
     let chosen = choose(paths, destination, path_request)?;
     let explanation = Explanation {
         chosen,
-        net: NetCandidate::default(),
-        local_ni: LocalNiCandidate::default(),
-        peer_ni: PeerNiCandidate::default(),
         nets: Vec::new(),
         local_nis: Vec::new(),
         peer_nis: Vec::new(),
-        gateway: GatewayCandidate::default(),
         gateways: Vec::new(),
-        gateway_net: NetCandidate::default(),
         gateway_nets: Vec::new(),
-        gateway_ni: PeerNiCandidate::default(),
         gateway_nis: Vec::new(),
     };
     let (Some(named), Some(next)) = (destination, explanation.chosen.peer_ni.clone()) else {
@@ -113,28 +88,23 @@ impl<'a> Of<'a> {
             }
             return explanation;
         }
-        if let Some(Explained { others, chosen }) =
+        if let Some(Explained { others, chosen: (best, _) }) =
             explained(shared_nets(paths.nets, peer, path_request).collect())
         {
-            explanation.net = chosen.0;
-            let losers = others
-                .into_iter()
-                .map(|(candidate, (net, its), why)| (net.id(), candidate, self.named_of_net(why, its)));
-            explanation.nets = losers.collect();
+            let common = others.into_iter().map(|((net, its), why)| (net.id(), self.named_of_net(why, its)));
+            let behind = routed_nets(paths, peer, named, path_request).map(|(candidate, (its, _))| {
+                let why = match candidate.is_as_healthy_as(&best) {
+                    true => Criterion::BehindGateway.into(),
+                    false => self.named_of_net(candidate.because::<ALL>(&best), its),
+                };
+                (its.id, why)
+            });
+            explanation.nets = common.chain(behind).collect();
         }
-        let behind = routed_nets(paths, peer, named, path_request).map(|(candidate, (its, _))| {
-            let why = match candidate.is_as_healthy_as(&explanation.net) {
-                true => Criterion::BehindGateway,
-                false => self.named_of_net(candidate.beats(&explanation.net).1, its),
-            };
-            (its.id, candidate, why)
-        });
-        let behind: Vec<_> = behind.collect();
-        explanation.nets.extend(behind);
         if let Some((net, peer_net)) = net.and_then(|net| Some((net, peer.net(net.id())?))) {
             let preferring = Preferring::best_of(peer_net);
             self.local_nis(&mut explanation, net, &peer_net.nis, preferring, false);
-            (explanation.peer_ni, explanation.peer_nis) = self.peer_nis(peer_net, &own, None);
+            explanation.peer_nis = self.peer_nis(peer_net, &own, None);
         }
         explanation
     }
@@ -148,30 +118,25 @@ impl<'a> Of<'a> {
         let any_nid = is_any_nid_meant(peer, source, path_request);
         let preferring = Preferring::behind_gateway(peer, route.route.net, named, any_nid);
         let hops = hops(paths, route.route.net, peer, preferring, source, path_request);
-        if let Some(Explained { others, chosen }) = explained(hops.collect()) {
-            explanation.gateway = chosen.0;
-            let losers = others.into_iter().map(|(candidate, hop, why)| (hop.peer_ni.nid(), candidate, why));
-            explanation.gateways = losers.collect();
+        if let Some(Explained { others, .. }) = explained(hops.collect()) {
+            explanation.gateways = others.into_iter().map(|(hop, why)| (hop.peer_ni.nid(), why)).collect();
         }
         if any_nid {
             self.nets_behind_gateways(&mut explanation);
             if let Some(peer_net) = peer.net(route.route.net) {
-                (explanation.peer_ni, explanation.peer_nis) =
-                    self.peer_nis(peer_net, &own, Some(route.route.gateway));
+                explanation.peer_nis = self.peer_nis(peer_net, &own, Some(route.route.gateway));
             }
         }
         let gateway = next.peer();
         let gateway_net = gateway.net(own.nid().net()).filter(|_| gateway.is_multi_rail());
         if let Some(gateway_net) = gateway_net {
             let nets = nets_of_gateway(paths.nets, &gateway, preferring, source, path_request);
-            if let Some(Explained { others, chosen }) = explained(nets.collect()) {
-                explanation.gateway_net = chosen.0;
-                let losers = others
-                    .into_iter()
-                    .map(|(candidate, (net, its), why)| (net.id(), candidate, self.named_of_net(why, its)));
+            if let Some(Explained { others, .. }) = explained(nets.collect()) {
+                let losers =
+                    others.into_iter().map(|((net, its), why)| (net.id(), self.named_of_net(why, its)));
                 explanation.gateway_nets = losers.collect();
             }
-            (explanation.gateway_ni, explanation.gateway_nis) = self.peer_nis(gateway_net, &own, None);
+            explanation.gateway_nis = self.peer_nis(gateway_net, &own, None);
         }
         let had_a_choice =
             path_request.source.is_none() && (bound.is_none() || named.criteria().prefers_local_nis());
@@ -190,18 +155,12 @@ impl<'a> Of<'a> {
     fn nets_behind_gateways(self, explanation: &mut Explanation) {
         let Self { paths, path_request, named, peer } = self;
         let routed = routed_nets(paths, peer, named, path_request);
-        if let Some(Explained { others, chosen }) = explained(routed.collect()) {
-            explanation.net = chosen.0;
-            let losers = others
-                .into_iter()
-                .map(|(candidate, (its, _), why)| (its.id, candidate, self.named_of_net(why, its)));
-            explanation.nets = losers.collect();
-        }
+        let Some(Explained { others, chosen: (best, _) }) = explained(routed.collect()) else { return };
+        let others = others.into_iter().map(|((its, _), why)| (its.id, self.named_of_net(why, its)));
         let common = shared_nets(paths.nets, peer, path_request).map(|(candidate, (net, its))| {
-            (net.id(), candidate, self.named_of_net(candidate.beats(&explanation.net).1, its))
+            (net.id(), self.named_of_net(candidate.because::<ALL>(&best), its))
         });
-        let common: Vec<_> = common.collect();
-        explanation.nets.extend(common);
+        explanation.nets = others.chain(common).collect();
     }
 
     /// The local NIs on a net. The one to a peer that is not multi-rail stays (`is_bound`) as long as rules and health do not say
@@ -216,61 +175,51 @@ impl<'a> Of<'a> {
     ) {
         let all: Vec<(LocalNiCandidate, &Arc<Ni>)> =
             local_nis(net, its, &preferring.local_nis(net.nis()), self.path_request).collect();
+        let named = |ni: &Arc<Ni>, why: Reason| {
+            (ni.nid(), self.named(why, false, || self.is_dead(&[Arc::clone(ni)], its)))
+        };
         if !is_bound {
-            if let Some(Explained { others, chosen }) = explained(all) {
-                explanation.local_ni = chosen.0;
-                let named = |(candidate, ni, why): (_, &Arc<Ni>, _)| {
-                    (ni.nid(), candidate, self.named(why, false, || self.is_dead(&[Arc::clone(ni)], its)))
-                };
-                explanation.local_nis = others.into_iter().map(named).collect();
-            }
+            let others = explained(all).map(|explained| explained.others).unwrap_or_default();
+            explanation.local_nis = others.into_iter().map(|(ni, why)| named(ni, why)).collect();
             return;
         }
         let chosen = explanation.chosen.ni.nid();
-        let without_turns = |its: &LocalNiCandidate| LocalNiCandidate {
-            turn_ended: 0,
-            distance: 0,
-            credits: 0,
-            last_use: 0,
-            ..*its
-        };
         let Some(best) = all.iter().find(|(_, ni)| ni.nid() == chosen).map(|(its, _)| *its) else { return };
-        explanation.local_ni = best;
         let others = all.iter().filter(|(_, ni)| ni.nid() != chosen);
         let losers = others.map(|(candidate, ni)| {
-            let why = match without_turns(candidate).beats(&without_turns(&best)) {
-                (false, why) if why != Criterion::Order => why,
-                _ => Criterion::Bound,
+            let why = match candidate.compare::<LASTING>(&best).is_gt() {
+                true => candidate.because::<LASTING>(&best),
+                false => Criterion::Bound.into(),
             };
-            (ni.nid(), *candidate, self.named(why, false, || self.is_dead(&[Arc::clone(ni)], its)))
+            named(ni, why)
         });
         explanation.local_nis = losers.collect();
     }
 
-    /// The peer NIs on a net, to be sent to by `own`, or over a gateway: the state of the best one, and the others.
-    fn peer_nis(self, net: &PeerNet, own: &Ni, gateway: Option<Nid>) -> (PeerNiCandidate, Vec<PeerLoser>) {
+    /// The peer NIs on a net that are not sent to by `own`, or over a gateway.
+    fn peer_nis(self, net: &PeerNet, own: &Ni, gateway: Option<Nid>) -> Vec<Loser<Nid>> {
         let all = held_peer_nis(net, own, gateway, self.path_request).collect();
-        let Some(Explained { others, chosen }) = explained(all) else { return Default::default() };
-        let losers = others.into_iter().map(|(candidate, its, why)| {
+        let Some(Explained { others, .. }) = explained(all) else { return Vec::new() };
+        let losers = others.into_iter().map(|(its, why)| {
             let is_dead = || self.is_dead(self.nis_on(net.id), &[Arc::downgrade(&its)]);
-            (its.nid(), candidate, self.named(why, its.is_reported_down(), is_dead))
+            (its.nid(), self.named(why, its.is_reported_down(), is_dead))
         });
-        (chosen.0, losers.collect())
+        losers.collect()
     }
 
-    fn named_of_net(self, why: Criterion, its: &PeerNet) -> Criterion {
+    fn named_of_net(self, why: Reason, its: &PeerNet) -> Reason {
         let is_down = its.nis().all(|peer_ni| peer_ni.is_reported_down());
         self.named(why, is_down, || self.is_dead(self.nis_on(its.id), &its.nis))
     }
 
     /// What is told of a loser. A peer NI that is reported as down loses by health, though its health value was not lowered: nothing
     /// else shows that. Of what nothing gets through to, that is told, whatever of its consequences has decided.
-    fn named(self, why: Criterion, reported_down: bool, is_dead: impl FnOnce() -> bool) -> Criterion {
+    fn named(self, why: Reason, reported_down: bool, is_dead: impl FnOnce() -> bool) -> Reason {
         use Criterion::{Fatal, Health, ReportedDown, RouteState, Unproven, Unresponsive};
-        match why {
-            Health | Unresponsive if reported_down => ReportedDown,
+        match why.criterion {
+            Health | Unresponsive if reported_down => ReportedDown.into(),
             Fatal | Unresponsive | Unproven | RouteState => why,
-            _ if self.path_request.any_suspect && is_dead() => Unresponsive,
+            _ if self.path_request.any_suspect && is_dead() => Unresponsive.into(),
             _ => why,
         }
     }

@@ -1,25 +1,29 @@
 //! Path selection (core-behaviour 2): the local NI and the peer NI of a message.
 //!
 //! [`choose`] reads the nets and the peer and changes nothing; [`ChosenPath::commit`] stores the use, so that round
-//! robin selects another of equal candidates next. The criteria and their order are in `candidates`.
+//! robin selects another of equal candidates next. The criteria and their order are in `criteria`.
 
-mod candidates;
 mod chosen_path;
 mod compare;
+mod criteria;
 mod direct;
 mod explain;
+mod hop;
 mod numa;
 mod other_paths;
 mod path_request;
+mod path_state;
 mod preferring;
+mod rank;
 mod routed;
 
-pub use candidates::{GatewayCandidate, LocalNiCandidate, NetCandidate, PathState, PeerNiCandidate};
 use chosen_path::Choice;
 pub use chosen_path::ChosenPath;
 pub(crate) use chosen_path::answered;
-pub use compare::{Candidate, Criterion, Explained, best, explained};
-pub use explain::{Explanation, GatewayLoser, LocalLoser, NetLoser, PeerLoser, explain};
+pub use compare::Reason;
+pub use criteria::Criterion;
+pub(crate) use direct::do_rules_distinguish;
+pub use explain::{Explanation, Loser, explain};
 pub use numa::{Numa, Origin};
 pub(crate) use other_paths::{
     for_each_path, has_other_gateway, has_other_path, has_proven_path, has_usable_path, is_avoided,
@@ -30,6 +34,7 @@ pub use path_request::{PathRequest, Paths};
 pub(crate) use routed::{may_be_routed, route_state, routes_to};
 
 use crate::model::{GatewayTerms, Nets, Ni, Peer, PeerNi};
+use compare::best;
 use direct::{best_local_ni, best_net, best_peer_ni, partner_of, shared_nets};
 use lnet_wire::{Errno, NetId, Nid};
 use preferring::Preferring;
@@ -180,4 +185,10 @@ fn of_ping(destination: Nid, any_suspect: bool) -> PathRequest<'static> {
 mod tests;
 
 #[cfg(all(test, not(loom)))]
+mod criteria_tests;
+
+#[cfg(all(test, not(loom)))]
 mod numa_tests;
+
+#[cfg(all(test, not(loom)))]
+mod order_tests;

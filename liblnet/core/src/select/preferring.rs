@@ -1,5 +1,6 @@
 //! Which local NIs and gateways the rules about pairs and routers prefer for a destination.
 
+use super::criteria::{PeerNiCandidate, PeerNiRank};
 use crate::model::{Criteria, Ni, Partners, Peer, PeerNet, PeerNi, Preference};
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
@@ -17,8 +18,8 @@ enum Whose<'a> {
     /// No rule names partners.
     Nobody,
     One(&'a Criteria),
-    /// Of the peer NIs on this net those that are best in health, and then in priority: no other is selected.
-    BestOf(&'a PeerNet, (u32, u32)),
+    /// Of the peer NIs on this net those that are best in what comes before the partners: no other is selected.
+    BestOf(&'a PeerNet, PeerNiRank),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +61,7 @@ impl<'a> Preferring<'a> {
         if let Some(first) = peer_net.criteria.first().filter(|_| peer_net.usage.has_same_partners()) {
             return Self::of(Whose::One(first));
         }
-        let best = peer_net.criteria.iter().map(|its| (its.usable_health(), !its.priority())).max();
+        let best = peer_net.criteria.iter().map(|its| PeerNiCandidate::standing(its)).max();
         Self::of(best.map_or(Whose::Nobody, |best| Whose::BestOf(peer_net, best)))
     }
 
@@ -121,7 +122,7 @@ impl<'a> Whose<'a> {
                 its.with_partners(look);
             }
             Self::BestOf(peer_net, best) => {
-                let is_best = |its: &&Arc<Criteria>| (its.usable_health(), !its.priority()) == best;
+                let is_best = |its: &&Arc<Criteria>| PeerNiCandidate::standing(its) == best;
                 for its in peer_net.criteria.iter().filter(is_best) {
                     its.with_partners(&mut look);
                 }

@@ -1,15 +1,16 @@
 //! The way to a net that this node is not on: the route, the gateway's NID, and the local NI (core-behaviour 2.6, 2.7).
 
-use super::candidates::{GatewayCandidate, NetCandidate, PathState};
-use super::chosen_path::{Choice, ChosenPath, Hop};
+use super::chosen_path::{Choice, ChosenPath};
 use super::compare::best;
-use super::direct::{best_local_ni, best_peer_ni, path_state, shared_nets};
+use super::criteria::{GatewayCandidate, NetCandidate};
+use super::direct::{best_local_ni, best_partner, best_peer_ni, shared_nets};
+use super::hop::Hop;
 use super::is_named_only;
 use super::path_request::{PathRequest, Paths};
+use super::path_state::{PathState, path_state};
 use super::preferring::Preferring;
 use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, PeerNi, RouteState};
 use lnet_wire::{Errno, NetId, Nid};
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// The path over a gateway to a peer with which this node has nets in common, of which `direct` is the best, if it is better
@@ -69,20 +70,15 @@ pub(super) fn is_any_nid_meant(peer: &Peer, source: Option<&Arc<Ni>>, path_reque
 /// The local NI from which a node that is not multi-rail, and is behind a gateway, is sent to: the one that rules prefer for it, as long
 /// as nothing changes the same one, for that is how the peer knows this node. Without such a rule the one that it is bound to.
 pub(super) fn bound_ni<'a>(paths: Paths<'a>, named: &PeerNi) -> Option<&'a Arc<Ni>> {
-    let sticky = named.sticky();
-    let preferring = Preferring::one(named);
     let preferred = match named.criteria().prefers_local_nis() {
         false => None,
         true => {
             // Health comes first: one that is not preferred is taken if those are in worse health.
             let nis = paths.nets_towards(named.nid().net()).flat_map(|net| net.nis());
-            nis.min_by_key(|ni| {
-                let preference = preferring.local_ni(ni.nid());
-                (ni.is_fatal(), Reverse(ni.health()), ni.priority(), preference, sticky != Some(ni.nid()))
-            })
+            best_partner(named, nis, |_| PathState::Usable)
         }
     };
-    preferred.or_else(|| sticky.and_then(|nid| paths.nets.ni(nid)))
+    preferred.or_else(|| named.sticky().and_then(|nid| paths.nets.ni(nid)))
 }
 
 /// The nets of a peer that this node is not on and that gateways lead to, each with the best hop to it, in the order of the peer.
@@ -95,20 +91,7 @@ pub(super) fn routed_nets<'a>(
     peer.nets.iter().filter_map(move |peer_net| {
         let preferring = Preferring::behind_gateway(peer, peer_net.id, named, true);
         let (by, hop) = best(hops(paths, peer_net.id, peer, preferring, None, path_request))?;
-        let candidate = NetCandidate {
-            route_state: by.route_state,
-            fatal: hop.ni.is_fatal(),
-            path_state: by.path_state,
-            peer_health: peer_net.usable_health()?.min(by.health),
-            local_health: by.local_health,
-            peer_priority: peer_net.usage.priority(),
-            local_priority: by.local_net_priority,
-            preference: by.local_ni_preference,
-            peer_turn_ended: peer_net.usage.turn().ended(),
-            local_turn_ended: by.local_net_turn_ended,
-            peer_last_use: peer_net.last_use(),
-            local_last_use: 0,
-        };
+        let candidate = NetCandidate::routed(peer_net, peer_net.usable_health()?, &hop, &by);
         Some((candidate, (peer_net, hop)))
     })
 }
@@ -145,24 +128,11 @@ pub(super) fn hops<'a>(
             }
             let (ni, peer_ni) = best_path_to_gateway(paths.nets, route, preferring, source, path_request)?;
             let net = paths.nets.net(ni.nid().net())?;
-            let criteria = peer_ni.criteria();
-            let candidate = GatewayCandidate {
-                route_state,
-                path_state: path_state(&ni, &peer_ni, path_request),
-                health: criteria.usable_health(),
-                local_health: if ni.is_fatal() { 0 } else { ni.health() },
-                preference: preferences.of(position, route.route.gateway),
-                local_net_priority: net.usage().priority(),
-                local_net_turn_ended: net.usage().turn().ended(),
-                local_ni_priority: ni.priority(),
-                local_ni_preference: preferring.local_ni(ni.nid()),
-                priority: route.route.priority,
-                hops: route.hops(),
-                queued_bytes: criteria.tx().bytes(),
-                credits: criteria.tx().credits().0,
-                last_use: route.last_use(),
-            };
-            Some((candidate, Hop { ni, peer_ni, route: Arc::clone(route), route_state }))
+            let path_state = path_state(&ni, &peer_ni, path_request);
+            let preference = preferences.of(position, route.route.gateway);
+            let local_ni_preference = preferring.local_ni(ni.nid());
+            let hop = Hop { ni, peer_ni, route: Arc::clone(route), route_state };
+            Some((GatewayCandidate::of(&hop, net, path_state, preference, local_ni_preference), hop))
         },
     )
 }
@@ -269,7 +239,10 @@ pub(super) fn nets_of_gateway<'a>(
     let shared = shared_nets(nets, gateway, path_request);
     let usable = shared.filter(move |(_, (net, _))| may_use(net.id(), source, path_request));
     usable.map(move |(candidate, (net, peer_net))| {
-        (NetCandidate { preference: preferring.best_local_ni(net.nis()), ..candidate }, (net, peer_net))
+        (
+            NetCandidate { preference: preferring.best_local_ni(net.nis()).priority, ..candidate },
+            (net, peer_net),
+        )
     })
 }
 

@@ -1,19 +1,16 @@
-use super::compare::best;
-use super::direct::{best_by_rank, held_peer_nis};
-use super::preferring::Preferences;
 use super::*;
 use crate::environment::ConfigLock;
-use crate::model::{LatestUse, NiTunables, Partner, PeerState, Routes};
+use crate::model::{LatestUse, NiTunables, PeerState, Routes};
 use crate::topology::PeerTable;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-fn nid(text: &str) -> Nid {
+pub(super) fn nid(text: &str) -> Nid {
     text.parse().unwrap()
 }
 
-fn nets(own: &[&str]) -> Nets {
+pub(super) fn nets(own: &[&str]) -> Nets {
     own.iter().fold(Nets::default(), |nets, text| {
         let ni = Ni::new(nid(text), NiTunables::default().into(), NonZeroUsize::MIN).unwrap();
         nets.with(Arc::new(ni)).unwrap()
@@ -21,7 +18,7 @@ fn nets(own: &[&str]) -> Nets {
 }
 
 /// A table with one peer, and its peer NIs.
-fn peer(nids: &[&str], state: PeerState) -> (PeerTable, Vec<Arc<PeerNi>>) {
+pub(super) fn peer(nids: &[&str], state: PeerState) -> (PeerTable, Vec<Arc<PeerNi>>) {
     let table = PeerTable::new();
     table.make(&ConfigLock::default().lock(), nid(nids[0]), state, 8);
     for other in &nids[1..] {
@@ -41,7 +38,7 @@ fn choose(
     super::choose(Paths { nets, routes: &Routes::default() }, destination, path_request)
 }
 
-fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static> {
+pub(super) fn path_request(source: Option<&str>, destination: &str) -> PathRequest<'static> {
     PathRequest {
         source: source.map(nid),
         destination: nid(destination),
@@ -438,17 +435,18 @@ fn an_explanation_names_the_criterion_that_ruled_out_each_other_candidate() {
     let paths = Paths { nets: &nets, routes: &Routes::default() };
     let explanation = explain(paths, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!(explanation.chosen.ni.nid(), nid("10.0.0.2@tcp"));
-    let losers: Vec<_> = explanation.local_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect();
+    let losers: Vec<_> =
+        explanation.local_nis.iter().map(|(nid, why)| (nid.to_string(), why.criterion)).collect();
     assert_eq!(
         losers,
         [("10.0.0.1@tcp".to_owned(), Criterion::Health), ("10.0.0.3@tcp".to_owned(), Criterion::Fatal)]
     );
     assert_eq!(
-        explanation.nets.iter().map(|(net, _, why)| (net.to_string(), *why)).collect::<Vec<_>>(),
+        explanation.nets.iter().map(|(net, why)| (net.to_string(), why.criterion)).collect::<Vec<_>>(),
         [("tcp1".to_owned(), Criterion::Health)]
     );
     assert_eq!(
-        explanation.peer_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect::<Vec<_>>(),
+        explanation.peer_nis.iter().map(|(nid, why)| (nid.to_string(), why.criterion)).collect::<Vec<_>>(),
         [("10.0.0.9@tcp".to_owned(), Criterion::Order)]
     );
 }
@@ -464,24 +462,13 @@ fn an_explanation_distinguishes_nids_reported_as_down_from_nids_with_low_health(
     peer_nis[3].set_reported_down(true);
     let paths = Paths { nets: &nets, routes: &Routes::default() };
     let explanation = explain(paths, Some(&peer_nis[0]), path_request(None, nids[0])).unwrap();
-    let losers: Vec<_> = explanation.peer_nis.iter().map(|(nid, _, why)| (nid.to_string(), *why)).collect();
+    let losers: Vec<_> =
+        explanation.peer_nis.iter().map(|(nid, why)| (nid.to_string(), why.criterion)).collect();
     assert_eq!(
         losers,
         [(nids[1].to_owned(), Criterion::ReportedDown), (nids[2].to_owned(), Criterion::Health)]
     );
-    assert_eq!(explanation.nets.first().map(|(_, _, why)| *why), Some(Criterion::ReportedDown));
-}
-
-fn header() -> lnet_wire::Header {
-    let handle = lnet_wire::WireHandle { interface_cookie: 0, object_cookie: 0 };
-    lnet_wire::Header {
-        dest_nid: nid("10.0.0.1@tcp"),
-        src_nid: nid("10.0.1.1@tcp"),
-        dest_pid: lnet_wire::Pid::LUSTRE,
-        src_pid: lnet_wire::Pid::LUSTRE,
-        payload_length: 0,
-        body: lnet_wire::Body::Reply { handle },
-    }
+    assert_eq!(explanation.nets.first().map(|(_, why)| why.criterion), Some(Criterion::ReportedDown));
 }
 
 /// One interface of a made-up machine: on which net, and whether it is broken.
@@ -523,126 +510,4 @@ proptest! {
             }
         }
     }
-
-    /// UD-10: one look at each list of partners finds what a look for each local NI does, whether or not the lists are the same.
-    #[test]
-    fn of_several_nids_of_a_peer_the_partners_of_the_best_ones_count(
-        its in prop::collection::vec((prop_oneof![Just(1000_u32), Just(900)], prop::collection::vec((1_u8..20, 0_u32..3), 0..4)), 1..6),
-        same in any::<bool>(),
-        own in 1_u8..20,
-    ) {
-        let own: Vec<String> = (1..=own).map(|last| format!("10.0.0.{last}@tcp")).collect();
-        let nets = nets(&own.iter().map(String::as_str).collect::<Vec<_>>());
-        let texts: Vec<String> = (0..its.len()).map(|i| format!("10.0.1.{i}@tcp")).collect();
-        let (_table, peer_nis) =
-            peer(&texts.iter().map(String::as_str).collect::<Vec<_>>(), PeerState::MULTI_RAIL);
-        for (peer_ni, (health, partners)) in peer_nis.iter().zip(&its) {
-            let partners = if same { &its[0].1 } else { partners };
-            let partner = |(last, priority): &(u8, u32)| Partner::new(nid(&format!("10.0.0.{last}@tcp")), *priority, None);
-            peer_ni.set_health(*health);
-            peer_ni.set_preferred_nids(partners.iter().map(partner).collect());
-        }
-        let peer = peer_nis[0].peer();
-        let peer_net = &peer.nets[0];
-        peer_net.usage.set_has_partners(peer_nis.iter().any(|its| its.criteria().has_partners()));
-        peer_net.usage.set_has_same_partners(same);
-        let best = peer_nis.iter().map(|its| its.health()).max();
-        let preferring = Preferring::best_of(peer_net);
-        let nis = nets.net(nid("10.0.0.1@tcp").net()).unwrap().nis();
-        let preferences = preferring.local_nis(nis);
-        for (position, ni) in nis.iter().enumerate() {
-            let best = peer_nis.iter().filter(|its| Some(its.health()) == best);
-            let expected = best.map(|its| its.criteria().preference_of_local(ni.nid())).min().unwrap();
-            prop_assert_eq!(preferences.of(position, ni.nid()), expected);
-            prop_assert_eq!(preferring.local_ni(ni.nid()), expected);
-        }
-    }
-
-    /// The short way to the best local NI chooses what the comparison criterion by criterion does.
-    #[test]
-    fn the_rank_of_local_nis_is_the_order_of_their_criteria(
-        own in prop::collection::vec((any::<bool>(), 0_u32..=1000, prop_oneof![Just(u32::MAX), 0_u32..3], 0_usize..4), 1..6),
-        equal_health in any::<bool>(),
-        uses in prop::collection::vec(any::<prop::sample::Index>(), 0..30),
-    ) {
-        let texts: Vec<String> = (1..=own.len()).map(|i| format!("10.0.0.{i}@tcp")).collect();
-        let nets = nets(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-        let (_table, peer_nis) = peer(&["10.0.0.99@tcp"], PeerState::MULTI_RAIL);
-        let net = nets.net(nid("10.0.0.1@tcp").net()).unwrap();
-        for (ni, (fatal, health, priority, messages)) in net.nis().iter().zip(&own) {
-            if !equal_health {
-                ni.set_fatal(*fatal);
-                ni.set_health(*health);
-            }
-            ni.set_priority(*priority);
-            for _ in 0..*messages {
-                let message = crate::model::MessagePool::default().take(header());
-                let _ = ni.tx(peer_nis[0].nid()).take(message);
-            }
-        }
-        for position in uses {
-            let request = path_request(None, "10.0.0.99@tcp");
-            let short = super::direct::best_ni_by_rank(net.nis()).unwrap();
-            let (_, long) = best(super::direct::local_nis(net, &[], &Preferences::Nobody, request)).unwrap();
-            prop_assert_eq!(short.nid(), long.nid());
-            answered(&nets, &net.nis()[position.index(own.len())], &peer_nis[0]);
-        }
-    }
-
-    /// PS-31: the short ways to the best peer NI choose what the comparison criterion by criterion does.
-    #[test]
-    fn the_rank_of_peer_nis_is_the_order_of_their_criteria(
-        its in prop_oneof![prop::collection::vec(any_peer_ni(), 1..6), prop::collection::vec(any_peer_ni(), 17..40)],
-        equal_priorities in any::<bool>(),
-        equal_health in any::<bool>(),
-        uses in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
-    ) {
-        let texts: Vec<String> = (1..=its.len()).map(|i| format!("10.0.0.{i}@tcp")).collect();
-        let (table, peer_nis) =
-            peer(&texts.iter().map(String::as_str).collect::<Vec<_>>(), PeerState::MULTI_RAIL);
-        let net = || peer_nis[0].peer().nets[0].clone();
-        net().usage.set_nis_differ(!equal_priorities);
-        for (peer_ni, (health, down, priority, credits, messages)) in peer_nis.iter().zip(&its) {
-            if !equal_health {
-                peer_ni.set_health(*health);
-                peer_ni.set_reported_down(*down);
-            }
-            if !equal_priorities {
-                peer_ni.set_priority(*priority);
-            }
-            let _ = peer_ni.tx().resize(*credits);
-            net().note_credits();
-            for _ in 0..*messages {
-                let message = crate::model::MessagePool::default().take(header());
-                let _ = peer_ni.tx().take(message, 0);
-            }
-        }
-        let nets = nets(&["10.0.1.1@tcp"]);
-        let ni = nets.ni(nid("10.0.1.1@tcp")).unwrap();
-        let half = uses.len() / 2;
-        for (i, position) in uses.iter().enumerate() {
-            if i == half {
-                // What is stored of a peer is built again when its NIDs change.
-                let peer = peer_nis[0].peer();
-                table.reshape(&ConfigLock::default().lock(), &peer, peer.primary, peer.nids.clone(), |_| 8);
-            }
-            let net = net();
-            let short = net.least_recently_used().or_else(|| best_by_rank(&net)).unwrap().upgrade().unwrap();
-            let (_, long) = best(held_peer_nis(&net, ni, None, path_request(None, &texts[0]))).unwrap();
-            prop_assert_eq!(short.nid(), long.nid());
-            // In a round robin, or out of turn.
-            let used = if i % 3 == 0 { &peer_nis[position.index(peer_nis.len())] } else { &short };
-            answered(&nets, ni, used);
-            let latest = net.criteria.iter().max_by_key(|its| its.last_use().get()).unwrap();
-            prop_assert_eq!(latest.last_use().get(), used.last_use().get());
-            prop_assert_eq!(net.last_use(), used.last_use().get());
-        }
-    }
-}
-
-/// Health, whether it is reported as down, priority, credits, messages in flight.
-fn any_peer_ni() -> impl Strategy<Value = (u32, bool, u32, u32, usize)> {
-    let health = prop_oneof![Just(0_u32), Just(1000), Just(1000), 0_u32..=1000];
-    let priority = prop_oneof![Just(u32::MAX), any::<u32>(), 0_u32..3];
-    (health, any::<bool>(), priority, 0_u32..4, 0_usize..3)
 }

@@ -5,7 +5,7 @@ use super::{Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
 use crate::model::{LOWEST_PRIORITY, Partner, PeerNet};
 use crate::policy::{Applied, GatewayNids, PartnerByRule, Rule, RuleEffect, RuleIndex, Rules, Subject};
-use crate::select::ChosenPath;
+use crate::select::{self, ChosenPath};
 use lnet_wire::{Nid, Selector};
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -227,10 +227,7 @@ fn apply_to_peer(index: &RuleIndex, peer: &Peer, only: Option<Subject>) {
                 peer_ni.set_preferred_gateways(partners(&index.partners(Subject::Router, peer_ni.nid())));
             }
         }
-        let first = nis.first().map(|peer_ni| peer_ni.priority());
-        let differs =
-            |peer_ni: &Arc<PeerNi>| Some(peer_ni.priority()) != first || !peer_ni.criteria().is_ranked();
-        net.usage.set_nis_differ(nis.iter().any(differs));
+        net.usage.set_nis_differ(select::do_rules_distinguish(&nis));
         net.usage.set_has_same_partners(have_same_partners(&nis));
         net.usage.set_has_partners(nis.iter().any(|peer_ni| peer_ni.criteria().has_partners()));
     }
