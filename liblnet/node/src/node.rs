@@ -98,7 +98,7 @@ impl Node {
         &self.core
     }
 
-    /// The name by which the node is told from others on the machine (`LNET_NODE`).
+    /// The name that distinguishes the node from others on the machine (`LNET_NODE`).
     pub const fn name(&self) -> &NodeName {
         &self.name
     }

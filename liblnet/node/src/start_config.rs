@@ -26,7 +26,7 @@ pub enum Forwarding {
 /// [`StartConfig::from_env`] sets either the file or the others.
 #[derive(Clone, Debug)]
 pub struct StartConfig {
-    /// The name by which the node is told from others on the machine (`LNET_NODE`); by default the process id.
+    /// The name that distinguishes the node from others on the machine (`LNET_NODE`); by default the process id.
     pub name: NodeName,
     /// The nets to add besides the loopback.
     pub networks: Vec<Network>,

@@ -1,7 +1,7 @@
 //! Dynamic peer discovery: learning the NIDs of peers, and sending them those of this node (core-behaviour 5).
 //!
-//! [`Discovery`] keeps state and decides, and sends nothing. Events go in through [`Discovery::handle_input`] and the
-//! `handle_*` methods for the events of its requests; actions come out of [`Run::poll`], one [`Action`] at a time.
+//! `Discovery` keeps state and decides, and sends nothing. Events go in through `Discovery::handle_input` and the
+//! `handle_*` methods for the events of its requests; actions come out of `Run::poll`, one `Action` at a time.
 
 mod input;
 mod merge;
@@ -80,7 +80,7 @@ pub(crate) struct Discovery {
     parked: Mutex<ParkedRequests>,
     /// The time until which a push may be older than the information about a peer that has been removed.
     may_be_stale_until: Mutex<Time>,
-    /// The lock of the only [`Run`] that may exist at a time.
+    /// The lock of the only [`Run`](poll::Run) that may exist at a time.
     running: Mutex<()>,
     /// The lock of threads that wait in [`Discovery::wait_discovered`], from the check until they wait on the condition.
     finished: Mutex<()>,

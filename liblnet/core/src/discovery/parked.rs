@@ -21,7 +21,7 @@ pub(super) struct ParkedRequests {
     retries: Vec<(Time, Arc<DiscoveryState>)>,
 }
 
-/// The requests that wait for one peer; [`Inner::parked`] counts them.
+/// The requests that wait for one peer; [`Inner::parked`](crate::model::Inner::parked) counts them.
 #[derive(Debug)]
 struct Parked {
     state: Arc<DiscoveryState>,

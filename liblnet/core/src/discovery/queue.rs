@@ -50,7 +50,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Adds a peer. A peer may be in a queue twice; the taker checks [`Inner::queued`].
+    /// Adds a peer. A peer may be in a queue twice; the taker checks [`Inner::queued`](crate::model::Inner::queued).
     pub(crate) fn push(&mut self, state: Arc<DiscoveryState>, urgent: bool) {
         if urgent { self.urgent.push_back(state) } else { self.others.push_back(state) }
     }

@@ -82,7 +82,7 @@ impl Environment {
         Duration::from_secs(self.settings.load().discovery_timeout.into())
     }
 
-    /// Which responses are tracked: [`Settings::response_tracking`].
+    /// The kinds of responses that are tracked, see [`Settings::response_tracking`].
     pub(crate) fn response_tracking(&self) -> u32 {
         self.response_tracking.load(Ordering::Relaxed)
     }

@@ -33,7 +33,7 @@ pub struct Partner {
 pub struct Preference {
     /// The priority of the partner; `u32::MAX` if the candidate is none.
     pub priority: u32,
-    /// [`MessageTurn::ended`] of the partner: among equal priorities the lowest is next.
+    /// The number of the end of the partner's last turn: among equal priorities the lowest is next.
     pub turn_ended: u64,
 }
 
