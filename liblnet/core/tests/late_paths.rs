@@ -1,4 +1,4 @@
-//! What a late path, with something in flight and nothing heard, is to the messages that wait for credits.
+//! Late paths, on which messages are in flight and nothing is received: messages that wait for credits do not wait for theirs.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +10,8 @@ use lnet_core::{EventKind, MdOptions};
 use lnet_wire::Header;
 use support::{FakeDriver, OnSend, Rig, header_from, put_body, tcp};
 
-/// Two interfaces that reach the one NID of a peer with one credit: a message by the first is in flight, and one by each waits.
+/// A node with two interfaces to the only NID of a peer, with one credit: a message by the first is in flight, and one by each
+/// waits.
 fn waiting() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), tcp(2)]).credits(8, 1).build();
     rig.core.make_peer(tcp(9), true, false).unwrap();
@@ -21,7 +22,7 @@ fn waiting() -> Rig {
     rig
 }
 
-/// By each interface.
+/// The number of messages in flight by each interface.
 fn in_flight(rig: &Rig) -> [usize; 2] {
     [0, 1].map(|at| rig.driver.ni(at).kept())
 }
@@ -30,18 +31,18 @@ fn credits(rig: &Rig) -> Credits {
     rig.core.peer(tcp(9)).unwrap().1[0].credits()
 }
 
-/// Something arrives by an interface.
+/// A message of the peer arrives by the interface with this index.
 fn hears_by(rig: &Rig, at: usize) {
     let header = Header { dest_nid: rig.nis[at].nid(), ..header_from(tcp(9), put_body(None), 8) };
     rig.driver.ni(at).arrives(&header);
     rig.driver.ni(at).finish_arriving(Ok(()));
 }
 
-/// Fails if new messages wait for the credits of those on a dead path until that is found unresponsive; or if credits are given back
-/// where nothing better is known, so that ever more messages would be in flight.
+/// Fails if new messages wait for the credits of those on a dead path until that is found unresponsive; or if credits are
+/// returned although no better path is known, so that the number of messages in flight would grow without limit.
 #[test]
 fn messages_on_a_late_path_keep_no_credits_from_those_that_have_a_path_which_works() {
-    // (what, what is known of the other path, whether credits are to be given back)
+    // (the case, the change of the other path, whether credits are to be returned)
     let table: [(&str, fn(&Rig), bool); 4] = [
         ("nothing is heard on the other path", |_| {}, false),
         ("something is heard on it", |rig| hears_by(rig, 1), true),
@@ -58,7 +59,7 @@ fn messages_on_a_late_path_keep_no_credits_from_those_that_have_a_path_which_wor
         if !gives_back {
             continue;
         }
-        // The driver gives back the credit of the one, and later the message.
+        // The driver returns the credit of the message, and later the message.
         let mut stuck = rig.driver.ni(0).take_kept();
         rig.core.release_credits(stuck.iter_mut().filter_map(|message| message.take_credits()).collect());
         assert_eq!((in_flight(&rig), credits(&rig)), ([0, 1], Credits(-1)));
@@ -71,7 +72,7 @@ fn messages_on_a_late_path_keep_no_credits_from_those_that_have_a_path_which_wor
     }
 }
 
-/// Fails if messages that wait behind each other on a late path change places for ever.
+/// Fails if messages that wait behind each other on a late path change places without end.
 #[test]
 fn messages_that_wait_keep_a_late_path_if_the_others_are_late() {
     let rig = waiting();

@@ -80,8 +80,8 @@ impl Core {
         self.move_waiting_for_peers(may_move);
     }
 
-    /// Notes that a path is late, and moves messages that wait for a credit to go by it, once another path to the peer is known to
-    /// work. Returns whether one is.
+    /// Records that a path is late. If another path to the peer is known to work, moves the messages that wait for a credit to
+    /// leave by the late one. Returns whether another path works.
     pub(crate) fn note_path_late(&self, ni: &Arc<Ni>, peer_ni: &Arc<PeerNi>) -> bool {
         self.health.path_is_late(&self.topology, ni, peer_ni, self.env.now());
         let is_other_proven = self.topology.has_proven_path(peer_ni);

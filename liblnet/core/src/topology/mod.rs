@@ -186,7 +186,7 @@ impl Topology {
         self.with_nets(|nets| select::has_other_path(nets, peer_ni, ni, reserved))
     }
 
-    /// Whether messages to the peer of this peer NI, which is multi-rail, could take a path that is not even suspect.
+    /// Whether messages to the peer of this peer NI, which is multi-rail, could take a path that is responsive and not suspect.
     pub(crate) fn has_proven_path(&self, peer_ni: &PeerNi) -> bool {
         self.with_nets(|nets| select::has_proven_path(nets, &peer_ni.peer_now()))
     }
