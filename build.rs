@@ -1,9 +1,9 @@
-//! Tells the linker which functions the library exports; on request, makes the C headers.
+//! Tells the linker which functions the library exports, makes the C functions of the settings, and on request the C headers.
 //!
 //! A Rust function `_LNetPut` is exported as `LNetPut@@LNET_2.10` through `--defsym`: rustc passes a
 //! version script of its own that keeps plain names unversioned, so the name C sees must be a new one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 #[path = "liblnet/abi/exported.rs"]
@@ -14,6 +14,9 @@ mod exported;
 #[allow(dead_code, unreachable_pub)]
 mod linking;
 
+#[path = "liblnet/abi/setting_functions.rs"]
+mod setting_functions;
+
 #[cfg(feature = "headers")]
 #[path = "liblnet/abi/headers/generator.rs"]
 mod generator;
@@ -21,19 +24,30 @@ mod generator;
 fn main() {
     println!("cargo::rerun-if-changed=liblnet/abi/exported.rs");
     println!("cargo::rerun-if-changed=liblnet/abi/linking.rs");
+    println!("cargo::rerun-if-changed=liblnet/abi/setting_functions.rs");
     export_symbols();
+    let setting_functions = out_dir().join("setting_functions.rs");
+    write(&setting_functions, &setting_functions::source());
     #[cfg(feature = "headers")]
-    generator::generate();
+    generator::generate(&setting_functions);
 }
 
 fn export_symbols() {
-    for exported::Export { name, .. } in exported::EXPORTED {
+    for exported::Export { name, .. } in exported::exported() {
         println!("cargo::rustc-cdylib-link-arg=-Wl,--defsym={name}=_{name}");
     }
-    let path = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("lnet.map");
-    if let Err(error) = fs::write(&path, linking::version_script()) {
-        println!("cargo::error=cannot write {}: {error}", path.display());
-    }
+    let path = out_dir().join("lnet.map");
+    write(&path, &linking::version_script());
     println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={}", path.display());
     linking::name_library("liblnet.so.1");
+}
+
+fn out_dir() -> PathBuf {
+    PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default())
+}
+
+fn write(path: &Path, text: &str) {
+    if let Err(error) = fs::write(path, text) {
+        println!("cargo::error=cannot write {}: {error}", path.display());
+    }
 }

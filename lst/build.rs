@@ -8,8 +8,8 @@ mod exported;
 
 fn main() {
     println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
-    let called = |export: &&exported::Export| export.name.starts_with("LNet") || export.users.contains('s');
-    for export in exported::EXPORTED.iter().filter(called) {
+    let called = |export: &exported::Export| export.name.starts_with("LNet") || export.users.contains('s');
+    for export in exported::exported().filter(called) {
         let name = export.name;
         for of in ["bins", "tests"] {
             println!("cargo::rustc-link-arg-{of}=-Wl,--defsym={name}=_{name}");

@@ -17,7 +17,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
     linking::name_library("libm0net.so.1");
     linking::need_liblnet();
-    for export in exported::EXPORTED.iter().filter(|export| export.name.starts_with("LNet")) {
+    for export in exported::exported().filter(|export| export.name.starts_with("LNet")) {
         let name = export.name;
         for of in ["tests", "benches"].into_iter().filter(|of| Path::new(of).is_dir()) {
             println!("cargo::rustc-link-arg-{of}=-Wl,--defsym={name}=_{name}");

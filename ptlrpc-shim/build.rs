@@ -15,9 +15,8 @@ fn main() {
     println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
     linking::name_library("libptlrpc.so.1");
     linking::need_liblnet();
-    for export in exported::EXPORTED
-        .iter()
-        .filter(|export| export.name.starts_with("LNet") || export.users.contains('s'))
+    for export in
+        exported::exported().filter(|export| export.name.starts_with("LNet") || export.users.contains('s'))
     {
         let name = export.name;
         for of in ["tests", "benches"] {

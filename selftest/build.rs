@@ -15,9 +15,8 @@ fn main() {
     println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
     linking::name_library("liblnet_selftest.so.1");
     linking::need_liblnet();
-    for export in exported::EXPORTED
-        .iter()
-        .filter(|export| export.name.starts_with("LNet") || export.users.contains('s'))
+    for export in
+        exported::exported().filter(|export| export.name.starts_with("LNet") || export.users.contains('s'))
     {
         let name = export.name;
         println!("cargo::rustc-link-arg-tests=-Wl,--defsym={name}=_{name}");

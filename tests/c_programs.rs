@@ -7,7 +7,7 @@
 #[allow(dead_code, unreachable_pub)]
 mod exported;
 
-use exported::EXPORTED;
+use exported::exported;
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
@@ -265,8 +265,7 @@ fn the_c_programs_use_every_function_of_liblnetconfig() {
         .map(|file| fs::read_to_string(root().join("c-tests").join(file)).unwrap())
         .concat();
     let words: BTreeSet<&str> = source.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-    let unused: Vec<&str> = EXPORTED
-        .iter()
+    let unused: Vec<&str> = exported()
         .filter(|export| export.is_lnetconfig())
         .map(|export| export.name)
         .filter(|name| !words.contains(name))
@@ -296,7 +295,7 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
     let empty = root().join("scripts/liblnetconfig.c").display().to_string();
 
     // The library of existing programs: another liblnetconfig.so.4, with all functions.
-    let functions = EXPORTED.iter().filter(|export| export.is_lnetconfig());
+    let functions = exported().filter(|export| export.is_lnetconfig());
     let others: String = functions.map(|export| format!("void {}(void) {{}}\n", export.name)).collect();
     fs::write(out.join("other.c"), others).unwrap();
     fs::create_dir_all(out.join("other")).unwrap();

@@ -1,9 +1,10 @@
-// Every function of the C API, once: its name, its header, and which consumers call it.
+// Every function of the C API, once: its name, its header, and which consumers call it. Those of the settings are in the table of settings.
 //
 // The build script exports exactly these (with the symbol version), a test compares the built library
 // with them, and `docs/c-api-matrix.md` is made from them. No `//!` here: build script and test include this file.
 
 /// One function of the C API.
+#[derive(Clone, Copy)]
 pub struct Export {
     /// Its C name; the Rust function has a `_` before it.
     pub name: &'static str,
@@ -35,7 +36,15 @@ impl Export {
 }
 
 /// All of them.
-pub const EXPORTED: &[Export] = &[
+pub fn exported() -> impl Iterator<Item = Export> {
+    let of_settings = lnet_settings::c_functions().into_iter();
+    let of_settings =
+        of_settings.map(|function| export(function.name, "lnet/lnetconfig/liblnetconfig.h", ""));
+    WRITTEN.iter().copied().chain(of_settings)
+}
+
+/// Those that are written by hand; the others are made from the table of settings.
+const WRITTEN: &[Export] = &[
     export("LNetNIInit", "lnet/api.h", "psm"),
     export("LNetNIFini", "lnet/api.h", "psm"),
     export("LNetGetId", "lnet/api.h", "sm"),
@@ -147,35 +156,6 @@ pub const EXPORTED: &[Export] = &[
     export("lustre_lnet_parse_nidstr", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_ping_nid", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_discover_nid", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_numa_range", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_numa_range", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_max_intf", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_max_intf", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_discovery", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_discovery", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_drop_asym_route", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_drop_asym_route", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_retry_count", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_retry_count", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_transaction_to", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_transaction_to", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_hsensitivity", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_hsensitivity", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_recov_intrv", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_recov_intrv", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_rtr_sensitivity", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_rtr_sensitivity", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_response_tracking", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_response_tracking", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_recovery_limit", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_recovery_limit", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_max_recovery_ping_interval", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_max_recovery_ping_interval", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_compare_queued_bytes", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_compare_queued_bytes", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_config_discovery_to", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_discovery_to", "lnet/lnetconfig/liblnetconfig.h", ""),
-    export("lustre_lnet_show_lnd_timeout", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_show_stats", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_reset_stats", "lnet/lnetconfig/liblnetconfig.h", ""),
     export("lustre_lnet_show_local_ni_recovq", "lnet/lnetconfig/liblnetconfig.h", ""),

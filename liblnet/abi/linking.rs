@@ -13,7 +13,7 @@ pub fn version_script() -> String {
     let mut script = String::new();
     for (version, rest) in [(exported::SYMBOL_VERSION, "  local: *;\n"), (exported::LNETCONFIG_VERSION, "")] {
         script.push_str(&format!("{version} {{\n  global:\n"));
-        for export in exported::EXPORTED.iter().filter(|export| export.version() == version) {
+        for export in exported::exported().filter(|export| export.version() == version) {
             script.push_str(&format!("    {};\n", export.name));
         }
         script.push_str(&format!("{rest}}};\n"));
@@ -58,7 +58,7 @@ pub fn need_liblnet() {
 /// The library without code.
 fn make_stand_in(out: &Path) -> Result<PathBuf, String> {
     let (source, script, library) = (out.join("stand-in.c"), out.join("stand-in.map"), out.join(SONAME));
-    let functions = exported::EXPORTED.iter().map(|export| format!("void {}(void) {{}}\n", export.name));
+    let functions = exported::exported().map(|export| format!("void {}(void) {{}}\n", export.name));
     let written =
         fs::write(&source, functions.collect::<String>()).and_then(|()| fs::write(&script, version_script()));
     written.map_err(|error| format!("{}: {error}", out.display()))?;

@@ -1,10 +1,10 @@
 //! Makes the C headers: cbindgen turns the Rust items into C, the templates beside this file say where
 //! each item goes and hold what Rust cannot express (macros, inline functions, packed structures).
 //!
-//! A template line `@NAME@` becomes the item of that name with its documentation. A name without an item,
-//! and an exported function without a place, stop the build.
+//! A template line `@NAME@` becomes the item of that name with its documentation, `@SETTINGS@` all functions of the settings. A name
+//! without an item, and an exported function without a place, stop the build.
 
-use crate::exported::EXPORTED;
+use crate::exported::exported;
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ const C_SPELLINGS: &[(&str, &str)] = &[
     ("EnumCyamlType", "enum cYAML_object_type"),
 ];
 
-/// Writes the headers into `LNET_HEADERS_DIR`, or into `OUT_DIR/include` without it.
-pub(crate) fn generate() {
+/// `setting_functions` is the file with the functions of the settings. Writes the headers into `LNET_HEADERS_DIR`, or into `OUT_DIR/include` without it.
+pub(crate) fn generate(setting_functions: &Path) {
     println!("cargo::rerun-if-changed={TEMPLATES}");
     println!("cargo::rerun-if-changed={SOURCES}");
     println!("cargo::rerun-if-env-changed=LNET_HEADERS_DIR");
@@ -39,7 +39,7 @@ pub(crate) fn generate() {
         PathBuf::from,
     );
 
-    let items = items(&c_of_rust());
+    let items = items(&c_of_rust(setting_functions));
     let mut placed = BTreeSet::new();
     for template in files_below(Path::new(TEMPLATES), "in") {
         let text = fs::read_to_string(&template).unwrap_or_default();
@@ -52,14 +52,14 @@ pub(crate) fn generate() {
             println!("cargo::error=cannot write {}: {error}", path.display());
         }
     }
-    for export in EXPORTED {
+    for export in exported() {
         if !placed.contains(export.name) {
             println!("cargo::error=no header template has a place for {}", export.name);
         }
     }
 }
 
-fn c_of_rust() -> String {
+fn c_of_rust(setting_functions: &Path) -> String {
     let mut config = Config {
         language: Language::C,
         style: Style::Tag,
@@ -95,6 +95,7 @@ fn c_of_rust() -> String {
     for source in files_below(Path::new(SOURCES), "rs") {
         builder = builder.with_src(source);
     }
+    builder = builder.with_src(setting_functions);
     let mut c = Vec::new();
     match builder.generate() {
         Ok(bindings) => bindings.write(&mut c),
@@ -154,7 +155,7 @@ fn tidy(item: &str) -> String {
         out.push('\n');
         i += 1;
     }
-    if let Some(at) = EXPORTED.iter().find_map(|export| out.rfind(&format!("_{}(", export.name))) {
+    if let Some(at) = exported().find_map(|export| out.rfind(&format!("_{}(", export.name))) {
         let start = out[..at].rfind('\n').map_or(0, |newline| newline + 1);
         out = format!("{}{}", &out[..start], wrap(&format!("{}{}", &out[start..at], &out[at + 1..])));
     }
@@ -206,7 +207,9 @@ fn fill(
     template: &Path,
 ) -> String {
     let mut out = String::new();
-    for line in text.lines() {
+    let settings: Vec<_> =
+        lnet_settings::c_functions().iter().map(|function| format!("@{}@", function.name)).collect();
+    for line in text.replace("@SETTINGS@", &settings.join("\n\n")).lines() {
         match line.strip_prefix('@').and_then(|l| l.strip_suffix('@')) {
             None => out.push_str(&with_version(line)),
             Some(name) => match items.get(name) {

@@ -6,7 +6,7 @@ mod table;
 pub use settings::{DiscoveryMode, MAX_HEALTH, Settings};
 pub use table::{NODE, Setting};
 
-use crate::row::{Row, Spec};
+use crate::row::{CFunction, Row, Spec};
 use crate::values::Value;
 use lnet_wire::Errno;
 use std::str::FromStr;
@@ -37,6 +37,19 @@ impl Setting {
     pub fn default_value(self) -> i64 {
         Settings::default().get(self)
     }
+}
+
+/// The functions of all settings in the C API, in the order of the header: those that only show come last.
+pub fn c_functions() -> Vec<CFunction> {
+    let (mut both, mut shows) = (Vec::new(), Vec::new());
+    for functions in Setting::ALL.iter().filter_map(|setting| setting.spec().c) {
+        match functions.set {
+            Some(set) => both.extend([set, functions.show]),
+            None => shows.push(functions.show),
+        }
+    }
+    both.extend(shows);
+    both
 }
 
 impl Settings {
