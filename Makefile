@@ -48,7 +48,7 @@ help:
 	@echo "make message-costs  counts instructions, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
 	@echo "make headers    makes include/ anew from the Rust items and their templates"
-	@echo "make generated-files  makes docs/logs.md and the tables of docs/environment.md anew"
+	@echo "make generated-files  makes docs/logs.md and the tables of docs/environment.md and docs/configuration.md anew"
 	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd, lst and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 

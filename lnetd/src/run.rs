@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             return Err(Failure::new(errno, format!("cannot start LNet selftest: {}", errno.text())));
         }
     }
-    let complete = file.is_none_or(|file| file.apply(&*node));
+    let complete = file.is_none_or(|file| node.while_importing(|| file.apply(&*node)));
     // With the option it is meant.
     if !options.loopback_only {
         node.warn_if_only_loopback();

@@ -11,6 +11,7 @@ use crate::placement::SystemPlacement;
 use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
+use crate::tunables::SettingStates;
 use lnet_core::lnd::Driver;
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
@@ -38,6 +39,7 @@ pub struct Node {
     name: NodeName,
     sysfs: PathBuf,
     pub(crate) heat: HeatTable,
+    pub(crate) setting_states: SettingStates,
     threads: [CoreThread; 2],
     links: Links,
 }
@@ -74,12 +76,18 @@ impl Node {
             name: config.name.clone(),
             sysfs: config.sysfs.clone(),
             heat: HeatTable::new(clock.now()),
+            setting_states: SettingStates::new(&config),
             threads: [discovery, monitor],
             links: Links::new(),
         });
         node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
-        start::apply(&*node, &config)?;
+        node.while_importing(|| start::apply(&*node, &config))?;
         Ok(node)
+    }
+
+    /// Runs `import`, in which a file is imported at the start: the settings that it changes count as set by a file.
+    pub fn while_importing<T>(&self, import: impl FnOnce() -> T) -> T {
+        self.setting_states.while_importing(import)
     }
 
     /// Logs a warning if the node has only the loopback, as that may not be intended.

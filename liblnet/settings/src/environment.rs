@@ -3,20 +3,6 @@
 use crate::row::Row;
 use thiserror::Error;
 
-/// Who set the value of a setting.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum SetBy {
-    /// Nobody.
-    #[default]
-    Default,
-    /// An environment variable.
-    Variable(&'static str),
-    /// The file that was imported at the start.
-    File,
-    /// A command, a request or a C function, while the node runs.
-    Command,
-}
-
 /// An environment variable whose value is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name}=\"{text}\": wanted is {wanted}")]

@@ -19,8 +19,8 @@ mod text;
 mod values;
 
 pub use access::{Access, Field};
-pub use environment::{RejectedVariable, SetBy, apply};
-pub use node::{DiscoveryMode, MAX_HEALTH, NODE, Setting, Settings, UnknownSetting};
+pub use environment::{RejectedVariable, apply};
+pub use node::{DiscoveryMode, MAX_HEALTH, NODE, Setting, Settings, UnknownSetting, c_functions};
 pub use range::{MAX_INT, MAX_WORD, OutOfRange, Range};
 pub use row::{CFunction, CFunctions, Change, GlobalKey, Refusal, Row, Spec, Variable};
 pub use values::{Unit, Value, Values, either};

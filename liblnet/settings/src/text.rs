@@ -24,6 +24,18 @@ impl Spec {
         }
     }
 
+    /// The row of the table of settings that `lnetctl set` and the block `global` have.
+    pub fn global_row(&self, default: &str) -> String {
+        let default = self.default.unwrap_or(default);
+        let values = match self.change {
+            Change::Never(_) => "shown only".to_owned(),
+            Change::AtStart | Change::AnyTime => self.values.listed(),
+        };
+        let variables: Vec<_> =
+            self.variables.iter().map(|variable| format!("`{}`", variable.name)).collect();
+        format!("| `{}` | {} | {values} | {default} | {} |\n", self.name, self.sentence, variables.join(", "))
+    }
+
     /// The rows of the table of environment variables, one for each variable.
     pub fn variable_rows(&self, default: &str) -> String {
         let row = |variable: &Variable| {

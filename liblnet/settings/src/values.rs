@@ -4,6 +4,7 @@ use std::fmt;
 
 /// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 pub enum Value {
     /// A number. 1 and 0 stand for on and off, and numbers from 0 on for words ([`Values::Words`]).
     Number(i64),
@@ -75,14 +76,14 @@ impl Values {
         self.words().iter().position(|its| *its == word).and_then(|index| i64::try_from(index).ok())
     }
 
-    /// The value as it is written in files and variables.
-    pub fn written(self, value: &Value) -> String {
-        match (self, value) {
+    /// The value as it is shown: numbers that stand for words only become the words.
+    pub fn shown(self, value: Value) -> Value {
+        match (self, &value) {
             (Self::Words(words), Value::Number(number)) => {
                 let word = usize::try_from(*number).ok().and_then(|index| words.get(index));
-                word.map_or_else(|| number.to_string(), |word| (*word).to_owned())
+                word.map_or(value, |word| Value::Text(word_or_nothing(word)))
             }
-            _ => value.to_string(),
+            _ => value,
         }
     }
 

@@ -106,6 +106,8 @@ pub enum Command {
     /// All settings of the node
     #[command(subcommand)]
     Global(Global),
+    /// All settings of the node and tunables of its drivers, with values, defaults and who set them
+    Tunables,
     /// Other nodes
     #[command(subcommand)]
     Peer(Peer),

@@ -16,6 +16,7 @@ mod udsp;
 mod yaml;
 
 use crate::cli::Command;
+use lnet_dlc::ops::tunables;
 use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::io::Read;
 
@@ -79,6 +80,7 @@ pub fn run(command: &Command, cx: &mut Context<'_>) -> Outcome {
         Command::Top(command) => top::run(command, cx),
         Command::Debug(command) => others::debug(command, cx),
         Command::Global(command) => others::global(command, cx),
+        Command::Tunables => Outcome::show(tunables::show(cx.node, &mut cx.report)),
         Command::Peer(command) => peer::run(command, cx),
         Command::Ping(command) => ping::ping(command, cx),
         Command::Discover(command) => ping::discover(command, cx),

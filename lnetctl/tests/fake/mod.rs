@@ -6,9 +6,10 @@ use lnet_dlc::request::{
     Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, ElementStats, Explanation, Fault,
     FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule, Heat, LndTunables, LnetStats, LocalHealth,
     LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Ping,
-    PingAnswer, Tunables, Udsp, UdspAction,
+    PingAnswer, SetBy, SettingState, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::{Backend, CptList, Reply, Request};
+use lnet_settings::Value;
 use lnet_wire::{Errno, Nid};
 use lnetctl::run::Node;
 use std::cell::RefCell;
@@ -59,6 +60,7 @@ impl Backend for Up {
             Request::GetPeerList => Some(Reply::Nids(Vec::new())),
             Request::GetRecoveryQueue(_) => Some(Reply::Nids(vec!["10.0.0.1@tcp".parse().unwrap()])),
             Request::GetNumaRange => Some(Reply::Number(0)),
+            Request::GetSettings => Some(Reply::Settings(settings())),
             Request::GetTunables => Some(Reply::Tunables(Tunables::default())),
             Request::GetLnetStats => Some(Reply::Stats(Box::<LnetStats>::default())),
             Request::PingPeer(Ping { target, .. }) => return ping(target.nid),
@@ -194,4 +196,21 @@ fn rule(index: u32) -> Option<Udsp> {
     let selector = |text: Option<&str>| text.map(|text| text.parse().unwrap());
     let action = UdspAction::Priority(2);
     Some(Udsp { index, src: selector(src), dst: selector(dst), rte: None, action, messages: None })
+}
+
+/// A setting that a variable has set, and a tunable.
+fn settings() -> Vec<SettingState> {
+    let state = |module: &str, name: &str, value, default, set_by, can_change| SettingState {
+        module: module.to_owned(),
+        name: name.to_owned(),
+        value: Value::Number(value),
+        default: Value::Number(default),
+        set_by,
+        can_change,
+    };
+    vec![
+        state("lnet", "retry_count", 5, 2, SetBy::Environment("LNET_RETRY_COUNT".to_owned()), true),
+        state("lnet", "lnd_timeout", 8, 16, SetBy::Settings, false),
+        state("socklnd", "nscheds", 1, 1, SetBy::Default, false),
+    ]
 }

@@ -26,4 +26,5 @@ pub mod routing;
 pub mod sample;
 pub mod selection;
 pub mod stats;
+pub mod tunables;
 mod udsp_info;

@@ -70,3 +70,36 @@ impl<'de> Visitor<'de> for ByName {
         Ok(Tunables(settings))
     }
 }
+
+/// A setting of the node or a tunable of one of its drivers, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SettingState {
+    /// The module that has it: `lnet`, or a driver.
+    pub module: String,
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+    /// The default.
+    pub default: Value,
+    /// Who set the value.
+    pub set_by: SetBy,
+    /// Whether it may change while the node runs.
+    pub can_change: bool,
+}
+
+/// Who set the value of a setting.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SetBy {
+    /// Nobody.
+    Default,
+    /// The environment variable of this name, at the start.
+    Environment(String),
+    /// A file that was imported at the start.
+    File,
+    /// A request, such as a command or a C function makes it, while the node runs.
+    Command,
+    /// Other settings, from which it follows.
+    Settings,
+}

@@ -16,7 +16,7 @@ mod stats;
 pub use discovery::{Difference, Discover, Discovered, DiscoveryFailure, DiscoveryStep, PeerDiscovery};
 pub use explain::{Explain, Explanation, Passed, PassedOver, RuleOfWay};
 pub use fault::{DelFaults, Fault, FaultCounts, FaultEffect, FaultKind, FaultOdds, FaultRule};
-pub use global::{Setting, Tunables};
+pub use global::{SetBy, Setting, SettingState, Tunables};
 pub use local_ni::{
     AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiState, NiStatus, NiTunables,
     SetConnsPerPeer, SetHealth, SetHealthKind,
@@ -114,6 +114,8 @@ pub enum Request {
     SetTunable(Setting, i64),
     /// All global tunables. [`Reply::Tunables`].
     GetTunables,
+    /// All settings and tunables, and who set them. No IOCTL has this. [`Reply::Settings`].
+    GetSettings,
     /// (102) Set health values.
     SetHealth(SetHealth),
     /// (104) The NIDs being recovered: of interfaces (`true`) or of peers. [`Reply::Nids`].
@@ -152,6 +154,7 @@ impl Request {
                 | Self::CheckLocalNi(_)
                 | Self::GetNumaRange
                 | Self::GetTunables
+                | Self::GetSettings
                 | Self::GetRecoveryQueue(_)
                 | Self::GetUdsp(_)
                 | Self::GetFault(..)
@@ -239,6 +242,8 @@ replies! {
     Buffers(CptBuffers),
     /// The global tunables.
     Tunables(Tunables),
+    /// All settings and tunables.
+    Settings(Vec<SettingState>),
     /// The node's counters.
     Stats(Box<LnetStats>),
     /// A selection rule.

@@ -87,14 +87,10 @@ impl Backend for Node {
             Request::CheckLocalNi(add) => local_ni::check(self, add).map(|()| Reply::Done),
             Request::DelLocalNi(del) => local_ni::delete(self, &del).map(|()| Reply::Done),
             Request::GetLocalNi(index) => local_ni::get(self, index).map(|ni| Reply::LocalNi(Box::new(ni))),
-            Request::SetNumaRange(range) => {
-                core.change_settings(|all| all.set(Setting::NumaRange, range.into())).map(|()| Reply::Done)
-            }
+            Request::SetNumaRange(range) => self.set(Setting::NumaRange, range.into()),
             Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),
-            Request::SetTunable(setting, value) if setting.spec().change == Change::AnyTime => {
-                core.change_settings(|all| all.set(setting, value)).map(|()| Reply::Done)
-            }
-            Request::SetTunable(..) => Err(Errno::Invalid),
+            Request::SetTunable(setting, value) => self.set(setting, value),
+            Request::GetSettings => Ok(Reply::Settings(self.setting_states.list(&core.settings()))),
             Request::GetTunables => Ok(Reply::Tunables(Tunables::of(core.settings()))),
             Request::SetHealth(set) => health::set(core, set).map(|()| Reply::Done),
             Request::GetRecoveryQueue(own) => {
@@ -113,6 +109,24 @@ impl Backend for Node {
 }
 
 impl Node {
+    /// [`Errno::Invalid`] for a setting that cannot change while the node runs.
+    fn set(&self, setting: Setting, value: i64) -> Result<Reply, Errno> {
+        if setting.spec().change != Change::AnyTime {
+            return Err(Errno::Invalid);
+        }
+        let mut change = None;
+        self.core().change_settings(|settings| {
+            let before = *settings;
+            settings.set(setting, value)?;
+            change = Some((before, *settings));
+            Ok(())
+        })?;
+        if let Some((before, now)) = change {
+            self.setting_states.note_change(setting, &before, &now);
+        }
+        Ok(Reply::Done)
+    }
+
     /// Pings a peer for a client. As in the kernel, the reply's primary NID and multi-rail state are those known to this node;
     /// its NIDs are those that the peer reports.
     fn control_ping(&self, ping: request::Ping) -> Result<Reply, Errno> {

@@ -1,12 +1,14 @@
 //! The settings of a node and the tunables of its drivers, from all their tables.
 
 mod start;
+mod states;
 #[cfg(test)]
 mod tests;
 
 use crate::start_config::StartConfig;
 use lnet_settings::{NODE, RejectedVariable, Spec, Value};
 use start::START;
+pub(crate) use states::SettingStates;
 
 /// Stores in `config` what the environment variables of all rows say; `look_up` gives the text of a variable that is set. The result
 /// names the settings that were set, each with the variable that counted.

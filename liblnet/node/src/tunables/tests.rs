@@ -226,29 +226,33 @@ fn every_row_has_its_own_name_and_variables_and_takes_its_default() {
 /// Writes the tables if `LNET_WRITE_SETTINGS` is set, as `make generated-files` does.
 #[test]
 fn the_tables_in_the_documentation_are_up_to_date() {
-    let mut rows = String::new();
+    let (mut variables, mut global) = (String::new(), String::new());
     for_each(&StartConfig::default(), |spec, value| {
-        rows += &spec.variable_rows(&spec.values.written(&value))
+        let value = spec.values.shown(value).to_string();
+        variables += &spec.variable_rows(&value);
+        global.extend(spec.global.map(|_| spec.global_row(&value)));
     });
-    let configuration: String =
-        CONFIGURATION.iter().map(|(name, help)| format!("| `{name}` | {help} |\n")).collect();
+    let nets: String = CONFIGURATION.iter().map(|(name, help)| format!("| `{name}` | {help} |\n")).collect();
     let tables = [
-        ("configuration", format!("| variable | what it says |\n|---|---|\n{configuration}")),
-        ("settings", format!("| variable | what it says | values | default |\n|---|---|---|---|\n{rows}")),
+        ("environment.md", "configuration", "variable | what it says", nets),
+        ("environment.md", "settings", "variable | what it says | values | default", variables),
+        ("configuration.md", "settings", "setting | what it says | values | default | at the start", global),
     ];
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/environment.md");
     let writes = std::env::var_os("LNET_WRITE_SETTINGS").is_some();
-    let mut document = std::fs::read_to_string(path).unwrap();
-    for (name, table) in tables {
+    for (document, name, head, rows) in tables {
+        let path = format!("{}/../../docs/{document}", env!("CARGO_MANIFEST_DIR"));
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        let line = "|---".repeat(head.split(" | ").count());
+        let table = format!("| {head} |\n{line}|\n{rows}");
         let [begin, end] = ["begin", "end"]
             .map(|word| format!("<!-- {word} {name}: made from the tables of settings -->\n"));
-        let from = document.find(&begin).expect(name) + begin.len();
-        let to = document.find(&end).expect(name);
-        let fresh = document[from..to] == table;
-        assert!(fresh || writes, "docs/environment.md is stale: `make generated-files` writes it");
-        document.replace_range(from..to, &table);
-    }
-    if writes {
-        std::fs::write(path, document).unwrap();
+        let from = text.find(&begin).expect(name) + begin.len();
+        let to = text.find(&end).expect(name);
+        let fresh = text[from..to] == table;
+        assert!(fresh || writes, "docs/{document} is stale: `make generated-files` writes it");
+        text.replace_range(from..to, &table);
+        if !fresh {
+            std::fs::write(&path, text).unwrap();
+        }
     }
 }
