@@ -162,7 +162,8 @@ pub(super) trait Ranked {
 /// - `rank`, how the value is in the rank: `[whole]`; `[whole, limit LIMIT]` where no value is better than `LIMIT`; `[up_to MAX]`
 ///   for numbers from 0 to `MAX`; `[turn BITS]` for numbers that grow by one with each message, of which so many bits are enough;
 ///   or `[even unless CONDITION]` if it is not, as all candidates are equal in it unless `CONDITION` holds for the whole choice, and
-///   `[even unless_ruled CONDITION]` unless selection rules make it hold for the candidate.
+///   `[even unless_ruled CONDITION]` unless selection rules make it hold for the candidate. What is `Standing` is in the rank: no
+///   condition can tell that it is even.
 ///
 /// `of` finds the values that are in the rank in the source alone.
 macro_rules! ranked_candidate {
@@ -206,6 +207,11 @@ macro_rules! ranked_candidate {
         pub(super) type $rank = $crate::select::rank::Rank<{
             $crate::select::rank::words(&[$(ranked_candidate!(@width $form $type)),+])
         }>;
+
+        $(const _: () = assert!(
+            ranked_candidate!(@may_be_in $scope $form),
+            "a criterion that depends on the candidate alone has to be in its rank",
+        );)+
 
         const _: () = {
             use $crate::select::rank::{Place, Places};
@@ -302,6 +308,9 @@ macro_rules! ranked_candidate {
     (@width [up_to $max:expr] $type:ty) => { $crate::select::rank::bits($max as u64) };
     (@width [turn $bits:expr] $type:ty) => { $bits };
     (@width [even $($unless:tt)+] $type:ty) => { 0 };
+
+    (@may_be_in Standing [even $($unless:tt)+]) => { false };
+    (@may_be_in $scope:ident $form:tt) => { true };
 
     (@is_even [even unless $condition:expr]) => { !($condition) };
     (@is_even $form:tt) => { true };
