@@ -17,13 +17,12 @@ pub(crate) fn source() -> String {
 fn setter(setting: Setting, CFunction { name, doc }: CFunction) -> String {
     format!(
         "{}#[unsafe(no_mangle)]
-pub unsafe extern \"C\" fn _{name}(
+pub extern \"C\" fn _{name}(
     value: c_int,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {{
-    // SAFETY: by the contract of this function err_rc is as set() demands.
-    unsafe {{ set(\"{name}\", Setting::{setting:?}, value, seq_no, err_rc) }}
+    set(\"{name}\", Setting::{setting:?}, value, seq_no, err_rc)
 }}
 
 ",
@@ -34,13 +33,12 @@ pub unsafe extern \"C\" fn _{name}(
 fn shower(setting: Setting, CFunction { name, doc }: CFunction) -> String {
     format!(
         "{}#[unsafe(no_mangle)]
-pub unsafe extern \"C\" fn _{name}(
+pub extern \"C\" fn _{name}(
     seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
+    show_rc: TreeOut,
+    err_rc: TreeOut,
 ) -> c_int {{
-    // SAFETY: by the contract of this function show_rc and err_rc are as shown() demands.
-    unsafe {{ shown(\"{name}\", Setting::{setting:?}, seq_no, show_rc, err_rc) }}
+    shown(\"{name}\", Setting::{setting:?}, seq_no, show_rc, err_rc)
 }}
 
 ",

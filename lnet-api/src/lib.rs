@@ -10,7 +10,6 @@
 //! | [`sys`] | the C functions |
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod c_pointer;
 pub mod clock;
 pub mod errno;
 pub mod sync;
@@ -23,6 +22,7 @@ mod region;
 pub mod sys;
 
 pub use event::{Event, EventKind};
+pub use lnet_os::c_pointer;
 pub use lnet_wire::{Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};

@@ -22,6 +22,8 @@ const C_SPELLINGS: &[(&str, &str)] = &[
     ("__s32", "__s32"),
     ("__u64", "__u64"),
     ("Flag", "bool"),
+    ("InString", "char *"),
+    ("TreeOut", "struct cYAML **"),
     ("volatile_ulong", "volatile unsigned long"),
     ("EnumUnlink", "enum lnet_unlink"),
     ("EnumInsPos", "enum lnet_ins_pos"),
@@ -164,7 +166,7 @@ fn tidy(item: &str) -> String {
 
 /// A prototype on as few lines as it takes.
 fn wrap(prototype: &str) -> String {
-    let one_line = prototype.split_whitespace().collect::<Vec<_>>().join(" ");
+    let one_line = prototype.split_whitespace().collect::<Vec<_>>().join(" ").replace("* ", "*");
     let (mut out, mut column) = (String::new(), 0);
     for argument in one_line.split_inclusive(", ") {
         if column + argument.trim_end().len() > LINE_LENGTH {

@@ -58,6 +58,9 @@ impl FromErrno for () {
     fn from_errno(_: Errno) -> Self {}
 }
 
+/// A string that the call reads: `char *` where C's prototype has no `const`.
+pub(crate) type InString<'a> = lnet_os::c_pointer::Text<'a>;
+
 /// The caller's pointer for something that the call needs or fills.
 pub(crate) fn not_null<T>(pointer: *mut T) -> Result<NonNull<T>, Errno> {
     NonNull::new(pointer).ok_or(Errno::Fault)

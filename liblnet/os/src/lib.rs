@@ -1,4 +1,4 @@
-//! System calls of a library inside a foreign program's process.
+//! System calls of a library inside a foreign program's process, and the pointers that the program passes ([`c_pointer`]).
 //!
 //! The program owns its signals, its descriptors 0 to 2 and its way to end. So, in all crates of the libraries:
 //!
@@ -12,6 +12,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![allow(clippy::disallowed_methods, reason = "here is what the others call in their place")]
 
+#[allow(unsafe_code)]
+pub mod c_pointer;
 pub mod descriptor;
 #[allow(unsafe_code)]
 pub mod exit;

@@ -5,6 +5,30 @@ use super::node::{self, ARRAY, EnumCyamlType, FALSE, NUMBER, OBJECT, STRING, TRU
 use lnet_dlc::Value;
 use std::ptr;
 
+/// `struct cYAML **`: where a call adds what it has to say.
+///
+/// Contract: NULL, or a variable of the program's that is NULL or a tree of nodes that functions of this library have made; nobody else
+/// uses the variable or the tree during the call.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct TreeOut(*mut *mut cYAML);
+
+impl TreeOut {
+    /// Whether the program does not want it.
+    pub(crate) const fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Adds the mapping `value` as [`merge`] does, if the program wants it.
+    pub(crate) fn add(self, value: &Value) {
+        if !self.is_null() {
+            // SAFETY: not NULL, so a variable that is NULL or a tree, and that is this call's alone: the contract of the type, which C
+            // vouches for.
+            unsafe { merge(self.0, value) };
+        }
+    }
+}
+
 /// Adds the mapping `value` to the tree `*root`, as accumulating calls do: sequences and mappings under a
 /// key that both have become one, other keys are appended. A missing tree is made, but not for nothing.
 ///

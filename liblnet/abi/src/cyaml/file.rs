@@ -14,13 +14,19 @@ unsafe extern "C" {
 
 /// C's standard input.
 pub(crate) fn standard_input() -> *mut libc::FILE {
-    // SAFETY: the C library sets it before any program runs; programs hardly ever assign it.
+    // SAFETY: the C library sets its standard input before any program runs; programs hardly ever assign it.
     unsafe { stdin }
+}
+
+/// Reads C's standard input to its end. Errors: a line that says why.
+pub(crate) fn read_standard_input() -> Result<String, String> {
+    // SAFETY: standard input is open, or reading it fails.
+    unsafe { read_to_end(standard_input()) }
 }
 
 /// C's standard output.
 pub(crate) fn standard_output() -> *mut libc::FILE {
-    // SAFETY: as above.
+    // SAFETY: the C library sets its standard output before any program runs; programs hardly ever assign it.
     unsafe { stdout }
 }
 
@@ -29,7 +35,7 @@ pub(crate) fn standard_output() -> *mut libc::FILE {
 /// # Safety
 /// `file` is an open file.
 pub(crate) unsafe fn write(file: *mut libc::FILE, text: &str) {
-    // SAFETY: this function's contract; the text has as many bytes.
+    // SAFETY: the file is open, for which the caller vouches; the text has as many bytes.
     unsafe { libc::fwrite(text.as_ptr().cast::<c_void>(), 1, text.len(), file) };
 }
 
@@ -40,14 +46,14 @@ pub(crate) fn print(text: &str) {
 
 /// Writes bytes to C's standard output.
 pub(crate) fn print_bytes(bytes: &[u8]) {
-    // SAFETY: standard output is open, or writing fails; so many bytes are there.
+    // SAFETY: standard output is open, or writing fails; the slice has as many bytes.
     unsafe { libc::fwrite(bytes.as_ptr().cast::<c_void>(), 1, bytes.len(), standard_output()) };
 }
 
 /// Writes a text to C's standard error, behind all that has been written to standard output.
 pub(crate) fn print_error(text: &str) {
     flush();
-    // SAFETY: as for `standard_output`; standard error is open, or writing fails.
+    // SAFETY: the C library sets its standard error before any program runs; it is open, or writing fails.
     unsafe { write(stderr, text) };
 }
 
@@ -65,7 +71,7 @@ pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, String
     let mut all = Vec::new();
     let mut part = [0_u8; 8192];
     loop {
-        // SAFETY: this function's contract; the buffer has as many bytes.
+        // SAFETY: the file is open, for which the caller vouches; the buffer has as many bytes.
         let count = unsafe { libc::fread(part.as_mut_ptr().cast::<c_void>(), 1, part.len(), file) };
         if count == 0 {
             break;
@@ -75,7 +81,7 @@ pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, String
             return Err(format!("more than {LARGEST} bytes"));
         }
     }
-    // SAFETY: this function's contract.
+    // SAFETY: the file is open, for which the caller vouches.
     if unsafe { libc::ferror(file) } != 0 {
         return Err("cannot be read".to_owned());
     }

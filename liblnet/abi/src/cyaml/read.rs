@@ -51,7 +51,7 @@ pub unsafe extern "C" fn _cYAML_build_tree(
         let text = unsafe {
             match bytes_of(path) {
                 Some(path) => file::read_path(path),
-                None if yaml_blk.is_null() => file::read_to_end(file::standard_input()),
+                None if yaml_blk.is_null() => file::read_standard_input(),
                 None => {
                     let block = std::slice::from_raw_parts(yaml_blk.cast(), yaml_blk_size);
                     std::str::from_utf8(block).map(str::to_owned).map_err(|error| error.to_string())

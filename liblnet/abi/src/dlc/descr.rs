@@ -2,7 +2,7 @@
 
 use super::text;
 use super::types::{IFNAMSIZ, lnet_dlc_intf_descr, lnet_dlc_network_descr};
-use crate::entry::helper;
+use crate::entry::{InString, helper};
 use crate::types::{__u32, cfs_expr_list, list_head};
 use crate::{expression, list};
 use lnet_dlc::{CptList, InterfaceSpec, ReturnCode};
@@ -34,12 +34,11 @@ pub unsafe extern "C" fn _lustre_lnet_init_nw_descr(nw_descr: *mut lnet_dlc_netw
 /// of more than 15 characters, LUSTRE_CFG_RC_OUT_OF_MEM: nothing is added then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_parse_interfaces(
-    intf_str: *mut c_char,
+    intf_str: InString<'_>,
     nw_descr: *mut lnet_dlc_network_descr,
 ) -> c_int {
     helper(ReturnCode::GENERIC.0, || {
-        // SAFETY: by contract NULL or a string.
-        let parsed = unsafe { text(intf_str) }.and_then(|text| InterfaceSpec::parse_list(&text).ok());
+        let parsed = text(intf_str).and_then(|text| InterfaceSpec::parse_list(&text).ok());
         let Some(specs) = parsed.filter(|_| !nw_descr.is_null()) else { return ReturnCode::BAD_PARAM.0 };
         if specs.iter().any(|spec| spec.name.len() >= IFNAMSIZ || spec.name.contains('\0')) {
             return ReturnCode::BAD_PARAM.0;

@@ -3,7 +3,7 @@
 //! The functions are made from the table of settings by the build script; here is what they call.
 
 use super::{OnFailure, call, show};
-use crate::cyaml::node::cYAML;
+use crate::cyaml::convert::TreeOut;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::global::{self, Setting};
 use std::ffi::c_int;
@@ -11,36 +11,14 @@ use std::ffi::c_int;
 // One function that sets a setting, and one that shows it, for each row that names them: setting_functions.rs.
 include!(concat!(env!("OUT_DIR"), "/setting_functions.rs"));
 
-/// # Safety
-/// As `call`.
-unsafe fn set(
-    name: &'static str,
-    setting: Setting,
-    value: c_int,
-    seq_no: c_int,
-    err_rc: *mut *mut cYAML,
-) -> c_int {
-    // SAFETY: this function's contract.
-    unsafe {
-        call(name, err_rc, |node, report| {
-            global::config(node, setting, value.into(), SeqNo::from_c(seq_no), report)
-        })
-    }
+fn set(name: &'static str, setting: Setting, value: c_int, seq_no: c_int, err_rc: TreeOut) -> c_int {
+    call(name, err_rc, |node, report| {
+        global::config(node, setting, value.into(), SeqNo::from_c(seq_no), report)
+    })
 }
 
-/// # Safety
-/// As `show`.
-unsafe fn shown(
-    name: &'static str,
-    setting: Setting,
-    seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
-) -> c_int {
-    // SAFETY: this function's contract.
-    unsafe {
-        show(name, show_rc, err_rc, OnFailure::Drop, |node, report| {
-            global::show(node, setting, SeqNo::from_c(seq_no), report)
-        })
-    }
+fn shown(name: &'static str, setting: Setting, seq_no: c_int, show_rc: TreeOut, err_rc: TreeOut) -> c_int {
+    show(name, show_rc, err_rc, OnFailure::Drop, |node, report| {
+        global::show(node, setting, SeqNo::from_c(seq_no), report)
+    })
 }

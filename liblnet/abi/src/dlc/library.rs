@@ -1,7 +1,7 @@
 //! The library itself, and LNet as a whole.
 
 use super::call;
-use crate::cyaml::node::cYAML;
+use crate::cyaml::convert::TreeOut;
 use crate::types::Flag;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::lnet::config_ni_system;
@@ -10,28 +10,25 @@ use std::ffi::c_int;
 /// Prepares the library. Returns the number of a device, which is 0; other implementations return a
 /// negative number on failure. There is nothing to prepare here: nothing is connected before it is needed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_config_lib_init() -> c_int {
+pub extern "C" fn _lustre_lnet_config_lib_init() -> c_int {
     0
 }
 
 /// Undoes lustre_lnet_config_lib_init, which is nothing.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_config_lib_uninit() {}
+pub extern "C" fn _lustre_lnet_config_lib_uninit() {}
 
 /// Brings LNet up (up), with the nets that are configured for its start if load_ni_from_mod; or takes it
 /// down. Returns 0, also when there is nothing to do; -EBUSY when a program uses what shall go down.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_config_ni_system(
+pub extern "C" fn _lustre_lnet_config_ni_system(
     up: Flag,
     load_ni_from_mod: Flag,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
-    // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-    unsafe {
-        call("lustre_lnet_config_ni_system", err_rc, |node, report| {
-            config_ni_system(node, up != 0, load_ni_from_mod != 0, seq_no, report)
-        })
-    }
+    call("lustre_lnet_config_ni_system", err_rc, |node, report| {
+        config_ni_system(node, up != 0, load_ni_from_mod != 0, seq_no, report)
+    })
 }

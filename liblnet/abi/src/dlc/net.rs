@@ -2,8 +2,8 @@
 
 use super::types::{lnet_dlc_network_descr, lnet_ioctl_config_lnd_tunables};
 use super::{OnFailure, call, descr, show, text};
-use crate::cyaml::node::cYAML;
-use crate::entry::helper;
+use crate::cyaml::convert::TreeOut;
+use crate::entry::{InString, helper};
 use crate::types::{__u64, Flag, cfs_expr_list};
 use lnet_dlc::host_names::Names;
 use lnet_dlc::ops::net::{self, NetConfig};
@@ -11,7 +11,7 @@ use lnet_dlc::ranges::OutOfRange;
 use lnet_dlc::request::{LndTunables, NiTunables};
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
 use lnet_wire::NetId;
-use std::ffi::{c_char, c_int, c_long};
+use std::ffi::{c_int, c_long};
 use std::num::NonZeroUsize;
 
 /// Adds the interfaces of nw_descr, in their order; the first that is refused ends it, those before stay.
@@ -27,34 +27,35 @@ use std::num::NonZeroUsize;
 pub unsafe extern "C" fn _lustre_lnet_config_ni(
     nw_descr: *mut lnet_dlc_network_descr,
     global_cpts: *mut cfs_expr_list,
-    ip2net: *mut c_char,
+    ip2net: InString<'_>,
     tunables: *mut lnet_ioctl_config_lnd_tunables,
     cpp: c_long,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
-    // SAFETY: by contract a descriptor of `malloc`'s interfaces, an expression, a string and a structure, each
-    // or NULL; `err_rc` NULL, or the caller's and NULL or a tree.
-    unsafe {
-        let (net, interfaces) = descr::take(nw_descr);
-        call("lustre_lnet_config_ni", err_rc, |node, report| {
-            let ip2net = text(ip2net);
-            let lnd = match lnd_tunables(net.as_deref(), tunables, cpp) {
-                Ok(lnd) => lnd,
-                Err(error) => return report.end(Operation::Add, "net", seq_no, ReturnCode::BAD_PARAM, error),
-            };
-            let config = NetConfig {
-                net: net.as_deref(),
-                interfaces,
-                ip2net: ip2net.as_deref(),
-                tunables: ni_tunables(tunables),
-                lnd,
-                cpts: descr::cpts(global_cpts),
-            };
-            net::add(node, &config, seq_no, report)
-        })
-    }
+    // SAFETY: NULL or a descriptor of the program's, whose interfaces are `malloc`'s and the call's to free.
+    let (net, interfaces) = unsafe { descr::take(nw_descr) };
+    // SAFETY: NULL or a structure of the program's, unchanged during the call.
+    let tunables = unsafe { tunables.as_ref() };
+    // SAFETY: NULL or an expression of the program's, unchanged during the call.
+    let cpts = unsafe { descr::cpts(global_cpts) };
+    call("lustre_lnet_config_ni", err_rc, |node, report| {
+        let ip2net = text(ip2net);
+        let lnd = match lnd_tunables(net.as_deref(), tunables, cpp) {
+            Ok(lnd) => lnd,
+            Err(error) => return report.end(Operation::Add, "net", seq_no, ReturnCode::BAD_PARAM, error),
+        };
+        let config = NetConfig {
+            net: net.as_deref(),
+            interfaces,
+            ip2net: ip2net.as_deref(),
+            tunables: ni_tunables(tunables),
+            lnd,
+            cpts,
+        };
+        net::add(node, &config, seq_no, report)
+    })
 }
 
 /// Takes away the interfaces of nw, all of the net where it has none; all are tried. The interfaces are
@@ -63,98 +64,84 @@ pub unsafe extern "C" fn _lustre_lnet_config_ni(
 pub unsafe extern "C" fn _lustre_lnet_del_ni(
     nw: *mut lnet_dlc_network_descr,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
-    // SAFETY: by contract NULL or a descriptor of `malloc`'s interfaces; `err_rc` as always.
-    unsafe {
-        let (net, interfaces) = descr::take(nw);
-        call("lustre_lnet_del_ni", err_rc, |node, report| {
-            net::del(node, net.as_deref(), &interfaces, SeqNo::from_c(seq_no), report)
-        })
-    }
+    // SAFETY: NULL or a descriptor of the program's, whose interfaces are `malloc`'s and the call's to free.
+    let (net, interfaces) = unsafe { descr::take(nw) };
+    call("lustre_lnet_del_ni", err_rc, |node, report| {
+        net::del(node, net.as_deref(), &interfaces, SeqNo::from_c(seq_no), report)
+    })
 }
 
 /// Shows the interfaces of the net nw, or all where it is NULL, under net. detail is the level of
 /// verbosity, 0 to 4; backup shows only what can be imported again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_show_net(
-    nw: *mut c_char,
+pub extern "C" fn _lustre_lnet_show_net(
+    nw: InString<'_>,
     detail: c_int,
     seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
+    show_rc: TreeOut,
+    err_rc: TreeOut,
     backup: Flag,
 ) -> c_int {
-    // SAFETY: by contract NULL or a string; the trees as always.
-    unsafe {
-        show("lustre_lnet_show_net", show_rc, err_rc, OnFailure::Drop, |node, report| {
-            let detail = u32::try_from(detail).unwrap_or(0);
-            net::show(node, text(nw).as_deref(), detail, SeqNo::from_c(seq_no), report, backup != 0)
-        })
-    }
+    show("lustre_lnet_show_net", show_rc, err_rc, OnFailure::Drop, |node, report| {
+        let detail = u32::try_from(detail).unwrap_or(0);
+        net::show(node, text(nw).as_deref(), detail, SeqNo::from_c(seq_no), report, backup != 0)
+    })
 }
 
 /// Sets the health value of the interface ni_nid, or of all: 0 to 1000; -1 is 1000. LUSTRE_CFG_RC_BAD_PARAM for any other value and for
 /// what is no NID, -ENOENT for a NID that the node does not have, LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_config_ni_healthv(
+pub extern "C" fn _lustre_lnet_config_ni_healthv(
     value: c_int,
     all: Flag,
-    ni_nid: *mut c_char,
+    ni_nid: InString<'_>,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
-    // SAFETY: by contract NULL or a string; the tree as always.
-    unsafe {
-        call("lustre_lnet_config_ni_healthv", err_rc, |node, report| {
-            match one_or_all(all, ni_nid, "ni healthv", seq_no, report) {
-                Ok(nid) => net::set_health(node, value, nid.as_deref(), seq_no, report),
-                Err(rc) => rc,
-            }
-        })
-    }
+    call("lustre_lnet_config_ni_healthv", err_rc, |node, report| {
+        match one_or_all(all, ni_nid, "ni healthv", seq_no, report) {
+            Ok(nid) => net::set_health(node, value, nid.as_deref(), seq_no, report),
+            Err(rc) => rc,
+        }
+    })
 }
 
 /// Sets the number of connections to each peer, 0 to 127, of the interface ni_nid, or of all; -1 changes
 /// nothing. Otherwise as lustre_lnet_config_ni_healthv.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_config_ni_conns_per_peer(
+pub extern "C" fn _lustre_lnet_config_ni_conns_per_peer(
     value: c_int,
     all: Flag,
-    ni_nid: *mut c_char,
+    ni_nid: InString<'_>,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
-    // SAFETY: by contract NULL or a string; the tree as always.
-    unsafe {
-        call("lustre_lnet_config_ni_conns_per_peer", err_rc, |node, report| {
-            match one_or_all(all, ni_nid, "ni conns_per_peer", seq_no, report) {
-                Ok(nid) => net::set_conns_per_peer(node, value, nid.as_deref(), seq_no, report),
-                Err(rc) => rc,
-            }
-        })
-    }
+    call("lustre_lnet_config_ni_conns_per_peer", err_rc, |node, report| {
+        match one_or_all(all, ni_nid, "ni conns_per_peer", seq_no, report) {
+            Ok(nid) => net::set_conns_per_peer(node, value, nid.as_deref(), seq_no, report),
+            Err(rc) => rc,
+        }
+    })
 }
 
 /// Elsewhere sets up the host's routing tables for several interfaces on one net. This library does not
 /// touch the host's routing: returns 0 and does nothing. SOCKLND_BIND_TO_DEVICE=1 has connections leave by their interface.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_setup_mrrouting(err_rc: *mut *mut cYAML) -> c_int {
-    // SAFETY: the tree as always.
-    unsafe {
-        call("lustre_lnet_setup_mrrouting", err_rc, |_, report| {
-            report.success(Operation::Manage, "setup-mrrouting", SeqNo::NONE)
-        })
-    }
+pub extern "C" fn _lustre_lnet_setup_mrrouting(err_rc: TreeOut) -> c_int {
+    call("lustre_lnet_setup_mrrouting", err_rc, |_, report| {
+        report.success(Operation::Manage, "setup-mrrouting", SeqNo::NONE)
+    })
 }
 
 /// The RDMA service of LNet. There is no RDMA here: LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_calc_service_id(service_id: *mut __u64) -> c_int {
     if !service_id.is_null() {
-        // SAFETY: not NULL, and by contract the caller's to write.
+        // SAFETY: checked for NULL above; the program's, which the call may write until it returns.
         unsafe { service_id.write(0) };
     }
     ReturnCode::NO_MATCH.0
@@ -163,10 +150,9 @@ pub unsafe extern "C" fn _lustre_lnet_calc_service_id(service_id: *mut __u64) ->
 /// The CPU partition, of ncpts, that the NID nidc belongs to when nothing else says so. Needs no network.
 /// LUSTRE_CFG_RC_BAD_PARAM for what is no NID, and unless ncpts is positive.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_calc_cpt_of_nid(nidc: *mut c_char, ncpts: c_long) -> c_int {
+pub extern "C" fn _lustre_lnet_calc_cpt_of_nid(nidc: InString<'_>, ncpts: c_long) -> c_int {
     helper(ReturnCode::GENERIC.0, || {
-        // SAFETY: by contract NULL or a string.
-        let nid = unsafe { text(nidc) }.and_then(|text| Names::new().nid(&text).ok());
+        let nid = text(nidc).and_then(|text| Names::new().nid(&text).ok());
         let partitions = usize::try_from(ncpts).ok().and_then(NonZeroUsize::new);
         let (Some(nid), Some(partitions)) = (nid, partitions) else { return ReturnCode::BAD_PARAM.0 };
         c_int::try_from(lnet_wire::nid::cpt_of_nid(nid, partitions)).unwrap_or(ReturnCode::OUT_OF_RANGE.0)
@@ -174,12 +160,9 @@ pub unsafe extern "C" fn _lustre_lnet_calc_cpt_of_nid(nidc: *mut c_char, ncpts: 
 }
 
 /// The NID that a call is about, `None` for all.
-///
-/// # Safety
-/// `nid` is NULL or a string.
-pub(super) unsafe fn one_or_all<'a>(
+pub(super) fn one_or_all<'a>(
     all: Flag,
-    nid: *const c_char,
+    nid: InString<'a>,
     entity: &str,
     seq_no: SeqNo,
     report: &mut Report,
@@ -187,8 +170,7 @@ pub(super) unsafe fn one_or_all<'a>(
     if all != 0 {
         return Ok(None);
     }
-    // SAFETY: this function's contract.
-    match unsafe { text(nid) } {
+    match text(nid) {
         Some(nid) => Ok(Some(nid)),
         None => Err(report.end(
             Operation::Add,
@@ -201,15 +183,9 @@ pub(super) unsafe fn one_or_all<'a>(
 }
 
 /// What C's structure has for every driver: 0 and what is negative is the default.
-///
-/// # Safety
-/// `tunables` is NULL or a structure.
-unsafe fn ni_tunables(tunables: *const lnet_ioctl_config_lnd_tunables) -> NiTunables {
-    if tunables.is_null() {
-        return NiTunables::default();
-    }
-    // SAFETY: not NULL, and this function's contract.
-    let common = unsafe { (*tunables).lt_cmn };
+fn ni_tunables(tunables: Option<&lnet_ioctl_config_lnd_tunables>) -> NiTunables {
+    let Some(tunables) = tunables else { return NiTunables::default() };
+    let common = tunables.lt_cmn;
     let set = |value: i32| u32::try_from(value).ok().filter(|value| *value > 0);
     NiTunables {
         peer_timeout: set(common.lct_peer_timeout),
@@ -220,12 +196,9 @@ unsafe fn ni_tunables(tunables: *const lnet_ioctl_config_lnd_tunables) -> NiTuna
 }
 
 /// The tunables of one driver in C; `cpp` comes first.
-///
-/// # Safety
-/// `tunables` is NULL or a structure.
-unsafe fn lnd_tunables(
+fn lnd_tunables(
     net_name: Option<&str>,
-    tunables: *const lnet_ioctl_config_lnd_tunables,
+    tunables: Option<&lnet_ioctl_config_lnd_tunables>,
     cpp: c_long,
 ) -> Result<LndTunables, OutOfRange> {
     if cpp >= 0 {
@@ -234,11 +207,9 @@ unsafe fn lnd_tunables(
     let is_tcp = net_name
         .and_then(|net| net.parse().ok())
         .is_some_and(|net: NetId| net.kind() == lnet_wire::NetType::TCP);
-    if tunables.is_null() || !is_tcp {
-        return Ok(LndTunables::default());
-    }
-    // SAFETY: not NULL, and this function's contract; every view of the union is made of plain numbers.
-    let count = unsafe { (*tunables).lt_tun.lnd_tun_u.lnd_sock.lnd_conns_per_peer };
+    let Some(tunables) = tunables.filter(|_| is_tcp) else { return Ok(LndTunables::default()) };
+    // SAFETY: every view of the union is made of plain numbers, so that any bytes of the program's are one.
+    let count = unsafe { tunables.lt_tun.lnd_tun_u.lnd_sock.lnd_conns_per_peer };
     match count {
         0 | u16::MAX => Ok(LndTunables::default()),
         count => Ok(LndTunables { conns_per_peer: Some(net::conns_per_peer(count.into())?) }),

@@ -1,48 +1,43 @@
 //! Asking other nodes who they are.
 
 use super::{OnFailure, show, text};
-use crate::cyaml::node::cYAML;
+use crate::cyaml::convert::TreeOut;
+use crate::entry::InString;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::ping;
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
 /// Pings every node of the comma list pnid and shows its NIDs under ping. src_nidstr is the NID to use, or
 /// NULL; timeout in milliseconds, where 0 and what is negative or above 180000 is 180000. Returns 0 if at
 /// least one answered.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_ping_nid(
-    pnid: *mut c_char,
-    src_nidstr: *mut c_char,
+pub extern "C" fn _lustre_lnet_ping_nid(
+    pnid: InString<'_>,
+    src_nidstr: InString<'_>,
     timeout: c_int,
     seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
+    show_rc: TreeOut,
+    err_rc: TreeOut,
 ) -> c_int {
-    // SAFETY: by contract NULL or strings; the trees as always.
-    unsafe {
-        show("lustre_lnet_ping_nid", show_rc, err_rc, OnFailure::Drop, |node, report| {
-            let (nids, source) = (text(pnid).unwrap_or_default(), text(src_nidstr));
-            ping::ping(node, &nids, source.as_deref(), timeout, SeqNo::from_c(seq_no), report)
-        })
-    }
+    show("lustre_lnet_ping_nid", show_rc, err_rc, OnFailure::Drop, |node, report| {
+        let (nids, source) = (text(pnid).unwrap_or_default(), text(src_nidstr));
+        ping::ping(node, &nids, source.as_deref(), timeout, SeqNo::from_c(seq_no), report)
+    })
 }
 
 /// Finds out the NIDs of every node of the comma list pnid, even of those that are known already, and shows them
 /// under discover. If force is not 0 each is also told this node's NIDs, even if it has them. err_rc says which
 /// step failed at which NID. Returns 0 if at least one answered.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_discover_nid(
-    pnid: *mut c_char,
+pub extern "C" fn _lustre_lnet_discover_nid(
+    pnid: InString<'_>,
     force: c_int,
     seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
+    show_rc: TreeOut,
+    err_rc: TreeOut,
 ) -> c_int {
-    // SAFETY: by contract NULL or a string; the trees as always.
-    unsafe {
-        show("lustre_lnet_discover_nid", show_rc, err_rc, OnFailure::Drop, |node, report| {
-            let nids = text(pnid).unwrap_or_default();
-            ping::discover(node, &nids, force != 0, SeqNo::from_c(seq_no), report)
-        })
-    }
+    show("lustre_lnet_discover_nid", show_rc, err_rc, OnFailure::Drop, |node, report| {
+        let nids = text(pnid).unwrap_or_default();
+        ping::discover(node, &nids, force != 0, SeqNo::from_c(seq_no), report)
+    })
 }

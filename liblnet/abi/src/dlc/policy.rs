@@ -2,12 +2,12 @@
 
 use super::types::{lnet_udsp_action, lnet_udsp_action_type};
 use super::{OnFailure, call, show, text};
-use crate::cyaml::node::cYAML;
-use crate::entry::helper;
+use crate::cyaml::convert::TreeOut;
+use crate::entry::{InString, helper};
 use lnet_dlc::ops::policy::{self, RuleAction, RuleEffect, RuleText};
 use lnet_dlc::ranges::RULE_INDEX;
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_int, c_uint};
 
 /// Adds a selection rule: src for interfaces of this node, dst for those of others, rte for routers, each
 /// NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value from 0 to 255 in *action, or pref, for which
@@ -15,92 +15,82 @@ use std::ffi::{c_char, c_int, c_uint};
 /// already: -EALREADY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_add_udsp(
-    src: *mut c_char,
-    dst: *mut c_char,
-    rte: *mut c_char,
-    r#type: *mut c_char,
+    src: InString<'_>,
+    dst: InString<'_>,
+    rte: InString<'_>,
+    r#type: InString<'_>,
     action: *mut lnet_udsp_action,
     idx: c_int,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
-    // SAFETY: by contract NULL or strings, and NULL or an action, which is a number in any case; the tree as
-    // always.
-    unsafe {
-        call("lustre_lnet_add_udsp", err_rc, |node, report| {
-            let word = text(r#type);
-            let priority = if action.is_null() { 0 } else { (*action).udsp_priority };
-            let priority = policy::priority_of(priority.into());
-            let rule = match word.as_deref() {
-                None => RuleAction::Suited,
-                Some(word) if word.starts_with("priority") => match priority {
-                    Ok(priority) => RuleAction::Priority(priority),
-                    Err(error) => {
-                        return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, error);
-                    }
-                },
-                Some(word) if word.starts_with("pref") => RuleAction::PreferredList,
-                Some(word) => {
-                    let text = format!("'{word}' is no type of rule: priority or pref");
-                    return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, text);
+    // SAFETY: NULL or an action of the program's, which is a number in any case, unchanged during the call.
+    let priority = unsafe { action.as_ref().map_or(0, |action| action.udsp_priority) };
+    call("lustre_lnet_add_udsp", err_rc, |node, report| {
+        let word = text(r#type);
+        let priority = policy::priority_of(priority.into());
+        let rule = match word.as_deref() {
+            None => RuleAction::Suited,
+            Some(word) if word.starts_with("priority") => match priority {
+                Ok(priority) => RuleAction::Priority(priority),
+                Err(error) => {
+                    return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, error);
                 }
-            };
-            let (src, dst, rte) = (text(src), text(dst), text(rte));
-            let criteria = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
-            let index = match idx {
-                -1 => None,
-                idx => match RULE_INDEX.count(idx.into()) {
-                    Ok(index) => Some(index),
-                    Err(error) => {
-                        return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, error);
-                    }
-                },
-            };
-            let effect = RuleEffect { index, ..RuleEffect::of(rule) };
-            policy::add(node, criteria, effect, seq_no, report)
-        })
-    }
+            },
+            Some(word) if word.starts_with("pref") => RuleAction::PreferredList,
+            Some(word) => {
+                let text = format!("'{word}' is no type of rule: priority or pref");
+                return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, text);
+            }
+        };
+        let (src, dst, rte) = (text(src), text(dst), text(rte));
+        let criteria = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
+        let index = match idx {
+            -1 => None,
+            idx => match RULE_INDEX.count(idx.into()) {
+                Ok(index) => Some(index),
+                Err(error) => {
+                    return report.end(Operation::Add, "udsp", seq_no, ReturnCode::BAD_PARAM, error);
+                }
+            },
+        };
+        let effect = RuleEffect { index, ..RuleEffect::of(rule) };
+        policy::add(node, criteria, effect, seq_no, report)
+    })
 }
 
 /// Deletes the selection rule at the place idx; all, if it is (unsigned int)-1.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_del_udsp(idx: c_uint, seq_no: c_int, err_rc: *mut *mut cYAML) -> c_int {
+pub extern "C" fn _lustre_lnet_del_udsp(idx: c_uint, seq_no: c_int, err_rc: TreeOut) -> c_int {
     let index = Some(idx).filter(|idx| *idx != c_uint::MAX);
-    // SAFETY: the tree as always.
-    unsafe {
-        call("lustre_lnet_del_udsp", err_rc, |node, report| {
-            policy::del(node, index, SeqNo::from_c(seq_no), report)
-        })
-    }
+    call("lustre_lnet_del_udsp", err_rc, |node, report| {
+        policy::del(node, index, SeqNo::from_c(seq_no), report)
+    })
 }
 
 /// Deletes the selection rule that has exactly these criteria, each as for lustre_lnet_add_udsp; with an idx that is not negative
 /// it must be at that place. Not in other implementations.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_del_same_udsp(
-    src: *mut c_char,
-    dst: *mut c_char,
-    rte: *mut c_char,
+pub extern "C" fn _lustre_lnet_del_same_udsp(
+    src: InString<'_>,
+    dst: InString<'_>,
+    rte: InString<'_>,
     idx: c_int,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
-    // SAFETY: by contract NULL or strings; the tree as always.
-    unsafe {
-        call("lustre_lnet_del_same_udsp", err_rc, |node, report| {
-            let (src, dst, rte) = (text(src), text(dst), text(rte));
-            let criteria = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
-            policy::del_same(node, criteria, u32::try_from(idx).ok(), SeqNo::from_c(seq_no), report)
-        })
-    }
+    call("lustre_lnet_del_same_udsp", err_rc, |node, report| {
+        let (src, dst, rte) = (text(src), text(dst), text(rte));
+        let criteria = RuleText { src: src.as_deref(), dst: dst.as_deref(), rte: rte.as_deref() };
+        policy::del_same(node, criteria, u32::try_from(idx).ok(), SeqNo::from_c(seq_no), report)
+    })
 }
 
 /// What a selection rule with this action does: `priority`, or `pref` for a list. The beginning of the word counts.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_udsp_str_to_action(action: *mut c_char) -> lnet_udsp_action_type {
-    // SAFETY: by contract NULL or a string.
-    helper(lnet_udsp_action_type::EN_LNET_UDSP_ACTION_NONE, || match unsafe { text(action) }.as_deref() {
+pub extern "C" fn _lustre_lnet_udsp_str_to_action(action: InString<'_>) -> lnet_udsp_action_type {
+    helper(lnet_udsp_action_type::EN_LNET_UDSP_ACTION_NONE, || match text(action).as_deref() {
         Some(word) if word.starts_with("priority") => lnet_udsp_action_type::EN_LNET_UDSP_ACTION_PRIORITY,
         Some(word) if word.starts_with("pref") => lnet_udsp_action_type::EN_LNET_UDSP_ACTION_PREFERRED_LIST,
         _ => lnet_udsp_action_type::EN_LNET_UDSP_ACTION_NONE,
@@ -109,16 +99,13 @@ pub unsafe extern "C" fn _lustre_lnet_udsp_str_to_action(action: *mut c_char) ->
 
 /// Shows the selection rule at the place idx, all if it is negative, under udsp.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_show_udsp(
+pub extern "C" fn _lustre_lnet_show_udsp(
     idx: c_int,
     seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
+    show_rc: TreeOut,
+    err_rc: TreeOut,
 ) -> c_int {
-    // SAFETY: the trees as always.
-    unsafe {
-        show("lustre_lnet_show_udsp", show_rc, err_rc, OnFailure::Drop, |node, report| {
-            policy::show(node, idx, SeqNo::from_c(seq_no), report)
-        })
-    }
+    show("lustre_lnet_show_udsp", show_rc, err_rc, OnFailure::Drop, |node, report| {
+        policy::show(node, idx, SeqNo::from_c(seq_no), report)
+    })
 }

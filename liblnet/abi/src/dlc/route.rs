@@ -1,79 +1,70 @@
 //! Routes.
 
 use super::{OnFailure, call, show, text};
-use crate::cyaml::node::cYAML;
+use crate::cyaml::convert::TreeOut;
+use crate::entry::InString;
 use crate::types::Flag;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::route::{self, RouteConfig, RouteFilter};
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
 /// Adds routes to the net nw by each gateway of the list gw (NIDs or ranges of them). hops from 1 to 255,
 /// prio from 0 (smaller is preferred), sen from 1 (the gateways' health sensitivity); -1 leaves each open.
 /// A route that is there already is no failure.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_config_route(
-    nw: *mut c_char,
-    gw: *mut c_char,
+pub extern "C" fn _lustre_lnet_config_route(
+    nw: InString<'_>,
+    gw: InString<'_>,
     hops: c_int,
     prio: c_int,
     sen: c_int,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
-    // SAFETY: by contract NULL or strings; the tree as always.
-    unsafe {
-        call("lustre_lnet_config_route", err_rc, |node, report| {
-            let (net, gateways) = (text(nw), text(gw));
-            let config = RouteConfig {
-                net: net.as_deref(),
-                gateways: gateways.as_deref(),
-                hops,
-                priority: prio,
-                sensitivity: sen,
-            };
-            route::add(node, config, SeqNo::from_c(seq_no), report)
-        })
-    }
+    call("lustre_lnet_config_route", err_rc, |node, report| {
+        let (net, gateways) = (text(nw), text(gw));
+        let config = RouteConfig {
+            net: net.as_deref(),
+            gateways: gateways.as_deref(),
+            hops,
+            priority: prio,
+            sensitivity: sen,
+        };
+        route::add(node, config, SeqNo::from_c(seq_no), report)
+    })
 }
 
 /// Deletes the routes to the net nw by each gateway of the list gw.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_del_route(
-    nw: *mut c_char,
-    gw: *mut c_char,
+pub extern "C" fn _lustre_lnet_del_route(
+    nw: InString<'_>,
+    gw: InString<'_>,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
-    // SAFETY: by contract NULL or strings; the tree as always.
-    unsafe {
-        call("lustre_lnet_del_route", err_rc, |node, report| {
-            route::del(node, text(nw).as_deref(), text(gw).as_deref(), SeqNo::from_c(seq_no), report)
-        })
-    }
+    call("lustre_lnet_del_route", err_rc, |node, report| {
+        route::del(node, text(nw).as_deref(), text(gw).as_deref(), SeqNo::from_c(seq_no), report)
+    })
 }
 
 /// Shows routes under route: those to the net nw, by the gateway gw, with so many hops and this priority;
 /// NULL and -1 for any. detail above 0 shows all that is known of each; backup only what can be imported.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_show_route(
-    nw: *mut c_char,
-    gw: *mut c_char,
+pub extern "C" fn _lustre_lnet_show_route(
+    nw: InString<'_>,
+    gw: InString<'_>,
     hops: c_int,
     prio: c_int,
     detail: c_int,
     seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
+    show_rc: TreeOut,
+    err_rc: TreeOut,
     backup: Flag,
 ) -> c_int {
-    // SAFETY: by contract NULL or strings; the trees as always.
-    unsafe {
-        show("lustre_lnet_show_route", show_rc, err_rc, OnFailure::Drop, |node, report| {
-            let (net, gateway) = (text(nw), text(gw));
-            let filter =
-                RouteFilter { net: net.as_deref(), gateway: gateway.as_deref(), hops, priority: prio };
-            let detail = u32::try_from(detail).unwrap_or(0);
-            route::show(node, filter, detail, SeqNo::from_c(seq_no), report, backup != 0)
-        })
-    }
+    show("lustre_lnet_show_route", show_rc, err_rc, OnFailure::Drop, |node, report| {
+        let (net, gateway) = (text(nw), text(gw));
+        let filter = RouteFilter { net: net.as_deref(), gateway: gateway.as_deref(), hops, priority: prio };
+        let detail = u32::try_from(detail).unwrap_or(0);
+        route::show(node, filter, detail, SeqNo::from_c(seq_no), report, backup != 0)
+    })
 }

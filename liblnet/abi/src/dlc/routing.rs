@@ -1,7 +1,7 @@
 //! Forwarding for others.
 
 use super::{OnFailure, call, show};
-use crate::cyaml::node::cYAML;
+use crate::cyaml::convert::TreeOut;
 use crate::types::Flag;
 use lnet_dlc::SeqNo;
 use lnet_dlc::ops::routing;
@@ -9,49 +9,36 @@ use std::ffi::c_int;
 
 /// Forwards messages for others (enable other than 0), or no longer (0).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_enable_routing(
-    enable: c_int,
-    seq_no: c_int,
-    err_rc: *mut *mut cYAML,
-) -> c_int {
-    // SAFETY: the tree as always.
-    unsafe {
-        call("lustre_lnet_enable_routing", err_rc, |node, report| {
-            routing::enable(node, enable != 0, SeqNo::from_c(seq_no), report)
-        })
-    }
+pub extern "C" fn _lustre_lnet_enable_routing(enable: c_int, seq_no: c_int, err_rc: TreeOut) -> c_int {
+    call("lustre_lnet_enable_routing", err_rc, |node, report| {
+        routing::enable(node, enable != 0, SeqNo::from_c(seq_no), report)
+    })
 }
 
 /// Sets how many router buffers there shall be over all CPU partitions: 0 for the default, -1 for as many
 /// as now. Without effect while nothing is forwarded.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_config_buffers(
+pub extern "C" fn _lustre_lnet_config_buffers(
     tiny: c_int,
     small: c_int,
     large: c_int,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
-    // SAFETY: the tree as always.
-    unsafe {
-        call("lustre_lnet_config_buffers", err_rc, |node, report| {
-            routing::config_buffers(node, tiny, small, large, SeqNo::from_c(seq_no), report)
-        })
-    }
+    call("lustre_lnet_config_buffers", err_rc, |node, report| {
+        routing::config_buffers(node, tiny, small, large, SeqNo::from_c(seq_no), report)
+    })
 }
 
 /// Shows the router buffers under routing; nothing until messages have been forwarded once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_show_routing(
+pub extern "C" fn _lustre_lnet_show_routing(
     seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
+    show_rc: TreeOut,
+    err_rc: TreeOut,
     backup: Flag,
 ) -> c_int {
-    // SAFETY: the trees as always.
-    unsafe {
-        show("lustre_lnet_show_routing", show_rc, err_rc, OnFailure::Drop, |node, report| {
-            routing::show(node, SeqNo::from_c(seq_no), report, backup != 0)
-        })
-    }
+    show("lustre_lnet_show_routing", show_rc, err_rc, OnFailure::Drop, |node, report| {
+        routing::show(node, SeqNo::from_c(seq_no), report, backup != 0)
+    })
 }

@@ -2,80 +2,70 @@
 //! `lnetconfig_hld.h`.
 
 use super::{OnFailure, call, show, text};
-use crate::cyaml::node::cYAML;
+use crate::cyaml::convert::TreeOut;
+use crate::entry::InString;
 use lnet_dlc::ops::policy::{RuleAction, RuleEffect};
 use lnet_dlc::ops::selection::{self, Selection};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_int, c_uint};
 
 /// Adds a selection rule of a selection_type, without which net, NIDs or pair of NIDs it is refused; about NIDs two, this node's and
 /// others'. 0 is the highest priority, 255 the lowest. Not in other implementations.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_selection_add(
+pub extern "C" fn _lustre_lnet_selection_add(
     r#type: c_int,
-    pattern1: *mut c_char,
-    pattern2: *mut c_char,
+    pattern1: InString<'_>,
+    pattern2: InString<'_>,
     priority: c_uint,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
-    // SAFETY: by contract NULL or strings; the tree as always.
-    unsafe {
-        call("lustre_lnet_selection_add", err_rc, |node, report| {
-            let (first, second) = (text(pattern1), text(pattern2));
-            let Some(about) = subject(r#type, first.as_deref(), second.as_deref()) else {
-                return report.end(Operation::Add, SELECTION, seq_no, ReturnCode::BAD_PARAM, unknown(r#type));
-            };
-            selection::add(node, about, RuleEffect::of(RuleAction::Priority(priority)), seq_no, report)
-        })
-    }
+    call("lustre_lnet_selection_add", err_rc, |node, report| {
+        let (first, second) = (text(pattern1), text(pattern2));
+        let Some(about) = subject(r#type, first.as_deref(), second.as_deref()) else {
+            return report.end(Operation::Add, SELECTION, seq_no, ReturnCode::BAD_PARAM, unknown(r#type));
+        };
+        selection::add(node, about, RuleEffect::of(RuleAction::Priority(priority)), seq_no, report)
+    })
 }
 
 /// Deletes the selection rule with the index idx, which must be of this selection_type, or if that is negative those with these
 /// criteria, each as for lustre_lnet_selection_add or NULL; with both they must be of one rule. Not in other implementations.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_selection_del(
+pub extern "C" fn _lustre_lnet_selection_del(
     r#type: c_int,
-    pattern1: *mut c_char,
-    pattern2: *mut c_char,
+    pattern1: InString<'_>,
+    pattern2: InString<'_>,
     idx: c_int,
     seq_no: c_int,
-    err_rc: *mut *mut cYAML,
+    err_rc: TreeOut,
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
-    // SAFETY: by contract NULL or strings; the tree as always.
-    unsafe {
-        call("lustre_lnet_selection_del", err_rc, |node, report| {
-            let (first, second) = (text(pattern1), text(pattern2));
-            let Some(about) = subject(r#type, first.as_deref(), second.as_deref()) else {
-                return report.end(Operation::Del, SELECTION, seq_no, ReturnCode::BAD_PARAM, unknown(r#type));
-            };
-            selection::del(node, about, u32::try_from(idx).ok(), seq_no, report)
-        })
-    }
+    call("lustre_lnet_selection_del", err_rc, |node, report| {
+        let (first, second) = (text(pattern1), text(pattern2));
+        let Some(about) = subject(r#type, first.as_deref(), second.as_deref()) else {
+            return report.end(Operation::Del, SELECTION, seq_no, ReturnCode::BAD_PARAM, unknown(r#type));
+        };
+        selection::del(node, about, u32::try_from(idx).ok(), seq_no, report)
+    })
 }
 
 /// Shows the selection rules of this selection_type, each with its index, under udsp. Not in other implementations.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _lustre_lnet_selection_show(
+pub extern "C" fn _lustre_lnet_selection_show(
     r#type: c_int,
     seq_no: c_int,
-    show_rc: *mut *mut cYAML,
-    err_rc: *mut *mut cYAML,
+    show_rc: TreeOut,
+    err_rc: TreeOut,
 ) -> c_int {
     let seq_no = SeqNo::from_c(seq_no);
-    // SAFETY: the trees as always.
-    unsafe {
-        show("lustre_lnet_selection_show", show_rc, err_rc, OnFailure::Drop, |node, report| {
-            match subject(r#type, None, None) {
-                Some(about) => selection::show(node, about, seq_no, report),
-                None => {
-                    report.end(Operation::Show, SELECTION, seq_no, ReturnCode::BAD_PARAM, unknown(r#type))
-                }
-            }
-        })
-    }
+    show("lustre_lnet_selection_show", show_rc, err_rc, OnFailure::Drop, |node, report| {
+        match subject(r#type, None, None) {
+            Some(about) => selection::show(node, about, seq_no, report),
+            None => report.end(Operation::Show, SELECTION, seq_no, ReturnCode::BAD_PARAM, unknown(r#type)),
+        }
+    })
 }
 
 const SELECTION: &str = "selection";
