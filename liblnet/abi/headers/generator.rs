@@ -23,6 +23,8 @@ const C_SPELLINGS: &[(&str, &str)] = &[
     ("__u64", "__u64"),
     ("Flag", "bool"),
     ("InString", "char *"),
+    ("InConstString", "const char *"),
+    ("YamlNode", "struct cYAML *"),
     ("TreeOut", "struct cYAML **"),
     ("volatile_ulong", "volatile unsigned long"),
     ("EnumUnlink", "enum lnet_unlink"),
@@ -89,6 +91,7 @@ fn c_of_rust(setting_functions: &Path) -> String {
             "lnet_dlc_intf_descr",
             "cfs_lstr",
             "parser_cmd",
+            "cYAML",
         ]
         .map(str::to_owned),
     );

@@ -61,6 +61,9 @@ impl FromErrno for () {
 /// A string that the call reads: `char *` where C's prototype has no `const`.
 pub(crate) type InString<'a> = lnet_os::c_pointer::Text<'a>;
 
+/// A string that the call reads: `const char *`.
+pub(crate) type InConstString<'a> = lnet_os::c_pointer::Text<'a>;
+
 /// The caller's pointer for something that the call needs or fills.
 pub(crate) fn not_null<T>(pointer: *mut T) -> Result<NonNull<T>, Errno> {
     NonNull::new(pointer).ok_or(Errno::Fault)
@@ -74,17 +77,8 @@ pub(crate) unsafe fn bytes_of<'a>(string: *const c_char) -> Option<&'a [u8]> {
     if string.is_null() {
         return None;
     }
-    // SAFETY: not NULL; the rest is this function's contract.
+    // SAFETY: checked for NULL; a string that stays and does not change, for which the caller vouches.
     Some(unsafe { std::ffi::CStr::from_ptr(string) }.to_bytes())
-}
-
-/// The text of a C string; `None` for NULL and for what is not UTF-8 (which no name of ours contains).
-///
-/// # Safety
-/// As [`bytes_of`].
-pub(crate) unsafe fn text_of<'a>(string: *const c_char) -> Option<&'a str> {
-    // SAFETY: this function's contract.
-    std::str::from_utf8(unsafe { bytes_of(string) }?).ok()
 }
 
 impl From<lnet_handle_md> for lnet_core::MdHandle {

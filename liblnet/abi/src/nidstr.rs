@@ -1,6 +1,6 @@
 //! NIDs, networks and drivers as strings.
 
-use crate::entry::{helper, text_of};
+use crate::entry::{InConstString, helper};
 use crate::types::{__u32, NID_ANY, lnet_nid_t, lnet_process_id};
 use lnet_dlc::host_names::Names;
 use lnet_wire::lnd_table::Lnd;
@@ -22,19 +22,19 @@ const NIDSTR_SIZE: usize = 32;
 /// The next of 1024 strings that are used in turn, never NULL: for a string that is needed only until as
 /// many others have been made.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _libcfs_next_nidstring() -> *mut c_char {
+pub extern "C" fn _libcfs_next_nidstring() -> *mut c_char {
     next_slot()
 }
 
 /// 1 if lnd is the number of a kind of network that has a name, else 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _libcfs_isknown_lnd(lnd: __u32) -> c_int {
+pub extern "C" fn _libcfs_isknown_lnd(lnd: __u32) -> c_int {
     helper(0, || known(lnd).is_some().into())
 }
 
 /// The name of the kernel module that drives a kind of network; NULL if there is none. Static.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _libcfs_lnd2modname(lnd: __u32) -> *mut c_char {
+pub extern "C" fn _libcfs_lnd2modname(lnd: __u32) -> *mut c_char {
     let name: &'static CStr = match known(lnd).and_then(|lnd| lnd.module) {
         Some("ksocklnd") => c"ksocklnd",
         Some("ko2iblnd") => c"ko2iblnd",
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn _libcfs_lnd2modname(lnd: __u32) -> *mut c_char {
 /// result is always terminated, and cut short where buf is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_lnd2str_r(lnd: __u32, buf: *mut c_char, n: usize) -> *mut c_char {
-    // SAFETY: by contract `buf` has room for `n` bytes.
+    // SAFETY: NULL, or `n` bytes of the program's, which the call may write.
     helper(buf, || unsafe {
         match known(lnd) {
             Some(lnd) => write_string(buf, n, lnd.name),
@@ -60,10 +60,9 @@ pub unsafe extern "C" fn _libcfs_lnd2str_r(lnd: __u32, buf: *mut c_char, n: usiz
 
 /// The number of a kind of network by its name; -1 if there is none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _libcfs_str2lnd(str: *const c_char) -> c_int {
+pub extern "C" fn _libcfs_str2lnd(str: InConstString<'_>) -> c_int {
     helper(-1, || {
-        // SAFETY: by contract NULL or a string.
-        let lnd = unsafe { text_of(str) }.and_then(|name| name.parse::<NetType>().ok());
+        let lnd = str.utf8_or(()).ok().and_then(|name| name.parse::<NetType>().ok());
         lnd.map_or(-1, |lnd| lnd.0.into())
     })
 }
@@ -72,7 +71,7 @@ pub unsafe extern "C" fn _libcfs_str2lnd(str: *const c_char) -> c_int {
 /// terminated, and cut short where buf is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_net2str_r(net: __u32, buf: *mut c_char, n: usize) -> *mut c_char {
-    // SAFETY: by contract `buf` has room for `n` bytes.
+    // SAFETY: NULL, or `n` bytes of the program's, which the call may write.
     helper(buf, || unsafe {
         write_string(buf, n, RawNet(net));
         buf
@@ -83,7 +82,7 @@ pub unsafe extern "C" fn _libcfs_net2str_r(net: __u32, buf: *mut c_char, n: usiz
 /// result is always terminated, and cut short where buf is too small.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_nid2str_r(nid: lnet_nid_t, buf: *mut c_char, n: usize) -> *mut c_char {
-    // SAFETY: by contract `buf` has room for `n` bytes.
+    // SAFETY: NULL, or `n` bytes of the program's, which the call may write.
     helper(buf, || unsafe {
         write_string(buf, n, RawNid(nid));
         buf
@@ -92,10 +91,9 @@ pub unsafe extern "C" fn _libcfs_nid2str_r(nid: lnet_nid_t, buf: *mut c_char, n:
 
 /// The network that a string such as tcp or o2ib3 names; 0xffffffff if it names none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _libcfs_str2net(str: *const c_char) -> __u32 {
+pub extern "C" fn _libcfs_str2net(str: InConstString<'_>) -> __u32 {
     helper(u32::MAX, || {
-        // SAFETY: by contract NULL or a string.
-        let net = unsafe { text_of(str) }.and_then(|text| text.parse::<NetId>().ok());
+        let net = str.utf8_or(()).ok().and_then(|text| text.parse::<NetId>().ok());
         net.map_or(u32::MAX, NetId::to_u32)
     })
 }
@@ -104,10 +102,9 @@ pub unsafe extern "C" fn _libcfs_str2net(str: *const c_char) -> __u32 {
 /// or one whose address is longer than four bytes. The name of a host may stand in place of an IPv4 address; then the system's resolver is
 /// asked, for at most 5 s.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _libcfs_str2nid(str: *const c_char) -> lnet_nid_t {
+pub extern "C" fn _libcfs_str2nid(str: InConstString<'_>) -> lnet_nid_t {
     helper(NID_ANY, || {
-        // SAFETY: by contract NULL or a string.
-        let nid = unsafe { text_of(str) }.and_then(|text| Names::new().nid(text).ok());
+        let nid = str.utf8_or(()).ok().and_then(|text| Names::new().nid(text).ok());
         nid.and_then(Nid::to_u64).unwrap_or(NID_ANY)
     })
 }
@@ -115,17 +112,16 @@ pub unsafe extern "C" fn _libcfs_str2nid(str: *const c_char) -> lnet_nid_t {
 /// As libcfs_str2nid, but takes * for LNET_NID_ANY. Stores the NID in *nid and returns 1; returns 0, and
 /// stores LNET_NID_ANY, if the string names none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _libcfs_str2anynid(nid: *mut lnet_nid_t, str: *const c_char) -> c_int {
+pub unsafe extern "C" fn _libcfs_str2anynid(nid: *mut lnet_nid_t, str: InConstString<'_>) -> c_int {
     helper(0, || {
-        // SAFETY: by contract NULL or a string.
-        let parsed = match unsafe { text_of(str) } {
+        let parsed = match str.utf8_or(()).ok() {
             Some("*") => Some(NID_ANY),
             text => text.and_then(|text| Names::new().nid(text).ok()).and_then(Nid::to_u64),
         };
         if nid.is_null() {
             return 0;
         }
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL above; a variable of the program's, which the call may write.
         unsafe { nid.write(parsed.unwrap_or(NID_ANY)) };
         parsed.is_some().into()
     })
@@ -134,7 +130,7 @@ pub unsafe extern "C" fn _libcfs_str2anynid(nid: *mut lnet_nid_t, str: *const c_
 /// A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring: at most LNET_NIDSTR_SIZE
 /// bytes with its end, cut short where that is too few.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _libcfs_id2str(id: lnet_process_id) -> *mut c_char {
+pub extern "C" fn _libcfs_id2str(id: lnet_process_id) -> *mut c_char {
     let slot = next_slot();
     // SAFETY: the slot has more bytes than that.
     helper(slot, || unsafe {

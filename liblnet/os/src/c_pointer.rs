@@ -142,6 +142,9 @@ impl<T> Out<'_, T> {
 pub struct Text<'a>(*const c_char, PhantomData<&'a c_char>);
 
 impl<'a> Text<'a> {
+    /// No string.
+    pub const NULL: Self = Self(std::ptr::null(), PhantomData);
+
     /// An argument for a call that Rust makes.
     ///
     /// # Safety

@@ -223,7 +223,6 @@ unsafe fn bulk(
     transfer: impl FnOnce(&mut ServiceRequest<'_>, &Arc<Region>) -> Result<(), Errno>,
 ) -> Result<c_int, Errno> {
     let request = request.or(Errno::INVALID)?;
-    // SAFETY: the same; `wait` ends the loan.
     // SAFETY: so many bytes, for which the caller vouches until this returns; `wait` ends the loan before.
     let (region, loan) = unsafe { lend(memory, len) }?;
     let done = transfer(request.request, &region);

@@ -1,9 +1,8 @@
 //! Trees from values and values from trees.
 
 use super::MAX_DEPTH;
-use super::node::{self, ARRAY, EnumCyamlType, FALSE, NUMBER, OBJECT, STRING, TRUE, cYAML};
+use super::node::{self, ARRAY, EnumCyamlType, FALSE, NUMBER, Node, OBJECT, STRING, TRUE, YamlNode};
 use lnet_dlc::Value;
-use std::ptr;
 
 /// `struct cYAML **`: where a call adds what it has to say.
 ///
@@ -11,7 +10,7 @@ use std::ptr;
 /// uses the variable or the tree during the call.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
-pub struct TreeOut(*mut *mut cYAML);
+pub struct TreeOut(*mut YamlNode);
 
 impl TreeOut {
     /// Whether the program does not want it.
@@ -19,41 +18,47 @@ impl TreeOut {
         self.0.is_null()
     }
 
-    /// Adds the mapping `value` as [`merge`] does, if the program wants it.
-    pub(crate) fn add(self, value: &Value) {
-        if !self.is_null() {
-            // SAFETY: not NULL, so a variable that is NULL or a tree, and that is this call's alone: the contract of the type, which C
-            // vouches for.
-            unsafe { merge(self.0, value) };
+    /// The node that the variable holds; `None` also if there is no variable.
+    pub(crate) fn node(self) -> YamlNode {
+        // SAFETY: NULL, or a variable of the program's that is NULL or a node, and that is this call's alone: the contract of the type.
+        unsafe { self.0.as_ref() }.copied().flatten()
+    }
+
+    /// Puts a node into the variable, if there is one.
+    pub(crate) fn set(self, node: Node) {
+        // SAFETY: as in `node`.
+        if let Some(variable) = unsafe { self.0.as_mut() } {
+            *variable = Some(node);
         }
     }
-}
 
-/// Adds the mapping `value` to the tree `*root`, as accumulating calls do: sequences and mappings under a
-/// key that both have become one, other keys are appended. A missing tree is made, but not for nothing.
-///
-/// # Safety
-/// `root` is valid; `*root` is NULL or a tree of our nodes.
-pub(crate) unsafe fn merge(root: *mut *mut cYAML, value: &Value) {
-    let Value::Map(entries) = value else { return };
-    // SAFETY: this function's contract; what is pushed is new.
-    unsafe {
-        if (*root).is_null() && !entries.is_empty() {
-            *root = node::new(OBJECT);
+    /// The tree, which is made if the variable is NULL; `None` without a variable or memory.
+    pub(crate) fn root(self) -> YamlNode {
+        if self.is_null() {
+            return None;
         }
-        if (*root).is_null() {
+        let root = self.node().or_else(|| node::new(OBJECT))?;
+        self.set(root);
+        Some(root)
+    }
+
+    /// Adds the mapping `value` to the tree, as accumulating calls do: sequences and mappings under a key that both have become one, other
+    /// keys are appended. A missing tree is made, but not for nothing.
+    pub(crate) fn add(self, value: &Value) {
+        let Value::Map(entries) = value else { return };
+        if entries.is_empty() {
             return;
         }
+        let Some(root) = self.root() else { return };
         for (key, value) in entries {
-            let same = node::children(*root).find(|child| {
-                (**child).cy_type == kind_of(value) && node::key(*child) == Some(key.as_bytes())
-            });
+            let same = root
+                .children()
+                .find(|child| child.kind() == kind_of(value) && child.key() == Some(key.as_bytes()));
             match same {
                 Some(known) if matches!(value, Value::Seq(_) | Value::Map(_)) => fill(known, value),
                 _ => {
-                    let made = keyed(key, value);
-                    if !made.is_null() {
-                        node::push(*root, made);
+                    if let Some(made) = keyed(key, value) {
+                        root.push(made);
                     }
                 }
             }
@@ -62,21 +67,13 @@ pub(crate) unsafe fn merge(root: *mut *mut cYAML, value: &Value) {
 }
 
 /// The value of a node, without its key. What is below [`MAX_DEPTH`] levels is left out.
-///
-/// # Safety
-/// `node` is a tree.
-pub(crate) unsafe fn to_value(node: *mut cYAML) -> Value {
-    // SAFETY: this function's contract.
-    unsafe { value(node, MAX_DEPTH) }
+pub(crate) fn to_value(node: Node) -> Value {
+    value(node, MAX_DEPTH)
 }
 
 /// A node as an entry of a mapping.
-///
-/// # Safety
-/// `node` is a tree.
-pub(crate) unsafe fn keyed_value(node: *mut cYAML) -> (String, Value) {
-    // SAFETY: this function's contract.
-    unsafe { entry(node, MAX_DEPTH) }
+pub(crate) fn keyed_value(node: Node) -> (String, Value) {
+    entry(node, MAX_DEPTH)
 }
 
 const fn kind_of(value: &Value) -> EnumCyamlType {
@@ -88,113 +85,83 @@ const fn kind_of(value: &Value) -> EnumCyamlType {
     }
 }
 
-/// A new tree with this key; NULL when there is no memory.
-fn keyed(key: &str, value: &Value) -> *mut cYAML {
-    let made = tree(value);
-    if !made.is_null() {
-        // SAFETY: new, and ours.
-        unsafe { (*made).cy_string = node::new_string(key.as_bytes()) };
-    }
-    made
+/// A new tree with this key; `None` when there is no memory.
+fn keyed(key: &str, value: &Value) -> YamlNode {
+    let made = tree(value)?;
+    made.with(|node| node.cy_string = node::new_string(key.as_bytes()));
+    Some(made)
 }
 
-/// A new tree; NULL when there is no memory. Values are made by this library and not deep.
-fn tree(value: &Value) -> *mut cYAML {
-    let made = node::new(kind_of(value));
-    if made.is_null() {
-        return made;
-    }
-    // SAFETY: new, and ours.
-    unsafe {
-        match value {
-            Value::Null => {}
-            Value::Int(number) => {
-                (*made).cy_valueint = *number;
-                (*made).cy_valuedouble = *number as f64;
-            }
-            Value::Float(number) => {
-                (*made).cy_valueint = *number as i64;
-                (*made).cy_valuedouble = *number;
-            }
-            Value::Text(text) => (*made).cy_valuestring = node::new_string(text.as_bytes()),
-            Value::Quoted(text) => {
-                (*made).cy_valuestring = node::new_string(format!("\"{text}\"").as_bytes());
-            }
-            Value::Seq(_) | Value::Map(_) => fill(made, value),
+/// A new tree; `None` when there is no memory. Values are made by this library and not deep.
+fn tree(value: &Value) -> YamlNode {
+    let made = node::new(kind_of(value))?;
+    match value {
+        Value::Null => {}
+        Value::Int(number) => made.with(|node| {
+            node.cy_valueint = *number;
+            node.cy_valuedouble = *number as f64;
+        }),
+        Value::Float(number) => made.with(|node| {
+            node.cy_valueint = *number as i64;
+            node.cy_valuedouble = *number;
+        }),
+        Value::Text(text) => made.with(|node| node.cy_valuestring = node::new_string(text.as_bytes())),
+        Value::Quoted(text) => {
+            let text = format!("\"{text}\"");
+            made.with(|node| node.cy_valuestring = node::new_string(text.as_bytes()));
         }
+        Value::Seq(_) | Value::Map(_) => fill(made, value),
     }
-    made
+    Some(made)
 }
 
 /// Appends what `value` has to the children of `parent`.
-///
-/// # Safety
-/// `parent` is a node.
-unsafe fn fill(parent: *mut cYAML, value: &Value) {
-    let new: Vec<*mut cYAML> = match value {
+fn fill(parent: Node, value: &Value) {
+    let new: Vec<YamlNode> = match value {
         Value::Seq(items) => items.iter().map(tree).collect(),
         Value::Map(entries) => entries.iter().map(|(key, value)| keyed(key, value)).collect(),
         _ => return,
     };
-    let mut last: *mut cYAML = ptr::null_mut();
-    for node in new.into_iter().filter(|node| !node.is_null()) {
-        // SAFETY: this function's contract; the new nodes are ours.
-        unsafe {
-            match last.is_null() {
-                true => node::push(parent, node),
-                false => node::push_after(last, node),
-            }
+    let mut last: YamlNode = None;
+    for node in new.into_iter().flatten() {
+        match last {
+            None => parent.push(node),
+            Some(last) => last.push_after(node),
         }
-        last = node;
+        last = Some(node);
     }
 }
 
-/// # Safety
-/// `node` is a tree.
-unsafe fn value(node: *mut cYAML, levels: usize) -> Value {
-    // SAFETY: this function's contract.
-    unsafe {
-        match (*node).cy_type {
-            FALSE => Value::Int(0),
-            TRUE => Value::Int(1),
-            NUMBER => number((*node).cy_valueint, (*node).cy_valuedouble),
-            STRING => Value::Text(text(node::string((*node).cy_valuestring))),
-            ARRAY if levels > 0 => Value::Seq(items(node, levels - 1)),
-            OBJECT if levels > 0 => {
-                Value::Map(node::children(node).map(|child| entry(child, levels - 1)).collect())
-            }
-            _ => Value::Null,
-        }
+fn value(node: Node, levels: usize) -> Value {
+    match node.kind() {
+        FALSE => Value::Int(0),
+        TRUE => Value::Int(1),
+        NUMBER => node.with(|node| number(node.cy_valueint, node.cy_valuedouble)),
+        STRING => Value::Text(text(node.text())),
+        ARRAY if levels > 0 => Value::Seq(items(node, levels - 1)),
+        OBJECT if levels > 0 => Value::Map(node.children().map(|child| entry(child, levels - 1)).collect()),
+        _ => Value::Null,
     }
 }
 
-/// # Safety
-/// `node` is a tree.
-unsafe fn entry(node: *mut cYAML, levels: usize) -> (String, Value) {
-    // SAFETY: this function's contract.
-    unsafe { (text(node::key(node)), value(node, levels)) }
+fn entry(node: Node, levels: usize) -> (String, Value) {
+    (text(node.key()), value(node, levels))
 }
 
 /// The items of a sequence. liblnetconfig's own trees have keys directly below a sequence: there an item
 /// ends where a key of its comes again.
-///
-/// # Safety
-/// `node` is a tree.
-unsafe fn items(node: *mut cYAML, levels: usize) -> Vec<Value> {
+fn items(node: Node, levels: usize) -> Vec<Value> {
     let mut items = Vec::new();
     let mut open: Vec<(String, Value)> = Vec::new();
-    // SAFETY: this function's contract.
-    unsafe {
-        for child in node::children(node) {
-            let keyed = node::key(child).is_some().then(|| entry(child, levels));
-            let goes_on = keyed.as_ref().is_some_and(|(key, _)| open.iter().all(|(known, _)| known != key));
-            if !goes_on && !open.is_empty() {
-                items.push(Value::Map(std::mem::take(&mut open)));
-            }
-            match keyed {
-                Some(entry) => open.push(entry),
-                None => items.push(value(child, levels)),
-            }
+    for child in node.children() {
+        let keyed = child.key().is_some().then(|| entry(child, levels));
+        let goes_on = keyed.as_ref().is_some_and(|(key, _)| open.iter().all(|(known, _)| known != key));
+        if !goes_on && !open.is_empty() {
+            items.push(Value::Map(std::mem::take(&mut open)));
+        }
+        match keyed {
+            Some(entry) => open.push(entry),
+            None => items.push(value(child, levels)),
         }
     }
     if !open.is_empty() {
@@ -236,32 +203,36 @@ mod tests {
             .with("global", Value::map().with("numa_range", i64::MAX))
     }
 
+    /// A variable for a tree.
+    fn out(variable: &mut YamlNode) -> TreeOut {
+        TreeOut(variable)
+    }
+
+    fn yaml(tree: YamlNode) -> Option<String> {
+        let text = tree.map(|tree| to_value(tree).to_yaml());
+        // SAFETY: the tree of a test, which uses it no more.
+        unsafe { _cYAML_free_tree(tree) };
+        text
+    }
+
     #[test]
     fn a_tree_has_the_text_of_the_value_that_it_was_made_from() {
-        let mut tree = ptr::null_mut();
-        // SAFETY: the tree is NULL or made here, and freed once.
-        unsafe {
-            merge(&mut tree, &shown());
-            assert_eq!(to_value(tree).to_yaml(), shown().to_yaml());
-            _cYAML_free_tree(tree);
-        }
+        let mut tree = None;
+        out(&mut tree).add(&shown());
+        assert_eq!(yaml(tree), Some(shown().to_yaml()));
     }
 
     #[test]
     fn trees_are_merged_as_values_are() {
-        let mut tree = ptr::null_mut();
+        let mut tree = None;
         let mut value = Value::map();
-        // SAFETY: as above.
-        unsafe {
-            merge(&mut tree, &value);
-            assert!(tree.is_null());
-            let more = Value::map().with("global", Value::map().with("discovery", 1)).with("new", "x");
-            for part in [&shown(), &more, &shown()] {
-                merge(&mut tree, part);
-                value.merge(part.clone());
-            }
-            assert_eq!(to_value(tree).to_yaml(), value.to_yaml());
-            _cYAML_free_tree(tree);
+        out(&mut tree).add(&value);
+        assert_eq!(tree, None);
+        let more = Value::map().with("global", Value::map().with("discovery", 1)).with("new", "x");
+        for part in [&shown(), &more, &shown()] {
+            out(&mut tree).add(part);
+            value.merge(part.clone());
         }
+        assert_eq!(yaml(tree), Some(value.to_yaml()));
     }
 }

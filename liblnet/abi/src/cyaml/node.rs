@@ -2,8 +2,9 @@
 #![allow(non_camel_case_types)]
 
 use crate::entry::helper;
+use lnet_os::c_pointer::Text;
 use std::ffi::{CStr, c_char, c_uint, c_void};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// An `enum cYAML_object_type` from C: any number.
 pub type EnumCyamlType = c_uint;
@@ -50,22 +51,116 @@ pub struct cYAML {
 
 const _: () = assert!(size_of::<cYAML>() == 9 * size_of::<*mut c_void>());
 
+/// `struct cYAML *` that is not NULL: a node.
+///
+/// Contract: a node that functions of this library have made, and that is not freed as long as a copy of this is used. Its links are NULL
+/// or nodes too, in trees without circles, its strings NULL or strings that the node owns. Nobody else uses the tree during a call. C
+/// vouches for it.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node(NonNull<cYAML>);
+
+/// `struct cYAML *`: a [`Node`], or `None` for NULL.
+pub type YamlNode = Option<Node>;
+
+/// A link of a node's.
+fn linked(link: *mut cYAML) -> YamlNode {
+    NonNull::new(link).map(Node)
+}
+
+/// The pointer that a link holds.
+fn link_to(node: YamlNode) -> *mut cYAML {
+    node.map_or(ptr::null_mut(), |node| node.0.as_ptr())
+}
+
+impl Node {
+    /// Has `body` read or change the members. It looks at no other node.
+    pub(crate) fn with<R>(self, body: impl FnOnce(&mut cYAML) -> R) -> R {
+        // SAFETY: a node that stays, and that is the call's alone: the contract of the type. The reference ends with `body`, which makes no
+        // other one.
+        body(unsafe { &mut *self.0.as_ptr() })
+    }
+
+    /// What it is.
+    pub(crate) fn kind(self) -> EnumCyamlType {
+        self.with(|node| node.cy_type)
+    }
+
+    /// The next among the children of the same parent.
+    pub(crate) fn next(self) -> YamlNode {
+        linked(self.with(|node| node.cy_next))
+    }
+
+    /// The first child.
+    pub(crate) fn child(self) -> YamlNode {
+        linked(self.with(|node| node.cy_child))
+    }
+
+    /// The key.
+    pub(crate) fn key(&self) -> Option<&[u8]> {
+        string(self.with(|node| node.cy_string))
+    }
+
+    /// The text.
+    pub(crate) fn text(&self) -> Option<&[u8]> {
+        string(self.with(|node| node.cy_valuestring))
+    }
+
+    /// The children, in order, which stay as they are meanwhile.
+    pub(crate) fn children(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(self.child(), |child| child.next())
+    }
+
+    /// Makes `node`, which has no parent, the last child.
+    pub(crate) fn push(self, node: Self) {
+        match self.child() {
+            Some(first) => first.push_after(node),
+            None => {
+                self.with(|parent| parent.cy_child = link_to(Some(node)));
+                node.with(|node| node.cy_prev = ptr::null_mut());
+            }
+        }
+    }
+
+    /// Puts `node`, which has no parent, behind the last sibling.
+    pub(crate) fn push_after(self, node: Self) {
+        let last = std::iter::successors(Some(self), |sibling| sibling.next()).last().unwrap_or(self);
+        last.with(|last| last.cy_next = link_to(Some(node)));
+        node.with(|node| node.cy_prev = link_to(Some(last)));
+    }
+
+    /// Frees the node and its strings; nothing else.
+    ///
+    /// # Safety
+    /// The node is not used after that.
+    pub(crate) unsafe fn free(self) {
+        let (text, key) = self.with(|node| (node.cy_valuestring, node.cy_string));
+        // SAFETY: the strings are the node's own, and all three are `malloc`'s; the caller gives them up.
+        unsafe {
+            libc::free(text.cast());
+            libc::free(key.cast());
+            libc::free(self.0.as_ptr().cast());
+        }
+    }
+}
+
+/// A string of a node's, which stays as long as the node.
+fn string<'a>(text: *const c_char) -> Option<&'a [u8]> {
+    // SAFETY: NULL, or a string that the node owns (`Node`).
+    unsafe { Text::new(text) }.get().map(CStr::to_bytes)
+}
+
 /// Frees what the user hung on a node.
 pub type cYAML_user_data_free_cb = Option<unsafe extern "C" fn(data: *mut c_void)>;
 
 /// Frees a node, all below it and all siblings that follow it. The caller makes sure that nothing points
 /// there any more; for a whole tree, give its root. NULL does nothing.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cYAML_free_tree(node: *mut cYAML) {
+pub unsafe extern "C" fn _cYAML_free_tree(node: YamlNode) {
     helper((), || {
-        // SAFETY: by contract NULL or a tree of our nodes that nobody else uses; the walk has read a node's
-        // links before it gives it out.
-        unsafe {
-            for node in walk(node) {
-                libc::free((*node).cy_valuestring.cast());
-                libc::free((*node).cy_string.cast());
-                libc::free(node.cast());
-            }
+        for node in walk(node) {
+            // SAFETY: the caller gives up the tree, and the walk has read a node's links before it gives it out.
+            unsafe { node.free() };
         }
     });
 }
@@ -73,36 +168,30 @@ pub unsafe extern "C" fn _cYAML_free_tree(node: *mut cYAML) {
 /// Calls free_cb for the cy_user_data of the node, of all below it and of all siblings that follow it,
 /// where it is not NULL, and makes it NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cYAML_clean_usr_data(node: *mut cYAML, free_cb: cYAML_user_data_free_cb) {
+pub unsafe extern "C" fn _cYAML_clean_usr_data(node: YamlNode, free_cb: cYAML_user_data_free_cb) {
     helper((), || {
-        // SAFETY: by contract NULL or a tree, which the function that is called does not change.
-        unsafe {
-            for node in walk(node) {
-                let data = (*node).cy_user_data;
-                (*node).cy_user_data = ptr::null_mut();
-                if let (Some(free), false) = (free_cb, data.is_null()) {
-                    free(data);
-                }
+        for node in walk(node) {
+            let data = node.with(|node| std::mem::replace(&mut node.cy_user_data, ptr::null_mut()));
+            if let (Some(free), false) = (free_cb, data.is_null()) {
+                // SAFETY: the program's function, and what the program hung on the node, which has it no more.
+                unsafe { free(data) };
             }
         }
     });
 }
 
-/// A new node without key, value and relations; NULL when there is no memory.
-pub(crate) fn new(kind: EnumCyamlType) -> *mut cYAML {
-    // SAFETY: `calloc` may be called with any size.
-    let node: *mut cYAML = unsafe { libc::calloc(1, size_of::<cYAML>()) }.cast();
-    if !node.is_null() {
-        // SAFETY: new, large enough, and all zeros is a value of the structure.
-        unsafe { (*node).cy_type = kind };
-    }
-    node
+/// A new node without key, value and relations; `None` when there is no memory.
+pub(crate) fn new(kind: EnumCyamlType) -> YamlNode {
+    // SAFETY: `calloc` may be called with any size; all zeros is a value of the structure.
+    let node = linked(unsafe { libc::calloc(1, size_of::<cYAML>()) }.cast())?;
+    node.with(|node| node.cy_type = kind);
+    Some(node)
 }
 
 /// A copy of a text for C, up to its first NUL; NULL when there is no memory.
 pub(crate) fn new_string(text: &[u8]) -> *mut c_char {
     let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-    // SAFETY: `malloc` may be called with any size; the copy is one longer than the text.
+    // SAFETY: `malloc` may be called with any size; the copy, which nobody else has yet, is one longer than the text.
     unsafe {
         let copy: *mut u8 = libc::malloc(text.len() + 1).cast();
         if !copy.is_null() {
@@ -113,92 +202,16 @@ pub(crate) fn new_string(text: &[u8]) -> *mut c_char {
     }
 }
 
-/// Makes `node` the last child of `parent`.
-///
-/// # Safety
-/// Both are nodes, and `node` has no parent. With several children, `parent`'s are a chain that ends.
-pub(crate) unsafe fn push(parent: *mut cYAML, node: *mut cYAML) {
-    // SAFETY: this function's contract.
-    unsafe {
-        if (*parent).cy_child.is_null() {
-            (*parent).cy_child = node;
-            (*node).cy_prev = ptr::null_mut();
-        } else {
-            push_after((*parent).cy_child, node);
-        }
-    }
-}
-
-/// Puts `node` behind the last sibling of `first`.
-///
-/// # Safety
-/// As [`push`].
-pub(crate) unsafe fn push_after(first: *mut cYAML, node: *mut cYAML) {
-    // SAFETY: this function's contract.
-    unsafe {
-        let mut last = first;
-        while !(*last).cy_next.is_null() {
-            last = (*last).cy_next;
-        }
-        (*last).cy_next = node;
-        (*node).cy_prev = last;
-    }
-}
-
-/// The children of a node, in order.
-///
-/// # Safety
-/// `node` is NULL or a node, whose children stay as they are while the iterator is used.
-pub(crate) unsafe fn children(node: *mut cYAML) -> impl Iterator<Item = *mut cYAML> {
-    let mut next = match node.is_null() {
-        true => node,
-        // SAFETY: not NULL, and this function's contract.
-        false => unsafe { (*node).cy_child },
-    };
-    std::iter::from_fn(move || {
-        let child = next;
-        if child.is_null() {
-            return None;
-        }
-        // SAFETY: a child, by this function's contract.
-        next = unsafe { (*child).cy_next };
-        Some(child)
-    })
-}
-
 /// A node, all below it, and all siblings that follow it, in the order in which they are printed. What is
 /// given out may be freed.
-///
-/// # Safety
-/// `start` is NULL or a node, and every link that leads on is NULL or a node.
-pub(crate) unsafe fn walk(start: *mut cYAML) -> impl Iterator<Item = *mut cYAML> {
+pub(crate) fn walk(start: YamlNode) -> impl Iterator<Item = Node> {
     let mut waiting = vec![start];
     std::iter::from_fn(move || {
         loop {
-            let node = waiting.pop()?;
-            if !node.is_null() {
-                // SAFETY: not NULL, and this function's contract.
-                waiting.extend(unsafe { [(*node).cy_next, (*node).cy_child] });
+            if let Some(node) = waiting.pop()? {
+                waiting.extend([node.next(), node.child()]);
                 return Some(node);
             }
         }
     })
-}
-
-/// The key of a node.
-///
-/// # Safety
-/// `node` is a node that is not changed during `'a`.
-pub(crate) unsafe fn key<'a>(node: *mut cYAML) -> Option<&'a [u8]> {
-    // SAFETY: this function's contract.
-    unsafe { string((*node).cy_string) }
-}
-
-/// The bytes of a node's string.
-///
-/// # Safety
-/// `text` is NULL or a string that does not change during `'a`.
-pub(crate) unsafe fn string<'a>(text: *const c_char) -> Option<&'a [u8]> {
-    // SAFETY: not NULL, and this function's contract.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes())
 }

@@ -3,13 +3,13 @@
 //! All of YAML except anchors and complex keys; several documents become one. Scalars are typed as
 //! liblnetconfig types them (dlc 2.1).
 
-use super::node::{self, ARRAY, EnumCyamlType, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE, cYAML};
-use super::{MAX_DEPTH, convert, file};
-use crate::entry::{bytes_of, helper};
+use super::convert::TreeOut;
+use super::node::{self, ARRAY, EnumCyamlType, FALSE, NULL, NUMBER, Node, OBJECT, STRING, TRUE, YamlNode};
+use super::{MAX_DEPTH, file};
+use crate::entry::{InString, helper};
 use crate::types::Flag;
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
 use std::ffi::c_char;
-use std::ptr;
 use yaml_rust::parser::{Event, Parser};
 use yaml_rust::scanner::{Marker, TScalarStyle};
 
@@ -17,20 +17,15 @@ use yaml_rust::scanner::{Marker, TScalarStyle};
 /// root without children. NULL for what is no YAML or no mapping; *err_rc then says what is wrong and where.
 /// debug is ignored.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cYAML_load(
-    file: *mut libc::FILE,
-    err_rc: *mut *mut cYAML,
-    debug: Flag,
-) -> *mut cYAML {
+pub unsafe extern "C" fn _cYAML_load(file: *mut libc::FILE, err_rc: TreeOut, debug: Flag) -> YamlNode {
     let _ = debug;
-    helper(ptr::null_mut(), || {
+    helper(None, || {
         let text = match file.is_null() {
             true => Err("no file".to_owned()),
-            // SAFETY: not NULL, and by contract an open file.
+            // SAFETY: checked for NULL; an open file of the program's, which nobody closes during the call.
             false => unsafe { file::read_to_end(file) },
         };
-        // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-        unsafe { tree(text, err_rc) }
+        tree(text, err_rc)
     })
 }
 
@@ -38,52 +33,45 @@ pub unsafe extern "C" fn _cYAML_load(
 /// standard input. Otherwise as cYAML_load.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cYAML_build_tree(
-    path: *mut c_char,
+    path: InString<'_>,
     yaml_blk: *const c_char,
     yaml_blk_size: usize,
-    err_str: *mut *mut cYAML,
+    err_str: TreeOut,
     debug: Flag,
-) -> *mut cYAML {
+) -> YamlNode {
     let _ = debug;
-    helper(ptr::null_mut(), || {
-        // SAFETY: by contract NULL or a string; NULL or as many bytes; standard input is open or fails to
-        // be read.
-        let text = unsafe {
-            match bytes_of(path) {
-                Some(path) => file::read_path(path),
-                None if yaml_blk.is_null() => file::read_standard_input(),
-                None => {
-                    let block = std::slice::from_raw_parts(yaml_blk.cast(), yaml_blk_size);
-                    std::str::from_utf8(block).map(str::to_owned).map_err(|error| error.to_string())
-                }
+    helper(None, || {
+        let text = match path.get() {
+            Some(path) => file::read_path(path.to_bytes()),
+            None if yaml_blk.is_null() => file::read_standard_input(),
+            None => {
+                // SAFETY: checked for NULL; so many bytes of the program's, unchanged during the call.
+                let block = unsafe { std::slice::from_raw_parts(yaml_blk.cast(), yaml_blk_size) };
+                std::str::from_utf8(block).map(str::to_owned).map_err(|error| error.to_string())
             }
         };
-        // SAFETY: by contract NULL, or the caller's and NULL or a tree.
-        unsafe { tree(text, err_str) }
+        tree(text, err_str)
     })
 }
 
-/// # Safety
-/// `err_rc` is NULL, or valid and `*err_rc` is NULL or a tree.
-unsafe fn tree(text: Result<String, String>, err_rc: *mut *mut cYAML) -> *mut cYAML {
+fn tree(text: Result<String, String>, err_rc: TreeOut) -> YamlNode {
     let error = match text.and_then(|text| parse(&text)) {
-        Ok(tree) => return tree.release(),
+        Ok(tree) => return Some(tree.release()),
         Err(error) => error,
     };
     if !err_rc.is_null() {
         let mut report = Report::new();
         let _ = report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, error);
-        // SAFETY: not NULL, and this function's contract.
-        unsafe { convert::merge(err_rc, &report.errors) };
+        err_rc.add(&report.errors);
     }
-    ptr::null_mut()
+    None
 }
 
 /// A tree that is freed with its owner.
-struct Tree(*mut cYAML);
+struct Tree(Node);
 
 impl Tree {
-    fn release(self) -> *mut cYAML {
+    fn release(self) -> Node {
         let tree = self.0;
         std::mem::forget(self);
         tree
@@ -92,15 +80,15 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // SAFETY: NULL or a tree of ours that nobody else has.
-        unsafe { node::_cYAML_free_tree(self.0) };
+        // SAFETY: a tree that was made here, and that nobody else has.
+        unsafe { node::_cYAML_free_tree(Some(self.0)) };
     }
 }
 
 /// A mapping or sequence that is being read.
 struct Open {
-    node: *mut cYAML,
-    last: *mut cYAML,
+    node: Node,
+    last: YamlNode,
     /// In a mapping, the key whose value comes next.
     key: Option<String>,
 }
@@ -121,8 +109,7 @@ fn parse(text: &str) -> Result<Tree, String> {
                 open.pop();
             }
             Event::MappingStart(..) if open.is_empty() => {
-                // SAFETY: the root is ours.
-                let last = unsafe { node::children(root.0) }.last().unwrap_or(ptr::null_mut());
+                let last = root.0.children().last();
                 open.push(Open { node: root.0, last, key: None });
             }
             Event::Scalar(word, TScalarStyle::Plain, ..) if open.is_empty() && matches!(&*word, "" | "~") => {
@@ -134,7 +121,7 @@ fn parse(text: &str) -> Result<Tree, String> {
                 match open.last_mut() {
                     Some(parent) if parent.takes_value() => {
                         let node = parent.push(allocated(kind)?)?;
-                        open.push(Open { node, last: ptr::null_mut(), key: None });
+                        open.push(Open { node, last: None, key: None });
                     }
                     _ => return fail("a key must be one word or text"),
                 }
@@ -153,30 +140,26 @@ fn parse(text: &str) -> Result<Tree, String> {
 
 impl Open {
     fn takes_value(&self) -> bool {
-        // SAFETY: a node of the tree that is being read.
-        self.key.is_some() || unsafe { (*self.node).cy_type } == ARRAY
+        self.key.is_some() || self.node.kind() == ARRAY
     }
 
     /// Appends a new node, under the key that waits for it.
-    fn push(&mut self, node: *mut cYAML) -> Result<*mut cYAML, String> {
-        // SAFETY: both are of the tree that is being read, the second new.
-        unsafe {
-            if self.last.is_null() {
-                (*self.node).cy_child = node;
-            } else {
-                node::push_after(self.last, node);
-            }
-            self.last = node;
-            if let Some(key) = self.key.take() {
-                (*node).cy_string = copied(&key)?;
-            }
+    fn push(&mut self, node: Node) -> Result<Node, String> {
+        match self.last {
+            None => self.node.push(node),
+            Some(last) => last.push_after(node),
+        }
+        self.last = Some(node);
+        if let Some(key) = self.key.take() {
+            let key = copied(&key)?;
+            node.with(|node| node.cy_string = key);
         }
         Ok(node)
     }
 }
 
 /// A new node with the type that a scalar has, and its text.
-fn scalar(word: &str, style: TScalarStyle) -> Result<*mut cYAML, String> {
+fn scalar(word: &str, style: TScalarStyle) -> Result<Node, String> {
     // What stands for nothing at all is an empty mapping; the parser has `~` for it.
     if style == TScalarStyle::Plain && matches!(word, "" | "~") {
         return allocated(OBJECT);
@@ -192,12 +175,11 @@ fn scalar(word: &str, style: TScalarStyle) -> Result<*mut cYAML, String> {
     };
     let copy = copied(word)?;
     let node = Tree(allocated(kind)?);
-    // SAFETY: new, and ours.
-    unsafe {
-        (*node.0).cy_valuestring = copy;
-        (*node.0).cy_valueint = int;
-        (*node.0).cy_valuedouble = double;
-    }
+    node.0.with(|node| {
+        node.cy_valuestring = copy;
+        node.cy_valueint = int;
+        node.cy_valuedouble = double;
+    });
     Ok(node.release())
 }
 
@@ -216,9 +198,8 @@ fn located(at: &Marker, text: &str) -> String {
     format!("{}:{}: {text}", at.line(), at.col() + 1)
 }
 
-fn allocated(kind: EnumCyamlType) -> Result<*mut cYAML, String> {
-    let node = node::new(kind);
-    if node.is_null() { Err("no memory".to_owned()) } else { Ok(node) }
+fn allocated(kind: EnumCyamlType) -> Result<Node, String> {
+    node::new(kind).ok_or_else(|| "no memory".to_owned())
 }
 
 fn copied(text: &str) -> Result<*mut c_char, String> {

@@ -4,8 +4,8 @@ use super::types::{
     lnet_ioctl_config_lnd_cmn_tunables, lnet_ioctl_config_o2iblnd_tunables, lnet_lnd_tunables,
 };
 use crate::cyaml::create::_cYAML_create_number;
-use crate::cyaml::node::{self, NUMBER, OBJECT, cYAML};
-use crate::entry::helper;
+use crate::cyaml::node::{self, NUMBER, Node, OBJECT, YamlNode};
+use crate::entry::{InString, helper};
 use crate::types::__u32;
 use lnet_dlc::ReturnCode;
 use lnet_wire::{NetId, NetType};
@@ -15,24 +15,21 @@ use std::ffi::{CStr, c_int};
 /// LUSTRE_CFG_RC_BAD_PARAM for NULL, LUSTRE_CFG_RC_OUT_OF_MEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_net_show_tunables(
-    tunables: *mut cYAML,
+    tunables: YamlNode,
     cmn: *mut lnet_ioctl_config_lnd_cmn_tunables,
 ) -> c_int {
     helper(ReturnCode::GENERIC.0, || {
-        if tunables.is_null() || cmn.is_null() {
+        // SAFETY: NULL, or a structure of the program's, unchanged during the call.
+        let (Some(tunables), Some(cmn)) = (tunables, unsafe { cmn.as_ref() }) else {
             return ReturnCode::BAD_PARAM.0;
-        }
-        // SAFETY: not NULL; by contract a tree and a structure.
-        unsafe {
-            let cmn = &*cmn;
-            let all = [
-                (c"peer_timeout", cmn.lct_peer_timeout),
-                (c"peer_credits", cmn.lct_peer_tx_credits),
-                (c"peer_buffer_credits", cmn.lct_peer_rtr_credits),
-                (c"credits", cmn.lct_max_tx_credits),
-            ];
-            add(tunables, &all.map(|(key, value)| (key, value.into())))
-        }
+        };
+        let all = [
+            (c"peer_timeout", cmn.lct_peer_timeout),
+            (c"peer_credits", cmn.lct_peer_tx_credits),
+            (c"peer_buffer_credits", cmn.lct_peer_rtr_credits),
+            (c"credits", cmn.lct_max_tx_credits),
+        ];
+        add(tunables, &all.map(|(key, value)| (key, value.into())))
     })
 }
 
@@ -40,27 +37,20 @@ pub unsafe extern "C" fn _lustre_net_show_tunables(
 /// key lnd tunables; none for a driver that has none. Returns as lustre_net_show_tunables.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_ni_show_tunables(
-    lnd_tunables: *mut cYAML,
+    lnd_tunables: YamlNode,
     net_type: __u32,
     lnd: *mut lnet_lnd_tunables,
 ) -> c_int {
     helper(ReturnCode::GENERIC.0, || {
-        if lnd_tunables.is_null() || lnd.is_null() {
+        let Some(lnd_tunables) = lnd_tunables.filter(|_| !lnd.is_null()) else {
             return ReturnCode::BAD_PARAM.0;
-        }
-        // SAFETY: not NULL; by contract a tree and a union, of which every view is made of plain numbers.
-        unsafe {
-            match kind(net_type) {
-                Some(NetType::TCP) => {
-                    let count = (*lnd).lnd_tun_u.lnd_sock.lnd_conns_per_peer;
-                    add(lnd_tunables, &[(c"conns_per_peer", count.into())])
-                }
-                Some(NetType::O2IB) => {
-                    let lnd = (*lnd).lnd_tun_u.lnd_o2ib;
-                    add(lnd_tunables, &o2ib(&lnd).map(|(key, value)| (key, value.into())))
-                }
-                _ => 0,
-            }
+        };
+        // SAFETY: checked for NULL; a union of the program's, unchanged during the call, of which every view is made of plain numbers.
+        let (sock, rdma) = unsafe { ((*lnd).lnd_tun_u.lnd_sock, (*lnd).lnd_tun_u.lnd_o2ib) };
+        match kind(net_type) {
+            Some(NetType::TCP) => add(lnd_tunables, &[(c"conns_per_peer", sock.lnd_conns_per_peer.into())]),
+            Some(NetType::O2IB) => add(lnd_tunables, &o2ib(&rdma).map(|(key, value)| (key, value.into()))),
+            _ => 0,
         }
     })
 }
@@ -70,28 +60,26 @@ pub unsafe extern "C" fn _lustre_ni_show_tunables(
 /// 0, and conns_per_peer 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_yaml_extract_lnd_tunables(
-    tree: *mut cYAML,
+    tree: YamlNode,
     net_type: __u32,
     lnd: *mut lnet_lnd_tunables,
 ) {
     helper((), || {
-        if tree.is_null() || lnd.is_null() {
-            return;
-        }
-        // SAFETY: not NULL; by contract a tree and a union, of which every view is made of plain numbers.
+        let Some(tree) = tree.filter(|_| !lnd.is_null()) else { return };
+        let is_it = |node: &Node| node.key() == Some(b"lnd tunables");
+        let found = if is_it(&tree) { Some(tree) } else { node::walk(tree.child()).find(is_it) };
+        let Some(object) = found.filter(|node| node.kind() == OBJECT) else { return };
+        let read = |key: &CStr| {
+            object
+                .children()
+                .find(|child| child.kind() == NUMBER && child.key() == Some(key.to_bytes()))
+                .map(|child| child.with(|child| child.cy_valueint))
+        };
+        let word = |key| u32::try_from(read(key).unwrap_or(0)).unwrap_or(0);
+        let half = |key, missing| u16::try_from(read(key).unwrap_or(missing)).unwrap_or(0);
+        let connections = half(c"conns_per_peer", 1);
+        // SAFETY: checked for NULL; a union of the program's, which the call may write, of which every view is made of plain numbers.
         unsafe {
-            let below = (*tree).cy_child;
-            let is_it = |node: &*mut cYAML| node::key(*node) == Some(b"lnd tunables");
-            let found = if is_it(&tree) { Some(tree) } else { node::walk(below).find(is_it) };
-            let Some(object) = found.filter(|node| (**node).cy_type == OBJECT) else { return };
-            let read = |key: &CStr| {
-                node::children(object)
-                    .find(|child| (**child).cy_type == NUMBER && node::key(*child) == Some(key.to_bytes()))
-                    .map(|child| (*child).cy_valueint)
-            };
-            let word = |key| u32::try_from(read(key).unwrap_or(0)).unwrap_or(0);
-            let half = |key, missing| u16::try_from(read(key).unwrap_or(missing)).unwrap_or(0);
-            let connections = half(c"conns_per_peer", 1);
             match kind(net_type) {
                 Some(NetType::TCP) => (*lnd).lnd_tun_u.lnd_sock.lnd_conns_per_peer = connections,
                 Some(NetType::O2IB) => {
@@ -133,12 +121,9 @@ fn kind(net_type: __u32) -> Option<NetType> {
     }
 }
 
-/// # Safety
-/// `object` is a node.
-unsafe fn add(object: *mut cYAML, numbers: &[(&CStr, f64)]) -> c_int {
+fn add(object: Node, numbers: &[(&CStr, f64)]) -> c_int {
     for (key, value) in numbers {
-        // SAFETY: this function's contract; the key is a string.
-        if unsafe { _cYAML_create_number(object, key.as_ptr().cast_mut(), *value) }.is_null() {
+        if _cYAML_create_number(Some(object), InString::of(key), *value).is_none() {
             return ReturnCode::OUT_OF_MEMORY.0;
         }
     }
