@@ -21,7 +21,7 @@ pub(crate) const CRATES: &[Layer] = &[
         "lnet-node",
         &["lnet-core", "lnet-dlc", "lnet-log", "lnet-os", "lnet-settings", "lnet-wire", "lolnd", "socklnd"],
     ),
-    ("lnet", &["lnet-core", "lnet-dlc", "lnet-log", "lnet-node", "lnet-wire"]),
+    ("lnet", &["lnet-core", "lnet-dlc", "lnet-log", "lnet-node", "lnet-os", "lnet-wire"]),
     ("lnet-api", &["lnet-os", "lnet-wire"]),
     ("ptlrpc", &["lnet-api", "lnet-log", "lnet-os", "lnet-wire"]),
     ("m0net", &["lnet-api", "lnet-log", "lnet-os", "lnet-wire"]),
