@@ -7,21 +7,24 @@ const INTERVAL: f64 = 0.05;
 /// Interval in seconds at which the load checks for ended operations.
 const TURN: f64 = 0.004;
 
-/// Keeps `rpcs` operations of A under way, and begins one more each [`INTERVAL`]. Returns all of them.
-fn closed_loop(world: &mut World, rpcs: usize, seconds: f64) -> Vec<OpId> {
-    let (mut all, mut under_way) = (Vec::new(), Vec::<OpId>::new());
+/// Keeps `rpcs` operations of each node under way, and begins one more each [`INTERVAL`]. Returns those of A and those of B.
+fn closed_loops(world: &mut World, rpcs: usize, seconds: f64) -> [Vec<OpId>; 2] {
+    let (mut all, mut under_way) = ([Vec::new(), Vec::new()], [Vec::<OpId>::new(), Vec::new()]);
     let until = world.now() + Duration::from_secs_f64(seconds);
     let mut next = world.now();
     while world.now() < until && world.is_sound() {
-        under_way.retain(|id| op(world, *id).end.is_none());
         let is_due = world.now() >= next;
-        let begins = rpcs.saturating_sub(under_way.len()) + usize::from(is_due);
-        for _ in 0..begins {
-            let ask = [OpKind::PutWithAck, OpKind::Get][all.len() % 2];
-            let id = world.start_op(A, b(1), ask).unwrap();
-            all.push(id);
-            if under_way.len() < rpcs {
-                under_way.push(id);
+        for (node, to) in [(A, b(1)), (B, a(1))] {
+            let (all, under_way) = (&mut all[node.0 as usize], &mut under_way[node.0 as usize]);
+            under_way.retain(|id| op(world, *id).end.is_none());
+            let begins = rpcs.saturating_sub(under_way.len()) + usize::from(is_due);
+            for _ in 0..begins {
+                let ask = [OpKind::PutWithAck, OpKind::Get][all.len() % 2];
+                let id = world.start_op(node, to, ask).unwrap();
+                all.push(id);
+                if under_way.len() < rpcs {
+                    under_way.push(id);
+                }
             }
         }
         if is_due {
@@ -56,26 +59,46 @@ fn longest_gap(world: &World, ops: &[OpId]) -> f64 {
     ends.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
 }
 
+/// Cuts what would cross the second of two subnets with a rail each: with the first, two paths work in one direction only.
+fn cut_subnet(world: &mut World) {
+    for (from, to) in [(a(2), b(2)), (b(2), a(2)), (a(1), b(2)), (b(1), a(2))] {
+        world.cut_pair(from, to);
+    }
+}
+
 /// A kernel peer keeps messages that it may have: towards it what is under way is soon all on dead paths. Where more is under way
 /// than the peer has credits, messages on a dead path must not keep them from those that wait.
 #[test]
 fn new_operations_do_not_wait_until_a_dead_path_is_found_unresponsive() {
-    // (interfaces of A and of B, operations under way at once, for how many seconds)
-    let table = [((2, 2), 8, 20.0), ((2, 2), 64, 1.5), ((2, 1), 64, 1.5), ((3, 2), 64, 1.5)];
-    let each = [Delivery::Acked, Delivery::Kernel].into_iter();
-    for (delivery, row) in each.flat_map(|delivery| table.map(|row| (delivery, row))) {
-        let ((rails_a, rails_b), rpcs, seconds) = row;
-        let what = format!("{delivery:?}, {rails_a} interfaces to {rails_b}, {rpcs} RPCs");
-        let mut world = Pair { delivery, rails_a, rails_b, ..Pair::default() }.meet(&what);
-        let mut ops = closed_loop(&mut world, rpcs, 0.1);
-        world.kill_rail(rail(2));
-        ops.extend(closed_loop(&mut world, rpcs, seconds));
+    type Fault = fn(&mut World);
+    // (fault, operations of each node under way at once, seconds that it lasts)
+    let table: [(&str, Fault, usize, f64); 6] = [
+        ("a dead rail", |world| world.kill_rail(rail(2)), 8, 20.0),
+        ("a dead rail", |world| world.kill_rail(rail(2)), 24, 2.0),
+        ("a dead subnet", cut_subnet, 24, 2.0),
+        ("an interface that receives nothing", |world| world.block_rx(b(2)), 24, 2.0),
+        ("an interface that sends nothing", |world| world.block_tx(b(2)), 8, 2.0),
+        ("an interface that sends nothing", |world| world.block_tx(b(2)), 24, 2.0),
+    ];
+    for (delivery, row) in
+        [Delivery::Acked, Delivery::Kernel].iter().flat_map(|it| table.map(|row| (*it, row)))
+    {
+        let (fault, breaks, rpcs, seconds) = row;
+        let what = format!("{delivery:?}, {fault}, {rpcs} RPCs");
+        let latency = Duration::from_micros(1500);
+        let mut world = Pair { delivery, latency, ..Pair::default() }.meet(&what);
+        let before = closed_loops(&mut world, rpcs, 0.1);
+        breaks(&mut world);
+        let after = closed_loops(&mut world, rpcs, seconds);
         world.heal();
         pass(&mut world, 60.0);
-        let (gap, new) = (longest_gap(&world, &ops), longest_until_new_success(&world, &ops));
-        println!("{what}: {} operations, the node {gap:.3} s, new ones {new:.3} s", ops.len());
-        // A path is checked every 250 ms, and found unresponsive after a second.
-        assert!(new < 0.6 && gap < 0.6, "{what}: {new} s, {gap} s");
+        for (mut ops, later) in before.into_iter().zip(after) {
+            ops.extend(later);
+            let (gap, new) = (longest_gap(&world, &ops), longest_until_new_success(&world, &ops));
+            println!("{what}: {} operations, the node {gap:.3} s, new ones {new:.3} s", ops.len());
+            // A path is checked every 250 ms, and found unresponsive after a second.
+            assert!(new < 0.6 && gap < 0.6, "{what}: {new} s, {gap} s");
+        }
         finish(world);
     }
 }
