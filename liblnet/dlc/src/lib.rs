@@ -21,7 +21,6 @@ pub mod frame;
 pub mod host_names;
 pub mod import;
 pub mod interface_spec;
-pub mod interfaces;
 pub mod ip2nets;
 mod legacy_syntax;
 pub mod model;

@@ -3,10 +3,8 @@
 use crate::start_config::StartConfig;
 use crate::sysfs;
 use lnet_core::{CptTable, Errno};
-use lnet_dlc::interfaces::{HostInterface, host_interfaces};
 use lnet_log::{LogClass, write_line};
-use lnet_wire::Nid;
-use lnet_wire::nid::Address;
+use lnet_os::interfaces::{HostInterface, host_interfaces};
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -21,21 +19,25 @@ pub(crate) fn table(config: &StartConfig) -> Result<CptTable, Errno> {
     Ok(table)
 }
 
-/// The partition of the device of the interface with this NID (`dev cpt`, NU-5). `name` is the operator's name for
-/// the interface: its name, an alias, or its address.
-pub(crate) fn of_device(cpts: &CptTable, sysfs: &Path, nid: Nid, name: Option<&str>) -> Option<u32> {
+/// The partition of the device of an interface (`dev cpt`, NU-5). `name` is the operator's name for the interface: its name, an alias, or its
+/// address.
+pub(crate) fn of_device(
+    cpts: &CptTable,
+    sysfs: &Path,
+    address: Option<IpAddr>,
+    name: Option<&str>,
+) -> Option<u32> {
     let host = || host_interfaces().unwrap_or_default();
     let name = match name {
         Some(name) if name.parse::<IpAddr>().is_err() => name.to_owned(),
-        _ => name_by_address(&host(), nid)?,
+        _ => name_by_address(&host(), address?)?,
     };
     let (card, _alias) = name.split_once(':').unwrap_or((&name, ""));
     cpts.of_node(sysfs::node_of_interface(sysfs, card)?)
 }
 
-fn name_by_address(host: &[HostInterface], nid: Nid) -> Option<String> {
-    let Address::Short(address) = nid.address() else { return None };
-    host.iter().find(|it| it.v4 == Some(address.into())).map(|it| it.name.clone())
+fn name_by_address(host: &[HostInterface], address: IpAddr) -> Option<String> {
+    host.iter().find(|it| it.v4.is_some_and(|v4| IpAddr::V4(v4) == address)).map(|it| it.name.clone())
 }
 
 #[cfg(test)]
@@ -59,13 +61,13 @@ mod tests {
         assert_eq!(table.count().get(), 4);
         assert_eq!(table.of_node(7), Some(2));
         assert_eq!(table.distance(Some(0), Some(2)), 22);
-        let nid = "192.0.2.1@tcp".parse().unwrap();
-        let device = |table: &CptTable, name| of_device(table, root, nid, Some(name));
+        let address = Some("192.0.2.1".parse().unwrap());
+        let device = |table: &CptTable, name| of_device(table, root, address, Some(name));
         assert_eq!(["eth0", "eth2:1", "eth9"].map(|name| device(&table, name)), [Some(0), Some(2), None]);
         let halves = cpts(root, "N 0[2,3] 1[0,1]").unwrap();
         assert_eq!(["eth0", "eth2"].map(|name| device(&halves, name)), [Some(1), Some(0)]);
         // No address of this machine is on a card of the synthetic one.
-        assert_eq!(of_device(&table, root, nid, Some("192.0.2.1")), None);
+        assert_eq!(of_device(&table, root, address, Some("192.0.2.1")), None);
         let plain = StartConfig { sysfs: root.to_owned(), ..StartConfig::default() };
         assert_eq!(super::table(&plain).unwrap().count().get(), 4, "two cores each");
         assert_eq!(cpts(root, "N 0[4]"), Err(Errno::Invalid));

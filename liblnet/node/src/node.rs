@@ -5,23 +5,20 @@ use crate::control::heat::HeatTable;
 use crate::control_server::{ControlConfig, ControlServer, SharedBackend};
 use crate::core_threads::{self, CoreThread};
 use crate::cpt;
-use crate::interfaces;
+use crate::drivers::Drivers;
 use crate::links::{self, Links};
 use crate::placement::SystemPlacement;
 use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
 use crate::tunables::SettingStates;
-use lnet_core::lnd::Driver;
+use lnet_core::lnd::FoundInterface;
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
 use lnet_log::{LogClass, write_line};
-use lnet_wire::{NetId, NetType, Nid, Pid};
+use lnet_wire::{NetId, Nid, Pid};
 use lolnd::Lolnd;
-use socklnd::{DeliveryAcks, Socklnd, SocklndConfig};
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +30,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Node {
     core: Arc<Core>,
     clock: MonotonicClock,
-    pub(crate) tcp: Arc<Socklnd>,
+    pub(crate) drivers: Drivers,
     pub(crate) spin: Spin,
     ni: NiTunables,
     name: NodeName,
@@ -61,16 +58,12 @@ impl Node {
         });
         let discovery = CoreThread::start(core_threads::DISCOVERY, Arc::clone(&core), clock)?;
         let monitor = CoreThread::start(core_threads::MONITOR, Arc::clone(&core), clock)?;
-        // A node that sends delivery ACKs as the kernel does sends no more identification than the kernel either.
-        let says_who = config.says_implementation && config.socklnd.delivery_acks != DeliveryAcks::Large;
-        let implementation_id = if says_who { new_implementation_id() } else { 0 };
-        let tcp =
-            Socklnd::new(SocklndConfig { implementation_id, ..config.socklnd.clone() }, Arc::new(clock));
+        let drivers = Drivers::new(&config, clock, wall_clock_ns());
         let spin = Spin::new(config.wait_spin);
         let node = Arc::new(Self {
             core,
             clock,
-            tcp,
+            drivers,
             spin,
             ni: config.ni,
             name: config.name.clone(),
@@ -124,8 +117,21 @@ impl Node {
     /// Adds an interface on `net`: by name, by address, or the machine's first. The cause of an error is logged;
     /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if the interface exists.
     pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
-        let found = interfaces::find(net, interface)?;
+        let found = self.find_interface(net, interface)?;
         self.start_ni(found.nid, NiConfig { interface: Some(found.name), ..self.ni.into() })
+    }
+
+    /// Has the driver of `net` find an interface of the host. The cause of an error is logged.
+    pub(crate) fn find_interface(
+        &self,
+        net: NetId,
+        interface: Option<&str>,
+    ) -> Result<FoundInterface, Errno> {
+        let driver = self.drivers.of(net.kind()).ok_or(Errno::ProtocolNotSupported)?;
+        driver.find_interface(net, interface).map_err(|error| {
+            write_line!(LogClass::NiNotStarted, "{error}");
+            error.errno
+        })
     }
 
     /// Like [`Node::add_ni`], by NID: the address of the NID must be local.
@@ -135,21 +141,19 @@ impl Node {
 
     /// Adds a resolved interface with this configuration.
     pub(crate) fn start_ni(&self, nid: Nid, mut config: NiConfig) -> Result<Nid, Errno> {
-        let driver: &dyn Driver = match nid.net().kind() {
-            NetType::TCP => &*self.tcp,
-            _ => {
-                write_line!(LogClass::NiNotStarted, "NI {nid}: not started (there is no driver for its net)");
-                return Err(Errno::ProtocolNotSupported);
-            }
+        let Some(driver) = self.drivers.of(nid.net().kind()) else {
+            write_line!(LogClass::NiNotStarted, "NI {nid}: not started (there is no driver for its net)");
+            return Err(Errno::ProtocolNotSupported);
         };
         let name = config.interface.as_deref();
-        config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, nid, name);
-        config.device = links::device_of(nid);
+        config.ip_address = driver.ip_address(nid);
+        config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, config.ip_address, name);
+        config.device = config.ip_address.and_then(links::device_of);
         self.core
             .add_ni(nid, config, driver)
             .inspect_err(|errno| write_line!(LogClass::NiNotStarted, "NI {nid}: not started ({errno})"))?;
         self.links.cover(&self.core, nid);
-        if !self.tcp.config().bind_to_device {
+        if !driver.binds_to_links() {
             links::warn_of_shared_subnet(&self.core, nid);
         }
         Ok(nid)
@@ -173,7 +177,7 @@ impl Node {
         self.links.end();
         self.threads.iter().for_each(CoreThread::request_stop);
         self.core.shutdown();
-        self.tcp.shutdown();
+        self.drivers.shutdown();
         self.threads.iter().for_each(CoreThread::join);
     }
 
@@ -203,12 +207,6 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.shutdown();
     }
-}
-
-/// A number for peers of this implementation that distinguishes this incarnation of the node from all other nodes.
-fn new_implementation_id() -> u64 {
-    // Random numbers of the system, as the standard library uses them for its hash tables.
-    socklnd::implementation_id(RandomState::new().hash_one(wall_clock_ns()))
 }
 
 /// A number that distinguishes this incarnation of the node from earlier ones: the wall clock in nanoseconds.

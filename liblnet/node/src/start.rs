@@ -1,10 +1,8 @@
 //! The application of a node's start configuration: nets, then routes, then the file.
 
-use crate::interfaces;
 use crate::start_config::{Forwarding, StartConfig};
 use lnet_core::Errno;
 use lnet_dlc::import::{Source, import};
-use lnet_dlc::interfaces::HostInterface;
 use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
 use lnet_dlc::networks::{self, Network};
 use lnet_dlc::ops::net::why_refused;
@@ -14,6 +12,7 @@ use lnet_dlc::request::{
 use lnet_dlc::yaml::{Purpose, text_of};
 use lnet_dlc::{Backend, InterfaceSpec, Reply, Report, Request, ReturnCode};
 use lnet_log::{LogClass, write_line};
+use lnet_os::interfaces::{HostInterface, host_interfaces};
 use lnet_wire::{NetId, Nid, Pid, ProcessId};
 use std::fs;
 use std::path::Path;
@@ -25,8 +24,16 @@ use std::path::Path;
 /// matches, [`Errno::Invalid`] and [`Errno::NoDevice`] for rules that do not fit the machine's interfaces,
 /// [`Errno::Invalid`] for a file that cannot be imported; otherwise the error of the node.
 pub(crate) fn apply(node: &dyn Backend, config: &StartConfig) -> Result<(), Errno> {
-    let host = if config.ip2nets.is_empty() { Vec::new() } else { interfaces::interfaces()? };
+    let host = if config.ip2nets.is_empty() { Vec::new() } else { listed_interfaces()? };
     carry_out(node, config, &host)
+}
+
+/// The host's interfaces. If they cannot be listed the cause is logged.
+fn listed_interfaces() -> Result<Vec<HostInterface>, Errno> {
+    host_interfaces().map_err(|error| {
+        write_line!(LogClass::NiNotStarted, "interfaces of this machine: cannot be listed ({error})");
+        Errno::from(error)
+    })
 }
 
 fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -> Result<(), Errno> {

@@ -6,7 +6,7 @@
 
 use crate::node::Node;
 use lnet_core::event::{EventQueue, in_handler};
-use lnet_core::lnd::{Driver, Progress};
+use lnet_core::lnd::Progress;
 use lnet_core::{EqHandle, Errno, Polled};
 use std::sync::Arc;
 use std::thread;
@@ -62,7 +62,7 @@ impl Node {
         }
         // A deadline that the clock cannot represent means no limit.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        if let Some(found) = self.spin.run(timeout, || (self.tcp.progress(Duration::ZERO), look())) {
+        if let Some(found) = self.spin.run(timeout, || (self.drivers.progress(Duration::ZERO), look())) {
             return Some(found);
         }
         let _reading = Reading::join(queues);
@@ -76,7 +76,7 @@ impl Node {
                 return None;
             }
             if idle_polls < MAX_IDLE_POLLS {
-                match self.tcp.progress(left.map_or(DRIVER_POLL, |left| left.min(DRIVER_POLL))) {
+                match self.drivers.progress(left.map_or(DRIVER_POLL, |left| left.min(DRIVER_POLL))) {
                     Progress::Worked => idle_polls = 0,
                     Progress::Idle => idle_polls += 1,
                     Progress::NotOffered => idle_polls = MAX_IDLE_POLLS,

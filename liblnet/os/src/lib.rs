@@ -17,6 +17,7 @@ pub mod c_pointer;
 pub mod descriptor;
 #[allow(unsafe_code)]
 pub mod exit;
+pub mod interfaces;
 pub mod owner;
 pub mod socket;
 pub mod thread;

@@ -1,4 +1,5 @@
-//! Rules and tables that LNet drivers (LNDs) share, without sockets and without a clock of their own.
+//! Rules and tables that LNet drivers (LNDs) share, without sockets and without a clock of their own. Drivers over IP find their
+//! interfaces by [`ip_interfaces`].
 //!
 //! A driver that connects to peers needs a [`connect_schedule::ConnectSchedule`] for each of them; one that accepts
 //! connections from any peer needs [`permit::Permits`]. A driver that resends after a failure needs delivery ACKs:
@@ -16,6 +17,7 @@
 pub mod conn_limit;
 pub mod connect_schedule;
 pub mod dedup;
+pub mod ip_interfaces;
 pub mod message_id;
 pub mod pending_acks;
 pub mod permit;

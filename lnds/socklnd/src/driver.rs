@@ -18,14 +18,15 @@ use crate::remote_nodes::RemoteNodes;
 use crate::shared::Shared;
 use crate::sockets;
 use crate::sync::lock;
-use lnet_core::lnd::{Driver, LndNi, Progress, SendOutcome, Upcalls};
+use lnd_common::ip_interfaces;
+use lnet_core::lnd::{Driver, FoundInterface, LndNi, Progress, SendOutcome, StartError, Upcalls};
 use lnet_core::topology::Ni;
 use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin};
 use lnet_log::{LogClass, write_line};
-use lnet_wire::{NetType, Nid};
+use lnet_wire::{NetId, NetType, Nid};
 use std::cell::RefCell;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 use std::time::Duration;
@@ -151,6 +152,18 @@ impl Socklnd {
 impl Driver for Socklnd {
     fn net_type(&self) -> NetType {
         NetType::TCP
+    }
+
+    fn find_interface(&self, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
+        ip_interfaces::find(net, interface)
+    }
+
+    fn ip_address(&self, nid: Nid) -> Option<IpAddr> {
+        Some(ip_interfaces::address(nid))
+    }
+
+    fn binds_to_links(&self) -> bool {
+        self.config.bind_to_device
     }
 
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {

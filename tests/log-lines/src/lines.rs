@@ -4,6 +4,7 @@
 //! - a method with a class and a text: `.log(LogClass::X, subject, format_args!("text", ...))`. In place of the class there
 //!   may be a call of a function of the same file that chooses one; in place of the text a `line` of the same block,
 //!   `let line = format_args!("text", ...)`;
+//! - `start_error!(errno, "text", ...)`, which the node logs;
 //! - `log::debug!` and `log::trace!`, which have no class;
 //! - `log::error!`, `log::warn!`, `log::info!` and `log::log!`: a mistake.
 
@@ -85,7 +86,15 @@ fn at(
             let (Some(class), Some(text)) = (arguments.first(), arguments.get(1..).and_then(text)) else {
                 return Some("write_line!(LogClass::X, \"text\", ...)");
             };
-            add(&tokens::classes_in(class), library, &text, found)
+            // The text of a `start_error!`.
+            if text == "{error}" { None } else { add(&tokens::classes_in(class), library, &text, found) }
+        }
+        [name, bang, TokenTree::Group(group), ..] if is_ident(name, "start_error") && is_punct(bang, '!') => {
+            let arguments = tokens::arguments(group);
+            let Some(text) = arguments.get(1..).and_then(text) else {
+                return Some("start_error!(errno, \"text\", ...)");
+            };
+            add(&[format!("{:?}", LogClass::NiNotStarted)], library, &text, found)
         }
         [dot, TokenTree::Ident(_), TokenTree::Group(group), ..] if is_punct(dot, '.') => {
             let arguments = tokens::arguments(group);

@@ -14,7 +14,8 @@ use super::provenance::{Confirmation, MessageOrigin, Provenance};
 use crate::stats::Partial;
 use lnet_settings::Settings;
 use lnet_wire::Errno;
-use lnet_wire::{Header, NetType, Nid};
+use lnet_wire::{Header, NetId, NetType, Nid};
+use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,26 @@ pub trait Driver: Send + Sync {
     /// logged, with its cause.
     fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno>;
 
+    /// Finds the interface of the host that an operator names, by its name or address, or the driver's choice if none is named; returns its
+    /// NID on `net`.
+    fn find_interface(&self, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
+        let _ = interface;
+        Err(crate::start_error!(Errno::NoDevice, "net {net}: its interfaces cannot be named"))
+    }
+
+    /// The IP address of the host that an interface with this NID uses. The node marks the interface as down or up with the link and the
+    /// address. `None`: no event of links and addresses concerns it.
+    fn ip_address(&self, nid: Nid) -> Option<IpAddr> {
+        let _ = nid;
+        None
+    }
+
+    /// Whether the messages of an interface leave by its own link whatever the host's routes are. If not, the node warns of several
+    /// interfaces in one subnet.
+    fn binds_to_links(&self) -> bool {
+        false
+    }
+
     /// Runs the driver's I/O on the calling thread for a while, so that a thread that waits for an event need not be
     /// woken by another. Returns after the first progress, after `timeout`, or at once if the driver does not support
     /// this or another thread is polling.
@@ -39,6 +60,34 @@ pub trait Driver: Send + Sync {
 
     /// Stops the driver's threads. The driver's interfaces have been shut down before.
     fn shutdown(&self) {}
+}
+
+/// An interface of the host that a driver has found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundInterface {
+    /// Its NID on the requested net.
+    pub nid: Nid,
+    /// The name or address by which it is found again.
+    pub name: String,
+}
+
+/// The reason why something of a driver cannot be started, in the driver's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct StartError {
+    /// The error number that callers get.
+    pub errno: Errno,
+    /// The subject and the cause, as in a log line: `interface eth9: not usable (there is no such interface)`.
+    pub text: String,
+}
+
+/// A [`StartError`](crate::lnd::StartError) with an error number and a text with arguments, as in `format!`. The list of log lines has
+/// these texts.
+#[macro_export]
+macro_rules! start_error {
+    ($errno:expr, $($text:tt)+) => {
+        $crate::lnd::StartError { errno: $errno, text: format!($($text)+) }
+    };
 }
 
 /// The result of [`Driver::progress`].

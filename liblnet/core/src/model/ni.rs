@@ -12,6 +12,7 @@ use crate::stats::Counters;
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::nid::{Address, cpt_of_nid};
 use lnet_wire::{Errno, Nid};
+use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -63,6 +64,8 @@ pub struct NiConfig {
     pub device_cpt: Option<u32>,
     /// The link of the machine that has its address, unless that is the loopback.
     pub device: Option<String>,
+    /// The IP address that its driver uses, on whose link and address its state depends.
+    pub ip_address: Option<IpAddr>,
 }
 
 impl From<NiTunables> for NiConfig {

@@ -9,7 +9,7 @@ use crate::ops::policy::{RuleEffect, RuleText};
 use crate::ops::route::RouteConfig;
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, Request, Route, Tunables};
-use crate::{ReturnCode, interfaces, ops};
+use crate::{ReturnCode, ops};
 use lnet_settings::Change;
 use lnet_wire::{Errno, Nid};
 use std::fmt::Display;
@@ -87,7 +87,7 @@ fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report
 
 /// A rule that names what this machine does not have so fails; what it does have is added (dlc 4.1).
 fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
-    let host = match interfaces::host_interfaces() {
+    let host = match lnet_os::interfaces::host_interfaces() {
         Ok(host) => host,
         Err(error) => {
             let text = format!("cannot list this machine's interfaces: {error}");

@@ -13,7 +13,7 @@ use crate::ops::policy::RuleText;
 use crate::ops::route::{AskedRoute, nids_of};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, CptBuffers, LocalNi, Peer, Request, Route, Tunables, Udsp, UdspAction};
-use crate::{InterfaceSpec, ReturnCode, Value, interfaces, ip2nets, networks, ops};
+use crate::{InterfaceSpec, ReturnCode, Value, ip2nets, networks, ops};
 use lnet_wire::{Errno, NetId, Nid, Selector};
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -120,7 +120,7 @@ impl Changes<'_> {
                 Ok(())
             })?,
             Block::Ip2nets(items) => {
-                let host = interfaces::host_interfaces().map_err(|error| Errno::from(&error))?;
+                let host = lnet_os::interfaces::host_interfaces().map_err(|error| Errno::from(&error))?;
                 self.each(items, |changes, item| {
                     changes.ip2nets(item, &host);
                     Ok(())
@@ -206,7 +206,7 @@ impl Changes<'_> {
         }
     }
 
-    fn ip2nets(&mut self, item: &Ip2netsItem, host: &[interfaces::HostInterface]) {
+    fn ip2nets(&mut self, item: &Ip2netsItem, host: &[lnet_os::interfaces::HostInterface]) {
         let matched = ip2nets::matched(&item.rule, host);
         let word = if matched.failure().is_some() { "conflict" } else { "skip" };
         for mismatch in &matched.mismatches {

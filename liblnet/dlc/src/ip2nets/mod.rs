@@ -7,7 +7,7 @@ mod text;
 pub use text::{Ip2netsError, Wrong, parse_string};
 
 use crate::InterfaceSpec;
-use crate::interfaces::{HostInterface, Unusable, addresses_of, first_usable, has_address};
+use lnet_os::interfaces::{HostInterface, Unusable, addresses_of, first_usable, has_address};
 use lnet_wire::{Errno, IpRange, NetId};
 use std::net::Ipv4Addr;
 use thiserror::Error;

@@ -1,16 +1,16 @@
 //! Requests about local NIs.
 
 use super::stats::{self, Due};
-use crate::interfaces::{self, Found};
 use crate::node::Node;
 use lnet_core::MAX_HEALTH;
 use lnet_core::health::{Cause, NiState};
+use lnet_core::lnd::FoundInterface;
 use lnet_core::{Core, Errno, Ni, NiConfig};
+use lnet_dlc::CptList;
 use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::{
     self, AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
 };
-use lnet_dlc::{CptList, networks};
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ pub(super) fn check(node: &Node, add: AddLocalNi) -> Result<(), Errno> {
 /// The NID and the configuration of a requested interface. The driver is checked before the interface is looked up, which may
 /// be missing for the same reason.
 fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), Errno> {
-    if !networks::has_driver(add.net) {
+    if node.drivers.of(add.net.kind()).is_none() {
         return Err(Errno::ProtocolNotSupported);
     }
     if let Some(connections) = add.lnd.conns_per_peer {
         conns_per_peer(connections.into()).map_err(|_| Errno::Invalid)?;
     }
-    let found = find(add.net, add.interface.as_deref())?;
+    let found = find(node, add.net, add.interface.as_deref())?;
     let mut tunables = node.ni_tunables();
     let asked = add.tunables;
     for (place, value) in [
@@ -53,8 +53,8 @@ fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), Errno> {
 
 /// Finds an interface. One that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
 /// [`Errno::NetworkDown`] means that LNet is down.
-fn find(net: NetId, interface: Option<&str>) -> Result<Found, Errno> {
-    interfaces::find(net, interface).map_err(|errno| match errno {
+fn find(node: &Node, net: NetId, interface: Option<&str>) -> Result<FoundInterface, Errno> {
+    node.find_interface(net, interface).map_err(|errno| match errno {
         Errno::NetworkDown => Errno::AddressNotAvailable,
         other => other,
     })
@@ -71,7 +71,7 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
             let recorded = on_net(del.net).iter().find(|ni| ni.config().interface.as_ref() == Some(name));
             vec![match recorded {
                 Some(ni) => ni.nid(),
-                None => find(del.net, Some(name))?.nid,
+                None => find(node, del.net, Some(name))?.nid,
             }]
         }
     };

@@ -10,13 +10,13 @@ mod host_links;
 mod netlink;
 mod subnet;
 
-use crate::interfaces;
 use host_links::Entry;
 use lnet_core::Core;
+use lnet_core::topology::Ni;
 use lnet_log::{LogClass, write_line};
 use lnet_os::descriptor::new_eventfd;
 use lnet_os::thread::JoinHandle;
-use lnet_wire::{NetType, Nid};
+use lnet_wire::Nid;
 use netlink::{NetlinkSocket, Wakeup};
 use std::io;
 use std::net::IpAddr;
@@ -60,7 +60,9 @@ impl Links {
     /// Monitors the interface `nid` of `core`, if it is on a net over IP; its current state is known when this
     /// returns. If the machine provides no link state, that is logged once, and every interface counts as up.
     pub(crate) fn cover(&self, core: &Arc<Core>, nid: Nid) {
-        if nid.net().kind() == NetType::TCP && self.is_watching(core) {
+        let nets = core.nets();
+        let is_on_ip = nets.ni(nid).is_some_and(|ni| ni.config().ip_address.is_some());
+        if is_on_ip && self.is_watching(core) {
             check(core, Some(nid));
         }
     }
@@ -118,9 +120,9 @@ impl Watch {
     }
 }
 
-/// The link that has the address of a NID on an IP network; `None` for the loopback, and if the links cannot be listed.
-pub(crate) fn device_of(nid: Nid) -> Option<String> {
-    placed(nid, &host_links::entries().ok()?).map(|placed| placed.device)
+/// The link that has an address, unless the links cannot be listed.
+pub(crate) fn device_of(address: IpAddr) -> Option<String> {
+    link_with(address, &host_links::entries().ok()?).map(|(link, _)| link)
 }
 
 /// Warns of interfaces in the subnet of `new`, on other links, if one of them sends there by a link that is not its own.
@@ -128,23 +130,27 @@ pub(crate) fn warn_of_shared_subnet(core: &Core, new: Nid) {
     // The monitor logs it if the links cannot be listed.
     let Ok(machine) = host_links::entries() else { return };
     let nets = core.nets();
-    let all: Vec<Placed> = nets.nis().filter_map(|ni| placed(ni.nid(), &machine)).collect();
+    let all: Vec<Placed> = nets.nis().filter_map(|ni| placed(ni, &machine)).collect();
     for found in misrouted(new, &all, egress::device) {
         write_line!(LogClass::SubnetShared, "{found}");
     }
 }
 
-/// The link and the subnet of a NID's address; `None` on the loopback and unless it is IPv4.
-fn placed(nid: Nid, machine: &[Entry]) -> Option<Placed> {
-    let address = match interfaces::address(nid) {
-        IpAddr::V4(address) if nid.net().kind() == NetType::TCP => address,
-        _ => return None,
-    };
-    let has_it = |entry: &&Entry| entry.address == Some(address.into()) && entry.whole_net.is_none();
+/// The place of an interface among the host's links; `None` where it has no IPv4 address of its own.
+fn placed(ni: &Ni, machine: &[Entry]) -> Option<Placed> {
+    let Some(IpAddr::V4(address)) = ni.config().ip_address else { return None };
+    let (device, prefix_len) = link_with(address.into(), machine)?;
+    Some(Placed { nid: ni.nid(), address, prefix_len: prefix_len.unwrap_or(32), device })
+}
+
+/// The link that has an address itself, and the length of the address's prefix; `None` for the addresses of a whole net, as the loopback
+/// has them.
+fn link_with(address: IpAddr, machine: &[Entry]) -> Option<(String, Option<u32>)> {
+    let has_it = |entry: &&Entry| entry.address == Some(address) && entry.whole_net.is_none();
     let Entry { name, prefix_len, .. } = machine.iter().find(has_it)?;
     // The label of an alias begins with the name of its link.
     let device = name.split_once(':').map_or(name.as_str(), |(link, _)| link).to_owned();
-    Some(Placed { nid, address, prefix_len: prefix_len.unwrap_or(32), device })
+    Some((device, *prefix_len))
 }
 
 fn run(core: &Core, netlink: &NetlinkSocket, end: &OwnedFd) {
@@ -170,8 +176,9 @@ fn run(core: &Core, netlink: &NetlinkSocket, end: &OwnedFd) {
 /// meanwhile, and another check follows.
 fn check(core: &Core, only: Option<Nid>) -> bool {
     let nets = core.nets();
-    let concerned = |nid: Nid| nid.net().kind() == NetType::TCP && only.is_none_or(|only| nid == only);
-    let mut nis = nets.nis().filter(|ni| concerned(ni.nid())).peekable();
+    let concerned = |ni: &&Arc<Ni>| only.is_none_or(|only| ni.nid() == only);
+    let mut nis =
+        nets.nis().filter(concerned).filter_map(|ni| Some((ni, ni.config().ip_address?))).peekable();
     if nis.peek().is_none() {
         return true;
     }
@@ -184,8 +191,8 @@ fn check(core: &Core, only: Option<Nid>) -> bool {
     }) else {
         return false;
     };
-    for ni in nis {
-        let (address, name) = (interfaces::address(ni.nid()), ni.config().interface.as_deref());
+    for (ni, address) in nis {
+        let name = ni.config().interface.as_deref();
         let with_it = machine.iter().find(|entry| entry.address == Some(address));
         ni.set_prefix_len(with_it.and_then(|entry| entry.prefix_len).unwrap_or(0));
         let fault = fault::fault_of(address, name, &machine, host_links::is_local);

@@ -2,13 +2,13 @@
 
 use super::existing::{self, Adjustment, adjustment};
 use super::{NET, NetConfig};
-use crate::interfaces::{HostInterface, host_interfaces};
 use crate::ip2nets::{self, Rule};
 use crate::ops::error_text::{OpError, error_text, is_down, parse_net};
 use crate::report::{Operation, Report, SeqNo};
 use crate::request::{AddLocalNi, Backend, LocalNi, Request};
 use crate::{InterfaceSpec, ReturnCode};
 use lnet_log::{LogClass, write_line};
+use lnet_os::interfaces::{HostInterface, host_interfaces};
 use lnet_wire::{Errno, NetId, NetType};
 
 /// Adds interfaces in their order; the first that is refused ends it, those before stay (cfg-020 to cfg-040,

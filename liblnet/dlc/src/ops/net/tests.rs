@@ -1,6 +1,5 @@
 use super::add::add_rules;
 use super::*;
-use crate::interfaces::HostInterface;
 use crate::ip2nets::parse_string;
 use crate::ops::fake::Fake;
 use crate::request::GivenByUdsp;
@@ -8,6 +7,7 @@ use crate::request::{
     AddLocalNi, AppliedUdsp, CommCount, ElementStats, Heat, LocalHealth, LocalNi, MessageStats, NiState,
     NiStatus, Reply, SetHealth,
 };
+use lnet_os::interfaces::HostInterface;
 use lnet_wire::Nid;
 use std::num::NonZeroU32;
 

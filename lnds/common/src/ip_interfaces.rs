@@ -1,0 +1,107 @@
+//! Interfaces of the host for drivers over IP: from the name or address that an operator gives to a NID.
+
+use lnet_core::lnd::{FoundInterface, StartError};
+use lnet_core::{Errno, start_error};
+use lnet_os::interfaces::{HostInterface, Unusable, addresses_of, first_usable, host_interfaces};
+use lnet_wire::nid::Address;
+use lnet_wire::{NetId, Nid};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+
+/// Finds the interface with this name or address; for `None` the host's first interface that is up, not the loopback and has an IPv4
+/// address. [`Errno::NoDevice`] if there is no such interface, [`Errno::AddressNotAvailable`] if it has no address,
+/// [`Errno::NetworkDown`] if it is down.
+pub fn find(net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
+    let (name, address) = match interface {
+        None => first_interface()?,
+        Some(text) => {
+            let address = match text.parse::<IpAddr>() {
+                Ok(address) => local_address(address)?,
+                Err(_) => named_interface(text)?,
+            };
+            (text.to_owned(), address)
+        }
+    };
+    Ok(FoundInterface { nid: nid(net, address), name })
+}
+
+/// The IP address in a NID of a network over IP.
+pub fn address(nid: Nid) -> IpAddr {
+    match nid.address() {
+        Address::Short(v4) => IpAddr::V4(v4.into()),
+        Address::Long(v6) => IpAddr::V6(v6.into()),
+    }
+}
+
+fn nid(net: NetId, address: IpAddr) -> Nid {
+    match address {
+        IpAddr::V4(v4) => Nid::new(net, v4.into()),
+        IpAddr::V6(v6) => Nid::new_long(net, v6.octets()),
+    }
+}
+
+fn local_address(address: IpAddr) -> Result<IpAddr, StartError> {
+    // Binding to these addresses works, but no interface has them.
+    if address.is_unspecified() || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
+        return Err(start_error!(
+            Errno::AddressNotAvailable,
+            "address {address}: not usable (it is no address of an interface)"
+        ));
+    }
+    // The kernel is more reliable than a comparison with the list: all of 127.0.0.0/8 is local, and so are routes of
+    // type `local`.
+    UdpSocket::bind((address, 0)).map(|_| address).map_err(|error| {
+        start_error!(
+            Errno::from(&error),
+            "address {address}: not usable ({error}); is it an address of this machine?"
+        )
+    })
+}
+
+fn named_interface(name: &str) -> Result<IpAddr, StartError> {
+    let host = all()?;
+    let first = addresses_of(&host, name).and_then(|all| all.first().copied().ok_or(Unusable::NoAddress));
+    first.map(IpAddr::V4).map_err(|unusable| {
+        let errno = match unusable {
+            Unusable::Missing => Errno::NoDevice,
+            Unusable::Down => Errno::NetworkDown,
+            Unusable::NoAddress => Errno::AddressNotAvailable,
+        };
+        start_error!(errno, "interface {name}: not usable ({unusable})")
+    })
+}
+
+fn first_interface() -> Result<(String, IpAddr), StartError> {
+    let host = all()?;
+    let first = first_usable(&host).map(|(name, address)| (name.to_owned(), IpAddr::V4(address)));
+    first.ok_or_else(|| {
+        start_error!(Errno::NoDevice, "no interface is up and has an IPv4 address; name one, as in tcp(eth0)")
+    })
+}
+
+fn all() -> Result<Vec<HostInterface>, StartError> {
+    host_interfaces().map_err(|error| {
+        start_error!(Errno::from(&error), "interfaces of this machine: cannot be listed ({error})")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use lnet_wire::NetType;
+
+    #[test]
+    fn interfaces_are_found_by_name_and_by_address() {
+        let tcp = NetId::new(NetType::TCP, 0);
+        let nid_of = |interface| match find(tcp, Some(interface)) {
+            Ok(found) => Ok(found.nid),
+            Err(error) => Err(error.errno),
+        };
+        assert_eq!(nid_of("lo"), Ok(Nid::new(tcp, 0x7f00_0001)));
+        assert_eq!(nid_of("127.9.8.7"), Ok(Nid::new(tcp, 0x7f09_0807)));
+        assert_eq!(nid_of("no-such-if"), Err(Errno::NoDevice));
+        for none in ["192.0.2.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::"] {
+            assert_eq!(nid_of(none), Err(Errno::AddressNotAvailable), "{none}");
+        }
+    }
+}
