@@ -25,6 +25,8 @@ const C_SPELLINGS: &[(&str, &str)] = &[
     ("InString", "char *"),
     ("InConstString", "const char *"),
     ("YamlNode", "struct cYAML *"),
+    ("RingArg", "struct list_head *"),
+    ("ExprListArg", "struct cfs_expr_list *"),
     ("TreeOut", "struct cYAML **"),
     ("volatile_ulong", "volatile unsigned long"),
     ("EnumUnlink", "enum lnet_unlink"),

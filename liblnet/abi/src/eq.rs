@@ -26,14 +26,14 @@ pub unsafe extern "C" fn _LNetEQAlloc(
         let handler = handler.map(|handler| {
             let call = move |event: &Event| {
                 let mut event = event_to_c(event);
-                // SAFETY: by contract a handler may be called from any thread while its queue exists;
-                // `event` is valid for the call, which is all that is promised.
+                // SAFETY: the program's handler, which it has given to be called on any thread while its queue exists. The event is valid
+                // for the call, which is all that is promised.
                 unsafe { handler(&raw mut event) }
             };
             Box::new(call) as Box<dyn Fn(&Event) + Send + Sync>
         });
         let eq = backend::core(|core| core.eq_alloc(count, handler))?;
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_eq { cookie: eq.cookie() }) };
         Ok(0)
     })
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) 
     entry("LNetEQGet", || {
         let event = not_null(event)?;
         match backend::core(|core| core.eq_get(eq.into()))? {
-            // SAFETY: not NULL; by contract the caller's to write.
+            // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             Some(polled) => Ok(unsafe { polled_to_c(&polled, event) }),
             None => Ok(0),
         }
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event)
     entry("LNetEQWait", || {
         let event = not_null(event)?;
         match backend::node()?.eq_poll(&[eq.into()], None)? {
-            // SAFETY: not NULL; by contract the caller's to write.
+            // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             Some((_, polled)) => Ok(unsafe { polled_to_c(&polled, event) }),
             None => Ok(0),
         }
@@ -98,15 +98,15 @@ pub unsafe extern "C" fn _LNetEQPoll(
     entry("LNetEQPoll", || {
         let count = usize::try_from(neq).ok().filter(|n| *n > 0).ok_or(Errno::NotFound)?;
         let (eqs, event, which) = (not_null(eqs)?, not_null(event)?, not_null(which)?);
-        // SAFETY: not NULL; by contract `neq` handles are there and nobody changes them during the call.
+        // SAFETY: checked for NULL; `neq` handles of the program's, unchanged during the call.
         let eqs = unsafe { std::slice::from_raw_parts(eqs.as_ptr(), count) };
         let eqs: Vec<EqHandle> = eqs.iter().map(|eq| (*eq).into()).collect();
         match backend::node()?.eq_poll(&eqs, wait(timeout))? {
             None => Ok(0),
             Some((index, polled)) => {
-                // SAFETY: not NULL; by contract the caller's to write.
+                // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
                 unsafe { which.write(c_int::try_from(index).unwrap_or(c_int::MAX)) };
-                // SAFETY: as above.
+                // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
                 Ok(unsafe { polled_to_c(&polled, event) })
             }
         }

@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 /// # Safety
 /// `to` is valid for a write.
 pub(crate) unsafe fn polled_to_c(polled: &Polled, to: NonNull<lnet_event>) -> c_int {
-    // SAFETY: this function's contract.
+    // SAFETY: valid for a write, for which the caller vouches.
     unsafe { to.write(event_to_c(&polled.event)) };
     if polled.lost { Errno::Overflow.to_c() } else { 1 }
 }

@@ -3,7 +3,7 @@
 //! C sees how an expression is made up, so it lies in memory as C expects: nodes from `malloc`, in rings.
 
 use crate::entry::helper;
-use crate::list;
+use crate::list::{Ring, RingArg};
 use crate::nidlist::text;
 use crate::nidstr::write_string;
 use crate::types::{__u32, cfs_expr_list, cfs_range_expr, list_head};
@@ -12,7 +12,7 @@ use lnet_wire::expression::{Expression, Range};
 use lnet_wire::ip_range::IpRange;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::num::NonZeroU32;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// Reads an expression from the first len bytes of str: a number, * or [a,b-c,d-e/s], with all numbers
 /// from min to max.
@@ -30,14 +30,14 @@ pub unsafe extern "C" fn _cfs_expr_list_parse(
         if out.is_null() {
             return Errno::Invalid.to_c();
         }
-        // SAFETY: by contract `str` has `len` bytes.
+        // SAFETY: NULL, or `len` bytes of the program's, unchanged during the call.
         let parsed = unsafe { text(str, len) }.and_then(|text| Expression::parse(text, min..=max).ok());
         let Some(expression) = parsed else { return Errno::Invalid.to_c() };
         let list = to_c(&expression);
         if list.is_null() {
             return Errno::NoMemory.to_c();
         }
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL above; a variable of the program's, which the call may write.
         unsafe { out.write(list) };
         0
     })
@@ -45,22 +45,17 @@ pub unsafe extern "C" fn _cfs_expr_list_parse(
 
 /// 1 if value is among the numbers of the expression, else 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_expr_list_match(value: __u32, list: *mut cfs_expr_list) -> c_int {
-    // SAFETY: by contract `list` is NULL or an expression.
-    helper(0, || unsafe { from_c(list) }.matches(value).into())
+pub extern "C" fn _cfs_expr_list_match(value: __u32, list: ExprListArg) -> c_int {
+    helper(0, || from_c(list).matches(value).into())
 }
 
 /// Writes the expression into the count bytes of buf, terminated, and cut short where buf is too small.
 /// Returns the characters written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_expr_list_print(
-    buf: *mut c_char,
-    count: c_int,
-    list: *mut cfs_expr_list,
-) -> c_int {
+pub unsafe extern "C" fn _cfs_expr_list_print(buf: *mut c_char, count: c_int, list: ExprListArg) -> c_int {
     helper(0, || {
         let room = usize::try_from(count).unwrap_or(0);
-        // SAFETY: by contract `list` is NULL or an expression, and `buf` has `count` bytes.
+        // SAFETY: NULL, or `count` bytes of the program's, which the call may write.
         let written = unsafe { write_string(buf, room, from_c(list)) };
         c_int::try_from(written).unwrap_or(c_int::MAX)
     })
@@ -73,14 +68,13 @@ pub unsafe extern "C" fn _cfs_expr_list_print(
 /// -ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_expr_list_values(
-    list: *mut cfs_expr_list,
+    list: ExprListArg,
     max: c_int,
     vals: *mut *mut __u32,
 ) -> c_int {
     helper(Errno::Invalid.to_c(), || {
         let max = usize::try_from(max).unwrap_or(0);
-        // SAFETY: by contract `list` is NULL or an expression.
-        let values = match unsafe { from_c(list) }.values(max) {
+        let values = match from_c(list).values(max) {
             Ok(values) if !vals.is_null() => values,
             _ => return Errno::Invalid.to_c(),
         };
@@ -92,8 +86,8 @@ pub unsafe extern "C" fn _cfs_expr_list_values(
         if array.is_null() {
             return Errno::NoMemory.to_c();
         }
-        // SAFETY: the array was made for just as many values; `vals` is not NULL and by contract the
-        // caller's to write.
+        // SAFETY: the array was made for just as many values, and nobody else has it yet; `vals`, checked for NULL above, is a variable of the
+        // program's, which the call may write.
         unsafe {
             ptr::copy_nonoverlapping(values.as_ptr(), array, values.len());
             vals.write(array);
@@ -106,38 +100,31 @@ pub unsafe extern "C" fn _cfs_expr_list_values(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_expr_list_values_free(values: *mut __u32, num: c_int) {
     let _ = num;
-    // SAFETY: by contract NULL or an array from `cfs_expr_list_values`, which is `malloc`'s.
+    // SAFETY: NULL, or an array of `cfs_expr_list_values`, which is `malloc`'s; the program gives it up.
     unsafe { libc::free(values.cast::<c_void>()) };
 }
 
 /// Frees an expression.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_expr_list_free(list: *mut cfs_expr_list) {
-    if list.is_null() {
-        return;
+pub unsafe extern "C" fn _cfs_expr_list_free(list: ExprListArg) {
+    let Some(list) = list else { return };
+    while let Some(range) = list.ranges().pop() {
+        // SAFETY: a range of `to_c`, which is `malloc`'s, and which the expression, that the program gives up, has no more.
+        unsafe { libc::free(range.as_ptr()) };
     }
-    // SAFETY: by contract an expression: a ring of ranges, each from `malloc`, as is the expression.
-    unsafe {
-        while let Some(range) = list::pop(&raw mut (*list).el_exprs) {
-            libc::free(range.cast());
-        }
-        libc::free(list.cast());
-    }
+    // SAFETY: an expression of `to_c`, which is `malloc`'s, and which the program gives up.
+    unsafe { libc::free(list.0.as_ptr().cast()) };
 }
 
 /// Frees the expressions in a list that links them by el_link; the list is then empty.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_expr_list_free_list(list: *mut list_head) {
-    if list.is_null() {
-        return;
+pub unsafe extern "C" fn _cfs_expr_list_free_list(list: RingArg) {
+    let Some(list) = list else { return };
+    while let Some(item) = list.pop() {
+        // SAFETY: an expression, which begins with its link; the list, that the program gives up, has it no more.
+        unsafe { _cfs_expr_list_free(ExprList::of_link(item)) };
     }
-    // SAFETY: by contract a ring of expressions, each of which begins with its link.
-    unsafe {
-        while let Some(item) = list::pop(list) {
-            _cfs_expr_list_free(item.cast());
-        }
-        list::init(list);
-    }
+    list.init();
 }
 
 /// Reads four expressions with dots between, all numbers from 0 to 255, from the first len bytes of str,
@@ -145,20 +132,18 @@ pub unsafe extern "C" fn _cfs_expr_list_free_list(list: *mut list_head) {
 ///
 /// Returns 0; -EINVAL, -ENOMEM: the list is then empty.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_ip_addr_parse(str: *mut c_char, len: c_int, list: *mut list_head) -> c_int {
+pub unsafe extern "C" fn _cfs_ip_addr_parse(str: *mut c_char, len: c_int, list: RingArg) -> c_int {
     helper(Errno::Invalid.to_c(), || {
-        // SAFETY: by contract `str` has `len` bytes.
+        // SAFETY: NULL, or `len` bytes of the program's, unchanged during the call.
         let parsed = unsafe { text(str, len) }.and_then(|text| text.parse::<IpRange>().ok());
-        let (Some(range), false) = (parsed, list.is_null()) else { return Errno::Invalid.to_c() };
+        let (Some(range), Some(list)) = (parsed, list) else { return Errno::Invalid.to_c() };
         for octet in range.octets() {
-            let expression = to_c(octet);
-            if expression.is_null() {
-                // SAFETY: by contract `list` is a ring of expressions.
-                unsafe { _cfs_expr_list_free_list(list) };
+            let Some(expression) = ExprList::made(octet) else {
+                // SAFETY: the expressions of the program's list, which is empty when the call fails.
+                unsafe { _cfs_expr_list_free_list(Some(list)) };
                 return Errno::NoMemory.to_c();
-            }
-            // SAFETY: by contract `list` is a ring; the expression is new.
-            unsafe { list::add_tail(&raw mut (*expression).el_link, list) };
+            };
+            list.add_tail(expression.link());
         }
         0
     })
@@ -166,60 +151,96 @@ pub unsafe extern "C" fn _cfs_ip_addr_parse(str: *mut c_char, len: c_int, list: 
 
 /// 1 if addr, an IPv4 address in host byte order, matches the four expressions in list, else 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_ip_addr_match(addr: __u32, list: *mut list_head) -> c_int {
+pub extern "C" fn _cfs_ip_addr_match(addr: __u32, list: RingArg) -> c_int {
     helper(0, || {
-        if list.is_null() {
-            return 0;
-        }
-        // SAFETY: by contract `list` is a ring of expressions, each of which begins with its link.
-        let octets: Vec<Expression> = unsafe { list::iter(list).map(|item| from_c(item.cast())).collect() };
+        let Some(list) = list else { return 0 };
+        let octets: Vec<Expression> = list.items().map(|item| from_c(ExprList::of_link(item))).collect();
         <[Expression; 4]>::try_from(octets)
             .is_ok_and(|octets| IpRange::from_octets(octets).matches(addr))
             .into()
     })
 }
 
+/// `struct cfs_expr_list *` that is not NULL: an expression in C's form.
+///
+/// Contract: what [`to_c`] has made, with its ranges, which stays as long as a copy of this is used; nobody else uses it during a call. C
+/// vouches for it.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct ExprList(NonNull<cfs_expr_list>);
+
+/// `struct cfs_expr_list *`: an [`ExprList`], or `None` for NULL.
+pub type ExprListArg = Option<ExprList>;
+
+impl ExprList {
+    /// The expression in C's form; `None` when there is no memory.
+    pub(crate) fn made(expression: &Expression) -> ExprListArg {
+        NonNull::new(to_c(expression)).map(Self)
+    }
+
+    /// The expression that a pointer of the program's points to; `None` for NULL.
+    ///
+    /// # Safety
+    /// NULL, or as the contract of the type says.
+    pub(crate) unsafe fn new(list: *mut cfs_expr_list) -> ExprListArg {
+        NonNull::new(list).map(Self)
+    }
+
+    /// The expression that is linked so: it begins with its link.
+    pub(crate) fn of_link(link: Ring) -> ExprListArg {
+        NonNull::new(link.as_ptr()).map(Self)
+    }
+
+    /// Its link in a list of expressions.
+    pub(crate) const fn link(self) -> Ring {
+        // SAFETY: the first member of an expression, which is not NULL and stays.
+        unsafe { Ring::new(self.0.as_ptr().cast()) }
+    }
+
+    /// The ring of its ranges.
+    const fn ranges(self) -> Ring {
+        // SAFETY: a member of an expression, which is not NULL and stays.
+        unsafe { Ring::new(&raw mut (*self.0.as_ptr()).el_exprs) }
+    }
+}
+
 /// The expression in C's form; NULL when there is no memory.
 pub(crate) fn to_c(expression: &Expression) -> *mut cfs_expr_list {
     // SAFETY: `malloc` may be called with any size.
-    let list: *mut cfs_expr_list = unsafe { libc::malloc(size_of::<cfs_expr_list>()) }.cast();
-    if list.is_null() {
-        return list;
-    }
-    // SAFETY: the list is new and large enough, and so is every node that is added.
-    unsafe {
-        list::init(&raw mut (*list).el_link);
-        list::init(&raw mut (*list).el_exprs);
-        for range in expression.ranges() {
-            let node: *mut cfs_range_expr = libc::malloc(size_of::<cfs_range_expr>()).cast();
-            if node.is_null() {
-                _cfs_expr_list_free(list);
-                return ptr::null_mut();
-            }
-            let re_link = list_head { next: ptr::null_mut(), prev: ptr::null_mut() };
-            let re_stride = range.stride.get();
-            node.write(cfs_range_expr { re_link, re_lo: range.lo, re_hi: range.hi, re_stride });
-            list::add_tail(&raw mut (*node).re_link, &raw mut (*list).el_exprs);
+    let Some(list) = NonNull::new(unsafe { libc::malloc(size_of::<cfs_expr_list>()) }.cast()).map(ExprList)
+    else {
+        return ptr::null_mut();
+    };
+    list.link().init();
+    list.ranges().init();
+    for range in expression.ranges() {
+        // SAFETY: `malloc` may be called with any size.
+        let node: *mut cfs_range_expr = unsafe { libc::malloc(size_of::<cfs_range_expr>()) }.cast();
+        if node.is_null() {
+            // SAFETY: new, and nobody else has it.
+            unsafe { _cfs_expr_list_free(Some(list)) };
+            return ptr::null_mut();
         }
+        let re_link = list_head { next: ptr::null_mut(), prev: ptr::null_mut() };
+        let re_stride = range.stride.get();
+        // SAFETY: new and large enough; the range begins with its link, and stays as long as the expression.
+        let link = unsafe {
+            node.write(cfs_range_expr { re_link, re_lo: range.lo, re_hi: range.hi, re_stride });
+            Ring::new(node.cast())
+        };
+        list.ranges().add_tail(link);
     }
-    list
+    list.0.as_ptr()
 }
 
 /// The expression that C's form means; the empty one for NULL.
-///
-/// # Safety
-/// `list` is NULL or an expression, which nobody changes during the call.
-pub(crate) unsafe fn from_c(list: *mut cfs_expr_list) -> Expression {
-    if list.is_null() {
-        return Expression::default();
-    }
-    // SAFETY: this function's contract; each range begins with its link.
-    let ranges = unsafe {
-        list::iter(&raw mut (*list).el_exprs).map(|item| {
-            let range = &*item.cast::<cfs_range_expr>();
-            let stride = NonZeroU32::new(range.re_stride).unwrap_or(NonZeroU32::MIN);
-            Range { lo: range.re_lo, hi: range.re_hi, stride }
-        })
-    };
+pub(crate) fn from_c(list: ExprListArg) -> Expression {
+    let Some(list) = list else { return Expression::default() };
+    let ranges = list.ranges().items().map(|item| {
+        // SAFETY: a range of an expression, which begins with its link, and stays unchanged during the call (`ExprList`).
+        let range = unsafe { &*item.as_ptr::<cfs_range_expr>() };
+        let stride = NonZeroU32::new(range.re_stride).unwrap_or(NonZeroU32::MIN);
+        Range { lo: range.re_lo, hi: range.re_hi, stride }
+    });
     Expression::from_ranges(ranges.collect())
 }

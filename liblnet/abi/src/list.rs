@@ -1,75 +1,106 @@
 //! Linux's linked rings, as C programs walk them.
 
 use crate::types::list_head;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
-/// Makes `head` an empty ring.
+/// `struct list_head *` that is not NULL: the head of a ring, or a link in one.
 ///
-/// # Safety
-/// `head` is valid for writes.
-pub(crate) unsafe fn init(head: *mut list_head) {
-    // SAFETY: this function's contract.
-    unsafe { head.write(list_head { next: head, prev: head }) };
-}
+/// Contract: what it points to, and every link of its ring, is valid as long as a copy of this is used; nobody else uses the ring during a
+/// call. C vouches for it.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring(NonNull<list_head>);
 
-/// Adds `item` at the end of the ring `head`.
-///
-/// # Safety
-/// `head` is a ring, `item` is valid for writes and in no ring.
-pub(crate) unsafe fn add_tail(item: *mut list_head, head: *mut list_head) {
-    // SAFETY: in a ring every `next` and `prev` is valid; the rest is this function's contract.
-    unsafe {
-        let last = (*head).prev;
-        item.write(list_head { next: head, prev: last });
-        (*last).next = item;
-        (*head).prev = item;
+/// `struct list_head *`: a [`Ring`], or `None` for NULL.
+pub(crate) type RingArg = Option<Ring>;
+
+impl Ring {
+    /// The ring of a head or link.
+    ///
+    /// # Safety
+    /// The contract of the type; a head that is still to be initialised is not read before that. It is not NULL.
+    pub(crate) const unsafe fn new(head: *mut list_head) -> Self {
+        // SAFETY: not NULL, for which the caller vouches.
+        Self(unsafe { NonNull::new_unchecked(head) })
     }
-}
 
-/// Takes `item` out of its ring.
-///
-/// # Safety
-/// `item` is in a ring.
-pub(crate) unsafe fn del(item: *mut list_head) {
-    // SAFETY: in a ring every `next` and `prev` is valid.
-    unsafe {
-        (*(*item).prev).next = (*item).next;
-        (*(*item).next).prev = (*item).prev;
-        (*item).next = ptr::null_mut();
-        (*item).prev = ptr::null_mut();
+    /// The structure that begins with this link.
+    pub(crate) const fn as_ptr<T>(self) -> *mut T {
+        self.0.as_ptr().cast()
     }
-}
 
-/// Takes the first item out of the ring `head`; `None` when it is empty.
-///
-/// # Safety
-/// `head` is a ring.
-pub(crate) unsafe fn pop(head: *mut list_head) -> Option<*mut list_head> {
-    // SAFETY: `head` is a ring, so its `next` is valid and in it.
-    unsafe {
-        let first = (*head).next;
-        if first == head {
+    /// What it points to, which is copied.
+    fn get(self) -> list_head {
+        // SAFETY: valid, and changed by nobody else during the call: the contract of the type.
+        unsafe { self.0.read() }
+    }
+
+    fn set(self, next: Self, prev: Self) {
+        // SAFETY: valid, and used by nobody else during the call: the contract of the type.
+        unsafe { self.0.write(list_head { next: next.0.as_ptr(), prev: prev.0.as_ptr() }) };
+    }
+
+    /// The next link, or the head; the ring itself where there are zeros, as in a head that nobody initialised.
+    fn next(self) -> Self {
+        NonNull::new(self.get().next).map_or(self, Self)
+    }
+
+    fn prev(self) -> Self {
+        NonNull::new(self.get().prev).map_or(self, Self)
+    }
+
+    /// Makes it the head of an empty ring.
+    pub(crate) fn init(self) {
+        self.set(self, self);
+    }
+
+    /// Adds `item`, which is in no ring, at the end.
+    pub(crate) fn add_tail(self, item: Self) {
+        let last = self.prev();
+        item.set(self, last);
+        last.set(item, last.prev());
+        self.set(self.next(), item);
+    }
+
+    /// Takes the first item out; `None` when there is none.
+    pub(crate) fn pop(self) -> Option<Self> {
+        let first = self.next();
+        if first == self {
             return None;
         }
-        del(first);
+        let second = first.next();
+        self.set(second, self.prev());
+        second.set(second.next(), self);
+        // SAFETY: a link of this ring, out of it now.
+        unsafe { first.0.write(list_head { next: ptr::null_mut(), prev: ptr::null_mut() }) };
         Some(first)
     }
+
+    /// The items, in order. The ring stays as it is while they are used.
+    pub(crate) fn items(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self.next()), |item| Some(item.next()))
+            .take_while(move |item| *item != self)
+    }
 }
 
-/// The items of the ring `head`, in order.
-///
-/// # Safety
-/// `head` is a ring and stays as it is while the iterator is used.
-pub(crate) unsafe fn iter(head: *mut list_head) -> impl Iterator<Item = *mut list_head> {
-    // SAFETY: `head` is a ring.
-    let mut next = unsafe { (*head).next };
-    std::iter::from_fn(move || {
-        if next == head {
-            return None;
-        }
-        let item = next;
-        // SAFETY: `item` is in the ring, by the contract that it stays as it is.
-        next = unsafe { (*item).next };
-        Some(item)
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_gives_its_items_in_the_order_in_which_they_were_added() {
+        let mut links = [const { list_head { next: ptr::null_mut(), prev: ptr::null_mut() } }; 4];
+        let start = links.as_mut_ptr();
+        // SAFETY: the links stay to the end of the test, and only these are used.
+        let [head, a, b, c] = [0, 1, 2, 3].map(|i| unsafe { Ring::new(start.wrapping_add(i)) });
+        assert_eq!(head.items().count(), 0, "a head of zeros");
+        head.init();
+        assert_eq!(head.pop(), None);
+        [a, b, c].into_iter().for_each(|item| head.add_tail(item));
+        assert_eq!(head.items().collect::<Vec<_>>(), [a, b, c]);
+        assert_eq!(head.pop(), Some(a));
+        head.add_tail(a);
+        assert_eq!(std::iter::from_fn(|| head.pop()).collect::<Vec<_>>(), [b, c, a]);
+        assert_eq!(head.items().count(), 0);
+    }
 }

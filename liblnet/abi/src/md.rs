@@ -35,14 +35,14 @@ pub unsafe extern "C" fn _LNetMDAttach(
 ) -> c_int {
     entry("LNetMDAttach", || {
         let handle = not_null(handle)?;
-        // SAFETY: by contract `md` describes memory, and fragments if it says so, of the caller's.
+        // SAFETY: `md` describes memory of the program's, and fragments if it says so, which are there until the call returns.
         let (spec, memory) = unsafe { parse(&md) }?;
         if !for_targets(spec.options) {
             return Err(Errno::Invalid);
         }
         let unlink = auto_unlink(unlink)?;
         let mut store = |md: MdHandle| {
-            // SAFETY: not NULL; by contract the caller's to write during the call.
+            // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) }
         };
         backend::core(|core| core.md_attach(me.into(), spec, memory, unlink, &mut store)).map(|()| 0)
@@ -60,14 +60,14 @@ pub unsafe extern "C" fn _LNetMDAttach(
 pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *mut lnet_handle_md) -> c_int {
     entry("LNetMDBind", || {
         let handle = not_null(handle)?;
-        // SAFETY: by contract `md` describes memory, and fragments if it says so, of the caller's.
+        // SAFETY: `md` describes memory of the program's, and fragments if it says so, which are there until the call returns.
         let (spec, memory) = unsafe { parse(&md) }?;
         if for_targets(spec.options) {
             return Err(Errno::Invalid);
         }
         let unlink = auto_unlink(unlink)?;
         let md = backend::core(|core| core.md_bind(spec, memory, unlink))?;
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_md { cookie: md.cookie() }) };
         Ok(0)
     })
@@ -108,7 +108,7 @@ unsafe fn parse(md: &lnet_md) -> Result<(MdSpec, MdMemory), Errno> {
                 // SAFETY: `start` points to `length` fragments; `i` is below `length`.
                 page_fragment(unsafe { md.start.cast::<lnet_kiov>().add(i).read_unaligned() })?
             } else {
-                // SAFETY: as above.
+                // SAFETY: `start` points to `length` fragments, for which the caller vouches; `i` is below `length`.
                 vector_fragment(unsafe { md.start.cast::<libc::iovec>().add(i).read_unaligned() })?
             };
         }

@@ -33,7 +33,7 @@ pub unsafe extern "C" fn _LNetMEAttach(
         let handle = not_null(handle)?;
         let (from, unlink, pos) = (match_id_of(match_id), auto_unlink(unlink)?, position(pos)?);
         let me = backend::core(|core| core.me_attach(portal, from, match_bits, ignore_bits, unlink, pos))?;
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_me { cookie: me.cookie() }) };
         Ok(0)
     })
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn _LNetMEInsert(
         let (from, unlink) = (match_id_of(match_id), auto_unlink(unlink)?);
         let me =
             backend::core(|core| core.me_insert(current.into(), from, match_bits, ignore_bits, unlink, pos))?;
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_me { cookie: me.cookie() }) };
         Ok(0)
     })

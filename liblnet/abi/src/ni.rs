@@ -61,7 +61,7 @@ pub unsafe extern "C" fn _LNetGetId(index: c_uint, id: *mut lnet_process_id) -> 
         let id = not_null(id)?;
         let own = backend::core(|core| core.ni_by_index(index).ok_or(Errno::NotFound))?;
         let own = lnet_process_id { nid: nid_to_c(Some(own.nid)), pid: own.pid.0 };
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { id.write(own) };
         Ok(0)
     })
@@ -79,11 +79,11 @@ pub unsafe extern "C" fn _LNetDist(nid: lnet_nid_t, srcnid: *mut lnet_nid_t, ord
         let nid = Nid::from_u64(nid).ok_or(Errno::HostUnreachable)?;
         let distance = backend::core(|core| core.dist(nid))?;
         if !srcnid.is_null() {
-            // SAFETY: not NULL; by contract the caller's to write.
+            // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             unsafe { srcnid.write(nid_to_c(Some(distance.source))) };
         }
         if !order.is_null() {
-            // SAFETY: not NULL; by contract the caller's to write.
+            // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             unsafe { order.write(distance.order) };
         }
         Ok(c_int::try_from(distance.hops).unwrap_or(c_int::MAX))

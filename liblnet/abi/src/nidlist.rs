@@ -3,7 +3,7 @@
 //! To C a list is a `struct list_head` whose items only the library knows: one `Node` for each network.
 
 use crate::entry::helper;
-use crate::list;
+use crate::list::{Ring, RingArg};
 use crate::nidstr::write_string;
 use crate::types::{list_head, lnet_nid_t};
 use lnet_wire::Nid;
@@ -25,21 +25,18 @@ struct Node {
 /// expression; an expression is a number, * or [a,b-c,d-e/s]. Returns 1; 0 if str is no list of NIDs, and
 /// list is then empty. The list belongs to the caller until cfs_free_nidlist.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_parse_nidlist(str: *mut c_char, len: c_int, list: *mut list_head) -> c_int {
+pub unsafe extern "C" fn _cfs_parse_nidlist(str: *mut c_char, len: c_int, list: RingArg) -> c_int {
     helper(0, || {
-        if list.is_null() {
-            return 0;
-        }
-        // SAFETY: not NULL; by contract the caller's to write.
-        unsafe { list::init(list) };
-        // SAFETY: by contract `str` has `len` bytes.
+        let Some(list) = list else { return 0 };
+        list.init();
+        // SAFETY: NULL, or `len` bytes of the program's, unchanged during the call.
         let Some(text) = (unsafe { text(str, len) }) else { return 0 };
         let Ok(parsed) = text.parse::<NidList>() else { return 0 };
         for range in parsed.nets() {
             let link = list_head { next: std::ptr::null_mut(), prev: std::ptr::null_mut() };
             let node = Box::into_raw(Box::new(Node { link, range: range.clone() }));
-            // SAFETY: `list` was initialised above, and the node is new.
-            unsafe { list::add_tail(node.cast(), list) };
+            // SAFETY: the link of a new node, which stays until `cfs_free_nidlist`.
+            list.add_tail(unsafe { Ring::new(node.cast()) });
         }
         1
     })
@@ -47,23 +44,18 @@ pub unsafe extern "C" fn _cfs_parse_nidlist(str: *mut c_char, len: c_int, list: 
 
 /// 1 if nid is in the list, else 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_match_nid(nid: lnet_nid_t, list: *mut list_head) -> c_int {
-    helper(0, || {
-        // SAFETY: by contract `list` is NULL or was filled by `cfs_parse_nidlist`.
-        let mut ranges = unsafe { ranges(list) };
-        Nid::from_u64(nid).is_some_and(|nid| ranges.any(|range| range.matches(nid))).into()
-    })
+pub extern "C" fn _cfs_match_nid(nid: lnet_nid_t, list: RingArg) -> c_int {
+    helper(0, || Nid::from_u64(nid).is_some_and(|nid| ranges(list).any(|range| range.matches(nid))).into())
 }
 
 /// Writes the list into the count bytes of buf, terminated, and cut short where buf is too small. Entries
 /// on the same network stand together. Returns the characters written; 0 for count <= 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_print_nidlist(buf: *mut c_char, count: c_int, list: *mut list_head) -> c_int {
+pub unsafe extern "C" fn _cfs_print_nidlist(buf: *mut c_char, count: c_int, list: RingArg) -> c_int {
     helper(0, || {
         let room = usize::try_from(count).unwrap_or(0);
-        // SAFETY: by contract `list` is NULL or was filled by `cfs_parse_nidlist`.
-        let ranges: Vec<&NidRange> = unsafe { ranges(list) }.collect();
-        // SAFETY: by contract `buf` has `count` bytes.
+        let ranges: Vec<&NidRange> = ranges(list).collect();
+        // SAFETY: NULL, or `count` bytes of the program's, which the call may write.
         let written = unsafe { write_string(buf, room, Joined(&ranges)) };
         c_int::try_from(written).unwrap_or(c_int::MAX)
     })
@@ -71,42 +63,37 @@ pub unsafe extern "C" fn _cfs_print_nidlist(buf: *mut c_char, count: c_int, list
 
 /// Ends a list: it is then empty.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_free_nidlist(list: *mut list_head) {
+pub unsafe extern "C" fn _cfs_free_nidlist(list: RingArg) {
     helper((), || {
-        if list.is_null() {
-            return;
+        let Some(list) = list else { return };
+        while let Some(item) = list.pop() {
+            // SAFETY: a box of `cfs_parse_nidlist`, which put only nodes into the list; it is out of the list now, and the program, which
+            // frees the list, has it no more.
+            drop(unsafe { Box::from_raw(item.as_ptr::<Node>()) });
         }
-        // SAFETY: by contract filled by `cfs_parse_nidlist`, which put only nodes into it.
-        while let Some(item) = unsafe { list::pop(list) } {
-            // SAFETY: each node was made by `Box::into_raw` and is out of the list now.
-            drop(unsafe { Box::from_raw(item.cast::<Node>()) });
-        }
-        // SAFETY: not NULL; by contract the caller's to write.
-        unsafe { list::init(list) };
+        list.init();
     });
 }
 
 /// Whether the list names one network, and all addresses between the lowest and the highest.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _cfs_nidrange_is_contiguous(list: *mut list_head) -> bool {
-    // SAFETY: by contract `list` is NULL or was filled by `cfs_parse_nidlist`.
-    helper(false, || unsafe { interval(list) }.is_some())
+pub extern "C" fn _cfs_nidrange_is_contiguous(list: RingArg) -> bool {
+    helper(false, || interval(list).is_some())
 }
 
 /// Writes the lowest and the highest NID of a list for which cfs_nidrange_is_contiguous holds into min and
 /// max, which have len bytes each; empty strings for any other list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_nidrange_find_min_max(
-    list: *mut list_head,
+    list: RingArg,
     min: *mut c_char,
     max: *mut c_char,
     len: usize,
 ) {
     helper((), || {
-        // SAFETY: by contract `list` is NULL or was filled by `cfs_parse_nidlist`.
-        let ends = unsafe { interval(list) };
+        let ends = interval(list);
         let (first, last) = ends.map_or_else(Default::default, |(a, b)| (a.to_string(), b.to_string()));
-        // SAFETY: by contract `min` and `max` have `len` bytes.
+        // SAFETY: each NULL, or `len` bytes of the program's, which the call may write.
         unsafe {
             write_string(min, len, first);
             write_string(max, len, last);
@@ -123,26 +110,18 @@ pub(crate) unsafe fn text<'a>(str: *const c_char, len: c_int) -> Option<&'a str>
     if str.is_null() {
         return None;
     }
-    // SAFETY: not NULL, and this function's contract.
+    // SAFETY: checked for NULL; so many bytes, for which the caller vouches.
     std::str::from_utf8(unsafe { std::slice::from_raw_parts(str.cast(), len) }).ok()
 }
 
-/// # Safety
-/// `list` is NULL or a ring of [`Node`]s that stays as it is during `'a`.
-unsafe fn ranges<'a>(list: *mut list_head) -> impl Iterator<Item = &'a NidRange> {
-    let items = (!list.is_null()).then(|| {
-        // SAFETY: not NULL; the rest is this function's contract.
-        unsafe { list::iter(list) }
-    });
-    // SAFETY: every item is the link of a node, which begins with it.
-    items.into_iter().flatten().map(|item| unsafe { &(*item.cast::<Node>()).range })
+/// The ranges of a list that `cfs_parse_nidlist` filled: its items are [`Node`]s, which stay until the program frees the list.
+fn ranges<'a>(list: RingArg) -> impl Iterator<Item = &'a NidRange> {
+    // SAFETY: every item is the link of a node, which begins with it, and which nobody changes.
+    list.into_iter().flat_map(Ring::items).map(|item| unsafe { &(*item.as_ptr::<Node>()).range })
 }
 
-/// # Safety
-/// As [`ranges`].
-unsafe fn interval(list: *mut list_head) -> Option<(Nid, Nid)> {
-    // SAFETY: this function's contract.
-    let mut ranges = unsafe { ranges(list) };
+fn interval(list: RingArg) -> Option<(Nid, Nid)> {
+    let mut ranges = ranges(list);
     let only = ranges.next()?;
     if ranges.next().is_some() { None } else { only.interval() }
 }

@@ -39,7 +39,7 @@ pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) ->
         let nids = not_null(nids)?;
         let count =
             usize::try_from(num_nids).ok().filter(|count| *count <= MAX_NIDS).ok_or(Errno::Invalid)?;
-        // SAFETY: by contract there are so many at `nids`, which nobody changes meanwhile.
+        // SAFETY: checked for NULL; so many NIDs of the program's, unchanged during the call.
         let nids = (0..count).map(|i| unsafe { nids.add(i).read_unaligned() });
         let nids: Option<Vec<Nid>> = nids.map(Nid::from_u64).collect();
         backend::core(|core| core.add_peer(&nids.ok_or(Errno::Invalid)?)).map(|()| 0)

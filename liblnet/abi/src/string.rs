@@ -17,7 +17,7 @@ pub unsafe extern "C" fn _cfs_gettok(next: *mut cfs_lstr, delim: c_char, res: *m
         if next.is_null() || res.is_null() {
             return 0;
         }
-        // SAFETY: not NULL; by contract the caller's to read and write, and `ls_str` has `ls_len` bytes.
+        // SAFETY: checked for NULL; variables of the program's, for the call to read and write, and `ls_str` has `ls_len` bytes.
         unsafe {
             let Some(all) = piece(&*next) else { return 0 };
             let start = (*next).ls_str;
@@ -49,10 +49,10 @@ pub unsafe extern "C" fn _cfs_str2num_check(
     max: c_uint,
 ) -> c_int {
     helper(0, || {
-        // SAFETY: by contract `str` has `nob` bytes.
+        // SAFETY: NULL, or `nob` bytes of the program's, unchanged during the call.
         let parsed = unsafe { text(str, nob) }.and_then(|text| parse_number(text, &(min..=max)).ok());
         let (Some(value), false) = (parsed, num.is_null()) else { return 0 };
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { num.write(value) };
         1
     })
@@ -62,11 +62,11 @@ pub unsafe extern "C" fn _cfs_str2num_check(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_trimwhite(str: *mut c_char) -> *mut c_char {
     helper(str, || {
-        // SAFETY: by contract NULL or a string that the caller may write.
+        // SAFETY: NULL, or a string of the program's, which only the call changes until it returns.
         let Some(bytes) = (unsafe { bytes_of(str) }) else { return str };
         let leading = bytes.len() - bytes.trim_ascii_start().len();
         let end = leading + bytes.trim_ascii().len();
-        // SAFETY: `leading` and `end` are within the string.
+        // SAFETY: `leading` and `end` are within the string, which the call may write.
         unsafe {
             str.add(end).write(0);
             str.add(leading)
@@ -80,11 +80,11 @@ pub unsafe extern "C" fn _cfs_firststr(str: *mut c_char, size: usize) -> *mut c_
     if str.is_null() {
         return str;
     }
-    // SAFETY: by contract `str` has `size` bytes, or ends before.
+    // SAFETY: checked for NULL; `size` bytes of the program's, or fewer with a NUL behind them, at which the search ends.
     let at = |i: usize| if i < size { unsafe { str.add(i).read() as u8 } } else { 0 };
     let start = (0..).find(|i| !at(*i).is_ascii_whitespace()).unwrap_or(0);
     let end = (start..).find(|i| at(*i) == 0 || at(*i).is_ascii_whitespace()).unwrap_or(start);
-    // SAFETY: `start` is at most `size`; written is only below `size`.
+    // SAFETY: `start` is at most `size`; written is only below `size`, in the program's string, which the call may write.
     unsafe {
         if end < size {
             str.add(end).write(0);
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn _cfs_firststr(str: *mut c_char, size: usize) -> *mut c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_strrstr(haystack: *const c_char, needle: *const c_char) -> *mut c_char {
     helper(ptr::null_mut(), || {
-        // SAFETY: by contract NULL or strings.
+        // SAFETY: each NULL, or a string of the program's, unchanged during the call.
         let (Some(hay), Some(needle)) = (unsafe { bytes_of(haystack) }, unsafe { bytes_of(needle) }) else {
             return ptr::null_mut();
         };
@@ -116,6 +116,6 @@ unsafe fn piece<'a>(string: &cfs_lstr) -> Option<&'a [u8]> {
     if string.ls_str.is_null() {
         return None;
     }
-    // SAFETY: not NULL, and this function's contract.
+    // SAFETY: checked for NULL; so many bytes, for which the caller vouches.
     Some(unsafe { std::slice::from_raw_parts(string.ls_str.cast(), len) })
 }

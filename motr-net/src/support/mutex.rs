@@ -18,7 +18,7 @@ pub struct m0_mutex {
 
 // SAFETY: a pthread mutex is made for several threads, and the owner is atomic.
 unsafe impl Sync for m0_mutex {}
-// SAFETY: as above; a mutex is moved only while nobody has it.
+// SAFETY: nothing in it belongs to a thread but while that has it, and a mutex is moved only while nobody has it.
 unsafe impl Send for m0_mutex {}
 
 impl fmt::Debug for m0_mutex {

@@ -21,7 +21,7 @@ impl Argument {
     /// `start` has the header and as many bytes as it says, which are the caller's to read and write while
     /// this lives.
     pub(super) unsafe fn parse(start: NonNull<c_void>) -> Result<Self, Errno> {
-        // SAFETY: this function's contract.
+        // SAFETY: the program's argument has a header, for which the caller vouches; it may be unaligned.
         let header = unsafe { start.cast::<libcfs_ioctl_hdr>().read_unaligned() };
         let version_is_known = matches!(header.ioc_version, VERSION_1 | VERSION_2);
         if !version_is_known || !(8..=LARGEST_ARGUMENT).contains(&header.ioc_len) {
@@ -36,7 +36,7 @@ impl Argument {
     /// # Safety
     /// `start` has a header; if that is zero, it has a [`libcfs_ioctl_data`], as in [`Self::parse`].
     pub(super) unsafe fn without_header(start: NonNull<c_void>) -> Option<Self> {
-        // SAFETY: this function's contract.
+        // SAFETY: the program's argument has a header, for which the caller vouches; it may be unaligned.
         let header = unsafe { start.cast::<libcfs_ioctl_hdr>().read_unaligned() };
         let is_zero = header.ioc_len == 0 && header.ioc_version == 0;
         is_zero.then_some(Self { start, len: size_of::<libcfs_ioctl_data>() as u32, version: VERSION_1 })
@@ -61,7 +61,7 @@ impl Argument {
         if (self.len as usize) < size_of::<T>() || !start.is_aligned() {
             return Err(Errno::Invalid);
         }
-        // SAFETY: aligned, and by the contract of `parse` long enough and the caller's to read and write;
+        // SAFETY: aligned and long enough; the program's, for the call to read and write, for which the maker of this (`parse`) vouches;
         // any bytes are a `T`.
         Ok(unsafe { &mut *start.as_ptr() })
     }
@@ -71,7 +71,7 @@ impl Argument {
         if (self.len as usize) < least {
             return Err(Errno::Invalid);
         }
-        // SAFETY: by the contract of `parse` so many bytes are the caller's to read and write.
+        // SAFETY: so many bytes of the program's, for the call to read and write, for which the maker of this (`parse`) vouches.
         Ok(Bytes(unsafe { std::slice::from_raw_parts_mut(self.start.cast().as_ptr(), self.len as usize) }))
     }
 

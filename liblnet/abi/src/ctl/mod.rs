@@ -45,7 +45,8 @@ pub unsafe extern "C" fn _LNetCtl(cmd: c_uint, arg: *mut c_void) -> c_int {
         backend::node()?;
         let command = Command::parse(cmd)?;
         let arg = not_null(arg)?;
-        // SAFETY: by contract `arg` has the header, and as many bytes as it says, or for this command a whole structure.
+        // SAFETY: checked for NULL; an argument of the program's, with the header, and as many bytes as it says, or for this command a whole structure;
+        // for the call to read and write.
         let argument = unsafe {
             match Argument::without_header(arg).filter(|_| command == Command::Fault) {
                 Some(argument) => argument,
@@ -61,7 +62,7 @@ pub unsafe extern "C" fn _LNetCtl(cmd: c_uint, arg: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _l_ioctl(dev_id: c_int, opc: c_uint, buf: *mut c_void) -> c_int {
     let rc = match dev_id {
-        // SAFETY: the contract is the same.
+        // SAFETY: the argument of the program's, as `LNetCtl` takes it.
         LNET_DEV_ID => unsafe { _LNetCtl(opc, buf) },
         _ => -libc::ENODEV,
     };
@@ -97,7 +98,7 @@ pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
     entry("lnet_counters_get", || {
         let counters = not_null(counters)?;
         let now = backend::node().and_then(|node| counters_of(&*node)).unwrap_or_default();
-        // SAFETY: not NULL; by contract the caller's to write.
+        // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { counters.write(now) };
         Ok(())
     });
@@ -269,7 +270,7 @@ fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Answer, 
 /// Stores as many as there is room for; returns how many there are.
 fn store(ids: &[lnet_process_id], to: NonNull<lnet_process_id>, room: u32) -> u32 {
     for (i, id) in ids.iter().take(room as usize).enumerate() {
-        // SAFETY: by the contract of `LNetCtl` there is room for `room` of them.
+        // SAFETY: the program's, for the call to write, with room for `room` of them, as the argument says.
         unsafe { to.add(i).write_unaligned(*id) };
     }
     ids.len().min(room as usize) as u32

@@ -3,8 +3,9 @@
 use super::text;
 use super::types::{IFNAMSIZ, lnet_dlc_intf_descr, lnet_dlc_network_descr};
 use crate::entry::{InString, helper};
+use crate::expression::{self, ExprList};
+use crate::list::{Ring, RingArg};
 use crate::types::{__u32, cfs_expr_list, list_head};
-use crate::{expression, list};
 use lnet_dlc::{CptList, InterfaceSpec, ReturnCode};
 use lnet_wire::{Expression, RawNet};
 use std::ffi::{c_char, c_int};
@@ -21,11 +22,11 @@ pub unsafe extern "C" fn _lustre_lnet_init_nw_descr(nw_descr: *mut lnet_dlc_netw
     if nw_descr.is_null() {
         return;
     }
-    // SAFETY: not NULL, and by contract the caller's to write.
+    // SAFETY: checked for NULL; a descriptor of the program's, which the call may write.
     unsafe {
-        list::init(&raw mut (*nw_descr).network_on_rule);
         (*nw_descr).nw_id = NET_ANY;
-        list::init(&raw mut (*nw_descr).nw_intflist);
+        Ring::new(&raw mut (*nw_descr).network_on_rule).init();
+        Ring::new(&raw mut (*nw_descr).nw_intflist).init();
     }
 }
 
@@ -44,21 +45,21 @@ pub unsafe extern "C" fn _lustre_lnet_parse_interfaces(
             return ReturnCode::BAD_PARAM.0;
         }
         let mut added = list_head { next: ptr::null_mut(), prev: ptr::null_mut() };
-        // SAFETY: the first ring is made here and lives until it is empty; what is put in is new; the second
-        // is by contract the caller's.
-        unsafe {
-            list::init(&raw mut added);
-            for spec in &specs {
-                let made = to_c(spec);
-                if made.is_null() {
-                    free_interfaces(&raw mut added);
-                    return ReturnCode::OUT_OF_MEMORY.0;
-                }
-                list::add_tail(made.cast(), &raw mut added);
-            }
-            while let Some(item) = list::pop(&raw mut added) {
-                list::add_tail(item, &raw mut (*nw_descr).nw_intflist);
-            }
+        // SAFETY: the first ring is made here and lives until it is empty; the second is part of a descriptor of the program's, checked for
+        // NULL above.
+        let (added, interfaces) =
+            unsafe { (Ring::new(&raw mut added), Ring::new(&raw mut (*nw_descr).nw_intflist)) };
+        added.init();
+        for spec in &specs {
+            let Some(made) = to_c(spec) else {
+                // SAFETY: the interfaces that were made here, which nobody else has.
+                unsafe { free_interfaces(added) };
+                return ReturnCode::OUT_OF_MEMORY.0;
+            };
+            added.add_tail(made);
+        }
+        while let Some(item) = added.pop() {
+            interfaces.add_tail(item);
         }
         0
     })
@@ -73,18 +74,15 @@ pub(super) unsafe fn take(descr: *mut lnet_dlc_network_descr) -> (Option<String>
     if descr.is_null() {
         return (None, Vec::new());
     }
-    // SAFETY: not NULL, and this function's contract; an interface begins with its link.
-    unsafe {
-        let net = Some((*descr).nw_id).filter(|net| *net != NET_ANY).map(|net| RawNet(net).to_string());
-        let head = &raw mut (*descr).nw_intflist;
-        // All zeros is a descriptor that nobody initialised: it has no interfaces.
-        if (*head).next.is_null() {
-            return (net, Vec::new());
-        }
-        let interfaces = list::iter(head).map(|item| from_c(item.cast())).collect();
-        free_interfaces(head);
-        (net, interfaces)
-    }
+    // SAFETY: checked for NULL; a descriptor, for which the caller vouches until this returns. One of zeros, which nobody initialised, has no
+    // interfaces.
+    let (net, list) = unsafe { ((*descr).nw_id, Ring::new(&raw mut (*descr).nw_intflist)) };
+    let net = Some(net).filter(|net| *net != NET_ANY).map(|net| RawNet(net).to_string());
+    // SAFETY: an interface, which begins with its link.
+    let interfaces = list.items().map(|item| unsafe { from_c(item.as_ptr()) }).collect();
+    // SAFETY: the interfaces are the call's to free, for which the caller vouches.
+    unsafe { free_interfaces(list) };
+    (net, interfaces)
 }
 
 /// The CPTs that an expression names; `None` for NULL, and for more than there can be.
@@ -92,34 +90,32 @@ pub(super) unsafe fn take(descr: *mut lnet_dlc_network_descr) -> (Option<String>
 /// # Safety
 /// `list` is NULL or an expression.
 pub(super) unsafe fn cpts(list: *mut cfs_expr_list) -> Option<CptList> {
-    if list.is_null() {
-        return None;
-    }
-    // SAFETY: this function's contract.
-    unsafe { expression::from_c(list) }.values(MAX_CPTS).ok().map(CptList::new)
+    // SAFETY: NULL or an expression, for which the caller vouches until this returns.
+    let list = unsafe { ExprList::new(list) }?;
+    expression::from_c(Some(list)).values(MAX_CPTS).ok().map(CptList::new)
 }
 
 /// # Safety
-/// `head` is a ring of interfaces that are `malloc`'s, as are their expressions.
-unsafe fn free_interfaces(head: *mut list_head) {
-    // SAFETY: this function's contract.
-    unsafe {
-        while let Some(item) = list::pop(head) {
-            let interface: *mut lnet_dlc_intf_descr = item.cast();
-            expression::_cfs_expr_list_free((*interface).cpt_expr);
+/// `head` is a ring of interfaces that are `malloc`'s, as are their expressions, and that nobody uses any more.
+unsafe fn free_interfaces(head: Ring) {
+    while let Some(item) = head.pop() {
+        let interface: *mut lnet_dlc_intf_descr = item.as_ptr();
+        // SAFETY: an interface, which begins with its link, and its expression, or NULL; the caller gives up both.
+        unsafe {
+            expression::_cfs_expr_list_free(ExprList::new((*interface).cpt_expr));
             libc::free(interface.cast());
         }
     }
 }
 
-/// A new descriptor, in no list; NULL when there is no memory. The name has less than 16 bytes.
-fn to_c(spec: &InterfaceSpec) -> *mut lnet_dlc_intf_descr {
+/// A new descriptor, in no list, by its link; `None` when there is no memory. The name has less than 16 bytes.
+fn to_c(spec: &InterfaceSpec) -> RingArg {
     // SAFETY: `calloc` may be called with any size.
     let made: *mut lnet_dlc_intf_descr = unsafe { libc::calloc(1, size_of::<lnet_dlc_intf_descr>()) }.cast();
     if made.is_null() {
-        return made;
+        return None;
     }
-    // SAFETY: new, large enough, and all zeros is a value of the structure.
+    // SAFETY: new and large enough, and nobody else has it; all zeros is a value of the structure. It begins with its link.
     unsafe {
         for (to, from) in (*made).intf_name.iter_mut().zip(spec.name.bytes()) {
             *to = from as c_char;
@@ -129,17 +125,17 @@ fn to_c(spec: &InterfaceSpec) -> *mut lnet_dlc_intf_descr {
             (*made).cpt_expr = expression::to_c(&Expression::from_ranges(ranges.collect()));
             if (*made).cpt_expr.is_null() {
                 libc::free(made.cast());
-                return ptr::null_mut();
+                return None;
             }
         }
+        Some(Ring::new(made.cast()))
     }
-    made
 }
 
 /// # Safety
 /// `interface` is a descriptor.
 unsafe fn from_c(interface: *mut lnet_dlc_intf_descr) -> InterfaceSpec {
-    // SAFETY: this function's contract.
+    // SAFETY: a descriptor, for which the caller vouches until this returns.
     unsafe {
         let name = (*interface).intf_name;
         let bytes: Vec<u8> = name.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();

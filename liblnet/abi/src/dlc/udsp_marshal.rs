@@ -5,9 +5,9 @@
 use super::types::{lnet_ud_nid_descr, lnet_udsp, lnet_udsp_action_type};
 use crate::ctl::udsp::UDSP;
 use crate::entry::helper;
-use crate::expression::{from_c, to_c};
-use crate::list;
-use crate::types::{__u32, cfs_expr_list, list_head};
+use crate::expression::{ExprList, from_c};
+use crate::list::Ring;
+use crate::types::__u32;
 use crate::udsp_bytes::{Criteria, marshal, unmarshal};
 use lnet_core::Errno;
 use lnet_wire::nid_range::AddressRange;
@@ -18,7 +18,7 @@ use std::ffi::{c_int, c_void};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lnet_get_udsp_size(udsp: *mut lnet_udsp) -> c_int {
     helper(Errno::Invalid.to_c(), || {
-        // SAFETY: by contract NULL or a rule.
+        // SAFETY: NULL, or a rule of the program's, unchanged during the call.
         let size = unsafe { criteria(udsp) }.and_then(|criteria| Some(UDSP + marshal(&criteria)?.len()));
         size.and_then(|size| c_int::try_from(size).ok()).unwrap_or(Errno::Invalid.to_c())
     })
@@ -36,11 +36,11 @@ pub unsafe extern "C" fn _lnet_udsp_marshal(
         if bulk_size.is_null() || bulk.is_null() {
             return Errno::Invalid.to_c();
         }
-        // SAFETY: by contract NULL or a rule.
+        // SAFETY: NULL, or a rule of the program's, unchanged during the call.
         let Some(criteria) = (unsafe { criteria(udsp) }) else { return Errno::Invalid.to_c() };
         let Some(descriptors) = marshal(&criteria) else { return Errno::Invalid.to_c() };
         let size = UDSP + descriptors.len();
-        // SAFETY: not NULL, by contract a rule and the size of `bulk`.
+        // SAFETY: not NULL, as was checked, the rule by `criteria`; the program's, unchanged during the call.
         let (rule, capacity) = unsafe { (&*udsp, bulk_size.read() as usize) };
         let Ok(stored) = u32::try_from(size) else { return Errno::Invalid.to_c() };
         if capacity < size {
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn _lnet_udsp_marshal(
             bytes[at..at + 4].copy_from_slice(&word.to_ne_bytes());
         }
         bytes.extend(descriptors);
-        // SAFETY: by contract `bulk` has that many bytes, which are the caller's to write.
+        // SAFETY: checked for NULL above; `bulk` has at least so many bytes, as the program says in `*bulk_size`, and the call may write both.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), bulk.cast(), size);
             bulk_size.write(stored);
@@ -79,14 +79,14 @@ pub unsafe extern "C" fn _lnet_udsp_demarshal(
         if bulk.is_null() || udsp.is_null() {
             return Errno::Invalid.to_c();
         }
-        // SAFETY: by contract `bulk` has that many bytes.
+        // SAFETY: checked for NULL above; so many bytes of the program's, unchanged during the call.
         let bytes = unsafe { std::slice::from_raw_parts(bulk.cast::<u8>(), bulk_size as usize) };
-        // SAFETY: by contract `udsp` is the caller's to write; it may be uninitialised, so no reference is made.
+        // SAFETY: checked for NULL above; a rule of the program's, for the call to write. It may be uninitialised, so no reference is made.
         let sides =
             unsafe { [&raw mut (*udsp).udsp_src, &raw mut (*udsp).udsp_dst, &raw mut (*udsp).udsp_rte] };
-        // SAFETY: as above.
+        // SAFETY: parts of the rule, which the call may write.
         unsafe {
-            list::init(&raw mut (*udsp).udsp_on_list);
+            Ring::new(&raw mut (*udsp).udsp_on_list).init();
             sides.iter().for_each(|side| clear(*side));
         }
         let word = |at: usize| {
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn _lnet_udsp_demarshal(
         let Some(criteria) = bytes.get(UDSP..).and_then(unmarshal).filter(|_| is_whole) else {
             return Errno::Invalid.to_c();
         };
-        // SAFETY: as above.
+        // SAFETY: parts of the rule, which the call may write.
         unsafe {
             (&raw mut (*udsp).udsp_idx).write(word(8));
             (&raw mut (*udsp).udsp_action_type).write(word(12));
@@ -104,9 +104,9 @@ pub unsafe extern "C" fn _lnet_udsp_demarshal(
         }
         for (side, selector) in sides.iter().zip(&criteria) {
             let Some(selector) = selector else { continue };
-            // SAFETY: initialized above.
+            // SAFETY: a part of the rule, cleared above.
             if !unsafe { fill(*side, selector) } {
-                // SAFETY: as above.
+                // SAFETY: parts of the rule, cleared above, and filled by this call alone.
                 unsafe { sides.iter().for_each(|side| free(*side)) };
                 return Errno::NoMemory.to_c();
             }
@@ -128,7 +128,7 @@ unsafe fn criteria(udsp: *mut lnet_udsp) -> Option<Criteria> {
     if udsp.is_null() {
         return None;
     }
-    // SAFETY: this function's contract.
+    // SAFETY: checked for NULL; parts of a rule, for which the caller vouches until this returns.
     unsafe {
         Some([
             selector(&raw mut (*udsp).udsp_src)?,
@@ -144,17 +144,17 @@ unsafe fn criteria(udsp: *mut lnet_udsp) -> Option<Criteria> {
 /// `descriptor` is one of a rule, which nobody changes during the call.
 #[allow(clippy::option_option, reason = "see above")]
 unsafe fn selector(descriptor: *mut lnet_ud_nid_descr) -> Option<Option<Selector>> {
-    // SAFETY: this function's contract.
+    // SAFETY: a descriptor, for which the caller vouches until this returns; its rings hold expressions, or are zeros.
     let (kind, numbers, addresses) = unsafe {
         let net = &raw mut (*descriptor).ud_net_id;
-        ((*net).udn_net_type, &raw mut (*net).udn_net_num_range, &raw mut (*descriptor).ud_addr_range)
+        let numbers = Ring::new(&raw mut (*net).udn_net_num_range);
+        ((*net).udn_net_type, numbers, Ring::new(&raw mut (*descriptor).ud_addr_range))
     };
     if kind == 0 {
         return Some(None);
     }
     let kind = NetType(u16::try_from(kind).ok()?);
-    // SAFETY: this function's contract; the rings hold expressions.
-    let (numbers, mut addresses) = unsafe { (expressions(numbers), expressions(addresses)) };
+    let (numbers, mut addresses) = (expressions(numbers), expressions(addresses));
     let ranges: Vec<_> = numbers.iter().flat_map(|numbers| numbers.ranges()).copied().collect();
     let numbers = (!ranges.is_empty()).then(|| Expression::from_ranges(ranges));
     let addresses = match addresses.len() {
@@ -165,26 +165,18 @@ unsafe fn selector(descriptor: *mut lnet_ud_nid_descr) -> Option<Option<Selector
     Selector::from_parts(kind, numbers, addresses).map(Some)
 }
 
-/// # Safety
-/// `ring` is a ring of expressions, each of which begins with its link, which nobody changes during the call; or zeroes.
-unsafe fn expressions(ring: *mut list_head) -> Vec<Expression> {
-    // SAFETY: this function's contract.
-    unsafe {
-        match (*ring).next.is_null() {
-            true => Vec::new(),
-            false => list::iter(ring).map(|item| from_c(item.cast::<cfs_expr_list>())).collect(),
-        }
-    }
+/// The expressions in a ring of them.
+fn expressions(ring: Ring) -> Vec<Expression> {
+    ring.items().map(|item| from_c(ExprList::of_link(item))).collect()
 }
 
 /// # Safety
 /// `side` may be written.
 unsafe fn clear(side: *mut lnet_ud_nid_descr) {
-    // SAFETY: this function's contract.
+    // SAFETY: the caller vouches that it may be written.
     unsafe {
         (*side).ud_net_id.udn_net_type = 0;
-        list::init(&raw mut (*side).ud_net_id.udn_net_num_range);
-        list::init(&raw mut (*side).ud_addr_range);
+        rings(side).into_iter().for_each(Ring::init);
     }
 }
 
@@ -198,33 +190,38 @@ unsafe fn fill(side: *mut lnet_ud_nid_descr, selector: &Selector) -> bool {
         Some(AddressRange::Ip(range)) => range.octets(),
         Some(AddressRange::Number(expression)) => std::slice::from_ref(expression),
     };
-    // SAFETY: this function's contract; what is added is new.
-    unsafe {
+    // SAFETY: the caller vouches that it has been cleared, and may be written.
+    let [of_numbers, of_addresses] = unsafe {
         (*side).ud_net_id.udn_net_type = selector.kind().0.into();
-        selector.numbers().is_none_or(|numbers| add(numbers, &raw mut (*side).ud_net_id.udn_net_num_range))
-            && addresses.iter().all(|octet| add(octet, &raw mut (*side).ud_addr_range))
+        rings(side)
+    };
+    selector.numbers().is_none_or(|numbers| add(numbers, of_numbers))
+        && addresses.iter().all(|octet| add(octet, of_addresses))
+}
+
+/// The rings of the numbers of nets and of addresses.
+///
+/// # Safety
+/// `side` may be written, and stays as long as the result is used.
+unsafe fn rings(side: *mut lnet_ud_nid_descr) -> [Ring; 2] {
+    // SAFETY: parts of the descriptor, for which the caller vouches.
+    unsafe {
+        let numbers = Ring::new(&raw mut (*side).ud_net_id.udn_net_num_range);
+        [numbers, Ring::new(&raw mut (*side).ud_addr_range)]
     }
 }
 
-/// # Safety
-/// `ring` is a ring.
-unsafe fn add(expression: &Expression, ring: *mut list_head) -> bool {
-    let list = to_c(expression);
-    if list.is_null() {
-        return false;
-    }
-    // SAFETY: this function's contract; the expression is new.
-    unsafe { list::add_tail(&raw mut (*list).el_link, ring) };
-    true
+/// Adds an expression at the end of a ring of them. Whether there was memory.
+fn add(expression: &Expression, ring: Ring) -> bool {
+    ExprList::made(expression).map(|list| ring.add_tail(list.link())).is_some()
 }
 
 /// # Safety
 /// `side` has been cleared, and filled.
 unsafe fn free(side: *mut lnet_ud_nid_descr) {
-    // SAFETY: this function's contract.
+    // SAFETY: the expressions of a descriptor that this file has cleared and filled, for which the caller vouches, and which the caller gives up.
     unsafe {
-        crate::expression::_cfs_expr_list_free_list(&raw mut (*side).ud_net_id.udn_net_num_range);
-        crate::expression::_cfs_expr_list_free_list(&raw mut (*side).ud_addr_range);
+        rings(side).into_iter().for_each(|ring| crate::expression::_cfs_expr_list_free_list(Some(ring)));
         clear(side);
     }
 }

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 8;
 pub unsafe extern "C" fn _Parser_help(argc: c_int, argv: *mut *mut c_char) -> c_int {
     helper(0, || {
         let count = if argv.is_null() { 0 } else { usize::try_from(argc).unwrap_or(0) };
-        // SAFETY: not NULL, by contract so many, each NULL or a string.
+        // SAFETY: checked for NULL; so many arguments of the program's, each NULL or a string, unchanged during the call.
         help(first_table(), (1..count).map_while(|i| unsafe { bytes_of(*argv.add(i)) }));
         0
     })
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn _Parser_help(argc: c_int, argv: *mut *mut c_char) -> c_
 /// Shows the help of the command cmd of the first table, on standard error: for a command whose arguments are wrong.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_printhelp(cmd: *mut c_char) {
-    // SAFETY: by contract NULL or a string.
+    // SAFETY: NULL, or a string of the program's, unchanged during the call.
     helper((), || help(first_table(), unsafe { bytes_of(cmd) }.into_iter()));
 }
 
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn _Parser_list_commands(
     col_num: c_int,
 ) -> c_int {
     helper(0, || {
-        // SAFETY: by contract NULL or a table, and NULL or a string.
+        // SAFETY: NULL or a table, and NULL or a string, of the program's, unchanged during the call.
         let (table, parent) = unsafe { (Table::new(cmds), bytes_of(parent)) };
         let (Some(table), false, Ok(cells @ 1..)) = (table, buffer.is_null(), usize::try_from(col_num))
         else {
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn _Parser_list_commands(
         }
         let mut rows = Rows { width, cells, used: 0, row: Vec::new() };
         if let Ok(used @ 1..) = usize::try_from(col_start) {
-            // SAFETY: by contract `size` bytes, and a row of an earlier call in them.
+            // SAFETY: checked for NULL above; `size` bytes of the program's, with a row of an earlier call in them.
             let row = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), size) };
             rows.row.extend(row.iter().take_while(|byte| **byte != 0));
             rows.used = used.min(cells);
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn _Parser_list_commands(
             rows.end();
         }
         let len = rows.row.len().min(size - 1);
-        // SAFETY: not NULL, and by contract the caller's, `size` bytes long, which is more than `len`.
+        // SAFETY: checked for NULL above; `size` bytes of the program's, more than `len`, which the call may write.
         unsafe {
             std::ptr::copy_nonoverlapping(rows.row.as_ptr(), buffer.cast(), len);
             buffer.add(len).write(0);

@@ -30,7 +30,7 @@ const FAILED: c_int = -1;
 
 /// The table of `Parser_init`, if there was one.
 fn first_table() -> Option<Table> {
-    // SAFETY: by the contract of `Parser_init` the table stays what it is.
+    // SAFETY: NULL, or the table that the program gave to `Parser_init`, where it must stay as it is.
     unsafe { Table::new(FIRST.load(Ordering::Acquire)) }
 }
 
@@ -38,7 +38,7 @@ fn first_table() -> Option<Table> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_init(prompt: *mut c_char, cmds: *mut parser_cmd) {
     helper((), || {
-        // SAFETY: by contract NULL or a string.
+        // SAFETY: NULL, or a string of the program's, unchanged during the call.
         let prompt = unsafe { bytes_of(prompt) }.unwrap_or_default().to_vec();
         *PROMPT.lock().unwrap_or_else(PoisonError::into_inner) = prompt;
         FIRST.store(cmds, Ordering::Release);
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn _Parser_init(prompt: *mut c_char, cmds: *mut parser_cmd
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_set_version(version: *const c_char) {
     helper((), || {
-        // SAFETY: by contract NULL or a string.
+        // SAFETY: NULL, or a string of the program's, unchanged during the call.
         let version = unsafe { bytes_of(version) }.map(<[u8]>::to_vec);
         *VERSION.lock().unwrap_or_else(PoisonError::into_inner) = version;
     });
@@ -68,9 +68,9 @@ pub unsafe extern "C" fn _Parser_execarg(
     cmds: *mut parser_cmd,
 ) -> c_int {
     helper(FAILED, || {
-        // SAFETY: by contract NULL or a table.
+        // SAFETY: NULL, or a table of the program's, unchanged during the call.
         let Some(table) = unsafe { Table::new(cmds) }.or_else(first_table) else { return FAILED };
-        // SAFETY: by contract `argv` has `argc` strings.
+        // SAFETY: NULL, or `argc` strings of the program's, which the call may replace until it returns.
         unsafe { run::run(argc, argv, table, Unknown::IsAnError) }
     })
 }

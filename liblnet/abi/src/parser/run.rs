@@ -52,7 +52,7 @@ pub(super) unsafe fn run(
     let mut first = true;
     loop {
         let word = if argc > 0 && !argv.is_null() {
-            // SAFETY: this function's contract, and `argv` has gone on with each argument less.
+            // SAFETY: checked for NULL; arguments are left, for which the caller vouches: `argv` has gone on with each argument less.
             unsafe { bytes_of(*argv) }
         } else {
             None
@@ -67,7 +67,7 @@ pub(super) unsafe fn run(
             Found::Several(commands) => return ambiguous(word, commands.iter().map(Entry::name), unknown),
             Found::Nothing if first && first_table().is_none_or(|first| first == table) => {
                 return match find(BUILT_IN.into_iter(), |(name, _)| name.as_bytes(), word) {
-                    // SAFETY: this function's contract.
+                    // SAFETY: the arguments that are left, for which the caller vouches.
                     Found::One((_, built_in)) => unsafe { run_built_in(built_in, argc, argv, table) },
                     Found::Several(several) => {
                         ambiguous(word, several.iter().map(|(name, _)| name.as_bytes()), unknown)
@@ -79,12 +79,12 @@ pub(super) unsafe fn run(
         };
         first = false;
         if command.name() != word {
-            // SAFETY: not NULL, and by contract the caller lets it be replaced.
+            // SAFETY: checked for NULL; an argument, which may be replaced: the caller vouches for it.
             unsafe { *argv = command.0.pc_name };
         }
 
         if let Some(sub_commands) = command.sub_commands() {
-            // SAFETY: this function's contract.
+            // SAFETY: there is a second argument, for which the caller vouches.
             let next = if argc > 1 { unsafe { bytes_of(*argv.add(1)) } } else { None };
             let descends = match (command.0.pc_func, next) {
                 (None, _) => true,
@@ -112,7 +112,7 @@ pub(super) unsafe fn run(
 /// # Safety
 /// As [`run`].
 unsafe fn run_built_in(built_in: BuiltIn, argc: c_int, argv: *mut *mut c_char, table: Table) -> c_int {
-    // SAFETY: the contract is the same.
+    // SAFETY: `argc` arguments, for which the caller vouches until this returns.
     unsafe {
         match built_in {
             BuiltIn::Help => {

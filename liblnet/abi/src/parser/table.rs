@@ -36,7 +36,7 @@ impl Table {
     /// What is in it, headings too.
     pub fn entries(self) -> impl Iterator<Item = Entry> {
         (0..).map_while(move |i| {
-            // SAFETY: by the contract of `new` there are entries up to the one without a name, which ends this.
+            // SAFETY: the maker of the table (`new`) vouches for entries up to the one without a name, which ends this.
             let command = unsafe { *self.0.add(i) };
             (!command.pc_name.is_null()).then_some(Entry(command))
         })
@@ -60,19 +60,19 @@ pub struct Entry(pub(super) parser_cmd);
 impl Entry {
     /// Its name.
     pub fn name(&self) -> &[u8] {
-        // SAFETY: by the contract of `Table::new` a string.
+        // SAFETY: the maker of the table (`Table::new`) vouches for a string that lives as long as the entry.
         unsafe { bytes_of(self.0.pc_name) }.unwrap_or_default()
     }
 
     /// Its help.
     pub fn help(&self) -> Option<&[u8]> {
-        // SAFETY: by the contract of `Table::new` NULL or a string.
+        // SAFETY: NULL, or a string that lives as long as the entry: the maker of the table (`Table::new`) vouches for it.
         unsafe { bytes_of(self.0.pc_help) }
     }
 
     /// Its sub-commands.
     pub fn sub_commands(&self) -> Option<Table> {
-        // SAFETY: by the contract of `Table::new` NULL or a table.
+        // SAFETY: NULL, or a table that lives as long as this one: the maker of this one (`Table::new`) vouches for it.
         unsafe { Table::new(self.0.pc_sub_cmd) }
     }
 }
