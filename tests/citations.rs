@@ -113,6 +113,36 @@ fn every_path_in_the_documents_exists() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// `Upcalls::receive`, `find_interface`, `SocklndConfig`: fails if a guide for those who work here names what is not there.
+#[test]
+fn every_name_of_code_in_the_guides_exists() {
+    // Parts that stand for a name of the reader's, and words of other projects.
+    const OPEN: [&str; 4] = ["CRATE", "NAME", "_NAME", "NAMElnd"];
+    let texts = tracked_texts();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = (texts.iter().filter(|(file, _)| !file.ends_with(".md")))
+        .flat_map(|(_, text)| text.split(|c| !is_word(c)))
+        .collect();
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for guide in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = read(guide);
+        for (line, code) in code_spans(&text) {
+            let name = code.trim_end_matches(['!', '(', ')']);
+            // A name that goes on: `get_`.
+            let is_open = name.ends_with('_') || name.ends_with("_NN");
+            if is_open || !name.split("::").all(|part| !part.is_empty() && part.chars().all(is_word)) {
+                continue;
+            }
+            seen += 1;
+            let missing = name.split("::").filter(|part| !words.contains(part) && !OPEN.contains(part));
+            wrong.extend(missing.map(|part| format!("{guide}:{line}: nothing is called {part}")));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(seen > 50, "only {seen} names were found");
+}
+
 /// Fails if a test that the table of limits names (`socklnd: NAME`) does not exist.
 #[test]
 fn every_test_that_the_security_document_names_exists() {
