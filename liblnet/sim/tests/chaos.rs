@@ -35,10 +35,11 @@ fn no_operation_is_lost_duplicated_or_fails_while_a_path_works_in_150_more_seeds
 /// Seed 1001: messages that had not left were not sent again. 1013: messages without a healthy path made way for each
 /// other for ever. 85: a message that had waited for too long was sent at last. 2000: a recovered peer is noticed late.
 /// 86: a recovered peer responds on the only path that it knows. 884409087 and 884443781: messages that began to wait for a
-/// connection while their peer was down held their credits until the time-out of the driver, after the path had recovered.
+/// connection while their peer was down held their credits until the time-out of the driver, after the path had recovered. 7353019997: an
+/// interface that its node reported as down was chosen before one with a health of 0.
 #[test]
 fn seeds_that_failed_before_reach_quiescence() {
-    for seed in [1001, 1013, 85, 2000, 86, 2041, 2044, 2071, 884_409_087, 884_443_781] {
+    for seed in [1001, 1013, 85, 2000, 86, 2041, 2044, 2071, 884_409_087, 884_443_781, 7_353_019_997] {
         if let Err(broken) = run_seed(seed) {
             panic!("{broken}");
         }

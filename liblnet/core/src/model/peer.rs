@@ -67,6 +67,11 @@ impl PeerNet {
         }
     }
 
+    /// Whether their node reports all of them as down.
+    pub(crate) fn is_reported_down(&self) -> bool {
+        self.criteria.iter().all(|criteria| criteria.is_reported_down())
+    }
+
     /// The best health of any of them; `None` if there are none.
     pub(crate) fn usable_health(&self) -> Option<u32> {
         let mut best = None;

@@ -217,7 +217,7 @@ impl PeerNi {
 
     /// Whether its node reports it as down.
     pub fn is_reported_down(&self) -> bool {
-        self.criteria.reported_down.load(Ordering::Relaxed)
+        self.criteria.is_reported_down()
     }
 
     /// Its health value, or 0 while its node reports it as down.

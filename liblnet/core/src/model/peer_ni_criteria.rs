@@ -52,9 +52,14 @@ impl<M> PeerNiCriteria<M> {
         &self.tx
     }
 
+    /// Whether its node reports it as down.
+    pub(crate) fn is_reported_down(&self) -> bool {
+        self.reported_down.load(Ordering::Relaxed)
+    }
+
     /// The health value, or 0 while the peer NI's node reports it as down.
     pub(crate) fn usable_health(&self) -> u32 {
-        if self.reported_down.load(Ordering::Relaxed) { 0 } else { self.health.load(Ordering::Relaxed) }
+        if self.is_reported_down() { 0 } else { self.health.load(Ordering::Relaxed) }
     }
 
     /// The priority by selection rules; `u32::MAX` is the lowest.

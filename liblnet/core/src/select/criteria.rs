@@ -51,7 +51,7 @@ criterion_names! {
     Late { of_health: true, text: "nothing heard on it since something was sent" }
     /// Health value: higher is better.
     Health { of_health: true, text: "lower health" }
-    /// Its node reports it as down: its health counts as 0.
+    /// Its node reports it as down: used only if all are.
     ReportedDown { of_health: true, text: "its node says that it is down" }
     /// Priority from selection rules: lower is better.
     Priority { of_health: false, text: "lower priority by selection rules" }
@@ -164,6 +164,11 @@ ranked_candidate! {
             of: path_state, better: Lower, scope: Pair, rank: [even unless path_request.looks_at_pairs()],
             because: (its.path_state.criterion()), shows: nothing
         }
+        /// Its node reports it as down.
+        reported_down: bool {
+            of: criteria.is_reported_down(), better: Lower, scope: Standing, rank: [whole],
+            because: ReportedDown, shows: nothing
+        }
         /// Health value.
         health: u32 {
             of: criteria.usable_health(), better: Higher, scope: Standing, rank: [up_to MAX_HEALTH],
@@ -226,6 +231,11 @@ candidate! {
             common: working(net).map(|ni| path_state_of(ni, &peer_net.nis, path_request)).min().unwrap_or_default(),
             routed: by.path_state, better: Lower,
             because: (its.path_state.criterion()), shows: nothing
+        }
+        /// Their node reports all peer NIs on it as down.
+        reported_down: bool {
+            common: peer_net.is_reported_down(), routed: peer_net.is_reported_down(), better: Lower,
+            because: ReportedDown, shows: nothing
         }
         /// The best health of the peer NIs on it; the gateway's, if that is lower.
         peer_health: u32 {

@@ -294,6 +294,12 @@ fn peer_nis_are_compared_by_unresponsiveness_health_priority_preference_bytes_cr
             "nothing gets through over it",
         ),
         (
+            |its| its.reported_down = true,
+            |its| its.reported_down = false,
+            Criterion::ReportedDown,
+            "its node says that it is down",
+        ),
+        (
             |its| its.health = 1,
             |its| its.health = 1000,
             Criterion::Health,
@@ -363,6 +369,12 @@ fn nets_are_compared_by_unresponsiveness_health_of_both_sides_priority_and_use()
             |its| its.path_state = PathState::Usable,
             Criterion::Late,
             "nothing heard on it since something was sent",
+        ),
+        (
+            |its| its.reported_down = true,
+            |its| its.reported_down = false,
+            Criterion::ReportedDown,
+            "its node says that it is down",
         ),
         (
             |its| its.peer_health = 899,
@@ -442,6 +454,7 @@ fn a_net_is_as_healthy_as_another_if_no_criterion_of_health_speaks_against_it() 
         (NetCandidate { path_state: PathState::Unproven, ..base }, false),
         (NetCandidate { path_state: PathState::Late, ..base }, false),
         (NetCandidate { fatal: true, ..base }, false),
+        (NetCandidate { reported_down: true, ..base }, false),
     ];
     for (its, expected) in table {
         assert_eq!(its.is_as_healthy_as(&base), expected, "{its:?}");

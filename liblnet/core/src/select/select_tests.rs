@@ -373,9 +373,15 @@ fn a_nid_that_its_node_reports_as_down_is_used_only_if_all_nids_are_down() {
             .destination()
             .to_string()
     };
-    for (down, goes_to) in [(0, "10.0.0.9@tcp"), (1, "10.0.1.8@tcp1"), (2, "10.0.0.8@tcp")] {
-        peer_nis[down].set_reported_down(true);
-        assert_eq!(chosen(), goes_to);
+    for health in [1000, 0] {
+        for its in &peer_nis {
+            its.set_reported_down(false);
+            its.set_health(health);
+        }
+        for (down, goes_to) in [(0, "10.0.0.9@tcp"), (1, "10.0.1.8@tcp1"), (2, "10.0.0.8@tcp")] {
+            peer_nis[down].set_reported_down(true);
+            assert_eq!(chosen(), goes_to, "health {health}");
+        }
     }
 }
 
