@@ -1,45 +1,32 @@
 //! The ranges of numbers that are configured: one row for each, for the command line, files, C and the environment alike.
 
+pub use lnet_settings::ni_ranges::*;
 pub use lnet_settings::{OutOfRange, Range};
 
 use lnet_settings::{MAX_INT, MAX_WORD};
 
-const fn range(name: &'static str, least: i64, most: i64) -> Range {
-    Range { name, least, most }
-}
-
-/// Seconds without a message after which a peer counts as down; 0: the default.
-pub const PEER_TIMEOUT: Range = range("peer_timeout", 0, MAX_INT);
-/// Messages under way to one peer NI; 0: the default.
-pub const PEER_CREDITS: Range = range("peer_credits", 0, MAX_INT);
-/// Router buffers that one peer may occupy; 0: the default, as many as `peer_credits`.
-pub const PEER_BUFFER_CREDITS: Range = range("peer_buffer_credits", 0, MAX_INT);
-/// Messages under way on an interface; 0: the default.
-pub const CREDITS: Range = range("credits", 0, MAX_INT);
-/// Connections for bulk in each direction to one peer NI; 0: as many as the link deserves.
-pub const CONNS_PER_PEER: Range = range("conns_per_peer", 0, 127);
 /// A health value.
-pub const HEALTH: Range = range("health", 0, 1000);
+pub const HEALTH: Range = Range::new("health", 0, 1000);
 /// How many routers lie on a route.
-pub const HOPS: Range = range("hop", 1, 255);
+pub const HOPS: Range = Range::new("hop", 1, 255);
 /// The priority of a route.
-pub const ROUTE_PRIORITY: Range = range("priority", 0, MAX_INT);
+pub const ROUTE_PRIORITY: Range = Range::new("priority", 0, MAX_INT);
 /// The health sensitivity of the gateway of a route.
-pub const ROUTE_SENSITIVITY: Range = range("health_sensitivity", 1, MAX_INT);
+pub const ROUTE_SENSITIVITY: Range = Range::new("health_sensitivity", 1, MAX_INT);
 /// Router buffers of one size; 0: the default, -1: as many as there are.
-pub const ROUTER_BUFFERS: Range = range("router buffers", -1, MAX_INT);
+pub const ROUTER_BUFFERS: Range = Range::new("router buffers", -1, MAX_INT);
 /// The priority of a selection rule.
-pub const RULE_PRIORITY: Range = range("priority", 0, 255);
+pub const RULE_PRIORITY: Range = Range::new("priority", 0, 255);
 /// The messages of a turn of a selection rule.
-pub const RULE_MESSAGES: Range = range("messages", 1, MAX_WORD);
+pub const RULE_MESSAGES: Range = Range::new("messages", 1, MAX_WORD);
 /// The place of a selection rule.
-pub const RULE_INDEX: Range = range("idx", 0, MAX_INT);
+pub const RULE_INDEX: Range = Range::new("idx", 0, MAX_INT);
 /// Milliseconds that a ping may take.
-pub const PING_TIMEOUT_MS: Range = range("timeout", 1, 180_000);
+pub const PING_TIMEOUT_MS: Range = Range::new("timeout", 1, 180_000);
 /// How much is shown.
-pub const DETAIL: Range = range("detail", 0, MAX_INT);
+pub const DETAIL: Range = Range::new("detail", 0, MAX_INT);
 /// The number by which the author of a file finds an item's errors again; -1: none.
-pub const SEQ_NO: Range = range("seq_no", -1, MAX_INT);
+pub const SEQ_NO: Range = Range::new("seq_no", -1, MAX_INT);
 
 #[cfg(test)]
 mod tests {

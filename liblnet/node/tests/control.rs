@@ -7,8 +7,8 @@ use lnet_dlc::request::{
     AddLocalNi, AddPeerNi, AddRoute, AddUdsp, BufferCounts, CptBuffers, DelFaults, DelLocalNi, DelRoute,
     Discover, Discovered, ElementStats, Explain, Explanation, Fault, FaultCounts, FaultEffect, FaultKind,
     FaultOdds, FaultRule, LndTunables, LnetStats, LocalNi, NetNotice, NiState, NiStatus, NiTunables, Passed,
-    PassedOver, Peer, PeerNiState, Ping, PingAnswer, Route, SetConnsPerPeer, SetHealth, SetHealthKind,
-    Setting, Tunables, Udsp, UdspAction,
+    PassedOver, Peer, PeerNiState, Ping, PingAnswer, Route, SetBy, SetConnsPerPeer, SetHealth, SetHealthKind,
+    Setting, SettingState, Tunables, Udsp, UdspAction,
 };
 use lnet_dlc::runtime_dir::RuntimeDir;
 use lnet_dlc::{Backend, Client, CptList, Request};
@@ -308,6 +308,13 @@ fn settings_are_checked_and_listed() {
     ] {
         assert_eq!(backend.tell(Request::SetTunable(tunable, value)), expected, "{tunable:?} {value}");
     }
+    let states: Vec<SettingState> = backend.ask(Request::GetSettings).unwrap();
+    let set_by = |name: &str| {
+        let state = states.iter().find(|state| state.name == name).unwrap();
+        (state.value.to_string(), state.set_by.clone())
+    };
+    assert_eq!(set_by("retry_count"), ("3".to_owned(), SetBy::Command));
+    assert_eq!(set_by("first_ping"), ("1".to_owned(), SetBy::Default));
     let all: Tunables = backend.ask(Request::GetTunables).unwrap();
     let values = [
         (Setting::RetryCount, 3),

@@ -12,6 +12,7 @@
 
 mod access;
 mod environment;
+pub mod ni_ranges;
 mod node;
 mod range;
 mod row;

@@ -29,6 +29,11 @@ pub struct OutOfRange {
 }
 
 impl Range {
+    /// The range of a number of this name.
+    pub const fn new(name: &'static str, least: i64, most: i64) -> Self {
+        Self { name, least, most }
+    }
+
     /// `value`, if it is valid.
     pub fn check(self, value: i64) -> Result<i64, OutOfRange> {
         if (self.least..=self.most).contains(&value) {

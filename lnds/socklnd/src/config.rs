@@ -3,11 +3,9 @@
 use crate::decide::delivery_acks::DeliveryAcks;
 use crate::proto::Version;
 pub use crate::proto::acceptor::AcceptFrom;
+use lnet_settings::ni_ranges::CONNS_PER_PEER;
 use lnet_wire::Pid;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Maximum number of connections of one bulk type to one peer that can be requested.
-pub(crate) const MAX_CONNS_PER_PEER: u32 = 127;
 
 /// The settings of a driver. They do not change after it is made.
 #[derive(Clone, Debug)]
@@ -87,7 +85,7 @@ pub struct SocklndConfig {
 
 /// Returns the number of connections of each bulk type for the value `requested`, at most [`MAX_CONNS_PER_PEER`]; 0 gives 1.
 pub(crate) fn bulk_conns(requested: u32) -> u16 {
-    requested.clamp(1, MAX_CONNS_PER_PEER) as u16
+    requested.clamp(1, CONNS_PER_PEER.most as u32) as u16
 }
 
 impl Default for SocklndConfig {

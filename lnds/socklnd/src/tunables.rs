@@ -1,8 +1,9 @@
 //! The rows of the driver's tunables.
 
-use crate::config::{AcceptFrom, MAX_CONNS_PER_PEER, SocklndConfig};
+use crate::config::{AcceptFrom, SocklndConfig};
 use crate::decide::delivery_acks::DeliveryAcks;
 use crate::proto::Version;
+use lnet_settings::ni_ranges::CONNS_PER_PEER;
 use lnet_settings::{Access, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
 use lnet_settings::{choice, duration, field};
 
@@ -113,7 +114,7 @@ pub const TUNABLES: &[Row<SocklndConfig>] = &[
         spec: Spec {
             name: "conns_per_peer",
             sentence: "Connections for bulk in each direction to one peer's interface, 1 to 127, or 0 for what suits the link",
-            values: Values::Numbers(0, MAX_CONNS_PER_PEER as i64),
+            values: Values::Numbers(CONNS_PER_PEER.least, CONNS_PER_PEER.most),
             variables: &[Variable::new("SOCKLND_CONNS_PER_PEER")],
             ..SOCKLND
         },

@@ -232,10 +232,14 @@ global:
     response_tracking: 3
     recovery_limit: 10
     max_recovery_ping_interval: 900
-    compare_queued_bytes: 0
-    discovery_timeout: 10
 ";
-        assert_eq!(report.shown.to_yaml(), expected);
+        let shown = report.shown.to_yaml();
+        let of_this_library = shown.strip_prefix(expected).unwrap();
+        let names: Vec<_> =
+            of_this_library.lines().filter_map(|line| line.trim().split(':').next()).collect();
+        let known = expected.lines().count() - 1;
+        let expected: Vec<_> = Setting::all_global().skip(known).map(Setting::name).collect();
+        assert_eq!(names, expected);
     }
 
     #[test]

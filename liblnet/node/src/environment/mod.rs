@@ -71,7 +71,7 @@ impl StartConfig {
                     );
                 }
             }
-            None => config.read_strings(&look_up)?,
+            None => config.read_strings(look_up)?,
         }
         config.set_by_variables = tunables::apply(&mut config, &look_up).map_err(|rejected| {
             let RejectedVariable { name, text, wanted } = rejected;

@@ -3,6 +3,7 @@
 use crate::start_config::{Forwarding, StartConfig};
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_log::{LogClass, write_line};
+use lnet_settings::ni_ranges::{CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS};
 use lnet_settings::{Access, MAX_INT, MAX_WORD, Row, Spec, Unit, Value, Values, Variable};
 use lnet_settings::{choice, duration, field};
 use std::num::NonZeroUsize;
@@ -172,7 +173,7 @@ pub(super) const START: &[Row<StartConfig>] = &[
         spec: Spec {
             name: "credits",
             sentence: "Messages under way at once on one interface",
-            values: Values::Numbers(1, MAX_INT),
+            values: Values::Numbers(1, CREDITS.most),
             variables: &[Variable::new("SOCKLND_CREDITS")],
             ..SOCKLND
         },
@@ -182,7 +183,7 @@ pub(super) const START: &[Row<StartConfig>] = &[
         spec: Spec {
             name: "peer_credits",
             sentence: "Messages under way at once to one peer's interface",
-            values: Values::Numbers(1, MAX_INT),
+            values: Values::Numbers(1, PEER_CREDITS.most),
             variables: &[Variable::new("SOCKLND_PEER_CREDITS")],
             ..SOCKLND
         },
@@ -192,7 +193,7 @@ pub(super) const START: &[Row<StartConfig>] = &[
         spec: Spec {
             name: "peer_buffer_credits",
             sentence: "Router buffers of each CPT that one peer's interface may occupy; 0: as many as SOCKLND_PEER_CREDITS",
-            values: Values::Numbers(0, MAX_INT),
+            values: Values::Numbers(PEER_BUFFER_CREDITS.least, PEER_BUFFER_CREDITS.most),
             variables: &[Variable::new("SOCKLND_PEER_BUFFER_CREDITS")],
             ..SOCKLND
         },
