@@ -192,12 +192,12 @@ impl Backend for Client {
     }
 }
 
-/// Which of the nodes that run is meant where none was named.
+/// The node to use among the running ones, where the command names none.
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
     Take(usize),
     Nobody,
-    /// What to say.
+    /// Several nodes run; the text of the error.
     Several(String),
 }
 
@@ -263,7 +263,7 @@ struct Link {
     read_only: bool,
 }
 
-/// How often a request goes out to nodes that go away before they answer it.
+/// The number of attempts of a request whose node goes away before it replies.
 const TRIES: u32 = 8;
 
 /// A connection that failed.
@@ -276,9 +276,9 @@ enum Lost {
     NoResponse(NodeName),
 }
 
-/// How long an answer may take; `None` for what takes as long as it takes.
+/// The time for the response to a request; `None` where it has no bound.
 fn timeout_of(request: &Request) -> Option<Duration> {
-    /// Far more than any node needs that is not stopped, and longer than one may take to come up.
+    /// Much longer than any request takes on a running node, and longer than the start of a node may take.
     const USUAL: Duration = Duration::from_secs(60);
     match request {
         Request::PingPeer(ping) => {

@@ -43,9 +43,9 @@ impl std::error::Error for StartError {}
 
 const OLD_LOG: &str = "log.old";
 const CANNOT_START: &str = "cannot start lnetd: ";
-/// So long may a daemon take until it is ready.
+/// The time within which a daemon must report that it is ready.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a daemon that says nothing is looked at.
+/// The interval at which a started daemon that reports nothing is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Starts the daemon as node `name` and waits until it is ready, 30 seconds at most. It outlives this
@@ -127,7 +127,7 @@ fn new_log(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(follow_no_link).open(path)
 }
 
-/// What is said of a failed start, and below it what the daemon logged, which has the details.
+/// The text of a failed start, followed by the last lines of the daemon's log, which has the details.
 fn with_log(said: &str, log: &str) -> String {
     const MAX_LOG_LINES: usize = 50;
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -199,7 +199,7 @@ impl Drop for NotifySocket {
     }
 }
 
-/// What a daemon has said so far.
+/// The state that a starting daemon has reported so far over its notification socket.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Heard {
     ready: bool,

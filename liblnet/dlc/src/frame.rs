@@ -25,12 +25,12 @@ pub enum FrameError {
     /// The connection failed; [`io::ErrorKind::UnexpectedEof`] where it ended within a message.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It says that it is longer than allowed.
+    /// The message is longer than allowed.
     #[error("a message of {length} bytes; {limit} are allowed")]
     TooLong {
-        /// What it says.
+        /// The length of the message, in bytes.
         length: u64,
-        /// What is allowed.
+        /// The longest allowed message, in bytes.
         limit: u32,
     },
     /// Not a message of this protocol.
@@ -62,8 +62,7 @@ pub fn encode_request(request: &Request) -> Result<Vec<u8>, FrameError> {
     encode(&RequestOut { version: VERSION, request }, MAX_REQUEST)
 }
 
-/// What was carried out, as the bytes to be sent. A reply too long for a message goes as
-/// [`Errno::Overflow`].
+/// Encodes the outcome of a request as the bytes to be sent. A reply that is too long for a message becomes [`Errno::Overflow`].
 pub fn encode_reply(result: &Result<Reply, Errno>) -> Vec<u8> {
     let encoded = match result {
         Ok(reply) => encode(&ReplyOut { version: VERSION, outcome: OutcomeOut::Reply(reply) }, MAX_REPLY),
@@ -135,7 +134,7 @@ pub fn write(stream: &UnixStream, mut message: &[u8], deadline: Option<Instant>)
     Ok(())
 }
 
-/// How long it is until `deadline`; [`io::ErrorKind::TimedOut`] from then on.
+/// Returns the time until `deadline`, or [`io::ErrorKind::TimedOut`] if it has passed.
 pub fn time_left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
@@ -178,7 +177,7 @@ enum OutcomeIn {
     Errno(i32),
 }
 
-/// What every version of the protocol has.
+/// The part of a message that all versions of the protocol have.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,

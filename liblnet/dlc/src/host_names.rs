@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How long the system's resolver may take for one name.
+/// The time that the system's resolver has for one name.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reads NIDs with names, for one command or one file. A resolver that has not answered once is not asked again, so that the whole of it

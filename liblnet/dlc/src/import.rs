@@ -18,7 +18,7 @@ use crate::{ReturnCode, Value, ops};
 pub struct Source<'a> {
     /// The file's name; `stdin` for standard input.
     pub name: &'a str,
-    /// What it has.
+    /// The whole text of the file.
     pub text: &'a str,
 }
 
@@ -57,12 +57,12 @@ pub fn import(
     last_failure(results.collect::<Vec<_>>())
 }
 
-/// What importing the file would change, without changing it: against the configuration of `backend`, or
-/// against nothing. Problems of the file are reported as [`import`] reports them.
+/// Returns the changes that importing the file would make, and makes none: against the configuration of `backend`,
+/// or against an empty one. Problems of the file are reported as [`import`] reports them.
 ///
 /// The value has one key, `check`, with a sequence of changes, each a word and what it is about: `add`,
 /// `set`, `remove`, `conflict` (would be refused), `skip` (this machine does not have it), `run` (a ping or
-/// a discovery). What is there already is not in it; with nothing to change it is empty.
+/// a discovery). Items that are in force already are left out; with nothing to change it is empty.
 ///
 /// The result is the last refusal, which is reported as the import would report it.
 pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (ReturnCode, Value) {

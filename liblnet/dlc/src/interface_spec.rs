@@ -12,13 +12,13 @@ const MAX_NAME: usize = 127;
 /// An interface and the CPU partitions that it is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceSpec {
-    /// Its name, or one of its addresses.
+    /// The name of the interface, or one of its addresses.
     pub name: String,
-    /// Where it is to be bound; `None` where nothing was said.
+    /// The CPTs that it is to be bound to; `None` if none were given.
     pub cpts: Option<CptList>,
 }
 
-/// What is wrong with a list of interfaces.
+/// The ways in which a list of interfaces can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InterfaceError {
     /// No name.

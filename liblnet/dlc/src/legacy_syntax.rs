@@ -1,5 +1,5 @@
-//! What the legacy strings have in common: entries between `;` and line ends, words between blanks, and the
-//! byte at which each stands.
+//! The syntax that the legacy strings have in common: entries between `;` and line ends, words between blanks, and
+//! the byte at which each of them begins.
 
 /// A piece of a text and its first byte in the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a word that is not known may have been meant to be.
+//! Suggestions for unknown words: the known name that a word is most like.
 
 /// `; did you mean '...'?` with the name most like `word`, or nothing.
 pub fn nearest(word: &str, names: impl IntoIterator<Item = &'static str>) -> String {

@@ -29,13 +29,13 @@ pub fn has_driver(net: NetId) -> bool {
     matches!(net.kind(), NetType::LO | NetType::TCP)
 }
 
-/// What is wrong with a `networks` string, and at which byte.
+/// An error in a `networks` string, and the byte at which it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what}, at byte {at}")]
 pub struct NetworksError {
-    /// What is wrong.
+    /// The error.
     pub what: Wrong,
-    /// Where, from 0.
+    /// The byte of the string at which it is, from 0.
     pub at: usize,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Scanner<'a> {
         Self { rest }
     }
 
-    /// What has not been read yet.
+    /// The text that has not been read yet.
     pub(crate) const fn rest(&self) -> Piece<'a> {
         self.rest
     }
@@ -161,7 +161,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// How many bytes there are before the first letter that `stops`, or to the end.
+    /// The number of bytes before the first letter for which `stops` is true, or to the end.
     fn find(&self, stops: impl FnMut(char) -> bool) -> usize {
         self.rest.text.find(stops).unwrap_or(self.rest.text.len())
     }

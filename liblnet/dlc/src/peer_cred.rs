@@ -1,4 +1,4 @@
-//! Who is at the other end of a Unix socket, as the kernel says.
+//! The credentials of the process at the other end of a Unix socket, as the kernel reports them.
 
 use lnet_os::descriptor::connect_unix;
 use nix::sys::socket::{getsockopt, sockopt};
@@ -10,14 +10,14 @@ use std::path::Path;
 /// The process that connected or, seen from there, the one that listens; as it was then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerCred {
-    /// Its effective user id.
+    /// The effective user id of the process.
     pub user: u32,
-    /// Its number; none for a process in a container that cannot be seen into from here.
+    /// The number of the process; none for one in a container whose processes have no number here.
     process: Option<Pid>,
 }
 
 impl PeerCred {
-    /// Of this connection.
+    /// Reads the credentials of this connection's other end.
     pub fn of(stream: &UnixStream) -> io::Result<Self> {
         // Not by `rustix`, where a process has a number in any case.
         let credentials = getsockopt(stream, sockopt::PeerCredentials)?;

@@ -1,6 +1,6 @@
 //! A peer's state word, in words (dlc appendix C).
 
-/// What each bit is called, from bit 0 on.
+/// The name of each bit, from bit 0 on.
 pub const FLAGS: [&str; 22] = [
     "multi-rail",
     "no-discovery",

@@ -1,9 +1,9 @@
-//! What a DLC call has to say: the errors, and what was to be shown.
+//! The results of DLC calls: the errors, and the values to be shown.
 
 use crate::{ReturnCode, Value};
 use std::fmt::Display;
 
-/// What was tried; the first level of the error tree (dlc 1.5). The odd ones are `lnetctl`'s.
+/// The operation of a DLC call; the first level of the error tree (dlc 1.5). The unusual ones are those of `lnetctl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `add`
@@ -71,12 +71,12 @@ impl SeqNo {
     }
 }
 
-/// What one or several DLC calls had to say.
+/// The results of one or several DLC calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Operation -> sequence of entity -> `seq_no`, `errno`, `descr`. Successes are in it too, with 0.
     pub errors: Value,
-    /// What was to be shown; an empty mapping for nothing.
+    /// The values to be shown; an empty mapping if there are none.
     pub shown: Value,
 }
 

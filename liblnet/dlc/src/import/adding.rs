@@ -44,7 +44,7 @@ pub(super) fn add(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
     }
 }
 
-/// What a rule does.
+/// The effect that a rule of the file asks for.
 pub(super) const fn effect(rule: &UdspItem) -> RuleEffect {
     RuleEffect { action: rule.action, messages: rule.messages, index: rule.index }
 }

@@ -56,7 +56,7 @@ fn cannot_ask(errno: Errno, report: &mut Report) -> ReturnCode {
     report.end(Operation::Show, "check", SeqNo::NONE, errno.into(), text)
 }
 
-/// What the node has now; nothing without a node.
+/// The present configuration of the node; empty without a node.
 #[derive(Default)]
 struct Present {
     nis: Vec<LocalNi>,
@@ -94,7 +94,7 @@ struct Changes<'a> {
     /// The number of the item that is looked at.
     seq_no: SeqNo,
     items: Vec<Value>,
-    /// What rules have added so far: two may come to the same interface.
+    /// The interfaces that rules have added so far: two rules may select the same interface.
     added: Vec<(NetId, String)>,
     /// The nets that the node is on by now; `None` where a rule decides that.
     nets: Option<HashSet<NetId>>,
@@ -107,7 +107,7 @@ impl Changes<'_> {
         self.items.push(Value::map().with(change, what.into()));
     }
 
-    /// What an import would be refused, in its words.
+    /// Adds a change that an import would be refused, with the text that the import would report.
     fn refuse(&mut self, operation: Operation, entity: &str, (rc, text): OpError) {
         self.say("conflict", text.as_str());
         self.rc = self.report.end(operation, entity, self.seq_no, rc, text);
@@ -374,7 +374,7 @@ impl Changes<'_> {
     }
 }
 
-/// What a rule does, in a few words with a blank before them.
+/// The effect of a rule in a few words, with a blank before them; empty for a preferred list.
 fn described(action: &UdspAction, messages: Option<NonZeroU32>) -> String {
     let priority = match action {
         UdspAction::Priority(priority) => format!(" priority {priority}"),

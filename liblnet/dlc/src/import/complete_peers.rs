@@ -9,7 +9,7 @@ use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Peer, Request};
 use lnet_wire::{Errno, Nid};
 
-/// What has to happen to make the NIDs of a peer those listed.
+/// The changes after which a peer has exactly the listed NIDs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     /// The peer as it is must be forgotten: its primary NID is not one of them.

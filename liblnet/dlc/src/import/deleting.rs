@@ -58,7 +58,7 @@ fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Repo
     ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
 }
 
-/// What `del` sets back, and to what; other settings are left as they are.
+/// The default that `del` sets a setting back to; `None` for settings that it leaves as they are.
 fn default_of(setting: Setting) -> Option<i64> {
     setting.spec().global.filter(|key| key.reset_by_del).map(|_| setting.default_value())
 }

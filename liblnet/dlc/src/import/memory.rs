@@ -9,7 +9,7 @@ use crate::request::{
 use lnet_wire::{Errno, Nid};
 use std::cell::RefCell;
 
-/// Its configuration.
+/// The configuration of the node that is kept in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State {
     pub(super) nis: Vec<LocalNi>,

@@ -37,17 +37,17 @@ pub enum Mismatch {
     NoAddress(String),
 }
 
-/// What a rule comes to on one machine.
+/// The interfaces that a rule selects on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
     /// One NI is to be made of each. An interface that the rule takes by another address than its first is
     /// named by that address, since its name would mean the first.
     pub interfaces: Vec<InterfaceSpec>,
-    /// What the rule names and this machine does not have so.
+    /// The interfaces that the rule names and this machine lacks, or has without a usable address.
     pub mismatches: Vec<Mismatch>,
 }
 
-/// What `rule` comes to on a machine with the interfaces `host`.
+/// Selects the interfaces of a machine with the interfaces `host` that `rule` is about.
 ///
 /// | interfaces | ranges | what is taken |
 /// |---|---|---|

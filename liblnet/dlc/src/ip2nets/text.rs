@@ -9,13 +9,13 @@ use lnet_wire::text::Problem;
 use std::fmt;
 use thiserror::Error;
 
-/// What is wrong with an `ip2nets` string, and at which byte.
+/// An error in an `ip2nets` string, and the byte at which it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what}, at byte {at}")]
 pub struct Ip2netsError {
-    /// What is wrong.
+    /// The error.
     pub what: Wrong,
-    /// Where, from 0.
+    /// The byte of the string at which it is, from 0.
     pub at: usize,
 }
 

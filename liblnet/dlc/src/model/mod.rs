@@ -26,14 +26,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// An item, where it stood, and the number its author gave it.
+/// An item of a file, its place in the file, and the number that its author gave it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item<T> {
-    /// What it says.
+    /// The content of the item.
     pub it: T,
-    /// Where it begins.
+    /// The place in the file at which the item begins.
     pub at: Place,
-    /// Its `seq_no`.
+    /// The `seq_no` that the author of the file gave the item.
     pub seq_no: SeqNo,
 }
 
@@ -44,7 +44,7 @@ pub struct Document {
     pub blocks: Vec<Block>,
 }
 
-/// What stands under one top-level key.
+/// The items under one top-level key of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// `net`
@@ -74,9 +74,9 @@ pub enum Block {
 /// Interfaces of one net.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetItem {
-    /// Which net; with `show`, none is all.
+    /// The net; with `show`, none stands for all nets.
     pub net: Option<NetId>,
-    /// Its interfaces.
+    /// The interfaces of the net.
     pub nis: Vec<NiItem>,
     /// A rule in the legacy grammar, in place of both.
     pub ip2net: Option<String>,
@@ -87,13 +87,13 @@ pub struct NetItem {
 /// One interface.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NiItem {
-    /// Its name or address; none only in items for `del` and `show`, and for nets without interfaces.
+    /// The name or address of the interface; none only in items for `del` and `show`, and for nets without interfaces.
     pub interface: Option<InterfaceSpec>,
-    /// What every driver has.
+    /// The tunables that every driver has.
     pub tunables: NiTunables,
-    /// What this driver has.
+    /// The tunables of this net's driver.
     pub lnd: LndTunables,
-    /// Where it is bound.
+    /// The CPTs that it is bound to.
     pub cpts: Option<CptList>,
 }
 
@@ -113,13 +113,13 @@ pub struct Ip2netsItem {
 /// Routes to one net.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RouteItem {
-    /// To which net.
+    /// The net that the routes lead to.
     pub net: Option<NetId>,
-    /// By which nodes, as written: a list of NID ranges.
+    /// The gateways, as written: a list of NID ranges.
     pub gateway: Option<String>,
-    /// Over how many nodes.
+    /// The number of hops to the net.
     pub hops: Option<u32>,
-    /// Smaller is preferred.
+    /// The priority of the routes; smaller is preferred.
     pub priority: Option<u32>,
     /// The gateway's health sensitivity.
     pub sensitivity: Option<u32>,
@@ -130,9 +130,9 @@ pub struct RouteItem {
 /// A peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeerItem {
-    /// Its primary NID.
+    /// The primary NID of the peer.
     pub primary: Option<Nid>,
-    /// Its NIDs, expanded, with or without the primary; `None`: not given (which matters to `del`).
+    /// The NIDs of the peer, expanded, with or without the primary; `None` if the item has none (which matters to `del`).
     pub nids: Option<Vec<Nid>>,
     /// Whether it is multi-rail.
     pub multi_rail: bool,
@@ -145,15 +145,15 @@ pub struct PeerItem {
 /// A selection rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UdspItem {
-    /// Its place; for `del` and `show`: which.
+    /// The position of the rule in the list; for `del` and `show`, the rule that is meant.
     pub index: Option<u32>,
     /// Interfaces of this node.
     pub src: Option<Selector>,
-    /// Other nodes'.
+    /// Interfaces of other nodes.
     pub dst: Option<Selector>,
     /// Routers.
     pub rte: Option<Selector>,
-    /// What it does.
+    /// The action of the rule.
     pub action: RuleAction,
     /// The messages of a turn, if they are counted.
     pub messages: Option<u32>,
@@ -164,9 +164,9 @@ pub struct UdspItem {
 pub struct PingItem {
     /// Whom.
     pub target: ProcessId,
-    /// How long to wait, in milliseconds.
+    /// The timeout of the ping, in milliseconds.
     pub timeout_ms: Option<u32>,
-    /// By which of the node's own NIDs.
+    /// The local NID to send from.
     pub source: Option<Nid>,
 }
 

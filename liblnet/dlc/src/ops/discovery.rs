@@ -19,7 +19,7 @@ pub(super) fn step(failure: &DiscoveryFailure) -> String {
     format!("the {step} to {} failed", failure.nid)
 }
 
-/// What differs, as a sentence's end (dyn-060).
+/// The text of a difference, as the end of a sentence (dyn-060).
 pub fn difference(difference: Difference) -> String {
     match difference {
         Difference::Extra(nid) => format!("it has {nid}, by which it is not known"),
@@ -36,7 +36,7 @@ pub(super) fn differences(all: &[Difference]) -> Vec<Value> {
     all.iter().map(|it| Value::Quoted(difference(*it))).collect()
 }
 
-/// What `peer show` has of it beyond the kernel's levels.
+/// The discovery state of a peer that `peer show` adds to the levels of the kernel.
 pub(super) fn to_value(state: u32, discovery: &PeerDiscovery) -> Value {
     let mut shown = Value::map()
         .with("flags", peer_state::words(state).into_iter().map(Value::Text).collect::<Vec<_>>())

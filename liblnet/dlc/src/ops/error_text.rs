@@ -6,7 +6,7 @@ use crate::request::{Backend, LocalNi, Request};
 use lnet_wire::text::Problem;
 use lnet_wire::{Errno, NetId, Nid, TextError};
 
-/// What an operation that failed returns, and its text for the user.
+/// The code that a failed operation returns, and the text for the user.
 pub(crate) type OpError = (ReturnCode, String);
 
 /// The system's text for `errno`, and what can be done about it where that does not depend on the request.

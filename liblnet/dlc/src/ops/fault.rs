@@ -28,19 +28,19 @@ pub struct Wording<'a> {
     pub interval: Option<Duration>,
 }
 
-/// What happens to the messages.
+/// The action of a fault rule on the messages that it hits.
 #[derive(Clone, Copy, Debug)]
 pub enum RuleAction<'a> {
-    /// They are lost.
+    /// The messages are lost.
     Dropped {
         /// Names of the causes by which they fail to be sent; none: they are lost on arrival.
         errors: &'a [String],
-        /// Half of them by chance, in place of one in each interval.
+        /// Whether half of the messages are hit, by chance, in place of one in each interval.
         random: bool,
-        /// All of them, both ways.
+        /// Whether all messages are hit, incoming and outgoing.
         all: bool,
     },
-    /// They are late; how late is mandatory.
+    /// The messages are delayed; the delay is mandatory.
     Delayed(Option<Duration>),
 }
 

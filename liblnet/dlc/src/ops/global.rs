@@ -9,7 +9,7 @@ use crate::{ReturnCode, Value};
 use lnet_settings::{Change, Refusal};
 use lnet_wire::Errno;
 
-/// What DLC returns for a value that is not valid: some settings are judged by the library and some by the node (dlc 1.6).
+/// The code that DLC returns for a value that is not valid: some settings are checked by the library and some by the node (dlc 1.6).
 pub fn refusal(setting: Setting) -> ReturnCode {
     match setting.spec().global.map(|key| key.refusal) {
         Some(Refusal::OutOfRange) => ReturnCode::OUT_OF_RANGE,
@@ -49,7 +49,8 @@ fn said(setting: Setting, value: i64, cause: &str) -> String {
     format!("cannot set {} to {value}: {cause}{}", setting.name(), allowed(setting))
 }
 
-/// What a node with these settings would answer to this one, which is within its range: `now` becomes what it then has (HE-2, HE-30).
+/// Returns the error with which a node that has the settings `now` would refuse this one, whose value is within its range, or
+/// stores the value in `now` with all that follows from it (HE-2, HE-30).
 pub(crate) fn rehearse(now: &mut Tunables, setting: Setting, value: i64) -> Result<(), OpError> {
     now.set(setting, value).map_err(|errno| refused(setting, value, errno))
 }

@@ -50,5 +50,5 @@ pub(super) fn set(
     }
 }
 
-/// What helps where an interface is named by a NID that the node does not have.
+/// The remedy if an interface is named by a NID that the node does not have.
 pub(super) const NO_SUCH_NI: &str = "; the node does not have this NID, see 'lnetctl net show'";

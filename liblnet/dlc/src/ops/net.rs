@@ -18,20 +18,20 @@ use crate::request::{Backend, DelLocalNi, LndTunables, NiTunables, Request, SetC
 use crate::{CptList, InterfaceSpec, ReturnCode};
 use lnet_wire::{Errno, NetId};
 
-/// What [`add`] is told.
+/// The arguments of [`add`].
 #[derive(Clone, Debug, Default)]
 pub struct NetConfig<'a> {
     /// The net's name; missing is an error unless there is `ip2net`.
     pub net: Option<&'a str>,
-    /// Its interfaces; none is an error unless there is `ip2net`.
+    /// The interfaces of the net; none is an error unless there is `ip2net`.
     pub interfaces: Vec<InterfaceSpec>,
     /// A rule in the legacy grammar (dlc 4.2), in place of net and interfaces.
     pub ip2net: Option<&'a str>,
-    /// For every interface.
+    /// The tunables of every interface.
     pub tunables: NiTunables,
-    /// For every interface.
+    /// The tunables of every interface.
     pub lnd: LndTunables,
-    /// For interfaces that bring none of their own.
+    /// The CPTs of interfaces that have none of their own.
     pub cpts: Option<CptList>,
 }
 

@@ -14,17 +14,17 @@ use crate::request::{AddPeerNi, Backend, DelPeerNi, Request, SetHealthKind, SetP
 use lnet_wire::text::Problem;
 use lnet_wire::{Errno, Nid, NidList, TextError};
 
-/// What to do with a peer.
+/// A change to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modify {
-    /// Make it or give it NIDs.
+    /// Make the peer, or give it NIDs.
     Add {
         /// Whether it is multi-rail.
         multi_rail: bool,
         /// Whether discovery may not change its primary NID.
         lock_primary: bool,
     },
-    /// Take NIDs from it or forget it.
+    /// Remove NIDs of the peer, or forget the peer.
     Del {
         /// Even if its primary NID is locked.
         force: bool,
@@ -66,7 +66,7 @@ pub fn parse_named_nids(text: &str, max: usize, names: &Names) -> Result<Vec<Nid
     if is_named { parse_nids(&texts.join(" "), max) } else { Err(error) }
 }
 
-/// What is wrong with such a list of at most [`MAX_NIDS`], and the remedy.
+/// The text of an error in a list of at most [`MAX_NIDS`] NIDs, and the remedy.
 pub(crate) fn not_nids(what: &str, text: &str, error: &TextError) -> String {
     const NID_COUNT: Problem = Problem::OutOfBounds(1, MAX_NIDS as u32);
     match error.problem {
@@ -162,7 +162,7 @@ pub(crate) fn refused(nid: Nid, what: Modify, errno: Errno) -> OpError {
     (errno.into(), format!("cannot {word} {nid}: {}{}", error_text(errno), remedy(what, errno)))
 }
 
-/// What to ask of the node, each with the NID that it is about; or what to say.
+/// The requests to the node, each with the NID that it is about; or the text of what is wrong with the arguments.
 fn requests(primary: Option<&str>, nids: Option<&str>, what: Modify) -> Result<Vec<(Nid, Request)>, String> {
     let primary = primary.ok_or_else(|| match nids.and_then(|nids| split_outside_brackets(nids).next()) {
         None => "the primary NID is missing; give --prim_nid".to_owned(),
@@ -192,7 +192,7 @@ fn requests(primary: Option<&str>, nids: Option<&str>, what: Modify) -> Result<V
     })
 }
 
-/// What can be done about an error (dlc appendix A).
+/// The remedy for an error, as the end of its text (dlc appendix A).
 const fn remedy(what: Modify, errno: Errno) -> &'static str {
     match (what, errno) {
         (_, Errno::NoDevice) => "; --prim_nid must be the peer's primary NID, see 'lnetctl peer show'",

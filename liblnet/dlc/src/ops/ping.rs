@@ -106,7 +106,7 @@ fn ask_each(
     rc
 }
 
-/// What may help where time was too short.
+/// The remedies for operations that ran out of time.
 const LONGER_TIMEOUT: &str = "is more --timeout needed?";
 const MORE_TRANSACTION_TIME: &str = "is more of 'lnetctl set transaction_timeout' needed?";
 const MORE_DISCOVERY_TIME: &str = "is more of 'lnetctl set discovery_timeout' needed?";

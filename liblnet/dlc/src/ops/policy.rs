@@ -9,14 +9,14 @@ use lnet_wire::{Errno, Selector, TextError};
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// What a rule shall do, if its author says.
+/// The action of a new rule, or the choice of the action by the criteria of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleAction {
-    /// What suits the rule: priority 0 for a rule about one side, else preference.
+    /// The action that fits the criteria: priority 0 for a rule about one side, else a preferred list.
     Suited,
     /// A priority; `u32::MAX` is the lowest.
     Priority(u32),
-    /// Preference.
+    /// A list of preferred partners.
     PreferredList,
 }
 
@@ -31,14 +31,14 @@ pub struct RuleText<'a> {
     pub rte: Option<&'a str>,
 }
 
-/// What a rule to be added does.
+/// The effect of a rule to be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleEffect {
-    /// What it shall do.
+    /// The action of the rule.
     pub action: RuleAction,
     /// The messages of a turn, if they are counted.
     pub messages: Option<u32>,
-    /// Its place; `None`: at the end.
+    /// The position of the rule in the list; `None`: at the end.
     pub index: Option<u32>,
 }
 
@@ -98,8 +98,8 @@ pub(crate) fn ensure(
     }
 }
 
-/// What becomes of a rule where there is the rule `now`: `None` if that is about something else. Otherwise whether it is changed, or the
-/// error that adding it ends with.
+/// Returns the outcome of adding a rule where there is the rule `now`: `None` if `now` has other criteria, else whether `now` is
+/// changed, or the error that adding it ends with.
 pub(crate) fn rehearse(asked: &AddUdsp, now: &Udsp) -> Option<Result<bool, OpError>> {
     if (&asked.src, &asked.dst, &asked.rte) != (&now.src, &now.dst, &now.rte) {
         return None;
@@ -216,7 +216,7 @@ fn shown(rules: Result<Vec<Box<Udsp>>, Errno>, seq_no: SeqNo, report: &mut Repor
 
 const UDSP: &str = "udsp";
 
-/// How the absence of a criterion is written.
+/// The text that stands for an absent criterion.
 const ABSENT: &str = "NA";
 
 impl<'a> RuleText<'a> {
@@ -240,7 +240,7 @@ impl fmt::Display for RuleText<'_> {
     }
 }
 
-/// What the node is asked.
+/// The request that adds the rule, or the error in its criteria or its effect.
 pub(crate) fn request(rule: RuleText<'_>, effect: RuleEffect) -> Result<AddUdsp, OpError> {
     let bad = |text: String| Err((ReturnCode::BAD_PARAM, text));
     let one_sided = match rule.given() {

@@ -1,4 +1,4 @@
-//! What is being recovered.
+//! The recovery queues: the interfaces of the node, and the peer NIs, that are being recovered.
 
 use super::error_text::error_text;
 use crate::report::{Operation, Report, SeqNo};

@@ -9,16 +9,16 @@ use crate::request::{AddRoute, Backend, DelRoute, LocalNi, Peer, Request, Route}
 use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, NetId, Nid};
 
-/// What [`add`] is told; -1 is "not said", as in C.
+/// The arguments of [`add`]; -1 stands for a number that is not given, as in C.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteConfig<'a> {
-    /// To which net.
+    /// The net that the routes lead to.
     pub net: Option<&'a str>,
-    /// By which nodes: a list of NID ranges.
+    /// The gateways: a list of NID ranges.
     pub gateways: Option<&'a str>,
-    /// Over how many nodes: 1 to 255, or -1.
+    /// The number of hops to the net: 1 to 255, or -1.
     pub hops: i32,
-    /// Smaller is preferred: from 0, or -1.
+    /// The priority, of which smaller is preferred: from 0, or -1.
     pub priority: i32,
     /// The gateways' health sensitivity: from 1, or -1.
     pub sensitivity: i32,
@@ -120,7 +120,7 @@ pub fn show(
 
 const ROUTE: &str = "route";
 
-/// What the C API has for "not said".
+/// The number that stands for one that is not given in the C API.
 const UNSAID: i32 = -1;
 
 fn asked(config: &RouteConfig<'_>) -> Result<Vec<AskedRoute>, OpError> {

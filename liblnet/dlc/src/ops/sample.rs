@@ -8,11 +8,11 @@ use std::time::Duration;
 /// A node's counters and states. Its parts are read one after the other, while messages go on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// Which node.
+    /// The identity of the node.
     pub node: NodeInfo,
     /// The node's counters.
     pub stats: LnetStats,
-    /// Its interfaces, net by net, the loopback first.
+    /// The interfaces of the node, net by net, the loopback first.
     pub nis: Vec<LocalNi>,
     /// Peers, in the order in which they came.
     pub peers: Vec<Peer>,
@@ -73,7 +73,7 @@ impl Traffic {
         }
     }
 
-    /// What the node's counters have.
+    /// The traffic of the whole node, from its counters.
     pub const fn of_node(stats: &LnetStats) -> Self {
         Self {
             sent: stats.send_count,
@@ -83,13 +83,13 @@ impl Traffic {
         }
     }
 
-    /// Of all NIDs of a peer.
+    /// The traffic of all NIDs of a peer together.
     pub fn of_peer(peer: &Peer) -> Self {
         let sum = |it: fn(&PeerNi) -> ElementStats| super::counters::total(peer.nis.iter().map(it));
         Self::new(sum(|ni| ni.stats), sum(|ni| ni.bytes))
     }
 
-    /// What came since `before`. Counters that are smaller than before were set to 0 in between: they count
+    /// The traffic since `before`. A counter that is smaller than it was `before` has been set to 0 in between, and counts
     /// from there.
     pub const fn since(self, before: Self) -> Self {
         const fn since(now: u64, before: u64) -> u64 {
@@ -155,9 +155,9 @@ impl std::ops::AddAssign for Rate {
 pub struct Rates {
     /// The node's interfaces together.
     pub node: Rate,
-    /// Of each interface.
+    /// The rate of each interface.
     pub nis: HashMap<Nid, Rate>,
-    /// Of each peer, by its primary NID: all its NIDs together.
+    /// The rate of each peer, by its primary NID: all its NIDs together.
     pub peers: HashMap<Nid, Rate>,
 }
 
@@ -181,7 +181,7 @@ impl Rates {
         }
     }
 
-    /// Of a net: its interfaces together.
+    /// The rate of a net: its interfaces together.
     pub fn net(&self, net: NetId) -> Rate {
         let mut sum = Rate::default();
         self.nis.iter().filter(|(nid, _)| nid.net() == net).for_each(|(_, rate)| sum += *rate);

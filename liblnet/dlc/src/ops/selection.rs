@@ -7,7 +7,7 @@ use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Udsp};
 use lnet_wire::{Errno, Selector};
 
-/// What rules are about, and if given the criteria of some.
+/// The things that rules are about, and if given the criteria of some of the rules.
 #[derive(Clone, Copy, Debug)]
 pub enum Selection<'a> {
     /// Nets of this node.

@@ -1,11 +1,11 @@
-//! What selection rules made of a NID, as `net show` and `peer show` tell it.
+//! The effects of selection rules on a NID, as `net show` and `peer show` show them.
 
 use crate::Value;
 use crate::request::{AppliedUdsp, Backend, Request};
 use lnet_wire::{Errno, Nid};
 use std::collections::BTreeSet;
 
-/// Level of verbosity from which it is shown.
+/// The level of verbosity from which these effects are shown.
 pub(super) const DETAIL: u32 = 4;
 
 /// The value of the `udsp info` key of one of the node's interfaces or of a peer NI.

@@ -60,7 +60,7 @@ pub(crate) fn ensure(
     if rc.is_ok() { report.success(Operation::Add, NET, seq_no) } else { rc }
 }
 
-/// What [`ensure`] would do for an interface: `None`: add it. Asks the node; changes nothing.
+/// Returns the change that [`ensure`] would make to an interface that is there, `None` if it would add it. The node is asked, not changed.
 pub(crate) fn rehearse(backend: &dyn Backend, request: &AddLocalNi) -> Result<Option<Adjustment>, OpError> {
     match backend.tell(Request::CheckLocalNi(request.clone())) {
         Ok(()) => Ok(None),
@@ -248,7 +248,7 @@ pub(super) fn add_rules(
     }
 }
 
-/// How many interfaces the rule came to, and how it ended.
+/// Adds the interfaces that a rule selects. Returns their number, and the first failure.
 fn add_matched(
     backend: &dyn Backend,
     rule: &Rule,

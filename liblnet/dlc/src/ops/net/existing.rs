@@ -4,12 +4,12 @@ use crate::ops::error_text::OpError;
 use crate::request::{AddLocalNi, Backend, LocalNi, Request, SetConnsPerPeer};
 use lnet_wire::Errno;
 
-/// What has to happen to an interface that is there to make it what is asked for.
+/// The change that makes an interface that is there the one that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Adjustment {
-    /// Nothing: it is.
+    /// Nothing: the interface is as asked for.
     Nothing,
-    /// Another number of connections.
+    /// The interface gets another number of connections.
     ConnsPerPeer(SetConnsPerPeer),
 }
 
@@ -24,8 +24,8 @@ pub(super) fn find(backend: &dyn Backend, asked: &AddLocalNi) -> Option<Box<Loca
     })
 }
 
-/// How the interface `now` becomes what `asked` says; what is not said may be anything. `-EEXIST`, with the values that differ, if that
-/// needs another interface.
+/// Returns the change that makes the interface `now` the one that `asked` describes; values that are not given may be anything.
+/// `-EEXIST`, with the values that differ, if only another interface could have them.
 pub(crate) fn adjustment(asked: &AddLocalNi, now: &LocalNi) -> Result<Adjustment, OpError> {
     let fixed = fixed_differences(asked, now);
     if !fixed.is_empty() {
@@ -46,7 +46,7 @@ pub(crate) fn adjustment(asked: &AddLocalNi, now: &LocalNi) -> Result<Adjustment
     }
 }
 
-/// What is said of the interface, is otherwise, and cannot be changed while it is there.
+/// The given values that differ from those of the interface and cannot change while it exists.
 fn fixed_differences(asked: &AddLocalNi, now: &LocalNi) -> Vec<String> {
     let (want, have) = (&asked.tunables, &now.tunables);
     let numbers = [

@@ -296,7 +296,7 @@ fn shown(net: Option<&str>, detail: u32, backup: bool) -> String {
     report.shown.to_yaml()
 }
 
-/// What level 4 shows of the loopback, as captured from a kernel.
+/// The output of level 4 for the loopback, as captured from a kernel.
 const LOOPBACK_AT_4: &str = "\
 net:
     - net type: lo

@@ -93,7 +93,7 @@ fn is_configured(peer: &Peer) -> bool {
     peer.state & peer_state::CONFIGURED != 0
 }
 
-/// Of so many peers, those that are wanted.
+/// The values of the peers for which `is_wanted` is true, among at most `max` of the node's peers from number `first` on.
 fn each(
     backend: &dyn Backend,
     first: usize,

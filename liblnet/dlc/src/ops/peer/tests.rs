@@ -188,7 +188,7 @@ fn shown(detail: u32, backup: bool) -> String {
     report.shown.to_yaml()
 }
 
-/// What is shown, made of the lines of each level.
+/// The expected output at a level, made of the lines of each level up to it.
 fn expected(detail: u32) -> String {
     const NI: &[(u32, &str)] = &[
         (4, "          udsp info:\n              net priority: 0\n              nid priority: -1\n"),
