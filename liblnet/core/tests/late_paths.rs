@@ -42,8 +42,9 @@ fn hears_by(rig: &Rig, at: usize) {
 /// returned although no better path is known, so that the number of messages in flight would grow without limit.
 #[test]
 fn messages_on_a_late_path_keep_no_credits_from_those_that_have_a_path_which_works() {
+    type Change = fn(&Rig);
     // (the case, the change of the other path, whether credits are to be returned)
-    let table: [(&str, fn(&Rig), bool); 4] = [
+    let table: [(&str, Change, bool); 4] = [
         ("nothing is heard on the other path", |_| {}, false),
         ("something is heard on it", |rig| hears_by(rig, 1), true),
         ("it is late", |rig| assert!(!rig.core.path_is_late(&rig.nis[1], tcp(9))), false),
