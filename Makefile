@@ -88,7 +88,7 @@ $(C_PROGRAMS)/kv_%: examples/kv_%.c examples/kv.h $(PTLRPC)
 
 $(C_PROGRAMS)/m0_ping: $(wildcard examples/m0_ping*.c examples/m0_ping*.h) $(M0NET)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Imotr-net/include -Iinclude $(filter %.c,$^) -o $@ -L$(RELEASE) -lm0net -llnet -lpthread -Wl,-rpath,$(RELEASE)
+	$(CC) $(CFLAGS) -Iconsumers/motr-net/include -Iinclude $(filter %.c,$^) -o $@ -L$(RELEASE) -lm0net -llnet -lpthread -Wl,-rpath,$(RELEASE)
 
 $(C_PROGRAMS)/%: examples/%.c $(LIBRARY)
 	@mkdir -p $(@D)
@@ -96,7 +96,7 @@ $(C_PROGRAMS)/%: examples/%.c $(LIBRARY)
 
 $(C_PROGRAMS)/m0net_perf: benches/compare/c/m0net_perf.c $(M0NET)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Imotr-net/include -Iinclude $< -o $@ -L$(RELEASE) -lm0net -llnet -Wl,-rpath,$(RELEASE)
+	$(CC) $(CFLAGS) -Iconsumers/motr-net/include -Iinclude $< -o $@ -L$(RELEASE) -lm0net -llnet -Wl,-rpath,$(RELEASE)
 
 $(C_PROGRAMS)/%: benches/compare/c/%.c $(LIBRARY)
 	@mkdir -p $(@D)

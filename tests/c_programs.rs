@@ -404,7 +404,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
         .arg("-I")
         .arg(root().join("include"))
         .arg("-I")
-        .arg(root().join("motr-net/include"))
+        .arg(root().join("consumers/motr-net/include"))
         .arg(root().join("c-tests").join(format!("{program}.c")))
         .arg("-o")
         .arg(&binary)

@@ -64,7 +64,7 @@ fn libm0net_exports_exactly_what_its_headers_declare() {
         "net/net_internal.h",
     ]);
     let Some((symbols, declared)) =
-        symbols_of("libm0net.so").zip(declared_below("motr-net/include", &headers))
+        symbols_of("libm0net.so").zip(declared_below("consumers/motr-net/include", &headers))
     else {
         return;
     };

@@ -40,7 +40,7 @@ fn every_name_of_the_design_documents_is_in_a_header_or_among_the_differences() 
 fn no_name_among_the_differences_is_in_a_header() {
     let list = read("tests/data/design-names.txt");
     let mut all = String::new();
-    for directory in ["include", "motr-net/include"] {
+    for directory in ["include", "consumers/motr-net/include"] {
         below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(directory), &mut all);
     }
     let found: Vec<&str> = list
@@ -92,7 +92,7 @@ fn declares(header: &str, row: &Row<'_>) -> bool {
 
 fn header_text(header: &str) -> String {
     match header.strip_prefix("motr:") {
-        Some(motr) => read(&format!("motr-net/include/{motr}")),
+        Some(motr) => read(&format!("consumers/motr-net/include/{motr}")),
         None => read(&format!("include/{header}")),
     }
 }

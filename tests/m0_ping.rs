@@ -36,7 +36,10 @@ impl Ping {
         let sources = ["m0_ping.c", "m0_ping_server.c", "m0_ping_client.c"];
         let built = Command::new("gcc")
             .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
-            .args(["include", "motr-net/include"].map(|path| format!("-I{}", root().join(path).display())))
+            .args(
+                ["include", "consumers/motr-net/include"]
+                    .map(|path| format!("-I{}", root().join(path).display())),
+            )
             .args(sources.map(|source| root().join("examples").join(source)))
             .arg("-o")
             .arg(&program)

@@ -18,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const TABLE: &str = "docs/requirements.md";
-const SOURCES: [&str; 7] = ["liblnet", "lnds", "lnetctl", "lnetd", "motr-net", "ptlrpc-shim", "tests"];
+const SOURCES: [&str; 7] = ["liblnet", "lnds", "lnetctl", "lnetd", "consumers", "ptlrpc-shim", "tests"];
 
 #[test]
 fn every_number_of_every_kind_has_its_row() {

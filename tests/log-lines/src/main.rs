@@ -25,8 +25,8 @@ const LIBRARIES: [(&str, &str); 12] = [
     ("lolnd", "lnds/lolnd/src"),
     ("socklnd", "lnds/socklnd/src"),
     ("ptlrpc", "ptlrpc-shim/src"),
-    ("m0net", "motr-net/src"),
-    ("lnet_selftest", "selftest/src"),
+    ("m0net", "consumers/motr-net/src"),
+    ("lnet_selftest", "consumers/selftest/src"),
 ];
 
 fn main() -> ExitCode {

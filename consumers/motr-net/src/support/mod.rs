@@ -1,6 +1,6 @@
 //! The small types of Motr that programs in C touch (motr-net 8): structures that the program allocates, and functions over them.
 //!
-//! The headers in `motr-net/include/lib` document what each does, and what its caller guarantees. All structures are valid when
+//! The headers in `consumers/motr-net/include/lib` document what each does, and what its caller guarantees. All structures are valid when
 //! they are zeros. Nothing here knows of networks.
 //!
 //! | file | holds | header |

@@ -8,13 +8,13 @@ mod rail_failure {
 #[allow(dead_code, unreachable_pub)]
 mod support {
     pub mod machine;
-    #[path = "../../../tests/support/machine_process.rs"]
+    #[path = "../../../../tests/support/machine_process.rs"]
     pub mod machine_process;
-    #[path = "../../../tests/support/machines.rs"]
+    #[path = "../../../../tests/support/machines.rs"]
     pub mod machines;
-    #[path = "../../../tests/support/netns.rs"]
+    #[path = "../../../../tests/support/netns.rs"]
     pub mod netns;
-    #[path = "../../../tests/support/rail_breaks.rs"]
+    #[path = "../../../../tests/support/rail_breaks.rs"]
     pub mod rail_breaks;
 }
 

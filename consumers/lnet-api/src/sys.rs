@@ -3,7 +3,7 @@
 #![allow(unreachable_pub, dead_code, non_camel_case_types, missing_docs)]
 
 /// The C types: one description for the library that serves them and for this one.
-#[path = "../../liblnet/abi/src/types.rs"]
+#[path = "../../../liblnet/abi/src/types.rs"]
 mod types;
 
 pub use types::{

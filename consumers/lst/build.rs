@@ -2,12 +2,12 @@
 //!
 //! The linker defines the names of the C API (see the build script of `lnet`), by which selftest calls it.
 
-#[path = "../liblnet/abi/exported.rs"]
+#[path = "../../liblnet/abi/exported.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod exported;
 
 fn main() {
-    println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
+    println!("cargo::rerun-if-changed=../../liblnet/abi/exported.rs");
     let called = |export: &exported::Export| export.name.starts_with("LNet") || export.users.contains('s');
     for export in exported::exported().filter(called) {
         let name = export.name;

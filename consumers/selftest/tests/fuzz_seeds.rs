@@ -12,7 +12,7 @@ use std::path::Path;
 
 #[test]
 fn the_fuzz_seeds_are_messages_of_each_kind() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/selftest_message");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/selftest_message");
     let seeds = seeds();
     if std::env::var_os("LNET_WRITE_FUZZ_SEEDS").is_some() {
         // There is none the first time.

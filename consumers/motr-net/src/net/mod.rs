@@ -1,6 +1,6 @@
 //! The network layer for any transport (motr-net 1, 2, 5, 6): what programs in C call.
 //!
-//! The headers in `motr-net/include/net` document each function. The transport is a table of functions, which may be a program's own.
+//! The headers in `consumers/motr-net/include/net` document each function. The transport is a table of functions, which may be a program's own.
 //!
 //! | file | holds |
 //! |---|---|

@@ -3,16 +3,16 @@
 //! `liblnet_selftest.so` finds the functions of LNet in `liblnet.so`. There the linker defines their names (see the build script
 //! of `lnet`), so a Rust program that contains both libraries needs the same linker arguments.
 
-#[path = "../liblnet/abi/exported.rs"]
+#[path = "../../liblnet/abi/exported.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod exported;
 
-#[path = "../liblnet/abi/linking.rs"]
+#[path = "../../liblnet/abi/linking.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod linking;
 
 fn main() {
-    println!("cargo::rerun-if-changed=../liblnet/abi/exported.rs");
+    println!("cargo::rerun-if-changed=../../liblnet/abi/exported.rs");
     linking::name_library("liblnet_selftest.so.1");
     linking::need_liblnet();
     for export in

@@ -10,7 +10,7 @@ use std::ptr;
 /// The address of a `T` that the program and the library share, or NULL: `struct T *` in an argument or a field.
 ///
 /// # Contract
-/// C makes objects, in arguments and in fields, as the headers (`motr-net/include`) demand; Rust makes them with [`Object::new`]. Whoever
+/// C makes objects, in arguments and in fields, as the headers (`consumers/motr-net/include`) demand; Rust makes them with [`Object::new`]. Whoever
 /// makes one vouches for this, for as long as a copy of it is in use:
 ///
 /// 1. It is NULL, or the address of a `T` that its init function has initialised, or of one of zeros where the header permits that. What the

@@ -1,4 +1,4 @@
-//! The headers of `motr-net/include` as programs may include them: each alone, and all together in two orders, without a warning.
+//! The headers of `consumers/motr-net/include` as programs may include them: each alone, and all together in two orders, without a warning.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 // The functions of LNet, which the library needs when it is linked.
