@@ -106,14 +106,17 @@ fn answer_within(
 ) -> Result<Vec<IpAddr>, Problem> {
     let (answer, answered) = mpsc::sync_channel(1);
     let thread = thread::Builder::new().name("lnet_resolver".to_owned());
-    let started = lnet_os::thread::spawn(thread, move || {
-        // Nobody listens any more if it took too long.
+    let resolver = lnet_os::thread::spawn(thread, move || {
+        // The caller does not wait any more if it took too long.
         let _ = answer.send(resolve());
     });
-    if started.is_err() {
-        return Err(Problem::ResolverTimeout);
+    let Ok(resolver) = resolver else { return Err(Problem::ResolverTimeout) };
+    let answered = answered.recv_timeout(timeout);
+    if answered.is_ok() {
+        // It ends at once. A process that exits in the meantime would leave memory that the system's resolver has for the thread.
+        let _ = resolver.join();
     }
-    match answered.recv_timeout(timeout) {
+    match answered {
         Ok(Some(addresses)) if !addresses.is_empty() => Ok(addresses),
         Ok(_) => Err(Problem::UnknownHost),
         Err(_) => Err(Problem::ResolverTimeout),
