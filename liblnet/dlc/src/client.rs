@@ -1,4 +1,4 @@
-//! A node elsewhere on this machine, reached by its control socket.
+//! The client of the control socket of a node in another process of this machine.
 
 use crate::daemon::{self, Nets};
 use crate::frame::{self, FrameError};
@@ -35,12 +35,12 @@ impl Client {
         Self::at(RuntimeDir::from_env(), node)
     }
 
-    /// The same in another directory.
+    /// The same with another runtime directory.
     pub fn at(directory: RuntimeDir, node: Option<String>) -> Self {
         Self { directory, node, program: None, idle: Mutex::default(), why: Mutex::default() }
     }
 
-    /// With this daemon instead of the one that [`daemon::find`] finds.
+    /// Starts this daemon in place of the one that [`daemon::find`] finds.
     #[must_use]
     pub fn with_daemon(self, program: &Path) -> Self {
         Self { program: Some(program.to_owned()), ..self }
@@ -66,7 +66,7 @@ impl Client {
             let link = match (self.connect(), request) {
                 (Err(failure), Request::Configure(all)) if failure.errno == Errno::NetworkDown => {
                     match self.start(*all) {
-                        // One was there after all, and has gone down in the meantime.
+                        // There was a daemon, which has ended in the meantime.
                         Err(failure) if failure.errno == Errno::Exists && tries < TRIES => {
                             tries += 1;
                             continue;
@@ -93,7 +93,7 @@ impl Client {
         }
     }
 
-    /// Keeps the connection for the next request. A node that was taken down is not worth it.
+    /// Keeps the connection for the next request, unless the node was stopped.
     fn keep(&self, link: Link, request: &Request, answer: Result<Reply, Errno>) -> Result<Reply, Errno> {
         if *request != Request::Unconfigure || answer.is_err() {
             *lock(&self.idle) = Some(link);
@@ -106,7 +106,7 @@ impl Client {
         let nets = if all { Nets::OfEnvironment } else { Nets::LoopbackOnly };
         match daemon::start(self.program.as_deref(), &self.directory, &name, nets) {
             Ok(()) => Ok(()),
-            // Somebody else may have started one at the same time.
+            // Another process may have started a node at the same time.
             Err(error) if error.errno == Errno::Exists && self.connect().is_ok() => Ok(()),
             Err(error) => Err(Failure::new(error.errno, error)),
         }
@@ -241,7 +241,7 @@ impl Failure {
 
 /// Why there is no connection by a socket.
 enum Closed {
-    /// Nobody listens.
+    /// No process listens.
     Gone,
     Forbidden,
     Failed(io::Error),
@@ -276,9 +276,9 @@ enum Lost {
     NoResponse(NodeName),
 }
 
-/// The time for the response to a request; `None` where it has no bound.
+/// The timeout of the response to a request; `None` where it has no bound.
 fn timeout_of(request: &Request) -> Option<Duration> {
-    /// Much longer than any request takes on a running node, and longer than the start of a node may take.
+    /// Much longer than any request takes on a running node, or the start of a node.
     const USUAL: Duration = Duration::from_secs(60);
     match request {
         Request::PingPeer(ping) => {
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn an_untrusted_directory_is_an_error_that_names_the_reason() {
         use std::os::unix::fs::PermissionsExt;
-        // The one in /tmp of a user that there is not, made by this one.
+        // The directory in /tmp of a user that does not exist, created by this one.
         let directory = RuntimeDir::from_lookup(|_| None, 3_000_000_000 + std::process::id());
         std::fs::create_dir(directory.path()).unwrap();
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(client.call(Request::Unconfigure), Err(Errno::NotUnique));
     }
 
-    /// A node that reads `requests` requests a connection and answers all but the last.
+    /// A node that responds to `requests` requests of each connection but the last.
     fn serve(listener: UnixListener, connections: u32, requests: u32) -> thread::JoinHandle<()> {
         thread::spawn(move || {
             for _ in 0..connections {
@@ -456,7 +456,7 @@ mod tests {
         let listener = UnixListener::bind(&socket).unwrap();
         let node = thread::spawn(move || {
             let (stream, _) = listener.accept().unwrap();
-            // It takes the request along: whether it was carried out nobody knows.
+            // The connection ends after the request was read: whether it was carried out is unknown.
             let _ = frame::read(&mut &stream, frame::MAX_REQUEST);
             std::fs::remove_file(socket).unwrap();
         });
@@ -472,9 +472,9 @@ mod tests {
         let node = serve(listener, 2, 2);
         let client = Client::at(directory, None);
         assert_eq!(client.call(Request::GetNode), Ok(Reply::Done));
-        // The node takes this one and closes; the same question is answered by the next connection.
+        // The node reads this request and closes; the client repeats it on the next connection.
         assert_eq!(client.call(Request::GetNode), Ok(Reply::Done));
-        // Again; but whether this one was done nobody knows.
+        // The same; but whether this request was carried out is unknown.
         assert_eq!(client.call(Request::ConfigRouter(true)), Err(Errno::ConnectionReset));
         assert!(client.explain().is_some());
         node.join().unwrap();

@@ -1,4 +1,4 @@
-//! CPU partitions as they are written: `0`, `[0,1]`, `[0-3/2]`.
+//! CPU partitions as text: `0`, `[0,1]`, `[0-3/2]`.
 
 use lnet_wire::Expression;
 use lnet_wire::text::{Problem, TextError};
@@ -10,18 +10,18 @@ const MAX_CPTS: usize = 128;
 /// The most partitions of a node: each interface has credits for every one.
 const MAX_TOLD: usize = 4096;
 
-/// CPU partitions that something is bound to; empty: all of them.
+/// The CPU partitions that something is bound to; empty: all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Vec<u32>")]
 pub struct CptList(Vec<u32>);
 
 impl CptList {
-    /// Exactly these.
+    /// A list of exactly these partitions.
     pub const fn new(cpts: Vec<u32>) -> Self {
         Self(cpts)
     }
 
-    /// Their numbers as written.
+    /// The numbers of the partitions, in the order written.
     pub fn as_slice(&self) -> &[u32] {
         &self.0
     }
@@ -32,7 +32,7 @@ impl CptList {
     }
 }
 
-/// From a message, which may say anything. What a node tells has as many as the node has.
+/// Conversion from a message, which may have any content. A node lists as many partitions as it has.
 impl TryFrom<Vec<u32>> for CptList {
     type Error = &'static str;
 
@@ -55,7 +55,7 @@ impl FromStr for CptList {
     }
 }
 
-/// `[0,1]`: always in brackets, one by one.
+/// Writes the list as `[0,1]`: always in brackets, one by one.
 impl fmt::Display for CptList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;

@@ -16,19 +16,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Which nets the daemon starts with.
+/// The nets that the daemon starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nets {
-    /// Those that `LNET_NETWORKS` and its like name.
+    /// The nets that `LNET_NETWORKS` and the like name.
     OfEnvironment,
-    /// None but the loopback.
+    /// No net but the loopback.
     LoopbackOnly,
 }
 
 /// Why the daemon does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartError {
-    /// As a number.
+    /// The error as a number.
     pub errno: Errno,
     text: String,
 }
@@ -48,9 +48,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// The interval at which a started daemon that reports nothing is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Starts the daemon as node `name` and waits until it is ready, 30 seconds at most. It outlives this
-/// process and its terminal, and logs to a file of the runtime directory, `NAME.log`; what the last one of
-/// this name wrote is in `NAME.log.old`. `program`: instead of the one that [`find`] finds.
+/// Starts the daemon as node `name` and waits until it is ready, 30 seconds at most. The daemon outlives this
+/// process and its terminal, and logs to `NAME.log` in the runtime directory; the log of the previous daemon of
+/// this name is kept as `NAME.log.old`. `program`, if given, is started in place of the one that [`find`] finds.
 pub fn start(
     program: Option<&Path>,
     directory: &RuntimeDir,
@@ -91,10 +91,10 @@ pub fn start(
         ..error
     });
     if let Err(error) = &outcome {
-        // It has ended, or it hangs.
+        // The daemon has ended, or it hangs.
         let _ = child.kill();
         if error.errno == Errno::Exists {
-            // The one that runs still writes to its own.
+            // A daemon that runs still writes to its own log.
             let _ = fs::rename(log.with_extension(OLD_LOG), &log);
         }
     }
@@ -104,7 +104,7 @@ pub fn start(
     outcome
 }
 
-/// Where `lnetd` is: what the variable `LNETD` names, beside this program, or in `PATH`.
+/// The path of `lnetd`: the value of the variable `LNETD`, else beside this program, else in `PATH`.
 pub fn find() -> Option<PathBuf> {
     let trusted = is_of_its_user();
     if let Some(named) = env::var_os("LNETD").filter(|it| trusted && !it.is_empty()) {
@@ -116,7 +116,7 @@ pub fn find() -> Option<PathBuf> {
     beside.into_iter().chain(in_path).find(|it| is_program(it))
 }
 
-/// An empty log; the last one makes room.
+/// Creates an empty log; the previous one is renamed.
 fn new_log(path: &Path) -> io::Result<File> {
     match fs::rename(path, path.with_extension(OLD_LOG)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -133,7 +133,7 @@ fn with_log(said: &str, log: &str) -> String {
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     let left_out = lines.len().saturating_sub(MAX_LOG_LINES);
     let mut text = said.to_owned();
-    // The last line says once more what is said.
+    // The last line of the log repeats the text.
     let reason = said.strip_prefix(CANNOT_START).unwrap_or(said);
     for line in lines.iter().skip(left_out).filter(|line| !line.ends_with(reason)) {
         text.push('\n');
@@ -169,7 +169,7 @@ impl NotifySocket {
         let (mut heard, deadline) = (Heard::default(), Instant::now() + START_TIMEOUT);
         let mut buffer = [0; 4096];
         while Instant::now() < deadline {
-            // Looked at first: what it said before its end is still in the socket.
+            // Checked first: a report from before the end of the daemon is still in the socket.
             let ended = child.try_wait().ok().flatten();
             match self.socket.recv(&mut buffer) {
                 Ok(length) => heard.add(buffer.get(..length).unwrap_or_default()),

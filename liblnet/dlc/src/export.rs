@@ -1,4 +1,4 @@
-//! The whole configuration, given out: `lnetctl export`.
+//! Export of the whole configuration: `lnetctl export`.
 
 use crate::ReturnCode;
 use crate::ops::route::RouteFilter;
@@ -7,8 +7,8 @@ use crate::report::{Report, SeqNo};
 use crate::request::Backend;
 
 /// Shows nets, routes, routing, buffers, peers, global settings and selection rules, in this order;
-/// `backup`: only what can be imported again. Forwarding that is off is left out. What fails is reported and left out; the last failure
-/// is the result.
+/// with `backup`, only what can be imported again. Forwarding that is off is left out. A block that cannot be read is
+/// reported and left out; the last failure is the result.
 pub fn export(backend: &dyn Backend, backup: bool, report: &mut Report) -> ReturnCode {
     let all = RouteFilter { net: None, gateway: None, hops: -1, priority: -1 };
     let ended = [

@@ -1,11 +1,11 @@
-//! Interfaces as they are written on a command line or in a file: `eth0`, `eth0[0,1]`, `127.0.1.1`.
+//! Interfaces as text on a command line or in a file: `eth0`, `eth0[0,1]`, `127.0.1.1`.
 
 use crate::CptList;
 use lnet_wire::TextError;
 use std::fmt;
 use thiserror::Error;
 
-/// Longest name, without CPTs; one more is C's terminating zero (`LNET_MAX_STR_LEN`). The system's own names
+/// The most bytes of a name without its CPTs; C adds a terminating zero (`LNET_MAX_STR_LEN`). Names of the system
 /// have at most 15; addresses have more.
 const MAX_NAME: usize = 127;
 
@@ -21,13 +21,13 @@ pub struct InterfaceSpec {
 /// The ways in which a list of interfaces can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InterfaceError {
-    /// No name.
+    /// An empty name.
     #[error("an interface without a name")]
     Nameless,
-    /// A name that no interface can have.
+    /// A name that is too long.
     #[error("'{0}...' is longer than 127 characters")]
     TooLong(String),
-    /// `[` without `]`, or something behind it.
+    /// A `[` without `]`, or with something behind it.
     #[error("'{0}': a '[' needs its ']' at the end")]
     Bracket(String),
     /// CPTs that cannot be read.
@@ -36,12 +36,12 @@ pub enum InterfaceError {
 }
 
 impl InterfaceSpec {
-    /// The interface with this name and nothing said of CPTs.
+    /// The interface with this name and without CPTs.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), cpts: None }
     }
 
-    /// Reads one interface; blanks around it are passed over.
+    /// Reads one interface; blanks around it are ignored.
     pub fn parse(text: &str) -> Result<Self, InterfaceError> {
         let text = text.trim();
         let (name, cpts) = match text.split_once('[') {
@@ -60,7 +60,7 @@ impl InterfaceSpec {
         }
     }
 
-    /// Reads interfaces between commas; commas in brackets do not count.
+    /// Reads interfaces with commas between; commas in brackets do not count.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, InterfaceError> {
         split_outside_brackets(text).map(Self::parse).collect()
     }

@@ -1,14 +1,14 @@
-//! The syntax that the legacy strings have in common: entries between `;` and line ends, words between blanks, and
-//! the byte at which each of them begins.
+//! The common syntax of the legacy strings: entries between `;` and line ends, words between blanks, each with
+//! the byte at which it begins.
 
-/// A piece of a text and its first byte in the whole.
+/// A part of a text, with the position of its first byte in the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece<'a> {
     pub(crate) at: usize,
     pub(crate) text: &'a str,
 }
 
-/// The entries of a string that are not empty. From `#` to the next separator is comment.
+/// The entries of a string that are not empty. `#` begins a comment, which ends at the next separator.
 pub(crate) fn entries(text: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut at = 0;
     text.split([';', '\n'])
@@ -22,18 +22,18 @@ pub(crate) fn entries(text: &str) -> impl Iterator<Item = Piece<'_>> {
 }
 
 impl<'a> Piece<'a> {
-    /// Without the blanks around it.
+    /// The piece without the blanks around it.
     pub(crate) fn trimmed(self) -> Self {
         let from_start = self.text.trim_start();
         Self { at: self.at + self.text.len() - from_start.len(), text: from_start.trim_end() }
     }
 
-    /// From its byte `from` on.
+    /// The rest of the piece from its byte `from` on.
     pub(crate) fn from(self, from: usize) -> Self {
         Self { at: self.at + from, text: self.text.get(from..).unwrap_or_default() }
     }
 
-    /// The parts between letters that `separates` and that are not within brackets; empty ones too.
+    /// The parts between separators that are not within brackets; empty parts too.
     pub(crate) fn split(self, separates: impl Fn(char) -> bool) -> impl Iterator<Item = Self> {
         let mut depth = 0_u32;
         let mut at = self.at;

@@ -1,14 +1,14 @@
-//! Dynamic LNet configuration (DLC): what `lnetctl` and liblnetconfig are made of.
+//! Dynamic LNet configuration (DLC), the common part of `lnetctl` and liblnetconfig.
 //!
-//! - [`request`]: what a node can be asked, one request for each control call of the kernel, and the
-//!   [`Backend`] that answers: a node in this process or the control socket of another.
+//! - [`request`]: the requests to a node, one for each control call of the kernel, and the
+//!   [`Backend`] that carries them out: a node in this process or the control socket of another.
 //! - [`ops`]: the operations of the DLC API (`lustre_lnet_*`), over a backend.
 //! - [`model`] and [`yaml`]: the configuration as a value, and the YAML that it is written in.
 //! - [`networks`], [`ip2nets`], [`routes`]: the strings that the kernel's module parameters of these names have.
 //! - [`host_names`]: host names in NIDs.
-//! - [`peer_state`]: what the bits of a peer's state are called.
-//! - [`ranges`]: which numbers are taken.
-//! - [`value`]: what is shown, and how it is written.
+//! - [`peer_state`]: the names of the bits of a peer's state.
+//! - [`ranges`]: the ranges of numbers.
+//! - [`value`]: the output of commands, and its text.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]

@@ -1,15 +1,15 @@
-//! Suggestions for unknown words: the known name that a word is most like.
+//! Suggestions for unknown words: the known name that is most similar.
 
-/// `; did you mean '...'?` with the name most like `word`, or nothing.
+/// The text `; did you mean '...'?` with the name most similar to `word`, or an empty text.
 pub fn nearest(word: &str, names: impl IntoIterator<Item = &'static str>) -> String {
-    // A word of a file may be of any length; comparing is quadratic.
+    // A word of a file may have any length, and the comparison takes quadratic time.
     if word.len() > 64 {
         return String::new();
     }
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], " ");
     let word = plain(word);
     let names: Vec<_> = names.into_iter().collect();
-    // A word that was cut short is far from the whole one.
+    // An abbreviated word has a large distance from the whole one.
     if let Some(name) = names.iter().find(|name| word.len() >= 3 && plain(name).starts_with(&word)) {
         return format!("; did you mean '{name}'?");
     }

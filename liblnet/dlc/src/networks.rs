@@ -1,9 +1,9 @@
-//! The `networks` string: which nets a node is on, by which interfaces.
+//! The `networks` string: the nets and interfaces of a node.
 //!
-//! As the kernel's module parameter: `tcp(eth0[0,1],eth1),tcp1(eth2)`. An interface may also be given by one
+//! The grammar is that of the kernel's module parameter: `tcp(eth0[0,1],eth1),tcp1(eth2)`. An interface may also be given by one
 //! of its addresses, `tcp(127.0.1.1)`, which needs no privilege and lets several nodes share a machine. A net
-//! without interfaces takes the machine's first. CPU partitions behind a net, `tcp(eth0,eth1)[0,1]`, are
-//! those of the interfaces that bring none of their own.
+//! without interfaces takes the machine's first. CPU partitions of a net, `tcp(eth0,eth1)[0,1]`, apply
+//! to its interfaces that have none of their own.
 
 use crate::interface_spec::InterfaceError;
 use crate::legacy_syntax::Piece;
@@ -16,11 +16,11 @@ use thiserror::Error;
 /// One net and the interfaces by which the node is on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// Which net; never the loopback's.
+    /// The net, which is never that of the loopback.
     pub net: NetId,
-    /// Names or addresses; none for the machine's first interface.
+    /// The names or addresses of the interfaces; if empty, the machine's first interface.
     pub interfaces: Vec<InterfaceSpec>,
-    /// For interfaces that bring no CPTs of their own.
+    /// The CPTs of interfaces that have none of their own.
     pub cpts: Option<CptList>,
 }
 
@@ -42,7 +42,7 @@ pub struct NetworksError {
 /// The ways in which a `networks` string can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Wrong {
-    /// Not the name of a net.
+    /// A text that is not the name of a net.
     #[error("`{0}` is no net")]
     NotANet(String),
     /// The same net twice.
@@ -57,12 +57,12 @@ pub enum Wrong {
     /// A parenthesis that is not closed.
     #[error("a `(` without its `)`")]
     Unclosed,
-    /// Something else where a comma should be.
+    /// Some other text in place of a comma.
     #[error("a `,` should be here")]
     CommaExpected,
 }
 
-/// Reads a `networks` string. The empty string names no nets; `lo` is passed over, for every node is on it.
+/// Reads a `networks` string. The empty string names no nets; `lo` is ignored, as every node is on it.
 pub fn parse(text: &str) -> Result<Vec<Network>, NetworksError> {
     let mut networks = Vec::new();
     let mut scanner = Scanner::new(Piece { at: 0, text });
@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
         self.rest
     }
 
-    /// Reads one specification and adds it to those that stand before it.
+    /// Reads one specification and adds it to `networks`.
     pub(crate) fn network_into(&mut self, networks: &mut Vec<Network>) -> Result<(), NetworksError> {
         let start = *self;
         let network = self.network()?;
@@ -172,7 +172,7 @@ impl<'a> Scanner<'a> {
         taken
     }
 
-    /// Passes over one letter.
+    /// Skips one letter.
     pub(crate) fn step(&mut self) {
         self.rest = self.rest.from(self.peek().map_or(0, char::len_utf8));
     }
@@ -190,7 +190,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// `tcp(eth0,eth1[0])[0,1]`: what [`parse`] reads.
+/// Writes `tcp(eth0,eth1[0])[0,1]`, which [`parse`] reads.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_net_spec(f, self.net, &self.interfaces)?;
@@ -198,7 +198,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// `tcp`, `tcp(eth0,eth1[0])`.
+/// Writes `tcp` or `tcp(eth0,eth1[0])`.
 pub(crate) fn write_net_spec(
     f: &mut fmt::Formatter<'_>,
     net: NetId,

@@ -7,7 +7,7 @@ use lnet_settings::{MAX_INT, MAX_WORD};
 
 /// A health value.
 pub const HEALTH: Range = Range::new("health", 0, 1000);
-/// How many routers lie on a route.
+/// The number of routers on a route.
 pub const HOPS: Range = Range::new("hop", 1, 255);
 /// The priority of a route.
 pub const ROUTE_PRIORITY: Range = Range::new("priority", 0, MAX_INT);
@@ -23,9 +23,9 @@ pub const RULE_MESSAGES: Range = Range::new("messages", 1, MAX_WORD);
 pub const RULE_INDEX: Range = Range::new("idx", 0, MAX_INT);
 /// Milliseconds that a ping may take.
 pub const PING_TIMEOUT_MS: Range = Range::new("timeout", 1, 180_000);
-/// How much is shown.
+/// The level of detail of what is shown.
 pub const DETAIL: Range = Range::new("detail", 0, MAX_INT);
-/// The number by which the author of a file finds an item's errors again; -1: none.
+/// The number that the author of a file gives an item, which errors of the item carry; -1: none.
 pub const SEQ_NO: Range = Range::new("seq_no", -1, MAX_INT);
 
 #[cfg(test)]

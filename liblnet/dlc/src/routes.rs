@@ -1,9 +1,9 @@
-//! The legacy `routes` string: by which nodes other nets are reached.
+//! The legacy `routes` string, which lists the gateways to remote nets.
 //!
-//! As the kernel's module parameter: entries between `;` or line ends, each `NET [HOPS] GATEWAY[:PRIORITY]...`
-//! as in `tcp1 2 10.0.0.[1-3]@tcp:1; o2ib 10.0.0.9@tcp`; or as files of routes have it,
-//! `tcp1: { gateway: 10.0.0.[1-3]@tcp, hop: 2, priority: 1 }`. Both may be mixed. Brackets may stand in nets and
-//! gateways, `#` begins a comment.
+//! As in the kernel's module parameter, entries stand between `;` or line ends, each `NET [HOPS] GATEWAY[:PRIORITY]...`
+//! as in `tcp1 2 10.0.0.[1-3]@tcp:1; o2ib 10.0.0.9@tcp`. The form of files of routes,
+//! `tcp1: { gateway: 10.0.0.[1-3]@tcp, hop: 2, priority: 1 }`, is read too, and both may be mixed. Brackets may stand in
+//! nets and gateways; `#` begins a comment.
 
 use crate::legacy_syntax::{Piece, entries};
 use crate::request::AddRoute;
@@ -14,26 +14,26 @@ use thiserror::Error;
 
 /// The most routes of one string, and the most texts of one pair of brackets.
 const MAX_ROUTES: usize = 4096;
-/// The gateway's health sensitivity, which these strings have no word for.
+/// The gateway's health sensitivity, which cannot be given in these strings.
 const SENSITIVITY: u32 = 1;
 
-/// What is wrong with a `routes` string, and at which byte.
+/// An error in a `routes` string, and the byte at which it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what}, at byte {at}")]
 pub struct RoutesError {
-    /// What is wrong.
+    /// The error.
     pub what: Wrong,
-    /// Where, from 0.
+    /// The byte of the string at which it is, from 0.
     pub at: usize,
 }
 
 /// The ways in which a `routes` string can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Wrong {
-    /// Not the name of a net.
+    /// A text that is not the name of a net.
     #[error("`{0}` is no net")]
     NotANet(String),
-    /// Not a NID.
+    /// A text that is not a NID.
     #[error("`{0}` is no NID of a gateway")]
     NotANid(String),
     /// A net without a gateway.
@@ -80,14 +80,14 @@ pub fn parse(text: &str) -> Result<Vec<AddRoute>, RoutesError> {
     Ok(routes)
 }
 
-/// How a net is reached.
+/// A gateway to a net, with the number of hops and the priority.
 struct Way {
     gateway: Nid,
     hops: Option<u32>,
     priority: u32,
 }
 
-/// `NET [HOPS] GATEWAY[:PRIORITY]...`
+/// Reads an entry `NET [HOPS] GATEWAY[:PRIORITY]...`: its nets, and the ways to them.
 fn words(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Way>), RoutesError> {
     let mut words = entry.words().peekable();
     let nets = words.next().map_or(Ok(Vec::new()), nets)?;
@@ -108,7 +108,7 @@ fn words(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Way>), RoutesError> {
     Ok((nets, ways))
 }
 
-/// `NET: { gateway: NID [, hop: N] [, priority: N] }`
+/// Reads an entry `NET: { gateway: NID [, hop: N] [, priority: N] }`: its nets, and the ways to them.
 fn braces(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Way>), RoutesError> {
     let wrong = || error(entry, Wrong::Braces);
     let (head, rest) = entry.text.split_once('{').ok_or_else(wrong)?;
@@ -135,8 +135,8 @@ fn braces(entry: Piece<'_>) -> Result<(Vec<NetId>, Vec<Way>), RoutesError> {
     Ok((nets, gateways.into_iter().map(|gateway| Way { gateway, hops, priority }).collect()))
 }
 
-/// `10.0.0.1@tcp:2` into NID and priority. The colons of an IPv6 address stand before the `@`; without an
-/// `@`, one colon alone is not that of an address.
+/// Splits `10.0.0.1@tcp:2` into NID and priority. The colons of an IPv6 address are before the `@`; without an
+/// `@`, a single colon does not belong to an address.
 fn split_priority(word: Piece<'_>) -> (Piece<'_>, Option<Piece<'_>>) {
     let colon = match word.text.rfind('@') {
         Some(at) => word.from(at).text.find(':').map(|colon| at + colon),
@@ -175,13 +175,13 @@ fn number(piece: Piece<'_>) -> Option<u32> {
     digits.then(|| piece.text.parse().ok()).flatten()
 }
 
-/// What a text with brackets stands for, each read as a `T`.
+/// Expands the brackets in a text and reads each result as a `T`.
 fn expanded<T: FromStr>(piece: Piece<'_>, wrong: impl Fn(&str) -> Wrong) -> Result<Vec<T>, RoutesError> {
     let read = |text: &String| text.parse().map_err(|_| error(piece, wrong(text)));
     expand(piece)?.iter().map(read).collect()
 }
 
-/// Every text that a text with brackets stands for: `a[1-3/2]b[7,8]` is a1b7, a1b8, a3b7, a3b8.
+/// All texts that a text with brackets stands for: `a[1-3/2]b[7,8]` is a1b7, a1b8, a3b7, a3b8.
 fn expand(piece: Piece<'_>) -> Result<Vec<String>, RoutesError> {
     let mut texts = vec![String::new()];
     let mut rest = piece;

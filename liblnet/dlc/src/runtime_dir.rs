@@ -1,7 +1,7 @@
-//! Where nodes have their control sockets, and how these are called.
+//! The directory of the control sockets of nodes, and the names of these sockets.
 //!
-//! `LNET_RUNTIME_DIR` names the directory; without it that is `$XDG_RUNTIME_DIR/lnet`, `/run/lnet` for root,
-//! and `/tmp/lnet-UID` where there is neither. A node called `NAME` has there `NAME.sock` and, if its
+//! `LNET_RUNTIME_DIR` names the directory. The default is `$XDG_RUNTIME_DIR/lnet`, for root `/run/lnet`, and without
+//! either `/tmp/lnet-UID`. The sockets of a node called `NAME` are `NAME.sock` and, if its
 //! operator wants it, `NAME.status.sock`; a daemon that `lnetctl lnet configure` started logs to `NAME.log`.
 
 use rustix::process::geteuid;
@@ -15,14 +15,14 @@ use thiserror::Error;
 
 const SOCKET: &str = ".sock";
 const STATUS: &str = ".status";
-/// Leaves room for the directory in a socket's address, which has 107 bytes.
+/// The most bytes of a node's name, which leave room for the directory in a socket's address of 107 bytes.
 const MAX_NAME_LENGTH: usize = 64;
 
-/// What a node is called.
+/// The name of a node, which names its control sockets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeName(String);
 
-/// A text that no node can be called.
+/// A text that is not allowed as the name of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "`{0}` is no name for a node: 1 to {MAX_NAME_LENGTH} of A-Z a-z 0-9 . _ - are, \
@@ -31,28 +31,28 @@ pub struct NodeName(String);
 pub struct NotANodeName(String);
 
 impl NodeName {
-    /// The daemon's default name.
+    /// The default name of the daemon.
     pub fn lnetd() -> Self {
         Self("lnetd".to_owned())
     }
 
-    /// The number of this process.
+    /// The id of this process as a name.
     pub fn of_this_process() -> Self {
         Self(std::process::id().to_string())
     }
 
-    /// `LNET_NODE`, or the number of this process.
+    /// The name that `LNET_NODE` gives, or the id of this process.
     pub fn from_env() -> Result<Self, NotANodeName> {
         Self::of_environment().map_or_else(|| Ok(Self::of_this_process()), |name| name.parse())
     }
 
-    /// `LNET_NODE`, as it is written; `None` if it is not set, or empty.
+    /// The value of `LNET_NODE`, unchecked; `None` if it is not set, or empty.
     pub fn of_environment() -> Option<String> {
         let name = std::env::var("LNET_NODE").ok()?;
         Some(name.trim().to_owned()).filter(|name| !name.is_empty())
     }
 
-    /// As text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -88,12 +88,12 @@ impl fmt::Display for NodeName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeDir {
     path: PathBuf,
-    /// In a directory that is writable for everyone: another user may have made it.
+    /// Whether the directory is inside one that is writable for everyone, where another user may have created it.
     shared: bool,
 }
 
 impl RuntimeDir {
-    /// The one that the environment names.
+    /// The directory that the environment names.
     pub fn from_env() -> Self {
         let look_up = |name: &str| std::env::var(name).ok().filter(|_| is_of_its_user());
         Self::from_lookup(look_up, geteuid().as_raw())
@@ -110,13 +110,13 @@ impl RuntimeDir {
         }
     }
 
-    /// Any other. The process may change its working directory later.
+    /// The directory at `path`. The process may change its working directory later.
     pub fn at(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
         Self { path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()), shared: false }
     }
 
-    /// Where it is.
+    /// The absolute path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -131,12 +131,12 @@ impl RuntimeDir {
         self.path.join(format!("{name}{STATUS}{SOCKET}"))
     }
 
-    /// The log of a daemon that was started without a place for it.
+    /// The log of a daemon that was started without a log file.
     pub fn log(&self, name: &NodeName) -> PathBuf {
         self.path.join(format!("{name}.log"))
     }
 
-    /// Creates it if it does not exist. Other users may read it, as every socket has its own mode, but not the one in
+    /// Creates the directory if it does not exist. Other users may read it, as every socket has its own mode, but not the one in
     /// `/tmp`.
     pub fn make(&self) -> io::Result<()> {
         let mode = if self.shared { 0o700 } else { 0o755 };
@@ -180,7 +180,7 @@ impl RuntimeDir {
         Ok(())
     }
 
-    /// The nodes that have a socket of either kind here, dead ones too, by name. None without the directory.
+    /// The names of the nodes that have a socket of either kind here, dead ones too, sorted. Empty without the directory.
     pub fn nodes(&self) -> io::Result<Vec<NodeName>> {
         let entries = match self.check().and_then(|()| fs::read_dir(&self.path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -261,7 +261,7 @@ mod tests {
         assert!(text.starts_with("it is a symbolic link and not a directory"), "{text}");
     }
 
-    /// `/` is root's, for whomever else.
+    /// `/proc/1` is root's, which is another user unless the test runs as root.
     #[test]
     fn a_directory_of_another_user_is_refused_with_both_users_named() {
         let other = RuntimeDir { path: "/proc/1".into(), shared: true };

@@ -1,12 +1,12 @@
-//! What is shown: a tree of ordered mappings, and its text.
+//! The output of commands: a tree of ordered mappings, and its text.
 //!
-//! The text is ours and not a library's because scripts compare it: 4 blanks a level, items of a sequence 4
-//! under their key, an item's other keys 2 further, nothing quoted unless [`Value::Quoted`] (dlc 2.2).
+//! The text is made here and not by a library because scripts compare it: each level is indented by 4 blanks, items of a
+//! sequence by 4 more than their key, an item's other keys by 2 more, and only [`Value::Quoted`] has quotes (dlc 2.2).
 
 /// A piece of output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing: a key alone.
+    /// No value: the key stands alone.
     Null,
     /// A whole number, in plain decimal.
     Int(i64),
@@ -38,7 +38,7 @@ impl Value {
         }
     }
 
-    /// What the first key `key` of a mapping has.
+    /// The value of the first entry of a mapping with this key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         match self {
             Self::Map(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),
@@ -53,15 +53,15 @@ impl Value {
         }
     }
 
-    /// [`Value::push`], for building one in a single expression.
+    /// Adds a key as [`Value::push`] does, for building a mapping in a single expression.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Self>) -> Self {
         self.push(key, value);
         self
     }
 
-    /// Joins another mapping to this one as show trees are joined: sequences and mappings under a key that
-    /// both have become one, other keys are appended.
+    /// Merges another mapping into this one as outputs are merged: sequences and mappings under a key that
+    /// both have are joined, other keys are appended.
     pub fn merge(&mut self, other: Self) {
         let (Self::Map(mine), Self::Map(theirs)) = (self, other) else { return };
         for (key, value) in theirs {
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// As YAML, in the form of lnetctl 2.15. Ends with a line feed unless there is nothing at all.
+    /// The text as YAML, in the form of lnetctl 2.15. It ends with a line feed unless it is empty.
     pub fn to_yaml(&self) -> String {
         let mut text = String::new();
         match self {
@@ -87,7 +87,7 @@ impl Value {
         text
     }
 
-    /// As JSON, indented by two blanks; keys that come twice: the last.
+    /// The value as JSON; of keys that come twice, the last.
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {
@@ -103,7 +103,7 @@ impl Value {
     }
 }
 
-/// The entries of a mapping at column `column`; sequences under them start at `column - column % 4 + 4`.
+/// Writes the entries of a mapping at column `column`, and the sequences under them at `items_at`.
 fn write_entries(text: &mut String, entries: &[(String, Value)], column: usize, items_at: usize) {
     for (i, (key, value)) in entries.iter().enumerate() {
         // The first key of a sequence's item stands behind its dash.
@@ -184,7 +184,7 @@ macro_rules! from_number {
 
 from_number!(i64, i32, u32, u16, u8);
 
-/// Counters beyond what is shown stay at the largest number.
+/// Numbers beyond the largest one that can be shown become that one.
 impl From<u64> for Value {
     fn from(number: u64) -> Self {
         Self::Int(i64::try_from(number).unwrap_or(i64::MAX))

@@ -1,4 +1,4 @@
-//! What a node can be asked and told, and the operations that ask and tell it.
+//! Tests that each request to a node is made by an operation of the DLC API.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

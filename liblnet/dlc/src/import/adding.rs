@@ -1,4 +1,4 @@
-//! `import --add`.
+//! Adds the items of a file: `import --add`.
 
 use super::{complete_peers, each};
 use crate::model::{Block, Ip2netsItem, NetItem, NiItem, PeerItem, RouteItem, UdspItem};
@@ -49,17 +49,17 @@ pub(super) const fn effect(rule: &UdspItem) -> RuleEffect {
     RuleEffect { action: rule.action, messages: rule.messages, index: rule.index }
 }
 
-/// As C has it: -1 for nothing.
+/// The number as the C API takes it: -1 for none.
 pub(super) fn as_c(number: Option<u32>) -> i32 {
     number.map_or(-1, |number| i32::try_from(number).unwrap_or(i32::MAX))
 }
 
-/// As the operations take it.
+/// The text as the operations take it.
 pub(super) fn text<T: Display>(it: &Option<T>) -> Option<String> {
     it.as_ref().map(T::to_string)
 }
 
-/// Every interface by itself, so that one that is refused does not keep the others from being added.
+/// Adds each interface by itself, so that a refused one does not keep the others from being added.
 fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let net = text(&item.net);
     let mut last = ReturnCode::OK;
@@ -78,14 +78,14 @@ fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report
         }
         .or(last);
         if item.ip2net.is_some() {
-            // The rule is in place of the interfaces: once is enough.
+            // The rule takes the place of the interfaces: once is enough.
             break;
         }
     }
     last
 }
 
-/// A rule that names what this machine does not have so fails; what it does have is added (dlc 4.1).
+/// Adds a rule. If the rule names interfaces that this machine lacks, it fails, and the others are added (dlc 4.1).
 fn ip2net(backend: &dyn Backend, item: &Ip2netsItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let host = match lnet_os::interfaces::host_interfaces() {
         Ok(host) => host,
@@ -117,7 +117,7 @@ fn route(backend: &dyn Backend, item: &RouteItem, seq_no: SeqNo, report: &mut Re
     ops::route::add(backend, config, seq_no, report)
 }
 
-/// A gateway is made by its route and cannot be changed; what is exported has it in both places, and has to
+/// Adds a peer. A gateway is created by its route and cannot be changed; an export has it in both places, and must
 /// be importable.
 fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let primary = text(&item.primary);
@@ -129,8 +129,8 @@ fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Repo
     ops::peer::modify(backend, primary.as_deref(), nids.as_deref(), what, seq_no, report)
 }
 
-/// Whether routes lead by the peer with this NID. Only of gateways, and of peers that are watched, it is known
-/// whether they are alive: of all others the routes need not be asked for.
+/// Whether the peer with this NID is a gateway. Whether a peer is alive is known only of gateways and of monitored peers,
+/// so for all others the routes are not requested.
 fn is_gateway(backend: &dyn Backend, nid: Nid) -> bool {
     let Ok(peer) = backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) else { return false };
     let routes = || backend.list::<Route>(Request::GetRoute).unwrap_or_default();
@@ -138,13 +138,14 @@ fn is_gateway(backend: &dyn Backend, nid: Nid) -> bool {
         && routes().iter().any(|route| peer.nis.iter().any(|ni| ni.nid == route.gateway))
 }
 
-/// A list as [`ops::peer::parse_nids`] reads it.
+/// The NIDs as a list that [`ops::peer::parse_nids`] reads.
 pub(super) fn list(nids: &[Nid]) -> String {
     nids.iter().map(Nid::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The order of lnetctl (dlc 2.7), which is that of the table but for the first, and for settings that bound each other: where the
-/// new retry count does not fit what the node has now, what it depends on comes before it. What cannot be set is left out.
+/// The settings in the order of lnetctl (dlc 2.7), which is that of the table except for the first, and for settings that
+/// bound each other: if the new retry count does not fit the node's current values, those that it depends on come first.
+/// Settings that cannot be set are left out.
 pub(super) fn in_order(backend: Option<&dyn Backend>, settings: &[(Setting, i64)]) -> Vec<(Setting, i64)> {
     let new = settings.iter().find(|(it, _)| *it == Setting::RetryCount).map(|(_, value)| *value);
     let now = backend.and_then(|backend| backend.ask::<Tunables>(Request::GetTunables).ok());

@@ -1,5 +1,5 @@
-//! `import --check`: what adding a file would change. What the import would be refused is decided and worded by the operations that it
-//! would call.
+//! Determines what adding a file would change: `import --check`. Refusals are decided and worded by the operations that the
+//! import would call.
 
 use super::adding::{effect, in_order, text};
 use super::complete_peers::{owner, plan};
@@ -87,18 +87,18 @@ fn unboxed<T>(all: Vec<Box<T>>) -> Vec<T> {
 struct Changes<'a> {
     present: Present,
     backend: Option<&'a dyn Backend>,
-    /// Has what an import would report.
+    /// The report, which gets the errors that an import would report.
     report: &'a mut Report,
     /// The last refusal.
     rc: ReturnCode,
-    /// The number of the item that is looked at.
+    /// The number of the item that is being checked.
     seq_no: SeqNo,
     items: Vec<Value>,
     /// The interfaces that rules have added so far: two rules may select the same interface.
     added: Vec<(NetId, String)>,
-    /// The nets that the node is on by now; `None` where a rule decides that.
+    /// The nets that the node would be on at this point; `None` where a rule decides that.
     nets: Option<HashSet<NetId>>,
-    /// By whom routes lead by now.
+    /// The gateways that the node would have at this point.
     gateways: HashSet<Nid>,
 }
 
@@ -107,7 +107,7 @@ impl Changes<'_> {
         self.items.push(Value::map().with(change, what.into()));
     }
 
-    /// Adds a change that an import would be refused, with the text that the import would report.
+    /// Records a refusal, with the text that the import would report.
     fn refuse(&mut self, operation: Operation, entity: &str, (rc, text): OpError) {
         self.say("conflict", text.as_str());
         self.rc = self.report.end(operation, entity, self.seq_no, rc, text);
@@ -231,11 +231,11 @@ impl Changes<'_> {
     fn route(&mut self, item: &RouteItem) {
         let (Some(net), Some(gateways)) = (item.net, &item.gateway) else { return };
         let RouteItem { hops, priority, sensitivity, .. } = *item;
-        // The reader has read the list already.
+        // The list has been read before, without errors.
         for gateway in parse_nids(gateways, MAX_NIDS).unwrap_or_default() {
             let asked = AskedRoute { net, gateway, hops, priority, sensitivity };
             let its_nids = self.backend.map_or_else(Vec::new, |backend| nids_of(backend, gateway));
-            // Of nets that a rule adds it is not known which they are.
+            // The nets that a rule adds are not known.
             let found = match &self.nets {
                 Some(nets) => asked.rehearse(|net| nets.contains(&net), &self.present.routes, &its_nids),
                 None => asked.rehearse(|net| net == gateway.net(), &self.present.routes, &its_nids),
@@ -245,7 +245,7 @@ impl Changes<'_> {
                 Ok(false) => {}
                 Err(error) => {
                     self.refuse(Operation::Add, "route", error);
-                    // A list ends with the first that is refused.
+                    // A list ends with the first NID that is refused.
                     return;
                 }
             }

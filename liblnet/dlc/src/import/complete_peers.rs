@@ -12,17 +12,17 @@ use lnet_wire::{Errno, Nid};
 /// The changes after which a peer has exactly the listed NIDs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// The peer as it is must be forgotten: its primary NID is not one of them.
+    /// The primary NID of the existing peer, which must be removed because that NID is not listed.
     pub forget: Option<Nid>,
-    /// The primary NID that it has or gets.
+    /// The primary NID that the peer has or gets.
     pub primary: Option<Nid>,
-    /// NIDs to be added, the primary first if the peer is to be made.
+    /// NIDs to be added, the primary first if the peer is to be created.
     pub add: Vec<Nid>,
-    /// NIDs to be taken away.
+    /// NIDs to be removed.
     pub remove: Vec<Nid>,
 }
 
-/// `now` is the peer that has one of the NIDs.
+/// Plans the changes. `now` is the peer that has one of the NIDs.
 pub(super) fn plan(listed: &[Nid], now: Option<&Peer>) -> Plan {
     let first = listed.first().copied();
     let Some(now) = now else {
@@ -53,7 +53,7 @@ pub(super) fn add(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report:
         last = modify(backend, Some(&old.to_string()), None, what, seq_no, report).or(last);
     }
     let Some(primary) = plan.primary.map(|nid| nid.to_string()) else { return last };
-    // An existing peer keeps what it is; asked to change that, a node refuses.
+    // An existing peer keeps its multi-rail flag, which a node refuses to change.
     let multi_rail = match (&now, plan.forget) {
         (Some(now), None) => now.multi_rail,
         _ => item.multi_rail,

@@ -1,4 +1,4 @@
-//! `import --del`.
+//! Deletes the items of a file: `import --del`.
 
 use super::adding::{list, text};
 use super::{complete_peers, each};
@@ -39,17 +39,17 @@ pub(super) fn del(backend: &dyn Backend, block: &Block, report: &mut Report) -> 
     }
 }
 
-/// The interfaces that are named; the whole net if none is.
+/// Deletes the interfaces that are named; the whole net if none is.
 fn net(backend: &dyn Backend, item: &NetItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     if item.ip2net.is_some() && item.net.is_none() {
-        // What a rule made is deleted by its net and interface.
+        // Interfaces that a rule added are deleted by net and interface.
         return ReturnCode::OK;
     }
     let specs: Vec<_> = item.nis.iter().filter_map(|ni| ni.interface.clone()).collect();
     ops::net::del(backend, text(&item.net).as_deref(), &specs, seq_no, report)
 }
 
-/// The whole peer if its NIDs are not named or the primary one is among them.
+/// Deletes NIDs of a peer; the whole peer if none is named or the primary one is among them.
 fn peer(backend: &dyn Backend, item: &PeerItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let primary = text(&item.primary);
     let some = item.nids.as_ref().filter(|nids| item.primary.is_some_and(|primary| !nids.contains(&primary)));
@@ -63,9 +63,9 @@ fn default_of(setting: Setting) -> Option<i64> {
     setting.spec().global.filter(|key| key.reset_by_del).map(|_| setting.default_value())
 }
 
-/// The rule that is about what the item is about, wherever it stands now: deleting renumbers, and so the
-/// indices of an exported file do not hold beyond the first. An item that says nothing but an index means
-/// that; -1 means all.
+/// Deletes the rule with the criteria of the item, at whatever index it is now: deleting renumbers, and so the
+/// indices of an exported file are wrong after the first. An item with an index alone means the rule at that index;
+/// -1 means all.
 fn rule(backend: &dyn Backend, item: &UdspItem, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     if item.src.is_none() && item.dst.is_none() && item.rte.is_none() {
         return ops::policy::del(backend, item.index, seq_no, report);

@@ -1,12 +1,12 @@
-//! Gateways with several NIDs: a route makes its gateway a peer, which cannot be given NIDs any more. Files
-//! that were exported have the routes first.
+//! Order of gateways with several NIDs: a route creates its gateway as a peer, which cannot get more NIDs. Exported files
+//! have the routes first.
 
 use crate::model::{Block, Item, PeerItem};
 use crate::ops::peer::{MAX_NIDS, parse_nids};
 use lnet_wire::Nid;
 use std::collections::HashSet;
 
-/// The blocks, with multi-rail peers that are gateways of the file before its first routes.
+/// Moves the multi-rail peers that are gateways before the first routes of the file.
 pub(super) fn before_routes(mut blocks: Vec<Block>) -> Vec<Block> {
     let Some(first) = blocks.iter().position(|block| matches!(block, Block::Route(_))) else { return blocks };
     let gateways = gateways(&blocks);

@@ -1,4 +1,4 @@
-//! A node that is nothing but its configuration, for tests.
+//! A backend that holds a configuration in memory, for tests.
 
 use crate::CptList;
 use crate::request::{
@@ -21,14 +21,14 @@ pub(super) struct State {
     pub(super) tunables: Tunables,
 }
 
-/// The node: its configuration, and every request that was to change it.
+/// The backend: its configuration, and every request that was to change it.
 pub(super) struct Memory {
     pub(super) state: RefCell<State>,
     pub(super) told: RefCell<Vec<Request>>,
 }
 
 impl Memory {
-    /// With the loopback and the defaults.
+    /// A node with the loopback and the defaults.
     pub(super) fn new() -> Self {
         let state = State {
             nis: vec![LocalNi { cpts: CptList::new(vec![0, 1]), ..local(Nid::LOOPBACK, None) }],
@@ -62,7 +62,7 @@ fn local(nid: Nid, interface: Option<String>) -> LocalNi {
     }
 }
 
-/// An interface of a peer of which nothing is known but its NID.
+/// The state of a peer NI of which nothing is known but its NID.
 pub(crate) fn peer_ni(nid: Nid) -> PeerNi {
     PeerNi {
         nid,
@@ -233,7 +233,7 @@ impl Backend for Memory {
                     return Err(Errno::HostUnreachable);
                 }
                 if state.owner(it.gateway).is_none() {
-                    // As the node has it: no state but whether it is alive.
+                    // As on a node, nothing is known but whether the gateway is alive.
                     let nis = vec![PeerNi { alive: Some(true), ..peer_ni(it.gateway) }];
                     state.peers.push(Peer {
                         primary: it.gateway,

@@ -1,4 +1,4 @@
-//! `import --show`.
+//! Shows what the items of a file select: `import --show`.
 
 use super::adding::{as_c, text};
 use crate::model::{Block, Item};
@@ -48,7 +48,7 @@ pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) ->
     }
 }
 
-/// Shows what the items choose, and nothing twice that several items choose alike.
+/// Shows what the items select; what several items select alike is shown once.
 fn once<T, F: PartialEq + Clone>(
     items: &[Item<T>],
     filter: impl Fn(&T) -> F,

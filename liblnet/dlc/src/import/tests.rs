@@ -1,4 +1,4 @@
-//! Files, what they make of a node, and what is reported.
+//! Tests of imports: the resulting configuration, and the reports.
 
 use super::memory::{Memory, peer_ni};
 use super::*;
@@ -14,7 +14,7 @@ fn imported(node: &Memory, purpose: Purpose, text: &str) -> (ReturnCode, Report)
     (import(node, source(text), purpose, &mut report), report)
 }
 
-/// Imports what must go well.
+/// Imports a file, which must succeed.
 fn add(node: &Memory, text: &str) {
     let (rc, report) = imported(node, Purpose::Add, text);
     assert_eq!(rc, ReturnCode::OK, "{}", report.errors_to_yaml());
@@ -333,8 +333,8 @@ udsp:
           priority: 1
 ";
 
-/// Fails if what is there as a file says is an error, or if a value that the file changes is not in force afterwards and not refused by
-/// name.
+/// Fails if what is there as a file says is an error, or if a value that the file changes is not in force afterwards and not
+/// refused by name.
 #[test]
 fn an_export_with_one_value_changed_changes_that_value_or_is_refused_by_name() {
     let node = Memory::new();
@@ -516,10 +516,10 @@ fn peers_of_the_design_document_replace_what_there_is() {
     assert_eq!(nids(&node), [["10.2.2.3@tcp", "10.4.4.4@tcp1"]]);
     add(&node, "peers:\n- nids: {0: 10.2.2.3@tcp, 1: 10.5.5.5@tcp2}\n");
     assert_eq!(nids(&node), [["10.2.2.3@tcp", "10.5.5.5@tcp2"]]);
-    // Found by another NID, without its primary one: made anew.
+    // The peer is found by another NID; without its primary NID in the list it is created anew.
     add(&node, "peers:\n- nids: {0: 10.6.6.6@tcp, 1: 10.5.5.5@tcp2}\n");
     assert_eq!(nids(&node), [["10.6.6.6@tcp", "10.5.5.5@tcp2"]]);
-    // `peer` keeps what it does not list.
+    // `peer` keeps NIDs that it does not list.
     add(&node, "peer:\n- primary nid: 10.6.6.6@tcp\n  peer ni:\n  - nid: 10.7.7.7@tcp\n");
     assert_eq!(nids(&node), [["10.6.6.6@tcp", "10.5.5.5@tcp2", "10.7.7.7@tcp"]]);
 

@@ -1,6 +1,6 @@
-//! `ip2nets`: rules that put a machine on nets by its addresses (dlc 4).
+//! Rules of `ip2nets`, which put a machine on nets by its addresses (dlc 4).
 //!
-//! One set of rules serves many machines: each takes what fits its own addresses.
+//! One set of rules serves many machines: each applies those that match its own addresses.
 
 mod text;
 
@@ -15,11 +15,11 @@ use thiserror::Error;
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Which net.
+    /// The net.
     pub net: NetId,
-    /// By which interfaces; none: by those with a matching address.
+    /// The interfaces; if empty, those with a matching address.
     pub interfaces: Vec<InterfaceSpec>,
-    /// Which addresses; none: any.
+    /// The ranges of addresses that match; if empty, all do.
     pub ranges: Vec<IpRange>,
 }
 
@@ -40,14 +40,14 @@ pub enum Mismatch {
 /// The interfaces that a rule selects on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matched {
-    /// One NI is to be made of each. An interface that the rule takes by another address than its first is
+    /// The interfaces of which an NI is created each. An interface that matches by another address than its first is
     /// named by that address, since its name would mean the first.
     pub interfaces: Vec<InterfaceSpec>,
     /// The interfaces that the rule names and this machine lacks, or has without a usable address.
     pub mismatches: Vec<Mismatch>,
 }
 
-/// Selects the interfaces of a machine with the interfaces `host` that `rule` is about.
+/// Selects the interfaces among `host`, those of a machine, that `rule` applies to.
 ///
 /// | interfaces | ranges | what is taken |
 /// |---|---|---|
@@ -56,9 +56,9 @@ pub struct Matched {
 /// | some | none | each of them that is up and has an IPv4 address |
 /// | some | some | each of them that is up and has an address in a range |
 ///
-/// Each is taken once, by its first matching address. A named interface that is not taken is a mismatch;
-/// where none is named, nothing can be. The loopback is taken when it is named, or when a range says 127
-/// for the first octet: `*` means the machine's addresses in the network.
+/// Each interface is selected once, by its first matching address. A named interface that is not selected is a mismatch;
+/// where none is named, there are no mismatches. The loopback is selected if it is named, or if a range has 127
+/// as the first octet: `*` means the machine's addresses in the network.
 pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
     let mut matched = Matched::default();
     match (&rule.interfaces[..], &rule.ranges[..]) {
@@ -89,15 +89,15 @@ pub fn matched(rule: &Rule, host: &[HostInterface]) -> Matched {
 }
 
 impl Matched {
-    /// The mismatch that makes the rule a failure (CONFLICT-15): a contradiction, or any where the rule came
-    /// to nothing else. The others are to be warned of.
+    /// The mismatch that makes the rule a failure (CONFLICT-15): a contradiction, or any if the rule selected
+    /// nothing. The others are warnings.
     pub fn failure(&self) -> Option<&Mismatch> {
         let is_contradiction = |it: &&Mismatch| matches!(it, Mismatch::Contradiction { .. });
         let other = if self.interfaces.is_empty() { self.mismatches.first() } else { None };
         self.mismatches.iter().find(is_contradiction).or(other)
     }
 
-    /// Takes an interface unless it is taken already, by whatever address.
+    /// Selects an interface unless it has been selected by another address.
     fn take(&mut self, interface: &str, spec: InterfaceSpec, host: &[HostInterface]) {
         let owner = owner_of(interface, host);
         if !self.interfaces.iter().any(|taken| owner_of(&taken.name, host) == owner) {
@@ -107,7 +107,7 @@ impl Matched {
 }
 
 impl Mismatch {
-    /// The error that it is.
+    /// The errno of the mismatch.
     pub const fn errno(&self) -> Errno {
         match self {
             Self::Contradiction { .. } => Errno::Invalid,
@@ -142,13 +142,13 @@ fn address_for(name: &str, ranges: &[IpRange], host: &[HostInterface]) -> Result
     }
 }
 
-/// The interface itself while that means `address`, else the address.
+/// The name of the interface if that means `address`, else the address.
 fn name_for(interface: &str, address: Ipv4Addr, first: bool) -> String {
     if first { interface.to_owned() } else { address.to_string() }
 }
 
-/// The name of the interface with this name or address. Addresses of the loopback range are each on their
-/// own: several nodes, and several rails of one, share it.
+/// The name of the interface with this name or address. Each address of the loopback range counts as an interface of its
+/// own: several nodes, and several interfaces of one, share it.
 fn owner_of<'a>(interface: &'a str, host: &'a [HostInterface]) -> &'a str {
     let Ok(address) = interface.parse::<Ipv4Addr>() else { return interface };
     if address.is_loopback() {
@@ -157,7 +157,7 @@ fn owner_of<'a>(interface: &'a str, host: &'a [HostInterface]) -> &'a str {
     host.iter().find(|it| it.v4 == Some(address)).map_or(interface, |it| &it.name)
 }
 
-/// Whether a rule without interfaces means an interface with this address.
+/// Whether a rule without interfaces matches this address.
 fn admits(range: &IpRange, address: Ipv4Addr, loopback: bool) -> bool {
     let [first, ..] = range.octets();
     range.matches(address.into()) && (!loopback || first.count() == 1)

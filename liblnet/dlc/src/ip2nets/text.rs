@@ -25,13 +25,13 @@ pub enum Wrong {
     /// A net specification that cannot be read.
     #[error("{0}")]
     Network(networks::Wrong),
-    /// Something that touches a net specification.
+    /// Text that directly follows a net specification.
     #[error("a blank and an IP range should be here")]
     BlankExpected,
-    /// CPU partitions behind a net without interfaces: nothing could be bound to them.
+    /// CPU partitions of a net without interfaces: they could be bound to nothing.
     #[error("CPU partitions without an interface; write them behind one, as in tcp(eth0[0])")]
     CptsWithoutInterface,
-    /// Nets, but not for whom.
+    /// Nets without IP ranges.
     #[error("an IP range should be here, such as 192.0.2.* or *.*.*.*")]
     NoRange,
     /// An IP range that cannot be read.
@@ -40,8 +40,8 @@ pub enum Wrong {
 }
 
 /// Reads an `ip2nets` string: rules between `;` or line ends, each of nets (as in a `networks` string) and the
-/// IP ranges that they are for; `#` and what follows it is comment. Several nets before the same ranges
-/// become a [`Rule`] each. The empty string has no rules; `lo` is passed over, for every node is on it.
+/// IP ranges that they apply to; `#` begins a comment. Several nets before the same ranges
+/// become a [`Rule`] each. The empty string has no rules; `lo` is ignored, as every node is on it.
 pub fn parse_string(text: &str) -> Result<Vec<Rule>, Ip2netsError> {
     let mut rules = Vec::new();
     for entry in entries(text) {
@@ -103,7 +103,7 @@ impl From<NetworksError> for Ip2netsError {
     }
 }
 
-/// `tcp1(eth0,eth1[0]) 192.0.2.[2-8/2]`: what [`parse_string`] reads, as long as there is a range.
+/// Writes `tcp1(eth0,eth1[0]) 192.0.2.[2-8/2]`, which [`parse_string`] reads if there is a range.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_net_spec(f, self.net, &self.interfaces)?;

@@ -11,12 +11,12 @@ use crate::{CptList, InterfaceSpec, SeqNo};
 use lnet_wire::{NetId, Nid, ProcessId, Selector};
 use std::fmt;
 
-/// A place in a file, from 1.
+/// A place in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Line.
+    /// The line, from 1.
     pub line: u32,
-    /// Column, in characters.
+    /// The column in characters, from 1.
     pub column: u32,
 }
 
@@ -40,7 +40,7 @@ pub struct Item<T> {
 /// A file: its blocks in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// In the order of the file.
+    /// The blocks in the order of the file.
     pub blocks: Vec<Block>,
 }
 
@@ -78,35 +78,35 @@ pub struct NetItem {
     pub net: Option<NetId>,
     /// The interfaces of the net.
     pub nis: Vec<NiItem>,
-    /// A rule in the legacy grammar, in place of both.
+    /// A rule in the legacy grammar, in place of `net` and `nis`.
     pub ip2net: Option<String>,
-    /// For `show`: verbosity.
+    /// The verbosity of `show`.
     pub detail: Option<u32>,
 }
 
 /// One interface.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NiItem {
-    /// The name or address of the interface; none only in items for `del` and `show`, and for nets without interfaces.
+    /// The name or address of the interface; `None` only in items for `del` and `show`, and for nets without interfaces.
     pub interface: Option<InterfaceSpec>,
     /// The tunables that every driver has.
     pub tunables: NiTunables,
     /// The tunables of this net's driver.
     pub lnd: LndTunables,
-    /// The CPTs that it is bound to.
+    /// The CPTs that the interface is bound to.
     pub cpts: Option<CptList>,
 }
 
 /// A rule of the `ip2nets` block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ip2netsItem {
-    /// Net, interfaces, addresses.
+    /// The rule: net, interfaces and addresses.
     pub rule: Rule,
-    /// For what is made by it.
+    /// The tunables of the NIs that the rule adds.
     pub tunables: NiTunables,
-    /// For what is made by it.
+    /// The driver's tunables of these NIs.
     pub lnd: LndTunables,
-    /// For what is made by it.
+    /// The CPTs of these NIs.
     pub cpts: Option<CptList>,
 }
 
@@ -123,7 +123,7 @@ pub struct RouteItem {
     pub priority: Option<u32>,
     /// The gateway's health sensitivity.
     pub sensitivity: Option<u32>,
-    /// For `show`: verbosity.
+    /// The verbosity of `show`.
     pub detail: Option<u32>,
 }
 
@@ -134,11 +134,11 @@ pub struct PeerItem {
     pub primary: Option<Nid>,
     /// The NIDs of the peer, expanded, with or without the primary; `None` if the item has none (which matters to `del`).
     pub nids: Option<Vec<Nid>>,
-    /// Whether it is multi-rail.
+    /// Whether the peer is multi-rail.
     pub multi_rail: bool,
-    /// Whether `nids` are all that it has: others are taken from it (the design document's `peers`, CONFLICT-6).
+    /// Whether the peer shall have no other NIDs than `nids` (the design document's `peers`, CONFLICT-6).
     pub replace: bool,
-    /// For `show`: verbosity.
+    /// The verbosity of `show`.
     pub detail: Option<u32>,
 }
 
@@ -147,22 +147,22 @@ pub struct PeerItem {
 pub struct UdspItem {
     /// The position of the rule in the list; for `del` and `show`, the rule that is meant.
     pub index: Option<u32>,
-    /// Interfaces of this node.
+    /// Selects interfaces of this node.
     pub src: Option<Selector>,
-    /// Interfaces of other nodes.
+    /// Selects interfaces of peers.
     pub dst: Option<Selector>,
-    /// Routers.
+    /// Selects routers.
     pub rte: Option<Selector>,
     /// The action of the rule.
     pub action: RuleAction,
-    /// The messages of a turn, if they are counted.
+    /// The number of messages of one turn, for rules that count messages.
     pub messages: Option<u32>,
 }
 
 /// A ping to be made by `exec`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PingItem {
-    /// Whom.
+    /// The node to ping.
     pub target: ProcessId,
     /// The timeout of the ping, in milliseconds.
     pub timeout_ms: Option<u32>,
@@ -173,8 +173,8 @@ pub struct PingItem {
 /// A discovery to be made by `exec`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiscoverItem {
-    /// Whom.
+    /// The node to discover.
     pub target: ProcessId,
-    /// Even if it is known already.
+    /// Whether the node is discovered even if it is known already.
     pub force: bool,
 }

@@ -1,9 +1,9 @@
-//! Counters as they are shown, and their sums.
+//! Output of counters, and of their sums.
 
 use crate::Value;
 use crate::request::{CommCount, ElementStats, Heat, MessageStats, NiTunables};
 
-/// From which level of verbosity sums, bytes, heat and current credits are shown; the kernel's tool ends at 4.
+/// The lowest verbosity at which sums, bytes, heat and current credits are shown; that of the kernel's tool ends at 4.
 pub(super) const EXTRA_DETAIL: u32 = 5;
 
 /// The sum over the interfaces of a net (dbg-085) or the NIDs of a peer (dbg-090).
@@ -30,7 +30,7 @@ pub(super) fn sums(parts: impl Iterator<Item = (ElementStats, ElementStats)> + C
     shown
 }
 
-/// The two keys that only this program shows of an interface or a peer NI.
+/// Adds the two keys for the recent activity of an interface or a peer NI, which the kernel's tool does not show.
 pub(super) fn push_activity(shown: &mut Value, bytes: ElementStats, heat: Heat) {
     shown.push("lengths", lengths(bytes));
     let thousandths = |value: u64| Value::Float(value as f64 / 1000.0);
@@ -39,7 +39,7 @@ pub(super) fn push_activity(shown: &mut Value, bytes: ElementStats, heat: Heat) 
     shown.push("heat", messages_and_bytes);
 }
 
-/// Two more: the state in a word, where the node tells, and the seconds until the next recovery ping, if it is
+/// Adds two keys: the state as a word, if the node reports it, and the seconds until the next recovery ping, if the interface is
 /// unhealthy.
 pub(super) fn push_state(shown: &mut Value, state: Option<&'static str>, next_ping_in: Option<u64>) {
     if let Some(state) = state {
@@ -50,7 +50,7 @@ pub(super) fn push_state(shown: &mut Value, state: Option<&'static str>, next_pi
     }
 }
 
-/// Named as in the node's statistics.
+/// Byte counters under the names that they have in the node's statistics.
 fn lengths(bytes: ElementStats) -> Value {
     Value::map()
         .with("send_length", bytes.sent)
@@ -58,7 +58,7 @@ fn lengths(bytes: ElementStats) -> Value {
         .with("drop_length", bytes.dropped)
 }
 
-/// The three keys with messages by kind.
+/// Adds the three keys with messages by type.
 pub(super) fn push_messages(shown: &mut Value, messages: &MessageStats) {
     shown.push("sent_stats", by_kind(messages.sent));
     shown.push("received_stats", by_kind(messages.received));
@@ -74,7 +74,7 @@ fn by_kind(count: CommCount) -> Value {
         .with("hello", count.hello)
 }
 
-/// The value of a `tunables` key; what is unset, as on the loopback, is 0.
+/// The value of a `tunables` key; values that are unset, as on the loopback, are 0.
 pub(super) fn tunables(set: &NiTunables) -> Value {
     Value::map()
         .with("peer_timeout", set.peer_timeout.unwrap_or(0))

@@ -4,13 +4,13 @@ use crate::Value;
 use crate::peer_state;
 use crate::request::{Difference, DiscoveryFailure, DiscoveryStep, PeerDiscovery};
 
-/// Which step failed at which NID, and why: `the ping to 192.0.2.1@tcp failed: No route to host`.
+/// The text of a failure: `the ping to 192.0.2.1@tcp failed: No route to host`.
 pub fn failure(failure: &DiscoveryFailure) -> String {
     let limit = failure.limit.map(|seconds| format!(" (discovery_timeout: {seconds} s)"));
     format!("{}: {}{}", step(failure), failure.errno.text(), limit.unwrap_or_default())
 }
 
-/// The same without the cause.
+/// The text of the failed step, without the cause.
 pub(super) fn step(failure: &DiscoveryFailure) -> String {
     let step = match failure.step {
         DiscoveryStep::Ping => "ping",
@@ -31,7 +31,7 @@ pub fn difference(difference: Difference) -> String {
     }
 }
 
-/// The items of a key for differences.
+/// The items of a key that lists differences.
 pub(super) fn differences(all: &[Difference]) -> Vec<Value> {
     all.iter().map(|it| Value::Quoted(difference(*it))).collect()
 }

@@ -9,7 +9,7 @@ use lnet_wire::{Errno, NetId, Nid, TextError};
 /// The code that a failed operation returns, and the text for the user.
 pub(crate) type OpError = (ReturnCode, String);
 
-/// The system's text for `errno`, and what can be done about it where that does not depend on the request.
+/// The system's text for `errno`, and the remedy if that does not depend on the request.
 pub(super) fn error_text(errno: Errno) -> String {
     let remedy = match errno {
         Errno::NotSupported => return "not supported yet; it comes with a later version".to_owned(),
@@ -20,20 +20,20 @@ pub(super) fn error_text(errno: Errno) -> String {
     format!("{}{remedy}", errno.text())
 }
 
-/// Whether there is no node to ask. [`Errno::NetworkDown`] alone does not say it where an interface may be
+/// Whether there is no node. [`Errno::NetworkDown`] does not say that where an interface may be
 /// down as well.
 pub(super) fn is_down(backend: &dyn Backend) -> bool {
     matches!(backend.ask::<Box<LocalNi>>(Request::GetLocalNi(0)), Err(Errno::NetworkDown))
 }
 
-/// The NID that a person has written; what is wrong with it, and what one looks like.
+/// Reads the NID that a person has written; the error says what is wrong with it, and gives an example.
 pub(super) fn one_nid(text: &str, names: &Names) -> Result<Nid, String> {
     let example = "one is ADDRESS@NET, such as 192.0.2.1@tcp";
     names.nid(text).map_err(|error| format!("'{text}' is not a NID: {error}; {example}"))
 }
 
-/// The net with this name. A number beyond 65535 gets as far as the kernel
-/// and is refused there, so that its code is another.
+/// Reads the name of a net. A number beyond 65535 gets as far as the kernel
+/// and is refused there, so it has another return code.
 pub(super) fn parse_net(text: &str) -> Result<NetId, OpError> {
     text.parse().map_err(|error: TextError| {
         let rc = match error.problem {

@@ -1,4 +1,4 @@
-//! Which way a message would go, and why no other. Ours: the kernel's tools have nothing like it.
+//! Explanation of the path that a message would take. The kernel's tools have no such command.
 
 use super::error_text::{error_text, one_nid};
 use crate::host_names::Names;
@@ -8,8 +8,8 @@ use crate::{ReturnCode, Value};
 use lnet_wire::Reachability;
 use lnet_wire::{Errno, Nid};
 
-/// Shows which of the node's interfaces and which of the peer's the next message to `to` would take, and for
-/// every other what spoke against it. Nothing is sent.
+/// Shows which interface of this node and which of the peer the next message to `to` would use, and why each
+/// other was not chosen. Nothing is sent.
 pub fn explain(
     backend: &dyn Backend,
     to: &str,

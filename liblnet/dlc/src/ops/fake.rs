@@ -1,4 +1,4 @@
-//! A node that plays back a script, for tests of which requests an operation makes.
+//! A backend with a script of requests and replies, for tests of the requests that an operation makes.
 
 use crate::request::{Backend, Reply, Request};
 use lnet_wire::Errno;
@@ -11,17 +11,17 @@ type Scene = (Request, Result<Reply, Errno>);
 pub(super) struct Fake(RefCell<VecDeque<Scene>>);
 
 impl Fake {
-    /// Expects these and no more.
+    /// Expects these requests in order and no others.
     pub(super) fn new(script: impl IntoIterator<Item = Scene>) -> Self {
         Self(RefCell::new(script.into_iter().collect()))
     }
 
-    /// Expects to be asked nothing.
+    /// Expects no request.
     pub(super) fn unasked() -> Self {
         Self::new([])
     }
 
-    /// There is no node.
+    /// A request that fails because there is no node.
     pub(super) fn down(request: Request) -> Self {
         Self::new([(request, Err(Errno::NetworkDown))])
     }

@@ -1,4 +1,4 @@
-//! Messages that are lost or late on purpose, for tests of what is built on LNet (`lnetctl fault`, dlc 1.7).
+//! Fault rules, which drop or delay messages on purpose, for tests of programs on LNet (`lnetctl fault`, dlc 1.7).
 
 use super::error_text::{OpError, error_text};
 use crate::host_names::Names;
@@ -9,31 +9,31 @@ use lnet_wire::{MAX_PORTALS, NidPattern};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// A rule as it is written.
+/// The arguments of a fault rule, as text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wording<'a> {
-    /// Whose messages: a NID, `*@NET` or `*`. Mandatory.
+    /// The source of the messages: a NID, `*@NET` or `*`. Mandatory.
     pub source: Option<&'a str>,
-    /// The destination. Mandatory.
+    /// The destination of the messages. Mandatory.
     pub dest: Option<&'a str>,
-    /// The local NID; not given: any.
+    /// The NID of this node; `None`: any.
     pub local: Option<&'a str>,
-    /// Kinds of messages, in either case; none: all.
+    /// The types of the messages, in upper or lower case; empty: all.
     pub messages: &'a [String],
-    /// Portals; none: all.
+    /// The portals; empty: all.
     pub portals: &'a [i64],
-    /// One of this many messages.
+    /// The number of messages of which one is hit.
     pub rate: Option<i64>,
-    /// One in each interval.
+    /// The interval in which one message is hit.
     pub interval: Option<Duration>,
 }
 
 /// The action of a fault rule on the messages that it hits.
 #[derive(Clone, Copy, Debug)]
 pub enum RuleAction<'a> {
-    /// The messages are lost.
+    /// The messages are dropped.
     Dropped {
-        /// Names of the causes by which they fail to be sent; none: they are lost on arrival.
+        /// The causes with which sending fails; if empty, the messages are dropped on arrival.
         errors: &'a [String],
         /// Whether half of the messages are hit, by chance, in place of one in each interval.
         random: bool,
@@ -44,16 +44,16 @@ pub enum RuleAction<'a> {
     Delayed(Option<Duration>),
 }
 
-/// Which rules are deleted.
+/// The rules to delete.
 #[derive(Clone, Copy, Debug)]
 pub enum Which<'a> {
-    /// All of their kind.
+    /// All rules of the kind.
     All,
-    /// Those with this source and this destination; both are mandatory.
+    /// The rules with this source and this destination; both are mandatory.
     Between(Option<&'a str>, Option<&'a str>),
 }
 
-/// Adds a rule. There may be others like it.
+/// Adds a rule. Rules that are equal may coexist.
 pub fn add(
     backend: &dyn Backend,
     wording: &Wording<'_>,
@@ -73,7 +73,7 @@ pub fn add(
     }
 }
 
-/// Deletes rules; that there are none is no error. What delay rules held goes on at once.
+/// Deletes rules; it is no error if there are none. Messages that a deleted rule has delayed go on at once.
 pub fn del(backend: &dyn Backend, kind: FaultKind, which: Which<'_>, report: &mut Report) -> ReturnCode {
     let (source, dest) = match which {
         Which::All => (Ok(None), Ok(None)),
@@ -94,7 +94,7 @@ pub fn del(backend: &dyn Backend, kind: FaultKind, which: Which<'_>, report: &mu
     }
 }
 
-/// Sets the counts of all rules of a kind to 0.
+/// Sets the counters of all rules of a kind to 0.
 pub fn reset(backend: &dyn Backend, kind: FaultKind, report: &mut Report) -> ReturnCode {
     match backend.tell(Request::ResetFaults(kind)) {
         Ok(()) => report.success(Operation::Manage, FAULT, SeqNo::NONE),
@@ -105,8 +105,8 @@ pub fn reset(backend: &dyn Backend, kind: FaultKind, report: &mut Report) -> Ret
     }
 }
 
-/// Shows the rules of a kind, the newest first; `all` with what the kernel's tool does not show. None at all is no
-/// error.
+/// Shows the rules of a kind, the newest first; with `all`, also the values that the kernel's tool does not show. It is no
+/// error if there are none.
 pub fn show(backend: &dyn Backend, kind: FaultKind, all: bool, report: &mut Report) -> ReturnCode {
     match backend.list::<Box<Fault>>(|index| Request::GetFault(kind, index)) {
         Ok(faults) => {
@@ -124,10 +124,10 @@ pub fn show(backend: &dyn Backend, kind: FaultKind, all: bool, report: &mut Repo
 
 const FAULT: &str = "fault";
 
-/// Kinds of messages and their bits.
+/// The message types and their bits.
 const MESSAGES: [(&str, u32); 4] = [("PUT", 2), ("ACK", 1), ("GET", 4), ("REPLY", 8)];
 
-/// Causes of failure; the first is bit 1.
+/// The causes of failure; the first is bit 1.
 const ERRORS: [&str; 10] = [
     "local_interrupt",
     "local_dropped",
@@ -239,12 +239,12 @@ fn errors_of(names: &[String]) -> Result<u32, OpError> {
     names.iter().try_fold(0, |all, name| Ok(all | bits(name)?))
 }
 
-/// At least 1, as 0 would be none.
+/// The time in milliseconds, at least 1, as 0 would mean none.
 fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
-/// The keys of lnetctl 2.17 in its order; with `all`, ours behind them.
+/// The keys of lnetctl 2.17 in its order; with `all`, those of this library after them.
 fn to_value(fault: &Fault, all: bool) -> Value {
     let Fault { rule, counts } = fault;
     let (rate, interval, random) = match rule.odds {
@@ -290,7 +290,7 @@ fn to_value(fault: &Fault, all: bool) -> Value {
     shown
 }
 
-/// A net as the kernel shows it; `*` alone would be something else in YAML.
+/// A pattern as the kernel shows it; `*` alone would be something else in YAML.
 fn shown_pattern(pattern: NidPattern) -> Value {
     match pattern {
         NidPattern::Any => Value::Quoted(pattern.to_string()),
@@ -305,7 +305,7 @@ fn shown_errors(bits: u32) -> String {
     if named.len() == ERRORS.len() { RANDOM_ERROR.to_owned() } else { named.join(",") }
 }
 
-/// Whole seconds where they are whole.
+/// Milliseconds as seconds, without a fraction if it is 0.
 fn seconds(ms: u64) -> Value {
     match ms % 1000 {
         0 => (ms / 1000).into(),

@@ -1,4 +1,4 @@
-//! Settings of the whole node.
+//! Operations on the settings of the whole node.
 
 pub use lnet_settings::Setting;
 
@@ -9,7 +9,8 @@ use crate::{ReturnCode, Value};
 use lnet_settings::{Change, Refusal};
 use lnet_wire::Errno;
 
-/// The code that DLC returns for a value that is not valid: some settings are checked by the library and some by the node (dlc 1.6).
+/// The code that DLC returns for a value that is not valid: some settings are checked by the library and some by the node
+/// (dlc 1.6).
 pub fn refusal(setting: Setting) -> ReturnCode {
     match setting.spec().global.map(|key| key.refusal) {
         Some(Refusal::OutOfRange) => ReturnCode::OUT_OF_RANGE,
@@ -18,8 +19,8 @@ pub fn refusal(setting: Setting) -> ReturnCode {
     }
 }
 
-/// Sets one. [`refusal`] for a value out of its range, and [`ReturnCode::GENERIC`] for one that the node refuses because of
-/// other settings. `lustre_lnet_config_numa_range` and the like (cfg-090).
+/// Changes a setting. [`refusal`] for a value out of its range, and [`ReturnCode::GENERIC`] for one that the node refuses
+/// because of other settings. `lustre_lnet_config_numa_range` and the like (cfg-090).
 pub fn config(
     backend: &dyn Backend,
     setting: Setting,
@@ -55,7 +56,7 @@ pub(crate) fn rehearse(now: &mut Tunables, setting: Setting, value: i64) -> Resu
     now.set(setting, value).map_err(|errno| refused(setting, value, errno))
 }
 
-/// Which values it takes.
+/// The values that a setting accepts, as text.
 fn allowed(setting: Setting) -> String {
     let spec = setting.spec();
     match spec.change {
@@ -64,7 +65,7 @@ fn allowed(setting: Setting) -> String {
     }
 }
 
-/// Shows one under `global`. `lustre_lnet_show_numa_range` and the like.
+/// Shows a setting under `global`. `lustre_lnet_show_numa_range` and the like.
 pub fn show(backend: &dyn Backend, setting: Setting, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let value = match setting {
         Setting::NumaRange => backend.ask(Request::GetNumaRange),
@@ -79,7 +80,7 @@ pub fn show(backend: &dyn Backend, setting: Setting, seq_no: SeqNo, report: &mut
     }
 }
 
-/// Shows all: `lnetctl global show`. Nothing if there is one that cannot be read.
+/// Shows all settings: `lnetctl global show`. Shows nothing if one of them cannot be read.
 pub fn show_all(backend: &dyn Backend, report: &mut Report) -> ReturnCode {
     let numa_range: u32 = match backend.ask(Request::GetNumaRange) {
         Ok(range) => range,
@@ -107,7 +108,7 @@ fn unreadable(setting: Setting, seq_no: SeqNo, errno: Errno, report: &mut Report
     report.end(Operation::Show, ENTITY, seq_no, errno.into(), text)
 }
 
-/// The request that sets it; `None` for what cannot be set while the node runs.
+/// The request that changes a setting; `None` for settings that cannot change while the node runs.
 fn request_for(setting: Setting, value: i64) -> Option<Request> {
     match (setting.spec().change, setting) {
         (Change::AtStart | Change::Never(_), _) => None,

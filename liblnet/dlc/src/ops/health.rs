@@ -1,4 +1,4 @@
-//! Health values, of the node's own interfaces and of other nodes'.
+//! Operations on health values, of interfaces of this node and of peers.
 
 use super::error_text::{error_text, one_nid};
 use crate::ReturnCode;
@@ -8,8 +8,8 @@ use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, SetHealth, SetHealthKind};
 use lnet_wire::Errno;
 
-/// Sets the health value of one or, without a NID, of all; -1 is how C says "healthy". [`ReturnCode::BAD_PARAM`] for any other value
-/// out of range and for a text that is no NID; -2 for a NID that is not there.
+/// Sets the health value of one interface or, without a NID, of all; -1 stands for healthy, as in C.
+/// [`ReturnCode::BAD_PARAM`] for any other value out of range and for a text that is not a NID; -2 for an unknown NID.
 pub(super) fn set(
     backend: &dyn Backend,
     kind: SetHealthKind,

@@ -1,4 +1,4 @@
-//! Bringing LNet up and down.
+//! Starting and stopping LNet.
 
 use super::error_text::error_text;
 use crate::ReturnCode;
@@ -6,8 +6,8 @@ use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request};
 use lnet_wire::Errno;
 
-/// Brings LNet up, with the nets configured for its start if `load_networks`; or takes it down.
-/// Nothing to do is success. `lustre_lnet_config_ni_system`.
+/// Starts LNet, with the nets configured for the start if `load_networks`; or stops it.
+/// It is success if nothing is to be done. `lustre_lnet_config_ni_system`.
 pub fn config_ni_system(
     backend: &dyn Backend,
     up: bool,
@@ -24,7 +24,7 @@ pub fn config_ni_system(
         Err(errno) => {
             let why = match (up, errno) {
                 (false, Errno::Busy) => format!("{}; end the programs that use it first", errno.text()),
-                // There is no node to bring up: the remedy for all other operations does not help this one.
+                // There is no node to start: the remedy for all other operations does not help here.
                 (true, Errno::NetworkDown) => errno.text().to_owned(),
                 _ => error_text(errno),
             };

@@ -1,10 +1,10 @@
 //! The operations of the DLC API (dlc 6.4), in Rust: what `lnetctl` and the C functions
 //! `lustre_lnet_*` call. There is one for each query that LNet answers (dbg-080).
 //!
-//! Every operation takes the node that it is about, records in the [`Report`](crate::Report) how it went and
-//! what is shown, and returns what the C function returns. Arguments are texts where C has texts, so that
-//! what is missing or cannot be read is judged, and worded, in one place. Nothing is shown by an operation
-//! that fails.
+//! Every operation takes the node that it applies to, records errors and output in the [`Report`](crate::Report),
+//! and returns the code that the C function returns. Arguments are texts where C has texts, so that
+//! missing and malformed ones are detected, and the errors worded, in one place. An operation that fails shows
+//! nothing.
 
 pub mod counters;
 pub mod discovery;

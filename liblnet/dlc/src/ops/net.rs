@@ -1,4 +1,4 @@
-//! Interfaces of this node.
+//! Operations on interfaces of this node.
 
 mod add;
 mod existing;
@@ -29,17 +29,17 @@ pub struct NetConfig<'a> {
     pub ip2net: Option<&'a str>,
     /// The tunables of every interface.
     pub tunables: NiTunables,
-    /// The tunables of every interface.
+    /// The driver's tunables of every interface.
     pub lnd: LndTunables,
     /// The CPTs of interfaces that have none of their own.
     pub cpts: Option<CptList>,
 }
 
-/// Takes away the interfaces of a net; all of it where none is named. All are tried; the last failure is
-/// what is returned. `lustre_lnet_del_ni` (cfg-020).
+/// Deletes the interfaces of a net; the whole net if none is named. All are tried; the last failure is
+/// the result. `lustre_lnet_del_ni` (cfg-020).
 ///
-/// [`ReturnCode::MISSING_PARAM`] without a net, [`ReturnCode::BAD_PARAM`] for one that cannot be read and for an interface
-/// that the machine does not have; -2 for what the node does not have. `lo` stays, without a word.
+/// [`ReturnCode::MISSING_PARAM`] without a net, [`ReturnCode::BAD_PARAM`] for a text that is not a net and for an interface
+/// that the machine does not have; -2 for one that the node does not have. `lo` cannot be deleted, which is no error.
 pub fn del(
     backend: &dyn Backend,
     net: Option<&str>,
@@ -90,7 +90,7 @@ pub fn del(
 }
 
 /// Sets the health value of one interface or, without a NID, of all. `lustre_lnet_config_ni_healthv`.
-/// -1 is 1000; [`ReturnCode::BAD_PARAM`] for what is outside 0..=1000, -2 for a NID that the node does not have.
+/// -1 stands for 1000; [`ReturnCode::BAD_PARAM`] for a value outside 0..=1000, -2 for a NID that the node does not have.
 pub fn set_health(
     backend: &dyn Backend,
     value: i32,
@@ -101,9 +101,9 @@ pub fn set_health(
     health::set(backend, SetHealthKind::LocalNi, value, nid, seq_no, report)
 }
 
-/// Sets the number of connections to each peer, of one interface or, without a NID, of all; -1 changes
-/// nothing. `lustre_lnet_config_ni_conns_per_peer`. [`ReturnCode::BAD_PARAM`] for what is outside 0..=127, -2 for a NID that the node
-/// does not have.
+/// Sets the number of connections to each peer, for one interface or, without a NID, for all; -1 changes
+/// nothing. `lustre_lnet_config_ni_conns_per_peer`. [`ReturnCode::BAD_PARAM`] for a value outside 0..=127, -2 for a NID that
+/// the node does not have.
 pub fn set_conns_per_peer(
     backend: &dyn Backend,
     value: i32,
@@ -133,7 +133,7 @@ pub fn set_conns_per_peer(
     }
 }
 
-/// The number of connections to each peer, as requests have it.
+/// The number of connections to each peer, in the type that requests have.
 pub fn conns_per_peer(value: i64) -> Result<u16, OutOfRange> {
     let checked = CONNS_PER_PEER.check(value)?;
     u16::try_from(checked).map_err(|_| OutOfRange { range: CONNS_PER_PEER, value })

@@ -1,13 +1,13 @@
-//! Finding out who other nodes are.
+//! Discovery: requests, results, and the differences that it finds.
 
 use super::PingAnswer;
 use lnet_wire::{Errno, Nid, ProcessId};
 use serde::{Deserialize, Serialize};
 
-/// Finds out a node's NIDs, even if they are known already, and remembers them.
+/// Discovers a node: asks it for its NIDs, even if they are known already, and remembers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discover {
-    /// Whom.
+    /// The node to discover.
     pub target: ProcessId,
     /// Whether to push to the peer even if it is up to date.
     pub force: bool,
@@ -15,43 +15,43 @@ pub struct Discover {
     pub max_nids: u32,
 }
 
-/// How a discovery ended.
+/// The result of a discovery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discovered {
-    /// The node has answered.
+    /// The node has responded.
     Found {
-        /// What is known of it now.
+        /// The peer as this node knows it after the discovery.
         answer: PingAnswer,
-        /// What the peer's ping information contains and was not merged.
+        /// Differences between the peer's ping information and what is known of the peer, which were not merged.
         #[serde(default)]
         differences: Vec<Difference>,
     },
-    /// It has not.
+    /// A step of the discovery has failed.
     Failed(DiscoveryFailure),
 }
 
-/// What a node does to discover another.
+/// A step of a discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscoveryStep {
-    /// Asking it for its NIDs.
+    /// A ping: asks the peer for its NIDs.
     Ping,
-    /// Telling it this node's.
+    /// A push: sends the peer this node's NIDs.
     Push,
 }
 
-/// Which step of a discovery failed, and how.
+/// The step of a discovery that failed, and its error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscoveryFailure {
-    /// What was being done.
+    /// The step that failed.
     pub step: DiscoveryStep,
-    /// To which NID.
+    /// The NID of the peer to which the step sent its message.
     pub nid: Nid,
-    /// How it failed.
+    /// The error of the step.
     #[serde(with = "errno_as_number")]
     pub errno: Errno,
-    /// The seconds for all steps together (`discovery_timeout`), if these were over.
+    /// The timeout of the discovery as a whole (`discovery_timeout`, in seconds), if it has expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -60,36 +60,36 @@ pub struct DiscoveryFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
-    /// It has a NID that it is not known by.
+    /// A NID in the ping information that is not known as one of the peer's.
     Extra(Nid),
-    /// It does not have a NID that it is known by.
+    /// A NID that is known as one of the peer's, and is not in the ping information.
     Missing(Nid),
-    /// It says that it is multi-rail (or not), and is known not to be (or to be).
+    /// The multi-rail flag of the ping information, where it differs from the one that is known.
     MultiRail(bool),
-    /// Its primary NID is another.
+    /// The primary NID of the ping information, where it differs from the one that is known.
     Primary(Nid),
-    /// It has a NID that is known to be another peer's.
+    /// A NID in the ping information that is known as one of another peer.
     Claimed(Nid),
 }
 
-/// How far the discovery of a peer is.
+/// The state of the discovery of a peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerDiscovery {
-    /// Whether messages go to it without waiting for a discovery.
+    /// Whether messages go to the peer without waiting for a discovery.
     pub up_to_date: bool,
-    /// The latest of the node's configurations that it is known to have received; 0: none.
+    /// The latest of this node's configurations that the peer is known to have received; 0: none.
     pub node_sequence: u32,
-    /// The latest of its configurations that was received; 0: none.
+    /// The latest of the peer's configurations that this node has received; 0: none.
     pub peer_sequence: u32,
     /// Messages that wait for the discovery.
     pub parked: u64,
-    /// Why the last discovery failed, if it did.
+    /// The step at which the last discovery failed, if it did.
     pub failure: Option<DiscoveryFailure>,
-    /// What the peer's ping information contains and was not merged.
+    /// Differences between the peer's ping information and what is known of the peer, which were not merged.
     pub differences: Vec<Difference>,
 }
 
-/// An errno as the negative number that goes over the control socket. One without a name is [`Errno::Io`].
+/// An errno as the negative number that goes over the control socket. A number that has no name is read as [`Errno::Io`].
 mod errno_as_number {
     use lnet_wire::Errno;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,77 +1,78 @@
-//! Which way a message would go, and why no other.
+//! Explanation of path selection: the path that a message would take, and why it would take no other.
 
 use super::PeerReachability;
 use lnet_wire::{NetId, Nid};
 use serde::{Deserialize, Serialize};
 
-/// Asks for it. Nothing is sent, and no peer is made.
+/// Requests the explanation for a destination. Nothing is sent, and no peer is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explain {
     /// The destination NID.
     pub destination: Nid,
-    /// By which of the node's own NIDs; `None` leaves it to LNet.
+    /// The NID of this node that the message would be sent from; `None`: any, as LNet selects.
     pub source: Option<Nid>,
 }
 
-/// The way, and what was passed over.
+/// The path that a message would take, and the candidates that were not chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// The peer's primary NID.
     pub primary: Nid,
-    /// Whether any of its NIDs may be used in place of another.
+    /// Whether the peer is multi-rail: any of its NIDs may be used in place of another.
     pub multi_rail: bool,
-    /// Whether the node knows the peer. One that it does not know it would take for a peer of one rail.
+    /// Whether the node knows the peer. An unknown peer is treated as one with a single NID.
     pub known: bool,
-    /// The NID by which the message would leave.
+    /// The NID of this node that the message would be sent from.
     pub local: Nid,
-    /// The NID to which it would go.
+    /// The NID of the peer that the message would be sent to.
     pub remote: Nid,
-    /// The gateway's NID that it would be sent to first; `None` where both nodes have a net in common.
+    /// The NID of the gateway that the message would be sent to first; `None`: both nodes are on the same net.
     #[serde(default)]
     pub gateway: Option<Nid>,
-    /// Gateways, nets of the peer, nets by which the gateway is reached, this node's interfaces, the gateway's, then the peer's.
+    /// The candidates that were not chosen: gateways, nets of the peer, nets on which the gateway is reached,
+    /// interfaces of this node, of the gateway, then of the peer.
     pub passed_over: Vec<PassedOver>,
-    /// The selection rules that concern the way.
+    /// The selection rules that apply to the path.
     #[serde(default)]
     pub rules: Vec<RuleOfWay>,
     /// The reachability of the peer, if the node reports it.
     #[serde(default)]
     pub reachability: Option<PeerReachability>,
-    /// What is wrong with the chosen path, of which there is no better one.
+    /// The fault of the chosen path, if it has one and there is no better path.
     #[serde(default)]
     pub remark: Option<String>,
 }
 
-/// A selection rule that concerns the way.
+/// A selection rule that applies to the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleOfWay {
-    /// What it is about, such as `local net`.
+    /// The part of the path that the rule applies to, such as `local net`.
     pub about: String,
-    /// Its place.
+    /// The index of the rule.
     pub index: u32,
-    /// What it gives, such as `priority 0`.
+    /// The effect of the rule, such as `priority 0`.
     pub gives: String,
 }
 
-/// One candidate that lost.
+/// A candidate that was not chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassedOver {
-    /// Who.
+    /// The candidate.
     pub candidate: Passed,
-    /// Why: the first thing in which it was worse than the chosen one, with both values.
+    /// The first criterion by which the candidate was worse than the chosen one, with both values.
     pub why: String,
 }
 
-/// What may be passed over.
+/// A candidate of path selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passed {
-    /// A net of the peer, or by which the chosen gateway is reached.
+    /// A net of the peer, or a net on which the chosen gateway is reached.
     Net(NetId),
     /// An interface of this node.
     LocalNi(Nid),
     /// An interface of the peer, or of the chosen gateway.
     PeerNi(Nid),
-    /// A gateway, by the NID that would be sent to.
+    /// A gateway, by the NID that messages would be sent to.
     Gateway(Nid),
 }

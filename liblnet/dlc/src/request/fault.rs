@@ -1,108 +1,108 @@
-//! Rules that lose or delay messages on purpose (core-behaviour 10.4).
+//! Fault rules, which drop or delay messages on purpose (core-behaviour 10.4).
 
 use lnet_wire::NidPattern;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// What rules do.
+/// The two kinds of fault rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
-    /// Lose messages, or make it fail to send them.
+    /// Rules that drop messages, or make their sending fail.
     Drop,
-    /// Make them late.
+    /// Rules that delay messages.
     Delay,
 }
 
-/// A rule.
+/// A fault rule. A message matches if all of `source`, `dest`, `local`, `messages` and `portals` do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultRule {
-    /// Whose messages.
+    /// The source NIDs of the messages.
     pub source: NidPattern,
-    /// The destination NIDs.
+    /// The destination NIDs of the messages.
     pub dest: NidPattern,
-    /// By which interface of the node they leave or come in.
+    /// The NIDs of this node by which the messages leave or arrive.
     pub local: NidPattern,
-    /// Which kinds: ACK 1, PUT 2, GET 4, REPLY 8; 0 is all.
+    /// The types of the messages, as bits: ACK 1, PUT 2, GET 4, REPLY 8; 0: all.
     pub messages: u32,
-    /// To which portals: bit n is portal n; 0 is all. With any other, PUTs and GETs only.
+    /// The portals of the messages: bit n is portal n; 0: all. With any other value only PUTs and GETs match.
     pub portals: u64,
-    /// How many of them.
+    /// The share of the matching messages that the rule hits.
     pub odds: FaultOdds,
-    /// What happens to the messages that are hit.
+    /// The effect on the messages that are hit.
     pub effect: FaultEffect,
 }
 
-/// How many of the messages that a rule is about.
+/// The share of the matching messages that a rule hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultOdds {
-    /// One of each window of this many messages.
+    /// One message of each window of this many.
     OneIn(NonZeroU32),
-    /// One in each interval of this many milliseconds.
+    /// One message in each interval of this many milliseconds.
     OnePerMs(u64),
-    /// Half of them, by chance; the interval in milliseconds is only shown.
+    /// Each message with a chance of one half; the interval in milliseconds is only shown.
     HalfMs(u64),
 }
 
-/// What happens to messages that are hit.
+/// The effect of a rule on the messages that it hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultEffect {
-    /// They are lost.
+    /// The message is dropped, or its sending fails.
     Drop {
-        /// They fail on their way out, by one of these causes: bit n is number n of the health status (core-behaviour
-        /// 4.2). 0: they are lost on arrival.
+        /// The causes of which one fails the sending: bit n is number n of the health status (core-behaviour 4.2).
+        /// 0: the message is dropped on arrival.
         errors: u32,
-        /// All of them whatever the odds, both on arrival and on their way out.
+        /// Whether every matching message is hit, whatever the share, on arrival and on sending.
         all: bool,
     },
-    /// They are late by so many milliseconds.
+    /// The message is delayed.
     Delay {
-        /// So many.
+        /// The delay in milliseconds.
         latency_ms: u64,
     },
 }
 
-/// Deletes rules.
+/// Deletes the fault rules of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelFaults {
-    /// Of which kind.
+    /// The kind of the rules to delete.
     pub kind: FaultKind,
-    /// With this source; `None`: with any.
+    /// The source that the rules must have; `None`: any.
     pub source: Option<NidPattern>,
-    /// With this destination; `None`: with any.
+    /// The destination that the rules must have; `None`: any.
     pub dest: Option<NidPattern>,
 }
 
-/// A rule and what it has done.
+/// A fault rule and its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The rule.
     pub rule: FaultRule,
-    /// What it has done.
+    /// The counters of the rule.
     pub counts: FaultCounts,
 }
 
-/// Messages that a rule has seen since it was made, or reset.
+/// The messages that a rule has seen since it was created or reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCounts {
-    /// That it was about.
+    /// Messages that matched the rule.
     pub matched: u64,
-    /// That it lost or delayed.
+    /// Messages that the rule dropped or delayed.
     pub hit: u64,
-    /// PUTs among those.
+    /// PUTs that the rule dropped or delayed.
     pub put: u64,
-    /// ACKs among those.
+    /// ACKs that the rule dropped or delayed.
     pub ack: u64,
-    /// GETs among those.
+    /// GETs that the rule dropped or delayed.
     pub get: u64,
-    /// REPLYs among those.
+    /// REPLYs that the rule dropped or delayed.
     pub reply: u64,
 }
 
 impl FaultRule {
-    /// Its kind.
+    /// The kind of the rule, which follows from its effect.
     pub const fn kind(&self) -> FaultKind {
         match self.effect {
             FaultEffect::Drop { .. } => FaultKind::Drop,

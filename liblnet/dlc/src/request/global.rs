@@ -8,23 +8,23 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 
-/// The values of the settings of the block `global`, as a map from names to numbers. The NUMA range has requests of its own, as in
-/// the kernel, and is not in the map.
+/// The values of the settings of the block `global`, as a map from names to numbers. The NUMA range has requests of its own,
+/// as in the kernel, and is not in the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tunables(Settings);
 
 impl Tunables {
-    /// Those of these settings.
+    /// The global tunables out of all settings of a node.
     pub const fn of(settings: Settings) -> Self {
         Self(settings)
     }
 
-    /// The value of one.
+    /// The value of a setting.
     pub fn get(&self, setting: Setting) -> u32 {
         u32::try_from(self.0.get(setting)).unwrap_or(u32::MAX)
     }
 
-    /// Changes one as a node does: [`Settings::set`].
+    /// Changes a setting as a node does: [`Settings::set`].
     pub fn set(&mut self, setting: Setting, value: i64) -> Result<(), Errno> {
         self.0.set(setting, value)
     }
@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Tunables {
     }
 }
 
-/// Reads the map. Names that this version does not know are passed over, missing ones have their defaults.
+/// Reads the map. Names that this version does not know are ignored, and missing ones have their defaults.
 struct ByName;
 
 impl<'de> Visitor<'de> for ByName {
@@ -71,35 +71,35 @@ impl<'de> Visitor<'de> for ByName {
     }
 }
 
-/// A setting of the node or a tunable of one of its drivers, as it is now.
+/// The current value of a setting of the node or a tunable of one of its drivers.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SettingState {
-    /// The module that has it: `lnet`, or a driver.
+    /// The module that the setting belongs to: `lnet`, or a driver.
     pub module: String,
-    /// Its name.
+    /// The name of the setting.
     pub name: String,
-    /// Its value.
+    /// The current value.
     pub value: Value,
-    /// The default.
+    /// The default value.
     pub default: Value,
-    /// Who set the value.
+    /// The origin of the current value.
     pub set_by: SetBy,
     /// Whether it may change while the node runs.
     pub can_change: bool,
 }
 
-/// Who set the value of a setting.
+/// The origin of the value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SetBy {
-    /// Nobody.
+    /// The default: nothing has set the value.
     Default,
     /// The environment variable of this name, at the start.
     Environment(String),
     /// A file that was imported at the start.
     File,
-    /// A request, such as a command or a C function makes it, while the node runs.
+    /// A request while the node runs: a command or a call of the C API.
     Command,
-    /// Other settings, from which it follows.
+    /// Other settings, from which the value is derived.
     Settings,
 }

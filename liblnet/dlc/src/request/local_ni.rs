@@ -5,104 +5,104 @@ use crate::CptList;
 use lnet_wire::{NetId, Nid};
 use serde::{Deserialize, Serialize};
 
-/// What every driver has for an interface.
+/// The tunables of an interface that every driver has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NiTunables {
     /// Seconds without a message after which a peer counts as down.
     pub peer_timeout: Option<u32>,
-    /// Messages under way to one peer NI.
+    /// The number of messages that may be in flight to one peer NI.
     pub peer_credits: Option<u32>,
     /// Router buffers that one peer may occupy.
     pub peer_buffer_credits: Option<u32>,
-    /// Messages under way on the interface.
+    /// The number of messages that may be in flight on the interface.
     pub credits: Option<u32>,
 }
 
-/// What only one kind of driver has.
+/// The tunables of an interface that only one kind of driver has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LndTunables {
-    /// `tcp`: connections for bulk in each direction to one peer NI; 0: as many as the link deserves.
+    /// `tcp`: bulk connections in each direction to one peer NI; 0: as many as the speed of the link asks for.
     pub conns_per_peer: Option<u16>,
 }
 
-/// Adds an interface. What is `None` takes the driver's default.
+/// Adds an interface. Tunables that are `None` have the values with which the node was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddLocalNi {
-    /// On which net.
+    /// The net that the interface is added to.
     pub net: NetId,
-    /// Its name or one of its addresses; `None`: the machine's first.
+    /// The interface by its name or one of its addresses; `None`: the first of the machine.
     pub interface: Option<String>,
-    /// What every driver has.
+    /// The tunables that every driver has.
     pub tunables: NiTunables,
-    /// What this driver has.
+    /// The tunables of the net's own driver.
     pub lnd: LndTunables,
-    /// Where it is bound; `None`: to all.
+    /// The CPTs that the interface is bound to; `None`: all.
     pub cpts: Option<CptList>,
 }
 
-/// Takes away an interface of a net, or the whole net. [`lnet_wire::Errno::NotFound`] when there is none.
+/// Deletes an interface of a net, or the whole net. [`lnet_wire::Errno::NotFound`] if there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelLocalNi {
-    /// Which net.
+    /// The net.
     pub net: NetId,
-    /// The name or address under which the interface was added, or any other of its names; `None`: all of
-    /// the net.
+    /// The name or address under which the interface was added, or any other of its names; `None`: all interfaces of the
+    /// net.
     pub interface: Option<String>,
 }
 
-/// What an interface is able to do.
+/// Whether an interface can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NiStatus {
-    /// It works.
+    /// The interface works.
     Up,
-    /// It does not.
+    /// The interface does not work.
     Down,
 }
 
-/// An interface as it is.
+/// The state of an interface of this node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalNi {
-    /// Its NID.
+    /// The NID of the interface.
     pub nid: Nid,
-    /// Whether it works.
+    /// Whether the interface works.
     pub status: NiStatus,
-    /// The interface's name; none for the loopback.
+    /// The interface's name; `None` for the loopback.
     pub interface: Option<String>,
-    /// Its tunables, all set.
+    /// The tunables that every driver has, each with its effective value.
     pub tunables: NiTunables,
-    /// Its driver's; unset where the driver has none.
+    /// The tunables of the interface's driver; `None` for those that it does not have.
     pub lnd: LndTunables,
-    /// The CPT of its device; -1 where that is not known.
+    /// The CPT of the interface's device; -1 where it is not known.
     pub device_cpt: i32,
-    /// Where it is bound: every CPT by number.
+    /// The CPTs that the interface is bound to; all are listed if it is bound to none in particular.
     pub cpts: CptList,
-    /// Messages in all.
+    /// The counts of all messages.
     pub stats: ElementStats,
-    /// Messages by kind.
+    /// The counts of messages by type.
     pub messages: MessageStats,
-    /// Bytes of their payloads.
+    /// The bytes of payload of all messages.
     #[serde(default)]
     pub bytes: ElementStats,
-    /// How much it was used recently.
+    /// The recent use of the interface.
     #[serde(default)]
     pub heat: Heat,
-    /// Its health.
+    /// The health of the interface.
     pub health: LocalHealth,
-    /// Available send credits, and their lowest value; negative by the number of messages that wait.
+    /// Available send credits, and their lowest value so far; negative by the number of messages that wait.
     pub tx_credits: i64,
     /// See `tx_credits`.
     pub min_tx_credits: i64,
 }
 
-/// The health of an interface, and its failures.
+/// The health of an interface of this node, and its failures by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalHealth {
-    /// The driver says that it is broken.
+    /// Whether the driver reports the interface as broken.
     pub fatal_error: bool,
-    /// 0 to 1000; 1000 is healthy.
+    /// The health value, 0 to 1000; 1000 is healthy.
     pub value: u32,
-    /// Failures by cause.
+    /// Failures by cause: this one and the fields up to `error`.
     pub interrupts: u64,
     /// See `interrupts`.
     pub dropped: u64,
@@ -114,35 +114,35 @@ pub struct LocalHealth {
     pub timeouts: u64,
     /// See `interrupts`.
     pub error: u64,
-    /// Recovery pings since it last responded.
+    /// Recovery pings since the interface last responded.
     pub ping_count: u64,
-    /// When the next ping is due: seconds on the node's clock; 0 if it is healthy.
+    /// The time of the next recovery ping: seconds on the node's clock; 0 if the interface is healthy.
     pub next_ping: u64,
-    /// In how many seconds that is.
+    /// The seconds until the next recovery ping.
     #[serde(default)]
     pub next_ping_in: Option<u64>,
-    /// Its state, if the node reports it.
+    /// The state of the interface, if the node reports it.
     #[serde(default)]
     pub state: Option<NiState>,
-    /// Its net's: that of the net's best interface.
+    /// The state of the interface's net, which is that of the best interface on it.
     #[serde(default)]
     pub net_state: Option<NiState>,
 }
 
-/// How an interface of the node, or a net, is (dbg-030).
+/// The state of an interface of this node, or of a net (dbg-030).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NiState {
-    /// Healthy.
+    /// Healthy: nothing has failed lately.
     Active,
-    /// It works, but messages have failed lately.
+    /// The interface works, but messages have failed lately.
     Degraded,
-    /// It does not work.
+    /// The interface does not work.
     Failed,
 }
 
 impl NiState {
-    /// As the design documents write it.
+    /// The name of the state as the design documents write it.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",
@@ -152,32 +152,32 @@ impl NiState {
     }
 }
 
-/// Interfaces or peers.
+/// The kind of interface whose health is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SetHealthKind {
-    /// The node's interfaces.
+    /// Interfaces of this node.
     LocalNi,
-    /// Other nodes'.
+    /// Interfaces of peers.
     PeerNi,
 }
 
-/// Sets health values, 0..=1000; -1 is 1000.
+/// Sets the health value of one interface or of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetHealth {
-    /// Of what.
+    /// Whether interfaces of this node or of peers are meant.
     pub kind: SetHealthKind,
-    /// Of which; `None`: of all. [`lnet_wire::Errno::NotFound`] for a NID that is not there.
+    /// The NID of the interface; `None`: all. [`lnet_wire::Errno::NotFound`] for an unknown NID.
     pub nid: Option<Nid>,
-    /// To what.
+    /// The new health value, 0 to 1000; -1 stands for 1000.
     pub value: i32,
 }
 
-/// Sets the number of connections to each peer, 0..=127, for connections made from now on.
+/// Sets the number of connections to each peer NI, for connections that are made from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetConnsPerPeer {
-    /// Of which interface; `None`: of all. [`lnet_wire::Errno::NotFound`] for a NID that is not there.
+    /// The NID of the interface; `None`: all. [`lnet_wire::Errno::NotFound`] for an unknown NID.
     pub nid: Option<Nid>,
-    /// To what.
+    /// The number of connections, 0 to 127; 0: as many as the speed of the link asks for.
     pub value: u16,
 }

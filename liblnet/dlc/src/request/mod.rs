@@ -32,43 +32,43 @@ pub use stats::{CommCount, ElementStats, Heat, LnetStats, MessageStats};
 use lnet_wire::{Errno, NetId, Nid, ProcessId};
 use serde::{Deserialize, Serialize};
 
-/// Whoever carries out requests: a node in this process, or a connection to one elsewhere.
+/// The receiver of requests: a node in this process, or a connection to one in another process.
 pub trait Backend {
-    /// Carries out one request. Waits for its answer; a ping may take minutes.
+    /// Carries out one request and waits for its reply; a ping may take minutes.
     /// [`Errno::NetworkDown`] where there is no node.
     fn call(&self, request: Request) -> Result<Reply, Errno>;
 }
 
-/// Something to be done or told. The number in brackets is the IOCTL's.
+/// A request to a node. The number in brackets is that of the kernel's IOCTL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "requests are made, carried out and gone; none is kept")]
 pub enum Request {
-    /// Who is there? No IOCTL has this.
+    /// The identity of the node: version, name, process. No IOCTL has this. [`Reply::Node`].
     GetNode,
     /// (50) The node's `index`th NID, from 0; [`Errno::NotFound`] past the end. [`Reply::Id`].
     GetNi(u32),
-    /// (51) Make messages to or from a NID (or any) fail: this number of them, 0 to stop, `u32::MAX` for all.
+    /// (51) Make messages to or from a NID (`None`: any) fail: this number of them, 0 to stop, `u32::MAX` for all.
     FailNid(Option<Nid>, u32),
-    /// (55) An interface of a peer is alive or down, as an operator says. An unknown NID changes nothing.
+    /// (55) Mark an interface of a peer as alive or down, as an operator says. An unknown NID changes nothing.
     NotifyRouter(NetNotice),
-    /// (59) Bring LNet up; `true`: with the nets that are configured for its start. Nothing if it is up.
+    /// (59) Start LNet; `true`: with the nets that are configured for the start. Does nothing if it has started.
     Configure(bool),
-    /// (56) Take LNet down. [`Errno::Busy`] while a program uses it.
+    /// (56) Stop LNet. [`Errno::Busy`] while a program uses it.
     Unconfigure,
-    /// (58) How far is this NID? [`Reply::Distance`].
+    /// (58) The distance of a NID. [`Reply::Distance`].
     LnetDist(Nid),
-    /// (61, 62) [`Reply::Ping`].
+    /// (61, 62) Ping a node. [`Reply::Ping`].
     PingPeer(Ping),
-    /// (64) Add a rule that loses or delays messages. [`Errno::Invalid`] for one that could not hit any.
+    /// (64) Add a fault rule. [`Errno::Invalid`] for a rule that no message could match.
     AddFault(FaultRule),
-    /// (64) Delete matching rules. [`Reply::Number`]: their number.
+    /// (64) Delete matching fault rules. [`Reply::Number`]: the number of rules deleted.
     DelFaults(DelFaults),
-    /// (64) Reset the statistics of these rules, and restart their intervals.
+    /// (64) Reset the counters of the fault rules of this kind, and restart their intervals.
     ResetFaults(FaultKind),
-    /// (64) The `index`th rule of a kind, the newest first; [`Errno::NotFound`] past the end. [`Reply::Fault`].
+    /// (64) The `index`th fault rule of a kind, the newest first; [`Errno::NotFound`] past the end. [`Reply::Fault`].
     GetFault(FaultKind, u32),
-    /// (77) [`Reply::Discovered`].
+    /// (77) Discover a node. [`Reply::Discovered`].
     Discover(Discover),
     /// (81) Add a route.
     AddRoute(AddRoute),
@@ -76,69 +76,68 @@ pub enum Request {
     DelRoute(DelRoute),
     /// (83) The `index`th route; [`Errno::NotFound`] past the end. [`Reply::Route`].
     GetRoute(u32),
-    /// (87) Forward messages for others, or no longer.
+    /// (87) Switch forwarding of messages for other nodes on or off.
     ConfigRouter(bool),
-    /// (88) How many router buffers there shall be.
+    /// (88) Set the numbers of router buffers.
     AddBuffers(BufferCounts),
     /// (89) The router buffers of CPT `index`; [`Errno::NotFound`] past the last. [`Reply::Buffers`].
     GetBuffers(u32),
-    /// (91) [`Reply::Stats`].
+    /// (91) The counters of the node. [`Reply::Stats`].
     GetLnetStats,
     /// (110) Set the counters to 0.
     ResetLnetStats,
-    /// (92) Make a peer or give it a NID.
+    /// (92) Create a peer, or add a NID to one.
     AddPeerNi(AddPeerNi),
     /// (93) Remove a NID of a peer, or the peer.
     DelPeerNi(DelPeerNi),
     /// (94) The peer with this NID. [`Reply::Peer`].
     GetPeerNi(Nid),
-    /// (100) The primary NIDs of all peers, in the order in which they came. [`Reply::Nids`].
+    /// (100) The primary NIDs of all peers, in the order in which they were created. [`Reply::Nids`].
     GetPeerList,
     /// (112) Overwrite a peer's state word: for debugging.
     SetPeer(SetPeerState),
     /// (95) Add an interface. [`Reply::Nid`].
     AddLocalNi(AddLocalNi),
-    /// What [`Request::AddLocalNi`] would be answered: [`Reply::Done`] or its error. No IOCTL has this.
+    /// Check whether [`Request::AddLocalNi`] would succeed: [`Reply::Done`] or its error. No IOCTL has this.
     CheckLocalNi(AddLocalNi),
-    /// (96) Take away an interface or a net.
+    /// (96) Delete an interface or a net.
     DelLocalNi(DelLocalNi),
     /// (97, 101, 103) The `index`th interface, net by net, the loopback first; [`Errno::NotFound`] past the
     /// end. [`Reply::LocalNi`].
     GetLocalNi(u32),
     /// (98) Set the NUMA range.
     SetNumaRange(u32),
-    /// (99) [`Reply::Number`].
+    /// (99) The NUMA range. [`Reply::Number`].
     GetNumaRange,
-    /// A global tunable; the kernel has them as module parameters. [`Errno::Invalid`] for a value out of
-    /// range.
+    /// Set a global tunable; the kernel has them as module parameters. [`Errno::Invalid`] for a value out of range.
     SetTunable(Setting, i64),
     /// All global tunables. [`Reply::Tunables`].
     GetTunables,
-    /// All settings and tunables, and who set them. No IOCTL has this. [`Reply::Settings`].
+    /// All settings and tunables, and the origins of their values. No IOCTL has this. [`Reply::Settings`].
     GetSettings,
     /// (102) Set health values.
     SetHealth(SetHealth),
-    /// (104) The NIDs being recovered: of interfaces (`true`) or of peers. [`Reply::Nids`].
+    /// (104) The NIDs that are being recovered: of interfaces of this node (`true`) or of peers. [`Reply::Nids`].
     GetRecoveryQueue(bool),
     /// (105) Add a selection rule.
     AddUdsp(AddUdsp),
-    /// (106) Delete the rule with this index; `None`: all.
+    /// (106) Delete the selection rule with this index; `None`: all.
     DelUdsp(Option<u32>),
-    /// The rule about exactly the same.
+    /// Delete the selection rule with exactly these criteria.
     DelSameUdsp(Box<DelSameUdsp>),
-    /// (107, 108) The rule at this index; [`Errno::NotFound`] past the end. [`Reply::Udsp`].
+    /// (107, 108) The selection rule at this index; [`Errno::NotFound`] past the end. [`Reply::Udsp`].
     GetUdsp(u32),
-    /// (109) What the rules made of this NID: an interface (`true`) or a peer NI. [`Reply::AppliedUdsp`].
+    /// (109) The effect of the selection rules on the NID of an interface (`true`) or a peer NI. [`Reply::AppliedUdsp`].
     GetAppliedUdsp(Nid, bool),
-    /// Which way would a message go? No IOCTL has this. [`Reply::Explanation`].
+    /// The path that a message would take. No IOCTL has this. [`Reply::Explanation`].
     Explain(Explain),
-    /// (111) Set how many connections a peer gets.
+    /// (111) Set the number of connections to each peer NI.
     SetConnsPerPeer(SetConnsPerPeer),
 }
 
 impl Request {
-    /// Whether it only reads: such requests are permitted on a read-only control socket. A ping or a discovery is not
-    /// among them, as it sends messages and may add peers.
+    /// Whether the request only reads: such requests are permitted on a read-only control socket. A ping or a discovery
+    /// is not among them, as it sends messages and may add peers.
     pub const fn only_reads(&self) -> bool {
         matches!(
             self,
@@ -164,38 +163,38 @@ impl Request {
     }
 }
 
-/// Which node answers.
+/// The identity of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeInfo {
     /// The library's version, such as `0.1.0`.
     pub version: String,
     /// The node's name (`LNET_NODE`).
     pub name: String,
-    /// Its process.
+    /// The id of the node's process.
     pub process: u32,
-    /// What LNet selftest does on it, in words; `None`: it does not run.
+    /// The state of LNet selftest on the node, as text; `None`: it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selftest: Option<String>,
 }
 
-/// How far a NID is.
+/// The distance of a NID from this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DistanceAnswer {
-    /// 0: one's own. 1: on a net of one's own.
+    /// 0: a NID of this node. 1: on a net of this node. More: the hops of the shortest route, plus 1.
     pub hops: u32,
-    /// The interface to use.
+    /// The NID of this node from which messages to it are sent.
     pub source: Nid,
-    /// Smaller is preferred.
+    /// The rank among NIDs of equal `hops`: the smaller one is preferred.
     pub order: u32,
 }
 
 macro_rules! replies {
     ($($(#[$doc:meta])* $name:ident($type:ty),)*) => {
-        /// What a request is answered with.
+        /// The reply to a request.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Reply {
-            /// Done, without a result.
+            /// Success, without a result.
             Done,
             $($(#[$doc])* $name($type),)*
         }
@@ -216,7 +215,7 @@ macro_rules! replies {
 }
 
 replies! {
-    /// Who is there.
+    /// The identity of the node.
     Node(NodeInfo),
     /// One of the node's NIDs with its process id.
     Id(ProcessId),
@@ -226,11 +225,11 @@ replies! {
     Nids(Vec<Nid>),
     /// A number.
     Number(u32),
-    /// How far a NID is.
+    /// The distance of a NID.
     Distance(DistanceAnswer),
-    /// What a ping found.
+    /// The ping information of a node.
     Ping(PingAnswer),
-    /// What a discovery found, or where it failed.
+    /// The result of a discovery.
     Discovered(Discovered),
     /// An interface of the node.
     LocalNi(Box<LocalNi>),
@@ -248,27 +247,27 @@ replies! {
     Stats(Box<LnetStats>),
     /// A selection rule.
     Udsp(Box<Udsp>),
-    /// What the selection rules made of a NID.
+    /// The effect of the selection rules on a NID.
     AppliedUdsp(AppliedUdsp),
-    /// A rule that loses or delays messages, and what it has done.
+    /// A fault rule and its counters.
     Fault(Box<Fault>),
-    /// Which way a message would go, and why no other.
+    /// The path that a message would take, and why it would take no other.
     Explanation(Explanation),
 }
 
-/// Requests with replies of one kind, as one call.
+/// Calls that convert the reply to the type that the request has.
 impl dyn Backend + '_ {
-    /// Carries out a request that is answered with a `T`.
+    /// Carries out a request whose reply is a `T`. [`Errno::Protocol`] for any other reply.
     pub fn ask<T: TryFrom<Reply, Error = Errno>>(&self, request: Request) -> Result<T, Errno> {
         self.call(request).and_then(T::try_from)
     }
 
-    /// Carries out a request that has no answer.
+    /// Carries out a request without a result.
     pub fn tell(&self, request: Request) -> Result<(), Errno> {
         self.call(request).map(drop)
     }
 
-    /// Everything that `request` lists, from 0 until [`Errno::NotFound`].
+    /// All items that `request` lists, by index from 0 until [`Errno::NotFound`].
     pub fn list<T: TryFrom<Reply, Error = Errno>>(
         &self,
         request: impl Fn(u32) -> Request,
@@ -289,7 +288,7 @@ impl dyn Backend + '_ {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetOrNid {
-    /// All of a net.
+    /// All NIDs of a net.
     Net(NetId),
     /// One NID.
     Nid(Nid),

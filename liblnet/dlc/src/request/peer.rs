@@ -1,118 +1,118 @@
-//! Other nodes.
+//! Requests about peers, and their states.
 
 use super::{ElementStats, Heat, MessageStats, PeerDiscovery};
 use lnet_wire::{Nid, ProcessId, Reachability};
 use serde::{Deserialize, Serialize};
 
-/// Makes a peer, or gives it another NID. Errors: dlc appendix A.
+/// Creates a peer, or adds a NID to it. Errors: dlc appendix A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddPeerNi {
-    /// Its primary NID.
+    /// The primary NID of the peer.
     pub primary: Nid,
-    /// The NID to add; `None`: make the peer.
+    /// The NID to add; `None`: create the peer.
     pub nid: Option<Nid>,
-    /// Whether it is multi-rail.
+    /// Whether the peer is multi-rail.
     pub multi_rail: bool,
-    /// Whether discovery may not change its primary NID.
+    /// Whether discovery must not change the primary NID of the peer.
     pub lock_primary: bool,
 }
 
 /// Removes a NID of a peer, or the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelPeerNi {
-    /// Its primary NID.
+    /// The primary NID of the peer.
     pub primary: Nid,
-    /// The NID to take; `None` or the primary NID: all.
+    /// The NID to remove; `None` or the primary NID: the peer with all NIDs.
     pub nid: Option<Nid>,
-    /// Forget it even if its primary NID is locked.
+    /// Whether the peer is removed even if its primary NID is locked.
     pub force: bool,
 }
 
 /// Overwrites a peer's state word (dlc appendix C).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetPeerState {
-    /// Any of its NIDs.
+    /// Any NID of the peer.
     pub nid: Nid,
-    /// The new word.
+    /// The new state word.
     pub state: u32,
 }
 
-/// A peer.
+/// The state of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
-    /// The NID by which upper layers know it.
+    /// The primary NID, by which upper layers know the peer.
     pub primary: Nid,
-    /// Whether it is multi-rail.
+    /// Whether the peer is multi-rail.
     pub multi_rail: bool,
     /// The state word (dlc appendix C).
     pub state: u32,
-    /// Its interfaces.
+    /// The interfaces of the peer.
     pub nis: Vec<PeerNi>,
-    /// The state of its discovery, if the node reports it.
+    /// The state of the peer's discovery, if the node reports it.
     #[serde(default)]
     pub discovery: Option<PeerDiscovery>,
-    /// Its reachability, if the node reports it.
+    /// The reachability of the peer, if the node reports it.
     #[serde(default)]
     pub reachability: Option<PeerReachability>,
 }
 
-/// Whether a peer can be reached, as far as the node has noticed.
+/// The reachability of a peer, as far as the node has noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerReachability {
-    /// Its state.
+    /// The reachability.
     pub state: Reachability,
-    /// For how many seconds it has been so.
+    /// The seconds for which the peer has been in this state.
     pub seconds: u64,
-    /// Paths to it: pairs of an interface of the node's and one of the peer's.
+    /// The number of paths to the peer: pairs of an interface of this node and one of the peer.
     pub paths: u32,
-    /// Those of them that can be used: not unresponsive, and with both interfaces up.
+    /// The number of paths that can be used: not unresponsive, and with both interfaces up.
     pub usable_paths: u32,
 }
 
-/// One interface of a peer.
+/// The state of one interface of a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerNi {
-    /// Its NID.
+    /// The NID of the interface.
     pub nid: Nid,
-    /// Whether it answers; `None` where that is not watched.
+    /// Whether the interface responds; `None` where this is not monitored.
     pub alive: Option<bool>,
-    /// Whether its node says that it does not work.
+    /// Whether the peer reports the interface as down.
     #[serde(default)]
     pub reported_down: bool,
-    /// Messages that may be under way to it at once.
+    /// The number of messages that may be in flight to the interface.
     pub max_tx_credits: i32,
     /// Available send credits; negative by the number of messages that wait.
     pub tx_credits: i32,
-    /// The fewest there ever were.
+    /// The lowest number of send credits so far.
     pub min_tx_credits: i32,
-    /// Bytes waiting to be sent to it.
+    /// The bytes that wait to be sent to the interface.
     pub tx_queued_bytes: u32,
-    /// Router buffers it may still occupy.
+    /// The number of router buffers that the interface may still occupy.
     pub rtr_credits: i32,
-    /// The fewest there ever were.
+    /// The lowest number of router buffer credits so far.
     pub min_rtr_credits: i32,
-    /// Who uses it.
+    /// The number of references to the interface.
     pub refcount: u32,
-    /// Messages in all.
+    /// The counts of all messages.
     pub stats: ElementStats,
-    /// Messages by kind.
+    /// The counts of messages by type.
     pub messages: MessageStats,
-    /// Bytes of their payloads.
+    /// The bytes of payload of all messages.
     #[serde(default)]
     pub bytes: ElementStats,
-    /// How much it was used recently.
+    /// The recent use of the interface.
     #[serde(default)]
     pub heat: Heat,
-    /// Its health.
+    /// The health of the interface.
     pub health: PeerHealth,
 }
 
-/// The health of a peer NI, and its failures.
+/// The health of a peer NI, and its failures by cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHealth {
-    /// 0 to 1000; 1000 is healthy.
+    /// The health value, 0 to 1000; 1000 is healthy.
     pub value: u32,
-    /// Failures by cause.
+    /// Failures by cause: this one and the fields up to `network_timeout`.
     pub dropped: u64,
     /// See `dropped`.
     pub timeout: u64,
@@ -120,37 +120,37 @@ pub struct PeerHealth {
     pub error: u64,
     /// See `dropped`.
     pub network_timeout: u64,
-    /// Recovery pings since it last responded.
+    /// Recovery pings since the interface last responded.
     pub ping_count: u64,
-    /// When the next ping is due: seconds on the node's clock; 0 if it is healthy.
+    /// The time of the next recovery ping: seconds on the node's clock; 0 if the interface is healthy.
     pub next_ping: u64,
-    /// In how many seconds that is.
+    /// The seconds until the next recovery ping.
     #[serde(default)]
     pub next_ping_in: Option<u64>,
-    /// Its state, if the node reports it.
+    /// The state of the interface, if the node reports it.
     #[serde(default)]
     pub state: Option<PeerNiState>,
-    /// The local NIDs from which it is unresponsive: these paths are used only if there is no other.
+    /// The NIDs of this node from which the interface is unresponsive: these paths are used only if there is no other.
     #[serde(default)]
     pub unresponsive_from: Vec<Nid>,
 }
 
-/// How a peer NI is, as far as the node has used it.
+/// The state of a peer NI, as far as this node has used it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerNiState {
-    /// Nothing has been sent to it.
+    /// Nothing has been sent to the peer NI.
     Created,
-    /// Something was sent to it, and nothing has arrived from it.
+    /// A message has been sent to the peer NI, and nothing has arrived from it.
     Activating,
     /// The last exchange succeeded.
     Connected,
-    /// Messages have failed, or its node says that it does not work.
+    /// Messages have failed, or the peer reports the interface as down.
     Failed,
 }
 
 impl PeerNiState {
-    /// As the design documents write it.
+    /// The name of the state as the design documents write it.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Created => "CREATED",
@@ -161,14 +161,14 @@ impl PeerNiState {
     }
 }
 
-/// Asks another node who it is.
+/// Asks another node for its ping information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ping {
-    /// Whom.
+    /// The node to ping.
     pub target: ProcessId,
-    /// By which of the node's own NIDs; `None`: any.
+    /// The NID of this node to send from; `None`: any.
     pub source: Option<Nid>,
-    /// How long to wait, in milliseconds; `None`: as long as it takes.
+    /// The timeout in milliseconds; `None`, or more than the node's maximum: that maximum.
     pub timeout_ms: Option<u32>,
     /// The maximum number of NIDs in the reply.
     pub max_nids: u32,
@@ -177,21 +177,21 @@ pub struct Ping {
 /// The ping information of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PingAnswer {
-    /// Its primary NID as this node knows it.
+    /// The primary NID of the node, as this node knows it.
     pub primary: Nid,
-    /// Its process id.
+    /// The LNet process id of the node.
     pub pid: u32,
-    /// Whether it is a multi-rail peer of this node.
+    /// Whether the node is a multi-rail peer of this node.
     pub multi_rail: bool,
-    /// Its NIDs, the loopback not among them.
+    /// The NIDs of the node, without the loopback.
     pub nids: Vec<Nid>,
 }
 
-/// What an operator says of an interface of a peer, a gateway for example.
+/// An operator's statement that an interface of a peer, such as a gateway, is alive or down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetNotice {
-    /// The interface.
+    /// The NID of the interface.
     pub nid: Nid,
-    /// Whether the interface is alive; if not, messages and routes avoid it.
+    /// Whether the interface is alive. If not, messages and routes avoid it.
     pub alive: bool,
 }

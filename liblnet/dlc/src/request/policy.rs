@@ -4,102 +4,102 @@ use lnet_wire::{Nid, Selector};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// What a rule does.
+/// The action of a selection rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UdspAction {
-    /// Gives what matches a priority; smaller is preferred, `u32::MAX` is none.
+    /// Gives the NIDs or nets that match a priority: the smaller one is preferred, `u32::MAX` is none.
     Priority(u32),
-    /// Makes what matches on one side the preferred partners of what matches on the other.
+    /// Makes the NIDs that match one selector the preferred partners of those that match the other.
     PreferredList,
 }
 
-/// Adds a rule. [`lnet_wire::Errno::Already`] for one that is there with the same action.
+/// Adds a rule. [`lnet_wire::Errno::Already`] if there is one with the same criteria and action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddUdsp {
-    /// Interfaces of this node.
+    /// Selects interfaces of this node.
     pub src: Option<Selector>,
-    /// Other nodes'.
+    /// Selects interfaces of peers.
     pub dst: Option<Selector>,
-    /// Routers.
+    /// Selects routers.
     pub rte: Option<Selector>,
-    /// What it does.
+    /// The action of the rule.
     pub action: UdspAction,
-    /// The messages of a turn, if it counts them.
+    /// The number of messages of one turn, for rules that count messages.
     #[serde(default)]
     pub messages: Option<NonZeroU32>,
-    /// Before which rule; `None` or beyond the last: at the end.
+    /// The index of the rule before which the new one is inserted; `None` or beyond the last: at the end.
     pub index: Option<u32>,
 }
 
-/// Deletes the rule about exactly this. [`lnet_wire::Errno::NotFound`] if there is none.
+/// Deletes the rule with exactly these criteria. [`lnet_wire::Errno::NotFound`] if there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelSameUdsp {
-    /// Interfaces of this node.
+    /// Selects interfaces of this node.
     pub src: Option<Selector>,
-    /// Other nodes'.
+    /// Selects interfaces of peers.
     pub dst: Option<Selector>,
-    /// Routers.
+    /// Selects routers.
     pub rte: Option<Selector>,
-    /// Its place, if that is known: another one is [`lnet_wire::Errno::Invalid`].
+    /// The index of the rule, if it is known; [`lnet_wire::Errno::Invalid`] if the rule has another one.
     pub index: Option<u32>,
 }
 
-/// A rule as it is.
+/// A selection rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Udsp {
-    /// Its place.
+    /// The index of the rule.
     pub index: u32,
-    /// Interfaces of this node.
+    /// Selects interfaces of this node.
     pub src: Option<Selector>,
-    /// Other nodes'.
+    /// Selects interfaces of peers.
     pub dst: Option<Selector>,
-    /// Routers.
+    /// Selects routers.
     pub rte: Option<Selector>,
-    /// What it does.
+    /// The action of the rule.
     pub action: UdspAction,
-    /// The messages of a turn, if it counts them.
+    /// The number of messages of one turn, for rules that count messages.
     #[serde(default)]
     pub messages: Option<NonZeroU32>,
 }
 
 impl Udsp {
-    /// src, dst and rte.
+    /// The selectors `src`, `dst` and `rte`, in this order.
     pub fn criteria(&self) -> [Option<Selector>; 3] {
         [self.src.clone(), self.dst.clone(), self.rte.clone()]
     }
 }
 
-/// What the rules made of a NID.
+/// The effect of the selection rules on a NID.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedUdsp {
-    /// What one gave it.
+    /// The effect of the rule that matches the NID.
     pub nid: Option<GivenByUdsp>,
-    /// What one gave its net.
+    /// The effect of the rule that matches its net.
     pub net: Option<GivenByUdsp>,
-    /// Its preferred partners among the node's NIDs.
+    /// The preferred partners of the NID among the NIDs of this node.
     pub preferred_nids: Vec<UdspPartner>,
-    /// Its preferred routers.
+    /// The preferred routers of the NID.
     pub preferred_routers: Vec<UdspPartner>,
 }
 
-/// What a rule gives.
+/// The effect of a rule on what it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenByUdsp {
     /// The priority; `u32::MAX` is the lowest.
     pub priority: u32,
-    /// The messages of a turn, if they are counted.
+    /// The number of messages of one turn, for rules that count messages.
     pub messages: Option<NonZeroU32>,
-    /// The place of the rule.
+    /// The index of the rule.
     pub rule: u32,
 }
 
-/// A partner that a rule names.
+/// A partner that a rule prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UdspPartner {
-    /// The partner.
+    /// The NID of the partner.
     pub nid: Nid,
-    /// Its place among the partners.
+    /// The effect of the rule, with the order among the partners.
     pub given: GivenByUdsp,
 }
 
@@ -109,7 +109,7 @@ impl AppliedUdsp {
         self.nid.map_or(u32::MAX, |given| given.priority)
     }
 
-    /// The priority of its net; `u32::MAX`: none.
+    /// The priority of the NID's net; `u32::MAX`: none.
     pub fn net_priority(&self) -> u32 {
         self.net.map_or(u32::MAX, |given| given.priority)
     }

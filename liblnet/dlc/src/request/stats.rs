@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Messages in all, or the bytes of their payloads.
+/// Counts of all messages, or of the bytes of their payloads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElementStats {
-    /// Sent.
+    /// Messages or bytes sent.
     pub sent: u64,
-    /// Received.
+    /// Messages or bytes received.
     pub received: u64,
-    /// Dropped.
+    /// Messages or bytes dropped.
     pub dropped: u64,
 }
 
@@ -23,7 +23,7 @@ pub struct Heat {
     pub bytes: u64,
 }
 
-/// Messages by kind.
+/// Counts of messages by type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommCount {
     /// PUTs.
@@ -38,7 +38,7 @@ pub struct CommCount {
     pub hello: u64,
 }
 
-/// Messages by kind and by what became of them.
+/// Counts of messages by type, for each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageStats {
     /// Sent.
@@ -77,10 +77,11 @@ pub struct LnetStats {
     pub recv_length: u64,
     pub route_length: u64,
     pub drop_length: u64,
-    /// Messages that have arrived in part and may be sent again, at this moment. This and what follows the kernel does not have.
+    /// Messages of which only a part has arrived, and whose rest may follow, at this moment. The kernel does not have this
+    /// counter nor the following ones.
     pub partial_count: u64,
-    /// Such messages that were given up: not sent again in time, or too many.
+    /// Messages of which a part arrived and which were then dropped: not sent again in time, or too many at once.
     pub partial_dropped_count: u64,
-    /// Messages that brought the origin of another node without being on the way from there.
+    /// Messages that named another node as their origin without having come by a path from that node.
     pub origin_refused_count: u64,
 }

@@ -1,4 +1,4 @@
-//! What a file says that cannot be true at once.
+//! Detects statements of one file that contradict each other.
 
 use super::{MAX_PROBLEMS, Problem};
 use crate::model::{Block, Document, Place};
@@ -6,7 +6,7 @@ use crate::{ReturnCode, SeqNo};
 use lnet_wire::{NetId, Nid};
 use std::collections::HashMap;
 
-/// Every interface that is twice on one net, and every NID that has two peers.
+/// A problem for each interface that is twice on one net, and each NID that has two peers.
 pub(super) fn conflicts(document: &Document) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut interfaces: HashMap<(NetId, &str), Place> = HashMap::new();

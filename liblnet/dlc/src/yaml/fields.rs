@@ -1,4 +1,4 @@
-//! The keys of one mapping: each is read by name, and the keys that were not read are problems.
+//! The keys of one mapping: each is read by name, and each key that was not read is a problem.
 
 use super::tree::{Entry, Kind, Node};
 use super::{MAX_PROBLEMS, Problem, Purpose};
@@ -7,37 +7,37 @@ use crate::model::Place;
 use crate::{ReturnCode, SeqNo, nearest};
 use std::collections::{HashMap, HashSet};
 
-/// What is found while a file is read.
+/// The state of reading a file: the purpose, the problems so far, the block and item that are being read.
 pub(super) struct Reader {
-    /// What the file is read for.
+    /// The purpose for which the file is read.
     pub purpose: Purpose,
-    /// What is wrong so far; what would be too much to list is not noted.
+    /// The problems so far, at most one more than [`MAX_PROBLEMS`].
     pub problems: Vec<Problem>,
-    /// In which block.
+    /// The block that is being read.
     pub block: Option<&'static str>,
-    /// In which item.
+    /// The number of the item that is being read.
     pub seq_no: SeqNo,
-    /// Finds the addresses of hosts that NIDs name.
+    /// Resolves the host names in NIDs.
     pub names: Names,
 }
 
 impl Reader {
-    /// For a file that is read for `purpose`.
+    /// A reader without problems, before the first block.
     pub(super) fn new(purpose: Purpose) -> Self {
         Self { purpose, problems: Vec::new(), block: None, seq_no: SeqNo::NONE, names: Names::new() }
     }
 
-    /// Notes that something at `at` is wrong.
+    /// Records an error at `at`.
     pub(super) fn wrong(&mut self, at: Place, text: impl Into<String>) {
         self.wrong_with(at, ReturnCode::BAD_PARAM, text);
     }
 
-    /// Notes that something that must be there is missing from what begins at `at`.
+    /// Records that an entry is missing from the part of the file that begins at `at`.
     pub(super) fn missing(&mut self, at: Place, text: impl Into<String>) {
         self.wrong_with(at, ReturnCode::MISSING_PARAM, text);
     }
 
-    /// Notes a problem with a code of its own.
+    /// Records a problem with the return code `rc`.
     pub(super) fn wrong_with(&mut self, at: Place, rc: ReturnCode, text: impl Into<String>) {
         if self.problems.len() > MAX_PROBLEMS {
             return;
@@ -49,17 +49,17 @@ impl Reader {
 
 /// The entries of a mapping, and the names that have been read.
 pub(super) struct Fields<'a> {
-    /// Where the mapping begins.
+    /// The place where the mapping begins.
     pub at: Place,
     entries: &'a [Entry],
     known: Vec<&'static str>,
-    /// What these keys belong to, for messages.
+    /// The name of the mapping, for messages.
     of: &'static str,
 }
 
 impl<'a> Fields<'a> {
-    /// The keys of `node`, which is described by `of` in messages. Nothing is a mapping without keys; of
-    /// anything else a problem is noted. Keys that come twice are noted too.
+    /// The keys of `node`, which `of` describes in messages. An empty value is a mapping without keys; for
+    /// any other value a problem is recorded. Keys that come twice are recorded too.
     pub(super) fn of(node: &'a Node, of: &'static str, reader: &mut Reader) -> Option<Self> {
         let entries = match &node.kind {
             Kind::Map(entries) => entries.as_slice(),
@@ -85,7 +85,7 @@ impl<'a> Fields<'a> {
         Some(Self { at: node.at, entries, known: Vec::new(), of })
     }
 
-    /// The value of `key`. Of a key without a value a problem is noted: what its author meant is not known.
+    /// The value of `key`. For a key without a value a problem is recorded: what its author meant is not known.
     pub(super) fn get(&mut self, key: &'static str, reader: &mut Reader) -> Option<&'a Node> {
         let entry = self.entry(key)?;
         if entry.value.is_empty() {
@@ -95,45 +95,45 @@ impl<'a> Fields<'a> {
         Some(&entry.value)
     }
 
-    /// The value of a `key` whose own keys are all optional. None if there are none: files that were exported have it so.
+    /// The value of a `key` whose own keys are all optional; `None` if it has none, as in exported files.
     pub(super) fn section(&mut self, key: &'static str) -> Option<&'a Node> {
         self.entry(key).map(|entry| &entry.value).filter(|value| !value.is_empty())
     }
 
-    /// Whether `key` is there, with a value or without.
+    /// Whether `key` is present, with a value or without.
     pub(super) fn has(&mut self, key: &'static str) -> bool {
         self.entry(key).is_some()
     }
 
-    /// `key` with its place and value.
+    /// The entry with this `key`.
     pub(super) fn entry(&mut self, key: &'static str) -> Option<&'a Entry> {
         self.known.push(key);
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Knows these keys and cares for none of them: they are only put out.
+    /// Marks these keys as known without reading them: they appear in output only.
     pub(super) fn ignore(&mut self, keys: &[&'static str]) {
         self.known.extend_from_slice(keys);
     }
 
-    /// Entries that have not been read: keys, positions and values. Of duplicate keys the first.
+    /// The entries that have not been read, as key, place and value; of duplicate keys the first.
     pub(super) fn others(&self) -> Vec<(&'a str, Place, &'a Node)> {
         let mut seen = HashSet::new();
         let all = self.entries.iter().map(|it| (it.key.as_str(), it.at, &it.value));
         all.filter(|(key, ..)| !self.known.contains(key) && seen.insert(*key)).collect()
     }
 
-    /// Values under keys that are mere labels: every whole number.
+    /// The values under keys that are mere labels, which are whole numbers.
     pub(super) fn numbered(&self) -> impl Iterator<Item = &'a Node> + use<'a> {
         self.entries.iter().filter(|entry| is_label(&entry.key)).map(|entry| &entry.value)
     }
 
-    /// Notes keys that were not read.
+    /// Records a problem for each key that was not read.
     pub(super) fn finish(self, reader: &mut Reader) {
         self.finish_but(|_| false, reader);
     }
 
-    /// Notes keys that were not read, except those for which `known` holds.
+    /// Records a problem for each key that was not read, except those for which `known` holds.
     pub(super) fn finish_but(self, known: fn(&str) -> bool, reader: &mut Reader) {
         for entry in self.entries {
             if self.known.contains(&entry.key.as_str()) || known(&entry.key) {
@@ -148,7 +148,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What is said of a key without a value.
+/// The text of the problem that a key has no value.
 pub(super) fn no_value(key: &str) -> String {
     format!("'{key}' has no value; give it one, or take the key out")
 }

@@ -1,7 +1,7 @@
-//! YAML to the canonical model and back.
+//! Conversion of YAML to the canonical model and back.
 //!
-//! [`tree`]: text to a tree with places. [`forms`]: the tree, in any form that there has been, to the model.
-//! [`conflicts`]: what cannot be true at once. [`write`](mod@write): the model to the form of 2.15.
+//! [`tree`] makes a tree with places of the text, [`forms`] makes the model of a tree in any form that exists,
+//! [`conflicts`] finds contradictions, [`write`](mod@write) writes the model in the form of 2.15.
 
 mod conflicts;
 mod fields;
@@ -16,23 +16,23 @@ use crate::{ReturnCode, SeqNo};
 use std::fmt;
 use std::io::{self, Read};
 
-/// What is wrong with a file, where, and what would be right.
+/// An error in a file: its place, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
+    /// The line and column.
     pub at: Place,
-    /// The block it is in, by its canonical name; of `global`, the setting. None for the file as such.
+    /// The block of the error, by its canonical name; in `global`, the setting. `None`: the file as a whole.
     pub block: Option<&'static str>,
-    /// The item's `seq_no`.
+    /// The `seq_no` of the item.
     pub seq_no: SeqNo,
-    /// What the DLC calls return for it.
+    /// The return code of the DLC calls for the error.
     pub rc: ReturnCode,
-    /// What is wrong, and the remedy: one line.
+    /// One line of text: the error, and the remedy.
     pub text: String,
 }
 
 impl Problem {
-    /// A problem of the file as such.
+    /// A problem of the file as a whole.
     pub(crate) const fn of_file(at: Place, text: String) -> Self {
         Self { at, block: None, seq_no: SeqNo::NONE, rc: ReturnCode::BAD_PARAM, text }
     }
@@ -44,26 +44,26 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What a file is read for: it decides which keys an item needs.
+/// The purpose for which a file is read: it decides which keys an item needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be added.
+    /// The items are added.
     Add,
-    /// To be deleted.
+    /// The items are deleted.
     Del,
-    /// To choose what is shown.
+    /// The items select what is shown.
     Show,
-    /// To be carried out: pings and discoveries.
+    /// The items are carried out: pings and discoveries.
     Exec,
 }
 
-/// So many problems of a file are listed: a large file that is none of ours has one in every line.
+/// The most problems of a file that are listed: a large file in another format has one in every line.
 const MAX_PROBLEMS: usize = 1000;
 
-/// Reads a file of any form (dlc 2 and 3). Every problem is found (of a thousand and more, so many), in
-/// the order of the file; with one, there is no document. The empty file is an empty document.
+/// Reads a file of any form (dlc 2 and 3). All problems are reported in the order of the file, at most [`MAX_PROBLEMS`];
+/// with a problem there is no document. An empty file is an empty document.
 ///
-/// To [`Purpose::Exec`] only pings and discoveries matter: other blocks are not looked into and not in the
+/// For [`Purpose::Exec`] only pings and discoveries are read: other blocks are skipped and not in the
 /// document.
 pub fn read(text: &str, purpose: Purpose) -> Result<Document, Vec<Problem>> {
     let entries = tree::entries(text).map_err(bounded)?;
@@ -71,12 +71,12 @@ pub fn read(text: &str, purpose: Purpose) -> Result<Document, Vec<Problem>> {
     if purpose == Purpose::Add {
         problems.extend(conflicts::conflicts(&document));
     }
-    // Stable: of two problems in one place, the one that was found first.
+    // The sort is stable: of two problems in one place, the one that was found first comes first.
     problems.sort_by_key(|problem| problem.at);
     if problems.is_empty() { Ok(document) } else { Err(bounded(problems)) }
 }
 
-/// The first [`MAX_PROBLEMS`] and, if there are more, one that says so.
+/// The first [`MAX_PROBLEMS`] problems and, if there are more, one that says so.
 fn bounded(mut problems: Vec<Problem>) -> Vec<Problem> {
     if let Some(next) = problems.get(MAX_PROBLEMS) {
         let more = Problem::of_file(next.at, "more is wrong from here on; it is not listed".to_owned());
@@ -86,15 +86,15 @@ fn bounded(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// The text of a file of configuration. No more is read than makes [`read`] refuse it as too long: what is
-/// named instead of a file may have no end. [`std::io::ErrorKind::InvalidData`] for what is not UTF-8.
+/// The text of a configuration file. Reading stops where [`read`] refuses the file as too long: the
+/// path may name something without an end. [`std::io::ErrorKind::InvalidData`] for text that is not UTF-8.
 pub fn text_of(file: impl io::Read) -> io::Result<String> {
     let mut text = String::new();
     file.take(tree::MAX_SIZE as u64 + 1).read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// The document in the form of 2.15 `export --backup`. Blocks that come several times become one.
+/// The document in the form of `export --backup` of 2.15. Blocks that come several times are merged.
 pub fn to_value(document: &Document) -> Value {
     write::document(document)
 }

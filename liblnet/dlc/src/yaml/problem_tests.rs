@@ -1,9 +1,9 @@
-//! What is wrong with a file: every kind of problem, with its place, its block and its code.
+//! Tests of the errors in files: every kind of problem, with its place, its block and its code.
 
 use super::{Purpose, read};
 use crate::ReturnCode;
 
-/// Line, column, block, code, and a part of the text.
+/// The line, column, block, code, and a part of the text.
 type Expected = (u32, u32, Option<&'static str>, ReturnCode, &'static str);
 
 fn problems_are(text: &str, purpose: Purpose, expected: &[Expected]) {
@@ -317,7 +317,7 @@ fn a_file_without_end_is_read_until_it_is_too_long() {
     problems_are(&text, Purpose::Add, &[(1, 1, None, ReturnCode::BAD_PARAM, "at most")]);
 }
 
-/// It would delete every rule.
+/// Without this check the item would delete every rule.
 #[test]
 fn a_selection_rule_of_the_first_design_that_says_only_its_type_is_not_deleted() {
     let text = "selection:\n  - type: net\n";

@@ -1,4 +1,4 @@
-//! What is written reads as what it was, to this reader and to others.
+//! Tests that a file reads as the model that was written, with this reader and with others.
 
 use super::{Purpose, read, to_value};
 use crate::ip2nets::Rule;
@@ -51,7 +51,7 @@ fn item<T: std::fmt::Debug>(it: impl Strategy<Value = T>) -> impl Strategy<Value
     (it, -1..3_i32).prop_map(|(it, number)| Item { it, at: Place::default(), seq_no: SeqNo::from_c(number) })
 }
 
-/// Nets with numbers of their own, so that no interface is twice on one.
+/// Nets with different numbers, so that no interface is twice on one.
 fn nets() -> impl Strategy<Value = Block> {
     let ni = (tunables(), cpts());
     let nis = vec((interface_name(), ni), 1..4).prop_map(|nis| {
@@ -113,7 +113,7 @@ fn routes() -> impl Strategy<Value = Block> {
     vec(item(route), 1..4).prop_map(Block::Route)
 }
 
-/// Peers of NIDs of their own; all complete or none.
+/// Peers with different NIDs; all of them complete lists, or none.
 fn peers() -> impl Strategy<Value = Block> {
     (btree_set(nid(), 1..12), any::<bool>(), vec((1..4_usize, any::<bool>(), -1..3_i32), 12)).prop_map(
         |(nids, replace, shapes)| {
@@ -211,7 +211,7 @@ fn document() -> impl Strategy<Value = Document> {
     )
 }
 
-/// Without places, which the writer chooses.
+/// The document without places, which the writer chooses.
 fn anywhere(mut document: Document) -> Document {
     fn forget<T>(items: &mut [Item<T>]) {
         for item in items {
@@ -236,7 +236,7 @@ fn anywhere(mut document: Document) -> Document {
     document
 }
 
-/// Whether what another parser read is what was meant. It takes digits for numbers and knows no order.
+/// Whether another parser reads the same value. It takes digits for numbers and does not keep the order of keys.
 fn same(ours: &Value, theirs: &serde_yaml::Value) -> bool {
     use serde_yaml::Value as Yaml;
     match (ours, theirs) {
@@ -244,11 +244,11 @@ fn same(ours: &Value, theirs: &serde_yaml::Value) -> bool {
         (Value::Map(entries), Yaml::Null) => entries.is_empty(),
         (Value::Int(number), Yaml::Number(other)) => other.as_i64() == Some(*number),
         (Value::Text(text), Yaml::String(other)) => text == other,
-        // A name that looks like a number, `0.` or `.nan`, is to them what the same word is alone.
+        // A name that looks like a number, `0.` or `.nan`, is one to the other parser.
         (Value::Text(text), Yaml::Number(_)) => {
             serde_yaml::from_str(text).is_ok_and(|alone: Yaml| format!("{alone:?}") == format!("{theirs:?}"))
         }
-        // The word of lnetctl.
+        // lnetctl writes the word in this way.
         (Value::Text(text), Yaml::Bool(other)) => text.eq_ignore_ascii_case(&other.to_string()),
         (Value::Quoted(text), Yaml::String(other)) => {
             *text == other.replace('\\', "\\\\").replace('"', "\\\"")

@@ -1,4 +1,4 @@
-//! Single values: each reader takes a node, and notes what is wrong with it.
+//! Readers of single values: each takes a node, and records what is wrong with it.
 
 use super::fields::{Fields, Reader};
 use super::tree::{Kind, Node};
@@ -19,7 +19,7 @@ pub(super) fn text<'a>(node: &'a Node, what: &str, reader: &mut Reader) -> Optio
     }
 }
 
-/// Anything that reads itself from text.
+/// Reads a value of any type that is parsed from text.
 fn parsed<T: FromStr<Err = TextError>>(node: &Node, what: &str, reader: &mut Reader) -> Option<T> {
     let text = text(node, what, reader)?;
     match text.trim().parse() {
@@ -31,7 +31,7 @@ fn parsed<T: FromStr<Err = TextError>>(node: &Node, what: &str, reader: &mut Rea
     }
 }
 
-/// A whole number in decimal, within `range`; `out_of_range` is the code of any other.
+/// Reads a whole decimal number within `range`; `out_of_range` is the return code for a number outside.
 pub(super) fn number(
     node: &Node,
     range: Range,
@@ -48,18 +48,18 @@ pub(super) fn number(
     range.check(value).map_err(|error| reader.wrong_with(node.at, out_of_range, error.to_string())).ok()
 }
 
-/// A number under the name of its range.
+/// Reads a number whose key is the name of its range.
 pub(super) fn count(fields: &mut Fields<'_>, range: Range, reader: &mut Reader) -> Option<u32> {
     let node = fields.get(range.name, reader)?;
     u32::try_from(number(node, range, ReturnCode::BAD_PARAM, reader)?).ok()
 }
 
-/// The same of a number of which 0 is the default: `None`.
+/// Reads a number of which 0 is the default, which is `None`.
 pub(super) fn count_or_default(fields: &mut Fields<'_>, range: Range, reader: &mut Reader) -> Option<u32> {
     count(fields, range, reader).filter(|value| *value > 0)
 }
 
-/// `seq_no`, for all problems of the item from now on.
+/// Reads `seq_no`, which all problems of the item carry from now on.
 pub(super) fn seq_no(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     reader.seq_no = SeqNo::NONE;
     if let Some(node) = fields.get("seq_no", reader) {
@@ -70,7 +70,7 @@ pub(super) fn seq_no(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     reader.seq_no
 }
 
-/// 0, 1, true or false.
+/// Reads a flag: 0, 1, true or false.
 pub(super) fn flag(node: &Node, name: &'static str, reader: &mut Reader) -> Option<bool> {
     match yes_or_no(node) {
         None => {
@@ -81,7 +81,7 @@ pub(super) fn flag(node: &Node, name: &'static str, reader: &mut Reader) -> Opti
     }
 }
 
-/// What a word for yes or no says: lnetctl has it for numbers that switch something.
+/// The value of a word for true or false, which files have in place of 1 or 0.
 pub(super) fn yes_or_no(node: &Node) -> Option<bool> {
     let Kind::Scalar(text) = &node.kind else { return None };
     match text.trim() {
@@ -91,7 +91,7 @@ pub(super) fn yes_or_no(node: &Node) -> Option<bool> {
     }
 }
 
-/// `True` or `False`, in any case.
+/// Reads `True` or `False`, in upper or lower case.
 pub(super) fn truth(node: &Node, what: &str, reader: &mut Reader) -> Option<bool> {
     let text = text(node, what, reader)?;
     match text.to_ascii_lowercase().as_str() {
@@ -104,7 +104,7 @@ pub(super) fn truth(node: &Node, what: &str, reader: &mut Reader) -> Option<bool
     }
 }
 
-/// A net.
+/// Reads the name of a net.
 pub(super) fn net(node: &Node, what: &str, reader: &mut Reader) -> Option<NetId> {
     let text = text(node, what, reader)?;
     let net = text.trim().parse().map_err(|error| {
@@ -113,17 +113,17 @@ pub(super) fn net(node: &Node, what: &str, reader: &mut Reader) -> Option<NetId>
     net.ok()
 }
 
-/// One NID, of which the address may be the name of a host; TCP where no net is named.
+/// Reads one NID, whose address may be a host name; without a net it is on TCP.
 pub(super) fn nid(node: &Node, what: &str, reader: &mut Reader) -> Option<Nid> {
     let text = text(node, what, reader)?;
     let found = reader.names.nid(text.trim());
     found.map_err(|error| reader.wrong(node.at, format!("{what} '{text}': {error}"))).ok()
 }
 
-/// A list of NID ranges, expanded.
+/// Reads a list of NID ranges, expanded.
 pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<Nid>> {
     let text = text(node, what, reader)?;
-    // The usual case, at a fraction of the cost.
+    // A single NID is the usual case, and costs a fraction of the general one.
     if let (true, Ok(nid)) = (text.contains('@'), text.parse()) {
         return Some(vec![nid]);
     }
@@ -136,7 +136,7 @@ pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<N
     }
 }
 
-/// What a selection rule is about; `NA` and `null` are no criterion.
+/// Reads a selector of a selection rule; `NA` and `null` select nothing.
 pub(super) fn selector(fields: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<Selector> {
     match &fields.entry(key)?.value.kind {
         Kind::Null => None,
@@ -145,7 +145,7 @@ pub(super) fn selector(fields: &mut Fields<'_>, key: &'static str, reader: &mut 
     }
 }
 
-/// CPTs: `4`, `1,3`, `"[0-3/2]"`, or a YAML list `[0,1]` without quotes.
+/// Reads CPTs: `4`, `1,3`, `"[0-3/2]"`, or a YAML list `[0,1]` without quotes.
 pub(super) fn cpts(node: &Node, reader: &mut Reader) -> Option<CptList> {
     let joined;
     let text = match &node.kind {
@@ -170,7 +170,7 @@ pub(super) fn cpts(node: &Node, reader: &mut Reader) -> Option<CptList> {
     }
 }
 
-/// One interface, perhaps with its CPTs.
+/// Reads one interface, with its CPTs if it has any.
 pub(super) fn interface(node: &Node, reader: &mut Reader) -> Option<InterfaceSpec> {
     let text = text(node, "an interface", reader)?;
     match InterfaceSpec::parse(text) {

@@ -1,6 +1,6 @@
-//! YAML as a tree in which everything knows its place, and every scalar is the text that was written.
+//! YAML as a tree of nodes with their places, in which every scalar is the text that was written.
 //!
-//! What configuration never needs is refused: anchors, aliases, tags, deep nesting, endless files. So a
+//! Features that a configuration never needs are refused: anchors, aliases, tags, deep nesting, endless files. So a
 //! file costs time and memory in proportion to its length, whoever wrote it.
 
 use super::{MAX_PROBLEMS, Problem};
@@ -12,47 +12,47 @@ use yaml_rust::scanner::{Marker, ScanError, TScalarStyle};
 pub(crate) const MAX_SIZE: usize = 16 << 20;
 /// The most mappings and sequences within each other; a configuration has 8.
 const MAX_DEPTH: usize = 32;
-/// The most values, mappings and sequences: each takes far more memory than the two bytes that it may have in
-/// the file. Of a configuration, this many are 50 000 peers.
+/// The most values, mappings and sequences of a file: each takes far more memory than the two bytes that it may have in
+/// the file. A configuration with this many has 50 000 peers.
 const MAX_NODES: usize = 2_000_000;
 
-/// One piece of a file.
+/// One value of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    /// Where it begins.
+    /// The place where the value begins.
     pub at: Place,
-    /// What it is.
+    /// The kind of the value, with its contents.
     pub kind: Kind,
 }
 
-/// What a piece of a file is.
+/// The kind of a value of a file.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    /// Nothing: a key without a value.
+    /// A key without a value.
     Empty,
     /// `~` or `null`.
     Null,
-    /// Text or number: the text as written, without quotes.
+    /// Text or a number: the text as written, without quotes.
     Scalar(String),
-    /// Items.
+    /// The items of a sequence.
     Seq(Vec<Node>),
-    /// Keys and values in their order.
+    /// The entries of a mapping, in their order.
     Map(Vec<Entry>),
 }
 
 /// A key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// The key's text.
+    /// The text of the key.
     pub key: String,
-    /// Where the key begins.
+    /// The place where the key begins.
     pub at: Place,
-    /// Its value.
+    /// The value of the key.
     pub value: Node,
 }
 
 impl Node {
-    /// The items of a sequence; anything else but nothing is one item.
+    /// The items of a sequence. An empty value has none; any other value is one item.
     pub(crate) fn items(&self) -> &[Self] {
         match &self.kind {
             Kind::Empty | Kind::Null => &[],
@@ -61,7 +61,7 @@ impl Node {
         }
     }
 
-    /// Whether there is nothing, in whichever way that is written.
+    /// Whether there is no value, in any of the ways to write that.
     pub(crate) const fn is_empty(&self) -> bool {
         match &self.kind {
             Kind::Empty | Kind::Null => true,
@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// What it is, for a message.
+    /// The kind of the value as a message names it.
     pub(crate) const fn what(&self) -> &'static str {
         match self.kind {
             Kind::Empty | Kind::Null => "nothing",
@@ -109,7 +109,7 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
     Ok(all)
 }
 
-/// Every line that is indented with a tab.
+/// A problem for each line that is indented with a tab.
 fn tabs(text: &str) -> Vec<Problem> {
     let told = |(index, line): (usize, &str)| {
         let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
@@ -121,7 +121,7 @@ fn tabs(text: &str) -> Vec<Problem> {
     text.split('\n').enumerate().filter_map(told).take(MAX_PROBLEMS + 1).collect()
 }
 
-/// A collection that is still open, and the key that waits for its value.
+/// A collection that is still open, and the key that has no value yet.
 struct Open {
     node: Node,
     key: Option<(String, Place)>,
@@ -173,7 +173,7 @@ fn documents(text: &str) -> Result<Vec<Node>, Problem> {
 
 const NO_ALIAS: &str = "aliases ('*NAME') are not read; a value that begins with '*' needs quotes";
 
-/// Puts a finished node where it belongs.
+/// Adds a finished node to its parent.
 fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
     match (&mut parent.node.kind, parent.key.take()) {
         (Kind::Seq(items), _) => items.push(node),
@@ -189,7 +189,7 @@ fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
                     return Err(Problem::of_file(node.at, said));
                 }
             };
-            // The parser tells of a block's mapping at the first colon.
+            // The parser reports the mapping of a block at the first colon.
             parent.node.at = parent.node.at.min(node.at);
             parent.key = Some((key, node.at));
         }
@@ -206,7 +206,7 @@ fn scalar(text: String, style: TScalarStyle, at: Place) -> Node {
     Node { at, kind }
 }
 
-/// What the scanner found wrong, with what it usually comes from.
+/// The problem for an error of the YAML scanner, with a remedy for its usual causes.
 fn syntax(error: &ScanError, text: &str) -> Problem {
     let at = place(error.marker());
     let line = text.lines().nth(at.line as usize - 1).unwrap_or_default();

@@ -11,12 +11,12 @@ use lnet_log::{LogClass, write_line};
 use lnet_os::interfaces::{HostInterface, host_interfaces};
 use lnet_wire::{Errno, NetId, NetType};
 
-/// Adds interfaces in their order; the first that is refused ends it, those before stay (cfg-020 to cfg-040,
+/// Adds interfaces in their order. The first one that is refused ends the operation; those before it stay (cfg-020 to cfg-040,
 /// cfg-060). `lustre_lnet_config_ni`.
 ///
-/// [`ReturnCode::MISSING_PARAM`] without net or interface, [`ReturnCode::BAD_PARAM`] for a net that cannot be read and an
-/// interface that the machine does not have. `lo` is there already: naming it is success. With `ip2net`, the
-/// rules are matched with this machine's addresses; -2 if there is none that does.
+/// [`ReturnCode::MISSING_PARAM`] without net or interface, [`ReturnCode::BAD_PARAM`] for a text that is not a net and an
+/// interface that the machine does not have. `lo` always exists: naming it is success. With `ip2net`, the
+/// rules are matched with this machine's addresses; -2 if none matches.
 pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let added = match config.ip2net {
         Some(text) => match rules_of(text) {
@@ -39,8 +39,9 @@ pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report:
     }
 }
 
-/// Sees to it that the node has these interfaces: one that is there as asked for is success, and one that is there otherwise is changed
-/// as far as it can be. All are tried; the last failure is what is returned. For files, which say how a node shall be (cfg-170).
+/// Ensures that the node has these interfaces: one that exists as requested is success, and one that exists otherwise is changed
+/// as far as possible. All are tried; the last failure is the result. For files, which describe the final state of a node
+/// (cfg-170).
 pub(crate) fn ensure(
     backend: &dyn Backend,
     config: &NetConfig<'_>,
@@ -60,7 +61,8 @@ pub(crate) fn ensure(
     if rc.is_ok() { report.success(Operation::Add, NET, seq_no) } else { rc }
 }
 
-/// Returns the change that [`ensure`] would make to an interface that is there, `None` if it would add it. The node is asked, not changed.
+/// Returns the change that [`ensure`] would make to an existing interface, or `None` if it would add one. The node is not
+/// changed.
 pub(crate) fn rehearse(backend: &dyn Backend, request: &AddLocalNi) -> Result<Option<Adjustment>, OpError> {
     match backend.tell(Request::CheckLocalNi(request.clone())) {
         Ok(()) => Ok(None),
@@ -93,17 +95,17 @@ fn adjust(backend: &dyn Backend, request: &AddLocalNi) -> Result<(), OpError> {
     }
 }
 
-/// Success that needs no request is none without a node.
+/// Checks that there is a node, for an operation that succeeds without a request.
 fn is_there_a_node(backend: &dyn Backend) -> Result<(), OpError> {
     backend.tell(Request::GetNode).map_err(|errno| (errno.into(), error_text(errno)))
 }
 
-/// Adds what `rule` comes to on a machine with the interfaces `host`, with the tunables and CPTs of `config`
+/// Adds the interfaces that `rule` selects on a machine with the interfaces `host`, with the tunables and CPTs of `config`
 /// (dlc 4.1; cfg-065).
 ///
-/// What the rule names and the machine does not have so is reported under `ip2nets`; it fails the rule if an
-/// address contradicts the rule, or if nothing else is left of the rule. A rule without interfaces that
-/// nothing matches is success: one file serves many nodes. So is an NI that is there already, as asked for.
+/// Interfaces that the rule names and the machine lacks are reported under `ip2nets`; the rule fails if an
+/// address contradicts it, or if it selects nothing else. A rule without interfaces that
+/// matches nothing is success: one file serves many nodes. An NI that exists as requested is success too.
 pub fn add_rule(
     backend: &dyn Backend,
     rule: &Rule,
@@ -115,7 +117,7 @@ pub fn add_rule(
     add_matched(backend, rule, host, config, seq_no, report).1
 }
 
-/// The longest `ip2net` text; one more is C's terminating zero.
+/// The most bytes of an `ip2net` text; C adds a terminating zero.
 const MAX_IP2NET: usize = 127;
 
 fn requests(config: &NetConfig<'_>) -> Result<Vec<AddLocalNi>, OpError> {
@@ -151,7 +153,7 @@ pub(crate) fn no_driver(request: &AddLocalNi) -> OpError {
 
 const NO_DRIVER: &str = "there is no driver for nets of this kind here, only for tcp";
 
-/// Why the node refused to add an interface, and what helps: for a log line.
+/// The reason for which the node refused to add an interface, and the remedy: for a log line.
 pub fn why_refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> String {
     wrong_cpt(backend, request, errno).unwrap_or_else(|| match errno {
         Errno::ProtocolNotSupported => NO_DRIVER.to_owned(),
@@ -159,7 +161,7 @@ pub fn why_refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) ->
     })
 }
 
-/// The CPT that the node does not have, if that is what it refused.
+/// The CPT that the node lacks, if it refused the interface for that reason.
 fn wrong_cpt(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Option<String> {
     if errno != Errno::Invalid {
         return None;
@@ -171,7 +173,7 @@ fn wrong_cpt(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Optio
     Some(format!("CPT {wrong} is not within 0 to {last}, which are the node's CPU partitions"))
 }
 
-/// The code and the text for what the node refused.
+/// The code and the text for an interface that the node refused.
 fn refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> OpError {
     if let Some(said) = wrong_cpt(backend, request, errno) {
         let interface = request.interface.as_deref().unwrap_or("the first interface");
@@ -184,7 +186,7 @@ fn refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> OpError
             ReturnCode::BAD_PARAM,
             format!("{}; the interface must exist, be up and have an IPv4 address", errno.text()),
         ),
-        // LNet that is down has no net to add to, which is another code than that of an interface that is.
+        // If LNet is not started there is no net to add to, which has another code than an interface that is down.
         Errno::NetworkDown if is_down(backend) => (Errno::Invalid.into(), error_text(errno)),
         Errno::NetworkDown => (errno.into(), format!("{}; the interface is down", errno.text())),
         Errno::ProtocolNotSupported | Errno::NotSupported => return no_driver(request),
@@ -197,7 +199,7 @@ fn refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> OpError
             errno.into(),
             format!("{}; another node or program listens there, see LNET_ACCEPT_PORT", errno.text()),
         ),
-        // The node lets only its owner and root in; and the system lets only root listen on the port.
+        // The node admits only its owner and root, and the system lets only root listen on the port.
         Errno::Access => (
             errno.into(),
             format!(
@@ -223,7 +225,7 @@ fn rules_of(text: &str) -> Result<(Vec<Rule>, Vec<HostInterface>), OpError> {
     Ok((rules, host))
 }
 
-/// Adds what each rule comes to; -2 if that is nothing.
+/// Adds the interfaces that the rules select; -2 if there are none.
 pub(super) fn add_rules(
     backend: &dyn Backend,
     rules: &[Rule],

@@ -1,13 +1,13 @@
-//! Interfaces that are asked for and are there already: what of them is different, and what of that can be changed.
+//! Comparison of requested interfaces with existing ones: which values differ, and which of these can change.
 
 use crate::ops::error_text::OpError;
 use crate::request::{AddLocalNi, Backend, LocalNi, Request, SetConnsPerPeer};
 use lnet_wire::Errno;
 
-/// The change that makes an interface that is there the one that is asked for.
+/// The change that makes an existing interface the requested one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Adjustment {
-    /// Nothing: the interface is as asked for.
+    /// No change: the interface is as requested.
     Nothing,
     /// The interface gets another number of connections.
     ConnsPerPeer(SetConnsPerPeer),
@@ -25,7 +25,7 @@ pub(super) fn find(backend: &dyn Backend, asked: &AddLocalNi) -> Option<Box<Loca
 }
 
 /// Returns the change that makes the interface `now` the one that `asked` describes; values that are not given may be anything.
-/// `-EEXIST`, with the values that differ, if only another interface could have them.
+/// `-EEXIST`, with the values that differ, if they cannot change while the interface exists.
 pub(crate) fn adjustment(asked: &AddLocalNi, now: &LocalNi) -> Result<Adjustment, OpError> {
     let fixed = fixed_differences(asked, now);
     if !fixed.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn adjustment(asked: &AddLocalNi, now: &LocalNi) -> Result<Adjustment
         return Err((Errno::Exists.into(), text));
     }
     match asked.lnd.conns_per_peer {
-        // 0 asks for as many as suit the link: what there is is that.
+        // 0 requests as many as suit the link: the present number is that.
         Some(value) if value != 0 && Some(value) != now.lnd.conns_per_peer => {
             Ok(Adjustment::ConnsPerPeer(SetConnsPerPeer { nid: Some(now.nid), value }))
         }

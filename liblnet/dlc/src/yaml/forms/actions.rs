@@ -1,4 +1,4 @@
-//! `ping` and `discover`: what is carried out and not configured.
+//! The blocks `ping` and `discover`, which are carried out and not configured.
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
@@ -39,7 +39,7 @@ pub(super) fn discover(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
     some(items(entry, reader, item), Block::Discover)
 }
 
-/// Whom: `[PID-]NID`, or several with commas between.
+/// Reads the targets: `[PID-]NID`, or several with commas between.
 fn targets(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<ProcessId> {
     let Some(node) = fields.get("primary nid", reader) else {
         if matches!(reader.purpose, Purpose::Add | Purpose::Exec) && !fields.has("primary nid") {
@@ -57,7 +57,7 @@ fn targets(fields: &mut Fields<'_>, reader: &mut Reader) -> Vec<ProcessId> {
     targets
 }
 
-/// A ping's output has the same keys and what was found.
+/// Accepts the keys that the output of a ping has besides these.
 fn finish(mut fields: Fields<'_>, reader: &mut Reader) {
     fields.ignore(&["Multi-Rail", "peer ni", "errno", "descr"]);
     fields.finish(reader);

@@ -1,4 +1,4 @@
-//! `global`, `numa` and `statistics`.
+//! The blocks `global`, `numa` and `statistics`.
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader, no_value};
@@ -8,7 +8,7 @@ use crate::SeqNo;
 use crate::model::{Block, Item};
 use crate::ops::global::{Setting, refusal};
 
-/// Known and without effect.
+/// Keys that are accepted and have no effect.
 const IGNORED: &[&str] = &["use_tcp_bonding", "tcp bonding", "tcp_bonding"];
 
 /// The block `global`.
@@ -74,7 +74,7 @@ fn settings(entry: &Entry, reader: &mut Reader, named: fn(&str) -> Option<Settin
     }
 }
 
-/// What a word says that a setting takes in place of a number.
+/// The number of a word that a setting accepts in place of a number.
 fn mode(setting: Setting, node: &Node) -> Option<i64> {
     let values = setting.spec().values;
     let word = match &node.kind {

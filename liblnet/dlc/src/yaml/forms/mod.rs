@@ -1,6 +1,6 @@
 //! The blocks of a file, in every form that there has been (dlc 2, and 3 for older and draft forms).
 //!
-//! A block's reader knows all the forms of its block, because files mix them: what an item says is taken
+//! The reader of a block knows all its forms, because files mix them: each item is read
 //! from wherever one of the forms has it.
 
 mod actions;
@@ -21,7 +21,7 @@ use crate::nearest;
 /// Reads one block.
 type Form = fn(&Entry, &mut Reader) -> Vec<Block>;
 
-/// The top-level keys: each canonical one, and what else has been written for it. lnetctl 2.15 takes any word
+/// The top-level keys: each canonical one with its other spellings. lnetctl 2.15 accepts any word
 /// that begins with a canonical one.
 const BLOCKS: &[(&str, &[&str], Form)] = &[
     ("net", &["nets", "networks"], net::net),
@@ -39,7 +39,7 @@ const BLOCKS: &[(&str, &[&str], Form)] = &[
     ("discover", &[], actions::discover),
 ];
 
-/// The document that `entries` come to, and what is wrong with them.
+/// The document that `entries` describe, and the problems of the file.
 pub(super) fn document(entries: &[Entry], purpose: Purpose) -> (Document, Vec<Problem>) {
     let mut reader = Reader::new(purpose);
     let mut document = Document::default();
@@ -69,8 +69,8 @@ pub(super) fn document(entries: &[Entry], purpose: Purpose) -> (Document, Vec<Pr
     (document, reader.problems)
 }
 
-/// Reads every item of a block: the items of a sequence, or one mapping. What `item` reads becomes part of
-/// the block; each may come to several.
+/// Reads every item of a block: the items of a sequence, or one mapping. Each value that `item` returns becomes an item of
+/// the block.
 fn items<T>(
     block: &Entry,
     reader: &mut Reader,
@@ -84,12 +84,12 @@ fn items<T>(
     all
 }
 
-/// The blocks of one kind, none if there is nothing in it.
+/// The block with these items; none without items.
 fn some<T>(items: Vec<Item<T>>, block: fn(Vec<Item<T>>) -> Block) -> Vec<Block> {
     if items.is_empty() { Vec::new() } else { vec![block(items)] }
 }
 
-/// The values of a mapping whatever its keys, the items of a sequence, or the one value.
+/// The values of a mapping regardless of its keys, the items of a sequence, or the single value.
 fn values(node: &Node) -> Vec<&Node> {
     match &node.kind {
         Kind::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),

@@ -1,4 +1,4 @@
-//! `net` and `ip2nets`: canonical, FORM-1 (before multi-rail), FORM-4 and FORM-5 (the design document).
+//! The blocks `net` and `ip2nets`: canonical, FORM-1 (before multi-rail), FORM-4 and FORM-5 (the design document).
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
@@ -121,15 +121,15 @@ fn net_item(node: &Node, reader: &mut Reader) -> Vec<(NetOrRule, SeqNo)> {
         nis.push(ni_item(None, defaults.clone()));
     }
     if ip2net.is_some() && nis.is_empty() {
-        // The rule brings its interfaces; tunables have no other place to be.
+        // The interfaces come from the rule; the tunables are kept here, as there is no other place for them.
         nis.push(ni_item(None, defaults));
     }
-    // With `show`, 2.15 heeds `net` alone: a file of nets shows everything.
+    // With `show`, 2.15 reads `net` alone: a file of nets shows everything.
     let net = name.filter(|_| reader.purpose != Purpose::Show || !is_canonical);
     vec![(NetOrRule::Net(NetItem { net, nis, ip2net: ip2net.map(str::to_owned), detail }), number)]
 }
 
-/// Notes what an item lacks for its purpose.
+/// Records the keys that an item lacks for its purpose.
 fn complete(
     reader: &mut Reader,
     at: crate::model::Place,
@@ -153,12 +153,12 @@ fn complete(
     }
 }
 
-/// Gemini has one interface, which has no name.
+/// Whether the net needs no interface: Gemini has one, which has no name.
 fn needs_none(net: Option<NetId>) -> bool {
     net.is_some_and(|net| net.kind() == NetType::GNI)
 }
 
-/// `net type`, or `net` as before 2.10; and whether it was the former.
+/// Reads `net type`, or `net` as before 2.10; and returns whether the former was found.
 fn net_name(fields: &mut Fields<'_>, reader: &mut Reader) -> (Option<NetId>, bool) {
     let canonical = fields.get("net type", reader).map(|node| (node.at, net_of(node, "net type", reader)));
     let older = fields.get("net", reader).map(|node| net_of(node, "net", reader));
@@ -174,7 +174,7 @@ fn net_name(fields: &mut Fields<'_>, reader: &mut Reader) -> (Option<NetId>, boo
     }
 }
 
-/// The item's `seq_no`, which the first design document has among the tunables.
+/// The item's `seq_no`, which is among the tunables in the first design document.
 fn item_number(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     let direct = seq_no(fields, reader);
     let tunables = fields.section("tunables").filter(|node| matches!(node.kind, Kind::Map(_)));
@@ -189,7 +189,7 @@ fn item_number(fields: &mut Fields<'_>, reader: &mut Reader) -> SeqNo {
     }
 }
 
-/// One item of `local NI(s)`; several if it names several interfaces.
+/// Reads one item of `local NI(s)`; the result has several NIs if the item names several interfaces.
 fn local_ni(
     node: &Node,
     defaults: &Said,
@@ -212,7 +212,7 @@ fn local_ni(
     found.unwrap_or_default()
 }
 
-/// What stands under `interfaces`: labels with names; items with `intf`; or names.
+/// Reads the value of `interfaces`: labels with names, items with `intf`, or names.
 fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &mut Reader) -> Vec<NiItem> {
     match &node.kind {
         Kind::Empty | Kind::Null => Vec::new(),
@@ -241,7 +241,7 @@ fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &m
     }
 }
 
-/// One NI for each name of a value: usually one name.
+/// One NI for each name in a value, which usually has one.
 fn named(node: &Node, said: &Said, reader: &mut Reader) -> Vec<NiItem> {
     specs(node, reader).into_iter().map(|spec| ni_item(Some(spec), said.clone())).collect()
 }
@@ -256,7 +256,7 @@ fn specs(node: &Node, reader: &mut Reader) -> Vec<InterfaceSpec> {
     }
 }
 
-/// CPTs at the name win over those said for the NI; here they are in one place.
+/// The NI. CPTs given with the interface's name take precedence over those of the item.
 fn ni_item(interface: Option<InterfaceSpec>, said: Said) -> NiItem {
     let Said { tunables, lnd, cpts } = said;
     match interface {
@@ -290,7 +290,7 @@ fn ip2nets_item(node: &Node, reader: &mut Reader) -> Vec<(Ip2netsItem, SeqNo)> {
     vec![(Ip2netsItem { rule: Rule { net, interfaces, ranges }, tunables, lnd, cpts }, number)]
 }
 
-/// IP ranges, with blanks between where a value has several.
+/// Reads IP ranges; several in one value have blanks between them.
 fn ip_ranges(nodes: Vec<&Node>, reader: &mut Reader) -> Vec<IpRange> {
     let mut ranges = Vec::new();
     for node in nodes {

@@ -1,4 +1,4 @@
-//! `peer` and `peers`: canonical, FORM-1's flat list, FORM-2's `non_mr`, FORM-3's `ip2nets`, FORM-6's `nids`.
+//! The blocks `peer` and `peers`: canonical, FORM-1's flat list, FORM-2's `non_mr`, FORM-3's `ip2nets`, FORM-6's `nids`.
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader, is_label};
@@ -53,7 +53,7 @@ fn peer_item(node: &Node, reader: &mut Reader) -> Vec<(PeerItem, SeqNo)> {
     let primary_at = fields.get("primary nid", reader);
     let primary = primary_at.and_then(|node| nid(node, "primary nid", reader));
     let multi_rail = fields.get("Multi-Rail", reader).and_then(|node| truth(node, "Multi-Rail", reader));
-    // 2.10 has this key in place of the other; it says so by being there.
+    // 2.10 has this key in place of the other; its presence alone has the meaning.
     let multi_rail = !fields.has("non_mr") && multi_rail.unwrap_or(true);
     let listed = fields.get("peer ni", reader).map(|node| peer_nis(node, reader));
     let ranges = fields.get("ip2nets", reader).map(|node| peer_nis(node, reader));
@@ -73,7 +73,7 @@ fn peer_item(node: &Node, reader: &mut Reader) -> Vec<(PeerItem, SeqNo)> {
         reader.wrong(node.at, "'primary nid' does not go with 'ip2nets' or 'nids'; keep one");
     }
     if reader.purpose == Purpose::Show {
-        // 2.15 heeds `nid` alone: a file of peers shows everything.
+        // 2.15 reads `nid` alone: a file of peers shows everything.
         let one = filter.and_then(|node| nid(node, "nid", reader));
         let primary = one.or_else(|| complete.and_then(|nids| nids.first().copied()));
         return vec![(PeerItem { primary, nids: None, multi_rail, replace: false, detail }, number)];
@@ -83,7 +83,7 @@ fn peer_item(node: &Node, reader: &mut Reader) -> Vec<(PeerItem, SeqNo)> {
     if let Some(nids) = all.as_ref().filter(|nids| nids.len() > MAX_NIDS) {
         reader.wrong(at, format!("a peer has at most {MAX_NIDS} NIDs; here are {}", nids.len()));
     }
-    // 2.9 only put peers out: one flat item each.
+    // 2.9 only exported peers, one flat item each.
     let flat = filter.is_some() && primary_at.is_none() && all.is_none();
     if flat {
         return Vec::new();
@@ -107,7 +107,7 @@ fn fields_name_ranges(nids: &Option<Vec<Nid>>, node: &Node) -> bool {
     nids.is_some() && entries.iter().any(|entry| entry.key == "ip2nets")
 }
 
-/// `peer ni` and `ip2nets`: mappings with `nid`, or NIDs.
+/// Reads `peer ni` or `ip2nets`: mappings with `nid`, or NIDs.
 fn peer_nis(node: &Node, reader: &mut Reader) -> Vec<Nid> {
     let mut all = Vec::new();
     for item in node.items() {
@@ -127,7 +127,7 @@ fn peer_nis(node: &Node, reader: &mut Reader) -> Vec<Nid> {
     without_repeats(all)
 }
 
-/// FORM-6: `nids` with labels below it; or, as the document prints it, with labels beside it.
+/// Reads FORM-6: `nids` with labels below it or, as the design document prints it, with labels beside it.
 fn complete_list(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<Vec<Nid>> {
     let entry = fields.entry("nids")?;
     let below = values(&entry.value);

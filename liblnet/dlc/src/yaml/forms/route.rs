@@ -1,4 +1,4 @@
-//! `route`, `routing` and `buffers`.
+//! The blocks `route`, `routing` and `buffers`.
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
@@ -30,7 +30,7 @@ fn route_item(node: &Node, reader: &mut Reader) -> Vec<(RouteItem, SeqNo)> {
     }
     let net = net_at.and_then(|node| net(node, "net", reader));
     let gateway = gateway_at.and_then(|node| match (nids(node, "gateway", reader), &node.kind) {
-        // Of names the addresses are kept: they are looked up once.
+        // Host names are replaced by their addresses, so that they are looked up once.
         (Some(nids), Kind::Scalar(text)) => Some(match parse_nids(text, MAX_NIDS) {
             Ok(_) => text.trim().to_owned(),
             Err(_) => nids.iter().map(Nid::to_string).collect::<Vec<_>>().join(" "),
@@ -46,7 +46,7 @@ fn route_item(node: &Node, reader: &mut Reader) -> Vec<(RouteItem, SeqNo)> {
     vec![(RouteItem { net, gateway, hops, priority, sensitivity, detail }, number)]
 }
 
-/// -1 is how a route without a number of hops is written.
+/// Reads the number of hops; -1 stands for a route without one.
 fn hops(fields: &mut Fields<'_>, reader: &mut Reader) -> Option<u32> {
     let node = fields.get(HOPS.name, reader)?;
     match &node.kind {
@@ -60,20 +60,20 @@ fn bounded(fields: &mut Fields<'_>, range: Range, reader: &mut Reader) -> Option
     u32::try_from(number(node, range, ReturnCode::OUT_OF_RANGE, reader)?).ok()
 }
 
-/// The numbers of buffers, under the names of their sizes.
+/// Reads the numbers of buffers, under the names of their sizes.
 fn sizes(fields: &mut Fields<'_>, reader: &mut Reader) -> [Option<u32>; 3] {
     ["tiny", "small", "large"].map(|name| count(fields, Range { name, ..ROUTER_BUFFERS }, reader))
 }
 
-/// Merges what items of one block say.
+/// Merges the numbers of several items of one block.
 fn merge(counts: &mut [Option<u32>; 3], said: [Option<u32>; 3]) {
     for (count, said) in counts.iter_mut().zip(said) {
         *count = said.or(*count);
     }
 }
 
-/// The block `routing`: `enable`, in whichever item. The buffers of each CPT are only put out. Numbers of buffers beside `enable`, as the
-/// Lustre manual has them, are those of the block `buffers`; they are set after forwarding is switched on.
+/// Reads the block `routing`: `enable`, in any item. The buffers of each CPT appear in output only. Numbers of buffers beside
+/// `enable`, as in the Lustre manual, are those of the block `buffers`; they are set after forwarding is switched on.
 pub(super) fn routing(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
     let mut enable = None;
     let mut counts = [None; 3];

@@ -1,4 +1,4 @@
-//! Every form, and what it comes to in the form of 2.15.
+//! Tests of every form of a file, and of its equal in the form of 2.15.
 
 use crate::yaml::{Purpose, read, to_value};
 

@@ -1,4 +1,4 @@
-//! Tunables and CPTs of interfaces: said of one NI, or of an item and so of all its NIs.
+//! Tunables and CPTs of interfaces, given for one NI, or for an item and all its NIs.
 
 use super::super::fields::{Fields, Reader};
 use super::super::scalars::{count, count_or_default, cpts};
@@ -7,7 +7,7 @@ use crate::CptList;
 use crate::ranges::{CONNS_PER_PEER, CREDITS, PEER_BUFFER_CREDITS, PEER_CREDITS, PEER_TIMEOUT};
 use crate::request::{LndTunables, NiTunables};
 
-/// What is said at one level.
+/// The tunables and CPTs that are given at one level: an item or an NI.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Said {
     pub(super) tunables: NiTunables,
@@ -33,7 +33,7 @@ impl Said {
         said
     }
 
-    /// `SMP` with `CPT` below it. CPTs that are said twice must be the same.
+    /// Reads `SMP` with `CPT` below it. CPTs that are given twice must be the same.
     fn read_smp(&mut self, fields: &mut Fields<'_>, reader: &mut Reader) {
         let Some(node) = fields.get("SMP", reader) else { return };
         let Some(mut below) = Fields::of(node, "SMP", reader) else { return };
@@ -58,12 +58,12 @@ impl Said {
         if let Some(node) = fields.section("lnd tunables") {
             self.lnd = lnd(node, reader);
         }
-        // The first design document has the number here; whoever asked for it has found it.
+        // The first design document has the number here, where `item_number` has read it.
         fields.ignore(&["seq_no", "tcp bonding"]);
         fields.finish(reader);
     }
 
-    /// This, and what it leaves open from `defaults`.
+    /// These values, completed by those of `defaults`.
     #[must_use]
     pub(super) fn or(self, defaults: &Self) -> Self {
         let (mine, theirs) = (self.tunables, defaults.tunables);
@@ -81,7 +81,7 @@ impl Said {
 }
 
 trait Or {
-    /// This, and what it leaves open from `defaults`.
+    /// These values, completed by those of `defaults`.
     fn or(self, defaults: Self) -> Self;
 }
 
@@ -91,7 +91,7 @@ impl Or for LndTunables {
     }
 }
 
-/// A driver's tunables; those of drivers that are not here are known and passed over.
+/// Reads a driver's tunables; those of drivers that do not exist here are accepted and ignored.
 pub(super) fn lnd(node: &Node, reader: &mut Reader) -> LndTunables {
     let Some(mut fields) = Fields::of(node, "lnd tunables", reader) else { return LndTunables::default() };
     let conns_per_peer =

@@ -1,4 +1,4 @@
-//! `udsp` and `selection`: canonical, FORM-7 and FORM-8 (the design documents).
+//! The blocks `udsp` and `selection`: canonical, FORM-7 and FORM-8 (the design documents).
 
 use super::super::Purpose;
 use super::super::fields::{Fields, Reader};
@@ -48,7 +48,7 @@ fn rule(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     vec![(UdspItem { index, src, dst, rte, action, messages }, number)]
 }
 
-/// A rule's place. To delete and to show, -1 is all.
+/// Reads the index of a rule. To delete and to show, -1 is all.
 fn index(fields: &mut Fields<'_>, name: &'static str, reader: &mut Reader) -> Option<u32> {
     let least = if reader.purpose == Purpose::Add { RULE_INDEX.least } else { -1 };
     let range = Range { name, least, ..RULE_INDEX };
@@ -67,13 +67,13 @@ fn messages(node: &Node, reader: &mut Reader) -> Option<u32> {
     u32::try_from(value).ok()
 }
 
-/// What a rule does.
+/// The action of a rule, and the number of messages of one turn.
 struct Effect {
     action: RuleAction,
     messages: Option<u32>,
 }
 
-/// `priority` and `messages` in the item, under `action`, or in a list under `action`.
+/// Reads `priority` and `messages` in the item, under `action`, or in a list under `action`.
 fn effect(fields: &mut Fields<'_>, reader: &mut Reader) -> Effect {
     let mut found = Found::default();
     found.take(fields, reader);
@@ -122,7 +122,7 @@ impl Found {
     }
 }
 
-/// Keeps what is given; two that differ contradict each other.
+/// Keeps the given value; two different ones contradict each other, which is a problem.
 fn one(kept: &mut Option<u32>, given: Option<(Place, Option<u32>)>, what: &str, reader: &mut Reader) {
     let Some((at, Some(value))) = given else { return };
     if kept.is_some_and(|kept| kept != value) {
@@ -136,7 +136,7 @@ pub(super) fn selection(entry: &Entry, reader: &mut Reader) -> Vec<Block> {
     some(items(entry, reader, drafted), Block::Udsp)
 }
 
-/// The rules that one of the draft comes to.
+/// The rules that one rule in the form of the draft stands for.
 fn drafted(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
     let Some(mut fields) = Fields::of(node, "a selection rule", reader) else { return Vec::new() };
     let item_number = seq_no(&mut fields, reader);
@@ -158,7 +158,7 @@ fn drafted(node: &Node, reader: &mut Reader) -> Vec<(UdspItem, SeqNo)> {
             vec![rule(Some(nid.clone()), None), rule(None, Some(nid))]
         }
         (Some("peer") | None, None, None, Some(local), Some(remote)) => vec![rule(Some(local), Some(remote))],
-        // Without an index it would mean every rule.
+        // A rule without an index would mean every rule.
         (_, None, None, None, None)
             if reader.purpose != Purpose::Add && (reader.purpose != Purpose::Del || index.is_some()) =>
         {
