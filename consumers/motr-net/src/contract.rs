@@ -1,6 +1,6 @@
-//! Preconditions of the C functions (motr-net 1.7): what violates one ends the process, with a message that names it.
+//! Preconditions of the C functions (motr-net 1.7): a violation ends the process, with a message that names the precondition.
 //!
-//! An error number is returned where the function documents one. For the rest to go on would be unsound.
+//! Where a function documents an error number, it returns that instead. For all other violations it would be unsound to go on.
 
 /// Ends the process with a message unless the condition holds: `require!("m0_net_buffer_add", a == b, "the buffer ...")`.
 macro_rules! require {

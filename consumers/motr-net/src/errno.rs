@@ -1,4 +1,4 @@
-//! Error numbers, as the C functions return them: negative.
+//! Error numbers, which the C functions return as negative numbers.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Errno(c_int);
 
 impl Errno {
-    /// The operation is not the one that the descriptor is for.
+    /// The operation does not fit the kind of the descriptor.
     pub const NOT_PERMITTED: Self = Self(libc::EPERM);
     /// No such address on this node.
     pub const NOT_FOUND: Self = Self(libc::ENOENT);
@@ -16,13 +16,13 @@ impl Errno {
     pub const NO_MEMORY: Self = Self(libc::ENOMEM);
     /// Invalid argument.
     pub const INVALID: Self = Self(libc::EINVAL);
-    /// More data, or more fragments, than fit.
+    /// The data or the fragments are more than fit.
     pub const TOO_BIG: Self = Self(libc::EFBIG);
     /// Fragments inside a buffer do not fill their pages.
     pub const BAD_FRAGMENTS: Self = Self(libc::EBADR);
     /// The transport has no such function.
     pub const NOT_SUPPORTED: Self = Self(libc::ENOSYS);
-    /// The deadline of an operation has passed before it began.
+    /// The deadline of the operation had passed before it began.
     pub const DEADLINE_PASSED: Self = Self(libc::ETIME);
     /// The deadline of an operation passed before it was complete.
     pub const TIMED_OUT: Self = Self(libc::ETIMEDOUT);
@@ -35,17 +35,17 @@ impl Errno {
     /// No slot is left.
     pub const NO_SPACE: Self = Self(libc::ENOSPC);
 
-    /// What a C function returned: 0 or more is no error.
+    /// Converts the return value of a C function, where a negative number is an error.
     pub fn check(code: c_int) -> Result<c_int, Self> {
         if code >= 0 { Ok(code) } else { Err(Self(code.saturating_neg())) }
     }
 
-    /// The negative number.
+    /// The negative number, which C functions return.
     pub const fn to_c(self) -> c_int {
         -self.0
     }
 
-    /// What a C function returns for `result`.
+    /// Converts `result` to the return value of a C function: 0 or the negative error number.
     pub fn to_c_result(result: Result<(), Self>) -> c_int {
         result.map_or_else(Self::to_c, |()| 0)
     }

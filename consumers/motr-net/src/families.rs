@@ -6,9 +6,9 @@ use crate::support::m0_tl_descr;
 use crate::support::tlist::tl_family;
 use std::mem::offset_of;
 
-/// What marks an end point.
+/// The magic number of an end point.
 const END_POINT: u64 = u64::from_le_bytes(*b"m0netep\0");
-/// What marks a buffer.
+/// The magic number of a buffer.
 const BUFFER: u64 = u64::from_le_bytes(*b"m0netbuf");
 
 tl_family!(
@@ -32,7 +32,7 @@ tl_family!(
     m0_net_tm_tlink_del_fini m0_net_tm_tlink_is_in
 );
 
-// A free buffer of a pool is in two lists: that of its colour, of the family `m0_net_tm`, and that of the pool, of this one.
+// A free buffer of a pool is in two lists: that of its colour, of the family `m0_net_tm`, and that of the pool, of this family.
 tl_family!(
     m0_net_buffer, m0_net_pool_tl = m0_tl_descr::new(
         c"buffers of a pool", offset_of!(m0_net_buffer, nb_lru), offset_of!(m0_net_buffer, nb_magic), BUFFER,

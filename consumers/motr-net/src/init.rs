@@ -1,4 +1,4 @@
-//! The beginning and the end of a program (`motr/init.h`, `module/instance.h`).
+//! Start and end of a program that uses the library (`motr/init.h`, `module/instance.h`).
 #![allow(missing_docs, reason = "the headers document the functions of C")]
 
 use crate::lnet::transport::{m0_net_lnet_fini, m0_net_lnet_init};
@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use std::ptr;
 use std::sync::LazyLock;
 
-/// `struct m0`: what a program gives to `m0_init`. It is not looked at.
+/// `struct m0`, which a program passes to `m0_init`. The library does not read it.
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "C's name")]
 #[derive(Debug)]
@@ -16,9 +16,9 @@ pub struct m0 {
     pub i_reserved: [u64; 16],
 }
 
-/// The program between its first `m0_init` and its last `m0_fini`.
+/// The state of the program between its first `m0_init` and its last `m0_fini`.
 struct Program {
-    /// `m0_init` less `m0_fini`.
+    /// The number of calls of `m0_init` less those of `m0_fini`.
     calls: usize,
     /// The instance of the first call.
     instance: *mut m0,
@@ -30,7 +30,7 @@ unsafe impl Send for Program {}
 static PROGRAM: LazyLock<Mutex<Program>> =
     LazyLock::new(|| Mutex::new(Program { calls: 0, instance: ptr::null_mut() }));
 
-/// The instance of a program that has none: memory that it may write to.
+/// The instance of a program that has passed none: memory that the program may write to.
 static mut DEFAULT_INSTANCE: m0 = m0 { i_reserved: [0; 16] };
 
 #[unsafe(no_mangle)]
@@ -45,7 +45,7 @@ pub extern "C" fn m0_init(instance: *mut m0) -> c_int {
     0
 }
 
-/// Calls without an `m0_init` have no effect.
+/// Without a preceding `m0_init` the call has no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_fini() {
     let mut program = lock(&PROGRAM);

@@ -5,7 +5,7 @@
 //! | `contract`, [`object`], [`errno`], `sync` | preconditions, pointers that C shares, error numbers, locks | |
 //! | [`support`] | the small types of Motr that programs touch: mutex, channel, lists, bufvec, bitmap, time | those |
 //! | [`net`], [`families`] | the network layer for any transport: domains, transfer machines, end points, buffers, pools | `support` |
-//! | [`backend`] | the seam behind which LNet stands | `errno` |
+//! | [`backend`] | the interface to LNet | `errno` |
 //! | [`lnet`] | the transport | `net`, `backend` |
 //! | [`init`] | start and end of a program | `lnet` |
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]

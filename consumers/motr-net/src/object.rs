@@ -10,61 +10,62 @@ use std::ptr;
 /// The address of a `T` that the program and the library share, or NULL: `struct T *` in an argument or a field.
 ///
 /// # Contract
-/// C makes objects, in arguments and in fields, as the headers (`consumers/motr-net/include`) demand; Rust makes them with [`Object::new`]. Whoever
-/// makes one vouches for this, for as long as a copy of it is in use:
+/// C makes objects, in arguments and in fields, as the headers (`consumers/motr-net/include`) demand; Rust makes them with
+/// [`Object::new`]. The maker of an object guarantees this, for as long as a copy of it is in use:
 ///
-/// 1. It is NULL, or the address of a `T` that its init function has initialised, or of one of zeros where the header permits that. What the
-///    header says about the fields is true: an array has as many elements as its count says, a pointer is an object in its turn.
-/// 2. The `T` stays where it is until its header's last call for it: fini, deregister, free, or the last event of an operation. After that
-///    no copy is used; those calls take the object out of every list and field of the library.
+/// 1. The object is NULL, or the address of a `T` that its init function has initialised, or of a zeroed one where the header
+///    permits that. The header's statements about the fields are true: an array has as many elements as its count says, a
+///    pointer is an object in its turn.
+/// 2. The `T` stays where it is until the last call for it according to its header: fini, deregister, free, or the last event
+///    of an operation. After that no copy is used; those calls take the object out of every list and field of the library.
 /// 3. Fields that change while others look at the `T` are cells, atomics or locks, so that references to it may exist meanwhile, in callbacks
 ///    too. A cell is accessed with the lock that the header names for it.
 ///
-/// Whatever follows an object is therefore safe. NULL where an object is needed violates the contract of the call, which ends the process
-/// with a message.
+/// Dereferencing an object is therefore safe. NULL where an object is needed violates the contract of the call, which ends
+/// the process with a message.
 #[repr(transparent)]
 pub struct Object<T>(*mut T);
 
 impl<T> Object<T> {
-    /// No object.
+    /// The NULL pointer, which is no object.
     pub const NULL: Self = Self(ptr::null_mut());
 
     /// The object at this address.
     ///
     /// # Safety
-    /// The contract of the type.
+    /// The caller guarantees the contract of the type.
     pub const unsafe fn new(pointer: *mut T) -> Self {
         Self(pointer)
     }
 
-    /// A constant as an object.
+    /// A constant as an object, which lives for ever.
     pub const fn of_static(constant: &'static T) -> Self {
         Self(ptr::from_ref(constant).cast_mut())
     }
 
-    /// Initialises memory of the program's, which is an object from then on.
+    /// Initialises memory of the program, which is an object from then on.
     pub(crate) fn init(mut memory: Out<'_, T>, value: T) -> Self {
         let is_given = memory.store(value, ()).is_ok();
         require!(type_name::<T>(), is_given, "the pointer to what is to be initialised is NULL");
         Self(memory.as_ptr())
     }
 
-    /// Whether there is none.
+    /// Whether the pointer is NULL.
     pub const fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The address.
+    /// The address of the object.
     pub const fn as_ptr(self) -> *mut T {
         self.0
     }
 
-    /// `None`: NULL.
+    /// The object; `None` if the pointer is NULL.
     pub(crate) fn get(self) -> Option<Self> {
         (!self.is_null()).then_some(self)
     }
 
-    /// A structure within this one, which lives as long.
+    /// A structure within this one, with the same lifetime.
     pub(crate) fn part<P>(self, pick: impl for<'a> FnOnce(&'a T) -> &'a P) -> Object<P> {
         let offset = ptr::from_ref(pick(&self)).addr().wrapping_sub(self.0.addr());
         let is_part = offset.checked_add(size_of::<P>()).is_some_and(|end| end <= size_of::<T>());
@@ -72,18 +73,18 @@ impl<T> Object<T> {
         Object(self.0.wrapping_byte_add(offset).cast())
     }
 
-    /// The structure that has this one at that offset; NULL of NULL.
+    /// The structure that contains this one at `offset`; NULL for NULL.
     ///
     /// # Safety
-    /// This is NULL, or such a part of an object.
+    /// `self` is NULL, or a part of a `C` at that offset.
     pub(crate) unsafe fn container<C>(self, offset: usize) -> Object<C> {
         if self.is_null() { Object::NULL } else { Object(self.0.wrapping_byte_sub(offset).cast()) }
     }
 
-    /// The memory of an object, to be initialised anew.
+    /// The memory of an object, to be initialised again.
     ///
     /// # Safety
-    /// Nobody uses the object, or has a reference to it, until it is initialised.
+    /// No thread uses the object, or has a reference to it, until it is initialised.
     pub(crate) const unsafe fn memory<'a>(self) -> Out<'a, T> {
         // SAFETY: memory of an object is there to be written as long as nobody uses the object, which the caller vouches for.
         unsafe { Out::new(self.0) }
@@ -92,12 +93,12 @@ impl<T> Object<T> {
 
 #[cfg(test)]
 impl<T> Object<T> {
-    /// A variable of a test, which stays to the end of that.
+    /// A variable of a test, which stays to the end of the test.
     pub(crate) fn of_test(variable: &T) -> Self {
         Self(ptr::from_ref(variable).cast_mut())
     }
 
-    /// The memory of a variable of a test, which nobody uses yet.
+    /// The memory of a variable of a test, which is not in use yet.
     pub(crate) fn memory_of_test<'a>(variable: &T) -> Out<'a, T> {
         // SAFETY: the test vouches for it.
         unsafe { Self::of_test(variable).memory() }

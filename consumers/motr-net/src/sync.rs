@@ -1,5 +1,5 @@
-//! The synchronisation primitives of the library's own state: the standard ones, or loom's when its model checker runs. What programs
-//! share with it is locked by the mutexes of [`crate::support`].
+//! The synchronisation primitives of the library's own state: the standard ones, or those of loom when its model checker
+//! runs. State that programs share with the library is locked by the mutexes of [`crate::support`].
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
@@ -13,7 +13,7 @@ pub(crate) use loom::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Locks, whether or not a thread has panicked with the lock: what it guards is consistent whenever it is released.
+/// Locks a mutex, also one that a thread held when it panicked: the guarded data is consistent whenever the mutex is released.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -28,7 +28,7 @@ pub(crate) fn wait_timeout<'a, T>(
     condvar.wait_timeout(guard, timeout).unwrap_or_else(|poisoned| poisoned.into_inner()).0
 }
 
-/// The same. There is no time in a model: it waits for the notification.
+/// Waits for a notification. A model has no time, so the timeout is ignored.
 #[cfg(loom)]
 pub(crate) fn wait_timeout<'a, T>(
     condvar: &Condvar,

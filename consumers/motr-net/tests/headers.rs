@@ -1,7 +1,7 @@
-//! The headers of `consumers/motr-net/include` as programs may include them: each alone, and all together in two orders, without a warning.
+//! Tests that the headers of `consumers/motr-net/include` compile without a warning, each alone, and all together in two orders.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-// The functions of LNet, which the library needs when it is linked.
+// Links the functions of LNet, which the library needs.
 use lnet as _;
 use m0net as _;
 use std::fs;
@@ -40,7 +40,7 @@ fn include() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
 }
 
-/// The headers below a directory, as programs name them.
+/// The headers below a directory, by the names that programs include them with.
 fn below(directory: &Path, headers: &mut Vec<String>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

@@ -1,7 +1,7 @@
-//! The structures of the headers and those of the library have the same sizes, and their fields the same places.
+//! Tests that the structures of the headers and of the library have the same sizes, and their fields the same offsets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-// The functions of LNet, which the library needs when it is linked.
+// Links the functions of LNet, which the library needs.
 use lnet as _;
 use m0net::net::types::*;
 use m0net::support::*;
@@ -10,7 +10,7 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::process::Command;
 
-/// A line for each structure and field: its name, and its size or place.
+/// Makes a line for each structure and field: its name, and its size or offset.
 macro_rules! layout {
     ($($name:ident { $($field:ident)* })*) => {
         [$(
@@ -89,7 +89,7 @@ fn structures_are_the_same_in_c_and_in_rust() {
         writeln!(source, "_Static_assert({expression} == {value}, \"in Rust {expression} is {value}\");")
             .unwrap();
     }
-    // Values that Rust has as numbers.
+    // Constants that are numbers in Rust.
     for (name, value) in [
         ("M0_NET_QT_NR", QUEUES as u64),
         ("M0_NET_TM_STARTED", u64::from(tm_state::STARTED)),

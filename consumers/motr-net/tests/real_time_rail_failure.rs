@@ -31,7 +31,7 @@ const WIRING: Wiring = Wiring::SwitchPerCard;
 /// Longer than LNet takes to detect the failure of a rail.
 const DETECTION_TIME: Duration = Duration::from_secs(2);
 
-/// The program of a client or of a server, if the environment says so.
+/// Runs the program of a client or of a server, if the environment names it.
 #[test]
 fn a_process_of_the_testbed() {
     if let Some(role) = role() {
@@ -39,7 +39,7 @@ fn a_process_of_the_testbed() {
     }
 }
 
-/// Bulk data goes both ways between two machines while `happens`; asserts that none is lost.
+/// Transfers bulk data in both directions between two machines during `happens`; asserts that no transfer fails.
 fn no_transfer_fails(name: &str, networks: &str, rails: usize, happens: impl FnOnce(&Machines)) {
     let Some(machines) = Machines::or_skip(2, rails, WIRING, |_| None) else { return };
     let address = |machine| format!("{}:12345:31:{machine}", WIRING.nid(machine, 0));
@@ -63,7 +63,7 @@ fn bulk_data_is_transferred_both_ways_over_two_rails() {
     no_transfer_fails("two rails", "tcp(eth0,eth1)", RAILS, |_| ());
 }
 
-/// Bulk data takes the other rail. Messages are sent by the NI of the transfer machine's address, which is on the first one.
+/// Bulk data takes the other rail. Messages are sent by the NI of the transfer machine's address, which is on the first rail.
 #[test]
 fn a_rail_that_dies_in_the_middle_of_bulk_transfers_fails_none() {
     for (name, set) in BREAKS {

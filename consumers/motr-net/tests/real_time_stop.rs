@@ -1,4 +1,5 @@
-//! A stop without abort ends, whatever is queued (motr-net 10, trap 16). It gives buffers that wait for others some seconds.
+//! Tests that a stop without abort ends, whatever is queued (motr-net 10, trap 16). Buffers that wait for a peer get some
+//! seconds.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[allow(dead_code, unreachable_pub)]
@@ -11,7 +12,7 @@ use m0net::net::queue::Queue;
 use m0net::net::types::tm_state;
 use support::machine::{Event, TestMachine};
 
-/// Receive buffers end at once; a buffer that is offered for ever ends after that time, and is cancelled.
+/// Receive buffers end at once; a buffer that is offered without a deadline ends after the grace time, as cancelled.
 #[test]
 fn a_stop_without_abort_ends_though_buffers_wait_for_ever() {
     let mut machine = TestMachine::start("0@lo:12345:30:*");

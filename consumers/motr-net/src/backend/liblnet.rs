@@ -1,4 +1,4 @@
-//! LNet in this process, by its C API alone.
+//! LNet in this process, used through its C API alone.
 
 use super::{
     Access, Backend, Descriptor, EventQueue, Fragment, Handle, Kind, LnetEvent, Operation, ProcessId, Target,
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The PID that messages are delivered to (`M0_NET_LNET_PID`).
 pub const PID: u32 = 12345;
 
-/// A reference on LNet, which is up as long as there is one, whoever has it.
+/// A reference on LNet, which is up as long as there is a reference.
 #[derive(Debug)]
 pub struct Liblnet(());
 
@@ -63,7 +63,7 @@ struct Queue {
     handled: Arc<AtomicU64>,
     /// The number of the last event that ended a wait.
     taken: AtomicU64,
-    /// The context of the descriptors of `wake`; this queue's own.
+    /// The context of the descriptors of `wake`, owned by this queue.
     waker: *mut Context,
 }
 
@@ -72,17 +72,17 @@ unsafe impl Send for Queue {}
 // SAFETY: the same; every other field is made for several threads.
 unsafe impl Sync for Queue {}
 
-/// What a descriptor has as its `user_ptr`.
+/// The context of a descriptor, which is its `user_ptr`.
 struct Context {
     handled: Arc<AtomicU64>,
-    /// `None`: the context is not the descriptor's own.
+    /// The operation of the descriptor; `None`: the descriptor serves `wake`, and the queue owns the context.
     operation: Option<Active>,
 }
 
 struct Active {
-    /// Borrowed by one event at a time: those of a descriptor come one after the other.
+    /// The operation, which is borrowed by one event at a time: the events of a descriptor come one after the other.
     operation: RefCell<Box<dyn Operation>>,
-    /// Its operation could not be started: the last event is not to be reported.
+    /// Whether the operation could not be started, so that its last event is not reported.
     failed: Cell<bool>,
 }
 
@@ -126,7 +126,8 @@ fn from_c(event: &sys::lnet_event) -> LnetEvent {
 }
 
 impl Queue {
-    /// Makes a descriptor by `make`, which owns the operation until its last event. `None` as a context: of an operation.
+    /// Makes a descriptor by `make`, which owns the operation until its last event. Without `context`, the context is that of
+    /// an operation.
     fn descriptor(
         &self,
         descriptor: &Descriptor<'_>,
@@ -152,8 +153,8 @@ impl Queue {
         }
     }
 
-    /// Gives an operation to a descriptor that `make` makes; the descriptor, and its context. The memory stays as the caller of the queue
-    /// promised.
+    /// Gives an operation to a descriptor that `make` makes; returns the descriptor and its context. The memory stays valid,
+    /// as the caller of the queue promised.
     fn give(
         &self,
         descriptor: &Descriptor<'_>,
@@ -256,9 +257,9 @@ impl EventQueue for Queue {
     }
 
     fn wait(&self, timeout: Duration) {
-        // LNet keeps an event before it calls the handler. While fewer events are handled than the number of the last one that was
-        // taken out, the handler of one of them is running. If as many are handled, one that is not has others behind it,
-        // and one of those is still in the queue.
+        // LNet keeps an event before it calls the handler. While fewer events are handled than the number of the last one
+        // that was taken out, the handler of one of them is running. If as many are handled, an event that is not handled has
+        // others behind it, and one of those is still in the queue.
         while self.handled.load(Ordering::Acquire) < self.taken.load(Ordering::Relaxed) {
             std::thread::yield_now();
         }
@@ -278,7 +279,7 @@ impl EventQueue for Queue {
                 std::thread::yield_now();
             }
         } else if got < 0 {
-            // LNet does not let this thread wait.
+            // LNet does not allow this thread to wait.
             std::thread::sleep(timeout.min(Duration::from_millis(10)));
         }
     }
@@ -289,7 +290,7 @@ impl EventQueue for Queue {
         let mut handle = sys::lnet_handle_md { cookie: sys::COOKIE_NONE };
         // SAFETY: a descriptor without memory; its context lives as long as this queue.
         if unsafe { sys::LNetMDBind(md, sys::LNET_UNLINK, &raw mut handle) } == 0 {
-            // The event of this ends the wait.
+            // The event of the unlink ends the wait.
             sys::LNetMDUnlink(handle);
         }
     }

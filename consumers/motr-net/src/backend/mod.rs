@@ -1,7 +1,7 @@
-//! The narrow seam behind which LNet stands: a transfer machine's queue of events, memory descriptors, PUT and GET.
+//! The interface between this crate and LNet: event queues of transfer machines, memory descriptors, PUT and GET.
 //!
-//! Nothing else in this crate calls LNet. [`liblnet`] is LNet in this process, by its C API. A second implementation can stand for LNet
-//! in another process, which is reached through shared memory.
+//! Nothing else in this crate calls LNet. [`liblnet`] implements it with LNet in this process, by its C API. Another
+//! implementation could use LNet in another process through shared memory.
 
 pub mod liblnet;
 
@@ -10,16 +10,16 @@ use std::ffi::c_int;
 use std::fmt;
 use std::time::Duration;
 
-/// A process on a node.
+/// A process on a node, as LNet identifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {
     /// The NID, as in the C API of LNet.
     pub nid: u64,
-    /// The process.
+    /// The process id.
     pub pid: u32,
 }
 
-/// Where a PUT or a GET goes.
+/// The target of a PUT or a GET.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The process.
@@ -33,61 +33,61 @@ pub struct Target {
 /// A piece of memory: `struct iovec`. Never empty.
 pub type Fragment = libc::iovec;
 
-/// What LNet may do with the memory of a buffer.
+/// A memory descriptor to be created: the memory of a buffer, and how LNet may use it.
 #[derive(Clone, Copy, Debug)]
 pub struct Descriptor<'a> {
-    /// The memory, which is valid, and left alone by its owner, until the last event.
+    /// The memory, which is valid and not changed by its owner until the last event.
     pub fragments: &'a [Fragment],
-    /// Operations until it is unlinked.
+    /// The number of operations after which the descriptor is unlinked.
     pub threshold: u32,
-    /// The longest message, and the room below which it is unlinked.
+    /// The size of the longest message; the descriptor is unlinked when less than this is left.
     pub max_size: Option<u32>,
 }
 
-/// What peers may do with attached memory.
+/// The operation that peers may perform on attached memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// PUT.
+    /// Peers may put data into the memory.
     Put,
-    /// GET.
+    /// Peers may get data from the memory.
     Get,
 }
 
-/// Names a memory descriptor, until its last event; afterwards it names nothing.
+/// The handle of a memory descriptor, valid until its last event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(u64);
 
-/// What LNet says happened to a memory descriptor.
+/// The type of an event of a memory descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A peer fetched the data.
+    /// A peer has fetched the data.
     Get,
-    /// A peer put data into it.
+    /// A peer has put data into the memory.
     Put,
-    /// The fetched data has arrived.
+    /// The data that was requested by a GET has arrived.
     Reply,
     /// The target of a PUT has the data.
     Ack,
     /// The PUT or GET has left, or could not be sent.
     Send,
-    /// It was unlinked: by a call, or with an error number because the answer to a GET did not come.
+    /// The descriptor was unlinked, by a call, or with an error number because the REPLY to a GET did not arrive.
     Unlink,
 }
 
-/// An event.
+/// An event of a memory descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LnetEvent {
-    /// What happened.
+    /// The type of the event.
     pub kind: Kind,
     /// 0, or a negative error number.
     pub status: c_int,
-    /// The last of its descriptor.
+    /// Whether this is the last event of its descriptor.
     pub unlinked: bool,
     /// Bytes transferred.
     pub len: u32,
-    /// Where in the memory they are.
+    /// The offset of these bytes in the memory.
     pub offset: u32,
-    /// Who sent it, by the NID that the message came from, which need not be the primary one of a multi-rail node.
+    /// The sender, by the NID that the message came from, which need not be the primary one of a multi-rail node.
     pub source: ProcessId,
     /// The header data of a PUT.
     pub header_data: u64,
@@ -95,7 +95,7 @@ pub struct LnetEvent {
 
 /// An operation. It is dropped after the last event of its descriptor.
 pub trait Operation: Send {
-    /// An event. On any thread, also inside of [`EventQueue`]'s functions. Must not block, nor call the backend.
+    /// Called for each event, on any thread, also inside of [`EventQueue`]'s functions. Must not block, nor call the backend.
     fn on_event(&mut self, event: &LnetEvent);
 }
 
@@ -104,18 +104,18 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// The NIDs of this node, with its PID.
     fn local_processes(&self) -> Vec<ProcessId>;
 
-    /// Makes the event queue of a transfer machine.
+    /// Creates the event queue of a transfer machine.
     fn open(&self) -> Result<Box<dyn EventQueue>, Errno>;
 }
 
-/// The events of a transfer machine, and the descriptors that have them. Dropped when no descriptor is left.
+/// The events of a transfer machine, and the descriptors that they belong to. Dropped when no descriptor is left.
 ///
-/// Events may come before the function that starts an operation returns. After an error there is none.
+/// Events may come before the function that starts an operation returns. If it returns an error, no event comes.
 pub trait EventQueue: fmt::Debug + Send + Sync {
-    /// Attaches memory at a portal, behind the rest, for peers that use these match bits.
+    /// Attaches memory at a portal, after what is attached there, for peers that use these match bits.
     ///
     /// # Safety
-    /// As [`Descriptor`] says of the memory.
+    /// The contract of the memory is that of [`Descriptor::fragments`].
     unsafe fn attach(
         &self,
         portal: u32,
@@ -125,10 +125,10 @@ pub trait EventQueue: fmt::Debug + Send + Sync {
         operation: Box<dyn Operation>,
     ) -> Result<Handle, Errno>;
 
-    /// Sends memory, without an ACK: from that NID, or (`None`) from the NI that LNet selects.
+    /// Sends memory, without an ACK, from the NID `from`, or (`None`) from the NI that LNet selects.
     ///
     /// # Safety
-    /// As [`Descriptor`] says of the memory.
+    /// The contract of the memory is that of [`Descriptor::fragments`].
     unsafe fn put(
         &self,
         from: Option<u64>,
@@ -138,10 +138,10 @@ pub trait EventQueue: fmt::Debug + Send + Sync {
         operation: Box<dyn Operation>,
     ) -> Result<Handle, Errno>;
 
-    /// Fetches into memory. As [`EventQueue::put`].
+    /// Fetches data into memory; the source is chosen as in [`EventQueue::put`].
     ///
     /// # Safety
-    /// As [`Descriptor`] says of the memory.
+    /// The contract of the memory is that of [`Descriptor::fragments`].
     unsafe fn get(
         &self,
         from: Option<u64>,
@@ -150,14 +150,16 @@ pub trait EventQueue: fmt::Debug + Send + Sync {
         operation: Box<dyn Operation>,
     ) -> Result<Handle, Errno>;
 
-    /// Unlinks a descriptor. Its last event comes now or when its operations in progress have ended; if it has come this does nothing.
+    /// Unlinks a descriptor. Its last event comes now or when its operations in progress have ended. Does nothing after the
+    /// last event.
     fn unlink(&self, handle: Handle);
 
-    /// Waits for an event, or for [`EventQueue::wake`], at most so long. May return earlier. One thread at a time.
+    /// Waits for an event, or for [`EventQueue::wake`], at most for `timeout`. May return earlier. Only one thread may wait
+    /// at a time.
     ///
     /// [`Operation::on_event`] has returned for each event that has ended a wait.
     fn wait(&self, timeout: Duration);
 
-    /// Ends a wait of another thread, or the next one. Not from [`Operation::on_event`].
+    /// Ends a wait of another thread, or the next one. Must not be called from [`Operation::on_event`].
     fn wake(&self);
 }

@@ -10,15 +10,15 @@ pub const MAX_TEXT: usize = 80;
 /// The longest text of a NID.
 const MAX_NID_TEXT: usize = 31;
 
-/// Distinguishes transfer machines that share NID, PID and portal: 12 bits (motr-net 3.2).
+/// The identifier that distinguishes transfer machines that share NID, PID and portal: 12 bits (motr-net 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tmid(u16);
 
 impl Tmid {
-    /// The largest.
+    /// The largest identifier.
     pub const MAX: Self = Self(4095);
 
-    /// `None`: more than 12 bits.
+    /// The identifier with this number; `None` if it has more than 12 bits.
     pub const fn new(number: u32) -> Option<Self> {
         if number <= Self::MAX.0 as u32 { Some(Self(number as u16)) } else { None }
     }
@@ -29,29 +29,29 @@ impl Tmid {
     }
 }
 
-/// An address that messages can be sent to. Compared by its numbers, never as text.
+/// The address of a transfer machine. Addresses are compared by their numbers, never as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// The NID: one that the C API of LNet can express.
+    /// The NID, which the C API of LNet can express.
     pub nid: Nid,
-    /// The process on that node.
+    /// The id of the process on that node.
     pub pid: u32,
     /// The portal; any number in an address, less than 64 where a transfer machine starts.
     pub portal: u32,
-    /// The transfer machine.
+    /// The identifier of the transfer machine.
     pub tmid: Tmid,
 }
 
-/// An address to start a transfer machine at.
+/// The address at which a transfer machine is to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StartAddress {
-    /// As in [`Address`].
+    /// The NID, as in [`Address`].
     pub nid: Nid,
-    /// As in [`Address`].
+    /// The process id, as in [`Address`].
     pub pid: u32,
-    /// As in [`Address`].
+    /// The portal, as in [`Address`].
     pub portal: u32,
-    /// `None` (`*`): the highest that is free.
+    /// The identifier; `None` (`*`): the highest that is free.
     pub tmid: Option<Tmid>,
 }
 
@@ -65,7 +65,7 @@ impl StartAddress {
 impl FromStr for StartAddress {
     type Err = Errno;
 
-    /// Numbers are decimal digits without sign or blanks. `EINVAL` for everything else.
+    /// Reads an address; numbers are decimal digits without sign or blanks. `EINVAL` for any other text.
     fn from_str(text: &str) -> Result<Self, Errno> {
         let mut fields = text.split(':');
         let mut field = || fields.next().ok_or(Errno::INVALID);
@@ -88,14 +88,14 @@ impl FromStr for StartAddress {
 impl FromStr for Address {
     type Err = Errno;
 
-    /// As [`StartAddress`], but `*` is `EINVAL` too.
+    /// Reads an address as [`StartAddress`] does, but `*` is `EINVAL` too.
     fn from_str(text: &str) -> Result<Self, Errno> {
         let start: StartAddress = text.parse()?;
         Ok(start.with(start.tmid.ok_or(Errno::INVALID)?))
     }
 }
 
-/// As [`Address`] is written, with `*` for a transfer machine that is to be chosen.
+/// Writes the address like an [`Address`], with `*` for an identifier that is to be chosen.
 impl fmt::Display for StartAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.tmid {
@@ -111,7 +111,7 @@ impl From<Address> for StartAddress {
     }
 }
 
-/// The canonical text: `tcp0` is written as `tcp`.
+/// Writes the canonical text: `tcp0` is written as `tcp`.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}:{}", self.nid, self.pid, self.portal, self.tmid.number())

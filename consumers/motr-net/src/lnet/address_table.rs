@@ -1,15 +1,15 @@
-//! The addresses that transfer machines have (motr-net 3.2): unique in this process.
+//! The addresses of transfer machines in use (motr-net 3.2), which are unique in this process.
 
 use super::address::{Address, StartAddress, Tmid};
 use crate::errno::Errno;
 use std::collections::HashMap;
 
-/// Addresses in use.
+/// The addresses in use.
 #[derive(Debug, Default)]
 pub struct AddressTable(HashMap<Place, Tmids>);
 
-/// What transfer machines with different TMIDs may share: PID, portal. Match bits do not tell NIDs apart: a message to one of two machines
-/// with one portal and TMID, on two NIDs of the node, could arrive at the other.
+/// The PID and portal that transfer machines with different TMIDs may share. Match bits do not distinguish NIDs: a message to one
+/// of two machines with the same portal and TMID, on two NIDs of the node, could arrive at the other.
 type Place = (u32, u32);
 
 /// A set of TMIDs.
@@ -19,7 +19,7 @@ struct Tmids([u64; WORDS]);
 const WORDS: usize = (Tmid::MAX.number() as usize + 1) / u64::BITS as usize;
 
 impl AddressTable {
-    /// Takes an address; without a TMID the highest that is free.
+    /// Claims an address; without a TMID the highest that is free.
     ///
     /// Errors: `EADDRINUSE`; `EADDRNOTAVAIL`: all TMIDs are in use.
     pub fn claim(&mut self, wanted: StartAddress) -> Result<Address, Errno> {
@@ -34,7 +34,7 @@ impl AddressTable {
         Ok(wanted.with(tmid))
     }
 
-    /// Gives an address back.
+    /// Releases an address.
     pub fn release(&mut self, address: &Address) {
         let place = (address.pid, address.portal);
         if let Some(used) = self.0.get_mut(&place) {

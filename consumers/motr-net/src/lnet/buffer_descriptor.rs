@@ -1,44 +1,44 @@
-//! The network buffer descriptor: 48 bytes that name a passive buffer to whoever transfers its data (motr-net 3.7).
+//! The network buffer descriptor: 48 bytes that identify a passive buffer to the side that transfers its data (motr-net 3.7).
 //!
-//! A program gets it from another node, so it may hold anything.
+//! A program receives it from another node, so it may have any content.
 
 use super::address::Tmid;
 use super::match_bits;
 use crate::errno::Errno;
 
-/// Bytes of a descriptor.
+/// The number of bytes of a descriptor.
 pub const LEN: usize = 48;
 
-/// What the passive side does; the active side does the opposite.
+/// The role of the passive side of a transfer; the active side has the opposite one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passive {
-    /// Its buffer is filled (queue type 2).
+    /// The passive buffer is filled (queue type 2).
     Receives,
-    /// Its buffer is read (queue type 3).
+    /// The passive buffer is read (queue type 3).
     Sends,
 }
 
-/// What a descriptor says.
+/// The content of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferDescriptor {
     /// The match bits of the buffer.
     pub match_bits: u64,
-    /// The NID of its transfer machine.
+    /// The NID of the buffer's transfer machine.
     pub nid: u64,
-    /// The process.
+    /// The process id of the transfer machine.
     pub pid: u32,
-    /// The portal.
+    /// The portal of the transfer machine.
     pub portal: u32,
-    /// The transfer machine, as in the match bits.
+    /// The identifier of the transfer machine, as in the match bits.
     pub tmid: Tmid,
-    /// What the buffer is for.
+    /// The role of the buffer.
     pub passive: Passive,
-    /// Bytes: of the whole buffer if it receives, of its data if it sends.
+    /// The size in bytes: of the whole buffer if it receives, of its data if it sends.
     pub size: u64,
 }
 
 impl BufferDescriptor {
-    /// The bytes; all numbers are little-endian.
+    /// The descriptor as bytes; all numbers are little-endian.
     pub fn to_bytes(&self) -> [u8; LEN] {
         let kind = match self.passive {
             Passive::Receives => 2,

@@ -1,32 +1,32 @@
-//! What an event of LNet means for the buffer that it belongs to (motr-net 3.6).
+//! Translates an event of LNet to the result for the buffer that it belongs to (motr-net 3.6).
 
 use crate::backend::{Kind, LnetEvent};
 use crate::errno::Errno;
 use crate::net::queue::Queue;
 use std::ffi::c_int;
 
-/// What the program is told.
+/// The result that is reported to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// 0, or a negative error number.
     pub status: c_int,
-    /// Bytes received, or fetched; 0 for what was sent.
+    /// The number of bytes received or fetched; 0 for sent data.
     pub len: u32,
-    /// Where they are, in a receive buffer.
+    /// The offset of these bytes in a receive buffer.
     pub offset: u32,
-    /// The buffer leaves its queue.
+    /// Whether the buffer leaves its queue.
     pub last: bool,
 }
 
-/// The REPLY that came before the SEND of its GET.
+/// A REPLY that came before the SEND event of its GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyReply {
     status: c_int,
     len: u32,
 }
 
-/// What `event` means for a buffer in `queue`. `None`: the program is told nothing. `early` is the buffer's memory between the two events
-/// of a GET.
+/// The result of `event` for a buffer in `queue`; `None`: nothing is reported to the program. `early` keeps the REPLY of the
+/// buffer between the two events of a GET.
 pub fn completion(queue: Queue, event: LnetEvent, early: &mut Option<EarlyReply>) -> Option<Completion> {
     let LnetEvent { kind, status, unlinked, len, offset, .. } = event;
     let len = if queue.receives() { len } else { 0 };
@@ -46,7 +46,7 @@ pub fn completion(queue: Queue, event: LnetEvent, early: &mut Option<EarlyReply>
             Some(reply) => last(reply.status, reply.len),
             None => last(Errno::CANCELED.to_c(), 0),
         },
-        // A descriptor for one operation has no event that is not its last.
+        // Every event of a descriptor for one operation is its last one.
         _ => unlinked.then_some(Completion { status, len, offset: 0, last: true }),
     }
 }
@@ -86,7 +86,7 @@ mod tests {
             (ActiveBulkSend, Kind::Send, 0, true, told(0, 0, 0, true)),
             (ActiveBulkRecv, Kind::Unlink, 0, true, told(CANCELED, 0, 0, true)),
             (ActiveBulkRecv, Kind::Unlink, IO, true, told(IO, 0, 0, true)),
-            // What no descriptor of ours gives is not taken for the end of an operation.
+            // Events that no descriptor of this crate causes are not taken for the end of an operation.
             (PassiveBulkRecv, Kind::Put, 0, false, None),
             (MsgSend, Kind::Send, 0, false, None),
         ] {

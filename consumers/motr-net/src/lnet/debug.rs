@@ -1,4 +1,4 @@
-//! What a domain or a transfer machine says in the log if the program asks for it (motr-net 1.1).
+//! Log lines of a domain or a transfer machine, which the program switches on (motr-net 1.1).
 #![allow(missing_docs, reason = "the headers document the functions of C")]
 
 use super::address::StartAddress;
@@ -34,7 +34,7 @@ pub extern "C" fn m0_net_lnet_tm_set_debug(tm: Object<m0_net_transfer_mc>, dbg: 
     show_lines(dbg);
 }
 
-/// Lets the lines of this file through, unless the environment says how much is to be logged.
+/// Lets the lines of this file through, unless the environment sets the log level.
 fn show_lines(dbg: c_uint) {
     lnet_log::install("m0net", log::LevelFilter::Warn);
     if dbg != 0
@@ -45,7 +45,7 @@ fn show_lines(dbg: c_uint) {
     }
 }
 
-/// Says that a machine is about to have another state.
+/// Logs that a machine is about to change its state.
 pub(super) fn state(tm: Object<m0_net_transfer_mc>, state: c_uint, status: i32) {
     let name = match state {
         tm_state::STARTED => "STARTED",
@@ -61,7 +61,7 @@ pub(super) fn state(tm: Object<m0_net_transfer_mc>, state: c_uint, status: i32) 
     }
 }
 
-/// Says that an operation of a buffer has come to an event. The machine is locked.
+/// Logs an event of a buffer. The machine is locked.
 pub(super) fn buffer_event(tm: Object<m0_net_transfer_mc>, event: &m0_net_buffer_event) {
     if is_on(tm) {
         let (subject, buffer, bytes) = (Subject::of(tm), event.nbe_buffer, event.nbe_length);
@@ -75,12 +75,12 @@ pub(super) fn buffer_event(tm: Object<m0_net_transfer_mc>, event: &m0_net_buffer
     }
 }
 
-/// Whether the program has asked for it. The machine is locked.
+/// Whether the program has switched on these lines. The machine is locked.
 fn is_on(tm: Object<m0_net_transfer_mc>) -> bool {
     machine(tm).debug.get() || lnet_domain(tm.ntm_dom.get()).debug.load(Ordering::Relaxed)
 }
 
-/// A machine, by its address.
+/// A machine as the subject of a log line, by its address.
 struct Subject(Option<StartAddress>);
 
 impl Subject {

@@ -1,4 +1,4 @@
-//! Delivering events (motr-net 6.2 and 6.4).
+//! Delivery of events (motr-net 6.2 and 6.4).
 
 use super::address::Address;
 use super::debug;
@@ -14,11 +14,11 @@ use crate::object::Object;
 use crate::support::m0_chan;
 use lnet_wire::Nid;
 
-/// Events that are delivered before the thread looks at anything else again.
+/// The number of events that the thread delivers before it checks for anything else.
 const MAX_BATCH: usize = 1024;
 
-/// Delivers the events there are, unless another thread is doing so, with one broadcast in the end. The machine is locked, but not while
-/// callbacks run.
+/// Delivers the available events, unless another thread is doing so, and broadcasts once in the end. The machine is locked,
+/// but not while callbacks run.
 pub(super) fn deliver(tm: Object<m0_net_transfer_mc>) {
     if machine(tm).is_delivering.get() || machine(tm).shared.ring.is_empty() {
         return;
@@ -38,13 +38,13 @@ pub(super) fn deliver(tm: Object<m0_net_transfer_mc>) {
     callback::end(tm);
 }
 
-/// What the program is told of an event. The machine is locked.
+/// The event as it is reported to the program. The machine is locked.
 fn prepare(tm: Object<m0_net_transfer_mc>, event: &RingEvent) -> m0_net_buffer_event {
     let RingEvent { buffer, time, completion, sender } = *event;
     let mut status = completion.status;
     let mut sender_end_point = Object::NULL;
     if status == 0 {
-        // Of several messages all but the last come before the end of the operation, which says why it ended.
+        // Of several messages all but the last come before the end of the operation, whose event says why it ended.
         if completion.last {
             buffer.nb_flags.update(|it| it & !buf_flags::TIMED_OUT);
         }
@@ -80,7 +80,7 @@ fn sender_address((process, header_data): (crate::backend::ProcessId, u64)) -> R
     Ok(Address { nid, pid: process.pid, portal, tmid })
 }
 
-/// `xo_bev_deliver_all`
+/// Implements `xo_bev_deliver_all`.
 pub(super) extern "C" fn bev_deliver_all(tm: Object<m0_net_transfer_mc>) {
     while !machine(tm).shared.ring.is_empty() && !machine(tm).is_delivering.get() {
         deliver(tm);
@@ -90,12 +90,12 @@ pub(super) extern "C" fn bev_deliver_all(tm: Object<m0_net_transfer_mc>) {
     }
 }
 
-/// `xo_bev_pending`
+/// Implements `xo_bev_pending`.
 pub(super) extern "C" fn bev_pending(tm: Object<m0_net_transfer_mc>) -> bool {
     !machine(tm).shared.ring.is_empty()
 }
 
-/// `xo_bev_notify`
+/// Implements `xo_bev_notify`.
 pub(super) extern "C" fn bev_notify(tm: Object<m0_net_transfer_mc>, chan: Object<m0_chan>) {
     machine(tm).notify.set(chan);
     machine(tm).wake();

@@ -20,23 +20,23 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What a domain has: `nd_xprt_private`.
+/// The state of a domain of this transport, in `nd_xprt_private`.
 pub(super) struct LnetDomain {
-    /// LNet, as the domain uses it.
+    /// LNet as the domain uses it.
     pub(super) backend: Arc<dyn Backend>,
-    /// What the domain uses, and how much it may.
+    /// The resources that the domain uses, and their limits.
     pub(super) resources: Arc<Resources>,
-    /// Whether its transfer machines say more in the log.
+    /// Whether the transfer machines of the domain write more log lines.
     pub(super) debug: AtomicBool,
 }
 
-/// What an initialised domain of this transport has.
+/// The state of an initialised domain of this transport.
 pub(super) fn lnet_domain(dom: Object<m0_net_domain>) -> Object<LnetDomain> {
     // SAFETY: a domain of this transport has the box of `dom_init` there, until `dom_fini`.
     unsafe { Object::new(dom.nd_xprt_private.get().cast()) }
 }
 
-/// `xo_dom_init`
+/// Implements `xo_dom_init`.
 pub(super) extern "C" fn dom_init(_: Object<m0_net_xprt>, dom: Object<m0_net_domain>) -> c_int {
     Errno::to_c_result(Liblnet::start().map(|backend| {
         let domain =
@@ -45,17 +45,17 @@ pub(super) extern "C" fn dom_init(_: Object<m0_net_xprt>, dom: Object<m0_net_dom
     }))
 }
 
-/// `xo_dom_fini`
+/// Implements `xo_dom_fini`.
 pub(super) extern "C" fn dom_fini(dom: Object<m0_net_domain>) {
     let domain = lnet_domain(dom);
     dom.nd_xprt_private.set(ptr::null_mut());
     // SAFETY: the box of `dom_init`; nobody uses the domain any more, which has it no longer.
     drop(unsafe { Box::from_raw(domain.as_ptr()) });
-    // A program that looks at its log now finds all of the domain there.
+    // All log lines of the domain are now in the log of the program.
     lnet_log::flush();
 }
 
-/// `xo_buf_register`
+/// Implements `xo_buf_register`.
 pub(super) extern "C" fn buf_register(buf: Object<m0_net_buffer>) -> c_int {
     let vector = buf.part(|it| &it.nb_buffer);
     let lengths = vector.lengths();
@@ -78,7 +78,7 @@ pub(super) extern "C" fn buf_register(buf: Object<m0_net_buffer>) -> c_int {
     Errno::to_c_result(registered)
 }
 
-/// `xo_buf_deregister`
+/// Implements `xo_buf_deregister`.
 pub(super) extern "C" fn buf_deregister(buf: Object<m0_net_buffer>) {
     let buffer = lnet_buffer(buf);
     buf.nb_xprt_private.set(ptr::null_mut());
@@ -122,7 +122,7 @@ fn rpc_message_size(rpc_size: m0_bcount_t) -> m0_bcount_t {
     if rpc_size == 0 { MAX_BUFFER } else { rpc_size.clamp(MAX_SEGMENT, MAX_BUFFER) }
 }
 
-/// An array of strings, which NULL ends; `m0_net_lnet_ifaces_put` frees it.
+/// An array of strings with a NULL at the end; `m0_net_lnet_ifaces_put` frees it.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_lnet_ifaces_get(
     dom: Object<m0_net_domain>,
@@ -147,7 +147,7 @@ pub extern "C" fn m0_net_lnet_ifaces_get(
     Errno::to_c_result(addrs.store(array, Errno::INVALID))
 }
 
-/// Frees an array.
+/// Frees an array of [`m0_net_lnet_ifaces_get`].
 ///
 /// # Safety
 /// `*addrs` is NULL, or an array of [`m0_net_lnet_ifaces_get`], which nobody uses any more.

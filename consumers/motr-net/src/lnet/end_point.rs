@@ -13,7 +13,7 @@ use std::ffi::{CString, c_int};
 use std::mem::offset_of;
 use std::ptr;
 
-/// An end point and what belongs to it.
+/// An end point of this transport, with the part that programs see.
 #[repr(C)]
 struct LnetEndPoint {
     public: m0_net_end_point,
@@ -50,13 +50,13 @@ pub(super) fn end_point(
     Ok(ep)
 }
 
-/// The numbers of an end point.
+/// The address of an end point.
 pub(super) fn address_of(ep: Object<m0_net_end_point>) -> Address {
     // SAFETY: an end point of this transport is that part of one, which `end_point` has made.
     unsafe { ep.container::<LnetEndPoint>(offset_of!(LnetEndPoint, public)) }.address
 }
 
-/// The last reference is gone. The machine is locked.
+/// Frees the end point when its last reference has been dropped. The machine is locked.
 ///
 /// # Safety
 /// The reference is that of an end point which [`end_point`] has made, and which nobody uses any more.
@@ -69,7 +69,7 @@ unsafe extern "C" fn release(reference: Object<m0_ref>) {
     drop(unsafe { Box::from_raw(ep.as_ptr()) });
 }
 
-/// `xo_end_point_create`
+/// Implements `xo_end_point_create`.
 pub(super) extern "C" fn end_point_create(
     mut epp: Out<'_, Object<m0_net_end_point>>,
     tm: Object<m0_net_transfer_mc>,
@@ -80,7 +80,7 @@ pub(super) extern "C" fn end_point_create(
     Errno::to_c_result(created.map(drop))
 }
 
-/// An address from C. `EINVAL`: NULL, or none.
+/// Reads an address from C. `EINVAL`: NULL, or not an address.
 pub(super) fn parse<T: std::str::FromStr<Err = Errno>>(addr: Text<'_>) -> Result<T, Errno> {
     addr.utf8_or(Errno::INVALID)?.parse()
 }

@@ -1,7 +1,7 @@
-//! The events of a transfer machine, between LNet's threads and whoever delivers them (motr-net 7.2).
+//! The events of a transfer machine, between LNet's threads and the thread that delivers them (motr-net 7.2).
 //!
-//! An operation reserves room for all of its events before it begins, and gives it back when the last of them has been taken out. So
-//! there is always room, and putting an event in allocates nothing.
+//! An operation reserves space for all of its events before it begins, and releases it when the last of them has been taken
+//! out. So there is always space, and adding an event allocates nothing.
 
 use super::limits::Budget;
 use crate::errno::Errno;
@@ -9,23 +9,23 @@ use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// More events of one operation than these are not reserved ahead: the ring grows when they come.
+/// The most events of one operation for which space is reserved: beyond that the ring grows when they come.
 const MAX_RESERVED: usize = 4096;
 
-/// Events in the order in which they came.
+/// The events in the order in which they came.
 #[derive(Debug)]
 pub struct EventRing<E> {
     inner: Mutex<Inner<E>>,
-    /// The number of events, for those who only want to know whether there are any.
+    /// The number of events, which can be read without the lock.
     count: AtomicUsize,
-    /// Of all rings of a domain.
+    /// The budget of events that all rings of a domain share.
     budget: Arc<Budget>,
 }
 
 #[derive(Debug)]
 struct Inner<E> {
     events: VecDeque<E>,
-    /// What the operations in progress may still need.
+    /// The number of events that the operations in progress may still cause.
     reserved: usize,
 }
 
@@ -37,13 +37,13 @@ impl<E> Default for EventRing<E> {
 }
 
 impl<E> EventRing<E> {
-    /// An empty ring, whose reserved events are among those of `budget`.
+    /// An empty ring, whose reserved events count towards `budget`.
     pub fn new(budget: Arc<Budget>) -> Self {
         let inner = Mutex::new(Inner { events: VecDeque::new(), reserved: 0 });
         Self { inner, count: AtomicUsize::new(0), budget }
     }
 
-    /// Makes room for the events of an operation. `ENOSPC`: the budget has none; `ENOMEM`: there is none.
+    /// Reserves space for the events of an operation. `ENOSPC`: the budget is exhausted; `ENOMEM`: memory is.
     pub fn reserve(&self, events: usize) -> Result<(), Errno> {
         let events = events.min(MAX_RESERVED);
         self.budget.take(events)?;
@@ -58,7 +58,7 @@ impl<E> EventRing<E> {
         Ok(())
     }
 
-    /// Gives the room of an operation back: it has ended, or did not begin.
+    /// Releases the space of an operation, which has ended, or did not begin.
     pub fn release(&self, events: usize) {
         let events = events.min(MAX_RESERVED);
         self.budget.give(events);
@@ -66,14 +66,14 @@ impl<E> EventRing<E> {
         inner.reserved = inner.reserved.saturating_sub(events);
     }
 
-    /// Puts an event in. For LNet's threads: never waits for long.
+    /// Adds an event. Called by LNet's threads: never blocks for long.
     pub fn push(&self, event: E) {
         let mut inner = lock(&self.inner);
         inner.events.push_back(event);
         self.count.store(inner.events.len(), Ordering::Release);
     }
 
-    /// Takes the oldest event out.
+    /// Removes the oldest event.
     pub fn pop(&self) -> Option<E> {
         if self.is_empty() {
             return None;
@@ -84,12 +84,12 @@ impl<E> EventRing<E> {
         event
     }
 
-    /// Whether there is none now.
+    /// Whether the ring has no events now.
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    /// For tests: how many events fit without allocating.
+    /// The number of events that fit without allocating; for tests.
     #[cfg(all(test, not(loom)))]
     fn capacity(&self) -> usize {
         lock(&self.inner).events.capacity()
@@ -120,7 +120,7 @@ mod tests {
     }
 
     proptest! {
-        /// Operations come and go; each has at most as many events as it has reserved.
+        /// Operations begin and end; each has at most as many events as it has reserved.
         #[test]
         fn no_event_ever_lacks_room(steps in prop::collection::vec((0_usize..6, 1_usize..9), 1..80)) {
             let ring = EventRing::default();
@@ -134,7 +134,7 @@ mod tests {
                     (0..need).for_each(|n| ring.push(n));
                     prop_assert_eq!(ring.capacity(), before);
                     if step == 3 {
-                        // Not taken out yet: its room stays reserved.
+                        // The event has not been removed: its space stays reserved.
                         running.insert(0, 0);
                         let _ = ring.pop();
                         ring.reserve(1).unwrap();
@@ -154,7 +154,7 @@ mod loom_tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// Two threads of LNet put events in while another one takes them out.
+    /// Two threads of LNet add events while another one removes them.
     #[test]
     fn no_event_is_lost_or_seen_twice_whatever_the_order_of_threads() {
         loom::model(|| {
@@ -176,7 +176,7 @@ mod loom_tests {
         });
     }
 
-    /// `is_empty` is asked without the lock: what is seen to be there can be taken out.
+    /// `is_empty` does not take the lock: an event whose presence it reports can be removed.
     #[test]
     fn an_event_that_is_pending_can_be_delivered() {
         loom::model(|| {

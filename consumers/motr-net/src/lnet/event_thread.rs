@@ -1,5 +1,5 @@
-//! The thread of a transfer machine (motr-net 6.3): starts it in LNet, delivers its events, ends operations whose deadline has passed, and
-//! stops it.
+//! The thread of a transfer machine (motr-net 6.3): it starts the machine in LNet, delivers its events, ends operations whose
+//! deadline has passed, and stops the machine.
 
 use super::address::StartAddress;
 use super::debug;
@@ -26,15 +26,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// The longest wait, in case a wake-up could not be made.
+/// The longest wait, in case a wake-up has failed.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait for callbacks of a machine that stops.
 const MAX_STOP_WAIT: Duration = Duration::from_millis(20);
 
-/// The portals of LNet; 0 is its own.
+/// The portals that transfer machines may use; LNet reserves 0.
 const PORTALS: std::ops::Range<u32> = 1..64;
 
-/// Makes the thread of a machine, which is locked: it starts the machine if it has a start address, and ends when it has stopped.
+/// Starts the thread of a machine, which is locked. The thread starts the machine if it has a start address, and ends when it
+/// has stopped.
 pub(super) fn spawn(tm: Object<m0_net_transfer_mc>) -> Result<(), Errno> {
     struct Tm(Object<m0_net_transfer_mc>);
     // SAFETY: any thread may use a machine with its lock (`net/net.h`); this one stays until the thread is joined, by `tm_fini`.
@@ -63,7 +64,7 @@ fn run(tm: Object<m0_net_transfer_mc>) {
             }
             Err(errno) => {
                 give_back(tm);
-                // Of one that is stopped already the program waits for STOPPED, and may not use it after that.
+                // If the machine is stopped already, the program waits for STOPPED, and may not use the machine after that.
                 if !is_stopping(tm) {
                     post(tm, tm_state::FAILED, errno.to_c(), Object::NULL);
                     if !is_stopping(tm) {
@@ -82,9 +83,9 @@ fn is_stopping(tm: Object<m0_net_transfer_mc>) -> bool {
     machine(tm).stopping.get().is_some()
 }
 
-/// Starts a machine in LNet; its own end point, with the reference that the machine keeps.
+/// Starts a machine in LNet. Returns its own end point, with the reference that the machine keeps.
 ///
-/// Errors: `EINVAL`: the portal; `ENOENT`: not an address of this node; `EADDRINUSE`, `EADDRNOTAVAIL`; `ENOMEM`.
+/// Errors: `EINVAL`: invalid portal; `ENOENT`: not an address of this node; `EADDRINUSE`, `EADDRNOTAVAIL`; `ENOMEM`.
 fn start(tm: Object<m0_net_transfer_mc>, wanted: StartAddress) -> Result<Object<m0_net_end_point>, Errno> {
     if !PORTALS.contains(&wanted.portal) {
         return Err(Errno::INVALID);
@@ -111,7 +112,7 @@ fn start(tm: Object<m0_net_transfer_mc>, wanted: StartAddress) -> Result<Object<
     opened
 }
 
-/// Stops a machine in LNet, which has no operation in progress.
+/// Stops a machine in LNet; it has no operation in progress.
 fn stop(tm: Object<m0_net_transfer_mc>) {
     let running = {
         let _tm = Guard::tm(tm);
@@ -119,14 +120,14 @@ fn stop(tm: Object<m0_net_transfer_mc>) {
         machine(tm).running.take()
     };
     if let Some(Running { address, queue }) = running {
-        // Without the lock: this waits for the last handler.
+        // The lock is not held, as this waits for the last handler.
         drop(queue);
         lock(&ADDRESSES).release(&address);
     }
     give_back(tm);
 }
 
-/// The machine is none of its domain's that are started any more.
+/// Returns the machine to the budget of its domain for started machines.
 fn give_back(tm: Object<m0_net_transfer_mc>) {
     let _tm = Guard::tm(tm);
     machine(tm).held.take();
@@ -147,17 +148,17 @@ fn post(tm: Object<m0_net_transfer_mc>, state: c_uint, status: i32, ep: Object<m
     m0_net_tm_event_post(unsafe { Object::new(&raw mut event) });
 }
 
-/// What the thread does when it has looked at the machine.
+/// The next action of the thread, decided with the machine locked.
 enum Next {
-    /// Signals a channel.
+    /// Signal a channel.
     Signal(Object<m0_chan>),
-    /// Looks again.
+    /// Check the machine again.
     Again,
-    /// Waits for events, or until woken.
+    /// Wait for events, or until woken.
     WaitForEvents(Duration),
-    /// Waits until woken.
+    /// Wait until woken.
     Sleep(Duration),
-    /// Nothing is left to do.
+    /// End the thread.
     End,
 }
 
@@ -180,7 +181,7 @@ fn serve(tm: Object<m0_net_transfer_mc>) {
     }
 }
 
-/// Does what is due.
+/// Performs the actions that are due, and decides the next one.
 fn look(tm: Object<m0_net_transfer_mc>) -> Next {
     let _tm = Guard::tm(tm);
     let stopping = machine(tm).stopping.get();

@@ -1,4 +1,4 @@
-//! Which vectors LNet can transfer (motr-net 1.6): pure.
+//! Conversion of vectors to the fragments that LNet can transfer (motr-net 1.6), as pure functions.
 
 use crate::backend::Fragment;
 use crate::errno::Errno;
@@ -10,10 +10,10 @@ pub const MAX_BUFFER: u64 = 1 << 20;
 /// The most bytes of a segment: a page.
 pub const MAX_SEGMENT: u64 = 4096;
 
-/// The fragments of a vector of segments, which are addresses and lengths. Segments that lie one behind the other are one fragment.
+/// The fragments of a vector of segments, which are addresses and lengths. Adjacent segments become one fragment.
 ///
-/// Errors: `EINVAL`: a segment is empty or NULL; `EFBIG`: too many bytes in all, in a segment, or too many pages; `EBADR`: a
-/// segment inside does not begin and end at pages.
+/// Errors: `EINVAL`: a segment is empty or NULL; `EFBIG`: too many bytes in all or in a segment, or too many pages; `EBADR`: a
+/// segment other than the first does not begin at a page, or one other than the last does not end at one.
 pub fn fragments(segments: impl Iterator<Item = (usize, u64)>) -> Result<Vec<Fragment>, Errno> {
     let segments: Vec<(usize, u64)> = segments.collect();
     if segments.is_empty() || segments.iter().any(|(address, len)| *address == 0 || *len == 0) {
@@ -44,7 +44,7 @@ pub fn fragments(segments: impl Iterator<Item = (usize, u64)>) -> Result<Vec<Fra
     Ok(fragments)
 }
 
-/// Runs `with` on the first `len` bytes, of at least as many.
+/// Calls `with` with fragments that hold the first `len` bytes; there are at least as many.
 pub fn with_prefix<R>(fragments: &mut [Fragment], len: usize, with: impl FnOnce(&[Fragment]) -> R) -> R {
     let mut left = len;
     let count = fragments.iter().take_while(|it| take(&mut left, it.iov_len)).count();
@@ -55,7 +55,7 @@ pub fn with_prefix<R>(fragments: &mut [Fragment], len: usize, with: impl FnOnce(
     result
 }
 
-/// Whether all of a fragment is wanted, which is then taken off what is left.
+/// Whether the prefix includes all of a fragment, whose length is then subtracted from `left`.
 fn take(left: &mut usize, len: usize) -> bool {
     let whole = *left >= len;
     if whole {

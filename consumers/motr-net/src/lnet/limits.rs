@@ -1,4 +1,4 @@
-//! How much a domain may use: the design document's bounded resources, which a program asks for.
+//! Limits of the resources of a domain, which the program sets: the bounded resources of the design document.
 #![allow(missing_docs, reason = "the headers document the functions of C")]
 
 use super::domain::lnet_domain;
@@ -10,23 +10,23 @@ use lnet_api::c_pointer::{In, Out};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// Something that a domain uses a number of, and how many it may use.
+/// The used amount of a resource of a domain, and its limit.
 #[derive(Debug)]
 pub struct Budget {
     used: AtomicUsize,
-    /// `usize::MAX`: as many as there are.
+    /// The limit; `usize::MAX`: none.
     limit: AtomicUsize,
 }
 
 impl Default for Budget {
-    /// Nothing is used, and there is no limit.
+    /// A budget without a limit of which nothing is used.
     fn default() -> Self {
         Self { used: AtomicUsize::new(0), limit: AtomicUsize::new(usize::MAX) }
     }
 }
 
 impl Budget {
-    /// Uses `count` more. `ENOSPC`: they are more than the limit.
+    /// Adds `count` to the used amount. `ENOSPC`: that is more than the limit.
     pub fn take(&self, count: usize) -> Result<(), Errno> {
         let used = self.used.fetch_add(count, Ordering::Relaxed);
         if used.saturating_add(count) > self.limit.load(Ordering::Relaxed) {
@@ -36,12 +36,12 @@ impl Budget {
         Ok(())
     }
 
-    /// Uses `count` fewer, which have been taken.
+    /// Subtracts `count`, which was added before, from the used amount.
     pub fn give(&self, count: usize) {
         self.used.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// One of them, until it is dropped.
+    /// Takes one unit of a resource, which is returned when the result is dropped.
     pub(super) fn hold_one(of: &Arc<Resources>, which: fn(&Resources) -> &Self) -> Result<Held, Errno> {
         which(of).take(1)?;
         Ok(Held { of: Arc::clone(of), which })
@@ -61,10 +61,10 @@ impl Budget {
     }
 }
 
-/// What a domain uses.
+/// The resources of a domain.
 #[derive(Debug, Default)]
 pub(super) struct Resources {
-    /// Transfer machines that are started.
+    /// Started transfer machines.
     pub(super) tms: Budget,
     /// Registered buffers.
     pub(super) buffers: Budget,
@@ -72,7 +72,7 @@ pub(super) struct Resources {
     pub(super) events: Arc<Budget>,
 }
 
-/// One of a budget.
+/// One unit of a budget, which is returned on drop.
 pub(super) struct Held {
     of: Arc<Resources>,
     which: fn(&Resources) -> &Budget,

@@ -1,4 +1,4 @@
-//! Match bits and header data: what addresses a buffer of a transfer machine, and its sender (motr-net 3.4).
+//! Match bits, which address a buffer of a transfer machine, and header data, which identify the sender (motr-net 3.4).
 
 use super::address::Tmid;
 
@@ -6,20 +6,20 @@ use super::address::Tmid;
 const ID_BITS: u32 = 52;
 const ID_MASK: u64 = (1 << ID_BITS) - 1;
 
-/// Identifies a passive buffer of a transfer machine: 52 bits, and not 0.
+/// The identifier of a passive buffer of a transfer machine: 52 bits, and not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BufferId(u64);
 
 impl BufferId {
-    /// The first of a transfer machine.
+    /// The first identifier of a transfer machine.
     pub const FIRST: Self = Self(1);
 
-    /// `None`: 0, or more than 52 bits.
+    /// The identifier with this number; `None` if it is 0 or has more than 52 bits.
     pub const fn new(number: u64) -> Option<Self> {
         if number != 0 && number <= ID_MASK { Some(Self(number)) } else { None }
     }
 
-    /// The next, which after the largest is the first.
+    /// The next identifier; after the largest one comes the first.
     #[must_use]
     pub const fn next(self) -> Self {
         if self.0 == ID_MASK { Self::FIRST } else { Self(self.0 + 1) }
@@ -36,17 +36,17 @@ pub const fn of_buffer(tmid: Tmid, id: BufferId) -> u64 {
     of_messages(tmid) | id.0
 }
 
-/// The transfer machine and the buffer that match bits name. `None`: those of messages.
+/// The transfer machine and the buffer that match bits address; `None` if they are those of messages.
 pub fn parse_buffer(bits: u64) -> Option<(Tmid, BufferId)> {
     Some((Tmid::new((bits >> ID_BITS) as u32)?, BufferId::new(bits & ID_MASK)?))
 }
 
-/// The header data of what a transfer machine sends.
+/// The header data of messages from a transfer machine.
 pub const fn header_data(tmid: Tmid, portal: u32) -> u64 {
     of_messages(tmid) | portal as u64
 }
 
-/// The sender's transfer machine and portal, from header data: whatever it is, since a peer chose it.
+/// The sender's transfer machine and portal in header data, unchecked: the peer chose them.
 pub fn parse_header_data(data: u64) -> (Tmid, u32) {
     let tmid = Tmid::new((data >> ID_BITS) as u32).unwrap_or(Tmid::MAX);
     (tmid, data as u32)

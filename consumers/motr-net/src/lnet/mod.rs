@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `address`, `match_bits`, `buffer_descriptor` | what is on the wire, and addresses as text: pure |
 //! | `completion` | what an event of LNet means for a buffer: pure |
-//! | `fragments` | which vectors LNet can transfer: pure |
-//! | `address_table` | which addresses are in use |
-//! | `event_ring` | events between LNet's threads and whoever delivers them |
-//! | `limits` | how much a domain may use |
+//! | `fragments` | conversion of vectors to fragments that LNet can transfer: pure |
+//! | `address_table` | the addresses in use |
+//! | `event_ring` | events between LNet's threads and the thread that delivers them |
+//! | `limits` | limits of the resources of a domain |
 //! | `machine` | the state of a transfer machine |
-//! | `waker` | what its thread waits for |
+//! | `waker` | waiting of a machine's thread, and waking it |
 //! | `end_point` | end points |
-//! | `operation` | operations in LNet: what adding a buffer does |
-//! | `debug` | what is said in the log if the program asks for it |
-//! | `delivery` | delivering events |
+//! | `operation` | operations in LNet, started by adding a buffer to a queue |
+//! | `debug` | log lines that the program switches on |
+//! | `delivery` | delivery of events |
 //! | `timeouts` | operations whose deadline has passed |
 //! | `event_thread` | the thread of a transfer machine |
 //! | `domain`, `transport` | domains; the table of functions, and functions for this transport alone |

@@ -1,4 +1,4 @@
-//! Operations in LNet: what adding a buffer to a queue does, and taking it out (motr-net 3.5).
+//! Operations in LNet, which begin when a buffer is added to a queue, and end when it is removed (motr-net 3.5).
 
 use super::buffer_descriptor::{BufferDescriptor, Passive};
 use super::completion::{EarlyReply, completion};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 struct BufferOperation {
     shared: Arc<Shared>,
     queue: Queue,
-    /// Handed through to who delivers the events.
+    /// The buffer, which is only passed on to the thread that delivers the events.
     buffer: Object<m0_net_buffer>,
     early: Option<EarlyReply>,
 }
@@ -41,7 +41,7 @@ impl Operation for BufferOperation {
     }
 }
 
-/// `xo_buf_add`
+/// Implements `xo_buf_add`.
 pub(super) extern "C" fn buf_add(buf: Object<m0_net_buffer>) -> c_int {
     Errno::to_c_result(add(buf))
 }
@@ -71,7 +71,7 @@ fn add(buf: Object<m0_net_buffer>) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Starts an operation in LNet, whose memory stays until its last event: that of a queued buffer does (`net/net.h`).
+/// Starts an operation in LNet. Its memory is that of a queued buffer, which stays until the last event (`net/net.h`).
 fn start(
     buf: Object<m0_net_buffer>,
     queue: Queue,
@@ -106,7 +106,7 @@ fn start(
                 portal: to.portal,
                 match_bits: match_bits::of_messages(to.tmid),
             };
-            // The receiver takes the NID that a message comes from for the sender's address.
+            // The receiver takes the NID that a message comes from as the sender's address.
             let from = Some(own_nid);
             with_prefix(&mut lnet.fragments.borrow_mut(), to_send, |fragments| {
                 // SAFETY: the fragments are the memory of a queued buffer, which stays until the last event.
@@ -150,7 +150,7 @@ fn start(
                 portal: there.portal,
                 match_bits: there.match_bits,
             };
-            // Whoever knows the match bits may use the buffer, so bulk data may take any way.
+            // The match bits alone admit a peer to the buffer, so bulk data may use any path.
             if passive == Passive::Receives {
                 with_prefix(&mut lnet.fragments.borrow_mut(), to_send, |fragments| {
                     // SAFETY: the fragments are the memory of a queued buffer, which stays until the last event.
@@ -166,12 +166,12 @@ fn start(
     }
 }
 
-/// Of memory that peers do not put several messages into.
+/// A descriptor of memory that receives at most one message.
 fn plain(fragments: &[Fragment], threshold: u32) -> Descriptor<'_> {
     Descriptor { fragments, threshold, max_size: None }
 }
 
-/// `xo_buf_del`
+/// Implements `xo_buf_del`.
 pub(super) extern "C" fn buf_del(buf: Object<m0_net_buffer>) {
     let machine = machine(buf.nb_tm.get());
     if let (Some(running), Some(handle)) = (machine.running(), lnet_buffer(buf).handle.get()) {

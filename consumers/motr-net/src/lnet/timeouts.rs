@@ -9,14 +9,14 @@ use crate::net::types::{buf_flags, m0_net_transfer_mc};
 use crate::object::Object;
 use crate::support::{TIME_NEVER, m0_time_t};
 
-/// Ends the operations whose deadline has passed, and finds the next deadline. The machine is locked.
+/// Ends the operations whose deadline has passed, and determines the next deadline. The machine is locked.
 pub(super) fn end_timed_out(tm: Object<m0_net_transfer_mc>, now: m0_time_t) {
     if now < machine(tm).nearest_deadline.get() {
         return;
     }
     let mut nearest = TIME_NEVER;
     for queue in Queue::ALL {
-        // Ending an operation takes no buffer out of its queue before the lock is given up.
+        // Ending an operation removes no buffer from its queue before the lock is released.
         for buf in buffers_of_queue(queue_of(tm, queue)) {
             match has_passed(buf.nb_timeout.get(), buf.nb_flags.get(), now) {
                 Deadline::Passed => {
@@ -35,7 +35,7 @@ pub(super) fn end_timed_out(tm: Object<m0_net_transfer_mc>, now: m0_time_t) {
 enum Deadline {
     At(m0_time_t),
     Passed,
-    /// The operation has been ended, and its event is on the way.
+    /// The operation has been ended, and its event is being delivered.
     Dealt,
 }
 

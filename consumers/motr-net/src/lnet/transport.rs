@@ -31,9 +31,9 @@ use std::ffi::{c_int, c_long};
 use std::ptr;
 use std::sync::Arc;
 
-/// A stop without abort cancels what is still queued after so many seconds.
+/// The time after which a stop without abort cancels the buffers that are still queued, in seconds.
 const STOP_GRACE_SECONDS: u64 = 10;
-/// After a stop the program has so many nanoseconds to fetch events itself.
+/// The time after a stop in which the program may fetch events itself, in nanoseconds.
 const STOP_DELIVERY_NANOSECONDS: c_long = 100_000_000;
 
 static OPS: m0_net_xprt_ops = m0_net_xprt_ops {
@@ -99,7 +99,7 @@ extern "C" fn tm_init(tm: Object<m0_net_transfer_mc>) -> c_int {
     0
 }
 
-/// Nobody else uses the machine any more, but its thread, which is about to end.
+/// No other thread uses the machine any more, but its own, which is about to end.
 extern "C" fn tm_fini(tm: Object<m0_net_transfer_mc>) {
     let machine = machine(tm);
     let thread = machine.thread.take();
@@ -126,8 +126,8 @@ extern "C" fn tm_start(tm: Object<m0_net_transfer_mc>, addr: Text<'_>) -> c_int 
     Errno::to_c_result(started)
 }
 
-/// Receive buffers have nothing to wait for, so they are cancelled by any stop, those of a pool by the network layer; without
-/// `cancels_all` the rest has some time.
+/// Receive buffers wait for nothing, so any stop cancels them; those of a pool are cancelled by the network layer. Without
+/// `cancels_all` the other buffers have [`STOP_GRACE_SECONDS`].
 extern "C" fn tm_stop(tm: Object<m0_net_transfer_mc>, cancels_all: bool) -> c_int {
     let machine = machine(tm);
     machine.stopping.set(Some(Stopping {
@@ -149,7 +149,7 @@ extern "C" fn tm_stop(tm: Object<m0_net_transfer_mc>, cancels_all: bool) -> c_in
     0
 }
 
-/// The machine's thread does without delivering from the start.
+/// Does nothing: the machine's thread reads from the machine whether it is to deliver events.
 extern "C" fn bev_deliver_sync(_: Object<m0_net_transfer_mc>) -> c_int {
     0
 }

@@ -1,10 +1,10 @@
-//! What the thread of a transfer machine waits for: an event of LNet, or that another thread wakes it.
+//! Waiting of the thread of a transfer machine, for an event of LNet or for another thread that wakes it.
 
 use crate::backend::EventQueue;
 use crate::sync::{Condvar, Mutex, lock, wait_timeout};
 use std::time::Duration;
 
-/// Wakes the thread that waits with it.
+/// Lets a thread wait, and wakes it.
 #[derive(Debug, Default)]
 pub(super) struct Waker {
     state: Mutex<State>,
@@ -13,9 +13,9 @@ pub(super) struct Waker {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Woken since the last wait ended.
+    /// Whether the thread was woken since its last wait ended.
     is_woken: bool,
-    /// Where the thread is.
+    /// The place at which the thread waits.
     place: Place,
 }
 
@@ -23,14 +23,14 @@ struct State {
 enum Place {
     #[default]
     Elsewhere,
-    /// In [`EventQueue::wait`].
+    /// The thread is in [`EventQueue::wait`].
     WithLnet,
-    /// At the condition variable.
+    /// The thread waits on the condition variable.
     Asleep,
 }
 
 impl Waker {
-    /// Waits until woken, at most so long.
+    /// Waits until woken, at most for `timeout`.
     pub(super) fn sleep(&self, timeout: Duration) {
         let mut state = lock(&self.state);
         if !state.is_woken {
@@ -41,7 +41,7 @@ impl Waker {
         state.is_woken = false;
     }
 
-    /// Waits for an event of LNet, or until woken, at most so long.
+    /// Waits for an event of LNet, or until woken, at most for `timeout`.
     pub(super) fn wait_for_event(&self, queue: &dyn EventQueue, timeout: Duration) {
         {
             let mut state = lock(&self.state);
@@ -56,7 +56,7 @@ impl Waker {
         *state = State::default();
     }
 
-    /// Ends the wait of the thread, or its next one. `queue` is where it may wait.
+    /// Ends the wait of the thread, or its next one. `queue` is the event queue in which it may wait.
     pub(super) fn wake(&self, queue: Option<&dyn EventQueue>) {
         let place = {
             let mut state = lock(&self.state);

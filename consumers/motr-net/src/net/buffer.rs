@@ -1,4 +1,4 @@
-//! Registering buffers, adding them to queues, and taking them out (motr-net 1.6 and 2.2).
+//! Registration of buffers, and their addition to queues and removal (motr-net 1.6 and 2.2).
 
 use super::descriptor;
 use super::domain::ops;
@@ -18,7 +18,7 @@ use crate::support::{TIME_NEVER, m0_list_add_tail, m0_list_del, m0_time_now, m0_
 use std::ffi::c_int;
 use std::ptr;
 
-/// What a buffer that is to be added must not have.
+/// The flags that a buffer must not have when it is added.
 const BUSY: u64 =
     buf_flags::QUEUED | buf_flags::IN_USE | buf_flags::CANCELLED | buf_flags::TIMED_OUT | buf_flags::RETAIN;
 
@@ -78,7 +78,7 @@ pub extern "C" fn m0_net_buffer_add(buf: Object<m0_net_buffer>, tm: Object<m0_ne
     Errno::to_c_result(add_locked(buf, tm))
 }
 
-/// Adds a buffer to the queue that it says. The machine is locked.
+/// Adds a buffer to the queue that its type names. The machine is locked.
 pub(crate) fn add_locked(buf: Object<m0_net_buffer>, tm: Object<m0_net_transfer_mc>) -> Result<(), Errno> {
     let queue = Queue::from_number(buf.nb_qtype.get()).ok_or(Errno::INVALID)?;
     if !can_be_added(buf, queue, tm) {
@@ -114,7 +114,7 @@ pub(crate) fn add_locked(buf: Object<m0_net_buffer>, tm: Object<m0_net_transfer_
     Ok(())
 }
 
-/// What the reference asserts.
+/// Whether the buffer satisfies the conditions that Motr's own implementation asserts for its queue.
 fn can_be_added(buf: Object<m0_net_buffer>, queue: Queue, tm: Object<m0_net_transfer_mc>) -> bool {
     let total = m0_vec_count(buf.part(|it| &it.nb_buffer.ov_vec));
     let fits = buf.nb_length.get() > 0
@@ -164,19 +164,19 @@ fn del_locked(buf: Object<m0_net_buffer>) {
     }
 }
 
-/// Asks all buffers of these queues that `which` wants to end. The machine is locked.
+/// Cancels the buffers of these queues for which `which` returns true. The machine is locked.
 pub(crate) fn cancel(
     tm: Object<m0_net_transfer_mc>,
     queues: &[Queue],
     which: impl Fn(Object<m0_net_buffer>) -> bool,
 ) {
     for queue in queues {
-        // Taking a buffer out of the queue needs the lock, which the caller has.
+        // A buffer leaves its queue only with the lock, which the caller has.
         buffers_of_queue(queue_of(tm, *queue)).filter(|buf| which(*buf)).for_each(del_locked);
     }
 }
 
-/// Takes a buffer out of its queue: its operation is over. Its machine is locked.
+/// Removes a buffer from its queue, since its operation has ended. Its machine is locked.
 pub(super) fn dequeue(buf: Object<m0_net_buffer>) {
     m0_net_tm_tlist_del(buf);
     buf.nb_flags.update(|it| {

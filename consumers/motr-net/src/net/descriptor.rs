@@ -1,4 +1,4 @@
-//! Descriptors of passive buffers, as bytes (motr-net 1.6). Their memory is the program's, to be freed by `m0_net_desc_free`.
+//! Descriptors of passive buffers, as bytes (motr-net 1.6). The program owns their memory and frees it by `m0_net_desc_free`.
 
 use super::types::m0_net_buf_desc;
 use crate::contract::violated;
@@ -9,7 +9,7 @@ use lnet_api::c_pointer::{In, InOut, Out};
 use std::ffi::c_int;
 use std::ptr;
 
-/// A descriptor of these bytes.
+/// A descriptor with these bytes, in new memory.
 pub(crate) fn allocate(bytes: &[u8]) -> Result<m0_net_buf_desc, Errno> {
     let len = u32::try_from(bytes.len()).map_err(|_| Errno::TOO_BIG)?;
     // SAFETY: new memory of so many bytes, which stays until `free`.
@@ -22,17 +22,17 @@ pub(crate) fn allocate(bytes: &[u8]) -> Result<m0_net_buf_desc, Errno> {
 /// Frees a descriptor.
 ///
 /// # Safety
-/// As for [`m0_net_desc_free`].
+/// The contract is that of [`m0_net_desc_free`].
 pub(super) unsafe fn free(descriptor: m0_net_buf_desc) {
     // SAFETY: NULL, or memory of `m0_alloc`, which the caller gives up.
     unsafe { m0_free(descriptor.nbd_data.as_ptr().cast()) };
 }
 
 impl m0_net_buf_desc {
-    /// The bytes; none of one that is empty.
+    /// The bytes of the descriptor; none if it is empty.
     ///
     /// # Safety
-    /// Unless `nbd_data` is NULL, it has `nbd_len` bytes, which nobody changes as long as the result is used.
+    /// Unless `nbd_data` is NULL, it has `nbd_len` bytes, which do not change as long as the result is used.
     pub(crate) unsafe fn bytes(&self) -> &[u8] {
         match self.nbd_data.get() {
             // SAFETY: not NULL, so it has so many bytes, unchanged, for which the caller vouches.

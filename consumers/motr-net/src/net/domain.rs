@@ -15,7 +15,7 @@ use std::ptr;
 #[unsafe(no_mangle)]
 pub static m0_net_mutex: m0_mutex = m0_mutex::new();
 
-/// What marks a domain.
+/// The magic number of a domain.
 const DOMAIN: u64 = u64::from_le_bytes(*b"m0netdom");
 
 /// The functions of a domain's transport.
@@ -80,7 +80,7 @@ fn uninit(dom: Object<m0_net_domain>) {
     dom.nd_magix.set(0);
 }
 
-/// A function that asks the transport for a number; 0 if the transport does not say.
+/// Defines a function that asks the transport for a number, and returns 0 if the transport does not have it.
 macro_rules! limit {
     ($name:ident, $op:ident, $number:ty, $domain:ty $(, $argument:ident: $type:ty)*) => {
         #[unsafe(no_mangle)]

@@ -40,7 +40,7 @@ pub extern "C" fn m0_net_end_point_put(ep: Object<m0_net_end_point>) {
     const NAME: &str = "m0_net_end_point_put";
     require!(NAME, !ep.is_null(), "there is no end point");
     require!(NAME, m0_ref_read(ep.part(|it| &it.nep_ref)) > 0, "the end point has been released");
-    // The last reference is given up with the lock of the machine, which looks end points up with it.
+    // The last reference is dropped with the lock of the machine, which guards its look-ups of end points.
     let _tm = Guard::tm(ep.nep_tm.get());
     m0_ref_put(ep.part(|it| &it.nep_ref));
 }

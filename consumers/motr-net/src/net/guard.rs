@@ -1,30 +1,30 @@
-//! Locks of structures in C. Order: a pool, then a domain, then a transfer machine (motr-net 5.2).
+//! Guards of the locks of C structures. The order of locking is pool, domain, transfer machine (motr-net 5.2).
 
 use super::types::{m0_net_buffer_pool, m0_net_domain, m0_net_transfer_mc};
 use crate::object::Object;
 use crate::support::m0_mutex;
 
-/// Held until it is dropped.
+/// A locked mutex, which is unlocked on drop.
 pub(crate) struct Guard(Object<m0_mutex>);
 
 impl Guard {
-    /// Takes a lock.
+    /// Locks a mutex.
     pub(crate) fn of(mutex: Object<m0_mutex>) -> Self {
         mutex.lock();
         Self(mutex)
     }
 
-    /// The lock of a transfer machine.
+    /// Locks a transfer machine.
     pub(crate) fn tm(tm: Object<m0_net_transfer_mc>) -> Self {
         Self::of(tm.part(|it| &it.ntm_group.s_lock))
     }
 
-    /// The lock of a domain.
+    /// Locks a domain.
     pub(crate) fn domain(domain: Object<m0_net_domain>) -> Self {
         Self::of(domain.part(|it| &it.nd_mutex))
     }
 
-    /// The lock of a pool.
+    /// Locks a pool.
     pub(crate) fn pool(pool: Object<m0_net_buffer_pool>) -> Self {
         Self::of(pool.part(|it| &it.nbp_mutex))
     }

@@ -1,5 +1,5 @@
-//! Pools of registered buffers (motr-net 5.1). A free buffer is in the list of its colour, the last one that was put back first, and in
-//! that of the pool, the one put back longest ago first.
+//! Pools of registered buffers (motr-net 5.1). A free buffer is in the list of its colour, which begins with the buffer that
+//! was returned last, and in that of the pool, which begins with the one that was returned longest ago.
 
 use super::buffer::{m0_net_buffer_deregister, m0_net_buffer_register};
 use super::guard::Guard;
@@ -79,7 +79,7 @@ pub extern "C" fn m0_net_buffer_pool_fini(pool: Object<m0_net_buffer_pool>) {
     }
     // SAFETY: the lists of `m0_net_buffer_pool_init`, in which no buffer is left; the pool, which has them no more, was the only one.
     unsafe { m0_free(pool.nbp_colours.take().as_ptr().cast()) };
-    // What else the program may read stays: its domain, which it is about to finalise, and the sizes.
+    // The other fields that the program may read stay: the domain, which it is about to finalise, and the sizes.
     m0_mutex_fini(pool.part(|it| &it.nbp_mutex));
 }
 
@@ -97,14 +97,14 @@ pub extern "C" fn m0_net_buffer_pool_provision(pool: Object<m0_net_buffer_pool>,
     made as c_int
 }
 
-/// The list of the free buffers of a colour. `None`: the pool has no such colour.
+/// The list of the free buffers of a colour; `None` if the pool has no such colour.
 fn list_of(pool: Object<m0_net_buffer_pool>, colour: u32) -> Option<Object<m0_tl>> {
     let lists = pool.nbp_colours.get().as_ptr();
     // SAFETY: a pool has so many lists, from its init to its fini (`Object`).
     (colour < pool.nbp_colours_nr.get()).then(|| unsafe { Object::new(lists.wrapping_add(colour as usize)) })
 }
 
-/// A new registered buffer. `None`: no memory, or the transport refuses it.
+/// A new registered buffer; `None` if there is no memory, or the transport refuses it.
 fn allocate_buffer(pool: Object<m0_net_buffer_pool>) -> Option<Object<m0_net_buffer>> {
     // SAFETY: new memory of zeros, which are a buffer; it stays until `free_memory`.
     let buf = unsafe { Object::new(m0_alloc(size_of::<m0_net_buffer>()).cast::<m0_net_buffer>()) }.get()?;
@@ -122,7 +122,7 @@ fn allocate_buffer(pool: Object<m0_net_buffer_pool>) -> Option<Object<m0_net_buf
     Some(buf)
 }
 
-/// Whether the pieces of a buffer lie one behind the other and are aligned all the same: such a buffer is one piece to the network.
+/// Whether the pieces of a buffer are adjacent and aligned anyway: such a buffer is one piece to the network.
 fn is_packed(pool: Object<m0_net_buffer_pool>) -> bool {
     pool.nbp_seg_size.get().is_multiple_of(1 << pool.nbp_align.get())
 }
@@ -155,7 +155,7 @@ pub extern "C" fn m0_net_buffer_pool_get(
     buf
 }
 
-/// Calls the program if fewer buffers than the threshold are left. It may provision the pool.
+/// Calls the program if fewer buffers than the threshold are left; the callback may provision the pool.
 pub(super) fn tell_of_threshold(pool: Object<m0_net_buffer_pool>) {
     if pool.nbp_free.get() < pool.nbp_threshold.get()
         && let Some(callback) = pool.nbp_ops.get().get().and_then(|ops| ops.nbpo_below_threshold)
@@ -164,7 +164,7 @@ pub(super) fn tell_of_threshold(pool: Object<m0_net_buffer_pool>) {
     }
 }
 
-/// Takes a buffer out; [`tell_of_threshold`] is to be called after it.
+/// Takes a buffer from the pool; the caller calls [`tell_of_threshold`] after it.
 pub(super) fn take(pool: Object<m0_net_buffer_pool>, colour: u32) -> Option<Object<m0_net_buffer>> {
     let own = list_of(pool, colour).and_then(|list| m0_net_tm_tlist_head(list).get());
     let oldest = || m0_net_pool_tlist_head(pool.part(|it| &it.nbp_lru));
@@ -174,7 +174,7 @@ pub(super) fn take(pool: Object<m0_net_buffer_pool>, colour: u32) -> Option<Obje
     Some(buf)
 }
 
-/// Takes that buffer out of its lists. `None`: it is NULL.
+/// Removes a buffer from its lists; `None` if it is NULL.
 fn remove(pool: Object<m0_net_buffer_pool>, buf: Object<m0_net_buffer>) -> Option<Object<m0_net_buffer>> {
     let buf = buf.get()?;
     m0_net_tm_tlist_del(buf);
@@ -200,7 +200,7 @@ pub extern "C" fn m0_net_buffer_pool_put(
     }
 }
 
-/// Puts a buffer back, and calls nobody.
+/// Returns a buffer to the pool, without a callback.
 pub(super) fn insert(pool: Object<m0_net_buffer_pool>, buf: Object<m0_net_buffer>, colour: u32) {
     const NAME: &str = "m0_net_buffer_pool_put";
     let flags = buf.nb_flags.get();

@@ -70,8 +70,8 @@ fn set_length(tm: Object<m0_net_transfer_mc>, len: u32) {
     }
 }
 
-/// To be called with the lock of the pool. In the callback of a pool that is no longer empty it only notes what is to be done: a thread of
-/// the domain does it when the callback has returned, and before `m0_net_buffer_pool_put` does.
+/// The caller has the lock of the pool. In the callback of a pool that is no longer empty, this call only records the
+/// request: a thread of the domain carries it out when the callback has returned, before `m0_net_buffer_pool_put` returns.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_domain_buffer_pool_not_empty(pool: Object<m0_net_buffer_pool>) {
     let has_lock = pool.nbp_mutex.is_locked();
@@ -83,7 +83,7 @@ pub extern "C" fn m0_net_domain_buffer_pool_not_empty(pool: Object<m0_net_buffer
     provision_thread::request(provision_thread::Job { pool, is_needed: any_lacks, run: provision_all });
 }
 
-/// Fills the receive queue of a started machine with a pool. Neither of the two is locked.
+/// Fills the receive queue of a started machine that has a pool. Neither of the two is locked.
 pub(super) fn provision(tm: Object<m0_net_transfer_mc>) {
     let pool = tm.ntm_recv_pool.get();
     let _pool = Guard::pool(pool);
@@ -96,8 +96,8 @@ pub(super) fn provision(tm: Object<m0_net_transfer_mc>) {
     }
 }
 
-/// Puts the buffers that a machine has from its pool, and that its transport leaves queued, back into the pool. The machine is stopping
-/// from now on, so that it gets no others. Neither of the two is locked.
+/// Returns the receive buffers that a machine has from its pool, and that its transport leaves queued, to the pool. The
+/// machine is stopping, so that it gets no others. Neither of the two is locked.
 pub(super) fn give_back_receive_buffers(tm: Object<m0_net_transfer_mc>) {
     let pool = tm.ntm_recv_pool.get();
     let _pool = Guard::pool(pool);
@@ -113,7 +113,7 @@ pub(super) fn give_back_receive_buffers(tm: Object<m0_net_transfer_mc>) {
     left.into_iter().for_each(|buf| m0_net_buffer_pool_put(pool, buf, colour));
 }
 
-/// The colour with which a machine takes buffers from its pool and gives them back.
+/// The colour with which a machine takes buffers from its pool and returns them.
 fn colour_of(tm: Object<m0_net_transfer_mc>) -> u32 {
     match tm.ntm_pool_colour.get() {
         colour if colour < tm.ntm_recv_pool.get().nbp_colours_nr.get() => colour,
@@ -155,7 +155,7 @@ fn machines_of(dom: Object<m0_net_domain>) -> impl Iterator<Item = Object<m0_net
     links.map(|link| unsafe { link.container(offset_of!(m0_net_transfer_mc, ntm_dom_linkage)) })
 }
 
-/// Whether a buffer was taken.
+/// Adds one buffer of the pool to the receive queue. Returns whether there was one.
 fn provision_locked(tm: Object<m0_net_transfer_mc>) -> bool {
     if tm.ntm_state.get() != tm_state::STARTED {
         return false;

@@ -1,8 +1,8 @@
-//! The thread of a domain that fills receive queues when a pool is no longer empty, so that neither the callback of the pool nor the thread
-//! that puts a buffer back touches transfer machines (motr-net 5.2).
+//! The thread of a domain that fills receive queues when a pool is no longer empty, so that neither the callback of the pool
+//! nor the thread that returns a buffer accesses transfer machines (motr-net 5.2).
 //!
-//! Whoever puts the buffer back has the lock of the pool and waits, so that the queues are filled when it goes on; meanwhile the lock counts
-//! as the thread's.
+//! The thread that returns the buffer has the lock of the pool and waits, so that the queues are filled when it goes on;
+//! meanwhile the domain's thread counts as the owner of the lock.
 
 use super::types::{m0_net_buffer_pool, m0_net_domain};
 use crate::contract::require;
@@ -14,11 +14,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
-/// What is to be done for a pool whose lock the caller has.
+/// The provisioning of a pool whose lock the requesting thread has.
 #[derive(Clone, Copy)]
 pub(super) struct Job {
     pub(super) pool: Object<m0_net_buffer_pool>,
-    /// Whether there is anything to do.
+    /// Whether the pool needs the job.
     pub(super) is_needed: fn(Object<m0_net_buffer_pool>) -> bool,
     pub(super) run: fn(Object<m0_net_buffer_pool>),
 }
@@ -27,16 +27,16 @@ pub(super) struct Job {
 unsafe impl Send for Job {}
 
 thread_local! {
-    /// How many callbacks of pools are running, one in the other.
+    /// The number of nested callbacks of pools that this thread is running.
     static PUTTING: Cell<u32> = const { Cell::new(0) };
-    /// What the innermost of them has asked for.
+    /// The job that the innermost callback has requested.
     static PENDING: Cell<Option<Job>> = const { Cell::new(None) };
-    /// Whether this is such a thread.
+    /// Whether this thread is a provisioning thread.
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the callback of a pool, then what it has requested; that may be within the callback of another pool, which has put a buffer
-/// into this one.
+/// Runs the callback of a pool, then the job that it has requested. This may happen within the callback of another pool,
+/// which has returned a buffer to this one.
 pub(super) fn while_putting(callback: impl FnOnce()) {
     let of_outer = PENDING.take();
     PUTTING.set(PUTTING.get() + 1);
@@ -47,7 +47,7 @@ pub(super) fn while_putting(callback: impl FnOnce()) {
     }
 }
 
-/// Has a job done: after the callback that is running, or at once.
+/// Requests a job, which is run after the callback that is running, or at once.
 pub(super) fn request(job: Job) {
     if PUTTING.get() > 0 {
         PENDING.set(Some(job));
@@ -56,7 +56,7 @@ pub(super) fn request(job: Job) {
     }
 }
 
-/// Ends the thread of a domain that has no pool in use any more.
+/// Ends the provisioning thread of a domain whose last pool in use is gone.
 pub(super) fn end(dom: Object<m0_net_domain>) {
     let worker = lock(&WORKERS).remove(&dom.as_ptr().addr());
     if let Some(worker) = worker {
@@ -68,13 +68,13 @@ pub(super) fn end(dom: Object<m0_net_domain>) {
     }
 }
 
-/// The threads, by domain.
+/// The provisioning threads, by the address of the domain.
 static WORKERS: LazyLock<Mutex<HashMap<usize, Arc<Worker>>>> = LazyLock::new(Mutex::default);
 
 struct Worker {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Held by the one that waits for its job.
+    /// Held by the thread that waits for its job.
     caller: Mutex<()>,
 }
 
@@ -91,7 +91,7 @@ struct State {
     ends: bool,
 }
 
-/// Has a job done by the thread of its domain, and waits for that. This thread has the lock of the pool.
+/// Passes a job to the thread of its domain, and waits until it is done. The calling thread has the lock of the pool.
 fn hand_over(job: Job) {
     let has_lock = job.pool.nbp_mutex.is_locked();
     require!("m0_net_buffer_pool_put", has_lock, "this thread does not have the lock of the pool");
@@ -115,7 +115,7 @@ fn hand_over(job: Job) {
     job.pool.nbp_mutex.take_over();
 }
 
-/// `None`: no thread can be made.
+/// The provisioning thread of a domain, started if necessary; `None` if that fails.
 fn worker_of(dom: Object<m0_net_domain>) -> Option<Arc<Worker>> {
     let mut workers = lock(&WORKERS);
     if let Some(worker) = workers.get(&dom.as_ptr().addr()) {

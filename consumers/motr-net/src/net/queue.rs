@@ -1,28 +1,28 @@
 //! The six queues of a transfer machine (motr-net 2.1).
 
-/// A queue, which says what a buffer in it is for.
+/// The type of a queue, which determines the use of the buffers in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Queue {
-    /// Messages of other transfer machines arrive in it.
+    /// Receives messages of other transfer machines.
     MsgRecv = 0,
-    /// It is a message.
+    /// Sends messages.
     MsgSend = 1,
-    /// Another transfer machine puts data into it.
+    /// Holds buffers that other transfer machines put data into.
     PassiveBulkRecv = 2,
-    /// Another transfer machine fetches its data.
+    /// Holds buffers whose data other transfer machines fetch.
     PassiveBulkSend = 3,
-    /// It fetches the data of a passive buffer.
+    /// Fetches the data of passive buffers of other transfer machines.
     ActiveBulkRecv = 4,
-    /// Its data is put into a passive buffer.
+    /// Puts data into passive buffers of other transfer machines.
     ActiveBulkSend = 5,
 }
 
 impl Queue {
-    /// How many there are (`M0_NET_QT_NR`).
+    /// The number of queues (`M0_NET_QT_NR`).
     pub const COUNT: usize = 6;
 
-    /// All, in the order of their numbers.
+    /// All queues, in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
         Self::MsgRecv,
         Self::MsgSend,
@@ -32,27 +32,27 @@ impl Queue {
         Self::ActiveBulkSend,
     ];
 
-    /// `None`: no number of a queue.
+    /// The queue with this number; `None` if there is none.
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
     }
 
-    /// Its place in the arrays of a transfer machine.
+    /// The index of the queue in the arrays of a transfer machine.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Data arrives in its buffers.
+    /// Whether data arrives in the buffers of the queue.
     pub const fn receives(self) -> bool {
         matches!(self, Self::MsgRecv | Self::PassiveBulkRecv | Self::ActiveBulkRecv)
     }
 
-    /// Its buffers are described to another transfer machine.
+    /// Whether the queue's buffers are passive: a descriptor of them is given to another transfer machine.
     pub const fn is_passive(self) -> bool {
         matches!(self, Self::PassiveBulkRecv | Self::PassiveBulkSend)
     }
 
-    /// Its buffers use the descriptor of a passive one.
+    /// Whether the queue's buffers are active: they use the descriptor of a passive one.
     pub const fn is_active(self) -> bool {
         matches!(self, Self::ActiveBulkRecv | Self::ActiveBulkSend)
     }

@@ -9,17 +9,17 @@ use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// How many there can be.
+/// The most transports.
 const SLOTS: usize = 4;
 
-/// The transports first, then NULLs, of which the last is never anything else.
+/// The transports, followed by NULLs; the last element is always NULL.
 static TRANSPORTS: [AtomicPtr<m0_net_xprt>; SLOTS + 1] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS + 1];
 static DEFAULT: AtomicPtr<m0_net_xprt> = AtomicPtr::new(ptr::null_mut());
-/// Held while the others are changed.
+/// Held while the table of transports is changed.
 static CHANGE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
 
-/// What is stored there.
+/// The transport in an element of the table.
 fn transport_in(slot: &AtomicPtr<m0_net_xprt>) -> Object<m0_net_xprt> {
     // SAFETY: the functions of this file store the addresses of objects; a transport stays at least until it is deregistered.
     unsafe { Object::new(slot.load(Ordering::Acquire)) }

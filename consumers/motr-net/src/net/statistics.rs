@@ -1,24 +1,24 @@
-//! What is counted for each queue (motr-net 2.5): pure.
+//! The statistics of each queue (motr-net 2.5), as pure functions.
 
 use super::queue::Queue;
 use super::types::m0_net_qstats;
 
-/// An event of a buffer, as far as it is counted.
+/// The numbers of an event of a buffer that the statistics use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted {
-    /// The queue.
+    /// The queue of the buffer.
     pub(super) queue: Queue,
-    /// Whether it succeeded.
+    /// Whether the operation succeeded.
     pub(super) ok: bool,
-    /// What has come, and what was to be sent.
+    /// The number of bytes received.
     pub(super) received: u64,
-    /// What was to be sent.
+    /// The number of bytes that were to be sent.
     pub(super) to_send: u64,
-    /// How long the buffer was queued, if it is not any more.
+    /// The time for which the buffer was queued, if it has left the queue.
     pub(super) time_in_queue: Option<u64>,
 }
 
-/// Counts an event.
+/// Adds an event to the statistics.
 pub(super) fn count(stats: &mut m0_net_qstats, event: Counted) {
     if event.ok {
         let bytes = if event.queue.receives() { event.received } else { event.to_send };

@@ -22,7 +22,7 @@ pub extern "C" fn m0_net_tm_event_post(ev: Object<m0_net_tm_event>) {
     let callback = {
         let _tm = Guard::tm(tm);
         if is_change {
-            // A machine that the program stops while it starts has been started, and goes on stopping.
+            // A machine that the program stops during its start has been started, and continues to stop.
             if !started || tm.ntm_state.get() != tm_state::STOPPING {
                 tm.ntm_state.set(event.nte_next_state);
             }

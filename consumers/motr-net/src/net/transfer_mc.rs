@@ -110,7 +110,7 @@ pub extern "C" fn m0_net_tm_fini(tm: Object<m0_net_transfer_mc>) {
     tear_down(tm);
 }
 
-/// Waits until no callback is running, of a machine that ends.
+/// Waits until no callback of the machine is running, as it ends.
 fn wait_for_callbacks(tm: Object<m0_net_transfer_mc>) {
     let mut clink = m0_clink::default();
     // SAFETY: the clink stays until this function returns, which takes it off the channel before; nobody uses it yet.
@@ -169,7 +169,7 @@ pub extern "C" fn m0_net_tm_stop(tm: Object<m0_net_transfer_mc>, abort: bool) ->
         tm.ntm_state.set(before);
         tm.ntm_recv_queue_deficit.set(deficit);
     } else if !abort {
-        // An abort ends every operation; otherwise those that the machine has begun itself end with it.
+        // An abort ends every operation; a normal stop ends those that the machine has begun by itself.
         cancel(tm, &[Queue::MsgRecv], |buf| is_from_pool(tm, buf));
     }
     rc.min(0)
@@ -189,7 +189,7 @@ pub extern "C" fn m0_net_tm_confine(tm: Object<m0_net_transfer_mc>, processors: 
 }
 
 /// # Safety
-/// Unless `qs` is NULL, there is room for the statistics of as many queues as `qtype` asks for.
+/// Unless `qs` is NULL, it has space for the statistics of as many queues as `qtype` requests.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_net_tm_stats_get(
     tm: Object<m0_net_transfer_mc>,

@@ -1,8 +1,9 @@
-//! The structures of the network layer, as programs in C allocate them and look into them (motr-net 1.2).
+//! The structures of the network layer, which C programs allocate and read (motr-net 1.2).
 //!
-//! All of them are valid when they are zeros. Names, types and order of the fields are C's. Those that programs and callbacks change while
-//! the library looks at the structure are cells; see [`Object`] for the contract. The functions in a table, of a transport or of callbacks,
-//! are safe to call with objects: Rust can put only such functions there, and C vouches for its own as for any object.
+//! All of them are valid as zeros. Names, types and order of the fields are those of C. Fields that programs and callbacks
+//! change while the library uses the structure are cells; see [`Object`] for the contract. The functions in a table, of a
+//! transport or of callbacks, are safe to call with objects: Rust can put only such functions there, and C guarantees it for
+//! its own as for any object.
 #![allow(non_camel_case_types)]
 
 use crate::object::Object;
@@ -14,23 +15,23 @@ use lnet_api::c_pointer::{Out, Text};
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// Bytes.
+/// A number of bytes.
 pub type m0_bcount_t = u64;
 
-/// `M0_NET_QT_NR`
+/// The number of queues, `M0_NET_QT_NR`.
 pub const QUEUES: usize = super::queue::Queue::COUNT;
-/// `M0_BUFFER_ANY_COLOUR`
+/// Stands for any colour, `M0_BUFFER_ANY_COLOUR`.
 pub const ANY_COLOUR: u32 = u32::MAX;
-/// `M0_NET_TM_RECV_QUEUE_DEF_LEN`
+/// The default of the minimum receive queue length, `M0_NET_TM_RECV_QUEUE_DEF_LEN`.
 pub const DEFAULT_RECV_QUEUE_LEN: u32 = 2;
 
 /// A transport.
 #[repr(C)]
 #[derive(Debug)]
 pub struct m0_net_xprt {
-    /// Its name.
+    /// The name of the transport.
     pub nx_name: Text<'static>,
-    /// What it does.
+    /// The functions of the transport.
     pub nx_ops: Object<m0_net_xprt_ops>,
 }
 
@@ -72,7 +73,7 @@ pub struct m0_net_xprt_ops {
     pub xo_rpc_max_recv_msgs: Option<extern "C" fn(Domain, m0_bcount_t) -> u32>,
 }
 
-/// A domain: a transport in use, with what belongs together.
+/// A domain: a transport in use, with its transfer machines, buffers and end points.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
@@ -103,7 +104,7 @@ pub struct m0_net_end_point {
     pub nep_xprt_pvt: Cell<*mut c_void>,
 }
 
-/// `struct m0_sm_group`: a lock.
+/// The lock of a state machine group, `struct m0_sm_group`.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "sm/sm.h documents it")]
@@ -111,13 +112,13 @@ pub struct m0_sm_group {
     pub s_lock: m0_mutex,
 }
 
-/// A transfer machine: an address, and the buffers that are queued there.
+/// A transfer machine: an address, and the buffers that are queued at it.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub struct m0_net_transfer_mc {
     pub ntm_callbacks: Cell<Object<m0_net_tm_callbacks>>,
-    /// One of [`tm_state`].
+    /// The state, one of [`tm_state`].
     pub ntm_state: Cell<c_uint>,
     pub ntm_group: m0_sm_group,
     pub ntm_callback_counter: Cell<u32>,
@@ -139,7 +140,7 @@ pub struct m0_net_transfer_mc {
     pub ntm_recv_queue_max_recv_msgs: Cell<u32>,
 }
 
-/// `enum m0_net_tm_state`
+/// The states of a transfer machine, `enum m0_net_tm_state`.
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub mod tm_state {
     use std::ffi::c_uint;
@@ -152,7 +153,7 @@ pub mod tm_state {
     pub const FAILED: c_uint = 6;
 }
 
-/// `enum m0_net_tm_ev_type`
+/// The types of its events, `enum m0_net_tm_ev_type`.
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub mod tm_event_type {
     use std::ffi::c_uint;
@@ -161,7 +162,7 @@ pub mod tm_event_type {
     pub const DIAGNOSTIC: c_uint = 2;
 }
 
-/// `enum m0_net_buf_flags`
+/// The flags of a buffer, `enum m0_net_buf_flags`.
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub mod buf_flags {
     pub const REGISTERED: u64 = 1;
@@ -172,11 +173,11 @@ pub mod buf_flags {
     pub const RETAIN: u64 = 32;
 }
 
-/// What a transfer machine calls.
+/// The callbacks of a transfer machine.
 #[repr(C)]
 #[derive(Debug)]
 pub struct m0_net_tm_callbacks {
-    /// For each event of the machine itself.
+    /// Called for each event of the machine itself.
     pub ntc_event_cb: Option<extern "C" fn(Object<m0_net_tm_event>)>,
 }
 
@@ -185,7 +186,7 @@ pub struct m0_net_tm_callbacks {
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
 pub struct m0_net_tm_event {
-    /// One of [`tm_event_type`].
+    /// The type, one of [`tm_event_type`].
     pub nte_type: c_uint,
     pub nte_tm: Object<m0_net_transfer_mc>,
     pub nte_time: m0_time_t,
@@ -204,7 +205,7 @@ pub struct m0_net_buf_desc {
     pub nbd_data: Object<u8>,
 }
 
-/// A descriptor, and how many bytes of its buffer are used.
+/// A descriptor, and the number of bytes of its buffer that are used.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
@@ -213,7 +214,7 @@ pub struct m0_net_buf_desc_data {
     pub bdd_used: u64,
 }
 
-/// Memory, and what is to be done with it.
+/// A buffer: memory, and the operation to be performed with it.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
@@ -223,7 +224,7 @@ pub struct m0_net_buffer {
     pub nb_offset: Cell<m0_bcount_t>,
     pub nb_dom: Cell<Object<m0_net_domain>>,
     pub nb_tm: Cell<Object<m0_net_transfer_mc>>,
-    /// The number of a [`super::queue::Queue`].
+    /// The queue, as the number of a [`super::queue::Queue`].
     pub nb_qtype: Cell<c_uint>,
     pub nb_callbacks: Cell<Object<m0_net_buffer_callbacks>>,
     pub nb_timeout: Cell<m0_time_t>,
@@ -237,7 +238,7 @@ pub struct m0_net_buffer {
     pub nb_dom_linkage: m0_list_link,
     pub nb_xprt_private: Cell<*mut c_void>,
     pub nb_app_private: Cell<*mut c_void>,
-    /// Some of [`buf_flags`].
+    /// A combination of [`buf_flags`].
     pub nb_flags: Cell<u64>,
     pub nb_min_receive_size: Cell<m0_bcount_t>,
     pub nb_max_receive_msgs: Cell<u32>,
@@ -258,15 +259,15 @@ pub struct m0_net_buffer_event {
     pub nbe_ep: Object<m0_net_end_point>,
 }
 
-/// What a buffer calls, for each queue.
+/// The callbacks of a buffer, one for each queue.
 #[repr(C)]
 #[derive(Debug)]
 pub struct m0_net_buffer_callbacks {
-    /// By the numbers of the queues.
+    /// The callbacks, by the numbers of the queues.
     pub nbc_cb: [Option<extern "C" fn(Object<m0_net_buffer_event>)>; QUEUES],
 }
 
-/// What happened in a queue.
+/// The statistics of a queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "net/net.h documents them")]
@@ -280,7 +281,7 @@ pub struct m0_net_qstats {
     pub nqs_max_bytes: u64,
 }
 
-/// What a pool calls.
+/// The callbacks of a pool.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/buffer_pool.h documents them")]
@@ -289,7 +290,7 @@ pub struct m0_net_buffer_pool_ops {
     pub nbpo_below_threshold: Option<extern "C" fn(Object<m0_net_buffer_pool>)>,
 }
 
-/// Registered buffers that nobody uses.
+/// A pool of registered buffers that are not in use.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "net/buffer_pool.h documents them")]

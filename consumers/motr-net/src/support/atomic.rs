@@ -1,8 +1,8 @@
-//! A number that several threads change (motr-net 8.1). C has its operations as inline functions.
+//! A number that several threads change (motr-net 8.1). The operations of C are inline functions.
 
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
-/// A number.
+/// An atomic number, `struct m0_atomic64`.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_atomic64 {
@@ -11,17 +11,17 @@ pub struct m0_atomic64 {
 }
 
 impl m0_atomic64 {
-    /// The number.
+    /// The current value.
     pub fn get(&self) -> i64 {
         self.a_value.load(SeqCst)
     }
 
-    /// Makes it another one.
+    /// Sets the value.
     pub fn set(&self, value: i64) {
         self.a_value.store(value, SeqCst);
     }
 
-    /// Adds, and gives the sum.
+    /// Adds `number`, and returns the sum.
     pub fn add_return(&self, number: i64) -> i64 {
         self.a_value.fetch_add(number, SeqCst).wrapping_add(number)
     }

@@ -1,4 +1,4 @@
-//! Sets of numbers below a limit (motr-net 8.1).
+//! Bitmaps: sets of numbers below a limit (motr-net 8.1).
 
 use super::memory::{m0_alloc, m0_free};
 use crate::contract::require;
@@ -9,13 +9,13 @@ use std::ffi::c_int;
 
 const BITS: usize = u64::BITS as usize;
 
-/// A set; one of zeros has no bits.
+/// A bitmap; a zeroed one has no bits.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_bitmap {
-    /// How many bits there are.
+    /// The number of bits.
     pub b_nr: Cell<usize>,
-    /// Bit `i` is bit `i % 64` of word `i / 64`; those beyond `b_nr` are 0.
+    /// The words: bit `i` is bit `i % 64` of word `i / 64`; bits from `b_nr` on are 0.
     pub b_words: Cell<Object<u64>>,
 }
 
@@ -31,12 +31,12 @@ impl Object<m0_bitmap> {
         }
     }
 
-    /// The same as numbers.
+    /// The words that hold the bits, as numbers.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
         self.words().iter().map(Cell::get)
     }
 
-    /// The word of a bit, and the bit in it.
+    /// The word of a bit, and the mask of the bit in it.
     fn word_of(&self, function: &str, bit: usize) -> (&Cell<u64>, u64) {
         let count = self.b_nr.get();
         require!(function, bit < count, "bit {bit} of {count}");
@@ -44,7 +44,7 @@ impl Object<m0_bitmap> {
     }
 }
 
-/// The first bit of `words` that is `value`, of those below `count`.
+/// The index of the first bit of `words` that equals `value`, among those below `count`.
 fn first(words: impl Iterator<Item = u64>, count: usize, value: bool) -> Option<usize> {
     let mut words = words.map(|word| if value { word } else { !word }).enumerate();
     let (index, word) = words.find(|(_, word)| *word != 0)?;
@@ -68,7 +68,7 @@ pub extern "C" fn m0_bitmap_init(map: Out<'_, m0_bitmap>, nr: usize) -> c_int {
 }
 
 /// # Safety
-/// The words are those of [`m0_bitmap_init`].
+/// The words were allocated by [`m0_bitmap_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_bitmap_fini(map: Object<m0_bitmap>) {
     map.b_nr.set(0);

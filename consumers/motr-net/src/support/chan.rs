@@ -1,4 +1,4 @@
-//! Channels and clinks (motr-net 8.3): every signal since a clink was added ends one wait.
+//! Channels and clinks (motr-net 8.3): each signal since a clink was added ends one wait.
 
 use super::list::{m0_list, m0_list_add_tail, m0_list_del, m0_list_first, m0_list_is_empty, m0_list_link};
 use super::mutex::m0_mutex;
@@ -10,36 +10,36 @@ use lnet_api::c_pointer::Out;
 use std::cell::Cell;
 use std::mem::offset_of;
 
-/// Runs under the guard, on the thread that signals; true: the signal is used up.
+/// A callback that runs under the guard, on the thread that signals; it returns true if it has consumed the signal.
 pub type m0_chan_cb_t = Option<extern "C" fn(Object<m0_clink>) -> bool>;
 
-/// A channel.
+/// A channel, at which threads wait for signals.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_chan {
     /// The clinks; the first one gets the next signal.
     pub ch_links: m0_list,
-    /// The mutex that guards it.
+    /// The mutex that guards the channel.
     pub ch_guard: Cell<Object<m0_mutex>>,
-    /// How many clinks there are.
+    /// The number of clinks.
     pub ch_waiters: Cell<u32>,
 }
 
-/// A waiter's place at a channel.
+/// A clink, which registers a waiter at a channel.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_clink {
-    /// What a signal calls.
+    /// The callback for signals.
     pub cl_cb: Cell<m0_chan_cb_t>,
-    /// The channel; NULL: none.
+    /// The channel; NULL if the clink is not added to one.
     pub cl_chan: Cell<Object<m0_chan>>,
-    /// Whose semaphore its signals go to.
+    /// The clink whose semaphore counts the signals.
     pub cl_group: Cell<Object<Self>>,
-    /// Its place among the channel's clinks.
+    /// The link in the channel's list of clinks.
     pub cl_linkage: m0_list_link,
-    /// The signals that nobody waited for yet.
+    /// Counts the signals that no wait has consumed yet.
     pub cl_wait: m0_semaphore,
-    /// The first signal takes it off.
+    /// Whether the first signal removes the clink.
     pub cl_is_oneshot: Cell<bool>,
 }
 
@@ -52,7 +52,7 @@ impl Object<m0_chan> {
         require!(function, self.ch_guard.get().is_locked(), "this thread does not have the channel's guard");
     }
 
-    /// Runs `body` with the guard.
+    /// Runs `body` with the guard locked.
     fn with_guard(self, body: impl FnOnce()) {
         let guard = self.ch_guard.get();
         guard.lock();
@@ -60,7 +60,7 @@ impl Object<m0_chan> {
         guard.unlock();
     }
 
-    /// Moves a link of `from` to the end of the channel's, and signals its clink.
+    /// Moves a link of `from` to the end of the channel's list, and signals its clink.
     fn signal_first(self, from: Object<m0_list>) {
         let first = m0_list_first(from);
         m0_list_del(first);
@@ -71,7 +71,8 @@ impl Object<m0_chan> {
 }
 
 impl Object<m0_clink> {
-    /// Gives it a signal; it is at a channel whose guard is held. The callback may take the clink off, and even free it, if it returns true.
+    /// Signals the clink; it is at a channel whose guard is held. The callback may remove the clink, and even free it, if it
+    /// returns true.
     fn signal(self) {
         let (callback, group) = (self.cl_cb.get(), self.cl_group.get());
         if self.cl_is_oneshot.get() {
@@ -82,7 +83,7 @@ impl Object<m0_clink> {
         }
     }
 
-    /// Takes it off its channel, whose guard is held.
+    /// Removes the clink from its channel, whose guard is held.
     fn take_off(self) {
         m0_list_del(self.part(|clink| &clink.cl_linkage));
         let chan = self.cl_chan.replace(Object::NULL);
@@ -122,7 +123,7 @@ pub extern "C" fn m0_chan_broadcast(chan: Object<m0_chan>) {
         m0_list_del(link);
         m0_list_add_tail(left, link);
     }
-    // A callback may take off any clink, and add some, which do not get this signal.
+    // A callback may remove any clink, and add some, which do not get this signal.
     while !m0_list_is_empty(left) {
         chan.signal_first(left);
     }
@@ -213,7 +214,7 @@ pub extern "C" fn m0_clink_add_lock(chan: Object<m0_chan>, link: Object<m0_clink
     chan.with_guard(|| m0_clink_add(chan, link));
 }
 
-/// Only the owner of a clink takes it off, so it stays at its channel until the guard is held.
+/// Only the owner of a clink removes it, so it stays at its channel until the guard is held.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_clink_del_lock(link: Object<m0_clink>) {
     require!("m0_clink_del_lock", m0_clink_is_armed(link), "the clink is at no channel");

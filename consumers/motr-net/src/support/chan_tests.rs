@@ -1,10 +1,10 @@
-//! Which clinks get which signals, and that threads wait for them.
+//! Tests of channels: which clinks get which signals, and how threads wait for them.
 
 use super::*;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
 
-/// A channel with some clinks, all of which are added. Boxed: none of them moves.
+/// A channel and clinks that are added to it. They are boxed so that none of them moves.
 struct Rig {
     guard: Box<m0_mutex>,
     chan: Box<m0_chan>,
@@ -34,7 +34,7 @@ impl Rig {
         Object::of_test(&self.clinks[index])
     }
 
-    /// How many waits each clink has to its credit; they are used up.
+    /// The number of pending signals of each clink, which are consumed.
     fn signals(&self) -> Vec<u32> {
         let taken = |index| std::iter::repeat_with(move || m0_chan_trywait(self.clink(index)));
         (0..self.clinks.len()).map(|index| taken(index).take_while(|taken| *taken).count() as u32).collect()
@@ -69,7 +69,7 @@ extern "C" fn takes_itself_off(clink: Object<m0_clink>) -> bool {
 
 #[test]
 fn signals_go_round_and_a_broadcast_goes_to_each_clink_once() {
-    // What is done: s a signal, b a broadcast; what each of three clinks has after it.
+    // A row has the operations, s for a signal and b for a broadcast, and the signals of each of three clinks after them.
     let table = [
         ("", [0, 0, 0]),
         ("s", [1, 0, 0]),

@@ -1,4 +1,4 @@
-//! Condition variables (motr-net 8.3): a clink at a channel of their own for as long as a wait lasts.
+//! Condition variables (motr-net 8.3): each wait adds a clink to a channel of the variable.
 
 use super::chan::{
     m0_chan, m0_chan_broadcast, m0_chan_fini_lock, m0_chan_init, m0_chan_signal, m0_chan_timedwait, m0_clink,
@@ -9,11 +9,11 @@ use super::time::{TIME_NEVER, m0_time_t};
 use crate::object::Object;
 use lnet_api::c_pointer::Out;
 
-/// A condition variable of one mutex.
+/// A condition variable, which belongs to one mutex.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_cond {
-    /// Its waiters, guarded by the mutex.
+    /// The channel of the waiters, guarded by the mutex.
     pub c_chan: m0_chan,
 }
 
@@ -52,7 +52,7 @@ pub extern "C" fn m0_cond_timedwait(cond: Object<m0_cond>, abs_timeout: m0_time_
     mutex.unlock();
     let signalled = m0_chan_timedwait(clink, abs_timeout);
     mutex.lock();
-    // A signal between the end of the time and the lock is not lost.
+    // A signal between the timeout and the lock is not lost.
     let signalled = signalled || m0_chan_timedwait(clink, 0);
     m0_clink_del(clink);
     signalled

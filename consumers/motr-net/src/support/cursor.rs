@@ -1,4 +1,4 @@
-//! Places in memory of several pieces, and copies from there to there (motr-net 8.4).
+//! Cursors in memory of several pieces, and copying between them (motr-net 8.4).
 
 use super::vec::{m0_bufvec, m0_vec};
 use crate::contract::require;
@@ -9,30 +9,31 @@ use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr;
 
-/// A place in a vector.
+/// A cursor in a vector of lengths.
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
 pub struct m0_vec_cursor {
-    /// The vector.
+    /// The vector of lengths.
     pub vc_vec: Cell<Object<m0_vec>>,
-    /// The piece; as many as there are: the end.
+    /// The index of the piece; the number of pieces at the end.
     pub vc_seg: Cell<u32>,
-    /// The bytes of the piece that lie before the place; fewer than it has.
+    /// The bytes of the piece before the cursor; fewer than the piece has.
     pub vc_offset: Cell<u64>,
 }
 
-/// A place in memory.
+/// A cursor in memory of several pieces.
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
 pub struct m0_bufvec_cursor {
-    /// The place in the lengths, which are the first field of an `m0_bufvec`.
+    /// The cursor in the lengths, which are the first field of an `m0_bufvec`.
     pub bc_vc: m0_vec_cursor,
 }
 
-/// A place: a piece with bytes left in it, or the number of pieces for the end; and the bytes before it in the piece.
+/// A position: the index of a piece with bytes left, or the number of pieces at the end; and the bytes before the position in
+/// the piece.
 type Place = (usize, u64);
 
-/// `count` bytes further on, past empty pieces too.
+/// The position `count` bytes further on; empty pieces are skipped.
 fn moved(counts: &[Cell<u64>], (mut piece, mut offset): Place, mut count: u64) -> Place {
     while let Some(length) = counts.get(piece) {
         let left = length.get().saturating_sub(offset);
@@ -46,7 +47,7 @@ fn moved(counts: &[Cell<u64>], (mut piece, mut offset): Place, mut count: u64) -
 }
 
 impl m0_bufvec_cursor {
-    /// The start of a vector.
+    /// A cursor at the start of a vector.
     fn start_of(vector: Object<m0_bufvec>) -> Self {
         let place = m0_vec_cursor { vc_vec: Cell::new(vector.lengths()), ..m0_vec_cursor::default() };
         Self { bc_vc: place }
@@ -54,18 +55,18 @@ impl m0_bufvec_cursor {
 }
 
 impl Object<m0_bufvec_cursor> {
-    /// The piece.
+    /// The index of the piece.
     fn piece(self) -> usize {
         self.bc_vc.vc_seg.get() as usize
     }
 
-    /// The bytes left in its piece; `None`: it is at the end.
+    /// The bytes left in the piece; `None` at the end.
     fn left(self) -> Option<u64> {
         let length = self.bc_vc.vc_vec.get().counts().get(self.piece())?.get();
         Some(length - self.bc_vc.vc_offset.get())
     }
 
-    /// The address of the place; it is not at the end.
+    /// The address of the position, which is not at the end.
     fn address(self) -> *mut c_void {
         // SAFETY: the lengths of a cursor are that field of an `m0_bufvec` (`Object`).
         let vector: Object<m0_bufvec> =
@@ -73,7 +74,7 @@ impl Object<m0_bufvec_cursor> {
         vector.addresses()[self.piece()].get().wrapping_byte_add(self.bc_vc.vc_offset.get() as usize)
     }
 
-    /// Moves it; true: it is at the end.
+    /// Moves the cursor; returns whether it is at the end.
     fn advance(self, count: u64) -> bool {
         let lengths = self.bc_vc.vc_vec.get();
         let counts = lengths.counts();
@@ -129,7 +130,7 @@ pub extern "C" fn m0_bufvec_cursor_copy(
     copied
 }
 
-/// A cursor over plain memory of `length` bytes, for `body`, which follows it to read or write there.
+/// Calls `body` with a cursor over plain memory of `length` bytes, which `body` may read or write through it.
 fn over_memory<T>(data: *mut c_void, length: u64, body: impl FnOnce(Object<m0_bufvec_cursor>) -> T) -> T {
     let (mut data, mut length) = (data, length);
     let mut vector = m0_bufvec::default();
@@ -148,7 +149,7 @@ fn over_memory<T>(data: *mut c_void, length: u64, body: impl FnOnce(Object<m0_bu
 }
 
 /// # Safety
-/// `sdata` has `num_bytes` bytes, which nobody writes during the call.
+/// `sdata` has `num_bytes` bytes, which do not change during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_bufvec_cursor_copyto(
     dcur: Object<m0_bufvec_cursor>,
@@ -159,7 +160,7 @@ pub unsafe extern "C" fn m0_bufvec_cursor_copyto(
 }
 
 /// # Safety
-/// `ddata` has `num_bytes` bytes, which nobody else uses during the call.
+/// `ddata` has `num_bytes` bytes, which no other thread uses during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_bufvec_cursor_copyfrom(
     scur: Object<m0_bufvec_cursor>,

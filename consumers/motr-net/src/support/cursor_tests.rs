@@ -1,4 +1,4 @@
-//! Cursors against one flat array.
+//! Tests of cursors against one flat array.
 
 use super::*;
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ impl Memory {
     }
 }
 
-/// The start of `vec`, which stays to the end of the test, in `place`.
+/// A cursor in `place` at the start of `vec`, which stays to the end of the test.
 fn cursor(vec: &mut m0_bufvec, place: &mut m0_bufvec_cursor) -> Object<m0_bufvec_cursor> {
     // SAFETY: both are the test's.
     let (vec, memory) = unsafe { (Object::new(vec), Out::new(&raw mut *place)) };
@@ -99,7 +99,7 @@ proptest! {
         prop_assert_eq!(m0_bufvec_cursor_copy(destination, source, count), both as u64);
         prop_assert_eq!(to.flat(), expected.clone());
 
-        // The same by way of plain memory.
+        // The same through plain memory.
         let (source, destination) = (object(&mut from_copy), object(&mut to_copy));
         let mut plain = vec![0_u8; count as usize];
         // SAFETY: so many bytes.

@@ -1,4 +1,4 @@
-//! Fault points of a program's own functions (`lib/finject.h`).
+//! Fault injection points in the program's own functions (`lib/finject.h`).
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use lnet_api::c_pointer::Text;
@@ -10,25 +10,25 @@ use std::sync::LazyLock;
 
 type Trigger = unsafe extern "C" fn(data: *mut c_void) -> bool;
 
-/// When an enabled point fails.
+/// The rule by which an enabled point fails.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Always,
     Once,
-    /// With a probability in percent.
+    /// Fails with a probability in percent.
     Random(u32),
-    /// Every so many calls; 0: never.
+    /// Fails at every n-th call; 0: never.
     EachNth(u32),
-    /// Not for `off` calls, then for `on` calls, again and again.
+    /// Succeeds for `off` calls, then fails for `on` calls, and repeats that.
     OffOn {
         off: u32,
         on: u32,
     },
-    /// When the program's function says so.
+    /// Fails when the program's function returns true.
     Trigger(Trigger, UserData),
 }
 
-/// What the program's function is given.
+/// The argument of the program's function.
 #[derive(Clone, Copy, Debug)]
 struct UserData(*mut c_void);
 
@@ -39,16 +39,16 @@ unsafe impl Send for UserData {}
 #[derive(Debug)]
 struct FaultPoint {
     rule: Rule,
-    /// The calls so far.
+    /// The number of calls so far.
     calls: u64,
 }
 
-/// Whether a point fails.
+/// The outcome of a call of a point.
 #[derive(Clone, Copy, Debug)]
 enum Outcome {
     No,
     Yes,
-    /// It does, and is off from now on.
+    /// The point fails, and is disabled.
     Last,
     Ask(Trigger, UserData),
 }
@@ -75,7 +75,7 @@ impl FaultPoint {
 
 /// The enabled points, by function and tag.
 static POINTS: LazyLock<Mutex<HashMap<(CString, CString), FaultPoint>>> = LazyLock::new(Mutex::default);
-/// How many there are: a point costs no lock while none is enabled.
+/// The number of enabled points: a point takes no lock while none is enabled.
 static ENABLED: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(0));
 
 /// The name of a point; NULL is an empty name.

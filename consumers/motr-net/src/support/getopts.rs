@@ -1,10 +1,10 @@
-//! Options of a command line (motr-net 8.1).
+//! Parsing of command line options (motr-net 8.1).
 
 use lnet_api::c_pointer::{In, Text};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::io::Write;
 
-/// An option.
+/// An option of a command line.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "lib/getopts.h documents them")]
@@ -20,7 +20,7 @@ pub struct m0_getopts_opt {
     pub go_flag: *mut bool,
 }
 
-/// `enum m0_getopts_type`
+/// The types of options, `enum m0_getopts_type`.
 mod kind {
     use std::ffi::c_uint;
     pub(super) const VOID: c_uint = 1;
@@ -35,10 +35,10 @@ impl m0_getopts_opt {
         matches!(self.go_type, kind::NUMBER | kind::FORMAT | kind::STRING)
     }
 
-    /// Does what the option is for; `None`: its argument cannot be read.
+    /// Performs the action of the option; `None` if its argument cannot be read.
     ///
     /// # Safety
-    /// What belongs to its type is there; `argument` is a string, if it takes one.
+    /// The pointers that the type of the option needs are valid; `argument` is a string, if the option takes one.
     unsafe fn apply(&self, argument: *const c_char) -> Option<()> {
         // SAFETY: what belongs to the type is there, and `argument` is a string where the type takes one: the caller vouches for both, until
         // this returns.
@@ -72,7 +72,7 @@ fn number(text: &str) -> Option<i64> {
     i64::try_from(if negative { -value } else { value }).ok()
 }
 
-/// Writes what there is to standard error.
+/// Writes the list of options to standard error.
 ///
 /// # Safety
 /// The descriptions are strings or NULL.
@@ -99,7 +99,8 @@ unsafe fn tell(program: &str, options: &[m0_getopts_opt]) {
 }
 
 /// # Safety
-/// There are `argc` arguments and `nr` options, which are what the header says, until the call returns; no other thread reads arguments.
+/// There are `argc` arguments and `nr` options, which are as the header says, until the call returns; no other thread parses
+/// arguments.
 #[unsafe(no_mangle)]
 #[expect(
     clippy::disallowed_methods,

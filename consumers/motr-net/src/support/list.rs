@@ -1,13 +1,13 @@
-//! Rings of links that lie in what is listed (motr-net 8.1, 8.2). The head is a link too.
+//! Doubly linked lists whose links are inside the listed objects (motr-net 8.1, 8.2). The head is a link too.
 //!
-//! The program's macros go over them, and callbacks change them: links are reached by [`Object`]s, and change in cells.
+//! The macros of the program iterate over them, and callbacks change them: links are reached by [`Object`]s, and change in cells.
 
 use crate::contract::require;
 use crate::object::Object;
 use lnet_api::c_pointer::Out;
 use std::cell::Cell;
 
-/// A link, in an object.
+/// A link, inside a listed object.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_list_link {
@@ -17,23 +17,23 @@ pub struct m0_list_link {
     pub ll_prev: Cell<Object<Self>>,
 }
 
-/// The head of a list, of the same shape as a link.
+/// The head of a list, with the same layout as a link.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_list {
-    /// The first link; the head itself, or NULL in one of zeros: there is none.
+    /// The first link; the head itself, or NULL in a zeroed head, if the list is empty.
     pub l_head: Cell<Object<m0_list_link>>,
-    /// The last one.
+    /// The last link.
     pub l_tail: Cell<Object<m0_list_link>>,
 }
 
 impl m0_list_link {
-    /// In no list.
+    /// A link that is in no list.
     pub const fn new() -> Self {
         Self { ll_next: Cell::new(Object::NULL), ll_prev: Cell::new(Object::NULL) }
     }
 
-    /// Makes it a link that is in no list again.
+    /// Sets the link back to one that is in no list.
     pub(crate) fn reset(&self) {
         self.ll_next.take();
         self.ll_prev.take();
@@ -41,20 +41,20 @@ impl m0_list_link {
 }
 
 impl m0_list {
-    /// Empty.
+    /// An empty list.
     pub const fn new() -> Self {
         Self { l_head: Cell::new(Object::NULL), l_tail: Cell::new(Object::NULL) }
     }
 }
 
 impl Object<m0_list_link> {
-    /// Makes it a ring of its own.
+    /// Links the link to itself: a ring of one.
     pub(crate) fn close(self) {
         self.ll_next.set(self);
         self.ll_prev.set(self);
     }
 
-    /// Puts it between two neighbours.
+    /// Inserts the link between two neighbours.
     fn insert(self, prev: Self, next: Self) {
         require!("m0_list_add", !m0_list_link_is_in(self), "the link is in a list");
         self.ll_prev.set(prev);
@@ -72,12 +72,12 @@ impl Object<m0_list> {
         unsafe { Object::new(self.as_ptr().cast()) }
     }
 
-    /// Makes the head a ring of its own: the list is empty.
+    /// Links the head to itself: the list is empty.
     pub(crate) fn close(self) {
         self.as_link().close();
     }
 
-    /// The head as a link, made a ring if it is zeros.
+    /// The head as a link, made a ring if it is zeroed.
     fn ring(self) -> Object<m0_list_link> {
         if self.l_head.get().is_null() {
             self.as_link().close();
@@ -85,7 +85,7 @@ impl Object<m0_list> {
         self.as_link()
     }
 
-    /// The links, from the first to the last. The one that was given last may be taken out of the list meanwhile.
+    /// The links, from the first to the last. The link that was returned last may be removed from the list meanwhile.
     pub(crate) fn links(self) -> impl Iterator<Item = Object<m0_list_link>> {
         let head = self.as_link();
         let mut next = m0_list_first(self);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lists and links begin as zeros, and every other run initialises them.
+        /// Lists and links are zeroed, and in every other run initialised.
         #[test]
         fn lists_hold_what_double_ended_queues_hold(operations in operations(), initialised: bool) {
             let list_memory: Vec<m0_list> = (0..LISTS).map(|_| m0_list::new()).collect();

@@ -1,9 +1,9 @@
-//! Allocation (motr-net 8.1): by the C library, so that a program may free with either.
+//! Allocation of memory (motr-net 8.1), by the C library, so that a program may free it with either.
 
 use std::ffi::{c_uint, c_void};
 use std::ptr;
 
-/// `size` bytes of zeros; NULL: there is not so much. 0 bytes are one.
+/// Allocates `size` zeroed bytes, at least one; NULL if there is no memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_alloc(size: usize) -> *mut c_void {
     // SAFETY: has no preconditions.
@@ -11,14 +11,14 @@ pub extern "C" fn m0_alloc(size: usize) -> *mut c_void {
 }
 
 /// # Safety
-/// `data` is NULL, or memory of one of the functions of this file, which nobody uses any more.
+/// `data` is NULL, or memory of one of the functions of this file, which is not in use any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_free(data: *mut c_void) {
     // SAFETY: NULL, or the C library's memory, which the caller gives up.
     unsafe { libc::free(data) };
 }
 
-/// `size` bytes of zeros at a multiple of 2^`shift`; NULL: there is not so much, or no such multiple.
+/// Allocates `size` zeroed bytes at a multiple of 2^`shift`; NULL if there is no memory, or no such multiple.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_alloc_aligned(size: usize, shift: c_uint) -> *mut c_void {
     let mut memory = ptr::null_mut();
@@ -34,7 +34,7 @@ pub extern "C" fn m0_alloc_aligned(size: usize, shift: c_uint) -> *mut c_void {
 }
 
 /// # Safety
-/// As for [`m0_free`].
+/// The contract is that of [`m0_free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_free_aligned(data: *mut c_void, _size: usize, _shift: c_uint) {
     // SAFETY: the same contract.

@@ -1,28 +1,28 @@
-//! The small types of Motr that programs in C touch (motr-net 8): structures that the program allocates, and functions over them.
+//! The basic types of Motr that C programs use (motr-net 8): structures that the program allocates, and functions over them.
 //!
-//! The headers in `consumers/motr-net/include/lib` document what each does, and what its caller guarantees. All structures are valid when
-//! they are zeros. Nothing here knows of networks.
+//! The headers in `consumers/motr-net/include/lib` document each function, and the guarantees of its caller. All structures are valid as
+//! zeros. Nothing here depends on networks.
 //!
 //! | file | holds | header |
 //! |---|---|---|
-//! | `list` | rings of links | `lib/list.h` |
+//! | `list` | doubly linked lists | `lib/list.h` |
 //! | `tlist` | lists of objects of one type, and the macro that makes a family of functions | `lib/tlist.h` |
-//! | `mutex` | a lock that knows its owner | `lib/mutex.h` |
+//! | `mutex` | a mutex that records its owner | `lib/mutex.h` |
 //! | `semaphore` | a count to wait for | `lib/semaphore.h` |
 //! | `chan` | channels and clinks: where threads wait | `lib/chan.h` |
 //! | `cond` | condition variables | `lib/cond.h` |
 //! | `thread` | threads, and the processors they run on | `lib/thread.h`, `lib/processor.h` |
 //! | `time` | the clock | `lib/time.h` |
-//! | `bitmap` | sets of numbers | `lib/bitmap.h` |
+//! | `bitmap` | bitmaps | `lib/bitmap.h` |
 //! | `vec` | memory in pieces: sizes, allocation | `lib/vec.h` |
-//! | `cursor` | places in it, copies | `lib/vec.h` |
+//! | `cursor` | cursors in such memory, copying | `lib/vec.h` |
 //! | `memory` | allocation | `lib/memory.h` |
 //! | `atomic`, `refs` | numbers that several threads change, counts of references | `lib/atomic.h`, `lib/refs.h` |
 //! | `getopts` | options of a command line | `lib/getopts.h` |
 //! | `finject` | fault points of programs | `lib/finject.h` |
 //!
-//! **Contract of the C functions.** It is that of the types of their arguments: [`crate::object::Object`] for a structure that is shared, and
-//! those of `lnet_api::c_pointer` for memory that is initialised and for strings.
+//! **Contract of the C functions.** The contract is that of the types of their arguments: [`crate::object::Object`] for a shared
+//! structure, and those of `lnet_api::c_pointer` for memory that is initialised and for strings.
 #![allow(non_camel_case_types)]
 #![allow(missing_docs, reason = "the headers document the functions of C")]
 

@@ -1,4 +1,4 @@
-//! A lock that knows which thread has it (motr-net 8.1). `is_locked` means: by the calling thread.
+//! A mutex that records which thread holds it (motr-net 8.1). `is_locked` means: by the calling thread.
 
 use crate::contract::require;
 use crate::object::Object;
@@ -8,11 +8,11 @@ use std::ffi::c_int;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A lock; zeros are an initialised one.
+/// A mutex; a zeroed one is initialised.
 #[repr(C)]
 pub struct m0_mutex {
     lock: UnsafeCell<libc::pthread_mutex_t>,
-    /// The thread that has it; 0: none. A thread compares it only with itself, and what it wrote itself it sees.
+    /// The thread that holds the mutex; 0: none. A thread compares it only with itself, and sees what it has written itself.
     owner: AtomicU64,
 }
 
@@ -28,12 +28,12 @@ impl fmt::Debug for m0_mutex {
 }
 
 impl m0_mutex {
-    /// Nobody has it.
+    /// A mutex that is not locked.
     pub const fn new() -> Self {
         Self { lock: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER), owner: AtomicU64::new(0) }
     }
 
-    /// Waits until nobody has it, and takes it.
+    /// Locks the mutex; waits until no thread holds it.
     pub fn lock(&self) {
         require!("m0_mutex_lock", !self.is_locked(), "this thread has the mutex already");
         // SAFETY: an initialised mutex; whoever has a reference to one that is shared has it from an `Object`, which does not move.
@@ -42,7 +42,7 @@ impl m0_mutex {
         self.owner.store(this_thread(), Relaxed);
     }
 
-    /// Takes it unless somebody has it.
+    /// Locks the mutex unless a thread holds it; returns whether it has locked it.
     pub fn try_lock(&self) -> bool {
         // SAFETY: an initialised mutex that does not move, as in `lock`.
         let taken = unsafe { libc::pthread_mutex_trylock(self.lock.get()) } == 0;
@@ -52,7 +52,7 @@ impl m0_mutex {
         taken
     }
 
-    /// Gives it up.
+    /// Unlocks the mutex, which the calling thread holds.
     pub fn unlock(&self) {
         require!("m0_mutex_unlock", self.is_locked(), "this thread does not have the mutex");
         self.owner.store(0, Relaxed);
@@ -60,12 +60,13 @@ impl m0_mutex {
         unsafe { libc::pthread_mutex_unlock(self.lock.get()) };
     }
 
-    /// Makes it the calling thread's: the one that has it waits for this one, or has done so, and leaves it alone until then.
+    /// Makes the calling thread the owner: the thread that holds the mutex waits for this one, or has done so, and does not
+    /// use it until then.
     pub(crate) fn take_over(&self) {
         self.owner.store(this_thread(), Relaxed);
     }
 
-    /// Whether the calling thread has it.
+    /// Whether the calling thread holds the mutex.
     pub fn is_locked(&self) -> bool {
         self.owner.load(Relaxed) == this_thread()
     }
@@ -77,7 +78,7 @@ impl Default for m0_mutex {
     }
 }
 
-/// A number of the calling thread, which no other running thread has; never 0.
+/// A number that identifies the calling thread among the running ones; never 0.
 fn this_thread() -> u64 {
     // SAFETY: has no preconditions.
     unsafe { libc::pthread_self() as u64 }

@@ -1,4 +1,4 @@
-//! Counts of references (motr-net 8.1).
+//! Reference counts (motr-net 8.1).
 
 use super::atomic::m0_atomic64;
 use crate::contract::require;
@@ -7,13 +7,13 @@ use lnet_api::c_pointer::Out;
 use std::cell::Cell;
 use std::ffi::c_int;
 
-/// A count, and what releases the object when it falls to 0.
+/// A reference count, and the function that releases the object when it falls to 0.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_ref {
-    /// The references.
+    /// The number of references.
     pub ref_cnt: m0_atomic64,
-    /// Called when there are none left.
+    /// The function that is called when no reference is left.
     pub release: Cell<Option<unsafe extern "C" fn(Object<Self>)>>,
 }
 
@@ -36,7 +36,7 @@ pub extern "C" fn m0_ref_get(reference: Object<m0_ref>) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_ref_put(reference: Object<m0_ref>) {
-    // What releases the object is read before another thread may do so.
+    // The function is read before another thread may release the object.
     let (release, count) = (reference.release.get(), reference.ref_cnt.add_return(-1));
     require!("m0_ref_put", count >= 0, "nobody has a reference");
     if count == 0

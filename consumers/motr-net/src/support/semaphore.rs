@@ -1,4 +1,4 @@
-//! A counting semaphore on a futex: what the waiters of channels wait for.
+//! A counting semaphore on a futex, on which the waiters of channels wait.
 
 use super::time::{TIME_NEVER, m0_time_t, monotonic_deadline};
 use crate::object::Object;
@@ -7,31 +7,31 @@ use std::ffi::{c_int, c_uint};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
-/// A count to wait for; zeros are an initialised one of 0.
+/// A semaphore; a zeroed one is initialised and has the count 0.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_semaphore {
     count: AtomicU32,
-    /// Threads that may be asleep in the kernel.
+    /// The number of threads that may be asleep in the kernel.
     waiters: AtomicU32,
 }
 
 impl m0_semaphore {
-    /// With this count.
+    /// A semaphore with this count.
     pub const fn new(count: u32) -> Self {
         Self { count: AtomicU32::new(count), waiters: AtomicU32::new(0) }
     }
 
-    /// Makes the count 0 again. Nobody waits for it.
+    /// Sets the count to 0. No thread waits for it.
     pub(super) fn reset(&self) {
         self.count.store(0, SeqCst);
         self.waiters.store(0, SeqCst);
     }
 
-    /// Adds one, and wakes one thread that waits.
+    /// Adds one to the count, and wakes one thread that waits.
     ///
-    /// It looks at the semaphore after it has added one: whoever frees it waits for the caller too. For clinks the guard of the
-    /// channel does that.
+    /// The semaphore is accessed after the addition, so a thread that frees it must wait for the caller too. For clinks the
+    /// guard of the channel ensures that.
     pub fn up(&self) {
         self.count.fetch_add(1, SeqCst);
         if self.waiters.load(SeqCst) > 0 {
@@ -47,12 +47,12 @@ impl m0_semaphore {
         }
     }
 
-    /// Takes one if there is one.
+    /// Subtracts one if the count is not 0; returns whether it has done so.
     pub fn try_down(&self) -> bool {
         self.count.fetch_update(SeqCst, SeqCst, |count| count.checked_sub(1)).is_ok()
     }
 
-    /// Takes one; waits for it until `deadline` at most.
+    /// Subtracts one; waits for that until `deadline` at most. Returns false at the deadline.
     pub fn down_until(&self, deadline: m0_time_t) -> bool {
         if self.try_down() {
             return true;
@@ -71,7 +71,8 @@ impl m0_semaphore {
         taken
     }
 
-    /// Sleeps while the count is 0; a time of the monotonic clock ends it. The error number of that, if there was one.
+    /// Sleeps while the count is 0, until a time of the monotonic clock. Returns the error number of the system call, if
+    /// there is one.
     fn sleep(&self, timeout: Option<&libc::timespec>) -> Option<c_int> {
         let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
         // SAFETY: the address of an atomic number of `self`, and of a time that outlives the call, or NULL.

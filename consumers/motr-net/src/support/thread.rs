@@ -1,5 +1,5 @@
-//! Threads, and the processors that they run on (motr-net 8.1). Threads that the library did not make are adopted when they ask for
-//! themselves.
+//! Threads, and the processors that they run on (motr-net 8.1). Threads that the library did not start get a structure when
+//! they ask for their own.
 
 use super::bitmap::{m0_bitmap, m0_bitmap_reset, m0_bitmap_set};
 use super::semaphore::m0_semaphore;
@@ -12,42 +12,42 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// `TS_PARKED`: not started, or joined.
+/// The state of a thread that is not started, or joined: `TS_PARKED`.
 const PARKED: c_uint = 0;
-/// `TS_RUNNING`
+/// The state of a thread that is started and not joined: `TS_RUNNING`.
 const RUNNING: c_uint = 1;
-/// Bytes of a name, with the NUL.
+/// The number of bytes of a name, with the NUL.
 const NAME_LENGTH: usize = 16;
 
-/// The first function of a thread.
+/// The function that a thread runs first, whose result its creator waits for.
 type InitFunction = Option<unsafe extern "C" fn(*mut c_void) -> c_int>;
-/// A thread's own function.
+/// The main function of a thread.
 type ThreadFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 
-/// A thread; zeros before it is started.
+/// A thread; zeroed before it is started.
 #[repr(C)]
 #[derive(Debug)]
 pub struct m0_thread {
-    /// `TS_PARKED` or `TS_RUNNING`.
+    /// The state: `TS_PARKED` or `TS_RUNNING`.
     pub t_state: Cell<c_uint>,
-    /// What the first function returned.
+    /// The result of the first function.
     pub t_initrc: Cell<c_int>,
-    /// The thread to the C library; it is not joined while the state is RUNNING.
+    /// The handle of the C library; the thread is not joined while the state is RUNNING.
     pub t_handle: Cell<libc::pthread_t>,
     /// The first function.
     pub t_init: Cell<InitFunction>,
-    /// The thread's own.
+    /// The main function.
     pub t_func: Cell<ThreadFunction>,
-    /// What both are called with.
+    /// The argument of both functions.
     pub t_arg: Cell<*mut c_void>,
-    /// The first function has returned.
+    /// Signalled when the first function has returned.
     pub t_wait: m0_semaphore,
-    /// Its name.
+    /// The name of the thread.
     pub t_namebuf: Cell<[c_char; NAME_LENGTH]>,
 }
 
 impl m0_thread {
-    /// A thread that was not started.
+    /// A thread that is not started.
     const fn new() -> Self {
         Self {
             t_state: Cell::new(PARKED),
@@ -61,7 +61,7 @@ impl m0_thread {
         }
     }
 
-    /// Makes it one that was not started again.
+    /// Sets the structure back to a thread that is not started.
     fn reset(&self) {
         self.t_state.set(PARKED);
         self.t_initrc.set(0);
@@ -75,9 +75,9 @@ impl m0_thread {
 }
 
 thread_local! {
-    /// The calling thread, if the library started it.
+    /// The structure of the calling thread, if the library started it.
     static STARTED: Cell<Object<m0_thread>> = const { Cell::new(Object::NULL) };
-    /// The calling thread otherwise.
+    /// The structure of the calling thread, if the library did not start it.
     static ADOPTED: m0_thread = const { m0_thread::new() };
 }
 
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn m0_thread_create(
     code
 }
 
-/// What the system takes of a name.
+/// The part of a name that the system accepts.
 fn short_name(name: &CStr) -> [c_char; NAME_LENGTH] {
     let mut short = [0; NAME_LENGTH];
     for (to, from) in short.iter_mut().zip(name.to_bytes()).take(NAME_LENGTH - 1) {
@@ -157,7 +157,7 @@ pub extern "C" fn m0_thread_join(thread: Object<m0_thread>) -> c_int {
     join(thread)
 }
 
-/// Waits for the end of a thread that runs. 0 or a negative errno.
+/// Waits for the end of a thread that runs. Returns 0 or a negative errno.
 fn join(thread: Object<m0_thread>) -> c_int {
     // SAFETY: the handle of a thread that was started, and not joined: its state, which only this changes, is RUNNING.
     let code = -unsafe { libc::pthread_join(thread.t_handle.get(), ptr::null_mut()) };
@@ -170,11 +170,11 @@ fn join(thread: Object<m0_thread>) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_thread_fini(thread: Object<m0_thread>) {
     require!("m0_thread_fini", thread.t_state.get() == PARKED, "the thread was not joined");
-    // As a program leaves it, that starts it again without setting it to zeros.
+    // The state from which a program may start it again without zeroing it.
     thread.t_func.set(None);
 }
 
-/// The calling thread, never NULL; valid as long as the thread runs.
+/// The structure of the calling thread, never NULL; valid as long as the thread runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_thread_self() -> Object<m0_thread> {
     if let Some(started) = STARTED.get().get() {
@@ -188,7 +188,7 @@ pub extern "C" fn m0_thread_self() -> Object<m0_thread> {
     })
 }
 
-/// The calling thread to the C library.
+/// The handle of the calling thread in the C library.
 fn this_thread() -> libc::pthread_t {
     // SAFETY: has no preconditions.
     unsafe { libc::pthread_self() }
@@ -221,22 +221,22 @@ const fn no_processors() -> libc::cpu_set_t {
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
-/// Has a thread run on these processors only. 0 or a negative errno.
+/// Restricts a thread to these processors. Returns 0 or a negative errno.
 ///
 /// # Safety
-/// The thread was not joined.
+/// The thread is not joined.
 unsafe fn confine(thread: libc::pthread_t, set: &libc::cpu_set_t) -> c_int {
     // SAFETY: a thread that was not joined, for which the caller vouches, and a set of this size.
     -unsafe { libc::pthread_setaffinity_np(thread, size_of::<libc::cpu_set_t>(), set) }
 }
 
-/// Has the calling thread run on the processors of a bitmap's words only. 0 or a negative errno.
+/// Restricts the calling thread to the processors whose bits are set in `words`. Returns 0 or a negative errno.
 pub fn confine_this_thread(words: &[u64]) -> c_int {
     // SAFETY: the calling thread, which runs.
     unsafe { confine(this_thread(), &processors_in(words.iter().copied())) }
 }
 
-/// A number above that of every processor that is online.
+/// The number of processors, which is above the number of every processor that is online.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_processor_nr_max() -> usize {
     // SAFETY: has no preconditions.

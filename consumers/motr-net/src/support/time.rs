@@ -6,21 +6,21 @@ use std::ffi::{c_int, c_long};
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds.
+/// A time or a duration in nanoseconds.
 pub type m0_time_t = u64;
 
-/// Later than every time.
+/// The time after every other one.
 pub const TIME_NEVER: m0_time_t = m0_time_t::MAX;
 const SECOND: u64 = 1_000_000_000;
 
 /// [`TIME_NEVER`] for C.
 #[unsafe(no_mangle)]
 pub static M0_TIME_NEVER: m0_time_t = TIME_NEVER;
-/// Earlier than every time, for C.
+/// The time before every other one, for C.
 #[unsafe(no_mangle)]
 pub static M0_TIME_IMMEDIATELY: m0_time_t = 0;
 
-/// What is added to the monotonic clock, as long as the process lives.
+/// The number that is added to the monotonic clock; constant for the life of the process.
 static OFFSET: LazyLock<u64> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(0).saturating_sub(monotonic_now())
@@ -33,7 +33,7 @@ fn monotonic_now() -> u64 {
     now.tv_sec as u64 * SECOND + now.tv_nsec as u64
 }
 
-/// A deadline in terms of the machine's monotonic clock, 0 if it is before the start of that.
+/// A deadline as a time of the machine's monotonic clock; 0 if it is before the start of that clock.
 pub(super) fn monotonic_deadline(deadline: m0_time_t) -> libc::timespec {
     to_timespec(deadline.saturating_sub(*OFFSET))
 }
@@ -42,50 +42,50 @@ fn to_timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec: (ns / SECOND) as libc::time_t, tv_nsec: (ns % SECOND) as c_long }
 }
 
-/// The sum; if it does not fit, or one of them is it, [`TIME_NEVER`].
+/// The sum; [`TIME_NEVER`] if it overflows, or if one of the arguments is that.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_time_add(t1: m0_time_t, t2: m0_time_t) -> m0_time_t {
     t1.saturating_add(t2)
 }
 
-/// The difference; [`TIME_NEVER`] stays what it is.
+/// The difference; [`TIME_NEVER`] stays unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_time_sub(t1: m0_time_t, t2: m0_time_t) -> m0_time_t {
     require!("m0_time_sub", t1 >= t2, "the first time is the earlier one");
     if t1 == TIME_NEVER { t1 } else { t1 - t2 }
 }
 
-/// So many seconds and nanoseconds.
+/// The time of this many seconds and nanoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_time(secs: u64, ns: c_long) -> m0_time_t {
     secs.saturating_mul(SECOND).saturating_add_signed(ns)
 }
 
-/// The time now.
+/// The current time.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_time_now() -> m0_time_t {
     *OFFSET + monotonic_now()
 }
 
-/// So far from now.
+/// The time this many seconds and nanoseconds from now.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_time_from_now(secs: u64, ns: c_long) -> m0_time_t {
     m0_time_add(m0_time_now(), m0_time(secs, ns))
 }
 
-/// Whole seconds.
+/// The whole seconds of a time.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_time_seconds(time: m0_time_t) -> u64 {
     time / SECOND
 }
 
-/// What is left of them.
+/// The nanoseconds of a time beyond its whole seconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_time_nanoseconds(time: m0_time_t) -> u64 {
     time % SECOND
 }
 
-/// Whether it is before now.
+/// Whether a time is before now.
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_time_is_in_past(time: m0_time_t) -> bool {
     time < m0_time_now()

@@ -1,4 +1,4 @@
-//! Lists of objects of one type (motr-net 8.1): a descriptor says where in an object its link is.
+//! Lists of objects of one type (motr-net 8.1): a descriptor gives the offset of the link in an object.
 
 use super::list::{
     m0_list, m0_list_add, m0_list_add_tail, m0_list_contains, m0_list_del, m0_list_first, m0_list_is_empty,
@@ -16,15 +16,15 @@ pub struct m0_tl {
     pub t_head: m0_list,
 }
 
-/// A link, in an object.
+/// A link, inside a listed object.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_tlink {
-    /// The link.
+    /// The link in the ring of links.
     pub t_link: m0_list_link,
 }
 
-/// Where in an object its link and its mark are.
+/// The offsets of the link and of the magic number in an object.
 #[repr(C)]
 #[derive(Debug)]
 pub struct m0_tl_descr {
@@ -37,13 +37,14 @@ pub struct m0_tl_descr {
 // SAFETY: descriptors are constants, which nothing writes.
 unsafe impl Sync for m0_tl_descr {}
 
-/// An object whose type only its descriptor tells.
+/// A listed object, whose type is known only by its descriptor.
 ///
-/// Contract: that of [`Object`], and every descriptor that it is passed with describes its type. C vouches for it, or the maker in Rust.
+/// The contract is that of [`Object`], and every descriptor that the object is passed with describes its type. C guarantees
+/// it, or the maker in Rust.
 pub type Listed = Object<c_void>;
 
 impl m0_tl_descr {
-    /// The descriptor of objects whose link is at `link_offset`, and a `u64` at `magic_offset`, which becomes `magic`; 0: none.
+    /// The descriptor of objects whose link is at `link_offset`, and whose `u64` at `magic_offset` becomes `magic`; 0: none.
     pub const fn new(name: &'static CStr, link_offset: usize, magic_offset: usize, magic: u64) -> Self {
         Self {
             td_name: name.as_ptr(),
@@ -58,13 +59,13 @@ impl m0_tl_descr {
         unsafe { Object::new(object.as_ptr().wrapping_byte_add(self.td_link_offset).cast()) }
     }
 
-    /// NULL: no link.
+    /// The object of a link; NULL for NULL.
     fn object_of(&self, link: Object<m0_list_link>) -> Listed {
         // SAFETY: a link of a list of this descriptor's is that part of an object.
         unsafe { link.container(self.td_link_offset) }
     }
 
-    /// Initialises the link of an object, and marks the object.
+    /// Initialises the link of an object, and writes its magic number.
     fn init_link(&self, object: Listed) {
         self.link_of(object).close();
         if self.td_magic != 0 {
@@ -74,12 +75,13 @@ impl m0_tl_descr {
         }
     }
 
-    /// The objects of a list, from the first to the last. The one that was given last may be taken out of the list meanwhile.
+    /// The objects of a list, from the first to the last. The object that was returned last may be removed from the list
+    /// meanwhile.
     pub(crate) fn objects(&self, list: Object<m0_tl>) -> impl Iterator<Item = Listed> + '_ {
         head_of(list).links().map(|link| self.object_of(link))
     }
 
-    /// The object of a link, NULL if that is the head.
+    /// The object of a link; NULL if the link is the head.
     fn unless_head(&self, list: Object<m0_tl>, link: Object<m0_list_link>) -> Listed {
         let is_head = std::ptr::addr_eq(link.as_ptr(), list.as_ptr());
         if is_head { Object::NULL } else { self.object_of(link) }
@@ -166,7 +168,7 @@ pub extern "C" fn m0_tlist_prev(d: Object<m0_tl_descr>, list: Object<m0_tl>, obj
     d.unless_head(list, d.link_of(object).ll_prev.get())
 }
 
-/// A listed object as one of its type, or the other way round.
+/// Converts a listed object to one of its type, or the other way round.
 ///
 /// # Safety
 /// `T` and `U` are the type that the object's descriptor describes, and [`c_void`].
@@ -175,7 +177,8 @@ pub(crate) const unsafe fn cast<T, U>(object: Object<T>) -> Object<U> {
     unsafe { Object::new(object.as_ptr().cast()) }
 }
 
-/// Makes a family: the descriptor and the functions that `M0_TL_FAMILY_DECLARE` declares; `$objects` gives the objects of a list.
+/// Defines a family: the descriptor and the functions that `M0_TL_FAMILY_DECLARE` declares; `$objects` returns the objects of
+/// a list.
 macro_rules! tl_family {
     ($object:ty, $descriptor:ident = $value:expr; lists: $init:ident $fini:ident $is_empty:ident $length:ident
      $contains:ident $add:ident $add_tail:ident $del:ident $head:ident $tail:ident $objects:ident;

@@ -7,28 +7,28 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
-/// The lengths of pieces.
+/// The lengths of the pieces of memory.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_vec {
-    /// How many pieces.
+    /// The number of pieces.
     pub v_nr: Cell<u32>,
-    /// Their lengths.
+    /// The lengths of the pieces.
     pub v_count: Cell<Object<u64>>,
 }
 
-/// Pieces of memory.
+/// Memory in several pieces.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct m0_bufvec {
-    /// Their lengths.
+    /// The lengths of the pieces.
     pub ov_vec: m0_vec,
-    /// Their addresses.
+    /// The addresses of the pieces.
     pub ov_buf: Cell<Object<*mut c_void>>,
 }
 
 impl Object<m0_vec> {
-    /// The lengths.
+    /// The lengths of the pieces.
     pub(crate) fn counts(&self) -> &[Cell<u64>] {
         match self.v_count.get().get() {
             // SAFETY: an initialised vector has so many lengths (`Object`), which stay until it is freed.
@@ -41,7 +41,7 @@ impl Object<m0_vec> {
 }
 
 impl Object<m0_bufvec> {
-    /// The lengths of the pieces.
+    /// The lengths of the pieces, as a vector.
     pub(crate) fn lengths(self) -> Object<m0_vec> {
         self.part(|vec| &vec.ov_vec)
     }
@@ -58,16 +58,16 @@ impl Object<m0_bufvec> {
     }
 }
 
-/// How the memory of a vector is allocated.
+/// The way in which the memory of a vector is allocated.
 #[derive(Clone, Copy, PartialEq)]
 enum Pieces {
-    /// Each by itself.
+    /// Each piece separately.
     Single,
-    /// In one block.
+    /// All pieces in one block.
     Packed,
 }
 
-/// `count` elements of zeros; NULL: no memory.
+/// Allocates `count` zeroed elements; NULL if there is no memory.
 fn allocate_array<T>(count: usize) -> Object<T> {
     // SAFETY: new memory of so many elements, which stays until it is freed with the vector.
     unsafe { Object::new(m0_alloc(count * size_of::<T>()).cast()) }
@@ -107,10 +107,10 @@ fn allocate(vec: Out<'_, m0_bufvec>, count: u32, size: u64, shift: c_uint, piece
     0
 }
 
-/// Frees a vector, also one that is filled in partly, and makes it zeros.
+/// Frees a vector, also a partly allocated one, and zeroes it.
 ///
 /// # Safety
-/// The vector is zeros, or from [`allocate`] with the same pieces; nobody uses its memory any more.
+/// The vector is zeroed, or from [`allocate`] with the same `pieces`; its memory is not in use any more.
 unsafe fn release(vec: Object<m0_bufvec>, pieces: Pieces) {
     let all = vec.addresses();
     let blocks = if pieces == Pieces::Packed { &all[..all.len().min(1)] } else { all };
@@ -135,7 +135,7 @@ pub extern "C" fn m0_bufvec_alloc(bufvec: Out<'_, m0_bufvec>, num_segs: u32, seg
 }
 
 /// # Safety
-/// As for [`release`].
+/// The contract is that of [`release`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_bufvec_free(bufvec: Object<m0_bufvec>) {
     // SAFETY: the same contract.
@@ -153,7 +153,7 @@ pub extern "C" fn m0_bufvec_alloc_aligned(
 }
 
 /// # Safety
-/// As for [`release`].
+/// The contract is that of [`release`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_bufvec_free_aligned(bufvec: Object<m0_bufvec>, _shift: c_uint) {
     // SAFETY: the same contract.
@@ -171,7 +171,7 @@ pub extern "C" fn m0_bufvec_alloc_aligned_packed(
 }
 
 /// # Safety
-/// As for [`release`].
+/// The contract is that of [`release`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn m0_bufvec_free_aligned_packed(bufvec: Object<m0_bufvec>, _shift: c_uint) {
     // SAFETY: the same contract.

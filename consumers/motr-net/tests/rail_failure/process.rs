@@ -1,4 +1,4 @@
-//! The processes of the testbed: a server that fetches what it is offered and puts it back, and a client that offers it.
+//! The processes of the testbed: a server that fetches the data it is offered and puts it back, and a client that offers data.
 
 use crate::support::machine::{Event, TestMachine};
 use crate::support::machine_process::answer;
@@ -11,12 +11,12 @@ use std::sync::{Arc, LazyLock};
 const BULK: usize = 300_000;
 const DESCRIPTOR: usize = 48;
 const IN_FLIGHT: usize = 8;
-/// The load is at least so many transfers.
+/// The least number of transfers of the load.
 const MIN_TRANSFERS: u64 = 200;
-/// Seconds until an operation fails: more than LNet needs to send over another rail.
+/// The seconds after which an operation fails: more than LNet needs to send over another rail.
 const TIMEOUT: u64 = 40;
 
-/// The role of a process: `server ADDRESS`, or `client ADDRESS SERVER`.
+/// Runs the role of a process: `server ADDRESS`, or `client ADDRESS SERVER`.
 pub(crate) fn run(role: &str) {
     let words: Vec<&str> = role.split(' ').collect();
     match words[..] {
@@ -26,7 +26,7 @@ pub(crate) fn run(role: &str) {
     }
 }
 
-/// A message has the slot of the client, the descriptor of what is offered, and that of where it goes.
+/// Serves clients. A message has the slot of the client, the descriptor of the offered data, and that of its destination.
 fn serve(address: &str) {
     let mut machine = TestMachine::start(address);
     for _ in 0..4 {
@@ -35,7 +35,7 @@ fn serve(address: &str) {
     }
     let receive_buffers = 4;
     let mut free: Vec<usize> = (0..2 * IN_FLIGHT).map(|_| machine.buffer(BULK)).collect();
-    // By buffer: where the data goes when it has come.
+    // The destination of the data by buffer, for data that is being fetched.
     let mut destinations: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     answer("ready");
     std::thread::spawn(|| {
@@ -50,7 +50,7 @@ fn serve(address: &str) {
         if index < receive_buffers {
             if status == 0 {
                 let (from, to) = message[8..].split_at(DESCRIPTOR);
-                // A client that has its data may go on before the operation that sent it has ended here.
+                // A client that has its data may continue before the operation that sent it has ended here.
                 let buffer = free.pop().unwrap_or_else(|| machine.buffer(BULK));
                 machine.bytes(buffer, BULK);
                 assert_eq!(machine.transfer(buffer, Queue::ActiveBulkRecv, from, TIMEOUT), 0);
@@ -79,12 +79,12 @@ struct Slot {
     back: usize,
     message: usize,
     number: u64,
-    /// Of `out`, `back` and `message`.
+    /// The number of `out`, `back` and `message` that have not ended.
     pending: usize,
     ok: bool,
 }
 
-/// The data of a transfer: another part of the same bytes for each.
+/// The data of a transfer: a different part of the same bytes for each.
 fn pattern(number: u64) -> &'static [u8] {
     static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let mut bytes = vec![0; BULK + 1021];

@@ -1,4 +1,4 @@
-//! A transfer machine of a test, and its buffers; their events come out of a channel.
+//! A transfer machine of a test, with its buffers; its events are received from a channel.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use lnet_api::c_pointer::{InOut, Out, Text};
@@ -19,7 +19,7 @@ use std::ffi::{CStr, CString, c_int};
 use std::ptr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// An event, with a copy of the message if it is one.
+/// An event, with a copy of the message if it has one.
 #[derive(Clone, Debug)]
 pub enum Event {
     State(u32, i32),
@@ -34,7 +34,7 @@ pub enum Event {
     },
 }
 
-/// A transfer machine with its domain, which stay to the end of the process.
+/// A transfer machine with its domain, which live to the end of the process.
 pub struct TestMachine {
     domain: Object<m0_net_domain>,
     tm: Object<m0_net_transfer_mc>,
@@ -47,14 +47,14 @@ static TM_CALLBACKS: m0_net_tm_callbacks = m0_net_tm_callbacks { ntc_event_cb: S
 static CALLBACKS: m0_net_buffer_callbacks =
     m0_net_buffer_callbacks { nbc_cb: [Some(on_buffer_event); Queue::COUNT] };
 
-/// The machine, and where its events go: `tm` is the first field, so that one is found from the other.
+/// The machine, and the sender of its events. `tm` is the first field, so that the structure is found from the machine.
 #[repr(C)]
 struct Tm {
     tm: m0_net_transfer_mc,
     sender: *mut Sender<Event>,
 }
 
-/// Where the events of a machine go.
+/// The sender of the events of a machine.
 fn sender_of(tm: Object<m0_net_transfer_mc>) -> &'static Sender<Event> {
     // SAFETY: the machine is the first field of a `Tm`, whose sender stays to the end of the process.
     unsafe { &*(*tm.as_ptr().cast::<Tm>()).sender }
@@ -89,14 +89,14 @@ extern "C" fn on_buffer_event(event: Object<m0_net_buffer_event>) {
     }
 }
 
-/// A structure of zeros, which stays to the end of the process.
+/// A zeroed structure, which lives to the end of the process.
 fn zeros<T>() -> Object<T> {
     // SAFETY: new memory, which nobody frees; zeros are a valid structure of Motr.
     unsafe { Object::new(m0_alloc(size_of::<T>()).cast()) }
 }
 
 impl TestMachine {
-    /// Starts one.
+    /// Starts a machine at `address`.
     pub fn start(address: &str) -> Self {
         let (sender, events) = channel();
         let sender = Box::into_raw(Box::new(sender));
@@ -119,13 +119,13 @@ impl TestMachine {
         machine
     }
 
-    /// Its own address.
+    /// The address of the machine.
     pub fn address(&self) -> String {
         // SAFETY: a started machine has an end point.
         unsafe { CStr::from_ptr(self.tm.ntm_ep.get().nep_addr.get()) }.to_str().unwrap().to_owned()
     }
 
-    /// A buffer of so many bytes, rounded up to pages; its number.
+    /// Registers a buffer of `len` bytes, rounded up to pages; returns its number.
     pub fn buffer(&mut self, len: usize) -> usize {
         let buf = zeros::<m0_net_buffer>();
         let pages = len.div_ceil(4096) as u32;
@@ -139,7 +139,7 @@ impl TestMachine {
         self.buffers.len() - 1
     }
 
-    /// The memory of a buffer that is not queued, and `len` as what is to be sent.
+    /// The memory of a buffer that is not queued; `len` becomes the length to send.
     pub fn bytes(&mut self, index: usize, len: usize) -> &mut [u8] {
         let buf = self.buffers[index];
         buf.nb_length.set(len as u64);
@@ -154,7 +154,7 @@ impl TestMachine {
         m0_net_buffer_add(buf, self.tm)
     }
 
-    /// Receives messages of at most so many bytes.
+    /// Receives up to `messages` messages of at most `max` bytes.
     pub fn receive(&self, index: usize, max: u64, messages: u32) {
         let buf = self.buffers[index];
         buf.nb_ep.set(Object::NULL);
@@ -177,7 +177,7 @@ impl TestMachine {
         rc
     }
 
-    /// Offers a buffer, for so many seconds or for ever; the descriptor.
+    /// Offers a buffer, with a timeout in seconds or without; returns the descriptor.
     pub fn offer(&self, index: usize, queue: Queue, timeout: Option<u64>) -> Vec<u8> {
         assert_eq!(self.add(index, queue, timeout), 0);
         // SAFETY: adding a passive buffer has set the descriptor, which was freed before.
@@ -201,12 +201,12 @@ impl TestMachine {
         rc
     }
 
-    /// Cancels.
+    /// Cancels the operation of a buffer.
     pub fn cancel(&self, index: usize) -> bool {
         m0_net_buffer_del(self.buffers[index], self.tm)
     }
 
-    /// Asks it to stop.
+    /// Stops the machine.
     pub fn stop(&self, abort: bool) {
         assert_eq!(m0_net_tm_stop(self.tm, abort), 0);
     }
