@@ -6,9 +6,9 @@
 /// One function of the C API.
 #[derive(Clone, Copy)]
 pub struct Export {
-    /// Its C name; the Rust function has a `_` before it.
+    /// The C name; the Rust function has a `_` before it.
     pub name: &'static str,
-    /// The header that declares it.
+    /// The header that declares the function.
     pub header: &'static str,
     /// Which consumers are known to call it: `p` ptlrpc, `s` LNet selftest, `m` Motr.
     pub users: &'static str,

@@ -1,7 +1,7 @@
-//! The one node behind the C API: the only singleton of the project.
+//! The node behind the C API, which is the only global state of the project.
 //!
-//! Everything in this crate reaches the node through [`core`] and [`node`], so that another backend can
-//! take its place here (a node in another process, say).
+//! Everything in this crate reaches the node through [`core`] and [`node`], so that another backend, such as a node in another
+//! process, can take its place here.
 
 use arc_swap::ArcSwapOption;
 use lnet_core::event::in_handler;
@@ -15,19 +15,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, Once, PoisonError};
 
 static NODE: ArcSwapOption<Node> = ArcSwapOption::const_empty();
-/// This process is a child of `fork`: what `NODE` has is its parent's, without the threads.
+/// Whether this process is a child of `fork`: `NODE` is then a copy of the parent's node, without its threads.
 static INHERITED: AtomicBool = AtomicBool::new(false);
-/// Has `INHERITED` set in children.
+/// Ensures that `INHERITED` is set in child processes.
 static WATCH_FORKS: Once = Once::new();
-/// Held while the node comes up and goes down.
+/// Held while the node starts and ends.
 static USERS: Mutex<Users> = Mutex::new(Users { count: 0, control: None });
-/// Nodes elsewhere, for a process that has none: the one of the name `LNET_NODE`, if that is set.
+/// The client for a node in another process, used if this process has none: the node named by `LNET_NODE`, if that is set.
 static ELSEWHERE: LazyLock<Arc<Client>> = LazyLock::new(|| Arc::new(Client::new(NodeName::of_environment())));
 
 struct Users {
-    /// How many `LNetNIInit` are in force, and one for [`adopt`].
+    /// The number of `LNetNIInit` calls in force, and one for [`adopt`].
     count: u32,
-    /// Where the node is configured from outside.
+    /// The server of the control socket, by which other processes configure the node.
     control: Option<ControlServer>,
 }
 
@@ -45,7 +45,7 @@ pub fn adopt(node: &Arc<Node>) -> Result<Adopted, Errno> {
     Ok(Adopted(()))
 }
 
-/// The C API has an adopted node. After this is dropped calls of that API return `-ENETDOWN`; the node goes on.
+/// The use of an adopted node by the C API. After the drop calls of that API return `-ENETDOWN`; the node continues.
 #[derive(Debug)]
 pub struct Adopted(());
 
@@ -57,9 +57,9 @@ impl Drop for Adopted {
     }
 }
 
-/// Takes a reference; the first one starts the node with `pid`. Without a pid the node must be up.
-/// Returns how many references there were before. [`Errno::Busy`] from an event handler: a node that goes down
-/// waits for it.
+/// Takes a reference; the first one starts the node with `pid`. Without a pid the node must have been started.
+/// Returns the number of references before. [`Errno::Busy`] from an event handler: a node that ends waits for the
+/// handler.
 pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
     let mut users = users()?;
     if users.count == 0 {
@@ -67,7 +67,7 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
         WATCH_FORKS.call_once(watch_forks);
         let node = Node::start(pid, StartConfig::from_env()?)?;
         node.warn_if_only_loopback();
-        // A program can do without being configured from outside.
+        // A program works without being configured by other processes.
         users.control = node
             .serve()
             .inspect_err(|error| {
@@ -83,7 +83,7 @@ pub(crate) fn acquire(pid: Option<Pid>) -> Result<u32, Errno> {
     Ok(users.count - 1)
 }
 
-/// Gives a reference back; the last one ends the node. [`Errno::Busy`] as [`acquire`].
+/// Returns a reference; the last one ends the node. [`Errno::Busy`] from an event handler, as in [`acquire`].
 pub(crate) fn release() -> Result<(), Errno> {
     let mut users = users()?;
     users.count = users.count.checked_sub(1).ok_or(Errno::NetworkDown)?;
@@ -113,9 +113,9 @@ fn own_node() -> Option<Arc<Node>> {
     if INHERITED.load(Ordering::Relaxed) { None } else { NODE.load_full() }
 }
 
-/// Whom the configuration is about: the node of this process or, without one, that behind the control
-/// socket. From an event handler only the former: [`Errno::NetworkDown`] without it, for this process's own
-/// node, which is then going down and waits for the handler, may be the one behind the socket.
+/// The node that the configuration calls apply to: that of this process or, without one, that behind the control
+/// socket. In an event handler only the former, else [`Errno::NetworkDown`]: the node behind the socket may be
+/// this process's own, which is ending and waits for the handler.
 pub(crate) fn dlc_backend() -> Result<SharedBackend, Errno> {
     match own_node() {
         Some(node) => Ok(node),
@@ -130,7 +130,7 @@ fn users() -> Result<MutexGuard<'static, Users>, Errno> {
     }
     let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
     if INHERITED.load(Ordering::Relaxed) {
-        // To take it down would be to wait for its threads for ever.
+        // Ending it would mean to wait for its threads for ever.
         std::mem::forget((NODE.swap(None), users.control.take()));
         *users = Users { count: 0, control: None };
         INHERITED.store(false, Ordering::Relaxed);

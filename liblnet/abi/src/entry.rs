@@ -1,8 +1,10 @@
-//! What every function of the C API has in common: no panic gets out, errors become C's numbers.
+//! The common part of all functions of the C API: no panic leaves the library, and errors become C's numbers.
 //!
-//! An entry point is written as `entry("LNetPut", || { ... })`. A panic inside means that something of
-//! ours is broken: the caller gets `-EIO`, and from then on every entry point refuses with `-ENETDOWN`,
-//! because nothing that was being changed at that moment can be trusted any more.
+//! An entry point is written as `entry("LNetPut",
+//!
+//! { ... })`. A panic inside is a bug of this
+//! library: the caller gets `-EIO`, and from then on every entry point refuses with `-ENETDOWN`,
+//! because data that was being changed at that moment may be inconsistent.
 
 use crate::types::{lnet_handle_eq, lnet_handle_md, lnet_handle_me};
 use lnet_core::Errno;
@@ -15,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static POISONED: AtomicBool = AtomicBool::new(false);
 
-/// Runs one call of the API. Refuses after an earlier panic; logs the result in debug level.
+/// Runs one call of the API. Refuses it after an earlier panic; logs the result at debug level.
 pub(crate) fn entry<T: FromErrno + Debug>(name: &'static str, body: impl FnOnce() -> Result<T, Errno>) -> T {
     if POISONED.load(Ordering::Relaxed) {
         return T::from_errno(Errno::NetworkDown);
@@ -36,13 +38,13 @@ pub(crate) fn entry<T: FromErrno + Debug>(name: &'static str, body: impl FnOnce(
     }
 }
 
-/// Runs a call that needs no network, such as a conversion of strings: works after a panic elsewhere, and
-/// gives `fallback` for a panic of its own.
+/// Runs a call that needs no network, such as a conversion of strings. It works after a panic elsewhere, and
+/// returns `fallback` if it panics itself.
 pub(crate) fn helper<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(fallback)
 }
 
-/// How a type of result says in C what went wrong.
+/// A type of result of the C API that can express an error.
 pub(crate) trait FromErrno {
     /// The value for `errno`.
     fn from_errno(errno: Errno) -> Self;
@@ -64,7 +66,7 @@ pub(crate) type InString<'a> = lnet_os::c_pointer::Text<'a>;
 /// A string that the call reads: `const char *`.
 pub(crate) type InConstString<'a> = lnet_os::c_pointer::Text<'a>;
 
-/// The caller's pointer for something that the call needs or fills.
+/// Checks the caller's pointer to memory that the call needs or fills.
 pub(crate) fn not_null<T>(pointer: *mut T) -> Result<NonNull<T>, Errno> {
     NonNull::new(pointer).ok_or(Errno::Fault)
 }

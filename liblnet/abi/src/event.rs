@@ -1,4 +1,4 @@
-//! The core's events as C sees them (c-abi 2.7).
+//! Conversion of events to the C structure (c-abi 2.7).
 
 use crate::ni::nid_to_c;
 use crate::types::{
@@ -8,7 +8,7 @@ use lnet_core::{Errno, Event, EventKind, EventParty, MdSpec, Polled};
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ptr::NonNull;
 
-/// Stores a fetched event; returns what the fetching function returns.
+/// Stores a fetched event; returns the return value of the fetching function.
 ///
 /// # Safety
 /// `to` is valid for a write.
@@ -18,7 +18,7 @@ pub(crate) unsafe fn polled_to_c(polled: &Polled, to: NonNull<lnet_event>) -> c_
     if polled.lost { Errno::Overflow.to_c() } else { 1 }
 }
 
-/// The C form of an event. An UNLINK has no parties: their fields are 0, not the wildcard.
+/// The C form of an event. An UNLINK has no initiator and target: these fields are 0, not the wildcard.
 pub(crate) fn event_to_c(event: &Event) -> lnet_event {
     let unlink = event.kind == EventKind::Unlink;
     let party = |party: EventParty| match unlink {
@@ -52,7 +52,7 @@ pub(crate) fn event_to_c(event: &Event) -> lnet_event {
     }
 }
 
-/// What c-abi 1.6 has for an errno: a peer that refuses connections cannot be reached.
+/// The errno among those that c-abi 1.6 lists: a peer that refuses connections cannot be reached.
 fn listed(errno: Errno) -> Errno {
     match errno {
         Errno::ConnectionRefused => Errno::HostUnreachable,

@@ -1,6 +1,6 @@
 //! Numeric expressions, and IPv4 addresses made of four of them.
 //!
-//! C sees how an expression is made up, so it lies in memory as C expects: nodes from `malloc`, in rings.
+//! Programs read the parts of an expression, so its memory is laid out as in C: nodes from `malloc`, in rings.
 
 use crate::entry::helper;
 use crate::list::{Ring, RingArg};
@@ -163,8 +163,8 @@ pub extern "C" fn _cfs_ip_addr_match(addr: __u32, list: RingArg) -> c_int {
 
 /// `struct cfs_expr_list *` that is not NULL: an expression in C's form.
 ///
-/// Contract: what [`to_c`] has made, with its ranges, which stays as long as a copy of this is used; nobody else uses it during a call. C
-/// vouches for it.
+/// Contract: an expression that [`to_c`] has made, with its ranges, which is valid as long as a copy of this is used; no
+/// other thread uses it during a call. C guarantees it.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct ExprList(NonNull<cfs_expr_list>);
@@ -173,12 +173,12 @@ pub struct ExprList(NonNull<cfs_expr_list>);
 pub type ExprListArg = Option<ExprList>;
 
 impl ExprList {
-    /// The expression in C's form; `None` when there is no memory.
+    /// The expression in C's form; `None` if there is no memory.
     pub(crate) fn made(expression: &Expression) -> ExprListArg {
         NonNull::new(to_c(expression)).map(Self)
     }
 
-    /// The expression that a pointer of the program's points to; `None` for NULL.
+    /// The expression that a pointer of the program points to; `None` for NULL.
     ///
     /// # Safety
     /// NULL, or as the contract of the type says.
@@ -186,25 +186,25 @@ impl ExprList {
         NonNull::new(list).map(Self)
     }
 
-    /// The expression that is linked so: it begins with its link.
+    /// The expression with this link, which is its first member.
     pub(crate) fn of_link(link: Ring) -> ExprListArg {
         NonNull::new(link.as_ptr()).map(Self)
     }
 
-    /// Its link in a list of expressions.
+    /// The link of the expression in a list of expressions.
     pub(crate) const fn link(self) -> Ring {
         // SAFETY: the first member of an expression, which is not NULL and stays.
         unsafe { Ring::new(self.0.as_ptr().cast()) }
     }
 
-    /// The ring of its ranges.
+    /// The ring of the expression's ranges.
     const fn ranges(self) -> Ring {
         // SAFETY: a member of an expression, which is not NULL and stays.
         unsafe { Ring::new(&raw mut (*self.0.as_ptr()).el_exprs) }
     }
 }
 
-/// The expression in C's form; NULL when there is no memory.
+/// The expression in C's form; NULL if there is no memory.
 pub(crate) fn to_c(expression: &Expression) -> *mut cfs_expr_list {
     // SAFETY: `malloc` may be called with any size.
     let Some(list) = NonNull::new(unsafe { libc::malloc(size_of::<cfs_expr_list>()) }.cast()).map(ExprList)
@@ -233,7 +233,7 @@ pub(crate) fn to_c(expression: &Expression) -> *mut cfs_expr_list {
     list.0.as_ptr()
 }
 
-/// The expression that C's form means; the empty one for NULL.
+/// The expression that is given in C's form; the empty one for NULL.
 pub(crate) fn from_c(list: ExprListArg) -> Expression {
     let Some(list) = list else { return Expression::default() };
     let ranges = list.ranges().items().map(|item| {

@@ -1,12 +1,12 @@
-//! Linux's linked rings, as C programs walk them.
+//! The circular linked lists of Linux, which C programs iterate over.
 
 use crate::types::list_head;
 use std::ptr::{self, NonNull};
 
 /// `struct list_head *` that is not NULL: the head of a ring, or a link in one.
 ///
-/// Contract: what it points to, and every link of its ring, is valid as long as a copy of this is used; nobody else uses the ring during a
-/// call. C vouches for it.
+/// Contract: the structure, and every link of its ring, is valid as long as a copy of this is used; no other thread uses the
+/// ring during a call. C guarantees it.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring(NonNull<list_head>);
@@ -29,7 +29,7 @@ impl Ring {
         self.0.as_ptr().cast()
     }
 
-    /// What it points to, which is copied.
+    /// A copy of the structure.
     fn get(self) -> list_head {
         // SAFETY: valid, and changed by nobody else during the call: the contract of the type.
         unsafe { self.0.read() }
@@ -40,7 +40,7 @@ impl Ring {
         unsafe { self.0.write(list_head { next: next.0.as_ptr(), prev: prev.0.as_ptr() }) };
     }
 
-    /// The next link, or the head; the ring itself where there are zeros, as in a head that nobody initialised.
+    /// The next link, or the head; the link itself if it is zeroed, as in a head that was not initialised.
     fn next(self) -> Self {
         NonNull::new(self.get().next).map_or(self, Self)
     }
@@ -49,7 +49,7 @@ impl Ring {
         NonNull::new(self.get().prev).map_or(self, Self)
     }
 
-    /// Makes it the head of an empty ring.
+    /// Makes the structure the head of an empty ring.
     pub(crate) fn init(self) {
         self.set(self, self);
     }
@@ -62,7 +62,7 @@ impl Ring {
         self.set(self.next(), item);
     }
 
-    /// Takes the first item out; `None` when there is none.
+    /// Removes the first item; `None` if there is none.
     pub(crate) fn pop(self) -> Option<Self> {
         let first = self.next();
         if first == self {
@@ -76,7 +76,7 @@ impl Ring {
         Some(first)
     }
 
-    /// The items, in order. The ring stays as it is while they are used.
+    /// The items, in order. The ring does not change while they are used.
     pub(crate) fn items(self) -> impl Iterator<Item = Self> {
         std::iter::successors(Some(self.next()), |item| Some(item.next()))
             .take_while(move |item| *item != self)

@@ -1,4 +1,4 @@
-//! Memory descriptors: C's description of memory, checked and copied.
+//! Memory descriptors: C's description of memory is checked and copied.
 
 use crate::backend;
 use crate::entry::{entry, not_null};
@@ -8,9 +8,9 @@ use lnet_core::memory::MemRange;
 use lnet_core::{EqHandle, Errno, MdHandle, MdMemory, MdOptions, MdSpec, Near};
 use std::ffi::c_int;
 
-/// Fragments of one MD (`LNET_MAX_IOV`).
+/// The most fragments of an MD (`LNET_MAX_IOV`).
 const MAX_FRAGMENTS: u32 = 256;
-/// Bytes of the page that a `lnet_kiov_t` lies in.
+/// The number of bytes of the page that a `lnet_kiov_t` is in.
 const PAGE_SIZE: u64 = 4096;
 
 /// Attaches a memory descriptor to a match entry: messages that match it may use the memory from now on.
@@ -88,7 +88,7 @@ fn for_targets(options: MdOptions) -> bool {
     options.has(MdOptions::OP_PUT) || options.has(MdOptions::OP_GET)
 }
 
-/// What `md` says, if it keeps the rules (c-abi 1.4): the memory is described by value afterwards.
+/// The content of `md`, if it is valid (c-abi 1.4). The memory is described by value afterwards.
 ///
 /// # Safety
 /// With the KIOV or IOVEC option and a `start`, `start` points to `length` readable fragments.

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn _LNetMEUnlink(me: lnet_handle_me) -> c_int {
     entry("LNetMEUnlink", || backend::core(|core| core.me_unlink(me.into())).map(|()| 0))
 }
 
-/// An `enum lnet_unlink` that C passed.
+/// Reads an `enum lnet_unlink` from C.
 pub(crate) fn auto_unlink(unlink: EnumUnlink) -> Result<bool, Errno> {
     match unlink {
         n if n == lnet_unlink::LNET_RETAIN as u32 => Ok(false),

@@ -1,4 +1,4 @@
-//! Up and down; who am I, who and how far is a peer.
+//! Start and end of the node, its own NIDs, and distances to others.
 
 use crate::backend;
 use crate::entry::{entry, not_null};
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn _LNetDist(nid: lnet_nid_t, srcnid: *mut lnet_nid_t, ord
     })
 }
 
-/// A NID, or the wildcard, as C has it; the wildcard also for one that does not fit in eight bytes.
+/// A NID, or the wildcard, in C's form; the wildcard also for a NID that does not fit into eight bytes.
 pub(crate) fn nid_to_c(nid: Option<Nid>) -> lnet_nid_t {
     nid.and_then(Nid::to_u64).unwrap_or(NID_ANY)
 }

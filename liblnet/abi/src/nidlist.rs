@@ -1,6 +1,6 @@
 //! Lists of NIDs: `10.0.0.[1-5]@tcp *@o2ib`.
 //!
-//! To C a list is a `struct list_head` whose items only the library knows: one `Node` for each network.
+//! In C a list is a `struct list_head` whose items only the library reads: one `Node` for each network.
 
 use crate::entry::helper;
 use crate::list::{Ring, RingArg};
@@ -11,7 +11,7 @@ use lnet_wire::nid_range::{NidList, NidRange};
 use std::ffi::{c_char, c_int};
 use std::fmt;
 
-/// One network's addresses, in a ring; the link comes first, so that a link's address is its node's.
+/// The addresses of one network, in a ring; the link comes first, so that a link's address is its node's.
 #[repr(C)]
 struct Node {
     link: list_head,

@@ -1,4 +1,4 @@
-//! NIDs, networks and drivers as strings.
+//! Conversion of NIDs, networks and drivers to strings and back.
 
 use crate::entry::{InConstString, helper};
 use crate::types::{__u32, NID_ANY, lnet_nid_t, lnet_process_id};
@@ -12,11 +12,11 @@ use std::fmt::{self, Display, Write};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Strings in the ring (`LNET_NIDSTR_COUNT`).
+/// The number of strings in the ring (`LNET_NIDSTR_COUNT`).
 const SLOTS: usize = 1024;
-/// Bytes of each. Callers compiled against 2.10 use the first 32, later ones 64.
+/// The size of each string. Callers compiled against 2.10 use the first 32 bytes, later ones 64.
 const SLOT_SIZE: usize = 64;
-/// `LNET_NIDSTR_SIZE` of the headers: what programs that copy a string have room for.
+/// The size of a string in the headers, `LNET_NIDSTR_SIZE`: programs that copy a string have space for this many bytes.
 const NIDSTR_SIZE: usize = 32;
 
 /// The next of 1024 strings that are used in turn, never NULL: for a string that is needed only until as
@@ -139,7 +139,7 @@ pub extern "C" fn _libcfs_id2str(id: lnet_process_id) -> *mut c_char {
     })
 }
 
-/// Writes `text`, terminated and cut short where necessary; returns the bytes written before the end.
+/// Writes `text`, terminated and truncated if necessary; returns the number of bytes before the terminator.
 ///
 /// # Safety
 /// `buf` is NULL or has room for `n` bytes.
@@ -148,7 +148,7 @@ pub(crate) unsafe fn write_string(buf: *mut c_char, n: usize, text: impl Display
         return 0;
     }
     let mut out = Bounded { buf, room: n - 1, used: 0 };
-    // The only error is that the room is used up.
+    // The only error is that the space is used up.
     let _ = write!(out, "{text}");
     // SAFETY: `used` is below `n`.
     unsafe { buf.add(out.used).write(0) };

@@ -1,4 +1,4 @@
-//! Other nodes: by which NID they are known, and making them known.
+//! Primary NIDs of other nodes, and declaration of peers.
 
 use crate::backend;
 use crate::entry::{entry, helper, not_null};

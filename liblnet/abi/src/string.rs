@@ -107,7 +107,7 @@ pub unsafe extern "C" fn _cfs_strrstr(haystack: *const c_char, needle: *const c_
     })
 }
 
-/// The bytes of a piece that has any.
+/// The bytes of a piece, if it is not empty.
 ///
 /// # Safety
 /// `ls_str` is NULL or has `ls_len` bytes that do not change during `'a`.

@@ -5,15 +5,15 @@ use lnet_wire::nid_range::AddressRange;
 use lnet_wire::{Expression, IpRange, NetType, Selector};
 use std::num::NonZeroU32;
 
-/// src, dst and rte of a rule.
+/// The criteria of a rule: src, dst and rte.
 pub(crate) type Criteria = [Option<Selector>; 3];
 
-/// What one descriptor has before its ranges.
+/// The size of the fixed part of a descriptor, which its ranges follow.
 const DESCRIPTOR: usize = 16;
 const RANGE: usize = 12;
 const TAGS: [&[u8; 4]; 3] = [b"SRC\0", b"DST\0", b"RTE\0"];
 
-/// The bytes of the descriptors; `None` for IPv6 addresses, which they cannot have.
+/// The bytes of the descriptors; `None` for IPv6 addresses, for which they have no form.
 pub(crate) fn marshal(criteria: &Criteria) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for (tag, selector) in TAGS.iter().zip(criteria) {
@@ -49,7 +49,7 @@ fn push_ranges(bytes: &mut Vec<u8>, ranges: &[Range]) {
     }
 }
 
-/// The three descriptors; `None` for bytes that are none, or that no text of a rule comes to: they could not be shown.
+/// The criteria in three descriptors; `None` for other bytes, and for criteria that have no text and so could not be shown.
 pub(crate) fn unmarshal(bytes: &[u8]) -> Option<Criteria> {
     let mut reader = Reader(bytes);
     let mut selectors = [None, None, None];
@@ -71,7 +71,7 @@ impl Reader<'_> {
         Some(u32::from_ne_bytes(*first))
     }
 
-    /// `None`: not a descriptor; `Some(None)`: one that is absent.
+    /// Reads a selector. `None`: not a descriptor; `Some(None)`: an absent one.
     fn selector(&mut self) -> Option<Option<Selector>> {
         let (addresses, kind, nets) = (self.number()?, self.number()?, self.number()?);
         if kind == 0 {
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// The descriptors of a source, without the others.
+    /// The descriptors of a rule with a source alone.
     fn source(addresses: &[&[[u32; 3]]], kind: u32, nets: &[[u32; 3]]) -> Vec<u8> {
         let mut bytes = TAGS[0].to_vec();
         let mut push = |number: u32| bytes.extend_from_slice(&number.to_ne_bytes());
@@ -167,7 +167,7 @@ mod tests {
     fn descriptors_that_no_text_comes_to_are_rejected() {
         let (one, all): (&[[u32; 3]], &[[u32; 3]]) = (&[[1, 1, 1]], &[[0, 255, 1]]);
         let (tcp, gni) = (2, "gni".parse::<Selector>().unwrap().kind().0.into());
-        /// The lowest, the highest and the step.
+        /// The offsets of the lowest and the highest number and the step.
         type Range = [u32; 3];
         type Row<'a> = (&'a [&'a [Range]], u32, &'a [Range], Option<&'a str>);
         let table: [Row<'_>; 10] = [

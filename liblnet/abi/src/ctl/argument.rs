@@ -1,4 +1,4 @@
-//! The argument of a control command: bytes of the caller's, whose length its header tells.
+//! The argument of a control command: bytes of the caller, whose number the header states.
 
 use crate::types::{libcfs_ioctl_data, libcfs_ioctl_hdr, lnet_ioctl_lnet_stats, lnet_ioctl_ping_data};
 use lnet_core::Errno;
@@ -9,7 +9,7 @@ const VERSION_1: u32 = 0x0001_000a;
 const VERSION_2: u32 = 0x0001_000b;
 const LARGEST_ARGUMENT: u32 = 128 * 1024;
 
-/// An argument whose header is right: so many bytes of the caller's.
+/// An argument with a valid header: the caller's bytes, as many as the header states.
 pub(super) struct Argument {
     start: NonNull<c_void>,
     len: u32,
@@ -30,8 +30,8 @@ impl Argument {
         Ok(Self { start, len: header.ioc_len, version: header.ioc_version })
     }
 
-    /// The argument of a command whose structure has one size, from a caller that leaves out the header, as those within
-    /// the kernel do; `None` if there is one.
+    /// The argument of a command whose structure has one size, from a caller that leaves out the header, as callers within
+    /// the kernel do; `None` if there is a header.
     ///
     /// # Safety
     /// `start` has a header; if that is zero, it has a [`libcfs_ioctl_data`], as in [`Self::parse`].
@@ -82,11 +82,11 @@ impl Argument {
 }
 
 /// The bytes of a structure, read and written by offset in this machine's byte order (c-abi 5.4).
-/// What lies beyond the end reads as 0 and is not written: commands check the length that they need first.
+/// Bytes beyond the end read as 0 and are not written: commands check the length that they need first.
 pub(super) struct Bytes<'a>(pub(super) &'a mut [u8]);
 
 impl Bytes<'_> {
-    /// How many there are.
+    /// The number of bytes.
     pub(super) const fn len(&self) -> usize {
         self.0.len()
     }
@@ -107,7 +107,7 @@ impl Bytes<'_> {
         self.array(offset).map_or(0, u64::from_ne_bytes)
     }
 
-    /// A text of at most `room` bytes that ends in a zero; `None` for an empty one and for none in UTF-8.
+    /// A text of at most `room` bytes that ends in a zero; `None` for an empty one and for bytes that are not UTF-8.
     pub(super) fn text(&self, offset: usize, room: usize) -> Option<&str> {
         let field = self.0.get(offset..offset.checked_add(room)?)?;
         let text = field.split(|byte| *byte == 0).next()?;
@@ -126,7 +126,7 @@ impl Bytes<'_> {
         self.put(offset, &value.to_ne_bytes());
     }
 
-    /// Stores a text in `room` bytes, cut where it must be, zeros after it.
+    /// Stores a text in `room` bytes, truncated if necessary, followed by zeros.
     pub(super) fn put_text(&mut self, offset: usize, room: usize, text: &str) {
         if let Some(field) = self.0.get_mut(offset..offset + room) {
             field.fill(0);
@@ -146,7 +146,7 @@ impl Bytes<'_> {
     }
 }
 
-/// Structures that any bytes make up.
+/// A structure of which any bytes are a valid value.
 ///
 /// # Safety
 /// Every field must be a number or a pointer.
@@ -159,8 +159,8 @@ unsafe impl Plain for lnet_ioctl_lnet_stats {}
 // SAFETY: numbers and a pointer only.
 unsafe impl Plain for lnet_ioctl_ping_data {}
 
-/// Copies `bytes` to the caller's memory at `address`, where by the contract of `LNetCtl` there is as much
-/// room as the argument said.
+/// Copies `bytes` to the caller's memory at `address`, which by the contract of `LNetCtl` has as much
+/// space as the argument states.
 pub(super) fn store(address: u64, bytes: &[u8]) -> Result<(), Errno> {
     let to = std::ptr::NonNull::new(address as usize as *mut u8).ok_or(Errno::Fault)?;
     // SAFETY: the caller of `LNetCtl` gave this address, with at least so much room, for this to be stored.

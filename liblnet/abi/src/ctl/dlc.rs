@@ -1,6 +1,6 @@
-//! Commands that change or return the configuration: from the structures of `lib-dlc.h` to requests and back.
+//! Commands that change or return the configuration: conversion between the structures of `lib-dlc.h` and requests.
 //!
-//! Structures have the layout of 2.10 where 2.10 has them, that of 2.15 otherwise (c-abi 5.4). Offsets stand where
+//! Structures have the layout of 2.10 where 2.10 has them, else that of 2.15 (c-abi 5.4). Offsets are written where
 //! they are used, in the order of c-abi 5.4.
 
 use super::argument::{Argument, Bytes, store};
@@ -17,14 +17,14 @@ use lnet_dlc::{Backend, CptList, Request};
 use lnet_wire::{NetId, Nid, Pid};
 use std::net::Ipv4Addr;
 
-/// `LNET_MAX_STR_LEN`
+/// The size of a text, `LNET_MAX_STR_LEN`.
 const TEXT: usize = 128;
-/// `LNET_MAX_SHOW_NUM_CPT`
+/// The most CPTs in a structure, `LNET_MAX_SHOW_NUM_CPT`.
 const MAX_CPTS: usize = 128;
-/// `struct lnet_ioctl_config_data`, and where what follows it begins.
+/// The size of `struct lnet_ioctl_config_data`, and the offset of the data that follows it.
 const CONFIG_DATA: usize = 184;
 const CONFIG_BULK: usize = 180;
-/// `struct lnet_ioctl_config_ni` of 2.10, `lnet_ioctl_element_stats`, `lnet_ioctl_config_lnd_tunables`.
+/// The sizes of `struct lnet_ioctl_config_ni` of 2.10, `lnet_ioctl_element_stats` and `lnet_ioctl_config_lnd_tunables`.
 const CONFIG_NI: usize = 2728;
 const ELEMENT_STATS: usize = 12;
 const LND_TUNABLES: usize = 52;
@@ -36,10 +36,10 @@ const CREDIT_INFO: usize = 160;
 /// `status` of an interface that works (`LNET_NI_STATUS_UP`) and of one that does not.
 const STATUS_UP: u32 = 0x15aa_c0de;
 const STATUS_DOWN: u32 = 0xdead_face;
-/// "not said" for hops, "any" for nets.
+/// The number of hops that is not given, and the number that stands for any net.
 const UNSET: u32 = u32::MAX;
 
-/// The commands.
+/// The commands that this file carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Unconfigure,
@@ -117,7 +117,7 @@ impl Command {
             110 => Self::ResetStats,
             111 => Self::SetConnsPerPeer,
             112 => Self::SetPeer,
-            // Those of the first design, which gave them no numbers.
+            // The commands of the first design, which gave them no numbers.
             201 => Self::AddSelection(Kind::Net),
             202 => Self::AddSelection(Kind::Nid),
             203 => Self::AddSelection(Kind::Pair),
@@ -133,7 +133,7 @@ impl Command {
         })
     }
 
-    /// Carries it out.
+    /// Carries out the command.
     pub(super) fn run(self, node: &dyn Backend, argument: Argument) -> Result<(), Errno> {
         match self {
             Self::Unconfigure => node.tell(Request::Unconfigure),
@@ -199,14 +199,14 @@ impl Command {
                 let mode = argument.bytes(CONFIG_DATA)?.u32(12);
                 node.tell(Request::SetTunable(Setting::Discovery, mode.into()))
             }
-            // There is none to switch off.
+            // There is no TCP bonding to switch off.
             Self::SetTcpBonding if argument.bytes(CONFIG_DATA)?.u32(12) == 0 => Ok(()),
             Self::SetTcpBonding => Err(Errno::NotSupported),
         }
     }
 }
 
-/// A NID; [`Errno::Invalid`] for "any" and for what is none.
+/// Reads a NID; [`Errno::Invalid`] for "any" and for a number that is not a NID.
 fn nid(data: &Bytes<'_>, offset: usize) -> Result<Nid, Errno> {
     Nid::from_u64(data.u64(offset)).ok_or(Errno::Invalid)
 }
@@ -239,7 +239,7 @@ fn get_route(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     Ok(())
 }
 
-/// An interface in the form from before Multi-Rail.
+/// Reads an interface in the form from before Multi-Rail.
 fn add_net(data: &Bytes<'_>) -> Result<AddLocalNi, Errno> {
     let positive = |offset| u32::try_from(data.i32(offset)).ok().filter(|value| *value > 0);
     Ok(AddLocalNi {
@@ -256,7 +256,7 @@ fn add_net(data: &Bytes<'_>) -> Result<AddLocalNi, Errno> {
     })
 }
 
-/// The `cfg_count`th interface in the form from before Multi-Rail.
+/// Stores the `cfg_count`th interface in the form from before Multi-Rail.
 fn get_net(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     let ni: Box<LocalNi> = node.ask(Request::GetLocalNi(data.u32(12)))?;
     data.put_u64(16, nid_to_c(Some(ni.nid)));
@@ -289,7 +289,7 @@ fn get_buffers(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The `pr_count`th peer NI of partition `cr_ncpt`; all are reported as in partition 0.
+/// Stores the `pr_count`th peer NI of partition `cr_ncpt`; all are reported as in partition 0.
 fn get_peer_info(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     if data.u32(24 + 156) != 0 {
         return Err(Errno::NotFound);
@@ -303,7 +303,7 @@ fn get_peer_info(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> 
 
 fn add_peer_ni(data: &Bytes<'_>) -> Result<AddPeerNi, Errno> {
     let (primary, other) = (Nid::from_u64(data.u64(8)), Nid::from_u64(data.u64(16)));
-    // With one NID alone it does not matter which field has it.
+    // If there is only one NID it does not matter which field has it.
     let (primary, other) = match (primary, other) {
         (Some(primary), other) => (primary, other),
         (None, Some(alone)) => (alone, None),
@@ -320,7 +320,7 @@ fn del_peer_ni(data: &Bytes<'_>) -> Result<DelPeerNi, Errno> {
     Ok(DelPeerNi { primary: nid(data, 8)?, nid: Nid::from_u64(data.u64(16)), force: data.u32(24) == 1 })
 }
 
-/// The `prcfg_count`th peer NI, with its credits and counts in the caller's memory.
+/// Stores the `prcfg_count`th peer NI, with its credits and counts in the caller's memory.
 fn get_peer_ni(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     if data.u32(36) as usize != CREDIT_INFO + ELEMENT_STATS {
         return Err(Errno::Invalid);
@@ -337,7 +337,7 @@ fn get_peer_ni(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
 fn peer_ni_by_index(node: &dyn Backend, index: u32) -> Result<(Box<Peer>, PeerNi), Errno> {
     let mut left = index as usize;
     for primary in node.ask::<Vec<Nid>>(Request::GetPeerList)? {
-        // It may have gone since it was listed.
+        // The peer may have been removed since it was listed.
         let Ok(peer) = node.ask::<Box<Peer>>(Request::GetPeerNi(primary)) else { continue };
         match peer.nis.get(left).cloned() {
             Some(peer_ni) => return Ok((peer, peer_ni)),
@@ -385,7 +385,7 @@ fn add_local_ni(data: &Bytes<'_>) -> Result<AddLocalNi, Errno> {
     Ok(add)
 }
 
-/// Address 0 is the whole net (OM-33).
+/// Deletes an interface; address 0 means the whole net (OM-33).
 fn del_local_ni(node: &dyn Backend, data: &Bytes<'_>) -> Result<(), Errno> {
     let raw = data.u64(8);
     let net = NetId::from_u32((raw >> 32) as u32).ok_or(Errno::Invalid)?;
@@ -475,7 +475,7 @@ fn put_cpts(data: &mut Bytes<'_>, offset: usize, cpts: &CptList) {
     }
 }
 
-/// `struct lnet_ioctl_element_stats`; counts in C are 32 bits wide and wrap.
+/// The bytes of a `struct lnet_ioctl_element_stats`; counts in C are 32 bits wide and wrap.
 fn element_stats(stats: &ElementStats) -> [u8; ELEMENT_STATS] {
     let mut bytes = [0; ELEMENT_STATS];
     let mut view = Bytes(&mut bytes);
@@ -485,7 +485,7 @@ fn element_stats(stats: &ElementStats) -> [u8; ELEMENT_STATS] {
     bytes
 }
 
-/// `struct lnet_peer_ni_credit_info`
+/// The bytes of a `struct lnet_peer_ni_credit_info`.
 fn credit_info(peer_ni: &PeerNi) -> [u8; CREDIT_INFO] {
     let mut bytes = [0; CREDIT_INFO];
     let mut view = Bytes(&mut bytes);

@@ -1,6 +1,6 @@
-//! Rules that lose or delay messages as `LNetCtl` has them: `struct lnet_fault_attr` and `lnet_fault_stat` of 2.10 in the
-//! inline buffers, what is to be done in `ioc_flags` (c-abi 5.4). The buffers may lie anywhere; a caller of `LNetCtl`
-//! that is no `ioctl` fills in only the pointers.
+//! Fault rules in `LNetCtl`: `struct lnet_fault_attr` and `lnet_fault_stat` of 2.10 are in the
+//! inline buffers, the action in `ioc_flags` (c-abi 5.4). The buffers may lie anywhere; callers of `LNetCtl`
+//! other than `ioctl` fill in only the pointers.
 
 use super::argument::{Bytes, load, store};
 use crate::types::libcfs_ioctl_data;
@@ -11,12 +11,12 @@ use lnet_wire::NidPattern;
 use std::ffi::c_char;
 use std::num::NonZeroU32;
 
-/// `struct lnet_fault_attr`
+/// The size of `struct lnet_fault_attr`.
 const ATTR: usize = 96;
-/// `struct lnet_fault_stat`
+/// The size of `struct lnet_fault_stat`.
 const STAT: usize = 104;
 
-/// `LNET_CTL_*`: what drops have, and from 4 on delays.
+/// The actions, `LNET_CTL_*`, for drop rules; those for delay rules are greater by 4.
 const ADD: u32 = 0;
 const DEL: u32 = 1;
 const RESET: u32 = 2;
@@ -61,12 +61,12 @@ fn attr(data: &libcfs_ioctl_data) -> Result<Vec<u8>, Errno> {
     load(data.ioc_inlbuf1 as u64, ATTR)
 }
 
-/// Whether a buffer has the `size` bytes of its structure. Callers within the kernel do not say its length.
+/// Whether a buffer has the `size` bytes of its structure. Callers within the kernel do not state its length.
 fn has(buffer: *const c_char, len: u32, size: usize) -> bool {
     !buffer.is_null() && (len == 0 || len as usize >= size)
 }
 
-/// `None` for 0, which for DEL is any.
+/// Reads a pattern; `None` for 0, which for DEL means any.
 fn pattern(attr: &Bytes<'_>, offset: usize) -> Result<Option<NidPattern>, Errno> {
     match attr.u64(offset) {
         0 => Ok(None),
@@ -99,7 +99,7 @@ fn ms(seconds: u32) -> u64 {
     u64::from(seconds) * 1000
 }
 
-/// What the structure has no place for is left out; times are whole seconds, and none is 0.
+/// The bytes of the structure for a rule, without the values that it has no field for; times are whole seconds, at least 1.
 fn attr_of(rule: &FaultRule) -> [u8; ATTR] {
     let mut attr = [0; ATTR];
     let mut bytes = Bytes(&mut attr);

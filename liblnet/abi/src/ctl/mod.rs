@@ -1,7 +1,7 @@
-//! `LNetCtl`: commands with numbers, as the kernel's `ioctl` has them (c-abi 5).
+//! The control call `LNetCtl`: commands with the numbers of the kernel's `ioctl` (c-abi 5).
 //!
-//! What the control socket takes too goes the same way as from there: [`dlc`] makes a request of the
-//! structure, and puts the answer into it.
+//! Commands that the control socket accepts too are carried out in the same way as from there: [`dlc`] converts the
+//! structure to a request, and stores the reply in the structure.
 
 mod argument;
 mod dlc;
@@ -25,9 +25,9 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
 use std::time::{Duration, SystemTime};
 
-/// `/dev/lnet` among the devices of `l_ioctl`.
+/// The number of `/dev/lnet` among the devices of `l_ioctl`.
 const LNET_DEV_ID: c_int = 0;
-/// Longest wait and most answers of `IOC_LIBCFS_PING`.
+/// The longest wait, and the most NIDs, of `IOC_LIBCFS_PING`.
 const PING_MAX: Duration = Duration::from_secs(120);
 const PING_MAX_IDS: u32 = 20;
 const PROCESS_ID_SIZE: u32 = size_of::<lnet_process_id>() as u32;
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
     });
 }
 
-/// What is done with a command.
+/// The way in which a command is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Command {
     GetNi,
@@ -120,7 +120,7 @@ enum Command {
 }
 
 impl Command {
-    /// From the number that C passes, in which a size takes the upper half: 8 up to command 80, 184 after.
+    /// Reads the number that C passes, whose upper half has a size: 8 up to command 80, 184 after.
     fn parse(cmd: u32) -> Result<Self, Errno> {
         let number = cmd & 0xff;
         let size = if number <= 80 { 8 } else { 184 };
@@ -180,7 +180,7 @@ fn fail_nid(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errn
     node.tell(Request::FailNid(Nid::from_u64(data.ioc_nid), data.ioc_count))
 }
 
-/// A peer NI is alive, if the flag is not 0, or down since the time, which is in seconds since 1970 and must not lie ahead.
+/// Marks a peer NI as alive, if the flag is not 0, or as down since a time in seconds since 1970 that is not in the future.
 fn notify_router(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     let nid = Nid::from_u64(data.ioc_nid).ok_or(Errno::Invalid)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -190,7 +190,7 @@ fn notify_router(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(),
     node.tell(Request::NotifyRouter(request::NetNotice { nid, alive: data.ioc_flags != 0 }))
 }
 
-/// That there is no way is an answer, not an error.
+/// Stores the distance. If there is no path, that is the result and not an error.
 fn distance(node: &dyn Backend, data: &mut libcfs_ioctl_data) -> Result<(), Errno> {
     let nid = Nid::from_u64(data.ioc_nid).ok_or(Errno::HostUnreachable);
     match nid.and_then(|nid| node.ask::<DistanceAnswer>(Request::LnetDist(nid))) {
@@ -224,7 +224,7 @@ fn ping_peer(data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The errno is that of the step that failed. More NIDs than there is room for are not stored, and not counted.
+/// Discovers a node. The errno is that of the step that failed. NIDs beyond the given number are not stored, and not counted.
 fn discover(node: &dyn Backend, data: &mut lnet_ioctl_ping_data) -> Result<(), Errno> {
     let room = NonNull::new(data.ping_buf).ok_or(Errno::Fault)?;
     if data.ping_count == 0 {
@@ -245,13 +245,13 @@ fn discover(node: &dyn Backend, data: &mut lnet_ioctl_ping_data) -> Result<(), E
     Ok(())
 }
 
-/// What a ping found out.
+/// The result of a ping.
 struct Answer {
     ids: Vec<lnet_process_id>,
     multi_rail: bool,
 }
 
-/// Pings; a negative number of milliseconds waits without limit.
+/// Pings a node; with a negative number of milliseconds it waits without limit.
 fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Answer, Errno> {
     let timeout = u64::try_from(milliseconds as i32).ok().map(Duration::from_millis);
     if timeout.is_some_and(|timeout| timeout > PING_MAX) || !(1..=PING_MAX_IDS).contains(&room) {
@@ -262,12 +262,12 @@ fn ask(target: lnet_process_id, milliseconds: u32, room: u32) -> Result<Answer, 
     let request = PingRequest { target, source: None, max_entries: room, timeout };
     let info = backend::node()?.ping(request)?.info;
     let nids = std::iter::once(Nid::LOOPBACK).chain(info.entries.iter().map(|entry| entry.nid));
-    // A NID that C's eight bytes cannot hold is not shown.
+    // A NID that does not fit into C's eight bytes is left out.
     let ids = nids.filter_map(|nid| Some(lnet_process_id { nid: nid.to_u64()?, pid: info.pid.0 }));
     Ok(Answer { ids: ids.collect(), multi_rail: info.features.contains(Features::MULTI_RAIL) })
 }
 
-/// Stores as many as there is room for; returns how many there are.
+/// Stores as many ids as there is space for; returns the number of all.
 fn store(ids: &[lnet_process_id], to: NonNull<lnet_process_id>, room: u32) -> u32 {
     for (i, id) in ids.iter().take(room as usize).enumerate() {
         // SAFETY: the program's, for the call to write, with room for `room` of them, as the argument says.

@@ -1,7 +1,7 @@
-//! The selection rules of the first design as `LNetCtl` has them: `struct lnet_ioctl_selection_rule`, whose expressions lie
-//! flattened behind it.
+//! The selection rules of the first design in `LNetCtl`: `struct lnet_ioctl_selection_rule`, which its flattened
+//! expressions follow.
 //!
-//! Offsets stand where they are used, in the order of `lib-dlc.h`.
+//! Offsets are written where they are used, in the order of `lib-dlc.h`.
 
 use super::argument::Bytes;
 use lnet_core::Errno;
@@ -14,17 +14,17 @@ use lnet_wire::nid_range::AddressRange;
 use lnet_wire::{Expression, Selector};
 use std::num::NonZeroU32;
 
-/// `struct lnet_ioctl_selection_rule`: the flattened expressions begin behind it.
+/// The size of `struct lnet_ioctl_selection_rule`: the flattened expressions begin after it.
 pub(super) const RULE: usize = 344;
-/// `LNET_MAX_STR`
+/// The size of a name, `LNET_MAX_STR`.
 const NAME: usize = 128;
-/// `struct lnet_match_expr`
+/// The size of `struct lnet_match_expr`.
 const RANGE: usize = 12;
-/// `lisr_idx`, `lisr_id`, `lisr_selection_type`.
+/// The offsets of `lisr_idx`, `lisr_id`, `lisr_selection_type`.
 const INDEX: usize = 8;
 const ID: usize = 12;
 const TYPE: usize = 16;
-/// The first name of a net in each of the three structures of `lisr_u`, and the second of a pair.
+/// The offset of the first name of a net in each of the three structures of `lisr_u`, and of the second of a pair.
 const FIRST_NET: usize = 20;
 const SECOND_NET: usize = 148;
 const OCTETS: usize = 4;
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// Where the priority is.
+    /// The offset of the priority.
     const fn priority(self) -> usize {
         match self {
             Self::Net | Self::Nid => 148,
@@ -55,12 +55,12 @@ impl Kind {
         }
     }
 
-    /// Where the descriptors are.
+    /// The offset of the descriptors.
     const fn descriptors(self) -> usize {
         self.priority() + 4
     }
 
-    /// The criteria in a structure, as texts; none where it names no net.
+    /// The criteria in a structure, as texts; none if it names no net.
     fn criteria(self, data: &Bytes<'_>) -> Result<[Option<String>; 2], Errno> {
         let second = self.descriptors() + OCTETS * DESCRIPTOR;
         Ok(match self {
@@ -79,7 +79,7 @@ impl Kind {
     }
 }
 
-/// Adds the rule; of NIDs two, this node's and others'.
+/// Adds the rule; for NIDs two rules are added, one for those of this node and one for those of peers.
 pub(super) fn add(node: &dyn Backend, kind: Kind, data: &Bytes<'_>) -> Result<(), Errno> {
     let [first, second] = checked(kind, data)?;
     let effect = RuleEffect::of(RuleAction::Priority(data.u32(kind.priority())));
@@ -87,8 +87,8 @@ pub(super) fn add(node: &dyn Backend, kind: Kind, data: &Bytes<'_>) -> Result<()
     result(selection::add(node, about, effect, SeqNo::NONE, &mut Report::new()))
 }
 
-/// Deletes the rule with the ID, which must be of this kind and have the criteria, if there are any; without an ID (-1) those with the
-/// criteria.
+/// Deletes the rule with the id, which must be of this kind and have the given criteria, if there are any; without an id (-1)
+/// the rules with these criteria.
 pub(super) fn delete(node: &dyn Backend, kind: Kind, data: &Bytes<'_>) -> Result<(), Errno> {
     let [first, second] = checked(kind, data)?;
     let about = kind.selection(first.as_deref(), second.as_deref());
@@ -131,14 +131,14 @@ fn checked(kind: Kind, data: &Bytes<'_>) -> Result<[Option<String>; 2], Errno> {
     kind.criteria(data)
 }
 
-/// A net: its name, and behind it the expression for its number, if there is one.
+/// Reads a net: its name, and the expression for its number, if there is one.
 fn net(data: &Bytes<'_>, name: usize, descriptor: usize) -> Result<Option<String>, Errno> {
     let Some(name) = data.text(name, NAME) else { return Ok(None) };
     let number = expression(data, descriptor)?.map(|number| number.to_string());
     Ok(Some(format!("{name}{}", number.unwrap_or_default())))
 }
 
-/// NIDs: four expressions with dots between, or one where the other three are missing, and the name of their net.
+/// Reads NIDs: four expressions with dots between, or one if the other three are missing, and the name of their net.
 fn nids(data: &Bytes<'_>, name: usize, descriptors: usize) -> Result<Option<String>, Errno> {
     let Some(net) = data.text(name, NAME) else { return Ok(None) };
     let mut parts = Vec::new();
@@ -154,7 +154,7 @@ fn nids(data: &Bytes<'_>, name: usize, descriptors: usize) -> Result<Option<Stri
     Ok(Some(format!("{}@{net}", text(&parts[0]))))
 }
 
-/// The expression that a descriptor says lies behind the structure; `None` for one without bytes, which is any number.
+/// Reads the expression that a descriptor refers to; `None` for one without bytes, which stands for any number.
 fn expression(data: &Bytes<'_>, descriptor: usize) -> Result<Option<Expression>, Errno> {
     let (size, offset) = (data.u32(descriptor) as usize, data.u32(descriptor + 4) as usize);
     if size == 0 {
@@ -177,18 +177,18 @@ fn expression(data: &Bytes<'_>, descriptor: usize) -> Result<Option<Expression>,
 fn result(code: ReturnCode) -> Result<(), Errno> {
     match code {
         ReturnCode::OK => Ok(()),
-        // The library's own codes are -1 to -10; of errors of a node ENOENT has the number of one of them.
+        // The library's own codes are -1 to -10; the number of ENOENT, which a node returns, is one of them.
         ReturnCode(-2) => Err(Errno::NotFound),
         ReturnCode(-10..=-1) => Err(Errno::Invalid),
-        // Rules that a node refuses have positive numbers (dlc 1.2).
+        // Errors of a node for rules are positive numbers (dlc 1.2).
         ReturnCode(other) => Err(Errno::from_c(-other.saturating_abs())),
     }
 }
 
-/// Stores criteria, and flattens expressions behind the structure.
+/// Stores criteria, with the flattened expressions after the structure.
 struct Writer<'a, 'b> {
     data: &'a mut Bytes<'b>,
-    /// Bytes of `data` in use.
+    /// The number of bytes of `data` in use.
     used: usize,
 }
 
@@ -201,7 +201,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The numbers of the net, if there are several, stand in its name.
+    /// Stores NIDs. The numbers of the net, if there are several, are part of its name.
     fn nids(&mut self, name: usize, descriptors: usize, nids: &Selector) -> Result<(), Errno> {
         let net = Selector::from_parts(nids.kind(), nids.numbers().cloned(), None).ok_or(Errno::Invalid)?;
         self.data.put_text(name, NAME, &net.to_string());

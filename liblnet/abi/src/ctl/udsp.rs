@@ -1,4 +1,4 @@
-//! Selection rules as `LNetCtl` has them: `struct lnet_ioctl_udsp` and, behind its pointer, the marshalled
+//! Selection rules in `LNetCtl`: `struct lnet_ioctl_udsp`, which points to the marshalled
 //! descriptors.
 
 use super::argument::{Bytes, load, store};
@@ -9,15 +9,15 @@ use lnet_dlc::request::{AddUdsp, AppliedUdsp, Udsp, UdspAction};
 use lnet_dlc::{Backend, Request};
 use lnet_wire::Nid;
 
-/// `struct lnet_ioctl_udsp`
+/// The size of `struct lnet_ioctl_udsp`.
 pub(crate) const UDSP: usize = 32;
-/// `struct lnet_ioctl_construct_udsp_info`
+/// The size of `struct lnet_ioctl_construct_udsp_info`.
 pub(super) const APPLIED_UDSP: usize = 2080;
-/// Three descriptors of four expressions with a few ranges each need far less.
+/// The most bytes of descriptors; three descriptors of four expressions with a few ranges each need far less.
 const MAX_LENGTH: usize = 64 * 1024;
 const MAX_SHOWN: usize = 128;
 
-/// `iou_action_type`
+/// The value of `iou_action_type` for a priority.
 const PRIORITY: u32 = 1;
 const PREFERRED_LIST: u32 = 2;
 
@@ -40,7 +40,7 @@ pub(super) fn delete(node: &dyn Backend, data: &Bytes<'_>) -> Result<(), Errno> 
     node.tell(Request::DelUdsp(u32::try_from(data.i32(8)).ok()))
 }
 
-/// Stores how many bytes [`get`] needs.
+/// Stores the number of bytes that [`get`] needs.
 pub(super) fn size(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     let marshalled = marshal(&rule(node, data)?.criteria()).ok_or(Errno::Invalid)?;
     data.put_u32(16, marshalled.len() as u32);
@@ -62,7 +62,7 @@ pub(super) fn get(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno>
     store(data.u64(24), &marshalled)
 }
 
-/// What the rules made of `cud_nid`, an interface of this node or of another.
+/// Stores the effect of the rules on `cud_nid`, a NID of this node or of a peer.
 pub(super) fn applied(node: &dyn Backend, data: &mut Bytes<'_>) -> Result<(), Errno> {
     let nid = Nid::from_u64(data.u64(16)).ok_or(Errno::Invalid)?;
     let ask = |own| node.ask::<AppliedUdsp>(Request::GetAppliedUdsp(nid, own));

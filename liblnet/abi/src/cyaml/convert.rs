@@ -1,30 +1,30 @@
-//! Trees from values and values from trees.
+//! Conversion of values to trees and of trees to values.
 
 use super::MAX_DEPTH;
 use super::node::{self, ARRAY, EnumCyamlType, FALSE, NUMBER, Node, OBJECT, STRING, TRUE, YamlNode};
 use lnet_dlc::Value;
 
-/// `struct cYAML **`: where a call adds what it has to say.
+/// `struct cYAML **`: the variable whose tree a call adds its output to.
 ///
-/// Contract: NULL, or a variable of the program's that is NULL or a tree of nodes that functions of this library have made; nobody else
-/// uses the variable or the tree during the call.
+/// Contract: NULL, or a variable of the program that is NULL or a tree of nodes that functions of this library have made; no
+/// other thread uses the variable or the tree during the call.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct TreeOut(*mut YamlNode);
 
 impl TreeOut {
-    /// Whether the program does not want it.
+    /// Whether the pointer is NULL: the program does not want the output.
     pub(crate) const fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The node that the variable holds; `None` also if there is no variable.
+    /// The node in the variable; `None` also if there is no variable.
     pub(crate) fn node(self) -> YamlNode {
         // SAFETY: NULL, or a variable of the program's that is NULL or a node, and that is this call's alone: the contract of the type.
         unsafe { self.0.as_ref() }.copied().flatten()
     }
 
-    /// Puts a node into the variable, if there is one.
+    /// Stores a node in the variable, if there is one.
     pub(crate) fn set(self, node: Node) {
         // SAFETY: as in `node`.
         if let Some(variable) = unsafe { self.0.as_mut() } {
@@ -32,7 +32,7 @@ impl TreeOut {
         }
     }
 
-    /// The tree, which is made if the variable is NULL; `None` without a variable or memory.
+    /// The tree in the variable, created if the variable is NULL; `None` without a variable or memory.
     pub(crate) fn root(self) -> YamlNode {
         if self.is_null() {
             return None;
@@ -42,8 +42,8 @@ impl TreeOut {
         Some(root)
     }
 
-    /// Adds the mapping `value` to the tree, as accumulating calls do: sequences and mappings under a key that both have become one, other
-    /// keys are appended. A missing tree is made, but not for nothing.
+    /// Adds the mapping `value` to the tree: sequences and mappings under a key that both have are joined, other keys are
+    /// appended. A missing tree is created, unless `value` is empty.
     pub(crate) fn add(self, value: &Value) {
         let Value::Map(entries) = value else { return };
         if entries.is_empty() {
@@ -66,7 +66,7 @@ impl TreeOut {
     }
 }
 
-/// The value of a node, without its key. What is below [`MAX_DEPTH`] levels is left out.
+/// The value of a node, without its key. Nodes more than [`MAX_DEPTH`] levels down are left out.
 pub(crate) fn to_value(node: Node) -> Value {
     value(node, MAX_DEPTH)
 }
@@ -85,14 +85,14 @@ const fn kind_of(value: &Value) -> EnumCyamlType {
     }
 }
 
-/// A new tree with this key; `None` when there is no memory.
+/// A new tree with this key; `None` if there is no memory.
 fn keyed(key: &str, value: &Value) -> YamlNode {
     let made = tree(value)?;
     made.with(|node| node.cy_string = node::new_string(key.as_bytes()));
     Some(made)
 }
 
-/// A new tree; `None` when there is no memory. Values are made by this library and not deep.
+/// A new tree; `None` if there is no memory. Values are made by this library and not deep.
 fn tree(value: &Value) -> YamlNode {
     let made = node::new(kind_of(value))?;
     match value {
@@ -115,7 +115,7 @@ fn tree(value: &Value) -> YamlNode {
     Some(made)
 }
 
-/// Appends what `value` has to the children of `parent`.
+/// Appends the entries or items of `value` to the children of `parent`.
 fn fill(parent: Node, value: &Value) {
     let new: Vec<YamlNode> = match value {
         Value::Seq(items) => items.iter().map(tree).collect(),
@@ -148,8 +148,8 @@ fn entry(node: Node, levels: usize) -> (String, Value) {
     (text(node.key()), value(node, levels))
 }
 
-/// The items of a sequence. liblnetconfig's own trees have keys directly below a sequence: there an item
-/// ends where a key of its comes again.
+/// The items of a sequence. Trees of liblnetconfig have keys directly below a sequence: an item
+/// ends before a key that it already has.
 fn items(node: Node, levels: usize) -> Vec<Value> {
     let mut items = Vec::new();
     let mut open: Vec<(String, Value)> = Vec::new();
@@ -170,7 +170,7 @@ fn items(node: Node, levels: usize) -> Vec<Value> {
     items
 }
 
-/// The number that both members mean; where they differ beyond the fraction, the second.
+/// The number in the two members; the second one if they differ by more than the fraction.
 fn number(int: i64, double: f64) -> Value {
     if int as f64 == double {
         return Value::Int(int);

@@ -87,7 +87,7 @@ pub extern "C" fn _cYAML_build_error(
     });
 }
 
-/// The entry of an error in its tree; `None` when there is no memory for all of it, or no variable for the tree.
+/// The entry of an error in its tree; `None` if there is no memory for all of it, or no variable for the tree.
 fn build_error(
     rc: c_int,
     seq_no: c_int,

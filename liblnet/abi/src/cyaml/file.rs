@@ -1,9 +1,9 @@
-//! C's files: what the caller has read ahead or not yet written is in C's buffers, not in Rust's.
+//! Access to C's files: data that the caller has read ahead or not yet written is in C's buffers, not in Rust's.
 
 use std::ffi::c_void;
 use std::io::Read;
 
-/// What a file may have: far above any configuration.
+/// The most bytes of a file, far above any configuration.
 const LARGEST: usize = 64 << 20;
 
 unsafe extern "C" {
@@ -12,25 +12,25 @@ unsafe extern "C" {
     static stderr: *mut libc::FILE;
 }
 
-/// C's standard input.
+/// C's `stdin`.
 pub(crate) fn standard_input() -> *mut libc::FILE {
     // SAFETY: the C library sets its standard input before any program runs; programs hardly ever assign it.
     unsafe { stdin }
 }
 
-/// Reads C's standard input to its end. Errors: a line that says why.
+/// Reads C's standard input to its end. The error is a line with the cause.
 pub(crate) fn read_standard_input() -> Result<String, String> {
     // SAFETY: standard input is open, or reading it fails.
     unsafe { read_to_end(standard_input()) }
 }
 
-/// C's standard output.
+/// C's `stdout`.
 pub(crate) fn standard_output() -> *mut libc::FILE {
     // SAFETY: the C library sets its standard output before any program runs; programs hardly ever assign it.
     unsafe { stdout }
 }
 
-/// Writes a text; what cannot be written is lost, as with `fputs` that nobody checks.
+/// Writes a text; errors are ignored, as by most callers of `fputs`.
 ///
 /// # Safety
 /// `file` is an open file.
@@ -50,20 +50,20 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
     unsafe { libc::fwrite(bytes.as_ptr().cast::<c_void>(), 1, bytes.len(), standard_output()) };
 }
 
-/// Writes a text to C's standard error, behind all that has been written to standard output.
+/// Writes a text to C's standard error, after the text that has been written to standard output.
 pub(crate) fn print_error(text: &str) {
     flush();
     // SAFETY: the C library sets its standard error before any program runs; it is open, or writing fails.
     unsafe { write(stderr, text) };
 }
 
-/// Hands on what C still has of standard output.
+/// Writes out the text in C's buffer of standard output.
 pub(crate) fn flush() {
     // SAFETY: standard output is open, or this fails.
     unsafe { libc::fflush(standard_output()) };
 }
 
-/// Reads a file to its end. Errors: a line that says why.
+/// Reads a file to its end. The error is a line with the cause.
 ///
 /// # Safety
 /// `file` is an open file.
@@ -88,7 +88,7 @@ pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, String
     String::from_utf8(all).map_err(|error| error.utf8_error().to_string())
 }
 
-/// Reads the file with this name. Errors: a line that says why.
+/// Reads the file with this name. The error is a line with the cause.
 pub(crate) fn read_path(path: &[u8]) -> Result<String, String> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::path::Path::new(std::ffi::OsStr::from_bytes(path));

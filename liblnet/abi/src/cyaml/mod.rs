@@ -1,4 +1,4 @@
-//! cYAML: YAML as a tree of C structures, as liblnetconfig gives it out and takes it in.
+//! cYAML: YAML as a tree of C structures, which liblnetconfig returns and accepts.
 //!
 //! | module | functions |
 //! | --- | --- |
@@ -7,9 +7,9 @@
 //! | `find` | `cYAML_get_object_item` `cYAML_get_next_seq_item` `cYAML_is_sequence` `cYAML_find_object` |
 //! | `read` | `cYAML_load` `cYAML_build_tree` |
 //! | `print` | `cYAML_print_tree` `cYAML_print_tree2file` `cYAML_dump` |
-//! | `convert` | the tree that a value comes to, and the value that a tree comes to |
+//! | `convert` | conversion of values to trees and of trees to values |
 //!
-//! No function here calls itself, or only as often as [`MAX_DEPTH`] says: a tree may be as deep as it likes.
+//! Functions here are not recursive, or at most [`MAX_DEPTH`] deep: a tree may have any depth.
 
 pub mod create;
 pub mod find;
@@ -20,5 +20,5 @@ pub mod read;
 pub(crate) mod convert;
 pub(crate) mod file;
 
-/// Levels that are read and printed; the configuration has eight.
+/// The most levels that are read and printed; the configuration has eight.
 pub(crate) const MAX_DEPTH: usize = 128;

@@ -1,4 +1,4 @@
-//! The structure, and its memory: nodes and strings are `malloc`'s, so that C may take a string over.
+//! The structure of a node and its memory: nodes and strings are allocated by `malloc`, so that C may take over a string.
 #![allow(non_camel_case_types)]
 
 use crate::entry::helper;
@@ -53,9 +53,9 @@ const _: () = assert!(size_of::<cYAML>() == 9 * size_of::<*mut c_void>());
 
 /// `struct cYAML *` that is not NULL: a node.
 ///
-/// Contract: a node that functions of this library have made, and that is not freed as long as a copy of this is used. Its links are NULL
-/// or nodes too, in trees without circles, its strings NULL or strings that the node owns. Nobody else uses the tree during a call. C
-/// vouches for it.
+/// Contract: a node that functions of this library have made, and that is not freed as long as a copy of this is used. Its
+/// links are NULL or nodes too, in trees without cycles, its strings NULL or strings that the node owns. No other thread uses
+/// the tree during a call. C guarantees it.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node(NonNull<cYAML>);
@@ -63,7 +63,7 @@ pub struct Node(NonNull<cYAML>);
 /// `struct cYAML *`: a [`Node`], or `None` for NULL.
 pub type YamlNode = Option<Node>;
 
-/// A link of a node's.
+/// The node that a link points to.
 fn linked(link: *mut cYAML) -> YamlNode {
     NonNull::new(link).map(Node)
 }
@@ -74,14 +74,14 @@ fn link_to(node: YamlNode) -> *mut cYAML {
 }
 
 impl Node {
-    /// Has `body` read or change the members. It looks at no other node.
+    /// Calls `body`, which may change the members. It accesses no other node.
     pub(crate) fn with<R>(self, body: impl FnOnce(&mut cYAML) -> R) -> R {
         // SAFETY: a node that stays, and that is the call's alone: the contract of the type. The reference ends with `body`, which makes no
         // other one.
         body(unsafe { &mut *self.0.as_ptr() })
     }
 
-    /// What it is.
+    /// The type of the node.
     pub(crate) fn kind(self) -> EnumCyamlType {
         self.with(|node| node.cy_type)
     }
@@ -111,7 +111,7 @@ impl Node {
         std::iter::successors(self.child(), |child| child.next())
     }
 
-    /// Makes `node`, which has no parent, the last child.
+    /// Appends `node`, which has no parent, to the children.
     pub(crate) fn push(self, node: Self) {
         match self.child() {
             Some(first) => first.push_after(node),
@@ -122,14 +122,14 @@ impl Node {
         }
     }
 
-    /// Puts `node`, which has no parent, behind the last sibling.
+    /// Appends `node`, which has no parent, to the siblings.
     pub(crate) fn push_after(self, node: Self) {
         let last = std::iter::successors(Some(self), |sibling| sibling.next()).last().unwrap_or(self);
         last.with(|last| last.cy_next = link_to(Some(node)));
         node.with(|node| node.cy_prev = link_to(Some(last)));
     }
 
-    /// Frees the node and its strings; nothing else.
+    /// Frees the node and its strings, but no other node.
     ///
     /// # Safety
     /// The node is not used after that.
@@ -144,7 +144,7 @@ impl Node {
     }
 }
 
-/// A string of a node's, which stays as long as the node.
+/// A string of a node, which is valid as long as the node.
 fn string<'a>(text: *const c_char) -> Option<&'a [u8]> {
     // SAFETY: NULL, or a string that the node owns (`Node`).
     unsafe { Text::new(text) }.get().map(CStr::to_bytes)
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn _cYAML_clean_usr_data(node: YamlNode, free_cb: cYAML_us
     });
 }
 
-/// A new node without key, value and relations; `None` when there is no memory.
+/// A new node without key, value and relations; `None` if there is no memory.
 pub(crate) fn new(kind: EnumCyamlType) -> YamlNode {
     // SAFETY: `calloc` may be called with any size; all zeros is a value of the structure.
     let node = linked(unsafe { libc::calloc(1, size_of::<cYAML>()) }.cast())?;
@@ -188,7 +188,7 @@ pub(crate) fn new(kind: EnumCyamlType) -> YamlNode {
     Some(node)
 }
 
-/// A copy of a text for C, up to its first NUL; NULL when there is no memory.
+/// A copy of a text for C, up to its first NUL; NULL if there is no memory.
 pub(crate) fn new_string(text: &[u8]) -> *mut c_char {
     let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
     // SAFETY: `malloc` may be called with any size; the copy, which nobody else has yet, is one longer than the text.
@@ -202,8 +202,8 @@ pub(crate) fn new_string(text: &[u8]) -> *mut c_char {
     }
 }
 
-/// A node, all below it, and all siblings that follow it, in the order in which they are printed. What is
-/// given out may be freed.
+/// A node, all nodes below it, and all siblings that follow it, in the order in which they are printed. A node may be freed
+/// after it was returned.
 pub(crate) fn walk(start: YamlNode) -> impl Iterator<Item = Node> {
     let mut waiting = vec![start];
     std::iter::from_fn(move || {

@@ -1,7 +1,7 @@
 //! Trees from YAML text.
 //!
-//! All of YAML except anchors and complex keys; several documents become one. Scalars are typed as
-//! liblnetconfig types them (dlc 2.1).
+//! Anchors and complex keys are not supported; several documents are joined. Scalars have the types that
+//! liblnetconfig gives them (dlc 2.1).
 
 use super::convert::TreeOut;
 use super::node::{self, ARRAY, EnumCyamlType, FALSE, NULL, NUMBER, Node, OBJECT, STRING, TRUE, YamlNode};
@@ -89,11 +89,11 @@ impl Drop for Tree {
 struct Open {
     node: Node,
     last: YamlNode,
-    /// In a mapping, the key whose value comes next.
+    /// The key whose value comes next, in a mapping.
     key: Option<String>,
 }
 
-/// The tree of a text. Errors: a line with the place in front.
+/// The tree of a text. The error is a line that begins with the place.
 fn parse(text: &str) -> Result<Tree, String> {
     let root = Tree(allocated(OBJECT)?);
     let mut open: Vec<Open> = Vec::new();
@@ -143,7 +143,7 @@ impl Open {
         self.key.is_some() || self.node.kind() == ARRAY
     }
 
-    /// Appends a new node, under the key that waits for it.
+    /// Appends a new node, under the key that comes before it.
     fn push(&mut self, node: Node) -> Result<Node, String> {
         match self.last {
             None => self.node.push(node),
@@ -158,9 +158,9 @@ impl Open {
     }
 }
 
-/// A new node with the type that a scalar has, and its text.
+/// A new node with the type of a scalar, and its text.
 fn scalar(word: &str, style: TScalarStyle) -> Result<Node, String> {
-    // What stands for nothing at all is an empty mapping; the parser has `~` for it.
+    // A document without content is an empty mapping; the parser reports it as `~`.
     if style == TScalarStyle::Plain && matches!(word, "" | "~") {
         return allocated(OBJECT);
     }
@@ -183,7 +183,7 @@ fn scalar(word: &str, style: TScalarStyle) -> Result<Node, String> {
     Ok(node.release())
 }
 
-/// A decimal number with an optional fraction and exponent; leading zeros are decimal.
+/// Reads a decimal number with an optional fraction and exponent; leading zeros do not make it octal.
 fn number(word: &str) -> Option<(i64, f64)> {
     let digits = word.strip_prefix('-').unwrap_or(word);
     let decimal = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');

@@ -1,4 +1,4 @@
-//! Nets and their interfaces as C describes them.
+//! Descriptors of nets and their interfaces in C.
 
 use super::text;
 use super::types::{IFNAMSIZ, lnet_dlc_intf_descr, lnet_dlc_network_descr};
@@ -11,7 +11,7 @@ use lnet_wire::{Expression, RawNet};
 use std::ffi::{c_char, c_int};
 use std::ptr;
 
-/// `LNET_NET_ANY` in C.
+/// The number that stands for any net, `LNET_NET_ANY`.
 const NET_ANY: __u32 = __u32::MAX;
 /// The most CPTs that one interface may name (`LNET_MAX_SHOW_NUM_CPT`).
 const MAX_CPTS: usize = 128;
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn _lustre_lnet_parse_interfaces(
     })
 }
 
-/// A descriptor as the operations have it: the net's name, if it names one, and the interfaces. The list is
+/// The content of a descriptor in the form of the operations: the net's name, if it names one, and the interfaces. The list is
 /// emptied and freed.
 ///
 /// # Safety
@@ -85,7 +85,7 @@ pub(super) unsafe fn take(descr: *mut lnet_dlc_network_descr) -> (Option<String>
     (net, interfaces)
 }
 
-/// The CPTs that an expression names; `None` for NULL, and for more than there can be.
+/// The CPTs of an expression; `None` for NULL, and for more than the maximum.
 ///
 /// # Safety
 /// `list` is NULL or an expression.
@@ -96,7 +96,7 @@ pub(super) unsafe fn cpts(list: *mut cfs_expr_list) -> Option<CptList> {
 }
 
 /// # Safety
-/// `head` is a ring of interfaces that are `malloc`'s, as are their expressions, and that nobody uses any more.
+/// `head` is a ring of interfaces that were allocated by `malloc`, as were their expressions, and that are not used any more.
 unsafe fn free_interfaces(head: Ring) {
     while let Some(item) = head.pop() {
         let interface: *mut lnet_dlc_intf_descr = item.as_ptr();
@@ -108,7 +108,7 @@ unsafe fn free_interfaces(head: Ring) {
     }
 }
 
-/// A new descriptor, in no list, by its link; `None` when there is no memory. The name has less than 16 bytes.
+/// A new descriptor, in no list, by its link; `None` if there is no memory. The name has less than 16 bytes.
 fn to_c(spec: &InterfaceSpec) -> RingArg {
     // SAFETY: `calloc` may be called with any size.
     let made: *mut lnet_dlc_intf_descr = unsafe { libc::calloc(1, size_of::<lnet_dlc_intf_descr>()) }.cast();

@@ -1,6 +1,6 @@
-//! Settings of the whole node.
+//! Functions for the settings of the whole node.
 //!
-//! The functions are made from the table of settings by the build script; here is what they call.
+//! The build script makes the functions from the table of settings; they call those below.
 
 use super::{OnFailure, call, show};
 use crate::cyaml::convert::TreeOut;
@@ -8,7 +8,7 @@ use lnet_dlc::SeqNo;
 use lnet_dlc::ops::global::{self, Setting};
 use std::ffi::c_int;
 
-// One function that sets a setting, and one that shows it, for each row that names them: setting_functions.rs.
+// One function that changes a setting, and one that shows it, for each row that names them: setting_functions.rs.
 include!(concat!(env!("OUT_DIR"), "/setting_functions.rs"));
 
 fn set(name: &'static str, setting: Setting, value: c_int, seq_no: c_int, err_rc: TreeOut) -> c_int {

@@ -1,4 +1,4 @@
-//! Tunables in trees: what `liblnd.h` has for those who show and read them themselves.
+//! Tunables in trees: the functions of `liblnd.h` for programs that show and read tunables themselves.
 
 use super::types::{
     lnet_ioctl_config_lnd_cmn_tunables, lnet_ioctl_config_o2iblnd_tunables, lnet_lnd_tunables,
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn _lustre_yaml_extract_lnd_tunables(
     });
 }
 
-/// What `lnetctl` shows for InfiniBand, in its order.
+/// The tunables that `lnetctl` shows for InfiniBand, in its order.
 fn o2ib(lnd: &lnet_ioctl_config_o2iblnd_tunables) -> [(&'static CStr, u32); 8] {
     [
         (c"peercredits_hiw", lnd.lnd_peercredits_hiw),
@@ -113,7 +113,7 @@ fn o2ib(lnd: &lnet_ioctl_config_o2iblnd_tunables) -> [(&'static CStr, u32); 8] {
     ]
 }
 
-/// The type of a net, given as a type or as a net.
+/// The type of a net, which is given as a type or as a net.
 fn kind(net_type: __u32) -> Option<NetType> {
     match u16::try_from(net_type) {
         Ok(kind) => Some(NetType(kind)),

@@ -1,4 +1,4 @@
-//! The library itself, and LNet as a whole.
+//! Functions for the library itself, and for LNet as a whole.
 
 use super::call;
 use crate::cyaml::convert::TreeOut;

@@ -1,7 +1,7 @@
 //! The DLC C API: `lustre_lnet_*` and `lustre_yaml_*`, over the operations of `lnet_dlc`.
 //!
-//! A file here holds the functions of the file of that name in `lnet_dlc::ops`; what they have in common is
-//! below. The node that is configured is that of this process or, without one, that behind the control
+//! Each file holds the functions of the file of the same name in `lnet_dlc::ops`; their common parts are
+//! below. The calls apply to the node of this process or, without one, to that behind the control
 //! socket (`backend::dlc_backend`).
 
 pub mod descr;
@@ -28,12 +28,12 @@ use lnet_dlc::{Backend, Report, ReturnCode};
 use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 
-/// What a call does with what it has to show when it fails.
+/// The treatment of the output of a call that fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnFailure {
-    /// Nothing.
+    /// The output is dropped.
     Drop,
-    /// As on success: the call is many, some of which went well.
+    /// The output is shown as on success: the call has several parts, some of which succeeded.
     Show,
 }
 
@@ -51,7 +51,7 @@ fn call(
     })
 }
 
-/// Runs an operation, adds its errors to `err_rc` and what it shows to `show_rc`, or writes that to
+/// Runs an operation, adds its errors to `err_rc` and its output to `show_rc`, or writes the output to
 /// standard output if `show_rc` is NULL.
 fn show(
     name: &'static str,
@@ -74,8 +74,8 @@ fn show(
     })
 }
 
-/// The text of a C string; `None` for NULL. What is not UTF-8 becomes something that no name is, so that the
-/// operation refuses it as it refuses any other.
+/// The text of a C string; `None` for NULL. Bytes that are not UTF-8 are replaced by a character that no name has, so that the
+/// operation refuses the text as it refuses any other.
 fn text(string: InString<'_>) -> Option<Cow<'_, str>> {
     string.get().map(CStr::to_string_lossy)
 }

@@ -1,4 +1,4 @@
-//! Interfaces of this node.
+//! Functions for interfaces of this node.
 
 use super::types::{lnet_dlc_network_descr, lnet_ioctl_config_lnd_tunables};
 use super::{OnFailure, call, descr, show, text};
@@ -159,7 +159,7 @@ pub extern "C" fn _lustre_lnet_calc_cpt_of_nid(nidc: InString<'_>, ncpts: c_long
     })
 }
 
-/// The NID that a call is about, `None` for all.
+/// The NID that a call applies to; `None` for all.
 pub(super) fn one_or_all<'a>(
     all: Flag,
     nid: InString<'a>,
@@ -182,7 +182,7 @@ pub(super) fn one_or_all<'a>(
     }
 }
 
-/// What C's structure has for every driver: 0 and what is negative is the default.
+/// The tunables that every driver has, from C's structure: 0 and negative numbers stand for the default.
 fn ni_tunables(tunables: Option<&lnet_ioctl_config_lnd_tunables>) -> NiTunables {
     let Some(tunables) = tunables else { return NiTunables::default() };
     let common = tunables.lt_cmn;
@@ -195,7 +195,7 @@ fn ni_tunables(tunables: Option<&lnet_ioctl_config_lnd_tunables>) -> NiTunables 
     }
 }
 
-/// The tunables of one driver in C; `cpp` comes first.
+/// The tunables of one driver in C; `cpp` takes precedence.
 fn lnd_tunables(
     net_name: Option<&str>,
     tunables: Option<&lnet_ioctl_config_lnd_tunables>,

@@ -1,4 +1,4 @@
-//! Other nodes.
+//! Functions for peers.
 
 use super::net::one_or_all;
 use super::{OnFailure, call, show, text};
@@ -11,10 +11,10 @@ use lnet_dlc::ops::peer::{self, Modify};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_char, c_int};
 
-/// `LNETCTL_ADD_CMD` and `LNETCTL_DEL_CMD` in C.
+/// The commands `LNETCTL_ADD_CMD` and `LNETCTL_DEL_CMD` in C.
 const ADD: c_int = 3;
 const DEL: c_int = 4;
-/// Bytes of `err_str` (`LNET_MAX_STR_LEN`).
+/// The number of bytes of `err_str` (`LNET_MAX_STR_LEN`).
 const ERR_STR: usize = 128;
 
 /// Makes the peer with the primary NID prim_nid or gives it NIDs (cmd LNETCTL_ADD_CMD; is_mr: it is

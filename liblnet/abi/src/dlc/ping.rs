@@ -1,4 +1,4 @@
-//! Asking other nodes who they are.
+//! Functions that ping and discover nodes.
 
 use super::{OnFailure, show, text};
 use crate::cyaml::convert::TreeOut;

@@ -1,4 +1,4 @@
-//! User-defined selection policy.
+//! Functions for the user-defined selection policy.
 
 use super::types::{lnet_udsp_action, lnet_udsp_action_type};
 use super::{OnFailure, call, show, text};

@@ -1,4 +1,4 @@
-//! Routes.
+//! Functions for routes.
 
 use super::{OnFailure, call, show, text};
 use crate::cyaml::convert::TreeOut;

@@ -1,4 +1,4 @@
-//! Forwarding for others.
+//! Functions for forwarding, and for router buffers.
 
 use super::{OnFailure, call, show};
 use crate::cyaml::convert::TreeOut;

@@ -1,5 +1,5 @@
-//! The selection rules of the first design, by what they are about. The design's own names are inline functions over these, in
-//! `lnetconfig_hld.h`.
+//! Functions for the selection rules of the first design, by selection type. The design's own names are inline functions over
+//! these, in `lnetconfig_hld.h`.
 
 use super::{OnFailure, call, show, text};
 use crate::cyaml::convert::TreeOut;
@@ -70,7 +70,7 @@ pub extern "C" fn _lustre_lnet_selection_show(
 
 const SELECTION: &str = "selection";
 
-/// What rules of a `selection_type` are about.
+/// The criteria of rules of a `selection_type`.
 fn subject<'a>(r#type: c_int, first: Option<&'a str>, second: Option<&'a str>) -> Option<Selection<'a>> {
     match r#type {
         0 => Some(Selection::Net(first)),

@@ -1,4 +1,4 @@
-//! The node's counters, and what it is recovering.
+//! Functions for the node's counters, and for the recovery queues.
 
 use super::{OnFailure, call, show};
 use crate::cyaml::convert::TreeOut;

@@ -1,6 +1,6 @@
-//! Selection rules in one piece of memory, as the design document has them: `lnet_udsp_marshal` and its like.
+//! Marshalling of selection rules into one piece of memory, as in the design document: `lnet_udsp_marshal` and the like.
 //!
-//! The piece is a `struct lnet_ioctl_udsp` without a pointer, and behind it the descriptors (core-behaviour 8.5).
+//! The piece is a `struct lnet_ioctl_udsp` without a pointer, followed by the descriptors (core-behaviour 8.5).
 
 use super::types::{lnet_ud_nid_descr, lnet_udsp, lnet_udsp_action_type};
 use crate::ctl::udsp::UDSP;
@@ -115,15 +115,15 @@ pub unsafe extern "C" fn _lnet_udsp_demarshal(
     })
 }
 
-/// Whether this is an `enum lnet_udsp_action_type`.
+/// Whether the number is an `enum lnet_udsp_action_type`.
 const fn is_action(number: u32) -> bool {
     number <= lnet_udsp_action_type::EN_LNET_UDSP_ACTION_PREFERRED_LIST as u32
 }
 
-/// The criteria of a rule; `None` for NULL, and for what is none.
+/// The criteria of a rule; `None` for NULL, and for an invalid rule.
 ///
 /// # Safety
-/// `udsp` is NULL or a rule, which nobody changes during the call.
+/// `udsp` is NULL or a rule that does not change during the call.
 unsafe fn criteria(udsp: *mut lnet_udsp) -> Option<Criteria> {
     if udsp.is_null() {
         return None;
@@ -138,10 +138,10 @@ unsafe fn criteria(udsp: *mut lnet_udsp) -> Option<Criteria> {
     }
 }
 
-/// `None`: not a descriptor; `Some(None)`: one that is absent.
+/// The selector of a descriptor. `None`: not a valid descriptor; `Some(None)`: an absent one.
 ///
 /// # Safety
-/// `descriptor` is one of a rule, which nobody changes during the call.
+/// `descriptor` is that of a rule, which does not change during the call.
 #[allow(clippy::option_option, reason = "see above")]
 unsafe fn selector(descriptor: *mut lnet_ud_nid_descr) -> Option<Option<Selector>> {
     // SAFETY: a descriptor, for which the caller vouches until this returns; its rings hold expressions, or are zeros.
@@ -180,7 +180,7 @@ unsafe fn clear(side: *mut lnet_ud_nid_descr) {
     }
 }
 
-/// Whether there was memory.
+/// Fills a descriptor. Returns whether there was memory.
 ///
 /// # Safety
 /// `side` has been cleared.
@@ -199,7 +199,7 @@ unsafe fn fill(side: *mut lnet_ud_nid_descr, selector: &Selector) -> bool {
         && addresses.iter().all(|octet| add(octet, of_addresses))
 }
 
-/// The rings of the numbers of nets and of addresses.
+/// The rings of the expressions for the numbers of nets and for addresses.
 ///
 /// # Safety
 /// `side` may be written, and stays as long as the result is used.
@@ -211,7 +211,7 @@ unsafe fn rings(side: *mut lnet_ud_nid_descr) -> [Ring; 2] {
     }
 }
 
-/// Adds an expression at the end of a ring of them. Whether there was memory.
+/// Adds an expression at the end of a ring. Returns whether there was memory.
 fn add(expression: &Expression, ring: Ring) -> bool {
     ExprList::made(expression).map(|list| ring.add_tail(list.link())).is_some()
 }

@@ -1,4 +1,4 @@
-//! Files of configuration.
+//! Functions for files of configuration.
 
 use super::{OnFailure, call, show};
 use crate::cyaml::convert::TreeOut;

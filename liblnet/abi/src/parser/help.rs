@@ -1,4 +1,4 @@
-//! What commands there are, and what they do.
+//! Help: lists of commands, and descriptions of single ones.
 
 use super::first_table;
 use super::table::{Entry, Found, Table, parser_cmd};
@@ -7,10 +7,10 @@ use crate::entry::{bytes_of, helper};
 use std::ffi::{c_char, c_int};
 use std::sync::PoisonError;
 
-/// A cell of a list of commands, and how many are in a row.
+/// The width of a cell of a list of commands, and the number of cells in a row.
 const CELL: usize = 20;
 const CELLS: usize = 4;
-/// How deep tables of sub-commands are looked into: one may contain itself.
+/// The depth to which tables of sub-commands are listed: a table may contain itself.
 const MAX_DEPTH: usize = 8;
 
 /// A command that shows help: alone, the commands of the first table on standard output; with words behind it, the help
@@ -102,14 +102,14 @@ pub unsafe extern "C" fn _Parser_list_commands(
     })
 }
 
-/// All names, in the cells that `lnetctl` has.
+/// Lists all names, in the cells that `lnetctl` has.
 pub(super) fn list_commands(table: Table) {
     let mut rows = Rows { width: CELL, cells: CELLS, used: 0, row: Vec::new() };
     rows.add_table(table, b"", MAX_DEPTH);
     rows.end();
 }
 
-/// The commands of a table; or the help of the one that `words` name.
+/// Shows the commands of a table, or the help of the command that `words` name.
 pub(super) fn help<'a>(table: Option<Table>, words: impl Iterator<Item = &'a [u8]>) {
     let Some(mut table) = table else { return };
     let mut found: Option<Entry> = None;
@@ -162,7 +162,7 @@ fn help_of(command: Entry) {
     }
 }
 
-/// What the user has called.
+/// The name by which the user has called the program.
 fn program() -> String {
     let path = std::env::args_os().next().map(std::path::PathBuf::from);
     let name = path.as_deref().and_then(std::path::Path::file_name);
@@ -173,7 +173,7 @@ fn program() -> String {
 struct Rows {
     width: usize,
     cells: usize,
-    /// Cells in `row`.
+    /// The number of cells in `row`.
     used: usize,
     row: Vec<u8>,
 }
@@ -195,7 +195,7 @@ impl Rows {
         }
     }
 
-    /// A name takes as many cells as it needs to have a blank behind it.
+    /// Adds a name, which takes as many cells as it needs to have a blank behind it.
     fn add(&mut self, name: &[u8]) {
         let cells = (name.len() + 1).div_ceil(self.width);
         if self.used > 0 && self.used + cells > self.cells {

@@ -1,7 +1,7 @@
-//! `Parser_*`: the command parser that `liblnetconfig` has for programs such as `lnetctl` and `lst`.
+//! `Parser_*`: the command parser of `liblnetconfig` for programs such as `lnetctl` and `lst`.
 //!
-//! [`table`] finds commands in tables, [`run`](mod@run) runs them, [`help`] tells what there is. Texts go through C's
-//! files, in one order with those of the program.
+//! [`table`] finds commands in tables, [`run`](mod@run) runs them, [`help`] lists and explains them. Texts are written
+//! through C's files, so that they keep their order with those of the program.
 
 pub mod help;
 pub mod table;
@@ -17,18 +17,18 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The table of `Parser_init`.
+/// The table that was passed to `Parser_init`.
 static FIRST: AtomicPtr<parser_cmd> = AtomicPtr::new(ptr::null_mut());
 static PROMPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-/// The version of the program, as far as it has said so.
+/// The version of the program, if the program has set it.
 static VERSION: Mutex<Option<Vec<u8>>> = Mutex::new(None);
-/// `Parser_commands` is to end.
+/// Whether `Parser_commands` is to end.
 static ENDED: AtomicBool = AtomicBool::new(false);
 static IGNORE_ERRORS: AtomicBool = AtomicBool::new(false);
 
 const FAILED: c_int = -1;
 
-/// The table of `Parser_init`, if there was one.
+/// The table that was passed to `Parser_init`, if it was called.
 fn first_table() -> Option<Table> {
     // SAFETY: NULL, or the table that the program gave to `Parser_init`, where it must stay as it is.
     unsafe { Table::new(FIRST.load(Ordering::Acquire)) }

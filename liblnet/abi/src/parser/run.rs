@@ -1,4 +1,4 @@
-//! From words to a command's function.
+//! Finds the function of a command by its words, and calls it.
 
 use super::table::{Entry, Found, Table, find};
 use super::{FAILED, first_table, help};
@@ -8,18 +8,18 @@ use std::ffi::{c_char, c_int};
 use std::ptr;
 
 unsafe extern "C" {
-    /// Where `getopt` goes on.
+    /// The index of the argument at which `getopt` continues.
     static mut optind: c_int;
 }
 
-/// What it means that the first word is no command, or the beginning of several.
+/// The treatment of a first word that is no command, or the beginning of several.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
     IsAnError,
     IsToldOnly,
 }
 
-/// What every first table has, if it does not have a command of that name.
+/// The commands that every first table has, unless it has its own command of that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BuiltIn {
     Help,
@@ -109,7 +109,7 @@ pub(super) unsafe fn run(
     }
 }
 
-/// # Safety
+/// The contract is that of [`run`].
 /// As [`run`].
 unsafe fn run_built_in(built_in: BuiltIn, argc: c_int, argv: *mut *mut c_char, table: Table) -> c_int {
     // SAFETY: `argc` arguments, for which the caller vouches until this returns.
@@ -144,7 +144,7 @@ fn no_such(word: &[u8], table: Table, unknown: Unknown) -> c_int {
     }
 }
 
-/// What there is, on standard output.
+/// Lists the commands on standard output.
 fn list(table: Table, why: &str) {
     let mut text = format!("{why}; use one of:\n");
     for command in table.commands() {
@@ -160,7 +160,7 @@ fn ambiguous<'a>(word: &[u8], names: impl Iterator<Item = &'a [u8]>, unknown: Un
     if unknown == Unknown::IsAnError { FAILED } else { 0 }
 }
 
-/// The lines of C's standard input, so that a command may read what follows it.
+/// Reads the lines of C's standard input, so that a command may read the lines after its own.
 pub(super) struct Lines {
     line: *mut c_char,
     room: usize,
@@ -171,7 +171,7 @@ impl Lines {
         Self { line: ptr::null_mut(), room: 0 }
     }
 
-    /// The words of the next line, none for an empty one or a comment; `None` at the end.
+    /// The words of the next line, none for an empty line or a comment; `None` at the end.
     pub(super) fn next_words(&mut self) -> Option<Words> {
         // SAFETY: `getline` makes and enlarges the buffer; standard input is open, or reading fails.
         let len = unsafe { libc::getline(&mut self.line, &mut self.room, file::standard_input()) };
@@ -189,7 +189,7 @@ impl Drop for Lines {
     }
 }
 
-/// The words of a line, each with a zero behind it.
+/// The words of a line, each terminated by a zero.
 pub(super) struct Words(Vec<Vec<u8>>);
 
 impl Words {
@@ -210,7 +210,7 @@ impl Words {
         c_int::try_from(self.0.len()).unwrap_or(c_int::MAX)
     }
 
-    /// As C has arguments: with a NULL behind the last.
+    /// The words as C arguments, with a NULL after the last.
     pub(super) fn arguments(&mut self) -> Vec<*mut c_char> {
         self.0.iter_mut().map(|word| word.as_mut_ptr().cast()).chain([ptr::null_mut()]).collect()
     }

@@ -1,4 +1,4 @@
-//! Tables of commands, and finding a command by its name or the beginning of it.
+//! Tables of commands, in which a command is found by its name or the beginning of it.
 #![allow(non_camel_case_types)]
 
 use crate::entry::bytes_of;
@@ -20,20 +20,20 @@ pub struct parser_cmd {
     pub pc_help: *mut c_char,
 }
 
-/// A table of the program's, with its end.
+/// A table of the program, up to the entry that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table(*const parser_cmd);
 
 impl Table {
-    /// `None` for NULL.
+    /// A table; `None` for NULL.
     ///
     /// # Safety
-    /// `first` is NULL, or a table whose strings and tables of sub-commands live as long as what is made of it.
+    /// `first` is NULL, or a table whose strings and tables of sub-commands live as long as the result and its entries.
     pub unsafe fn new(first: *const parser_cmd) -> Option<Self> {
         (!first.is_null()).then_some(Self(first))
     }
 
-    /// What is in it, headings too.
+    /// The entries of the table, including headings.
     pub fn entries(self) -> impl Iterator<Item = Entry> {
         (0..).map_while(move |i| {
             // SAFETY: the maker of the table (`new`) vouches for entries up to the one without a name, which ends this.
@@ -42,12 +42,12 @@ impl Table {
         })
     }
 
-    /// The commands in it.
+    /// The commands in the table.
     pub fn commands(self) -> impl Iterator<Item = Entry> {
         self.entries().filter(|entry| entry.0.pc_func.is_some() || entry.sub_commands().is_some())
     }
 
-    /// The command that `word` means.
+    /// The command that `word` names.
     pub fn find(self, word: &[u8]) -> Found<Entry> {
         find(self.commands(), Entry::name, word)
     }
@@ -58,37 +58,37 @@ impl Table {
 pub struct Entry(pub(super) parser_cmd);
 
 impl Entry {
-    /// Its name.
+    /// The name of the command.
     pub fn name(&self) -> &[u8] {
         // SAFETY: the maker of the table (`Table::new`) vouches for a string that lives as long as the entry.
         unsafe { bytes_of(self.0.pc_name) }.unwrap_or_default()
     }
 
-    /// Its help.
+    /// The help of the command.
     pub fn help(&self) -> Option<&[u8]> {
         // SAFETY: NULL, or a string that lives as long as the entry: the maker of the table (`Table::new`) vouches for it.
         unsafe { bytes_of(self.0.pc_help) }
     }
 
-    /// Its sub-commands.
+    /// The table of sub-commands.
     pub fn sub_commands(&self) -> Option<Table> {
         // SAFETY: NULL, or a table that lives as long as this one: the maker of this one (`Table::new`) vouches for it.
         unsafe { Table::new(self.0.pc_sub_cmd) }
     }
 }
 
-/// What a word means.
+/// The result of looking up a word.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found<T> {
-    /// This.
+    /// One entry.
     One(T),
-    /// One of these, whose names begin with it.
+    /// Several entries, whose names begin with the word.
     Several(Vec<T>),
-    /// Nothing.
+    /// No entry.
     Nothing,
 }
 
-/// The one of `all` whose name is `word`, or the only one whose name begins with it, whatever the case.
+/// The entry of `all` whose name is `word`, or the only one whose name begins with it, in upper or lower case.
 pub fn find<T>(all: impl Iterator<Item = T>, name: impl Fn(&T) -> &[u8], word: &[u8]) -> Found<T> {
     let mut beginnings = Vec::new();
     for one in all {
