@@ -1,22 +1,22 @@
-//! Readers and writers of the fields that settings are stored in.
+//! Functions that read and write the fields in which settings are stored.
 
 use crate::values::Value;
 
-/// How the field of a setting is read and written.
+/// The functions that read and write the field of a setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<C: 'static> {
-    /// Reads it.
+    /// Returns the value of the field.
     pub read: fn(&C) -> Value,
-    /// Writes a valid value; the error says what is wanted in its place.
+    /// Stores a valid value; the error names the values that the field takes.
     pub write: fn(&mut C, &Value) -> Result<(), String>,
 }
 
 /// A type that a field of a setting may have.
 pub trait Field {
-    /// Its value.
+    /// The value of the field.
     fn value(&self) -> Value;
 
-    /// Stores a value; the error says what is wanted in its place.
+    /// Stores a value; the error names the values that the field takes.
     fn store(&mut self, value: &Value) -> Result<(), String>;
 }
 
@@ -31,7 +31,7 @@ macro_rules! field {
     };
 }
 
-/// The [`Access`] to a field of type [`std::time::Duration`], in the unit that two of its methods have:
+/// The [`Access`] to a field of type [`std::time::Duration`], in the unit of two of its methods:
 /// `duration!(from_secs, as_secs, keepalive)`.
 #[macro_export]
 macro_rules! duration {
@@ -105,7 +105,7 @@ impl Field for bool {
     }
 }
 
-/// 0 for nothing.
+/// `None` is stored as 0.
 impl Field for Option<u32> {
     fn value(&self) -> Value {
         Value::Number(self.unwrap_or(0).into())
@@ -119,7 +119,7 @@ impl Field for Option<u32> {
     }
 }
 
-/// The empty text for nothing.
+/// `None` is stored as the empty text.
 impl Field for Option<String> {
     fn value(&self) -> Value {
         Value::Text(self.clone().unwrap_or_default())

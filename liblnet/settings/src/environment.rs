@@ -7,16 +7,16 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name}=\"{text}\": wanted is {wanted}")]
 pub struct RejectedVariable {
-    /// Its name.
+    /// The name of the variable.
     pub name: &'static str,
-    /// Its value.
+    /// The value of the variable.
     pub text: String,
     /// The valid values.
     pub wanted: String,
 }
 
-/// Stores in `config` what the variables of `rows` say; `look_up` gives the text of a variable that is set. The result names
-/// the settings that were set, each with the variable that counted. Every variable is checked, those too that do not count.
+/// Stores the values of the variables of `rows` in `config`; `look_up` returns the text of a variable that is set. The result has
+/// the settings that were set, each with the variable that was used. Variables that are not used are checked too.
 pub fn apply<C>(
     rows: &'static [Row<C>],
     config: &mut C,

@@ -1,9 +1,9 @@
 //! The settings of a node and the tunables of its drivers, one row each.
 //!
-//! A [`Row`] says everything about one setting: its name, environment variables, place in files and on the command line, C
-//! functions, values, when it may change, the sentence that explains it, and how its field is read and written. Parsing, range checks,
-//! errors, defaults, help and documents are derived from the rows. What a message reads is the plain struct: [`Settings`] of
-//! the node, the configuration of a driver.
+//! A [`Row`] has everything about one setting: its name, environment variables, place in files and on the command line, C
+//! functions, values, when it may change, the sentence that explains it, and the functions that read and write its field.
+//! Parsing, range checks, errors, defaults, help and documents are derived from the rows. The path of messages reads plain
+//! structs: [`Settings`] of the node, the configuration of a driver.
 //!
 //! The rows of the node are in `node/table.rs`; each driver's are in its own crate.
 #![forbid(unsafe_code)]

@@ -7,7 +7,7 @@ pub const MAX_INT: i64 = i32::MAX as i64;
 /// The largest number of 32 bits.
 pub const MAX_WORD: i64 = u32::MAX as i64;
 
-/// A number that is configured, and its valid values.
+/// A number that can be configured, and its valid values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The name of the number in files.

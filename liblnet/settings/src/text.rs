@@ -1,10 +1,10 @@
-//! Texts about settings: help, errors, documents.
+//! Texts about settings: help, errors, documentation.
 
 use crate::row::{Change, Spec, Variable};
 use crate::values::Values;
 
 impl Spec {
-    /// What else is to be known of its values in an error, besides their range: unit, words, the condition.
+    /// The remark that an error adds to the range of a setting: unit, words, the condition.
     pub fn remark(&self) -> String {
         if let Change::Never(cause) = self.change {
             return format!("; {cause}");
@@ -24,7 +24,7 @@ impl Spec {
         }
     }
 
-    /// The row of the table of settings that `lnetctl set` and the block `global` have.
+    /// The row for the table of settings of `lnetctl set` and the block `global`.
     pub fn global_row(&self, default: &str) -> String {
         let default = self.default.unwrap_or(default);
         let values = match self.change {
@@ -36,7 +36,7 @@ impl Spec {
         format!("| `{}` | {} | {values} | {default} | {} |\n", self.name, self.sentence, variables.join(", "))
     }
 
-    /// The rows of the table of environment variables, one for each variable.
+    /// The rows for the table of environment variables, one for each variable.
     pub fn variable_rows(&self, default: &str) -> String {
         let row = |variable: &Variable| {
             let sentence = if variable.sentence.is_empty() { self.sentence } else { variable.sentence };
@@ -56,7 +56,7 @@ impl Spec {
 }
 
 impl Values {
-    /// The valid values, for a table.
+    /// The valid values, as they are listed in a table.
     pub fn listed(self) -> String {
         match self {
             Self::Numbers(least, most) => format!("{least} to {most}"),

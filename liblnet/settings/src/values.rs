@@ -1,4 +1,4 @@
-//! The values of settings: as numbers, and as the words and texts that stand for them.
+//! The values of settings, as numbers, words and texts.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 pub enum Value {
-    /// A number. 1 and 0 stand for on and off, and numbers from 0 on for words ([`Values::Words`]).
+    /// A number. 1 and 0 stand for on and off, and numbers from 0 on for words ([`Values::NumberedWords`]).
     Number(i64),
-    /// A text; empty: none.
+    /// A text; empty if there is none.
     Text(String),
 }
 
@@ -30,7 +30,7 @@ pub enum Values {
     ZeroOrNumbers(i64, i64),
     /// 0 for off, 1 for on.
     Switch,
-    /// Words. Each stands for its number from 0 on, which is valid in its place.
+    /// Words, each of which stands for its number from 0 on; the number is valid too.
     NumberedWords(&'static [&'static str]),
     /// Words only.
     Words(&'static [&'static str]),
@@ -62,7 +62,7 @@ impl Values {
         }
     }
 
-    /// The words for the numbers from 0 on; none where the numbers are no choice of words.
+    /// The words for the numbers from 0 on; none if the numbers do not stand for words.
     pub const fn words(self) -> &'static [&'static str] {
         match self {
             Self::Switch => SWITCH,
@@ -76,7 +76,7 @@ impl Values {
         self.words().iter().position(|its| *its == word).and_then(|index| i64::try_from(index).ok())
     }
 
-    /// The value as it is shown: numbers that stand for words only become the words.
+    /// The value in the form for output: a number that stands for a word becomes the word.
     pub fn shown(self, value: Value) -> Value {
         match (self, &value) {
             (Self::Words(words), Value::Number(number)) => {
@@ -87,7 +87,7 @@ impl Values {
         }
     }
 
-    /// Reads a value. The error names the valid ones.
+    /// Reads a value. The error names the valid values.
     pub fn parse(self, text: &str) -> Result<Value, String> {
         let number = || text.parse().ok().filter(|number| self.contains(*number));
         let read = match self {
@@ -99,7 +99,7 @@ impl Values {
         read.map(Value::Number).ok_or_else(|| self.wanted())
     }
 
-    /// The valid values, in words.
+    /// The valid values as text.
     pub fn wanted(self) -> String {
         match self {
             Self::Numbers(least, most) => format!("a number from {least} to {most}"),
@@ -118,7 +118,7 @@ fn word_or_nothing(word: &str) -> String {
     if word.is_empty() { "nothing".to_owned() } else { word.to_owned() }
 }
 
-/// `a, b or c`.
+/// Joins texts: `a, b or c`.
 pub fn either(mut all: Vec<String>) -> String {
     match all.pop() {
         Some(last) if !all.is_empty() => format!("{} or {last}", all.join(", ")),
@@ -126,7 +126,7 @@ pub fn either(mut all: Vec<String>) -> String {
     }
 }
 
-/// The unit of a number.
+/// The unit of a setting's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// A count, a choice, or a text.
@@ -145,7 +145,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its name; empty for [`Unit::None`].
+    /// The name of the unit; empty for [`Unit::None`].
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "",

@@ -13,33 +13,33 @@ use std::str::FromStr;
 use thiserror::Error;
 
 impl Setting {
-    /// Its row.
+    /// The row of the setting.
     pub const fn row(self) -> &'static Row<Settings> {
         &NODE[self as usize]
     }
 
-    /// What it is.
+    /// The description of the setting.
     pub const fn spec(self) -> &'static Spec {
         &self.row().spec
     }
 
-    /// Its name: in files, and as the word of `lnetctl set`.
+    /// The name of the setting in files, and the word of `lnetctl set`.
     pub const fn name(self) -> &'static str {
         self.spec().name
     }
 
-    /// Those of the block `global`, in the order in which they are shown (dlc 2.7).
+    /// The settings of the block `global`, in the order in which they are shown (dlc 2.7).
     pub fn all_global() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|setting| setting.spec().global.is_some())
     }
 
-    /// The default.
+    /// The default value.
     pub fn default_value(self) -> i64 {
         Settings::default().get(self)
     }
 }
 
-/// The functions of all settings in the C API, in the order of the header: those that only show come last.
+/// The functions of all settings in the C API, in the order of the header: settings that can only be shown come last.
 pub fn c_functions() -> Vec<CFunction> {
     let (mut both, mut shows) = (Vec::new(), Vec::new());
     for functions in Setting::ALL.iter().filter_map(|setting| setting.spec().c) {
@@ -53,7 +53,7 @@ pub fn c_functions() -> Vec<CFunction> {
 }
 
 impl Settings {
-    /// The value of one.
+    /// The value of a setting.
     pub fn get(&self, setting: Setting) -> i64 {
         match setting.row().read(self) {
             Value::Number(number) => number,
@@ -61,8 +61,8 @@ impl Settings {
         }
     }
 
-    /// Changes one, as the kernel does: what is not valid becomes another value ([`Spec::replace`]) or is [`Errno::Invalid`],
-    /// as is what contradicts other settings (HE-2, HE-30). Without health sensitivity there are no retries.
+    /// Changes a setting, as the kernel does: an invalid value is replaced ([`Spec::replace`]) or is [`Errno::Invalid`],
+    /// as is a value that contradicts other settings (HE-2, HE-30). Without health sensitivity there are no retries.
     pub fn set(&mut self, setting: Setting, value: i64) -> Result<(), Errno> {
         let mut changed = *self;
         let spec = setting.spec();
@@ -90,7 +90,7 @@ impl Settings {
     }
 }
 
-/// The name is that of no setting.
+/// The error that no setting has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no setting has this name")]
 pub struct UnknownSetting;
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// core-behaviour 11: fails if a value that the kernel changes is refused, or taken as it is.
+    /// core-behaviour 11: fails if a value that the kernel replaces is refused, or stored unchanged.
     #[test]
     fn a_value_that_the_kernel_replaces_is_replaced() {
         use Setting::*;
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Fails if the field of a row is another row's, or a value does not arrive in it.
+    /// Fails if a row accesses the field of another row, or if a value is not stored.
     #[test]
     fn each_row_has_a_name_and_a_field_of_its_own() {
         for (index, row) in NODE.iter().enumerate() {

@@ -6,40 +6,40 @@ use std::time::Duration;
 /// The maximum of health values and of the sensitivity to failures; a healthy interface has this value.
 pub const MAX_HEALTH: u32 = 1000;
 
-/// The settings of a node, as its parts read them. The rows of the table say what each is and takes.
+/// The settings of a node as its parts read them. The rows of the table explain each and its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// NUMA distances that differ by no more than this count as equal (cfg-090).
     pub numa_range: u32,
     /// The maximum number of interfaces of a peer.
     pub max_interfaces: u32,
-    /// Whether and how peers are discovered.
+    /// The discovery mode.
     pub discovery: DiscoveryMode,
     /// Whether a peer is pinged before its first use although discovery is off, as in the kernel (DI-32).
     pub first_ping: bool,
-    /// Whether `Core::primary_nid` returns at once what is known, as in the kernel (OM-25); otherwise it
+    /// Whether `Core::primary_nid` returns the NID that is known without waiting, as in the kernel (OM-25); otherwise it
     /// waits for the discovery of the peer.
     pub lock_primary: bool,
-    /// Whether a message is dropped that came on another path than its response would take.
+    /// Whether a message is dropped that arrived on another path than its response would take.
     pub drop_asym_route: bool,
     /// Whether a gateway on the net of a route must have a live interface there (`avoid_asym_router_failure`).
     pub avoid_asym_router_failure: bool,
-    /// The seconds between two checks of a gateway; 0: it is not checked (`alive_router_check_interval`).
+    /// The seconds between two checks of a gateway; 0: gateways are not checked (`alive_router_check_interval`).
     pub alive_router_check_interval: u32,
     /// The seconds after the interval of gateway checks for which a router waits for a message on each of its nets
     /// (`router_ping_timeout`, RT-32).
     pub router_ping_timeout: u32,
-    /// How often a message is resent.
+    /// The number of times that a message may be resent.
     pub retry_count: u32,
-    /// The seconds for a message and its response; never 0.
+    /// The timeout of a message and its response, in seconds; never 0.
     pub transaction_timeout: u32,
-    /// The seconds for all steps of a discovery together, and for which a message waits for one; never 0.
+    /// The timeout of a discovery as a whole, and of a message that waits for one, in seconds; never 0.
     pub discovery_timeout: u32,
-    /// By how much a failure lowers a health value.
+    /// The amount by which a failure lowers a health value.
     pub health_sensitivity: u32,
     /// The health, in percent, that an interface of a router must have to be used.
     pub router_sensitivity: u32,
-    /// The messages whose responses are tracked: 0 LNet's own, 1 GETs, 2 PUTs, 3 both.
+    /// The messages whose responses are tracked: 0: those of LNet itself, 1: GETs, 2: PUTs, 3: both.
     pub response_tracking: u32,
     /// The seconds for which an unhealthy interface is pinged; 0: unlimited.
     pub recovery_limit: u32,
@@ -55,12 +55,12 @@ pub struct Settings {
 /// The discovery mode (core-behaviour 5.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiscoveryMode {
-    /// Peers are as configured, or have the one NID by which they are known.
+    /// Peers are used as configured, or with the one NID by which they are known.
     Off,
     /// Peers are pinged for their NIDs before they are used, and pushed those of this node.
     #[default]
     On,
-    /// As [`DiscoveryMode::On`], but ping information is only compared with what is known; differences are reported.
+    /// As [`DiscoveryMode::On`], but ping information is only compared with the known NIDs; differences are reported.
     Verify,
 }
 
@@ -91,7 +91,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The time in which each node has asked its gateways, and has been answered.
+    /// The time in which each node has pinged its gateways and received the replies.
     pub const fn gateway_check_period(&self) -> Duration {
         let seconds = self.alive_router_check_interval.saturating_add(self.router_ping_timeout);
         Duration::from_secs(seconds as u64)
@@ -106,7 +106,7 @@ impl Settings {
         if self.retry_count < self.transaction_timeout { Ok(()) } else { Err(Errno::Invalid) }
     }
 
-    /// The seconds that a driver has for one message, so that all attempts fit into the transaction timeout (HE-30).
+    /// The timeout of a driver for one message, in seconds, chosen so that all attempts fit into the transaction timeout (HE-30).
     pub const fn lnd_timeout(&self) -> u32 {
         self.transaction_timeout.saturating_sub(1) / self.retry_count.saturating_add(1)
     }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn settings_that_contradict_each_other_are_rejected() {
-        // (transaction time-out, retries, sensitivity), and the retries that there are then.
+        // Each row has the transaction timeout, the retries, the sensitivity, and the resulting retries.
         let table = [
             ((1, 0, 100), Ok(0)),
             ((3, 2, 100), Ok(2)),

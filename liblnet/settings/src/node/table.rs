@@ -14,7 +14,7 @@ macro_rules! settings {
         pub enum Setting { $(#[doc = concat!("The row `", stringify!($setting), "`.")] $setting,)* }
 
         impl Setting {
-            /// All, in the order of the table.
+            /// All settings, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$setting),*];
         }
 
@@ -25,7 +25,7 @@ macro_rules! settings {
 
 /// A setting of the block `global` that may change at any time.
 const GLOBAL: Spec = Spec { change: Change::AnyTime, global: Some(GlobalKey::JUDGED_BY_NODE), ..Spec::LNET };
-/// One that liblnetconfig judges, or that only this library has.
+/// A setting that liblnetconfig checks, or that only this library has.
 const LIBRARYS: Spec = Spec { global: Some(GlobalKey::JUDGED_BY_LIBRARY), ..GLOBAL };
 /// The numbers of a C `int` from 0 on.
 const FROM_0: Values = Values::Numbers(0, MAX_INT);
