@@ -3,17 +3,19 @@
 //! No sockets, no threads, no clock: a driver ([`lnd`]) receives and sends messages, and the caller provides
 //! everything else. No lock is held while a driver or an event handler runs.
 //!
-//! `core/` has the methods for callers and drivers, one file per operation (`me_md_eq`, `put_get`, `send`, `receive`,
-//! `configure`, ...). It composes the engines (`objects`, `topology`, `sending`, `health`, `discovery`, `fault`),
-//! which are based on `model` and `environment`. ARCHITECTURE.md has the picture.
+//! `core/` composes the engines (`objects`, `topology`, `sending`, `health`, `discovery`, `fault`), which are based on
+//! `model` and `environment`. The methods for callers and drivers are in `data_path/` (`put_get`, `send`, `receive`, ...),
+//! `admin/` (`configure`, ...) and `monitor/`, one file per operation. ARCHITECTURE.md has the picture.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod admin;
 mod confirm;
 mod core;
 pub mod cpt;
 pub mod credit;
+mod data_path;
 pub mod discovery;
 mod environment;
 pub mod event;
@@ -21,6 +23,7 @@ pub mod fault;
 pub mod health;
 pub mod memory;
 mod model;
+mod monitor;
 mod objects;
 pub mod policy;
 pub mod router;

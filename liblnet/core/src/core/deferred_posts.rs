@@ -20,7 +20,7 @@ pub(crate) struct DeferredPosts {
 
 impl Core {
     /// Keeps the message if its handler is nested too deep; returns it otherwise.
-    pub(super) fn defer_post(&self, message: Box<Message>) -> Option<Box<Message>> {
+    pub(crate) fn defer_post(&self, message: Box<Message>) -> Option<Box<Message>> {
         if handler_depth() < MAX_DEPTH {
             return Some(message);
         }
@@ -34,7 +34,7 @@ impl Core {
     }
 
     /// Sends the deferred messages, unless the thread is in a handler.
-    pub(super) fn send_deferred(&self) {
+    pub(crate) fn send_deferred(&self) {
         if !self.deferred_posts.any.load(Ordering::Acquire) || in_handler() {
             return;
         }

@@ -26,7 +26,7 @@ impl Core {
     }
 
     /// Counts a request that ends with `status`, if the shutdown has ended it.
-    pub(super) fn note_if_lost(&self, event: &Event, status: Result<(), Errno>) {
+    pub(crate) fn note_if_lost(&self, event: &Event, status: Result<(), Errno>) {
         if status == Err(Errno::Shutdown) && self.is_ending() && event.portal != RESERVED_PORTAL {
             let lost = &mut *lock(&self.lost_requests.0);
             lost.count += 1;
@@ -35,7 +35,7 @@ impl Core {
     }
 
     /// Logs the number of requests that the shutdown has ended.
-    pub(super) fn log_lost_requests(&self) {
+    pub(crate) fn log_lost_requests(&self) {
         let Lost { count, first: Some(first) } = *lock(&self.lost_requests.0) else { return };
         self.env.log(
             LogClass::RequestsLost,

@@ -1,31 +1,7 @@
 //! One LNet node without its threads: the parts, the start and the shutdown.
 
-mod configure;
-mod confirm;
-mod consumers;
 mod deferred_posts;
-mod discovery;
-mod discovery_requests;
-mod fault;
-mod forward;
-mod gateways;
-mod health;
-mod interfaces;
 mod lost_requests;
-mod me_md_eq;
-mod merge;
-mod messages;
-mod monitor;
-mod ni_state;
-mod ping_target;
-mod put_get;
-mod receive;
-mod refusal;
-mod repeat;
-mod resend;
-mod restarts;
-mod router;
-mod send;
 
 use crate::confirm::{Origins, Unconfirmed};
 use crate::cpt::CptTable;
@@ -78,15 +54,15 @@ pub struct Core {
     pub(crate) next_lost_deferred: Mutex<Time>,
     pub(crate) unconfirmed: Unconfirmed,
     pub(crate) origins: Origins,
-    deferred_posts: DeferredPosts,
-    lost_requests: LostRequests,
+    pub(crate) deferred_posts: DeferredPosts,
+    pub(crate) lost_requests: LostRequests,
     /// The event queue of recovery pings.
-    recovery_eq: OnceLock<EqHandle>,
+    pub(crate) recovery_eq: OnceLock<EqHandle>,
     /// The counters of removed interfaces.
-    retired: Mutex<NodeCounters>,
-    configuration: ConfigLock,
+    pub(crate) retired: Mutex<NodeCounters>,
+    pub(crate) configuration: ConfigLock,
     /// The MD that answers pings; used under the configuration lock.
-    ping_target: Mutex<PingTarget>,
+    pub(crate) ping_target: Mutex<PingTarget>,
     this: Weak<Self>,
 }
 

@@ -1,6 +1,6 @@
 //! Creating, counting and recycling messages.
 
-use super::Core;
+use crate::core::Core;
 use crate::health::Delivery;
 use crate::model::{Message, MessagePool, PeerNi};
 use lnet_wire::{Body, Header};

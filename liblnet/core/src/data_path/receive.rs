@@ -187,7 +187,7 @@ impl Upcalls for Core {
 
 impl Core {
     /// Completes a message whose payload has been received, or has finally failed.
-    pub(super) fn finish_received(&self, message: Box<Message>, result: Result<(), Errno>) {
+    pub(crate) fn finish_received(&self, message: Box<Message>, result: Result<(), Errno>) {
         self.count(&message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
         match (&result, &message.ni, &message.peer_ni) {
             (Err(_), ..) => self.message_counters.error(),
@@ -291,7 +291,7 @@ impl Core {
         source != from.net() && self.settings().drop_asym_route && !self.topology.has_route_over(source, from)
     }
 
-    pub(super) fn discard(&self, message: Box<Message>, why: impl Into<DropReason>) -> RxAction {
+    pub(crate) fn discard(&self, message: Box<Message>, why: impl Into<DropReason>) -> RxAction {
         self.count_drop(message, why);
         RxAction::Discard
     }
@@ -352,7 +352,7 @@ impl Core {
     }
 
     /// The primary NID of the node that a message is from (OM-20).
-    pub(super) fn primary_of(&self, message: &Message) -> Nid {
+    pub(crate) fn primary_of(&self, message: &Message) -> Nid {
         let source = message.header.src_nid;
         match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == source => peer_ni.primary(),
@@ -448,7 +448,7 @@ impl Core {
         self.forget(message);
     }
 
-    pub(super) fn forget(&self, mut message: Box<Message>) {
+    pub(crate) fn forget(&self, mut message: Box<Message>) {
         let peer_ni = message.peer_ni.take();
         self.recycle(message, peer_ni.as_ref());
     }

@@ -1,7 +1,7 @@
 //! Messages that gateways confirm, and copies of messages that come by several gateways (see `crate::confirm`).
 
-use super::Core;
 use crate::confirm::{Arrived, BrokenOff, BroughtBy, Due, Recovered, WaitingCopy};
+use crate::core::Core;
 use crate::environment::time::Time;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::model::lnd::{DeferredRx, RxAction};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 impl Core {
     /// Keeps a message that its gateway has received until it is confirmed. If the result is known already, returns the message
     /// with it.
-    pub(super) fn await_confirmation(
+    pub(crate) fn await_confirmation(
         &self,
         message: Box<Message>,
     ) -> Option<(Box<Message>, Result<(), SendFailure>)> {
@@ -47,7 +47,7 @@ impl Core {
     }
 
     /// Ends the message that a gateway has confirmed. A confirmation from another node than that gateway is ignored.
-    pub(super) fn take_confirmation(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
+    pub(crate) fn take_confirmation(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
         let is_gateway = |next_hop: Nid| self.topology.is_same_peer(next_hop, from);
         if let Some(mut message) = self.unconfirmed.confirmed(from, id, confirmation, is_gateway) {
             // Only nodes of this library send confirmations.
@@ -61,7 +61,7 @@ impl Core {
 
     /// Ends the unconfirmed messages on this path, to be resent: no more confirmations will come on its connections, or it is
     /// unresponsive.
-    pub(super) fn lose_confirmations(&self, ni: &Ni, gateway: Nid) {
+    pub(crate) fn lose_confirmations(&self, ni: &Ni, gateway: Nid) {
         let went_there = |message: &Message| {
             message.next_hop.nid == gateway && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
         };
@@ -71,14 +71,14 @@ impl Core {
     }
 
     /// Ends all unconfirmed messages, because the node shuts down.
-    pub(super) fn end_unconfirmed(&self) {
+    pub(crate) fn end_unconfirmed(&self) {
         for message in self.unconfirmed.take(|_| true) {
             self.end(message, Err(Errno::Shutdown.into()));
         }
     }
 
     /// Ends the messages that have waited for a confirmation until their deadline; returns the time of the next call.
-    pub(super) fn poll_unconfirmed(&self, now: Time) -> Option<Time> {
+    pub(crate) fn poll_unconfirmed(&self, now: Time) -> Option<Time> {
         let is_over = |message: &Message| {
             message.deadline <= now
                 || message.has_response()
@@ -101,7 +101,7 @@ impl Core {
 /// The part of a gateway.
 impl Core {
     /// Sends the confirmation of a message to the node that it came from.
-    pub(super) fn confirm_to(&self, previous: PreviousHop, confirmation: Confirmation) {
+    pub(crate) fn confirm_to(&self, previous: PreviousHop, confirmation: Confirmation) {
         let PreviousHop { ni, from, name } = previous;
         if let Some(lnd) = ni.lnd() {
             lnd.confirm(from, name, confirmation);
@@ -109,7 +109,7 @@ impl Core {
     }
 
     /// Confirms a message that this node was to forward to the node that it came from, with its result.
-    pub(super) fn confirm_forwarded(&self, message: &mut Message, result: Result<(), Delivery>) {
+    pub(crate) fn confirm_forwarded(&self, message: &mut Message, result: Result<(), Delivery>) {
         if let Some(previous) = message.previous_hop.take() {
             let confirmation = match (result, message.may_have_arrived) {
                 (Ok(()), _) => Confirmation::Delivered,
@@ -129,7 +129,7 @@ impl Core {
     /// The provenance of an arriving message, with an origin marked as refused that the previous hop could not know: it is
     /// neither the previous hop's own, nor is that node a gateway on the path from the source. Routers still use a refused
     /// origin to recognise messages that circulate.
-    pub(super) fn with_refusals(&self, message: &Message, provenance: &Provenance) -> Provenance {
+    pub(crate) fn with_refusals(&self, message: &Message, provenance: &Provenance) -> Provenance {
         let from = message.next_hop.nid;
         let Some(carried) = provenance.carried.filter(|carried| !carried.origin.is_refused()) else {
             return *provenance;
@@ -162,7 +162,7 @@ impl Core {
 /// The part of the destination.
 impl Core {
     /// Returns the message, unless it is a copy of one that has arrived or is arriving; then the action for the driver.
-    pub(super) fn unless_duplicate(
+    pub(crate) fn unless_duplicate(
         &self,
         origin: MessageOrigin,
         mut message: Box<Message>,
@@ -197,7 +197,7 @@ impl Core {
     }
 
     /// Records that a message with an origin has arrived or is dropped; a waiting copy is dropped.
-    pub(super) fn note_arrival(&self, origin: MessageOrigin, message: &mut Message) {
+    pub(crate) fn note_arrival(&self, origin: MessageOrigin, message: &mut Message) {
         message.arrives_as = None;
         let by = self.brought_by(message);
         if let Some(copy) = self.origins.arrived(origin, by, self.env.now()) {
@@ -220,7 +220,7 @@ impl Core {
 
     /// Keeps a message with an origin whose payload has ended early, or completes it with a copy that waits. Returns the
     /// message if it cannot be kept.
-    pub(super) fn keep_partial(
+    pub(crate) fn keep_partial(
         &self,
         origin: MessageOrigin,
         mut message: Box<Message>,
@@ -257,7 +257,7 @@ impl Core {
     }
 
     /// Ends the partial messages of which no copy came in time; returns the time of the next call.
-    pub(super) fn poll_origins(&self, now: Time) -> Option<Time> {
+    pub(crate) fn poll_origins(&self, now: Time) -> Option<Time> {
         let is_given_up = |message: &Message| message.md.as_ref().is_some_and(|md| md.is_aborted());
         let (over, next) = self.origins.expire(now, is_given_up);
         self.end_partial(over);
@@ -265,7 +265,7 @@ impl Core {
     }
 
     /// Ends the partial messages that came by the interface `ni`.
-    pub(super) fn end_partial_of(&self, ni: &Arc<Ni>) {
+    pub(crate) fn end_partial_of(&self, ni: &Arc<Ni>) {
         let came_by = |message: &Message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
         self.end_partial(self.origins.take_partial(came_by));
     }

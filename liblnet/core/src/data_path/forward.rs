@@ -1,6 +1,6 @@
 //! Forwarding: messages for other nodes (core-behaviour 7.2).
 
-use super::Core;
+use crate::core::Core;
 use crate::environment::time::Time;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::Message;
@@ -20,7 +20,7 @@ const NO_ROUTER: &str = "destination is another node, and this one is no router"
 
 impl Core {
     /// Receives a message for another node, as soon as a buffer is free for it (RT-10).
-    pub(super) fn forward(
+    pub(crate) fn forward(
         &self,
         ni: &Ni,
         mut message: Box<Message>,
@@ -71,7 +71,7 @@ impl Core {
     }
 
     /// Returns messages that have waited long for a buffer to another router; returns the time of the next call.
-    pub(super) fn poll_waiting(&self, now: Time) -> Option<Time> {
+    pub(crate) fn poll_waiting(&self, now: Time) -> Option<Time> {
         if !self.topology.router().forwards() || !self.topology.has_routes() {
             return None;
         }
@@ -88,7 +88,7 @@ impl Core {
     }
 
     /// Sends a message on that has been received into its buffer, with its header unchanged.
-    pub(super) fn forward_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
+    pub(crate) fn forward_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
         if result.is_err() {
             return self.forget(message);
         }
@@ -106,7 +106,7 @@ impl Core {
     }
 
     /// The path of a forwarded message: to its very destination NID, if that works, or to a gateway.
-    pub(super) fn path_onwards(&self, message: &Message) -> Result<ChosenPath, Errno> {
+    pub(crate) fn path_onwards(&self, message: &Message) -> Result<ChosenPath, Errno> {
         let nid = message.header.dest_nid;
         // Limited, so that messages to NIDs that do not exist cannot fill the table of peers.
         let destination = self.peer_ni_if_room(nid).ok_or(Errno::NoMemory)?;
@@ -139,14 +139,14 @@ impl Core {
     }
 
     /// Resumes messages that have got their buffers: their drivers receive them.
-    pub(super) fn resume_waiting(&self, waiting: impl IntoIterator<Item = Waiting>) {
+    pub(crate) fn resume_waiting(&self, waiting: impl IntoIterator<Item = Waiting>) {
         for Waiting { message, deferred, .. } in waiting {
             deferred.resume(RxAction::Deliver(message));
         }
     }
 
     /// Drops messages that waited for a buffer.
-    pub(super) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &'static str) {
+    pub(crate) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &'static str) {
         for Waiting { message, deferred, .. } in waiting {
             self.count_drop(message, why);
             deferred.resume(RxAction::Discard);
@@ -154,7 +154,7 @@ impl Core {
     }
 
     /// Applies the configured numbers of buffers.
-    pub(super) fn configure_buffers(&self) {
+    pub(crate) fn configure_buffers(&self) {
         let router = self.topology.router();
         let waiting = self.router_buffers.configure(router);
         match router.forwards() {

@@ -1,7 +1,7 @@
 //! Match entries, memory descriptors and event queues: creating, attaching and removing them.
 
-use super::Core;
 use super::receive::Arrival;
+use crate::core::Core;
 use crate::environment::time::Time;
 use crate::event::{EventHandler, EventQueue, Polled};
 use crate::memory::{Completion, EqHandle, Md, MdHandle, MdMemory, MdSpec, MeHandle};
@@ -198,7 +198,7 @@ impl Core {
     }
 
     /// Counts a message that a driver has lost and that may wait at a lazy portal.
-    pub(super) fn note_lost_deferred(&self) {
+    pub(crate) fn note_lost_deferred(&self) {
         match self.lost_deferred.fetch_add(1, Ordering::Relaxed) + 1 < MAX_LOST_DEFERRED {
             true => self.health.wake(),
             false => self.drop_lost_deferred(),
@@ -207,7 +207,7 @@ impl Core {
 
     /// Drops lost messages that wait at lazy portals, at intervals, because the search looks at all that wait; returns the time
     /// of the next call.
-    pub(super) fn poll_lost_deferred(&self, now: Time) -> Option<Time> {
+    pub(crate) fn poll_lost_deferred(&self, now: Time) -> Option<Time> {
         if self.lost_deferred.load(Ordering::Relaxed) == 0 {
             return None;
         }

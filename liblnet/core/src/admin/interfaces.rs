@@ -1,6 +1,6 @@
 //! Adding and removing interfaces, and the shutdown of the node.
 
-use super::Core;
+use crate::core::Core;
 use crate::model::lnd::{Driver, Upcalls};
 use crate::model::{Nets, Ni, NiConfig, PeerNi};
 use crate::sync::lock;

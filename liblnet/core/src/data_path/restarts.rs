@@ -1,6 +1,6 @@
 //! Restarts of peers, after which their NIDs may belong to other nodes.
 
-use super::Core;
+use crate::core::Core;
 use crate::discovery::Input;
 use crate::model::message::Message;
 use crate::model::{Evidence, PeerNi};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 impl Core {
     /// Records a new connection to a peer NI, with the incarnation of its interface.
-    pub(super) fn note_connected(&self, peer: Nid, incarnation: u64) {
+    pub(crate) fn note_connected(&self, peer: Nid, incarnation: u64) {
         if let Some(peer_ni) = self.topology.peer_ni(peer)
             && peer_ni.incarnation().note(Evidence::Connection, incarnation)
         {
@@ -18,7 +18,7 @@ impl Core {
     }
 
     /// Records the incarnation of the source of a request that came through the gateway `from`, as no connection shows it.
-    pub(super) fn note_initiator(&self, from: Nid, header: &Header) {
+    pub(crate) fn note_initiator(&self, from: Nid, header: &Header) {
         let (Body::Put { ack: Some(response_to), .. } | Body::Get { reply: response_to, .. }) = header.body
         else {
             return;
@@ -32,7 +32,7 @@ impl Core {
     }
 
     /// Records the incarnation of a new peer NI, which may be connected already.
-    pub(super) fn learn_incarnation(&self, peer_ni: &PeerNi) {
+    pub(crate) fn learn_incarnation(&self, peer_ni: &PeerNi) {
         let nid = peer_ni.nid();
         let nets = self.nets();
         let nis = nets.net(nid.net()).map_or(&[][..], |net| net.nis());
@@ -54,7 +54,7 @@ impl Core {
 
     /// Whether a request goes to a NID other than the one its caller named, selected among those of a peer that has restarted
     /// since: that NID may be another node's.
-    pub(super) fn is_by_old_list(&self, message: &Message) -> bool {
+    pub(crate) fn is_by_old_list(&self, message: &Message) -> bool {
         let is_request = matches!(message.header.body, Body::Put { .. } | Body::Get { .. });
         let may_choose =
             is_request && !message.is_reserved() && !message.is_forwarded() && !message.is_routed();

@@ -1,13 +1,13 @@
 //! Merging the ping information of a peer (core-behaviour 5.6): its effects on health.
 
-use super::Core;
+use crate::core::Core;
 use crate::model::Peer;
 use lnet_wire::ping_info::{NiStatus, PingInfo};
 use std::sync::Arc;
 
 impl Core {
     /// Merges the ping information `info` of `peer`.
-    pub(super) fn merge(&self, peer: &Arc<Peer>, info: &PingInfo) {
+    pub(crate) fn merge(&self, peer: &Arc<Peer>, info: &PingInfo) {
         let config = self.configuration.lock();
         let Some(peer) = self.topology.peer_of(&peer.discovery) else { return };
         if self.is_ending() {

@@ -1,6 +1,6 @@
 //! Periodic work (HE-50), run by the thread `lnet_monitor` of a node.
 
-use super::Core;
+use crate::core::Core;
 use crate::environment::time::Time;
 use crate::event::in_handler;
 use crate::health::ProbeAction;

@@ -43,7 +43,7 @@ impl Core {
     }
 
     /// Like [`Core::launch`], even if handlers are nested deep.
-    pub(super) fn post_now(&self, message: Box<Message>) {
+    pub(crate) fn post_now(&self, message: Box<Message>) {
         self.run(Step::Post(message));
     }
 
@@ -63,7 +63,7 @@ impl Core {
     }
 
     /// Selects the path of a message again and sends it.
-    pub(super) fn reroute_now(&self, message: Box<Message>) {
+    pub(crate) fn reroute_now(&self, message: Box<Message>) {
         self.run(Step::Reroute(message));
     }
 

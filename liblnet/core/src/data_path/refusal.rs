@@ -1,6 +1,6 @@
 //! Requests of a program that the node refuses: the reason, the errno, and the log line with the remedy.
 
-use super::Core;
+use crate::core::Core;
 use crate::memory::PortalPlace;
 use crate::model::SendRequest;
 use lnet_log::LogClass;

@@ -1,6 +1,6 @@
 //! The work of the discovery thread, and the calls that start and await discoveries.
 
-use super::Core;
+use crate::core::Core;
 use crate::discovery::{Action, DiscoveryStatus, Failure, Input};
 use crate::environment::ConfigGuard;
 use crate::environment::time::Time;

@@ -1,6 +1,6 @@
 //! Health for operators and drivers, and the recovery pings.
 
-use super::Core;
+use crate::core::Core;
 use crate::event::{Event, EventKind};
 use crate::health::{self, HealthTotals, NiKind, PeerNiState, PeerReachability, UnresponsivePath};
 use crate::memory::{EqHandle, MdHandle, MdOptions, MdSpec, RecvBuffer};
@@ -71,7 +71,7 @@ impl Core {
     }
 
     /// Pings the node at `peer` from `local`; only the arrival of the reply matters, as it shows that the path works.
-    pub(super) fn send_recovery_ping(&self, local: Nid, peer: Nid) -> Result<MdHandle, Errno> {
+    pub(crate) fn send_recovery_ping(&self, local: Nid, peer: Nid) -> Result<MdHandle, Errno> {
         let room = RecvBuffer::new(REPLY_LEN);
         let memory = room.memory();
         let spec = MdSpec {

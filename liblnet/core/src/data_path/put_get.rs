@@ -1,7 +1,7 @@
 //! PUT and GET of programs: from the call to a message with a path.
 
+use super::refusal::Refusal;
 use crate::core::Core;
-use crate::core::refusal::Refusal;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
@@ -276,7 +276,7 @@ impl Core {
         self.topology.with_paths(|paths| select::choose(paths, peer_ni, path_request))
     }
 
-    pub(super) fn choose_again_from(
+    pub(crate) fn choose_again_from(
         &self,
         source: Option<Nid>,
         message: &Message,
@@ -288,7 +288,7 @@ impl Core {
     }
 
     /// [`select::choose_other_nid`] for a message that this node forwards.
-    pub(super) fn choose_other_nid(&self, message: &Message, destination: &PeerNi) -> Option<ChosenPath> {
+    pub(crate) fn choose_other_nid(&self, message: &Message, destination: &PeerNi) -> Option<ChosenPath> {
         let numa = self.numa(message.md.as_deref());
         let path_request = self.path_request_again(None, message, destination.nid(), numa.as_ref());
         self.topology.with_nets(|nets| select::choose_other_nid(nets, destination, path_request))
@@ -368,7 +368,7 @@ impl Core {
 }
 
 /// The next hop of a message for the process `pid`. On a gateway that is the process of LNet itself.
-pub(super) fn next_hop(chosen: &ChosenPath, pid: Pid) -> ProcessId {
+pub(crate) fn next_hop(chosen: &ChosenPath, pid: Pid) -> ProcessId {
     ProcessId { nid: chosen.next_hop(), pid: if chosen.route().is_some() { Pid::LUSTRE } else { pid } }
 }
 

@@ -1,6 +1,6 @@
 //! Discovery for programs: the primary NID of a NID, and peers with given NIDs (OM-25, OM-26).
 
-use super::Core;
+use crate::core::Core;
 use crate::discovery::Input;
 use crate::environment::ConfigGuard;
 use crate::event::in_handler;

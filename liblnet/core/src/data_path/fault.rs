@@ -1,6 +1,6 @@
 //! Fault injection: the rules, and the treatment of the messages that they hit.
 
-use super::Core;
+use crate::core::Core;
 use crate::environment::time::Time;
 use crate::fault::{DelayRule, Delayed, DelayedMessage, DropRule, FaultStats, Filter, Sent};
 use crate::model::Ni;
@@ -75,7 +75,7 @@ impl Core {
 
 impl Core {
     /// Whether a drop rule hits a message that has arrived on `ni`; if so, counts the message as dropped.
-    pub(super) fn fault_drops_incoming(&self, ni: &Ni, header: &Header) -> bool {
+    pub(crate) fn fault_drops_incoming(&self, ni: &Ni, header: &Header) -> bool {
         let lost = self.faults.loses(header, ni.nid(), || self.env.now());
         if lost {
             ni.counters().count(Outcome::Dropped, header.body.kind(), header.payload_length);
@@ -86,7 +86,7 @@ impl Core {
     }
 
     /// Delays a message that has arrived, if a delay rule hits it; returns it otherwise.
-    pub(super) fn delay_by_fault_rule(
+    pub(crate) fn delay_by_fault_rule(
         &self,
         message: Box<Message>,
         defer: &dyn Fn() -> Arc<dyn DeferredRx>,
@@ -101,7 +101,7 @@ impl Core {
     }
 
     /// Passes a message with all its credits to its driver, unless a rule drops or delays it.
-    pub(super) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>) -> SendOutcome {
+    pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>) -> SendOutcome {
         match self.faults.send_by(lnd, message, || self.env.now()) {
             Sent::Now(outcome) => outcome,
             Sent::Later(delayed) => {
@@ -120,7 +120,7 @@ impl Core {
     }
 
     /// Ends the delayed messages of an interface that has been removed.
-    pub(super) fn drop_late_of(&self, ni: &Arc<Ni>) {
+    pub(crate) fn drop_late_of(&self, ni: &Arc<Ni>) {
         for message in self.faults.take_of_ni(ni) {
             match message {
                 DelayedMessage::Leaving(message) => self.end(message, Err(Errno::Shutdown.into())),

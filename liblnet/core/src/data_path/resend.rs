@@ -1,7 +1,7 @@
 //! Resends, and messages whose path changes before they are sent.
 
-use super::Core;
 use super::put_get::next_hop;
+use crate::core::Core;
 use crate::environment::time::Time;
 use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
 use crate::model::message::Message;
@@ -26,12 +26,12 @@ impl ResendContext for Core {
 
 impl Core {
     /// Plans the resend of a failed message (HE-20); `None` if it is not resent.
-    pub(super) fn plan_resend(&self, message: &mut Message, failure: SendFailure) -> Option<ResendPlan> {
+    pub(crate) fn plan_resend(&self, message: &mut Message, failure: SendFailure) -> Option<ResendPlan> {
         self.health.plan_resend(&self.env, &self.topology, message, failure, self)
     }
 
     /// Gives a message without credits its new path; returns the message if it is to be sent now, and queues it otherwise.
-    pub(super) fn resend(
+    pub(crate) fn resend(
         &self,
         message: Box<Message>,
         plan: ResendPlan,
@@ -53,7 +53,7 @@ impl Core {
     }
 
     /// Resends the messages that are due, and ends those past their deadline; returns the time at which the next is due.
-    pub(super) fn resend_due(&self, now: Time) -> Option<Time> {
+    pub(crate) fn resend_due(&self, now: Time) -> Option<Time> {
         let (due, next) = self.health.take_resends(now);
         for message in due {
             match message.deadline <= now {
@@ -65,7 +65,7 @@ impl Core {
     }
 
     /// Ends the messages in the resend queue, because the node shuts down.
-    pub(super) fn end_resends(&self) {
+    pub(crate) fn end_resends(&self) {
         for message in self.health.take_all_resends() {
             self.end(message, Err(Errno::Shutdown.into()));
         }
@@ -73,7 +73,7 @@ impl Core {
 
     /// Whether a message without a path waits for one until its deadline: a message of this node to a net that a route leads
     /// to, or to a peer that is being rediscovered. Forwarded messages do not wait, as they hold a buffer.
-    pub(super) fn awaits_route(&self, message: &Message) -> bool {
+    pub(crate) fn awaits_route(&self, message: &Message) -> bool {
         let may_wait = !message.is_forwarded()
             && !message.is_reserved()
             && !message.recovery
@@ -87,7 +87,7 @@ impl Core {
 
     /// The local NID for a message to this peer NI once a gateway is usable again; `None` if no route leads there, or if
     /// messages are not resent.
-    pub(super) fn route_may_come(
+    pub(crate) fn route_may_come(
         &self,
         peer_ni: &PeerNi,
         source: Option<Nid>,
@@ -101,7 +101,7 @@ impl Core {
 
     /// Whether no path is left to the destination of a message of this node: the destination has no net in common with this
     /// node, and no gateway to any of its nets works.
-    pub(super) fn is_unroutable(&self, message: &Message) -> bool {
+    pub(crate) fn is_unroutable(&self, message: &Message) -> bool {
         if message.is_forwarded() || message.recovery {
             return false;
         }
@@ -113,7 +113,7 @@ impl Core {
     }
 
     /// Keeps a message without credits until a route may have come up.
-    pub(super) fn wait_for_route(&self, message: Box<Message>) {
+    pub(crate) fn wait_for_route(&self, message: Box<Message>) {
         self.health.wait_for_route(message, self.env.now());
         // The shutdown may have emptied the queue just before.
         if self.is_ending() {
@@ -144,7 +144,7 @@ impl Core {
         peer_ni.ok_or(Errno::HostUnreachable)
     }
 
-    pub(super) fn destination_again(&self, message: &Message) -> Nid {
+    pub(crate) fn destination_again(&self, message: &Message) -> Nid {
         let named = message.event.as_ref().and_then(|event| event.target.nid);
         match message.header.body {
             Body::Put { .. } | Body::Get { .. } => named.unwrap_or(message.header.dest_nid),

@@ -1,6 +1,6 @@
 //! The gateways of this node's routes: their checks, and the log lines about them (core-behaviour 7.3, 7.4).
 
-use super::Core;
+use crate::core::Core;
 use crate::discovery::Input;
 use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
@@ -17,7 +17,7 @@ use std::time::Duration;
 impl Core {
     /// Starts the discovery of the gateways that are due, and logs the routes that have come up or gone down; returns the time at
     /// which the next gateway is due.
-    pub(super) fn check_gateways(&self, now: Time) -> Option<Time> {
+    pub(crate) fn check_gateways(&self, now: Time) -> Option<Time> {
         if !self.topology.has_routes() {
             return None;
         }
@@ -67,7 +67,7 @@ impl Core {
     }
 
     /// Deletes routes whose gateways have turned out to be one peer (RT-4).
-    pub(super) fn delete_duplicate_routes(&self, config: &ConfigGuard<'_>) {
+    pub(crate) fn delete_duplicate_routes(&self, config: &ConfigGuard<'_>) {
         if !self.topology.has_routes() {
             return;
         }
@@ -82,7 +82,7 @@ impl Core {
 
     /// Schedules a check of a gateway that a message has arrived from, if the gateway had not responded, or if it has `forwarded`
     /// the message though it reported that it does not forward (CR-31).
-    pub(super) fn recheck_gateway_now(&self, gateway: &PeerNi, forwarded: bool) {
+    pub(crate) fn recheck_gateway_now(&self, gateway: &PeerNi, forwarded: bool) {
         let state = Arc::clone(&gateway.peer_now().discovery);
         if state.has_failed() || forwarded && !state.flags().contains(PeerState::ROUTER_ENABLED) {
             self.ask_gateway(gateway);
@@ -91,21 +91,21 @@ impl Core {
 
     /// Schedules a check of a gateway at once after an event that may mean a change: a failed message, an unresponsive path, or
     /// ended connections. Does nothing for other peers.
-    pub(super) fn ask_gateway(&self, gateway: &PeerNi) {
+    pub(crate) fn ask_gateway(&self, gateway: &PeerNi) {
         if self.gateway_checks.recheck_now(gateway.peer_now().discovery.id(), self.env.now()) {
             self.health.wake();
         }
     }
 
     /// Records that a node cannot be reached through gateways, as one has returned a message for it and no other is left to try.
-    pub(super) fn note_returned(&self, destination: Nid) {
+    pub(crate) fn note_returned(&self, destination: Nid) {
         if let Some(peer_ni) = self.topology.peer_ni(destination) {
             self.health.note_unresponsive_behind_gateways(&peer_ni);
         }
     }
 
     /// Stores the routes that are up, and logs changes. Called after the state of a gateway may have changed.
-    pub(super) fn note_routes(&self) {
+    pub(crate) fn note_routes(&self) {
         let routes = self.topology.routes();
         let (mut any_down, mut any_came_up, mut nets) = (false, false, Vec::new());
         for to_net in routes.nets() {
@@ -134,7 +134,7 @@ impl Core {
 
     /// Pings gateways that have messages and from which nothing is received, and marks their paths as unresponsive if that goes
     /// on; returns the time of the next call.
-    pub(super) fn watch_gateways(&self, now: Time) -> Option<Time> {
+    pub(crate) fn watch_gateways(&self, now: Time) -> Option<Time> {
         let GatewayActions { ping, unresponsive, old_pings, next } =
             self.gateway_watch.poll(now, || self.busy_gateways());
         for ping in old_pings {

@@ -1,6 +1,6 @@
 //! Requests to the reserved portal that are repeated on another path.
 
-use super::Core;
+use crate::core::Core;
 use crate::environment::time::Time;
 use crate::health::Repeat;
 use crate::memory::Md;
@@ -13,7 +13,7 @@ impl Core {
     /// Repeats pings and pushes that wait for a response on a path that is unresponsive, or whose interface has failed, if there
     /// is another path. A driver may still have the first message, whose result is that of the operation; the result of a copy is
     /// not reported, but its response is.
-    pub(super) fn repeat_requests(&self, now: Time) {
+    pub(crate) fn repeat_requests(&self, now: Time) {
         let has_failed = |(local, next_hop): (Nid, Nid)| {
             let ends = self.topology.ni(local).zip(self.topology.peer_ni(next_hop));
             ends.is_none_or(|(ni, peer_ni)| select::is_avoided(&ni, &peer_ni))
@@ -33,7 +33,7 @@ impl Core {
 
     /// Records a request to the reserved portal that is about to be sent. A repetition of a discovery's request may leave from
     /// another source; one of a program keeps the source that the program asked for.
-    pub(super) fn note_request(&self, message: &Message) {
+    pub(crate) fn note_request(&self, message: &Message) {
         if !message.is_reserved() {
             return;
         }

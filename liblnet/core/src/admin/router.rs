@@ -1,6 +1,6 @@
 //! This node as a router: the forwarding switch, and the liveness of its nets as reported to peers (core-behaviour 7.3, 7.5).
 
-use super::Core;
+use crate::core::Core;
 use crate::environment::time::Time;
 use crate::model::Ni;
 use crate::router::Router;
@@ -31,7 +31,7 @@ impl Core {
     }
 
     /// Completes the disabling of routing when it is due; returns the time of the next call.
-    pub(super) fn poll_stopping(&self, now: Time) -> Option<Time> {
+    pub(crate) fn poll_stopping(&self, now: Time) -> Option<Time> {
         let is_stopping = || matches!(self.router(), Router::Stopping(_));
         if !is_stopping() {
             return None;
@@ -56,7 +56,7 @@ impl Core {
     }
 
     /// Reports the NIs on nets from which nothing arrives as down (RT-32); returns the time of the next call.
-    pub(super) fn poll_net_liveness(&self, now: Time) -> Option<Time> {
+    pub(crate) fn poll_net_liveness(&self, now: Time) -> Option<Time> {
         let settings = self.settings();
         let is_watched = self.router().is_on() && settings.alive_router_check_interval > 0;
         let timeout = is_watched.then(|| settings.gateway_check_period());

@@ -1,7 +1,7 @@
 //! Interfaces that are down, as the machine or the peer reports (HE-4): their messages change their path without waiting for
 //! a timeout.
 
-use super::Core;
+use crate::core::Core;
 use crate::discovery::{Failure, Step};
 use crate::health::{Cause, NiState};
 use crate::model::message::Message;
@@ -108,7 +108,7 @@ impl Core {
     }
 
     /// Handles a driver's report of an unresponsive path. Returns whether all messages to the peer could take another path.
-    pub(super) fn note_path_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
+    pub(crate) fn note_path_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
         if self.health.path_is_unresponsive(&self.env, &self.topology, ni, peer_ni) {
             self.ask_gateway(peer_ni);
             self.move_waiting_for_peers(|message| {

@@ -1,6 +1,6 @@
 //! Discovery's GETs and PUTs, its receive buffers for pushes, and the events of its MDs.
 
-use super::Core;
+use crate::core::Core;
 use crate::discovery::{PingBuffer, PushEvent, push_spec, request_spec};
 use crate::event::{Event, EventKind};
 use crate::memory::{EqHandle, MdHandle, MdMemory, RecvBuffer};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Sending of pings and pushes.
 impl Core {
     /// Pings a peer for its NIDs.
-    pub(super) fn send_discovery_ping(&self, peer: &Peer, path: Option<(Nid, Nid)>, reply_len: u32) {
+    pub(crate) fn send_discovery_ping(&self, peer: &Peer, path: Option<(Nid, Nid)>, reply_len: u32) {
         let reply = RecvBuffer::new(reply_len);
         let (source, nid) = self.source_and_nid(peer, path);
         let id = self.discovery.begin_ping(&self.env, peer, nid, reply.clone());
@@ -24,7 +24,7 @@ impl Core {
     }
 
     /// Pushes the NIDs of this node to a peer.
-    pub(super) fn send_discovery_push(&self, peer: &Peer, path: Option<(Nid, Nid)>, buffer: Arc<PingBuffer>) {
+    pub(crate) fn send_discovery_push(&self, peer: &Peer, path: Option<(Nid, Nid)>, buffer: Arc<PingBuffer>) {
         let (source, nid) = self.source_and_nid(peer, path);
         let id = self.discovery.begin_push(&self.env, peer, nid, buffer.sequence());
         self.send_discovery_request(id, nid, buffer.memory(), buffer, |md, target| {
@@ -61,7 +61,7 @@ impl Core {
     }
 
     /// Whether the message is a request of a discovery.
-    pub(super) fn is_of_discovery(&self, message: &Message) -> bool {
+    pub(crate) fn is_of_discovery(&self, message: &Message) -> bool {
         let eq = message.event.as_ref().and_then(|event| event.md.eq);
         eq.is_some() && eq == self.discovery.eq()
     }
@@ -81,7 +81,7 @@ impl Core {
     /// Posts the free buffers. A failure is logged, and retried by the next call. Waiting pushes may fill the buffers
     /// at once, and each of them wakes the thread again, so a flood of pushes does not keep a thread in this
     /// function.
-    pub(super) fn post_push_buffers(&self) {
+    pub(crate) fn post_push_buffers(&self) {
         // A node without Multi-Rail does not receive pushes.
         if !self.env.config().multi_rail {
             return;

@@ -3,7 +3,7 @@
 //! Changes are made one at a time, under the configuration lock; values that are read for each message are
 //! replaced as a whole. In an event handler every change is [`Errno::Busy`].
 
-use super::Core;
+use crate::core::Core;
 use crate::environment::ConfigGuard;
 use crate::event::in_handler;
 use crate::model::{Peer, PeerNi, PeerState};

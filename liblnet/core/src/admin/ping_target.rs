@@ -1,6 +1,6 @@
 //! The match entry that answers pings: posted again whenever the ping buffer changes.
 
-use super::Core;
+use crate::core::Core;
 use crate::environment::ConfigGuard;
 use crate::memory::{MdHandle, MdMemory, MdSpec};
 use crate::objects::{InsertPosition, MatchId};
@@ -33,7 +33,7 @@ impl Core {
 
     /// Logs that memory of the node could not be posted on the reserved portal. During the shutdown that is no failure: the
     /// shutdown drops its entries and queues while the discovery thread may be posting.
-    pub(super) fn log_not_posted(&self, what: &str, errno: Errno, consequence: &str) {
+    pub(crate) fn log_not_posted(&self, what: &str, errno: Errno, consequence: &str) {
         if !self.is_ending() {
             self.env.log(
                 LogClass::PingTargetFailed,
