@@ -7,13 +7,13 @@ use thiserror::Error;
 /// One address of an interface; an interface with several comes several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostInterface {
-    /// Its name, or the label of an alias (`eth0:1`).
+    /// The name of the interface, or the label of an alias (`eth0:1`).
     pub name: String,
-    /// Whether it is up.
+    /// Whether the interface is up.
     pub up: bool,
     /// Whether it is the loopback.
     pub loopback: bool,
-    /// Its IPv4 address, if this entry is one.
+    /// The IPv4 address, if this entry is one.
     pub v4: Option<Ipv4Addr>,
 }
 
@@ -23,10 +23,10 @@ pub enum Unusable {
     /// There is none with this name or address.
     #[error("there is no such interface")]
     Missing,
-    /// It is not up.
+    /// The interface is not up.
     #[error("it is down")]
     Down,
-    /// It has no IPv4 address.
+    /// The interface has no IPv4 address.
     #[error("it has no IPv4 address")]
     NoAddress,
 }

@@ -1,4 +1,4 @@
-//! The health of interfaces and paths, the resends of failed messages, and the recovery of what is unhealthy
+//! The health of interfaces and paths, the resends of failed messages, and the recovery of unhealthy interfaces and paths
 //! (core-behaviour 4).
 //!
 //! Events go into [`Health`] by methods such as `message_failed`, `heard` and `path_is_unresponsive`; due work comes
@@ -57,7 +57,7 @@ use unresponsive_paths::UnresponsivePaths;
 /// The health state of a node beyond that of each interface and peer NI. Any thread may call its methods.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// Failures of the node.
+    /// The failures of the node by cause.
     failures: CauseCounters,
     /// The number of interfaces ever added.
     numbers: AtomicU32,
@@ -73,7 +73,7 @@ pub(crate) struct Health {
     ni_states: NiStates,
     /// Whether any message or MD waits for a response or a credit.
     armed: AtomicBool,
-    /// When everything that waits is scanned next.
+    /// The time of the next scan of everything that waits.
     next_scan: Mutex<Option<Time>>,
     /// Held by the thread that runs the monitor's work.
     running: Mutex<()>,
@@ -112,25 +112,25 @@ impl Health {
         running
     }
 
-    /// Takes the messages to be resent now; returns when the next is due.
+    /// Takes the messages to be resent now; returns the time of the next resend.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn take_resends(&self, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
         self.resend_queue.take_due(now)
     }
 
-    /// Takes all messages to be resent: the node shuts down.
+    /// Takes all messages to be resent, as the node shuts down.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn take_all_resends(&self) -> Vec<Box<Message>> {
         self.resend_queue.take_all()
     }
 
-    /// The message is about to be sent on its path: it is repeated, from `source` if that is given, if the path fails
-    /// and it may be.
+    /// Records a request that is about to be sent on its path. If the path fails the request is repeated, from `source` if
+    /// that is given, provided that it may arrive twice.
     pub(crate) fn note_request(&self, env: &Environment, message: &Message, source: Option<Nid>) {
         self.repeats.note(message, source, env.now());
     }
 
-    /// The requests that are to be sent again, each with its MD: they wait for a response on a path that `has_failed`.
+    /// The requests to be sent again, each with its MD: they wait for a response on a path that `has_failed`.
     pub(crate) fn requests_to_repeat(
         &self,
         now: Time,
@@ -159,15 +159,15 @@ impl Health {
         self.wakeup.wait(timeout, is_over);
     }
 
-    /// Something waits for a response or a credit: schedules a scan.
+    /// Schedules a scan, as something waits for a response or a credit.
     pub(crate) fn watch(&self) {
         if !self.armed.load(Ordering::Relaxed) && !self.armed.swap(true, Ordering::Relaxed) {
             self.wake();
         }
     }
 
-    /// Calls `scan` if it is due, to end what has waited too long for a response or a credit: at the earliest
-    /// deadline, and twice in a transaction timeout for what begins to wait. `scan` returns the next deadline.
+    /// Calls `scan` if it is due. A scan ends what has waited too long for a response or a credit. It is due at the earliest
+    /// deadline, and twice in a transaction timeout for anything that begins to wait. `scan` returns the next deadline.
     /// Returns the time of the next scan.
     pub(crate) fn scan(
         &self,
@@ -180,7 +180,7 @@ impl Health {
         match *next {
             Some(at) if now < at => {}
             Some(_) => {
-                // Before the scan: what begins to wait during the scan is found by the next one.
+                // The flag is cleared before the scan: anything that begins to wait during the scan is found by the next one.
                 self.armed.store(false, Ordering::Relaxed);
                 let late = scan();
                 let again = late.is_some() || self.armed.load(Ordering::Relaxed);

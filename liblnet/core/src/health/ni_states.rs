@@ -1,7 +1,7 @@
 //! Changes of the states of local NIs by their health values, until they are logged.
 //!
-//! A message that fails on a dead path lowers the health of its NI, whose other messages raise it again: what does not last is no
-//! change that an operator could act on.
+//! A message that fails on a dead path lowers the health of its NI, whose other messages raise it again. A change that does
+//! not last is nothing that an operator could act on, and is not logged.
 
 use crate::environment::time::Time;
 use crate::model::NiState;
@@ -10,15 +10,16 @@ use lnet_wire::Nid;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A state that lasts for less than this is not logged.
+/// The minimum duration of a state that is logged.
 const SETTLES: Duration = Duration::from_secs(2);
 
-/// The NIs whose states have changed, each with the state that was logged last, and when the change is logged.
+/// The NIs whose states have changed, each with the state that was logged last, and the time at which the change is logged.
 #[derive(Debug, Default)]
 pub(super) struct NiStates(Mutex<BTreeMap<Nid, (NiState, Time)>>);
 
 impl NiStates {
-    /// The state has changed from `before`, which is the one that was logged last unless there was another change since.
+    /// Records that the state has changed from `before`, which is the state that was logged last unless there was another
+    /// change since.
     pub(super) fn changed(&self, nid: Nid, before: NiState, now: Time) {
         let at = now + SETTLES;
         lock(&self.0).entry(nid).and_modify(|pending| pending.1 = at).or_insert((before, at));
@@ -37,12 +38,12 @@ impl NiStates {
         due
     }
 
-    /// The state that was logged last, if it is not that of now: another line is written about the NI.
+    /// Takes the state that was logged last, if it differs from the current one: another line is written about the NI.
     pub(super) fn take(&self, nid: Nid) -> Option<NiState> {
         lock(&self.0).remove(&nid).map(|(before, _)| before)
     }
 
-    /// When the next change is due.
+    /// The time at which the next change is due.
     pub(super) fn next(&self) -> Option<Time> {
         lock(&self.0).values().map(|(_, at)| *at).min()
     }

@@ -1,7 +1,7 @@
 //! Paths, each from a local NI to a peer NI, and which of them are unresponsive.
 //!
 //! The kernel lowers the health of one end, which makes the other paths of that end look bad, and raises it again as
-//! soon as that end has received anything from anywhere. Here the path itself is marked, even the last one to a peer:
+//! soon as that end has received anything on any path. Here the path itself is marked, even the last one to a peer:
 //! selection uses it last, as long as there are others, until something has arrived over it. Until then it is pinged
 //! at growing intervals.
 
@@ -39,7 +39,7 @@ impl Health {
         is_new
     }
 
-    /// Marks a path as unresponsive, whether or not there is another. Returns whether the mark is new.
+    /// Marks a path as unresponsive, also if it is the only one. Returns whether the mark is new.
     pub(crate) fn note_unresponsive(
         &self,
         env: &Environment,
@@ -73,7 +73,7 @@ impl Health {
         is_new
     }
 
-    /// Something has arrived over a path that may be marked.
+    /// Clears the mark of a path over which something has arrived.
     pub(crate) fn path_is_responsive(&self, env: &Environment, local: Nid, peer_ni: &PeerNi) {
         if peer_ni.unresponsive().remove(local) {
             let peer = peer_ni.nid();
@@ -134,7 +134,7 @@ impl Health {
         actions
     }
 
-    /// When the next ping of an unresponsive path is due.
+    /// The time of the next ping of an unresponsive path.
     pub(crate) fn next_path(&self, now: Time) -> Option<Time> {
         self.paths.next(now + NEXT_TURN)
     }

@@ -21,7 +21,7 @@ pub(crate) struct Probe {
     pub(super) purpose: Purpose,
 }
 
-/// What a ping tests.
+/// The subject that a ping tests.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// An unhealthy interface.

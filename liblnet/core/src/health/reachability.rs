@@ -24,26 +24,26 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The reachability of one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerReachability {
-    /// Its state.
+    /// The state.
     pub state: Reachability,
-    /// Since when.
+    /// The time of the last change of the state.
     pub since: Time,
-    /// The number of paths to it.
+    /// The number of paths to the peer.
     pub paths: usize,
     /// The number of usable paths.
     pub usable: usize,
 }
 
-/// The inputs from one path.
+/// The facts about one path that the state depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PathFacts {
-    /// Something has arrived over it, at any time.
+    /// Whether anything has ever arrived over the path.
     proven: bool,
-    /// It is unresponsive: messages are lost, or connections are refused.
+    /// Whether the path is unresponsive: messages are lost, or connections are refused.
     unresponsive: bool,
-    /// The local or the peer NI is down; or the gateway does not forward.
+    /// Whether the local NI or the peer NI is down, or the gateway does not forward.
     down: bool,
-    /// It leads over a gateway: its state is logged with that of the route.
+    /// Whether the path leads over a gateway; its state is then logged with that of the route.
     routed: bool,
 }
 
@@ -53,20 +53,21 @@ impl PathFacts {
     }
 }
 
-/// The paths to a peer, summed up.
+/// The facts about all paths to a peer, summed up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Assessment {
     state: Reachability,
     paths: usize,
     usable: usize,
-    /// Paths with an interface that is down.
+    /// The number of paths with an interface that is down.
     down: usize,
     /// Whether all paths lead over gateways.
     routed: bool,
 }
 
 impl Assessment {
-    /// `heard`: whether anything has ever arrived from the peer. `peer_nis`: the paths to each of its interfaces.
+    /// Sums up the paths. `heard`: whether anything has ever arrived from the peer. `peer_nis`: the paths to each of its
+    /// interfaces.
     ///
     /// A path on which nothing ever arrived does not count while there is another to the same interface: where each
     /// pair of interfaces has a subnet of its own, the cross paths cannot work.
@@ -109,7 +110,7 @@ impl Assessment {
     }
 }
 
-/// What the node does in a state, for the log.
+/// The reaction of the node to a state, for the log.
 const fn consequence(state: Reachability) -> &'static str {
     match state {
         Reachability::Unknown | Reachability::Reachable => "",
@@ -119,20 +120,20 @@ const fn consequence(state: Reachability) -> &'static str {
 }
 
 impl Health {
-    /// The reachability of the peer with this NID may have changed.
+    /// Marks the peer with this NID: its reachability may have changed.
     pub(crate) fn reachability_may_change(&self, nid: Nid) {
         lock(&self.reachability).insert(nid);
         self.wake();
     }
 
-    /// The reachability of all peers may have changed: the local interfaces have changed.
+    /// Marks all peers: the local interfaces have changed.
     pub(crate) fn reachability_may_change_for_all(&self, topology: &Topology) {
         let peers = topology.peers().peers();
         lock(&self.reachability).extend(peers.iter().map(|peer| peer.primary));
         self.wake();
     }
 
-    /// The reachability of the peers on this net may have changed: the routes to it have.
+    /// Marks the peers on this net: the routes to it have changed.
     pub(crate) fn reachability_may_change_on(&self, topology: &Topology, net: NetId) {
         let peers = topology.peers().peers();
         let on_net = peers.iter().filter(|peer| peer.net(net).is_some());
@@ -172,7 +173,7 @@ impl PeerReachability {
     }
 }
 
-/// Returns when to come back, if the line about the change has to wait.
+/// Updates the state of a peer. Returns the time of the next call, if the line about the change has to wait.
 fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) -> Option<Time> {
     let assessment = assess(env, topology, peer);
     let state = assessment.state;
@@ -203,7 +204,7 @@ fn update_one(env: &Environment, topology: &Topology, peer: &Peer, now: Time) ->
     None
 }
 
-/// Whether any of its interfaces behind gateways does not respond although a gateway works.
+/// Whether any interface of the peer behind gateways does not respond although a gateway works.
 fn is_unresponsive_behind_gateways(peer: &Peer) -> bool {
     peer.nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.is_unresponsive_behind_gateways())
 }
@@ -254,8 +255,8 @@ fn facts_of_routes(paths: Paths<'_>, peer: &Peer, peer_ni: &PeerNi, terms: Gatew
     routes.map(fact).collect()
 }
 
-/// A recovery is a warning at most; the first response of a peer is not logged as one, nor is what follows from the state of gateways:
-/// that is said once, of the routes.
+/// The class of the line about a change. A recovery is a warning at most. The first response of a peer is not logged as a
+/// recovery, nor is a change that follows from the state of gateways, which is logged once for the routes.
 const fn log_class(before: Reachability, now: Reachability, is_said_of_routes: bool) -> LogClass {
     match (before, now) {
         _ if is_said_of_routes => LogClass::PeerReachable,
@@ -299,12 +300,12 @@ mod tests {
     const BY_DEAD: PathFacts = PathFacts { unresponsive: true, ..BY_GATEWAY };
     const BY_EXCLUDED: PathFacts = PathFacts { down: true, ..BY_GATEWAY };
     const BOTH: PathFacts = PathFacts { down: true, ..DEAD };
-    /// It leads nowhere.
+    /// A path that does not exist.
     const NONE: PathFacts = PathFacts { proven: false, ..DEAD };
 
     #[test]
     fn a_peer_is_as_reachable_as_its_paths_are_usable() {
-        // Whether it was ever heard, the paths to each of its interfaces, its state and why.
+        // Whether anything was ever received from the peer, the paths to each of its interfaces, its state and the cause.
         let table: [(bool, &[&[PathFacts]], Reachability, &str); 26] = [
             (false, &[], Unknown, "nothing has arrived from it"),
             (false, &[&[UNTRIED], &[UNTRIED]], Unknown, "nothing has arrived from it"),
@@ -329,11 +330,11 @@ mod tests {
             (true, &[&[BY_DEAD], &[BY_DEAD]], Unreachable, "no gateway gets through to it"),
             (true, &[&[DEAD], &[BY_DEAD]], Unreachable, "no path responds"),
             (true, &[&[DEAD], &[BY_GATEWAY]], Degraded, "1 of 2 paths usable"),
-            // Each pair of interfaces has a subnet of its own.
+            // Each pair of interfaces has its own subnet.
             (true, &[&[GOOD, NONE], &[NONE, GOOD]], Reachable, "2 of 2 paths usable"),
             (true, &[&[GOOD, NONE], &[NONE, DEAD]], Degraded, "1 of 2 paths usable"),
             (true, &[&[DEAD, NONE], &[NONE, DEAD]], Unreachable, "no path responds"),
-            // One of its interfaces was never there.
+            // One interface of the peer never existed.
             (true, &[&[GOOD, GOOD], &[NONE, NONE]], Degraded, "2 of 4 paths usable"),
         ];
         for (heard, paths, state, cause) in table {

@@ -72,7 +72,7 @@ impl Health {
         local.chain(peers.filter_map(|nid| topology.peer_ni(nid)?.recovery().next_ping)).min()
     }
 
-    /// A ping has been sent, with this MD.
+    /// Records that a ping has been sent, with this MD.
     pub(crate) fn probe_sent(&self, probe: Probe, md: MdHandle) {
         let path = (probe.local, probe.peer);
         match probe.purpose {
@@ -82,14 +82,14 @@ impl Health {
         }
     }
 
-    /// A ping could not be sent.
+    /// Records that a ping could not be sent.
     pub(crate) fn probe_refused(&self, env: &Environment, topology: &Topology, probe: Probe, errno: Errno) {
         if let Purpose::Recovery(..) = probe.purpose {
             self.recovery_ping_failed(env, topology, probe.peer, errno);
         }
     }
 
-    /// A recovery ping to this NID has failed (HE-55).
+    /// Records that a recovery ping to this NID has failed (HE-55).
     pub(crate) fn recovery_ping_failed(
         &self,
         env: &Environment,

@@ -25,7 +25,7 @@ pub(super) struct Entry {
     pub(super) nid: Nid,
     /// The MD of the last ping, until it has ended.
     pub(super) ping: Option<MdHandle>,
-    /// For a local NI: how often the source of its pings has been changed.
+    /// The number of times that the source of the pings of a local NI has been changed.
     pub(super) source: usize,
 }
 
@@ -37,7 +37,7 @@ impl RecoveryQueues {
         }
     }
 
-    /// Returns whether the entry is new.
+    /// Adds an interface. Returns whether the entry is new.
     pub(super) fn add(&self, kind: NiKind, nid: Nid) -> bool {
         let mut queue = lock(self.of(kind));
         let new = queue.iter().all(|entry| entry.nid != nid);

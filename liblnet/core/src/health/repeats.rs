@@ -1,9 +1,9 @@
 //! Requests to the reserved portal that wait for their response, and that are repeated when their path fails.
 //!
-//! A message that a peer without deduplication may have is not sent again: the peer would take the second one for
+//! A message that a peer without deduplication may have is not sent again: the peer would take the second copy for
 //! another message. A ping only reads, and a push that arrives twice, or after a later one, changes nothing, as it
-//! carries the sequence number of what it announces (core-behaviour 5.5). So these requests may be sent again. Most
-//! have left their driver by then: a message to such a peer has been sent when it is written.
+//! carries the sequence number of its information (core-behaviour 5.5). So these requests may be sent again. Most
+//! have left their driver by then: a message to such a peer counts as sent when it is written.
 
 use crate::environment::time::Time;
 use crate::memory::Md;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// Below this number of entries none is dropped before its response has arrived or its deadline has passed.
+/// The number of entries below which none is dropped before its response has arrived or its deadline has passed.
 const MIN_PRUNED: usize = 64;
 
 /// Whether a request may arrive twice: a request to the reserved portal that only reads, or a push of this node.
@@ -32,7 +32,7 @@ pub(crate) fn is_repeatable(message: &Message) -> bool {
 /// The requests that wait for a response, by the cookie of their MD.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
-    /// Whether there is any.
+    /// Whether there are any requests.
     any: AtomicBool,
     inner: Mutex<Inner>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Repeats {
 #[derive(Debug, Default)]
 struct Inner {
     requests: BTreeMap<u64, Repeat>,
-    /// At how many entries those that have ended are dropped.
+    /// The number of entries at which those that have ended are dropped.
     prune_at: usize,
 }
 
@@ -51,14 +51,14 @@ pub(crate) struct Repeat {
     pub(crate) header: Header,
     pub(crate) length: u32,
     pub(crate) deadline: Time,
-    /// The source that it must have.
+    /// The source that a copy must have.
     pub(crate) source: Option<Nid>,
     /// The local NID and the NID of the next hop.
     pub(crate) path: (Nid, Nid),
 }
 
 impl Repeat {
-    /// `None` if the message has no path, or goes to this node itself, which no other path does.
+    /// The request and its cookie. `None` if the message has no path, or goes to this node itself, which no other path does.
     fn of(message: &Message, source: Option<Nid>) -> Option<(u64, Self)> {
         let md = message.md.as_ref()?;
         let ni = message.ni.as_ref().filter(|ni| !ni.nid().is_loopback())?;
@@ -82,8 +82,8 @@ impl Repeat {
 }
 
 impl Repeats {
-    /// The message is about to be sent on its path; a copy must have this source, if any. Only what [`is_repeatable`] is
-    /// kept.
+    /// Records a message that is about to be sent on its path; a copy must have this source, if any. Only messages that are
+    /// [`is_repeatable`] are kept.
     pub(super) fn note(&self, message: &Message, source: Option<Nid>, now: Time) {
         if !is_repeatable(message) {
             return;

@@ -1,10 +1,10 @@
 //! Resends of failed messages (core-behaviour 4.3).
 //!
-//! The kernel resends what has certainly not arrived, `retry_count` times. This library also resends what may have
-//! arrived, if the peer deduplicates it, or it may arrive twice (`repeats`). A resend on a path on which the message has not failed yet costs no retry:
-//! each path may be tried once (snd-055), paths on which the peer was heard first, unresponsive paths last; returning
-//! to a path costs one. A broken connection costs none either, if the peer deduplicates the message; then only the
-//! deadline ends the resends, and unresponsive paths are not tried.
+//! The kernel resends messages that have certainly not arrived, `retry_count` times. This library also resends messages that
+//! may have arrived, if the peer deduplicates them, or if they may arrive twice (`repeats`). A resend on a path on which the
+//! message has not failed yet costs no retry: each path may be tried once (snd-055), paths on which the peer was heard first,
+//! unresponsive paths last; returning to a path costs one. A broken connection costs none either, if the peer deduplicates
+//! the message; then only the deadline ends the resends, and unresponsive paths are not tried.
 
 use super::repeats::is_repeatable;
 use super::value::is_single_nid;
@@ -25,17 +25,17 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// The pause once all retries are spent, as long as no path has recovered: that of the pings of unresponsive paths.
+/// The pause after all retries are spent, as long as no path has recovered: that of the pings of unresponsive paths.
 const PAUSE_WHEN_SPENT: Duration = Duration::from_secs(5);
 
-/// For this time the resends to a peer after the first one are of the class [`LogClass::MessageResentToo`]: they tell of
-/// the same incident.
+/// The time for which the resends to a peer after the first one are of the class [`LogClass::MessageResentToo`], as they
+/// belong to the same incident.
 const INCIDENT: Duration = Duration::from_secs(60);
 
-/// How a failed message is resent.
+/// The path and the time of a resend.
 #[derive(Debug)]
 pub(crate) struct ResendPlan {
-    /// `None`: none is left, but may come.
+    /// The path; `None`: none is left, but one may come.
     path: Option<ChosenPath>,
     /// The earliest time; `None`: at once.
     at: Option<Time>,
@@ -50,7 +50,7 @@ pub(crate) enum Resend {
     Later,
 }
 
-/// What the decision to resend needs from the node.
+/// The information about the node that the decision to resend needs.
 pub(crate) trait ResendContext {
     /// The path that the message would take now.
     fn choose_again(&self, message: &Message) -> Result<ChosenPath, Errno>;
@@ -62,7 +62,7 @@ pub(crate) trait ResendContext {
     fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool;
 }
 
-/// Whether the failure allows a resend (core-behaviour 4.2, and deduplication). `may_arrive_twice`: a second one does no harm.
+/// Whether the failure allows a resend (core-behaviour 4.2, and deduplication). `may_arrive_twice`: a second copy does no harm.
 const fn may_repeat(failure: SendFailure, may_arrive_twice: bool, is_routed: bool) -> bool {
     match failure.delivery {
         Delivery::Deduplicated | Delivery::Returned => true,
@@ -139,11 +139,11 @@ impl Health {
         let path_nids = (path.ni.nid(), next_peer_ni.nid());
         let may_be_tried = message.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
         let is_new = may_be_tried && !message.failed.contains(&path_nids);
-        // The node before this one may know another way; and a message in a circle is not to keep the buffers there.
+        // The previous node may know another path; and a message that circulates must not occupy buffers there.
         if message.previous_hop.is_some() && failure.delivery == Delivery::Returned && !is_new {
             return None;
         }
-        // HE-10: the interface to blame has no substitute. A deduplicated message is worth another connection.
+        // HE-10: the interface to blame has no substitute. A deduplicated message may be sent again over another connection.
         let alone = (!failure.cause.blames_ni() || topology.is_single_rail())
             && (!failure.cause.blames_peer_ni() || is_single_nid(&peer_ni));
         let is_kept = retries_until_deadline(topology, message, &peer_ni, failure);

@@ -6,7 +6,7 @@ use crate::model::message::Message;
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 
-/// Each message with its time.
+/// The messages, each with the time at which it is due.
 #[derive(Debug, Default)]
 #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 pub(super) struct ResendQueue(Mutex<Vec<(Time, Box<Message>)>>);

@@ -25,7 +25,7 @@ pub(crate) const fn is_tracked(mode: u32, options: MdOptions, response: Response
 }
 
 impl Health {
-    /// No response has come before the deadline.
+    /// Fails a request whose response has not come before the deadline.
     pub(crate) fn response_timed_out(
         &self,
         env: &Environment,
@@ -51,7 +51,7 @@ impl Health {
         if topology.is_on_net(nid.net()) {
             self.lower_peer_ni(env, &peer_ni);
         } else if topology.has_usable_route(nid.net(), GatewayTerms::of(&env.settings())) {
-            // A gateway has sent the request on, as far as is known: what is behind it does not answer.
+            // A gateway has sent the request on, as far as is known: the node behind it does not respond.
             self.note_unresponsive_behind_gateways(&peer_ni);
         }
     }

@@ -22,14 +22,15 @@ use lnet_wire::Nid;
 use std::time::Duration;
 
 impl Health {
-    /// The driver hears nothing on a path with something in flight, or has to send it again. Reported as long as that is so.
+    /// Records that the driver receives nothing on a path with something in flight, or has to send it again. It reports this
+    /// repeatedly.
     pub(crate) fn path_is_late(&self, topology: &Topology, ni: &Ni, peer_ni: &PeerNi, now: Time) {
         if topology.is_own(peer_ni.nid()) || select::is_avoided(ni, peer_ni) {
             return;
         }
         if self.suspects.add_late((ni.nid(), peer_ni.nid()), now) && peer_ni.late_from(ni) {
             self.suspect_other_paths(topology, ni, peer_ni, now);
-            // What is suspect is cleared in time.
+            // The monitor thread clears suspect paths in time.
             self.wake();
         }
     }
@@ -88,7 +89,8 @@ impl Health {
     }
 }
 
-/// How long a path is kept after its ping: one that has answered only for as long as it is not pinged again.
+/// The time for which a path is kept after its ping; a path that has responded is kept only as long as it must not be pinged
+/// again.
 fn stays_for(topology: &Topology, (local, peer): (Nid, Nid)) -> Duration {
     let ends = topology.ni(local).zip(topology.peer_ni(peer));
     match ends.is_some_and(|(ni, peer_ni)| peer_ni.is_suspect_from(&ni)) {

@@ -1,4 +1,4 @@
-//! The paths of a node that are or recently were suspect, and when each was pinged.
+//! The paths of a node that are or recently were suspect, and the times of their pings.
 
 use crate::environment::time::Time;
 use crate::memory::MdHandle;
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a path stays suspect if nothing is received on it, its driver does not report it as late again, and it
+/// The time for which a path stays suspect if nothing is received on it, its driver does not report it as late again, and it
 /// does not become unresponsive.
 pub(super) const MAX_PING_INTERVAL: Duration = Duration::from_secs(5);
-/// For this time a path that has answered its ping does not become suspect again: where one path fails others often
+/// The time for which a path that has responded to its ping does not become suspect again: if one path fails others often
 /// fail with it, and are detected one after the other.
 pub(super) const PROVEN_FOR: Duration = Duration::from_secs(1);
 /// The maximum number of suspect paths. Further paths are used as before.
@@ -20,14 +20,14 @@ const MAX_SUSPECT_PATHS: usize = 64;
 /// The paths of a node that are or recently were suspect, by local and peer NID.
 #[derive(Debug, Default)]
 pub(super) struct SuspectPaths {
-    /// Whether there is any: read for every message.
+    /// Whether there are any: read for every message.
     any: AtomicBool,
     paths: Mutex<BTreeMap<(Nid, Nid), Pinged>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pinged {
-    /// When the ping was sent, or the path was last reported as late; `None`: it is to be pinged.
+    /// The time at which the ping was sent, or the path was last reported as late; `None`: the ping is due.
     pub(super) at: Option<Time>,
     /// The MD of the last ping, until it has ended.
     pub(super) ping: Option<MdHandle>,
@@ -70,7 +70,7 @@ impl SuspectPaths {
         lock(&self.paths).iter().map(|(path, pinged)| (*path, *pinged)).collect()
     }
 
-    /// The ping has been sent.
+    /// Records that the ping has been sent.
     pub(super) fn ping_left(&self, path: (Nid, Nid), ping: MdHandle) {
         if let Some(pinged) = lock(&self.paths).get_mut(&path) {
             pinged.ping = Some(ping);
@@ -87,7 +87,7 @@ impl SuspectPaths {
         self.any.store(!paths.is_empty(), Ordering::Relaxed);
     }
 
-    /// When the next path needs an action.
+    /// The time at which the next path needs an action.
     pub(super) fn next(&self, now: Time) -> Option<Time> {
         let due = |at: Time| if now < at + PROVEN_FOR { at + PROVEN_FOR } else { at + MAX_PING_INTERVAL };
         lock(&self.paths).values().map(|pinged| pinged.at.map_or(now, due)).min()

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(super) const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// The maximum number of pings in flight; further paths wait.
 const MAX_PINGS: usize = 64;
-/// How long those paths wait.
+/// The time after which the paths beyond [`MAX_PINGS`] are tried again.
 pub(super) const NEXT_TURN: Duration = Duration::from_millis(250);
 
 /// An unresponsive path.
@@ -24,11 +24,11 @@ pub struct UnresponsivePath {
     pub local: Nid,
     /// The peer NID.
     pub peer: Nid,
-    /// When it was detected.
+    /// The time at which it was detected.
     pub since: Time,
 }
 
-/// The unresponsive paths of a node, by local and peer NID, and when each is pinged.
+/// The unresponsive paths of a node, by local and peer NID, and the times of their pings.
 #[derive(Debug, Default)]
 pub(super) struct UnresponsivePaths {
     count: AtomicUsize,
@@ -44,12 +44,12 @@ struct Pinged {
 }
 
 impl UnresponsivePaths {
-    /// Whether there is any.
+    /// Whether there are any.
     pub(super) fn any(&self) -> bool {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// The peer NIDs of those from this local NID.
+    /// The peer NIDs of the unresponsive paths from this local NID.
     pub(super) fn from(&self, local: Nid) -> Vec<Nid> {
         lock(&self.paths).keys().filter(|(own, _)| *own == local).map(|(_, peer)| *peer).collect()
     }
@@ -100,7 +100,7 @@ impl UnresponsivePaths {
         }
     }
 
-    /// When the next ping is due, not before `not_before`.
+    /// The time of the next ping, not before `not_before`.
     pub(super) fn next(&self, not_before: Time) -> Option<Time> {
         lock(&self.paths).values().map(|pinged| pinged.next.max(not_before)).min()
     }

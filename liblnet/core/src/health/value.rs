@@ -1,4 +1,4 @@
-//! Health values: what lowers and raises them (HE-1, HE-10, core-behaviour 4.2).
+//! Health values, and the events that lower and raise them (HE-1, HE-10, core-behaviour 4.2).
 
 use super::{Cause, Health, NiState, SendFailure};
 use crate::environment::Environment;
@@ -74,8 +74,8 @@ impl Health {
         }
     }
 
-    /// A message has been sent on this interface, or has arrived from this node itself. That says nothing about a rail of which it is
-    /// known that it is broken.
+    /// Raises the health of an interface on which a message has been sent, or has arrived from this node itself. That proves
+    /// nothing about a rail that is known to be broken.
     pub(crate) fn ni_sends(&self, env: &Environment, topology: &Topology, ni: &Ni) {
         if ni.health() < MAX_HEALTH && !self.is_cut_off_from_some(topology, ni) {
             self.raise_ni(env, ni);
@@ -98,7 +98,7 @@ impl Health {
         }
     }
 
-    /// A message has arrived.
+    /// Raises the health of both ends of a path on which a message has arrived.
     pub(crate) fn heard(&self, env: &Environment, topology: &Topology, ni: &Ni, peer_ni: &PeerNi) {
         if ni.health() < MAX_HEALTH {
             match topology.is_own(peer_ni.nid()) {
@@ -129,7 +129,7 @@ impl Health {
         }
     }
 
-    /// A message has arrived by a gateway from this peer NI.
+    /// Records that a message from this peer NI has arrived over a gateway.
     pub(crate) fn heard_behind_gateway(&self, env: &Environment, peer_ni: &PeerNi) {
         let is_first = !peer_ni.was_heard();
         peer_ni.note_heard(|| env.now());
@@ -138,8 +138,8 @@ impl Health {
         }
     }
 
-    /// This peer NI was sent to by a gateway that works, as far as is known, and has not responded, or the gateway says that it could
-    /// not be reached.
+    /// Records that this peer NI was sent to over a gateway that works, as far as is known, and has not responded, or that
+    /// the gateway could not reach it.
     pub(crate) fn note_unresponsive_behind_gateways(&self, peer_ni: &PeerNi) {
         if peer_ni.note_unresponsive_behind_gateways(true) {
             self.reachability_may_change(peer_ni.nid());
@@ -191,7 +191,7 @@ impl Health {
         self.ni_states.next()
     }
 
-    /// The state of an NI that was logged last. The caller logs that of now.
+    /// The state of an NI that was logged last. The caller logs the current one.
     pub(crate) fn take_logged_state(&self, ni: &Ni) -> NiState {
         self.ni_states.take(ni.nid()).unwrap_or_else(|| NiState::of(ni))
     }
@@ -210,7 +210,7 @@ pub(super) fn is_single_nid(peer_ni: &PeerNi) -> bool {
     peer_ni.peer_now().nids.len() <= 1
 }
 
-/// Whether the cause concerns the path between two interfaces, and not this node alone.
+/// Whether the cause concerns the path between two interfaces, and not only this node.
 const fn is_of_the_path(cause: Cause) -> bool {
     matches!(
         cause,

@@ -65,7 +65,7 @@ pub trait Driver: Send + Sync {
 /// An interface of the host that a driver has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundInterface {
-    /// Its NID on the requested net.
+    /// The NID of the interface on the requested net.
     pub nid: Nid,
     /// The name or address by which it is found again.
     pub name: String,

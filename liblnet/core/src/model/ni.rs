@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 /// The tunables of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NiTunables {
-    /// Messages with the driver at a time, per interface (`credits`).
+    /// The number of messages that the driver may have at a time, for the interface (`credits`).
     pub credits: u32,
-    /// Messages with the driver at a time, per peer NI (`peer_credits`).
+    /// The number of messages that the driver may have at a time, for each peer NI (`peer_credits`).
     pub peer_credits: u32,
     /// Router buffers that one peer may occupy; 0: as many as `peer_credits` (`peer_buffer_credits`).
     pub peer_buffer_credits: u32,
-    /// Seconds without a message after which a router treats a peer as down; 0: never (`peer_timeout`).
+    /// The seconds without a message after which a router treats a peer as down; 0: never (`peer_timeout`).
     pub peer_timeout: u32,
     /// For drivers with connections: the number of connections to each peer NI; `None`: the driver's setting.
     pub conns_per_peer: Option<u16>,
@@ -54,17 +54,17 @@ impl Default for NiTunables {
 /// The configuration of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NiConfig {
-    /// What can be set for it.
+    /// The tunables.
     pub tunables: NiTunables,
     /// The name of the network interface of the machine, if it has one.
     pub interface: Option<String>,
-    /// The CPU partitions that it is bound to; none: all (cfg-025, cfg-035).
+    /// The CPU partitions that the interface is bound to; empty: all (cfg-025, cfg-035).
     pub cpts: Vec<u32>,
-    /// The CPU partition of its device, if known.
+    /// The CPU partition of the interface's device, if known.
     pub device_cpt: Option<u32>,
-    /// The link of the machine that has its address, unless that is the loopback.
+    /// The link of the machine that has the interface's address, unless that is the loopback.
     pub device: Option<String>,
-    /// The IP address that its driver uses, on whose link and address its state depends.
+    /// The IP address that the driver uses, on whose link and address the state of the interface depends.
     pub ip_address: Option<IpAddr>,
 }
 
@@ -80,9 +80,9 @@ pub struct Ni {
     config: NiConfig,
     health: AtomicU32,
     fatal: AtomicBool,
-    /// Whether other nodes reach this one on its net, as far as a router can tell.
+    /// Whether other nodes reach this node on the interface's net, as far as a router can tell.
     net_alive: AtomicBool,
-    /// One bit of 64 that distinguishes it from the node's other interfaces.
+    /// One bit of 64 that distinguishes the interface from the node's other interfaces.
     mark: AtomicU64,
     /// The prefix length of the machine's address; 0: unknown.
     prefix_len: AtomicU32,
@@ -91,9 +91,9 @@ pub struct Ni {
     tx: Box<[SharedNiPool<Box<Message>>]>,
     /// The priority by selection rules.
     priority: AtomicU32,
-    /// Its turn among the interfaces on its net.
+    /// The interface's turn among the interfaces on its net.
     turn: MessageTurn,
-    /// Its last use among the interfaces of this node.
+    /// The last use of the interface among the interfaces of this node.
     last_use: LastUse,
     counters: Counters,
     failures: CauseCounters,
@@ -134,22 +134,22 @@ impl Ni {
         })
     }
 
-    /// Its NID. For TCP the address part is the IP address to bind.
+    /// The NID of the interface. For TCP the address part is the IP address to bind.
     pub const fn nid(&self) -> Nid {
         self.nid
     }
 
-    /// Its tunables.
+    /// The tunables of the interface.
     pub const fn tunables(&self) -> NiTunables {
         self.config.tunables
     }
 
-    /// Its configuration.
+    /// The configuration of the interface.
     pub const fn config(&self) -> &NiConfig {
         &self.config
     }
 
-    /// Its health value: 0 to [`MAX_HEALTH`].
+    /// The health value: 0 to [`MAX_HEALTH`].
     pub fn health(&self) -> u32 {
         self.health.load(Ordering::Relaxed)
     }
@@ -158,14 +158,15 @@ impl Ni {
         self.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
     }
 
-    /// Whether it has a fatal error, as its driver or the machine reports: used only if all others on its net have
-    /// one.
+    /// Whether the interface has a fatal error, as its driver or the machine reports. It is used only if all others on its net
+    /// have one.
     pub fn is_fatal(&self) -> bool {
         self.fatal.load(Ordering::Relaxed)
     }
 
     /// See [`crate::Core::set_ni_fatal`].
-    /// Whether peers are told that it is up, and it is shown so: down also where nobody reaches a router (RT-32).
+    /// Whether the interface is reported as up, to peers and in output. It is also reported as down where no node reaches
+    /// this router (RT-32).
     pub fn is_reported_up(&self) -> bool {
         !self.is_fatal() && self.net_alive.load(Ordering::Relaxed)
     }
@@ -183,17 +184,17 @@ impl Ni {
         self.lnd().and_then(LndNi::conns_per_peer)
     }
 
-    /// Its message counters.
+    /// The message counters.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Its failures by cause: the local ones, and [`crate::Cause::NetworkTimeout`].
+    /// The failures by cause: the local ones, and [`crate::Cause::NetworkTimeout`].
     pub const fn failures(&self) -> &CauseCounters {
         &self.failures
     }
 
-    /// The time of its next recovery ping, if it is unhealthy.
+    /// The time of the next recovery ping, if the interface is unhealthy.
     pub fn recovery(&self) -> Recovery {
         self.recovery_state.get()
     }
@@ -211,13 +212,13 @@ impl Ni {
         self.mark.load(Ordering::Relaxed)
     }
 
-    /// Sets the prefix length of its link: addresses with the same prefix are neighbours. Until then it has no known
-    /// neighbours.
+    /// Sets the prefix length of the interface's link: addresses with the same prefix are neighbours. Until then the
+    /// interface has no known neighbours.
     pub fn set_prefix_len(&self, bits: u32) {
         self.prefix_len.store(bits, Ordering::Relaxed);
     }
 
-    /// Whether this NID is known to be on the same link.
+    /// Whether the NID is known to be on the same link.
     pub(crate) fn is_neighbour(&self, nid: Nid) -> bool {
         let bits = self.prefix_len.load(Ordering::Relaxed);
         bits > 0 && nid.net() == self.nid.net() && share_prefix(self.nid, nid, bits)
@@ -234,7 +235,7 @@ impl Ni {
         Credits(self.tx.iter().map(|pool| pool.low_water().0).sum())
     }
 
-    /// Its driver, from the start of the driver until its shutdown.
+    /// The driver, from its start until its shutdown.
     pub(crate) fn lnd(&self) -> Option<&dyn LndNi> {
         if self.down.load(Ordering::Acquire) { None } else { self.lnd.get().map(|lnd| &**lnd) }
     }
@@ -247,12 +248,12 @@ impl Ni {
         }
     }
 
-    /// Its priority by selection rules; `u32::MAX` is none.
+    /// The priority by selection rules; `u32::MAX` is none.
     pub fn priority(&self) -> u32 {
         self.priority.load(Ordering::Relaxed)
     }
 
-    /// The messages of its turn among the interfaces on its net, if selection rules count them there.
+    /// The number of messages in a turn of the interface among those on its net, if selection rules count messages there.
     pub fn messages_of_turn(&self) -> Option<NonZeroU32> {
         self.turn.messages()
     }
@@ -280,7 +281,7 @@ impl Ni {
         self.lnd.get().map(|lnd| &**lnd)
     }
 
-    /// The CPU partition that handles messages to or from `nid` on this interface: one of those that it is bound to
+    /// The CPU partition that handles messages to or from `nid` on this interface, among those that the interface is bound to
     /// (OM-11).
     pub fn cpt_of(&self, nid: Nid) -> u32 {
         let place = self.place_of(nid);

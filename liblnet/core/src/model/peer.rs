@@ -14,7 +14,7 @@ use std::sync::{Arc, Weak};
 /// Another node. The NIDs of a `Peer` never change: a node that gains or loses one gets a new `Peer`.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// The NID by which upper layers know it (OM-20).
+    /// The NID by which upper layers know the peer (OM-20).
     pub primary: Nid,
     /// All NIDs, the primary first: net by net, in the order in which they were added.
     pub nids: Vec<Nid>,
@@ -24,7 +24,7 @@ pub struct Peer {
     pub(crate) discovery: Arc<DiscoveryState>,
     /// The position in the list of peers, which is in the order of addition.
     pub(crate) order: Arc<AtomicU64>,
-    /// The most recent use of any of its peer NIs.
+    /// The most recent use of any of the peer's NIs.
     pub(crate) latest_use: Arc<LatestUse>,
 }
 
@@ -32,13 +32,13 @@ pub struct Peer {
 #[derive(Clone, Debug)]
 pub(crate) struct PeerNet {
     pub(crate) id: NetId,
-    /// Weak, as the peer NIs hold the peer. A removed peer NI is gone from here.
+    /// The peer NIs, as weak references, since they hold the peer. A removed peer NI is no longer valid here.
     pub(crate) nis: Vec<Weak<PeerNi>>,
-    /// The criteria of each of them.
+    /// The criteria of each of these peer NIs.
     pub(crate) criteria: Vec<Arc<Criteria>>,
-    /// Kept when the peer gains or loses NIDs.
+    /// The use of the net, which is kept when the peer gains or loses NIDs.
     pub(crate) usage: Arc<NetUsage>,
-    /// Their order, if they are many.
+    /// The order of use of these peer NIs, if they are many.
     pub(crate) order: Option<Arc<PeerNetOrder>>,
 }
 
@@ -46,11 +46,11 @@ pub(crate) struct PeerNet {
 #[derive(Debug)]
 pub(crate) struct PeerNetOrder {
     by_use: UseOrder,
-    /// The most credits that any of them has when no message to it is in flight.
+    /// The most credits that any of these peer NIs has when no message to it is in flight.
     most_credits: AtomicI32,
 }
 
-/// With more peer NIs than this on a net their order is kept; fewer are compared in less time.
+/// The number of peer NIs on a net above which their order is kept; fewer are compared in less time.
 const MANY: usize = 16;
 
 impl PeerNet {
@@ -58,7 +58,7 @@ impl PeerNet {
         self.nis.iter().filter_map(Weak::upgrade)
     }
 
-    /// The most recent use of any of them.
+    /// The most recent use of any of these peer NIs.
     pub(crate) fn last_use(&self) -> u64 {
         let last_use = |criteria: &Arc<Criteria>| criteria.last_use().get();
         match self.order.as_ref().and_then(|order| self.criteria.get(order.by_use.most_recently_used())) {
@@ -67,12 +67,12 @@ impl PeerNet {
         }
     }
 
-    /// Whether their node reports all of them as down.
+    /// Whether the peer reports all of these peer NIs as down.
     pub(crate) fn is_reported_down(&self) -> bool {
         self.criteria.iter().all(|criteria| criteria.is_reported_down())
     }
 
-    /// The best health of any of them; `None` if there are none.
+    /// The best health of any of these peer NIs; `None` if there are none.
     pub(crate) fn usable_health(&self) -> Option<u32> {
         let mut best = None;
         for criteria in &self.criteria {
@@ -84,8 +84,8 @@ impl PeerNet {
         best
     }
 
-    /// Of many the least recently used one that is unsurpassed, as no other is better in anything else: that is a question about its
-    /// criteria and the most credits that any of them may have. `None` if all have to be compared.
+    /// The least recently used of many peer NIs, if it is unsurpassed: no other is better by its criteria, given the most
+    /// credits that any of them may have. `None` if all have to be compared.
     pub(crate) fn least_recently_used(
         &self,
         is_unsurpassed: impl Fn(&Criteria, i32) -> bool,
@@ -96,7 +96,7 @@ impl PeerNet {
         self.nis.get(order.by_use.least_recently_used(is_best)?)
     }
 
-    /// Stores that one of them is used now, the most recent use of its peer.
+    /// Records that one of these peer NIs is used now, which is the most recent use of its peer.
     pub(crate) fn note_use(&self, its: &Criteria, latest_use: &LatestUse) {
         let note = || latest_use.note(its.last_use());
         let Some(order) = &self.order else { return note() };
@@ -108,7 +108,7 @@ impl PeerNet {
         }
     }
 
-    /// The number of credits of one of them has changed.
+    /// Records that the number of credits of one of these peer NIs has changed.
     pub(crate) fn note_credits(&self) {
         if let Some(order) = &self.order {
             order.most_credits.store(self.most_credits(), Ordering::Relaxed);
@@ -119,7 +119,7 @@ impl PeerNet {
         self.criteria.iter().map(|criteria| criteria.tx().size().0).max().unwrap_or(0)
     }
 
-    /// All of them have been added.
+    /// Completes the net after all peer NIs have been added.
     pub(crate) fn complete(&mut self) {
         for (position, criteria) in self.criteria.iter().enumerate() {
             criteria.set_position(position);
@@ -141,32 +141,32 @@ impl Peer {
         self.discovery.flags()
     }
 
-    /// Whether its NIDs are interchangeable.
+    /// Whether the peer is multi-rail: its NIDs are interchangeable.
     pub fn is_multi_rail(&self) -> bool {
         self.state().contains(PeerState::MULTI_RAIL)
     }
 
-    /// Whether it is configured.
+    /// Whether the peer is configured.
     pub fn is_configured(&self) -> bool {
         self.state().contains(PeerState::CONFIGURED)
     }
 
-    /// The peer NI of its primary NID.
+    /// The peer NI of the primary NID.
     pub(crate) fn primary_ni(&self) -> Option<Arc<PeerNi>> {
         self.net(self.primary.net())?.nis().find(|its| its.nid() == self.primary)
     }
 
-    /// Its peer NIs on one net.
+    /// The peer NIs on one net.
     pub(crate) fn net(&self, net: NetId) -> Option<&PeerNet> {
         self.nets.iter().find(|its| its.id == net)
     }
 
-    /// What selection rules say of one of its nets.
+    /// The values that selection rules give one of the peer's nets, and its last use.
     pub fn usage(&self, net: NetId) -> Option<&NetUsage> {
         self.net(net).map(|net| &*net.usage)
     }
 
-    /// Its NIDs on one net, in order.
+    /// The peer's NIDs on one net, in order.
     pub fn nids_on(&self, net: NetId) -> impl Iterator<Item = Nid> {
         self.nids.iter().copied().filter(move |nid| nid.net() == net)
     }

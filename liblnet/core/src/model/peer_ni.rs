@@ -21,7 +21,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-/// [`PeerNiCriteria`] with the messages to it.
+/// [`PeerNiCriteria`] with the messages to the peer NI.
 pub(crate) type Criteria = PeerNiCriteria<Box<Message>>;
 
 /// One interface of another node.
@@ -33,7 +33,7 @@ pub struct PeerNi {
     /// The local NID on which a peer that is not multi-rail was first met (PS-30, OM-22).
     sticky: ArcSwapOption<Nid>,
     spare: MessagePool,
-    /// Pending responses to it.
+    /// The number of pending responses to the peer NI.
     pending_responses: AtomicU32,
     counters: Counters,
     failures: CauseCounters,
@@ -41,24 +41,24 @@ pub struct PeerNi {
     exchange: ExchangeCell,
     incarnation: KnownIncarnation,
     unresponsive: UnresponsiveFrom,
-    /// Whether only recovery pings were sent to it.
+    /// Whether nothing but recovery pings was sent to the peer NI.
     only_probed: AtomicBool,
-    /// The marks of the local NIs on which something has arrived from it since the path was last unresponsive.
+    /// The marks of the local NIs on which something has arrived from the peer NI since the path was last unresponsive.
     heard_by: AtomicU64,
-    /// The marks of the local NIs on which anything has ever arrived from it.
+    /// The marks of the local NIs on which anything has ever arrived from the peer NI.
     ever_heard_by: AtomicU64,
-    /// The marks of the local NIs from which it is suspect: nothing has arrived since the path, or another one to its
+    /// The marks of the local NIs from which the peer NI is suspect: nothing has arrived since the path, or another one to the
     /// peer, became late or unresponsive.
     suspect_from: AtomicU64,
-    /// Of those the ones from which the path itself is late.
+    /// The marks of those local NIs from which the path itself is late.
     late_from: AtomicU64,
-    /// How often connections to it have ended.
+    /// The number of times that connections to the peer NI have ended.
     connection_epoch: AtomicU32,
-    /// Whether it has turned out not to take origins, as it is of another implementation.
+    /// Whether the peer has turned out not to accept origins, as it is of another implementation.
     takes_no_origins: AtomicBool,
-    /// Whether the last that is known of it behind gateways is that it does not respond.
+    /// Whether the peer NI did not respond when it was last sent to over a gateway.
     unresponsive_behind_gateways: AtomicBool,
-    /// The fewest router credits that it ever had.
+    /// The lowest number of router credits that the peer NI ever had.
     min_router_credits: AtomicI32,
 }
 
@@ -90,52 +90,52 @@ impl PeerNi {
         }
     }
 
-    /// The fewest router credits that it had when a message came from it; at first as many as can be.
+    /// The lowest number of router credits when a message came from the peer NI; at first the configured number.
     pub(crate) fn min_router_credits(&self) -> i32 {
         self.min_router_credits.load(Ordering::Relaxed)
     }
 
-    /// It has so many router credits now.
+    /// Records the present number of router credits.
     pub(crate) fn note_router_credits(&self, credits: i32) {
         if credits < self.min_router_credits() {
             self.min_router_credits.fetch_min(credits, Ordering::Relaxed);
         }
     }
 
-    /// The incarnation of its node that was met last.
+    /// The latest known incarnation of the peer NI's node.
     pub(crate) const fn incarnation(&self) -> &KnownIncarnation {
         &self.incarnation
     }
 
-    /// A number that changes when connections to it have ended.
+    /// A number that changes when connections to the peer NI have ended.
     pub(crate) fn connection_epoch(&self) -> u32 {
         self.connection_epoch.load(Ordering::SeqCst)
     }
 
-    /// Connections to it have ended.
+    /// Records that connections to the peer NI have ended.
     pub(crate) fn note_connections_ended(&self) {
         self.connection_epoch.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Whether messages that need their origins are not sent by it.
+    /// Whether messages that need their origins are not sent over the peer NI.
     pub(crate) fn takes_no_origins(&self) -> bool {
         self.takes_no_origins.load(Ordering::Relaxed)
     }
 
-    /// It has turned out whether it takes origins.
+    /// Records whether the peer accepts origins.
     pub(crate) fn note_takes_origins(&self, takes: bool) {
         if takes == self.takes_no_origins() {
             self.takes_no_origins.store(!takes, Ordering::Relaxed);
         }
     }
 
-    /// Whether it did not respond the last time it was sent to by a gateway that worked: it was not reached, or its response did not
-    /// come in time.
+    /// Whether the peer NI did not respond the last time it was sent to over a gateway that worked: it was not reached, or
+    /// its response did not arrive in time.
     pub fn is_unresponsive_behind_gateways(&self) -> bool {
         self.unresponsive_behind_gateways.load(Ordering::Relaxed)
     }
 
-    /// Stores that; returns whether it is new.
+    /// Stores that; returns whether it has changed.
     pub(crate) fn note_unresponsive_behind_gateways(&self, unresponsive: bool) -> bool {
         self.is_unresponsive_behind_gateways() != unresponsive
             && self.unresponsive_behind_gateways.swap(unresponsive, Ordering::Relaxed) != unresponsive
@@ -146,32 +146,32 @@ impl PeerNi {
         self.pending_responses.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A pending response has ended.
+    /// Ends a pending response.
     pub(crate) fn end_response(&self) {
         self.pending_responses.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether no message to it is in flight or waits, and no response to it is pending.
+    /// Whether no message to the peer NI is in flight or waits, and no response to it is pending.
     pub(crate) fn is_idle(&self) -> bool {
         self.pending_responses() == 0 && self.criteria.tx.credits() >= self.criteria.tx.size()
     }
 
-    /// Pending responses to it.
+    /// The number of pending responses to the peer NI.
     pub(crate) fn pending_responses(&self) -> u32 {
         self.pending_responses.load(Ordering::Relaxed)
     }
 
-    /// Its NID.
+    /// The NID of the peer NI.
     pub const fn nid(&self) -> Nid {
         self.nid
     }
 
-    /// Its peer.
+    /// The peer that the peer NI belongs to.
     pub fn peer(&self) -> Arc<Peer> {
         self.peer.load_full()
     }
 
-    /// Its peer, for a short access.
+    /// The peer that the peer NI belongs to, for a short access.
     pub(crate) fn peer_now(&self) -> Guard<Arc<Peer>> {
         self.peer.load()
     }
@@ -191,12 +191,12 @@ impl PeerNi {
         self.criteria.tx.credits()
     }
 
-    /// The number of messages that may be in flight to it.
+    /// The number of messages that may be in flight to the peer NI.
     pub fn max_credits(&self) -> u32 {
         self.criteria.tx.size().0.unsigned_abs()
     }
 
-    /// The lowest value of the send credits.
+    /// The lowest number of send credits so far.
     pub fn min_credits(&self) -> Credits {
         self.criteria.tx.low_water()
     }
@@ -206,7 +206,7 @@ impl PeerNi {
         self.criteria.tx.bytes()
     }
 
-    /// Its health value: 0 to [`MAX_HEALTH`].
+    /// The health value: 0 to [`MAX_HEALTH`].
     pub fn health(&self) -> u32 {
         self.criteria.health.load(Ordering::Relaxed)
     }
@@ -215,12 +215,12 @@ impl PeerNi {
         self.criteria.health.store(value.min(MAX_HEALTH), Ordering::Relaxed);
     }
 
-    /// Whether its node reports it as down.
+    /// Whether the peer reports the peer NI as down.
     pub fn is_reported_down(&self) -> bool {
         self.criteria.is_reported_down()
     }
 
-    /// Its health value, or 0 while its node reports it as down.
+    /// The health value, or 0 while the peer reports the peer NI as down.
     pub(crate) fn usable_health(&self) -> u32 {
         self.criteria.usable_health()
     }
@@ -229,22 +229,22 @@ impl PeerNi {
         self.criteria.reported_down.store(down, Ordering::Relaxed);
     }
 
-    /// Its message counters.
+    /// The message counters.
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Its failures by cause: the remote ones, and [`crate::Cause::NetworkTimeout`].
+    /// The failures by cause: the remote ones, and [`crate::Cause::NetworkTimeout`].
     pub const fn failures(&self) -> &CauseCounters {
         &self.failures
     }
 
-    /// The time of its next recovery ping, if it is unhealthy.
+    /// The time of the next recovery ping, if the peer NI is unhealthy.
     pub fn recovery(&self) -> Recovery {
         self.recovery_state.get()
     }
 
-    /// The local NIDs from which it is unresponsive: paths that are used only if there are no others.
+    /// The local NIDs from which the peer NI is unresponsive: these paths are used only if there are no others.
     pub fn unresponsive_from(&self) -> Vec<Nid> {
         self.unresponsive.all().into_iter().map(|(local, _)| local).collect()
     }
@@ -257,7 +257,7 @@ impl PeerNi {
         &self.recovery_state
     }
 
-    /// Whether something has arrived from it on this interface since the path was last unresponsive.
+    /// Whether something has arrived from the peer NI on this interface since the path was last unresponsive.
     pub(crate) fn was_heard_by(&self, ni: &Ni) -> bool {
         self.heard_by.load(Ordering::Relaxed) & ni.mark() != 0
     }
@@ -270,34 +270,34 @@ impl PeerNi {
         self.trust_from(ni);
     }
 
-    /// Whether anything has ever arrived from it on this interface.
+    /// Whether anything has ever arrived from the peer NI on this interface.
     pub(crate) fn was_ever_heard_by(&self, ni: &Ni) -> bool {
         self.ever_heard_by.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
-    /// Whether the path from this interface is suspect: it is late, or another path to its peer has become late or
+    /// Whether the path from this interface is suspect: it is late, or another path to the peer has become late or
     /// unresponsive.
     pub(crate) fn is_suspect_from(&self, ni: &Ni) -> bool {
         self.suspect_from.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
-    /// Makes the path from this interface suspect. Returns whether it was not.
+    /// Marks the path from this interface as suspect. Returns whether it was not.
     pub(crate) fn suspect_from(&self, ni: &Ni) -> bool {
         self.suspect_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
     }
 
-    /// Whether the path from this interface is late: something is in flight on it, and its driver hears nothing.
+    /// Whether the path from this interface is late: something is in flight on it, and its driver receives nothing.
     pub(crate) fn is_late_from(&self, ni: &Ni) -> bool {
         self.late_from.load(Ordering::Relaxed) & ni.mark() != 0
     }
 
-    /// Makes the path from this interface late, and with that suspect. Returns whether it was not late.
+    /// Marks the path from this interface as late, and with that as suspect. Returns whether it was not late.
     pub(crate) fn late_from(&self, ni: &Ni) -> bool {
         self.suspect_from(ni);
         self.late_from.fetch_or(ni.mark(), Ordering::Relaxed) & ni.mark() == 0
     }
 
-    /// The path from this interface is neither suspect nor late any more. Called for every message that arrives.
+    /// Clears the marks of the path from this interface as suspect and late. Called for every message that arrives.
     pub(crate) fn trust_from(&self, ni: &Ni) {
         if self.is_suspect_from(ni) {
             self.late_from.fetch_and(!ni.mark(), Ordering::Relaxed);
@@ -309,35 +309,35 @@ impl PeerNi {
         self.heard_by.fetch_and(!ni.mark(), Ordering::Relaxed);
     }
 
-    /// Whether anything has ever arrived from it.
+    /// Whether anything has ever arrived from the peer NI.
     pub(crate) fn was_heard(&self) -> bool {
         self.exchange() == Exchange::Answered
     }
 
-    /// How far the exchange of messages with it has got.
+    /// The state of the exchange of messages with the peer NI.
     pub(crate) fn exchange(&self) -> Exchange {
         self.exchange.get()
     }
 
-    /// A message to it takes its credit: it is about to be sent, or waits.
+    /// Records that a message takes the peer NI's credit: it is about to be sent, or waits.
     pub(crate) fn note_sent(&self) {
         self.exchange.advance(Exchange::Sent);
     }
 
-    /// Something has arrived from it: its recovery pings start again (HE-52). Returns whether the next one comes
-    /// sooner.
+    /// Records that something has arrived from the peer NI, so its recovery pings start again (HE-52). Returns whether the
+    /// next one comes sooner.
     pub(crate) fn note_heard(&self, now: impl FnOnce() -> Time) -> bool {
         self.exchange.advance(Exchange::Answered);
         self.recovery_state.heard(now)
     }
 
-    /// Whether only recovery pings were sent to it.
+    /// Whether nothing but recovery pings was sent to the peer NI.
     pub(crate) fn is_only_probed(&self) -> bool {
         self.only_probed.load(Ordering::Relaxed)
     }
 
-    /// Something is sent to it, a recovery ping or not; it may have been added for that. Returns whether it is the
-    /// first message after recovery pings only.
+    /// Records that something is sent to the peer NI, a recovery ping or not; it may have been added for that. Returns
+    /// whether this is the first message after recovery pings only.
     pub(crate) fn note_use(&self, is_new: bool, is_try: bool) -> bool {
         if is_new {
             self.only_probed.store(true, Ordering::Relaxed);
@@ -345,12 +345,13 @@ impl PeerNi {
         !is_try && self.is_only_probed() && self.only_probed.swap(false, Ordering::Relaxed)
     }
 
-    /// Its priority by selection rules; `u32::MAX` is the lowest.
+    /// The priority by selection rules; `u32::MAX` is the lowest.
     pub fn priority(&self) -> u32 {
         self.criteria.priority()
     }
 
-    /// The messages of its turn among the peer NIs of its peer on its net, if selection rules count them there.
+    /// The number of messages in a turn of the peer NI among those of its peer on its net, if selection rules count messages
+    /// there.
     pub fn messages_of_turn(&self) -> Option<NonZeroU32> {
         self.criteria.turn().messages()
     }
@@ -372,12 +373,12 @@ impl PeerNi {
         self.criteria.partners.load_full()
     }
 
-    /// Sets the local NIDs to send from. If they have not changed they keep their turns; so do the gateways.
+    /// Sets the preferred local NIDs. If they have not changed they keep their turns, and so do the gateways.
     pub(crate) fn set_preferred_nids(&self, nids: Vec<Partner>) {
         self.change_partners(|now| (*now.nids != nids).then(|| now.with_nids(nids)));
     }
 
-    /// Sets the gateways to send by, as [`PeerNi::set_preferred_nids`] does.
+    /// Sets the preferred gateways, as [`PeerNi::set_preferred_nids`] does.
     pub(crate) fn set_preferred_gateways(&self, gateways: Vec<Partner>) {
         self.change_partners(|now| (*now.gateways != gateways).then(|| now.with_gateways(gateways)));
     }
@@ -394,12 +395,12 @@ impl PeerNi {
         }
     }
 
-    /// Whether this is one of the local NIDs that rules prefer for it.
+    /// Whether rules prefer this local NID for the peer NI.
     pub(crate) fn prefers_local(&self, nid: Nid) -> bool {
         self.criteria.partners.load().as_deref().is_some_and(|its| its.nids.iter().any(|its| its.nid == nid))
     }
 
-    /// Whether this is one of the gateways that rules prefer for it.
+    /// Whether rules prefer this gateway for the peer NI.
     pub(crate) fn prefers_gateway(&self, nid: Nid) -> bool {
         self.criteria
             .partners
@@ -408,7 +409,7 @@ impl PeerNi {
             .is_some_and(|its| its.gateways.iter().any(|its| its.nid == nid))
     }
 
-    /// The local NID that it is bound to, if its peer is not multi-rail (PS-30).
+    /// The local NID that the peer NI is bound to, if its peer is not multi-rail (PS-30).
     pub(crate) fn sticky(&self) -> Option<Nid> {
         self.sticky.load().as_deref().copied()
     }
@@ -417,7 +418,7 @@ impl PeerNi {
         self.sticky.store(local.map(Arc::new));
     }
 
-    /// Its message pool.
+    /// The pool of messages for the peer NI.
     pub(crate) const fn spare(&self) -> &MessagePool {
         &self.spare
     }

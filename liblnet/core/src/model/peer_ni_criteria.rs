@@ -1,4 +1,4 @@
-//! What path selection compares of a peer NI.
+//! The properties of a peer NI that path selection compares.
 
 use super::last_use::LastUse;
 use super::message_turn::MessageTurn;
@@ -10,25 +10,25 @@ use lnet_settings::MAX_HEALTH;
 use lnet_wire::Nid;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-/// What path selection compares of a peer NI: its peer has it, too, so that a selection among many peer NIs holds
-/// none of them. `M` is what takes its credits.
+/// The properties of a peer NI that path selection compares. The peer holds them too, so that a selection among many peer NIs
+/// need not hold the peer NIs themselves. `M` is the type that takes credits.
 #[derive(Debug)]
 pub(crate) struct PeerNiCriteria<M> {
     pub(super) tx: SharedPool<M>,
     pub(super) health: AtomicU32,
     /// The priority by selection rules.
     pub(super) priority: AtomicU32,
-    /// Whether its node reports it as down.
+    /// Whether the peer reports the peer NI as down.
     pub(super) reported_down: AtomicBool,
-    /// Its turn among the peer NIs of its peer on its net.
+    /// The turn of the peer NI among those of its peer on its net.
     pub(super) turn: MessageTurn,
-    /// Whether selection rules name partners: spares the look without rules.
+    /// Whether selection rules name partners; without rules `partners` need not be read.
     pub(super) has_partners: AtomicBool,
     /// The partners that selection rules name.
     pub(super) partners: ArcSwapOption<Partners>,
-    /// Its last use among the peer NIs of its peer.
+    /// The last use of the peer NI among those of its peer.
     pub(super) last_use: LastUse,
-    /// Its position among the peer NIs of its peer on its net.
+    /// The position of the peer NI among those of its peer on its net.
     pub(super) position: AtomicUsize,
 }
 
@@ -52,12 +52,12 @@ impl<M> PeerNiCriteria<M> {
         &self.tx
     }
 
-    /// Whether its node reports it as down.
+    /// Whether the peer reports the peer NI as down.
     pub(crate) fn is_reported_down(&self) -> bool {
         self.reported_down.load(Ordering::Relaxed)
     }
 
-    /// The health value, or 0 while the peer NI's node reports it as down.
+    /// The health value, or 0 while the peer reports the peer NI as down.
     pub(crate) fn usable_health(&self) -> u32 {
         if self.is_reported_down() { 0 } else { self.health.load(Ordering::Relaxed) }
     }
@@ -84,17 +84,17 @@ impl<M> PeerNiCriteria<M> {
         self.partners.load().as_deref().map(look)
     }
 
-    /// Whether rules name local NIs to send to it from.
+    /// Whether rules prefer local NIs for sending to the peer NI.
     pub(crate) fn prefers_local_nis(&self) -> bool {
         self.with_partners(|partners| !partners.nids.is_empty()).unwrap_or(false)
     }
 
-    /// How much rules prefer a message to it that leaves by `local`.
+    /// The preference of the rules for a message to the peer NI that is sent from `local`.
     pub(crate) fn preference_of_local(&self, local: Nid) -> Preference {
         self.with_partners(|partners| partners.preference_of_local(local)).unwrap_or_default()
     }
 
-    /// How much rules prefer a message to it over this gateway, by the NID of its route.
+    /// The preference of the rules for a message to the peer NI over this gateway, by the NID of its route.
     pub(crate) fn preference_of_gateway(&self, gateway: Nid) -> Preference {
         self.with_partners(|partners| partners.preference_of_gateway(gateway)).unwrap_or_default()
     }
@@ -103,7 +103,7 @@ impl<M> PeerNiCriteria<M> {
         &self.last_use
     }
 
-    /// Its position among the peer NIs of its peer on its net, when it was last stored.
+    /// The last stored position of the peer NI among those of its peer on its net.
     pub(super) fn position(&self) -> usize {
         self.position.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A path that was selected, and the turns of its candidates (PS-31).
+//! A selected path, and the turns of its candidates (PS-31).
 
 use super::hop::Hop;
 use super::other_paths::is_avoided;
@@ -12,18 +12,18 @@ use std::sync::Arc;
 pub struct ChosenPath {
     /// The local NI.
     pub ni: Arc<Ni>,
-    /// The peer NI that it is sent to: the destination, or a gateway; `None` over the loopback.
+    /// The peer NI that the message is sent to: the destination, or a gateway; `None` over the loopback.
     pub peer_ni: Option<Arc<PeerNi>>,
-    /// Of a path over a gateway.
+    /// The part of the path behind its gateway; `None` without a gateway.
     routed: Option<Routed>,
-    /// [`latest_use_of_others`].
+    /// The result of [`latest_use_of_others`].
     latest_use_of_others: u64,
     /// Whether the peer NI of the destination is to be bound to the local NI.
     sticks: bool,
     choice: Choice,
 }
 
-/// What of a path was selected, and not given or fixed before: only that has turns.
+/// The parts of a path that were selected, and not given or fixed before: only these have turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// Both ends.
@@ -38,7 +38,7 @@ pub(super) enum Choice {
 #[derive(Clone, Debug)]
 struct Routed {
     route: Arc<ActiveRoute>,
-    /// Its state when it was selected.
+    /// The state of the route when it was selected.
     state: RouteState,
     destination: Arc<PeerNi>,
 }
@@ -72,7 +72,7 @@ impl ChosenPath {
         }
     }
 
-    /// The same; the peer NI of the destination is to be bound to the local NI, if `sticks`.
+    /// The same path, with the peer NI of the destination to be bound to the local NI, if `sticks`.
     pub(super) fn sticking(self, sticks: bool) -> Self {
         Self { sticks, ..self }
     }
@@ -94,12 +94,12 @@ impl ChosenPath {
         self.destination_ni().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
     }
 
-    /// The NID that the message is sent to: the destination, or a gateway.
+    /// The NID that the message is sent to: that of the destination, or of a gateway.
     pub fn next_hop(&self) -> Nid {
         self.peer_ni.as_ref().map_or(Nid::LOOPBACK, |peer_ni| peer_ni.nid())
     }
 
-    /// The route that it takes; `None` for a path without a gateway.
+    /// The route of the path; `None` for a path without a gateway.
     pub fn route(&self) -> Option<&Arc<ActiveRoute>> {
         self.routed.as_ref().map(|routed| &routed.route)
     }
@@ -114,12 +114,12 @@ impl ChosenPath {
             || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
     }
 
-    /// Whether something is in flight on the path, and nothing is heard on it.
+    /// Whether the path is late: something is in flight on it, and nothing is received.
     pub(crate) fn is_late(&self) -> bool {
         self.peer_ni.as_ref().is_some_and(|peer_ni| peer_ni.is_late_from(&self.ni))
     }
 
-    /// Whether nothing gets through on the path, as far as is known.
+    /// Whether the path is dead: no message gets through on it, as far as is known.
     pub fn is_dead(&self) -> bool {
         self.routed.as_ref().is_some_and(|routed| routed.state >= RouteState::NoAnswer)
             || self.peer_ni.as_ref().is_some_and(|peer_ni| is_avoided(&self.ni, peer_ni))
@@ -142,7 +142,8 @@ impl ChosenPath {
 }
 
 impl ChosenPath {
-    /// Counts a message in the turns of its candidates, where rules count messages (cfg-145): of what was selected among others.
+    /// Counts a message in the turns of its candidates, where rules count messages (cfg-145): of those that were selected
+    /// among others.
     pub(crate) fn note_turns(&self, paths: Paths<'_>, clock: &TurnClock) {
         let (Some(peer_ni), Some(destination)) = (&self.peer_ni, self.destination_ni()) else { return };
         let chose_remote = self.choice == Choice::BothEnds;
@@ -171,7 +172,7 @@ impl ChosenPath {
         if let Some(route) = self.route() {
             let gateway = route.route.gateway;
             destination.criteria().with_partners(|partners| partners.note_message_over(gateway, clock));
-            // Those of the gateway count where the destination has none.
+            // The partners of the gateway count if the destination has none.
             if !is_partner {
                 peer_ni.criteria().with_partners(note_pair);
             }
@@ -179,7 +180,7 @@ impl ChosenPath {
     }
 }
 
-/// Counts a message in the turn of a peer NI, and if that was selected too of its net.
+/// Counts a message in the turn of a peer NI and, if its net was selected too, of the net.
 fn note_peer_ni(peer_ni: &PeerNi, chose_net: bool, clock: &TurnClock) {
     let peer = &**peer_ni.peer_now();
     let Some(net) = peer.net(peer_ni.nid().net()) else { return };
@@ -196,26 +197,26 @@ fn share_several(nets: &Nets, peer: &Peer) -> bool {
     peer.nets.iter().filter(|net| nets.net(net.id).is_some()).nth(1).is_some()
 }
 
-/// Stores the use of a path by a response: among equals the last used comes last, whoever selected it (PS-31).
+/// Records the use of a path by a response: among equals the last used comes last, whatever used it (PS-31).
 pub(crate) fn answered(nets: &Nets, ni: &Ni, peer_ni: &PeerNi) {
     let peer = &**peer_ni.peer_now();
     note_use(ni, latest_use_of_others(nets, peer, ni), peer, peer_ni);
 }
 
-/// The latest use of the local NIs that are chosen in turn with this one: all on the nets of the peer.
+/// The latest use of the local NIs that are selected in turn with this one: all on the nets of the peer.
 fn latest_use_of_others(nets: &Nets, peer: &Peer, ni: &Ni) -> u64 {
     let nis = peer.nets.iter().filter_map(|net| nets.net(net.id)).flat_map(Net::nis);
     LastUse::latest_but(ni.last_use(), nis.map(|ni| ni.last_use()))
 }
 
-/// Stores the use of a local NI and a peer NI: among equals they come last next time.
+/// Records the use of a local NI and a peer NI: among equals they come last next time.
 fn note_use(ni: &Ni, others: u64, peer: &Peer, peer_ni: &PeerNi) {
     ni.last_use().note(others);
     note_use_of_peer_ni(peer, peer_ni);
 }
 
 fn note_use_of_peer_ni(peer: &Peer, peer_ni: &PeerNi) {
-    // A peer NI that is the only one of its peer is compared with none: no message writes to memory that other threads read.
+    // A peer NI that is the only one of its peer is not compared: no message writes to memory that other threads read.
     let is_compared = peer.nids.len() > 1 || peer_ni.last_use().get() == 0;
     if let Some(net) = peer.net(peer_ni.nid().net()).filter(|_| is_compared) {
         net.note_use(peer_ni.criteria(), &peer.latest_use);

@@ -25,16 +25,16 @@ impl Better {
     }
 }
 
-/// What a criterion depends on.
+/// The inputs that a criterion depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// The state of the candidate itself, whatever the other end of the path is.
+    /// The state of the candidate itself, independent of the other end of the path.
     Standing,
-    /// What selection rules say of the candidate itself: it changes with the rules alone.
+    /// The values that selection rules give the candidate itself: they change with the rules only.
     Ruled,
     /// Both ends of the path.
     Pair,
-    /// The message and the moment: turns, load, distances. A peer that is bound to a local NI does not leave that for it.
+    /// The message and the moment: turns, load, distances. A peer that is bound to a local NI does not leave it for these.
     Passing,
 }
 
@@ -46,24 +46,24 @@ impl Scope {
 
 /// [`Candidate::compare`] by all criteria.
 pub(super) const ALL: bool = false;
-/// [`Candidate::compare`] by those that are not [`Scope::Passing`].
+/// [`Candidate::compare`] by those criteria that are not [`Scope::Passing`].
 pub(super) const LASTING: bool = true;
 
 /// A candidate of selection. `ONLY_LASTING` is [`ALL`] or [`LASTING`].
 pub(super) trait Candidate {
-    /// `Less`: this candidate is better. `Equal`: the first in order is selected.
+    /// Compares by the criteria. `Less`: this candidate is better. `Equal`: the first in order is selected.
     fn compare<const ONLY_LASTING: bool>(&self, other: &Self) -> Ordering;
 
     /// The first criterion in which this candidate and the selected one differ.
     fn because<const ONLY_LASTING: bool>(&self, best: &Self) -> Reason;
 }
 
-/// Why a candidate was not selected.
+/// The reason for which a candidate was not selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// The deciding criterion.
     pub criterion: Criterion,
-    /// The values of the candidate and of the selected one, where they say more.
+    /// The values of the candidate and of the selected one, if they are informative.
     values: Option<(Shown, Shown)>,
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// The sentence for `explain`.
+/// Writes the sentence for `explain`.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.criterion.text())?;
@@ -106,7 +106,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The best candidate: the first, unless a later one is better, and so on.
+/// The best candidate; of equals the first.
 pub(super) fn best<C: Candidate, T>(candidates: impl IntoIterator<Item = (C, T)>) -> Option<(C, T)> {
     let mut candidates = candidates.into_iter();
     let first = candidates.next()?;
@@ -115,7 +115,7 @@ pub(super) fn best<C: Candidate, T>(candidates: impl IntoIterator<Item = (C, T)>
     Some(candidates.fold(first, better))
 }
 
-/// The same selection with, for each other candidate, the reason why it lost.
+/// The same selection, with the reason why each other candidate lost.
 pub(super) fn explained<C: Candidate, T>(candidates: Vec<(C, T)>) -> Option<Explained<C, T>> {
     let is_better = |next: usize, best: usize| candidates[next].0.compare::<ALL>(&candidates[best].0).is_lt();
     let at = (1..candidates.len()).fold(0, |best, next| if is_better(next, best) { next } else { best });
@@ -141,14 +141,15 @@ pub(super) struct Explained<C, T> {
     pub(super) others: Vec<(T, Reason)>,
 }
 
-/// Makes the type of a candidate, its comparison and its reasons of a list of criteria, the first of which counts most. Each row has
+/// Defines the type of a candidate, its comparison and its reasons by a list of criteria, the first of which counts most.
+/// Each row has
 ///
 /// - the documentation, the name and the type of the value,
-/// - `of`: how the value is found; nets have two ways (`common`, `routed`),
+/// - `of`: the expression for the value; nets have two of them (`common`, `routed`),
 /// - `better`: a [`Better`],
 /// - `scope`: a [`Scope`], where a part of the list is used alone (`ranked_candidate`),
 /// - `because`: the [`Criterion`] by which the worse one loses, or in parentheses an expression for it,
-/// - `shows`: what an explanation tells of the two values: `value`, `priority` (of a rule), or `nothing`.
+/// - `shows`: the form of the two values in an explanation: `value`, `priority` (of a rule), or `nothing`.
 macro_rules! candidate {
     (
         $(#[$doc:meta])* struct $name:ident of ($($with:tt)*) explained ($its:ident, $best:ident) {

@@ -1,8 +1,8 @@
 //! The criteria of path selection and their order: one list for each kind of candidate, the first criterion counts most.
 //!
-//! All that depends on the order is made of these lists: the comparison, the rank, the choice for a peer that is bound to a local NI,
-//! and the reasons that an explanation gives. A new criterion is a row: see `candidate` and `ranked_candidate` for its parts, none of
-//! which may be left out.
+//! Everything that depends on the order is derived from these lists: the comparison, the rank, the choice for a peer that is
+//! bound to a local NI, and the reasons in an explanation. A new criterion is a row: see `candidate` and `ranked_candidate`
+//! for its parts, none of which may be left out.
 
 use super::compare::{ALL, Candidate, candidate};
 use super::hop::Hop;
@@ -13,11 +13,11 @@ use crate::model::{Criteria, LOWEST_PRIORITY, Net, Ni, PeerNet, Preference, Rout
 use lnet_settings::MAX_HEALTH;
 use std::sync::Arc;
 
-/// Makes the enum of the criteria. `of_health`: whether it says which of two is in better health, or works at all; such a criterion
-/// comes before all rules (UD-41).
+/// Defines the enum of the criteria. `of_health`: whether the criterion says which of two is in better health, or works at
+/// all; such a criterion comes before all rules (UD-41).
 macro_rules! criterion_names {
     ($($(#[$doc:meta])* $name:ident { of_health: $of_health:literal, text: $text:literal })+) => {
-        /// The criteria, under the names of the specification, and what else may decide against a candidate.
+        /// The criteria, under the names of the specification, and other reasons that may decide against a candidate.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Criterion {
             $($(#[$doc])* $name,)+
@@ -51,15 +51,15 @@ criterion_names! {
     Late { of_health: true, text: "nothing heard on it since something was sent" }
     /// Health value: higher is better.
     Health { of_health: true, text: "lower health" }
-    /// Its node reports it as down: used only if all are.
+    /// The peer reports the peer NI as down: used only if all are.
     ReportedDown { of_health: true, text: "its node says that it is down" }
     /// Priority from selection rules: lower is better.
     Priority { of_health: false, text: "lower priority by selection rules" }
     /// NUMA distance from the memory to the device: lower is better.
     Distance { of_health: false, text: "farther from the memory" }
-    /// A selection rule prefers the path.
+    /// Preference of selection rules for the path.
     Preferred { of_health: false, text: "less preferred by selection rules" }
-    /// Selection rules give another a turn of several messages.
+    /// Turn of several messages, which selection rules give another candidate.
     MessageTurn { of_health: false, text: "not its turn by selection rules" }
     /// The state of a route: one that is not up is used only if none is.
     RouteState { of_health: true, text: "its route is down" }
@@ -67,13 +67,13 @@ criterion_names! {
     RoutePriority { of_health: false, text: "lower priority of its route" }
     /// Hops of a route: fewer are better.
     Hops { of_health: false, text: "more hops" }
-    /// Bytes queued or in flight: fewer is better.
+    /// Bytes queued or in flight: fewer are better.
     QueuedBytes { of_health: false, text: "more bytes queued" }
     /// Send credits: more is better.
     Credits { of_health: false, text: "fewer credits" }
     /// Least recently used.
     RoundRobin { of_health: false, text: "used more recently" }
-    /// The first in order, when nothing else differs.
+    /// Position in the configuration, if nothing else differs.
     Order { of_health: false, text: "later in the configuration" }
     /// Health of the local net: that of its best interface.
     LocalNetHealth { of_health: true, text: "its local net has lower health" }
@@ -81,13 +81,13 @@ criterion_names! {
     LocalNetPriority { of_health: false, text: "its local net has lower priority" }
     /// Least recently used local net.
     LocalNetRoundRobin { of_health: false, text: "its local net was used more recently" }
-    /// Health of the local NI to a gateway.
+    /// Health of the local NI for sending to a gateway.
     LocalNiHealth { of_health: true, text: "the interface to it has lower health" }
-    /// Priority of the local NI to a gateway.
+    /// Priority of the local NI for sending to a gateway.
     LocalNiPriority { of_health: false, text: "the interface to it has lower priority" }
-    /// A selection rule about pairs prefers the local NI to a gateway.
+    /// Preference of a selection rule about pairs for the local NI for sending to a gateway.
     LocalNiPreferred { of_health: false, text: "selection rules about pairs prefer the interface to it less" }
-    /// It is behind a gateway: used only if no common net works, or a rule prefers it.
+    /// The candidate is behind a gateway: used only if no common net works, or a rule prefers it.
     BehindGateway { of_health: false, text: "behind a gateway, and there is a common net" }
     /// The peer, which is not multi-rail, knows this node by another NID.
     Bound { of_health: false, text: "the peer knows this node by another interface" }
@@ -99,7 +99,7 @@ ranked_candidate! {
     struct LocalNiCandidate of (ni: &Ni) with (path_state: PathState, preference: Preference, distance: u32)
     ranked as LocalNiRank among (net: &Net, has_partners: bool, path_request: PathRequest<'_>)
     explained (its, best) {
-        /// The driver reports a fatal error.
+        /// Whether the driver reports a fatal error.
         fatal: bool {
             of: ni.is_fatal(), better: Lower, scope: Standing, rank: [whole],
             because: Fatal, shows: nothing
@@ -119,17 +119,17 @@ ranked_candidate! {
             of: ni.priority(), better: Lower, scope: Ruled, rank: [whole],
             because: Priority, shows: priority
         }
-        /// How much rules prefer it for the destination.
+        /// The preference of rules for the NI, for messages to the destination.
         preference: u32 {
             of: preference.priority, better: Lower, scope: Pair, rank: [even unless has_partners],
             because: Preferred, shows: priority
         }
-        /// The end of its last turn as a partner of the destination, where rules count messages.
+        /// The end of the NI's last turn as a partner of the destination, where rules count messages.
         partner_turn_ended: u64 {
             of: preference.turn_ended, better: Lower, scope: Pair, rank: [even unless has_partners],
             because: MessageTurn, shows: nothing
         }
-        /// The end of its last turn, where rules count messages.
+        /// The end of the NI's last turn, where rules count messages.
         turn_ended: u64 {
             of: ni.turn().ended(), better: Lower, scope: Passing, rank: [even unless net.usage().count_messages_of_nis()],
             because: MessageTurn, shows: nothing
@@ -144,7 +144,7 @@ ranked_candidate! {
             of: ni.credits().0, better: Higher, scope: Passing, rank: [whole],
             because: Credits, shows: value
         }
-        /// Its last use: higher is more recent, 0 is never.
+        /// The last use of the NI: higher is more recent, 0 is never.
         last_use: u64 {
             of: ni.last_use().get(), better: Lower, scope: Passing, rank: [turn 53],
             because: RoundRobin, shows: nothing
@@ -164,7 +164,7 @@ ranked_candidate! {
             of: path_state, better: Lower, scope: Pair, rank: [even unless path_request.looks_at_pairs()],
             because: (its.path_state.criterion()), shows: nothing
         }
-        /// Its node reports it as down.
+        /// Whether the peer reports the peer NI as down.
         reported_down: bool {
             of: criteria.is_reported_down(), better: Lower, scope: Standing, rank: [whole],
             because: ReportedDown, shows: nothing
@@ -179,17 +179,17 @@ ranked_candidate! {
             of: criteria.priority(), better: Lower, scope: Ruled, rank: [whole],
             because: Priority, shows: priority
         }
-        /// How much rules prefer it for the selected local NI or gateway.
+        /// The preference of rules for the peer NI, for messages by the selected local NI or gateway.
         preference: u32 {
             of: preference.priority, better: Lower, scope: Pair, rank: [even unless_ruled criteria.has_partners()],
             because: Preferred, shows: priority
         }
-        /// The end of its last turn, where rules count messages.
+        /// The end of the peer NI's last turn, where rules count messages.
         turn_ended: u64 {
             of: criteria.turn().ended(), better: Lower, scope: Passing, rank: [even unless_ruled criteria.turn().is_counted()],
             because: MessageTurn, shows: nothing
         }
-        /// Bytes queued for it or in flight; the same for all where they are not compared (snd-035).
+        /// Bytes queued for the peer NI or in flight; the same for all where they are not compared (snd-035).
         queued_bytes: u64 {
             of: if path_request.compare_queued_bytes { criteria.tx().bytes() } else { 0 },
             better: Lower, scope: Passing, rank: [even unless path_request.compare_queued_bytes],
@@ -200,7 +200,7 @@ ranked_candidate! {
             of: criteria.tx().credits().0, better: Higher, scope: Passing, rank: [whole, limit most_credits],
             because: Credits, shows: value
         }
-        /// Its last use: higher is more recent, 0 is never.
+        /// The last use of the peer NI: higher is more recent, 0 is never.
         last_use: u64 {
             of: criteria.last_use().get(), better: Lower, scope: Passing, rank: [turn 53],
             because: RoundRobin, shows: nothing
@@ -216,38 +216,38 @@ candidate! {
     of common (net: &Net, peer_net: &PeerNet, peer_health: u32, path_request: PathRequest<'_>)
     or routed (peer_net: &PeerNet, peer_health: u32, hop: &Hop, by: &GatewayCandidate)
     explained (its, best) {
-        /// The gateway did not answer: a lower health, which is only one of several, comes later.
+        /// Whether the gateway did not respond; a lower health, which is only one of several, comes later.
         no_answer: bool {
             common: false, routed: by.route_state >= RouteState::NoAnswer, better: Lower,
             because: RouteState, shows: nothing
         }
-        /// All local NIs on it have a fatal error.
+        /// Whether all local NIs on the net have a fatal error.
         fatal: bool {
             common: working(net).next().is_none(), routed: hop.ni.is_fatal(), better: Lower,
             because: Fatal, shows: nothing
         }
-        /// The state of the best path on it.
+        /// The state of the best path on the net.
         path_state: PathState {
             common: working(net).map(|ni| path_state_of(ni, &peer_net.nis, path_request)).min().unwrap_or_default(),
             routed: by.path_state, better: Lower,
             because: (its.path_state.criterion()), shows: nothing
         }
-        /// Their node reports all peer NIs on it as down.
+        /// Whether the peer reports all its peer NIs on the net as down.
         reported_down: bool {
             common: peer_net.is_reported_down(), routed: peer_net.is_reported_down(), better: Lower,
             because: ReportedDown, shows: nothing
         }
-        /// The best health of the peer NIs on it; the gateway's, if that is lower.
+        /// The best health of the peer NIs on the net; the gateway's, if that is lower.
         peer_health: u32 {
             common: peer_health, routed: peer_health.min(by.health), better: Higher,
             because: Health, shows: value
         }
-        /// The state of the route; of a net that this node is on it counts as up.
+        /// The state of the route; up for a net that this node is on.
         route_state: RouteState {
             common: RouteState::Up, routed: by.route_state, better: Lower,
             because: RouteState, shows: nothing
         }
-        /// The best health of the local NIs on it; that of the NI to the gateway.
+        /// The best health of the local NIs on the net; behind a gateway, that of the NI for sending to it.
         local_health: u32 {
             common: working(net).map(|ni| ni.health()).max().unwrap_or(0), routed: by.local_health, better: Higher,
             because: LocalNetHealth, shows: value
@@ -262,8 +262,8 @@ candidate! {
             common: net.usage().priority(), routed: by.local_net_priority, better: Lower,
             because: LocalNetPriority, shows: priority
         }
-        /// Of a net of a gateway, how much rules prefer an NI of this node on it for the destination. Among other nets pairs do not
-        /// choose.
+        /// The preference of rules for an NI of this node on a net of a gateway, for messages to the destination. Among other
+        /// nets rules about pairs do not choose.
         preference: u32 {
             common: LOWEST_PRIORITY, routed: by.local_ni_preference, better: Lower,
             because: LocalNiPreferred, shows: priority
@@ -296,7 +296,7 @@ candidate! {
     struct GatewayCandidate
     of (hop: &Hop, net: &Net, path_state: PathState, preference: Preference, local_ni_preference: Preference)
     explained (its, best) {
-        /// Nothing gets through by it, as far as is known.
+        /// Whether no message gets through by the gateway, as far as is known.
         dead: bool {
             of: why_dead(hop.route_state, path_state).is_some(), better: Lower,
             because: (its.why_dead().or_else(|| best.why_dead()).unwrap_or(Criterion::RouteState)), shows: nothing
@@ -306,27 +306,27 @@ candidate! {
             of: hop.route_state, better: Lower,
             because: RouteState, shows: nothing
         }
-        /// The state of the path to it.
+        /// The state of the path to the gateway.
         path_state: PathState {
             of: path_state, better: Lower,
             because: (its.path_state.criterion()), shows: nothing
         }
-        /// The health of its peer NI.
+        /// The health of the gateway's peer NI.
         health: u32 {
             of: hop.peer_ni.usable_health(), better: Higher,
             because: Health, shows: value
         }
-        /// The health of the local NI to it; 0 if that has a fatal error.
+        /// The health of the local NI for sending to the gateway; 0 if that has a fatal error.
         local_health: u32 {
             of: if hop.ni.is_fatal() { 0 } else { hop.ni.health() }, better: Higher,
             because: LocalNiHealth, shows: value
         }
-        /// How much rules prefer it for the destination.
+        /// The preference of rules for the gateway, for messages to the destination.
         preference: u32 {
             of: preference.priority, better: Lower,
             because: Preferred, shows: priority
         }
-        /// The end of its last turn as a partner of the destination, where rules count messages.
+        /// The end of the gateway's last turn as a partner of the destination, where rules count messages.
         partner_turn_ended: u64 {
             of: preference.turn_ended, better: Lower,
             because: MessageTurn, shows: nothing
@@ -346,7 +346,7 @@ candidate! {
             of: hop.ni.priority(), better: Lower,
             because: LocalNiPriority, shows: priority
         }
-        /// How much rules prefer that local NI for the destination.
+        /// The preference of rules for that local NI, for messages to the destination.
         local_ni_preference: u32 {
             of: local_ni_preference.priority, better: Lower,
             because: LocalNiPreferred, shows: priority
@@ -366,7 +366,7 @@ candidate! {
             of: hop.route.hops(), better: Lower,
             because: Hops, shows: value
         }
-        /// Bytes queued for it or in flight.
+        /// Bytes queued for the gateway or in flight.
         queued_bytes: u64 {
             of: hop.peer_ni.queued_bytes(), better: Lower,
             because: QueuedBytes, shows: value
@@ -396,7 +396,7 @@ impl PathState {
 }
 
 impl NetCandidate {
-    /// Whether it does not lose to the other by health.
+    /// Whether the candidate does not lose to the other by health.
     pub(super) fn is_as_healthy_as(&self, other: &Self) -> bool {
         !self.compare::<ALL>(other).is_gt() || !self.because::<ALL>(other).criterion.is_of_health()
     }
@@ -408,7 +408,7 @@ impl GatewayCandidate {
     }
 }
 
-/// Why nothing gets through by a gateway, as far as is known.
+/// The reason for which no message gets through by a gateway, as far as is known.
 fn why_dead(route_state: RouteState, path_state: PathState) -> Option<Criterion> {
     match (route_state, path_state) {
         (RouteState::NoAnswer | RouteState::Excluded, _) => Some(Criterion::RouteState),

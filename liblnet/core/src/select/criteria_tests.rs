@@ -1,4 +1,4 @@
-//! The lists of criteria: their order as tables, and what is made of them against a naive walk over them.
+//! Tests of the lists of criteria: their order as tables, and the code that is derived from them against a naive walk over them.
 
 use super::compare::{ALL, Candidate, LASTING, Scope, best, explained};
 use super::criteria::{Criterion, GatewayCandidate, LocalNiCandidate, NetCandidate, PeerNiCandidate};
@@ -12,7 +12,7 @@ use std::fmt::Debug;
 pub(super) trait Listed: Sized + 'static {
     const CRITERIA: &'static [Row<Self>];
 
-    /// A candidate of these values: each of one seed, all of the least for 0.
+    /// A candidate with these values: each of one seed, all of the least for 0.
     fn any(seeds: &mut dyn Iterator<Item = u64>) -> Self;
 
     fn lowest() -> Self {
@@ -32,7 +32,7 @@ pub(super) struct Row<C> {
 
 /// A candidate with a rank that is made of its values.
 pub(super) trait Packed: super::rank::Ranked {
-    /// Makes what is not in the rank the same for all, and the rest of the numbers that it can have.
+    /// Makes the values that are not in the rank the same for all, and limits the others to the numbers that it can have.
     fn pack(&mut self) -> Self::Rank;
 }
 
@@ -100,7 +100,7 @@ fn candidate<C: Listed + Debug>() -> impl Strategy<Value = C> {
     seeds.prop_map(|seeds| C::any(&mut seeds.into_iter()))
 }
 
-/// The order of two candidates by a walk over those criteria for which `counts` holds.
+/// The order of two candidates by a walk over the criteria for which `counts` holds.
 pub(super) fn naive<C: Listed>(one: &C, other: &C, counts: impl Fn(&Row<C>) -> bool) -> Ordering {
     let orders = C::CRITERIA.iter().filter(|row| counts(row)).map(|row| (row.order)(one, other));
     orders.fold(Ordering::Equal, Ordering::then)
@@ -112,7 +112,7 @@ fn equal_before<C: Listed>(one: &C, mut other: C, at: usize) -> C {
     other
 }
 
-/// Holds the comparison against the list, for two candidates that differ from each criterion on, one after the other.
+/// Checks the comparison against the list, for two candidates that differ from each criterion on, one after the other.
 fn compares_as_listed<C: Listed + Candidate + Copy + Debug>(one: C, other: C) -> Result<(), TestCaseError> {
     for at in 0..=C::CRITERIA.len() {
         let other = equal_before(&one, other, at);
@@ -127,7 +127,7 @@ fn compares_as_listed<C: Listed + Candidate + Copy + Debug>(one: C, other: C) ->
     Ok(())
 }
 
-/// Holds the rank against the comparison.
+/// Checks the rank against the comparison.
 fn ranks_as_listed<C>(one: C, other: C) -> Result<(), TestCaseError>
 where
     C: Listed + Candidate + Packed + Copy + Debug,
@@ -174,7 +174,8 @@ fn a_rank_has_another_word_where_the_first_has_no_room_for_a_criterion() {
     }
 }
 
-/// What makes a candidate worse, what makes it better, and the reason that is given against the worse one.
+/// A function that makes a candidate worse, one that makes it better, and the criterion and text of the reason against the
+/// worse one.
 type Case<C> = (fn(&mut C), fn(&mut C), Criterion, &'static str);
 
 /// Each row is worse in one criterion and better in all that come after it. `base` wins in both orders.

@@ -54,8 +54,8 @@ pub(super) fn best_local_ni<'a>(
     }
 }
 
-/// The local NI to send from to a peer that is not multi-rail, and that rules name partners of: as long as nothing changes the same
-/// one, for that is how the peer knows this node.
+/// The local NI for sending to a peer that is not multi-rail, and for which rules name partners. It stays the same as long as
+/// nothing changes, as the peer knows this node by it.
 pub(super) fn partner_of<'a>(
     net: &'a Net,
     named: &PeerNi,
@@ -64,7 +64,8 @@ pub(super) fn partner_of<'a>(
     best_partner(named, net.nis().iter(), |ni| path_state(ni, named, path_request))
 }
 
-/// Of these local NIs the best one in what does not pass; of equals the one that the peer NI is bound to.
+/// The best of these local NIs by the criteria that are not [`Scope::Passing`](super::compare::Scope); of equals the one that
+/// the peer NI is bound to.
 pub(super) fn best_partner<'a>(
     named: &PeerNi,
     nis: impl Iterator<Item = &'a Arc<Ni>>,
@@ -110,12 +111,12 @@ pub(super) fn best_peer_ni(
         Some(chosen) => chosen,
         None => best(peer_nis(peer_net, ni, gateway, path_request))?.1,
     };
-    // One that is just being removed is not chosen.
+    // A peer NI that is just being removed is not selected.
     chosen.upgrade().or_else(|| best(held_peer_nis(peer_net, ni, gateway, path_request)).map(|(_, its)| its))
 }
 
-/// The peer NI with the highest rank: the first of equals. `None` if selection rules say more of one of them. Of many the least recently
-/// used one is taken where no other can be better.
+/// The peer NI with the highest rank; of equals the first. `None` if selection rules give one of them values that are not in
+/// the rank. Of many, the least recently used one is taken if no other can be better.
 pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
     let all = || peer_net.criteria.iter().map(|criteria| &**criteria).zip(&peer_net.nis);
     peer_net
@@ -123,13 +124,13 @@ pub(super) fn best_by_rank(peer_net: &PeerNet) -> Option<&Weak<PeerNi>> {
         .or_else(|| PeerNiCandidate::best_by_rank(all()))
 }
 
-/// Whether selection rules make the peer NIs of a peer on a net different.
+/// Whether selection rules give the peer NIs of a peer on a net different values.
 pub(crate) fn do_rules_distinguish(nis: &[Arc<PeerNi>]) -> bool {
     let Some(first) = nis.first() else { return false };
     nis.iter().any(|its| PeerNiCandidate::do_rules_distinguish(its.criteria(), first.criteria()))
 }
 
-/// [`peer_nis`], each of them held.
+/// The peer NIs of [`peer_nis`], each of them held.
 pub(super) fn held_peer_nis(
     peer_net: &PeerNet,
     ni: &Ni,
@@ -140,8 +141,8 @@ pub(super) fn held_peer_nis(
         .filter_map(|(candidate, its)| Some((candidate, its.upgrade()?)))
 }
 
-/// The peer NIs of a peer on a net, the primary one first. They are held only to look at what belongs to a pair with
-/// the local NI: with many of them that would cost more than all else.
+/// The peer NIs of a peer on a net, the primary one first. They are held only to compare properties of the pair with
+/// the local NI: with many of them that would cost more than everything else.
 fn peer_nis<'a>(
     peer_net: &'a PeerNet,
     ni: &Ni,

@@ -13,10 +13,10 @@ use crate::model::{ActiveRoute, Net, Ni, Peer, PeerNet, PeerNi};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::{Arc, Weak};
 
-/// What was not selected, and why.
+/// A candidate that was not selected, and the reason.
 pub type Loser<I> = (I, Reason);
 
-/// The path that a message would take now, and why no other.
+/// The path that a message would take now, and the reasons against the others.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// The selected path; it has not been committed.
@@ -35,7 +35,7 @@ pub struct Explanation {
     pub gateway_nis: Vec<Loser<Nid>>,
 }
 
-/// [`choose`], with its reasons.
+/// Selects a path as [`choose`] does, with the reasons against the other candidates.
 pub fn explain(
     paths: Paths<'_>,
     destination: Option<&Arc<PeerNi>>,
@@ -63,7 +63,7 @@ pub fn explain(
     })
 }
 
-/// What is explained.
+/// The request that is explained.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     paths: Paths<'a>,
@@ -73,7 +73,7 @@ struct Of<'a> {
 }
 
 impl<'a> Of<'a> {
-    /// Of a path without a gateway, whose source is not given.
+    /// Adds the reasons for a path without a gateway, whose source is not given.
     fn direct(self, mut explanation: Explanation) -> Explanation {
         let Self { paths, path_request, named, peer } = self;
         let own = Arc::clone(&explanation.chosen.ni);
@@ -109,7 +109,7 @@ impl<'a> Of<'a> {
         explanation
     }
 
-    /// Of a path by this route, to this peer NI of its gateway.
+    /// Adds the reasons for a path by this route, to this peer NI of its gateway.
     fn routed(self, mut explanation: Explanation, route: &ActiveRoute, next: &Arc<PeerNi>) -> Explanation {
         let Self { paths, path_request, named, peer } = self;
         let own = Arc::clone(&explanation.chosen.ni);
@@ -163,7 +163,7 @@ impl<'a> Of<'a> {
         explanation.nets = others.chain(common).collect();
     }
 
-    /// The local NIs on a net. The one to a peer that is not multi-rail stays (`is_bound`) as long as rules and health do not say
+    /// The local NIs on a net. The one for a peer that is not multi-rail stays (`is_bound`) unless rules or health decide
     /// otherwise: nothing else counts.
     fn local_nis(
         self,
@@ -212,8 +212,9 @@ impl<'a> Of<'a> {
         self.named(why, is_down, || self.is_dead(self.nis_on(its.id), &its.nis))
     }
 
-    /// What is told of a loser. A peer NI that is reported as down loses by health, though its health value was not lowered: nothing
-    /// else shows that. Of what nothing gets through to, that is told, whatever of its consequences has decided.
+    /// The reason that is shown for a loser. A peer NI that is reported as down loses by health, though its health value was
+    /// not lowered, which nothing else shows. For a dead path that is the reason shown, whichever of its consequences has
+    /// decided.
     fn named(self, why: Reason, reported_down: bool, is_dead: impl FnOnce() -> bool) -> Reason {
         use Criterion::{Fatal, Health, ReportedDown, RouteState, Unproven, Unresponsive};
         match why.criterion {

@@ -44,11 +44,11 @@ use std::sync::Arc;
 /// Selects the path of a request of this node (core-behaviour 2.2). `destination` is the peer NI of the NID that the
 /// caller named.
 ///
-/// `0@lo` always goes by the loopback, whatever `source` says (PS-1). A given `source` must be one of this
-/// node's ([`Errno::Invalid`]) and on the destination's net, and then nothing is chosen (PS-10). Otherwise a
-/// peer of one rail is sent to as named, by the interface that it sticks to; of a multi-rail peer the best of
-/// all paths is taken, whichever of its NIDs was named. Where the two nodes have no net in common, it is sent to the
-/// gateway of a route. [`Errno::HostUnreachable`] where there is no path.
+/// `0@lo` always goes by the loopback, whatever `source` is (PS-1). A given `source` must be one of this node's
+/// ([`Errno::Invalid`]) and on the destination's net, and then nothing is selected (PS-10). Otherwise a message to a peer
+/// that is not multi-rail goes to the NID as named, by the interface that it sticks to; for a multi-rail peer the best of all
+/// paths is taken, whichever of its NIDs was named. If the two nodes have no net in common, the message is sent to the
+/// gateway of a route. [`Errno::HostUnreachable`] if there is no path.
 pub fn choose(
     paths: Paths<'_>,
     destination: Option<&Arc<PeerNi>>,
@@ -88,8 +88,8 @@ pub fn choose(
     Ok(ChosenPath::direct(nets, peer, ni, &peer_ni, Choice::BothEnds))
 }
 
-/// Whether a message may go to no other NID of the peer than the one that was named: it is no multi-rail peer, or it has been started
-/// again and has not yet said which NIDs are its own. Until then only requests to the reserved portal, which ask it, go to the others.
+/// Whether a message must go to the NID that was named: its peer is not multi-rail, or it has been restarted
+/// and has not yet reported its NIDs. Until then only requests to the reserved portal, which ask for them, go to the others.
 fn is_named_only(peer: &Peer, path_request: PathRequest<'_>) -> bool {
     !peer.is_multi_rail()
         || path_request.forwarded
@@ -104,7 +104,7 @@ fn choose_to_named(
 ) -> Result<ChosenPath, Errno> {
     let nets = paths.nets;
     let peer = &**named.peer_now();
-    // What is forwarded says nothing about which interface the peer knows this node by; a multi-rail peer knows all of them.
+    // A forwarded message does not show by which interface the peer knows this node; a multi-rail peer knows all of them.
     let reserved = path_request.reserved || path_request.forwarded || peer.is_multi_rail();
     let Some(net) = nets.net(named.nid().net()) else {
         let bound = if reserved { None } else { bound_ni(paths, named) };
@@ -128,8 +128,8 @@ fn choose_to_named(
     Ok(ChosenPath::direct(nets, peer, ni, named, Choice::LocalEnd).sticking(!reserved))
 }
 
-/// The path of a forwarded message to another NID of the node that it is for, where nothing gets through to the one that its sender
-/// chose (PS-6); not on the net that it came by. `None`: nothing gets through to the others either, as far as is known.
+/// The path of a forwarded message to another NID of its destination node, if the NID that its sender selected cannot be
+/// reached (PS-6); not on the net on which the message arrived. `None`: the others cannot be reached either, as far as is known.
 pub(crate) fn choose_other_nid(
     nets: &Nets,
     named: &PeerNi,

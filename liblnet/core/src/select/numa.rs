@@ -18,14 +18,14 @@ pub struct Numa<'a> {
     pub origin: Origin,
 }
 
-/// Where the distances begin.
+/// The origin of the distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The page with this address; the current thread if its placement is unknown.
+    /// The page with this address; the current thread if the placement of the page is unknown.
     Memory(usize),
     /// In this CPU partition.
     Cpt(u32),
-    /// The current thread: there is no memory.
+    /// The current thread, as there is no memory.
     Thread,
 }
 

@@ -1,4 +1,4 @@
-//! On a made-up machine of four nodes in a square, with an interface on each.
+//! Tests on a made-up machine of four nodes in a square, with an interface on each.
 
 use super::*;
 use crate::cpt::tests::four_nodes;
@@ -17,7 +17,7 @@ fn by_nodes() -> CptTable {
     CptTable::new(&four_nodes(), &Layout::Pattern("N".parse().unwrap())).unwrap()
 }
 
-/// Memory of node n lies at `n << 32`; from node 9 on nobody knows. Every thread runs on CPU 13, of node 3.
+/// The memory of node n is at `n << 32`; from node 9 on its node is unknown. Every thread runs on CPU 13, of node 3.
 #[derive(Debug, Default)]
 struct MadeUp {
     asked: AtomicUsize,
@@ -59,7 +59,7 @@ fn peer() -> (PeerTable, Arc<PeerNi>) {
     (table, peer_ni)
 }
 
-/// How often each interface is chosen, by the last octets of both ends, in so many messages.
+/// The number of messages of `times` for which each interface is selected, by the last octets of both ends.
 fn chosen(nets: &Nets, numa: Numa<'_>, times: usize) -> (BTreeMap<String, usize>, BTreeMap<String, usize>) {
     let (_table, peer_ni) = peer();
     let destination = peer_ni.nid();
@@ -117,12 +117,12 @@ fn the_interfaces_nearest_to_the_memory_are_used_round_robin() {
         (EVERYWHERE, on_node(1), 21, vec![1, 2, 3]),
         (EVERYWHERE, on_node(1), 22, vec![1, 2, 3, 4]),
         (EVERYWHERE, on_node(1), u32::MAX, vec![1, 2, 3, 4]),
-        // Where the memory is unknown, or there is none, the thread counts.
+        // If the memory is unknown, or there is none, the thread counts.
         (EVERYWHERE, on_node(9), 0, vec![4]),
         (EVERYWHERE, Origin::Thread, 0, vec![4]),
         (EVERYWHERE, Origin::Cpt(1), 0, vec![2]),
         (EVERYWHERE, Origin::Cpt(4), 0, vec![1, 2, 3, 4]),
-        // A device whose place is unknown is as far as can be.
+        // A device whose place is unknown has the largest distance.
         (lone, on_node(0), 0, vec![1]),
         (lone, on_node(1), 0, vec![1, 3]),
         (across, on_node(0), 0, vec![1, 2, 3, 4]),
@@ -133,12 +133,12 @@ fn the_interfaces_nearest_to_the_memory_are_used_round_robin() {
         let numa = Numa { cpts: &cpts, range, placement: Some(&placement), origin };
         assert_eq!(used(&nets(&devices), numa), want, "{devices:?} {origin:?} {range}");
     }
-    // Nobody to ask.
+    // There is no source of placements.
     let numa = Numa { cpts: &cpts, range: 0, placement: None, origin: on_node(0) };
     assert_eq!(used(&nets(&EVERYWHERE), numa), [1, 2, 3, 4]);
 }
 
-/// Asking costs a system call.
+/// Looking up the placement costs a system call.
 #[test]
 fn the_numa_node_of_memory_is_not_looked_up_when_it_decides_nothing() {
     let cpts = by_nodes();

@@ -1,4 +1,5 @@
-//! The ways to the best candidate that do not compare all of them, or not by all criteria, against a naive walk over the criteria.
+//! Tests of the shortcuts to the best candidate, which do not compare all of them, or not by all criteria, against a naive
+//! walk over the criteria.
 
 use super::compare::{Scope, best};
 use super::criteria::{LocalNiCandidate, PeerNiCandidate};
@@ -27,8 +28,8 @@ fn header() -> lnet_wire::Header {
     }
 }
 
-/// What decides about an interface of either end: health, whether nothing works there, priority, messages in flight, the priority as a
-/// partner, the messages of a turn, whether it is unresponsive.
+/// The values that decide about an interface of either end: health, whether no path works there, priority, messages in
+/// flight, the priority as a partner, the messages of a turn, whether it is unresponsive.
 type Interface = (u32, bool, u32, usize, Option<u32>, Option<u32>, bool);
 
 fn any_interface() -> impl Strategy<Value = Interface> {
@@ -46,12 +47,12 @@ fn any_interface() -> impl Strategy<Value = Interface> {
     )
 }
 
-/// What of [`Interface`] there is at all: rules, turns of messages, unresponsive paths.
+/// Whether there are rules, turns of messages, and unresponsive paths at all.
 fn any_world() -> impl Strategy<Value = (bool, bool, bool)> {
     (any::<bool>(), any::<bool>(), any::<bool>())
 }
 
-/// The first of the best by a walk over those criteria for which `counts` holds; of equals the one for which `is_first` holds.
+/// The first of the best by a walk over the criteria for which `counts` holds; of equals the one for which `is_first` holds.
 fn first<C: Listed, T>(
     candidates: impl Iterator<Item = (C, T)>,
     counts: impl Fn(&Row<C>) -> bool,
@@ -223,7 +224,7 @@ proptest! {
         }
     }
 
-    /// The short way to the best local NI chooses what the comparison criterion by criterion does.
+    /// The shortcut to the best local NI selects the NI that the comparison criterion by criterion selects.
     #[test]
     fn the_rank_of_local_nis_is_the_order_of_their_criteria(
         own in prop::collection::vec((any::<bool>(), 0_u32..=1000, prop_oneof![Just(u32::MAX), 0_u32..3], 0_usize..4), 1..6),
@@ -255,7 +256,7 @@ proptest! {
         }
     }
 
-    /// PS-31: the short ways to the best peer NI choose what the comparison criterion by criterion does.
+    /// PS-31: the shortcuts to the best peer NI select the one that the comparison criterion by criterion selects.
     #[test]
     fn the_rank_of_peer_nis_is_the_order_of_their_criteria(
         its in prop_oneof![prop::collection::vec(any_peer_ni(), 1..6), prop::collection::vec(any_peer_ni(), 17..40)],
@@ -288,7 +289,7 @@ proptest! {
         let half = uses.len() / 2;
         for (i, position) in uses.iter().enumerate() {
             if i == half {
-                // What is stored of a peer is built again when its NIDs change.
+                // The values that a peer stores are built again when its NIDs change.
                 let peer = peer_nis[0].peer();
                 table.reshape(&ConfigLock::default().lock(), &peer, peer.primary, peer.nids.clone(), |_| 8);
             }

@@ -11,9 +11,9 @@ pub(crate) fn is_avoided(ni: &Ni, peer_ni: &PeerNi) -> bool {
     ni.is_fatal() || peer_ni.is_reported_down() || peer_ni.unresponsive().has(ni.nid())
 }
 
-/// Whether a message to the node of this peer NI, which is to leave on `ni`, may get through on another path. To a
+/// Whether a message to the node of this peer NI, which is to leave on `ni`, may get through on another path. For a
 /// peer that is not multi-rail the named NID is used, and only requests to the reserved portal (`reserved`) are sent
-/// from any interface; other requests as well as long as the peer has never responded on `ni`: it does not know this
+/// from any interface; other requests too as long as the peer has never responded on `ni`: it does not know this
 /// node by that NID then.
 pub(crate) fn has_other_path(nets: &Nets, peer_ni: &PeerNi, ni: &Ni, reserved: bool) -> bool {
     let local = ni.nid();
@@ -37,8 +37,9 @@ pub(crate) fn is_only_path(nets: &Nets, peer_ni: &PeerNi, local: Nid) -> bool {
     !any_path(nets, &peer_ni.peer_now(), is_other)
 }
 
-/// Whether a message to the node of this peer NI could be tried on another path, unresponsive or not: any may have
-/// recovered. To a peer that is not multi-rail, as in [`has_other_path`], only what is sent from any interface (`reserved`).
+/// Whether a message to the node of this peer NI could be tried on another path, unresponsive or not: any may have recovered.
+/// For a peer that is not multi-rail, as in [`has_other_path`], only a message that may be sent from any interface
+/// (`reserved`).
 pub(crate) fn may_try_other_path(nets: &Nets, peer_ni: &PeerNi, local: Nid, reserved: bool) -> bool {
     let peer = peer_ni.peer_now();
     let multi_rail = peer.is_multi_rail();
@@ -74,13 +75,14 @@ pub(crate) fn is_reached_from_another(nets: &Nets, peer_ni: &PeerNi, ni: &Ni) ->
     any_path(nets, &peer_ni.peer_now(), is_it)
 }
 
-/// Whether a route is up: by the state of its gateway, and because some path to that is not avoided. What is shown and logged of a
-/// route, and the messages for which no gateway works, follow from this.
+/// Whether a route is up, by the state of its gateway, and because some path to the gateway is not avoided. This decides how
+/// the route is shown and logged, and whether messages are failed because no gateway works.
 pub(crate) fn is_route_up(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> bool {
     route_state(route, nets, terms) == RouteState::Up && has_usable_path(nets, &route.gateway.peer_now())
 }
 
-/// Whether a message by this route gets through to its gateway, as far as is known: it may be used although others come before it.
+/// Whether a message by this route gets through to its gateway, as far as is known: the route may be used although others
+/// come before it.
 pub(crate) fn is_route_usable(route: &ActiveRoute, nets: &Nets, terms: GatewayTerms) -> bool {
     route_state(route, nets, terms) < RouteState::NoAnswer && has_usable_path(nets, &route.gateway.peer_now())
 }
@@ -91,8 +93,8 @@ pub(crate) fn has_other_gateway(paths: Paths<'_>, net: NetId, gateway: &Peer) ->
     is_up_by(paths, net, |route| route.gateway.peer_now().discovery.id() != id)
 }
 
-/// Whether a peer is reached without this gateway, as far as is known: over another one, or on a common net. Of a multi-rail peer any
-/// net counts, of another one only `net`.
+/// Whether a peer is reached without this gateway, as far as is known: over another one, or on a common net. For a multi-rail
+/// peer any net counts, for another one only `net`.
 pub(crate) fn is_reached_without(paths: Paths<'_>, peer: &Peer, net: NetId, gateway: &Peer) -> bool {
     if !peer.is_multi_rail() {
         return has_other_gateway(paths, net, gateway);

@@ -1,10 +1,10 @@
-//! What a selection looks at.
+//! The inputs of a selection.
 
 use super::numa::Numa;
 use crate::model::{GatewayTerms, Net, Nets, Routes};
 use lnet_wire::{NetId, Nid};
 
-/// What paths are made of: the local nets, and the routes to others.
+/// The local nets, and the routes to others, which all paths consist of.
 #[derive(Clone, Copy, Debug)]
 pub struct Paths<'a> {
     /// The local nets.
@@ -33,27 +33,28 @@ pub struct PathRequest<'a> {
     pub destination: Nid,
     /// Whether the queued bytes of peers count before their credits (snd-035); the kernel does not compare them.
     pub compare_queued_bytes: bool,
-    /// Whether it goes to the reserved portal. Such a request is sent from any interface, and does not bind a peer to
-    /// that interface (PS-30).
+    /// Whether the message is a request to the reserved portal. Such a request is sent from any interface, and does not bind
+    /// a peer to that interface (PS-30).
     pub reserved: bool,
     /// Whether any path is unresponsive or suspect.
     pub any_suspect: bool,
-    /// The paths on which it has failed, local NID first; `None` if it was not sent before.
+    /// The paths on which the message has failed, local NID first; `None` if it was not sent before.
     pub failed: Option<&'a [(Nid, Nid)]>,
-    /// Whether an unresponsive path is better than one on which it has failed.
+    /// Whether an unresponsive path is better than one on which the message has failed.
     pub tries_unresponsive: bool,
     /// The NUMA distances of interfaces from the memory; `None` where all are equal.
     pub numa: Option<&'a Numa<'a>>,
-    /// Whether it is from another node: its destination is not changed (2.2).
+    /// Whether the message is from another node: its destination is not changed (2.2).
     pub forwarded: bool,
-    /// When the gateway of a route may be used.
+    /// The conditions for the use of a gateway.
     pub gateway_terms: GatewayTerms,
-    /// Whether it is sent by a gateway only if this node and the peer have no net in common: it may have been sent without one, and
-    /// only the peer itself could tell a copy from it.
+    /// Whether the message may use a gateway only if this node and the peer have no net in common: it may have been sent
+    /// without one, and only the peer itself could recognise the copy.
     pub direct_only: bool,
-    /// Whether it can only be sent with its origin: no gateway is used that has turned out not to take any.
+    /// Whether the message can only be sent with its origin, so that no gateway is used that has turned out not to accept
+    /// origins.
     pub needs_origin: bool,
-    /// The net that a forwarded message came by: no gateway on it is used (RT-12).
+    /// The net on which a forwarded message has arrived: no gateway on it is used (RT-12).
     pub came_by: Option<NetId>,
 }
 

@@ -13,13 +13,13 @@ pub(super) enum PathState {
     /// The message has failed elsewhere, and nothing has arrived over this path since it last failed, if ever; or the
     /// path is suspect. Both ends are on one link: what fails beyond that does not concern the path.
     UnprovenOnLink,
-    /// The same, with ends that are not known to be on one link.
+    /// As [`PathState::UnprovenOnLink`], with ends that are not known to be on one link.
     Unproven,
-    /// Something is in flight on the path, and nothing is heard on it: the first sign that it may be unresponsive.
+    /// Something is in flight on the path, and nothing is received: the first sign that it may be unresponsive.
     Late,
     /// The path is unresponsive, or the message has failed on it.
     Unresponsive,
-    /// The message has failed on it, and unresponsive paths may have recovered.
+    /// The message has failed on the path, and unresponsive paths may have recovered.
     Failed,
 }
 

@@ -1,24 +1,25 @@
-//! Which local NIs and gateways the rules about pairs and routers prefer for a destination.
+//! The preferences of the rules about pairs and routers for the local NIs and gateways of a destination.
 
 use super::criteria::{PeerNiCandidate, PeerNiRank};
 use crate::model::{Criteria, Ni, Partners, Peer, PeerNet, PeerNi, Preference};
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
-/// Whose partners count: those of the destination; and of the gateway to it, for local NIs none of which the destination prefers.
+/// The peer NIs whose partners count: those of the destination; and of its gateway, for local NIs none of which the
+/// destination prefers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Preferring<'a> {
     destination: Whose<'a>,
     gateway: Whose<'a>,
 }
 
-/// One peer NI, or whichever of those on a net is selected.
+/// One peer NI, or the one that is selected among those on a net.
 #[derive(Clone, Copy, Debug)]
 enum Whose<'a> {
     /// No rule names partners.
     Nobody,
     One(&'a Criteria),
-    /// Of the peer NIs on this net those that are best in what comes before the partners: no other is selected.
+    /// The best peer NIs on this net, by the criteria before the partners: no other is selected.
     BestOf(&'a PeerNet, PeerNiRank),
 }
 
@@ -28,22 +29,23 @@ enum Kind {
     Gateway,
 }
 
-/// How much each of some candidates is preferred.
+/// The preferences for some candidates.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::large_enum_variant, reason = "it is on the stack for one choice, and a box would allocate")]
 pub(super) enum Preferences<'a> {
-    /// None of them is.
+    /// No candidate is preferred.
     Nobody,
-    /// By position.
+    /// The preferences by position.
     Few([Preference; FEW]),
-    /// So many that each is looked up when it is asked for.
+    /// The lists of partners, in which each candidate is looked up when needed, as there are many.
     Many(Many<'a>),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Many<'a>(Whose<'a>, Kind);
 
-/// As many candidates as this have room on the stack: no message allocates for them, and looks at each list of partners once.
+/// The number of candidates whose preferences fit on the stack, so that no message allocates for them, and each list of
+/// partners is read once.
 const FEW: usize = 16;
 
 impl<'a> Preferring<'a> {
@@ -65,7 +67,7 @@ impl<'a> Preferring<'a> {
         Self::of(best.map_or(Whose::Nobody, |best| Whose::BestOf(peer_net, best)))
     }
 
-    /// [`Preferring::best_of`] the peer NIs that a gateway may be asked to send to: one of a multi-rail peer.
+    /// [`Preferring::best_of`] the peer NIs that a gateway may send to: any one of a multi-rail peer.
     pub(super) fn behind_gateway(peer: &'a Peer, net: NetId, named: &'a PeerNi, any: bool) -> Self {
         match peer.net(net).filter(|_| any) {
             Some(peer_net) => Self::best_of(peer_net),
@@ -77,12 +79,12 @@ impl<'a> Preferring<'a> {
         Self { destination, gateway: Whose::Nobody }
     }
 
-    /// The same, by a gateway that has these partners itself.
+    /// The same for a gateway that has these partners itself.
     pub(super) const fn by_gateway(self, its: Self) -> Self {
         Self { gateway: its.destination, ..self }
     }
 
-    /// How much each of these NIs of this node is preferred.
+    /// The preferences for these NIs of this node.
     pub(super) fn local_nis(self, nis: &[Arc<Ni>]) -> Preferences<'a> {
         let nids = nis.iter().map(|ni| ni.nid());
         let of_destination = self.destination.preferences(Kind::LocalNi, nids.clone());
@@ -93,7 +95,7 @@ impl<'a> Preferring<'a> {
         }
     }
 
-    /// How much the destination prefers the best of these NIs of this node.
+    /// The preference of the destination for the best of these NIs of this node.
     pub(super) fn best_local_ni(self, nis: &[Arc<Ni>]) -> Preference {
         if matches!(self.destination, Whose::Nobody) {
             return Preference::default();
@@ -102,12 +104,12 @@ impl<'a> Preferring<'a> {
         each.min().unwrap_or_default()
     }
 
-    /// How much the destination prefers this local NI.
+    /// The preference of the destination for this local NI.
     pub(super) fn local_ni(self, nid: Nid) -> Preference {
         self.destination.preference(Kind::LocalNi, nid)
     }
 
-    /// How much the destination prefers each of these gateways, by the NIDs of their routes.
+    /// The preferences of the destination for these gateways, by the NIDs of their routes.
     pub(super) fn gateways(self, nids: impl Iterator<Item = Nid> + Clone) -> Preferences<'a> {
         self.destination.preferences(Kind::Gateway, nids)
     }
@@ -163,7 +165,7 @@ impl Kind {
 }
 
 impl Preferences<'_> {
-    /// Of the candidate with this NID at this position.
+    /// The preference for the candidate with this NID at this position.
     pub(super) fn of(&self, position: usize, nid: Nid) -> Preference {
         match self {
             Self::Nobody => Preference::default(),

@@ -1,9 +1,9 @@
-//! Rank: the criteria of a candidate that differ on most nodes, packed into one number that is made of the list of criteria. Where all
-//! others are even the candidate with the higher rank is better, and no candidate has to be built.
+//! Rank: the criteria of a candidate that differ on most nodes, packed into one number by the list of criteria. If all
+//! other criteria are even, the candidate with the higher rank is better, and no candidate has to be built.
 
 /// A value of a criterion as a number whose order is that of the values.
 pub(super) trait Key: Copy {
-    /// As many bits as its numbers have.
+    /// The number of bits of the numbers.
     const WIDTH: u32;
     fn key(self) -> u64;
 }
@@ -34,7 +34,7 @@ impl Key for u64 {
 
 impl Key for i32 {
     const WIDTH: u32 = Self::BITS;
-    /// Above negative numbers, too.
+    /// The number plus the offset that makes negative numbers positive.
     #[inline]
     fn key(self) -> u64 {
         (self.wrapping_sub(Self::MIN) as u32).into()
@@ -55,7 +55,7 @@ impl<const WORDS: usize> Rank<WORDS> {
     }
 }
 
-/// Where in a rank a criterion is.
+/// The place of a criterion in a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// The position in the list of criteria.
@@ -64,7 +64,7 @@ pub(super) struct Place {
     shift: u32,
 }
 
-/// Hands out the places of a rank in the order of the criteria. None crosses the boundary of two words.
+/// Allocates the places of a rank in the order of the criteria. No place crosses the boundary of two words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
     rows: usize,
@@ -90,7 +90,7 @@ impl Places {
     }
 }
 
-/// As many words as the rank of criteria of these widths has.
+/// The number of words of a rank of criteria with these widths.
 pub(super) const fn words(widths: &[u32]) -> usize {
     let (mut places, mut row) = (Places::ALL, 0);
     while row < widths.len() {
@@ -100,12 +100,12 @@ pub(super) const fn words(widths: &[u32]) -> usize {
     places.word + 1
 }
 
-/// As many bits as the numbers up to `max` have.
+/// The number of bits of the numbers up to `max`.
 pub(super) const fn bits(max: u64) -> u32 {
     u64::BITS - max.leading_zeros()
 }
 
-/// The highest number of so many bits.
+/// The highest number with `width` bits.
 pub(super) const fn highest(width: u32) -> u64 {
     match u64::MAX.checked_shr(u64::BITS - width) {
         Some(highest) => highest,
@@ -113,7 +113,7 @@ pub(super) const fn highest(width: u32) -> u64 {
     }
 }
 
-/// Whether the last of these is the only one.
+/// Whether the last element is the only true one.
 pub(super) const fn is_only_last(are: &[bool]) -> bool {
     let mut row = 0;
     while row < are.len() {
@@ -127,16 +127,16 @@ pub(super) const fn is_only_last(are: &[bool]) -> bool {
 
 /// A candidate with a rank.
 pub(super) trait Ranked {
-    /// What the rank is read from.
+    /// The type that the rank is computed from.
     type Source;
     type Rank: Copy + Ord;
 
-    /// Whether selection rules say no more of it than is in its rank.
+    /// Whether selection rules give the candidate no values beyond those in its rank.
     fn is_ranked(source: &Self::Source) -> bool;
 
     fn rank(source: &Self::Source) -> Self::Rank;
 
-    /// The one with the highest rank: the first of equals. `None` if one of them is not ranked.
+    /// The candidate with the highest rank; of equals the first. `None` if one of them is not ranked.
     #[inline]
     fn best_by_rank<'a, T>(all: impl Iterator<Item = (&'a Self::Source, T)>) -> Option<T>
     where
@@ -249,7 +249,7 @@ macro_rules! ranked_candidate {
         }
 
         impl $name {
-            /// Whether the best one is that of the highest rank, as far as that is not up to the single candidate.
+            /// Whether the best candidate is that of the highest rank, as far as that does not depend on the single candidate.
             #[inline]
             pub(super) fn does_rank_decide($($among)*) -> bool {
                 true $(&& ranked_candidate!(@is_even $form))+
@@ -258,7 +258,7 @@ macro_rules! ranked_candidate {
 
         #[cfg(all(test, not(loom)))]
         impl $crate::select::criteria_tests::Packed for $name {
-            /// The rank of these values; those that are not in it are the same in all.
+            /// The rank of these values; those that are not in the rank are set to the same value.
             fn pack(&mut self) -> $rank {
                 let mut rank = $rank::LOWEST;
                 $(
@@ -283,20 +283,22 @@ macro_rules! ranked_candidate {
         );
 
         impl $name {
-            /// The rank by what is known before the other end of the path is selected, up to what rules say of the pair.
+            /// The rank by the values that are known before the other end of the path is selected, up to those that rules
+            /// give the pair.
             pub(super) fn standing($source: &$source_type) -> $rank {
                 let mut rank = $rank::LOWEST;
                 $(ranked_candidate!(@standing $scope, rank, Self::ROWS.$field, $better $form $type, $of);)+
                 rank
             }
 
-            /// Whether no other can be better but by its last use, where selection rules do not distinguish any.
+            /// Whether no other candidate can be better except by its last use, if selection rules do not distinguish any.
             #[inline]
             pub(super) fn is_unsurpassed($source: &$source_type, $($limit)*) -> bool {
                 true $(&& ranked_candidate!(@is_unsurpassed $scope, $better $form $type, $of))+
             }
 
-            /// Whether selection rules say something different of two candidates, or more of the first than is in its rank.
+            /// Whether selection rules give two candidates different values, or give the first one values that are not in its
+            /// rank.
             pub(super) fn do_rules_distinguish(one: &$source_type, other: &$source_type) -> bool {
                 !<Self as $crate::select::rank::Ranked>::is_ranked(one)
                     $(|| ranked_candidate!(@do_rules_distinguish $scope, $source, one, other, $form, $of))+

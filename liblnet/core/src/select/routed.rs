@@ -1,4 +1,5 @@
-//! The way to a net that this node is not on: the route, the gateway's NID, and the local NI (core-behaviour 2.6, 2.7).
+//! Selection of a path to a net that this node is not on: the route, the gateway's NID, and the local NI (core-behaviour 2.6,
+//! 2.7).
 
 use super::chosen_path::{Choice, ChosenPath};
 use super::compare::best;
@@ -13,9 +14,9 @@ use crate::model::{ActiveRoute, GatewayTerms, Net, Nets, Ni, Peer, PeerNet, Peer
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
-/// The path over a gateway to a peer with which this node has nets in common, of which `direct` is the best, if it is better
-/// than that: nothing gets through there, as far as is known, or a rule prefers the net behind the gateway, which is in no worse
-/// health. Other than that a common net comes first (PS-11).
+/// The path over a gateway to a peer with which this node has nets in common, if it is better than `direct`, the best path on
+/// those: `direct` is dead, as far as is known, or a rule prefers the net behind the gateway, which is in no worse
+/// health. Otherwise a common net comes first (PS-11).
 pub(super) fn better_route(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,
@@ -39,8 +40,8 @@ pub(super) fn better_route(
     (works && (is_dead || is_preferred)).then_some(routed)
 }
 
-/// The path to a node that this one has no net in common with. Of a multi-rail peer the best NID is the destination, unless
-/// `source` is given: then the conversation is with the one that was named.
+/// The path to a node that this one has no net in common with. For a multi-rail peer the best NID is the destination, unless
+/// `source` is given: then the exchange is with the NID that was named.
 pub(super) fn over_gateway(
     paths: Paths<'_>,
     named: &Arc<PeerNi>,
@@ -67,13 +68,14 @@ pub(super) fn is_any_nid_meant(peer: &Peer, source: Option<&Arc<Ni>>, path_reque
     source.is_none() && !is_named_only(peer, path_request)
 }
 
-/// The local NI from which a node that is not multi-rail, and is behind a gateway, is sent to: the one that rules prefer for it, as long
-/// as nothing changes the same one, for that is how the peer knows this node. Without such a rule the one that it is bound to.
+/// The local NI for sending to a node that is not multi-rail and is behind a gateway: the one that rules prefer. It stays the
+/// same as long as nothing changes, as the peer knows this node by it. Without such a rule it is the NI that the peer is
+/// bound to.
 pub(super) fn bound_ni<'a>(paths: Paths<'a>, named: &PeerNi) -> Option<&'a Arc<Ni>> {
     let preferred = match named.criteria().prefers_local_nis() {
         false => None,
         true => {
-            // Health comes first: one that is not preferred is taken if those are in worse health.
+            // Health comes first: an NI that is not preferred is taken if the preferred ones are in worse health.
             let nis = paths.nets_towards(named.nid().net()).flat_map(|net| net.nis());
             best_partner(named, nis, |_| PathState::Usable)
         }
@@ -117,7 +119,7 @@ pub(super) fn hops<'a>(
     source: Option<&'a Arc<Ni>>,
     path_request: PathRequest<'a>,
 ) -> impl Iterator<Item = (GatewayCandidate, Hop)> {
-    // A node refuses what comes to one of its interfaces for another.
+    // A node refuses messages that arrive on one of its interfaces for another.
     let is_other = move |route: &Arc<ActiveRoute>| !is_same_peer(&route.gateway.peer_now(), destination);
     let preferences = preferring.gateways(paths.routes.to(net).map(|route| route.route.gateway));
     paths.routes.to(net).enumerate().filter(move |(_, route)| is_other(route)).filter_map(
@@ -137,7 +139,7 @@ pub(super) fn hops<'a>(
     )
 }
 
-/// Not by their numbers: a peer that is only explained has one of its own.
+/// Compares the discovery states and not the numbers of the peers: a peer that exists only for an explanation has its own number.
 fn is_same_peer(one: &Peer, other: &Peer) -> bool {
     Arc::ptr_eq(&one.discovery, &other.discovery)
 }
@@ -155,18 +157,19 @@ fn takes_no_origins(route: &ActiveRoute) -> bool {
     route.gateway.peer_now().nets.iter().flat_map(|net| net.nis()).any(|peer_ni| peer_ni.takes_no_origins())
 }
 
-/// The routes to `net` by which a node on it may be reached: not those of which it is the gateway itself.
+/// The routes to `net` by which a node on it may be reached, without those whose gateway is the node itself.
 pub(crate) fn routes_to<'a>(
     paths: Paths<'a>,
     destination: &Peer,
     net: NetId,
 ) -> impl Iterator<Item = &'a Arc<ActiveRoute>> {
-    // A node refuses what comes to one of its interfaces for another.
+    // A node refuses messages that arrive on one of its interfaces for another.
     paths.routes.to(net).filter(|route| !is_same_peer(&route.gateway.peer_now(), destination))
 }
 
-/// Whether any route leads to a peer that this node has no net in common with, from `source` if it is given, in whatever state
-/// the route is, and with a gateway that may take origins if the message `needs_origin`: the NID of this node on the net of the gateway.
+/// The NID of this node on the net of a gateway, if any route leads to a peer that this node has no net in common with, from
+/// `source` if it is given, in whatever state the route is, and over a gateway that may accept origins if the message
+/// `needs_origin`.
 pub(crate) fn may_be_routed(
     paths: Paths<'_>,
     named: &PeerNi,

@@ -116,7 +116,7 @@ fn a_peer_on_two_nets_is_reached_over_both() {
     assert_eq!(path("10.0.1.1@tcp1", "10.0.1.9@tcp1"), Some(5));
 }
 
-/// By which of this node's interfaces and to which of the peer's so many messages go, in order.
+/// The local and peer NIDs of this many messages, in order.
 fn order(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> Vec<(Nid, Nid)> {
     let path = || {
         let chosen = choose(nets, Some(to), path_request(None, &to.nid().to_string())).unwrap();
@@ -126,7 +126,7 @@ fn order(nets: &Nets, to: &Arc<PeerNi>, times: usize) -> Vec<(Nid, Nid)> {
     std::iter::repeat_with(path).take(times).collect()
 }
 
-/// Each of `all` has one turn in every round.
+/// Asserts that each of `all` has one turn in every round.
 fn assert_turns(name: &str, used: impl Iterator<Item = Nid>, all: &[&str]) {
     let used: Vec<Nid> = used.collect();
     for (round, turns) in used.chunks_exact(all.len()).enumerate() {
@@ -209,7 +209,7 @@ fn an_interface_or_peer_ni_that_is_added_or_recovered_joins_the_round_robin_at_o
     }
 }
 
-/// DISC-2a: what was another peer's has been used in a sequence of its own.
+/// DISC-2a: a NID that was another peer's has been used in the sequence of that peer.
 #[test]
 fn peer_nis_of_merged_peers_are_used_round_robin_at_once() {
     let nets = nets(&["10.0.0.1@tcp"]);
@@ -276,7 +276,7 @@ fn first_messages_to_many_peers_are_spread_over_this_nodes_nets() {
     );
 }
 
-/// A response, what is given a source, and what sticks to an interface count like any other use.
+/// A response, a message with a given source, and one that sticks to an interface count like any other use.
 #[test]
 fn every_message_counts_as_a_use_of_its_interface() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
@@ -338,7 +338,7 @@ fn a_response_counts_as_a_use_of_its_interfaces() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (table, peer_nis) = peer(&["10.0.0.8@tcp"], PeerState::MULTI_RAIL);
     answered(&nets, nets.ni(nid("10.0.0.1@tcp")).unwrap(), &peer_nis[0]);
-    // It turns out to have another, which nothing has gone to yet.
+    // The peer turns out to have another NID, to which nothing has been sent yet.
     table.attach(&ConfigLock::default().lock(), &peer_nis[0].peer(), nid("10.0.0.9@tcp"), 8);
     let chosen = choose(&nets, Some(&peer_nis[0]), path_request(None, "10.0.0.8@tcp")).unwrap();
     assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.2@tcp", "10.0.0.9@tcp"].map(nid));
@@ -477,7 +477,7 @@ fn an_explanation_distinguishes_nids_reported_as_down_from_nids_with_low_health(
     assert_eq!(explanation.nets.first().map(|(_, why)| why.criterion), Some(Criterion::ReportedDown));
 }
 
-/// One interface of a made-up machine: on which net, and whether it is broken.
+/// An interface of a made-up machine: its net, and whether it is broken.
 fn interface() -> impl Strategy<Value = (u16, bool, u32)> {
     (0_u16..3, any::<bool>(), prop_oneof![Just(0_u32), Just(1000), 0_u32..=1000])
 }

@@ -1,5 +1,5 @@
-//! The effect of the selection rules on the nets, NIs and peer NIs (cfg-095 to cfg-165), stored where path selection reads it
-//! (UD-10). It is renewed with every change of the rules, and of what they are about (UD-12).
+//! The effects of the selection rules on the nets, NIs and peer NIs (cfg-095 to cfg-165), stored where path selection reads them
+//! (UD-10). They are renewed with every change of the rules, and of the objects that rules apply to (UD-12).
 
 use super::{Peer, PeerNi, PeerTable, Topology};
 use crate::environment::ConfigGuard;
@@ -12,15 +12,15 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The rules that were applied last, with the local NIDs and gateways that they may name as partners. Each peer NI has its effects, or
-/// is about to get them.
+/// The rules that were applied last, with the local NIDs and gateways that they may name as partners. Each peer NI has its
+/// effects, or is about to get them.
 #[derive(Debug, Default)]
 pub(super) struct RuleSet {
     rules: Arc<Rules>,
     index: RuleIndex,
     /// The local NIDs.
     own: Vec<Nid>,
-    /// The gateways, if any rule is about them.
+    /// The gateways, if any rule applies to gateways.
     gateways: Vec<GatewayNids>,
 }
 
@@ -30,14 +30,14 @@ impl RuleSet {
     }
 }
 
-/// What has happened to the list of rules.
+/// A change of the list of rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RuleChange<'a> {
     /// The rule with this index was added, or changed.
     Put(usize),
-    /// This one was deleted, which had this index.
+    /// This rule was deleted, which had this index.
     Deleted(usize, &'a Rule),
-    /// All were deleted.
+    /// All rules were deleted.
     Cleared,
 }
 
@@ -76,8 +76,8 @@ impl Topology {
         });
     }
 
-    /// Nets, routes or peers may have changed: applies the rules to what is new, and to what had partners among what has gone. To be
-    /// called at the end of every such change.
+    /// Applies the rules to new objects, and to those that had a removed object as a partner, since nets, routes or peers may
+    /// have changed. Must be called at the end of every such change.
     pub(crate) fn renew_rules(&self, _: &ConfigGuard<'_>) {
         let reshaped = self.peers().take_reshaped();
         let before = self.basis.current();
@@ -90,7 +90,8 @@ impl Topology {
             true => RuleSet::new(Arc::clone(&before.rules), own, gateways),
             false => Arc::clone(&before),
         };
-        // Also if it is the same: what is being applied to the former shape of a peer is finished before.
+        // The set is replaced even if it is equal: effects that are being applied to the former shape of a peer are finished
+        // before.
         self.basis.replace(&now);
         if now.rules.is_empty() {
             return;
@@ -114,9 +115,9 @@ impl Topology {
         }
     }
 
-    /// A message has added this peer NI.
+    /// Applies the rules to a peer NI that was added for a message.
     pub(crate) fn apply_rules_to_new(&self, peer_ni: &PeerNi) {
-        // Whoever replaces the rules, or changes the peer, applies them to it afterwards.
+        // A thread that replaces the rules, or changes the peer, applies them to it afterwards.
         self.basis.apply(|basis| {
             if !basis.rules.is_empty() {
                 apply_to_peer(&basis.index, &peer_ni.peer_now(), None);
@@ -134,14 +135,14 @@ impl Topology {
         self.basis.current().index.applied_to_peer_ni(nid)
     }
 
-    /// A message takes this path (cfg-145).
+    /// Counts a message that takes this path (cfg-145).
     pub(crate) fn note_turns(&self, chosen: &ChosenPath) {
         if self.counts_messages.load(Ordering::Relaxed) {
             self.with_paths(|paths| chosen.note_turns(paths, &self.turn_clock));
         }
     }
 
-    /// Those that rules may name as partners: the local NIDs, and the gateways if any rule is about them.
+    /// The possible partners in rules: the local NIDs, and the gateways if any rule applies to them.
     fn candidates(&self, rules: &Rules) -> (Vec<Nid>, Vec<GatewayNids>) {
         let own = self.with_nets(|nets| nets.nis().map(|ni| ni.nid()).collect());
         let gateways = match rules.iter().any(|rule| rule.subject() == Some(Subject::Router)) {
@@ -169,7 +170,7 @@ impl Topology {
         });
     }
 
-    /// Renews the partners of the peer NIs that a rule is about which names what has changed.
+    /// Renews the partners of the peer NIs to which a rule applies that names the changed partners.
     fn apply_to_partners(&self, now: &RuleSet, subject: Subject, names: impl Fn(&Rule) -> bool) {
         let concerned = now.rules.iter().filter(|rule| rule.subject() == Some(subject) && names(rule));
         let about: Vec<_> = concerned.filter_map(|rule| rule.dst.as_ref()).collect();
@@ -197,7 +198,7 @@ impl Topology {
     }
 }
 
-/// Stores what rules come to for a peer: all, or what those about one thing do.
+/// Stores the effects of the rules on a peer: of all rules, or of those about one subject.
 fn apply_to_peer(index: &RuleIndex, peer: &Peer, only: Option<Subject>) {
     let concerns = |subject| only.is_none_or(|only| only == subject);
     if concerns(Subject::PeerNet) {
@@ -240,13 +241,14 @@ fn have_same_partners(nis: &[Arc<PeerNi>]) -> bool {
     !counts && nis.iter().all(|peer_ni| peer_ni.partners() == first)
 }
 
-/// What is stored with one of several that are compared.
+/// The effect that is stored with one of several candidates.
 struct Effect {
     priority: u32,
     messages: Option<NonZeroU32>,
 }
 
-/// What is stored with each: where a rule counts messages of one, those of the same priority have turns of one message (cfg-145).
+/// The effects to be stored: where a rule counts messages for one, those of the same priority have turns of one message
+/// (cfg-145).
 fn effects(given: Vec<Option<RuleEffect>>) -> Vec<Effect> {
     let priority = |its: &Option<RuleEffect>| its.map_or(LOWEST_PRIORITY, |given| given.priority);
     let messages = |its: &Option<RuleEffect>| its.and_then(|given| given.messages);
@@ -279,7 +281,7 @@ fn has_partner(peer_ni: &PeerNi, subject: Subject, nid: Nid) -> bool {
     }
 }
 
-/// What is in one of them only.
+/// The elements that are in only one of two lists.
 fn difference<'a, T: PartialEq>(some: &'a [T], others: &'a [T]) -> Vec<&'a T> {
     let gone = some.iter().filter(|it| !others.contains(it));
     gone.chain(others.iter().filter(|it| !some.contains(it))).collect()

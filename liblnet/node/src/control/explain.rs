@@ -1,4 +1,4 @@
-//! The path that a message would take, and why no other.
+//! Explanation of the path that a message would take, and of why it would take no other.
 
 use super::peer;
 use crate::node::Node;
@@ -39,7 +39,7 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
     })
 }
 
-/// The rules that concern a path.
+/// The selection rules that apply to a path.
 fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
     let own = chosen.ni.nid();
     let local = core.applied_to_ni(own);
@@ -73,7 +73,7 @@ fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
     found.into_iter().filter_map(told).collect()
 }
 
-/// What is wrong with a path that was selected because there is no better one.
+/// The fault of a path that was selected because there is no better one.
 fn remark(node: &Node, chosen: &ChosenPath) -> Option<String> {
     let (local, its) = (chosen.ni.nid(), chosen.peer_ni.as_ref()?);
     let unresponsive = node.core().unresponsive_paths(its.nid()).into_iter();

@@ -1,4 +1,4 @@
-//! Who set the settings of a running node.
+//! The origins of the settings of a running node.
 
 use super::for_each;
 use crate::start_config::StartConfig;
