@@ -77,8 +77,8 @@ impl Rig {
     }
 }
 
-/// snd-035: fails if, with the setting on, a peer NI with many queued bytes gets further messages before the others have as
-/// many. With it off only messages count, as in the kernel.
+/// snd-035: fails if a peer NI with many queued bytes gets further messages before the others have as many, with the setting
+/// on. With it off only messages count, as in the kernel.
 #[test]
 fn queued_bytes_are_compared_before_credits_only_if_configured() {
     let (first, second) = ("10.0.0.8@tcp", "10.0.0.9@tcp");

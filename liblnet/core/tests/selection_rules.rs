@@ -139,7 +139,7 @@ fn messages_from_the_interfaces_of_a_nid_pair_rule_go_to_its_nids() {
     }
 }
 
-/// cfg-125: fails if, of two mappings of one NID, the first does not apply, or if a mapping inserted before it does not
+/// cfg-125: fails if the first of two mappings of one NID does not apply, or if a mapping inserted before it does not
 /// become the first.
 #[test]
 fn of_two_rules_for_one_nid_pair_the_first_applies() {
@@ -152,7 +152,7 @@ fn of_two_rules_for_one_nid_pair_the_first_applies() {
     assert_eq!(rig.pairs(), [(2, 11)].into());
 }
 
-/// cfg-150: fails if, of two rules for one interface, the first does not apply, or if a rule inserted before it does not
+/// cfg-150: fails if the first of two rules for one interface does not apply, or if a rule inserted before it does not
 /// become the first.
 #[test]
 fn of_two_priority_rules_for_one_interface_the_first_applies() {

@@ -96,8 +96,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// The complaints about a crate with the folders `a` and `b` and a file `c`, of which `b` may name `a`.
-    fn complaints(a: &str, b: &str, c: &str) -> Vec<String> {
+    /// The mistakes of a crate with the folders `a` and `b` and a file `c`, of which `b` may name `a`.
+    fn mistakes(a: &str, b: &str, c: &str) -> Vec<String> {
         let src = tempfile::tempdir().unwrap();
         let files = [("lib.rs", "mod a; mod b; mod c;"), ("a/mod.rs", a), ("b/mod.rs", b), ("c.rs", c)];
         for (name, text) in files {
@@ -119,7 +119,7 @@ mod tests {
             ("use crate::c::C;", "use crate::a::A;", "use crate::b::B;", &[]),
         ];
         for (a, b, c, expected) in table {
-            assert_eq!(complaints(a, b, c), expected, "{a} / {b} / {c}");
+            assert_eq!(mistakes(a, b, c), expected, "{a} / {b} / {c}");
         }
     }
 }
