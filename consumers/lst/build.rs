@@ -1,6 +1,6 @@
-//! Links the LNet of this workspace into `lst`, whose console is a node of its own.
+//! Links the LNet of this workspace into `lst`, whose console is an LNet node itself.
 //!
-//! The linker defines the names of the C API (see the build script of `lnet`), by which selftest calls it.
+//! The linker defines the names of the C API, by which selftest calls it (see the build script of `lnet`).
 
 #[path = "../../liblnet/abi/exported.rs"]
 #[allow(dead_code, unreachable_pub)]

@@ -27,7 +27,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is advanced, for tests.
+/// A clock that changes only when it is advanced, for tests.
 #[derive(Debug)]
 pub struct ManualClock(Mutex<Instant>);
 

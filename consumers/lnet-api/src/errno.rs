@@ -32,7 +32,7 @@ known! {
     AGAIN = EAGAIN;
     /// Out of memory.
     NO_MEMORY = ENOMEM;
-    /// In use.
+    /// The object is in use.
     BUSY = EBUSY;
     /// The object exists already.
     EXISTS = EEXIST;
@@ -54,13 +54,13 @@ known! {
     HOST_UNREACHABLE = EHOSTUNREACH;
     /// The server does not know the connection.
     NOT_CONNECTED = ENOTCONN;
-    /// There is no network.
+    /// The network is down.
     NETWORK_DOWN = ENETDOWN;
     /// The node, or the import, is closed.
     SHUTDOWN = ESHUTDOWN;
     /// Timed out.
     TIMED_OUT = ETIMEDOUT;
-    /// In progress, or cannot be executed now.
+    /// The operation is in progress, or cannot be executed now.
     IN_PROGRESS = EINPROGRESS;
     /// Whether the operation was executed is not known, and it may not be executed twice.
     UNKNOWN_OUTCOME = ESTALE;

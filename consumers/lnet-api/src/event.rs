@@ -30,7 +30,7 @@ pub struct Event {
     pub status: Result<(), Errno>,
     /// Whether the event is the last of its descriptor, whose memory LNet no longer accesses.
     pub unlinked: bool,
-    /// The sender by its primary NID, of incoming messages.
+    /// The sender of an incoming message, by its primary NID.
     pub initiator: Option<ProcessId>,
     /// The NI that an incoming message was sent from, where replies go.
     pub source: Option<ProcessId>,

@@ -4,7 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`errno`], [`clock`], [`sync`] | error numbers, time, locks |
-//! | `node` | the node of this process: descriptors, messages, what it knows of peers |
+//! | `node` | the node of this process: descriptors, messages, its knowledge of peers |
 //! | `md`, `event`, `live_mds` | descriptors and their events |
 //! | `region` | memory that is shared with LNet |
 //! | [`sys`] | the C functions |

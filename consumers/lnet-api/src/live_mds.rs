@@ -10,7 +10,7 @@ pub(crate) struct LiveMds {
     none_left: Condvar,
 }
 
-/// One of the descriptors, counted until this is dropped.
+/// A live descriptor, which is counted until the drop.
 #[derive(Debug)]
 pub(crate) struct LiveMd(Arc<LiveMds>);
 

@@ -31,7 +31,7 @@ pub struct Loan(Receiver<Infallible>);
 impl Loan {
     /// Waits until the region is dropped, with all descriptors over it.
     pub fn wait(self) {
-        // Nothing can be sent: this returns when the sender is gone.
+        // Nothing is ever sent: this returns when the sender is dropped.
         let _ = self.0.recv();
     }
 }

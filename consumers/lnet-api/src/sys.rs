@@ -1,5 +1,5 @@
-//! The C API, as far as it is used. Its callers are this crate, and the backend of Motr's network layer, which has
-//! descriptors of its own.
+//! The C API, as far as it is used, by this crate and by the backend of Motr's network layer, which has its own
+//! descriptors.
 #![allow(unreachable_pub, dead_code, non_camel_case_types, missing_docs)]
 
 /// The C types: one description for the library that serves them and for this one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The consoles of this machine, and its time.
 pub trait Consoles {
-    /// Gives a command, and waits for the answer. That for a new session begins a console where there is none.
+    /// Sends a command, and waits for the answer. A command for a new session starts a console if there is none.
     fn call(&mut self, call: &Call) -> Result<Answer, CallError>;
 
     /// Lets time pass.
@@ -19,10 +19,10 @@ pub trait Consoles {
 /// The reason why a call got no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The console does not carry it out.
+    /// The console refuses the command.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// There is no console, or it does not answer.
+    /// There is no console, or it does not respond.
     #[error("{0}")]
     NoConsole(String),
 }

@@ -1,4 +1,4 @@
-//! The consoles of this machine, by their sockets in the runtime directory; starting one where there is none.
+//! Finds the consoles of this machine, by their sockets in the runtime directory, and starts one if there is none.
 
 use crate::console::{CallError, Consoles};
 use crate::resident;
@@ -70,7 +70,7 @@ impl LocalConsoles {
         Ok(alive)
     }
 
-    /// Finds the console for a command: the one whose session has the key; else one with a session; else any.
+    /// Finds the console for a command: the one whose session has the key; otherwise one with a session; otherwise any.
     fn find(&self, key: u32) -> Result<Option<PathBuf>, CallError> {
         let alive = self.alive()?;
         let with = |wanted: &dyn Fn(&Option<u32>) -> bool| alive.iter().find(|(_, key)| wanted(key));

@@ -44,7 +44,7 @@ fn start() -> io::Result<u8> {
         globals: Globals::default(),
         is_terminal: io::stdout().is_terminal(),
     };
-    // Only `--node` and `--format`: a shell that has them for every line.
+    // The command has only `--node` and `--format`: start a shell in which they apply to each line.
     if let Ok((globals, rest)) = Globals::take(&words)
         && rest.is_empty()
     {

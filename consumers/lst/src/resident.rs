@@ -1,6 +1,6 @@
 //! The console in the background: a process that is an LNet node, runs selftest, and keeps a session between two commands.
 //!
-//! `lst new_session` starts it as `lst console`, and waits until it says that it is ready. It ends with its session.
+//! `lst new_session` starts it as `lst console`, and waits until it reports that it is ready. The process ends with its session.
 
 use crate::local::socket_of;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
@@ -23,10 +23,10 @@ pub const WORD: &str = "console";
 pub const STAY: &str = "--stay";
 /// The line that a console prints when it can be called.
 pub const READY: &str = "ready";
-/// Time after which a console without a session ends: the command that started it is about to make one.
+/// The time after which a console without a session ends. The command that started it creates a session soon.
 const UNUSED: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
-/// Time that the previous console has to give its addresses back.
+/// The time that the previous console has to release its addresses.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 /// The variables that configure nets. Without any of them a node would be on the loopback only; a kernel node is on tcp.
 const NETS: [&str; 3] = ["LNET_NETWORKS", "LNET_IP2NETS", "LNET_CONFIG"];
@@ -44,7 +44,7 @@ pub fn start(directory: &RuntimeDir, node: &NodeName) -> Result<(), String> {
         command.env("LNET_NETWORKS", "tcp");
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
-    // Signals of the terminal, such as that of Ctrl-C, are not for it.
+    // The terminal's signals, such as that of Ctrl-C, must not reach the console.
     command.process_group(0);
     let mut child = command.spawn().map_err(failed)?;
     let mut said = String::new();
@@ -65,7 +65,7 @@ pub fn start(directory: &RuntimeDir, node: &NodeName) -> Result<(), String> {
     }
 }
 
-/// Runs a console until its session ends; `stays`: until it is killed. Returns the exit status of the process.
+/// Runs a console until its session ends or, with `stays`, until it is killed. Returns the exit status of the process.
 pub fn run(stays: bool) -> u8 {
     lnet_log::install("LNet", log::LevelFilter::Warn);
     match serve(stays) {
@@ -93,7 +93,7 @@ fn serve(stays: bool) -> Result<(), String> {
     node.set_console(Some(Arc::clone(&host) as Arc<_>));
     println!("{READY}");
     io::stdout().flush().map_err(failed)?;
-    // Nobody reads there any more.
+    // The pipe has no reader any more.
     detach().map_err(failed)?;
     if stays {
         loop {

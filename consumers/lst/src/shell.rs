@@ -14,7 +14,7 @@ pub fn interactive(surroundings: &Surroundings<'_>) -> io::Result<Exit> {
     loop {
         match editor.readline(PROMPT) {
             Ok(text) => {
-                // A terminal without history is one all the same.
+                // The terminal works without a history, too.
                 let _ = editor.add_history_entry(&text);
                 if one(&text, surroundings, &mut io::stdout(), &mut io::stderr())? == End::Shell {
                     return Ok(Exit::Success);
@@ -27,7 +27,7 @@ pub fn interactive(surroundings: &Surroundings<'_>) -> io::Result<Exit> {
     }
 }
 
-/// Carries out commands, one a line; exits with what the last one exits with.
+/// Carries out commands, one per line; exits with the exit status of the last one.
 pub fn piped(
     input: impl BufRead,
     surroundings: &Surroundings<'_>,

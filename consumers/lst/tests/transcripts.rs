@@ -1,5 +1,5 @@
 //! Commands and their output, as text: `tests/transcripts/*.txt`. Each file is one console with the nodes 10.99.0.11@tcp to
-//! 10.99.0.14@tcp, in memory. UPDATE_TRANSCRIPTS=1 writes them anew.
+//! 10.99.0.14@tcp, in memory. UPDATE_TRANSCRIPTS=1 writes the files again.
 //!
 //! A line `! MOOD NID` changes a node: fine, unresponsive, unreachable, refusing, busy, left (without session), errors. `! key N`
 //! is LST_SESSION, which is 42 at first; `! features N` is LST_FEATURES.
@@ -70,7 +70,7 @@ fn difference(path: &Path, expected: &str, actual: &str) -> String {
     format!("{}:{}\n  expected {}\n  actual   {}\n", path.display(), at + 1, line(expected), line(actual))
 }
 
-/// Returns the transcript with the output of its commands as it is now. Comments and commands are kept.
+/// Returns the transcript with the current output of its commands. Comments and commands are kept.
 fn play(transcript: &str) -> String {
     let desk = Rc::new(RefCell::new(Desk::new(&NODES)));
     let mut player = Player { desk, key: Some("42".to_owned()), features: None };

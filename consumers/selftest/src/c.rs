@@ -39,7 +39,7 @@ fn entry(body: impl FnOnce() -> Result<(), Errno>) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn lnet_selftest_start() -> c_int {
     if OWNER.is_ancestor() {
-        // To end it would be to wait for its threads for ever.
+        // Ending the node would mean to wait for its threads for ever.
         std::mem::forget(lock(&INSTANCE).take());
         OWNER.set(false);
     }
@@ -69,8 +69,8 @@ extern "C" fn lnet_selftest_stop() -> c_int {
         if OWNER.is_ancestor() {
             return Err(Errno::NETWORK_DOWN);
         }
-        // Kept until all has ended: a start meanwhile would make a second engine on the same portals. What ends here
-        // takes no lock of this file.
+        // The instance stays locked until everything has ended: a start meanwhile would create a second engine on the same
+        // portals. The code that ends it takes no lock of this file.
         let mut instance = lock(&INSTANCE);
         let shared = instance.as_mut().ok_or(Errno::NETWORK_DOWN)?;
         shared.references -= 1;

@@ -1,4 +1,5 @@
-//! Replays captured sessions of kernel nodes to a test node of ours in place of one of them: the messages of the others are sent
+//! Replays captured sessions of kernel nodes to a test node of this library in place of one of them: the messages of the
+//! others are sent
 //! to it byte for byte, and its own are compared with those of the kernel node.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -75,7 +76,7 @@ fn play(file: &str, ours: &str) {
     let nid: Nid = ours.parse().unwrap();
     let addresses: Vec<IpAddr> = vec![address_of(nid)];
     let script = script(file, &addresses);
-    // As the captured nodes had it.
+    // The settings of the captured nodes.
     let socklnd = SocklndConfig {
         zc_min_payload: Some(16 << 10),
         min_bulk: 1 << 10,
@@ -94,7 +95,7 @@ fn play(file: &str, ours: &str) {
     node.finish();
 }
 
-/// A node with LNet selftest on it. The rest is the node's own affair.
+/// A node with LNet selftest on it. The other services of the node are outside of this test.
 struct Selftest {
     live: LiveNode,
     test_node: TestNode,
@@ -178,7 +179,7 @@ fn request(service: Service, bytes: &[u8]) -> (Request, Features, u64) {
     (request, incoming.features, incoming.reply_bits)
 }
 
-/// A server instance: the parameters, which servers do not read, are those of its clients.
+/// A server instance of a test, with the parameters of its clients, as servers do not read them.
 fn add_test(test: &IncomingTest, bytes: &[u8]) -> AddTest {
     let IncomingInstance::Server { service, load } = test.instance else { panic!("no server") };
     let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());

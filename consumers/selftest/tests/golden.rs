@@ -375,7 +375,7 @@ fn messages_of_big_endian_peers_are_read() {
     );
 }
 
-/// A change of a request, and what the receiver makes of it.
+/// A row is a change of a request, and the result of reading it.
 #[test]
 fn what_is_no_message_gets_no_reply() {
     let ping = Request::Ping(PingRequest { sequence: 1, seconds: 2, nanoseconds: 3 });

@@ -128,7 +128,7 @@ fn a_session_without_features_is_one_of_old_nodes() {
     assert_eq!((stats.framework.brw_errors, stats.rpc.bulk_get), (0, 6 * 8192));
 }
 
-/// A message of another version, and of what no service knows.
+/// A row is a message of another version, or one that no service accepts.
 #[test]
 fn messages_of_another_version_are_refused_and_what_is_none_gets_no_reply() {
     let scene = Scene::start();
@@ -162,7 +162,7 @@ fn requests_prolong_a_session_and_it_ends_without_them() {
     let scene = Scene::in_session();
     for _ in 0..3 {
         scene.let_pass(99);
-        // From whomever, and whatever comes of it.
+        // The request is refused from any sender, whatever it asks for.
         assert_eq!(scene.status(Request::RemoveSession(session(2))), Status::BUSY);
     }
     let (client, list) = Scene::client(1, TestParameters::Ping, 2, -1, &[itself()]);
@@ -202,7 +202,7 @@ fn a_node_is_started_and_stopped_many_times() {
 fn a_request_that_nobody_answers_ends_after_its_time() {
     let config = NodeConfig::default();
     let scene = Scene::with(&config);
-    // There is no server instance: the ping waits in the lazy portal.
+    // There is no server instance, so the ping waits in the lazy portal.
     let ping = Request::Ping(PingRequest { sequence: 0, seconds: 0, nanoseconds: 0 });
     let outcome = scene.send(itself(), ping, None);
     scene.let_pass(config.rpc.timeout.unwrap().as_secs() + 1);

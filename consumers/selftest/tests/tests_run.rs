@@ -1,4 +1,4 @@
-//! Tests as they run on a node that is client and server (selftest 6, 7, 8).
+//! Tests of LNet selftest that run on a node that is client and server (selftest 6, 7, 8).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use lnet as _;
@@ -77,7 +77,7 @@ fn requests_before_the_server_are_answered_when_it_is_there() {
     let (client, list) = Scene::client(1, TestParameters::Ping, 1024, 2, &[itself()]);
     assert_eq!(scene.add_client(client, &list), Status::OK);
     assert_eq!(scene.status(batch(1, RUN)), Status::OK);
-    // Another batch, as this one runs.
+    // The test goes into another batch, as this one runs.
     assert_eq!(scene.add_server(2, TestParameters::Ping), Status::OK);
     scene.wait_until_idle(1);
     let stats = scene.stats();
@@ -107,7 +107,7 @@ fn a_loop_ends_at_its_first_error() {
     assert_eq!(scene.add_client(client, &list), Status::OK);
     assert_eq!(scene.status(batch(1, RUN)), Status::OK);
     while scene.active(1, 0) > 0 {
-        // Their time is up before that of the session, which requests prolong.
+        // Their timeout expires before that of the session, which requests prolong.
         scene.let_pass(30);
         std::thread::yield_now();
     }
@@ -176,7 +176,7 @@ fn a_transfer_that_is_never_answered_holds_nobody_up() {
     let outcome = scene.try_ask(request, Some(Bulk::Source(Arc::new(Region::copy_of(&data)), 0..4096)));
     assert_eq!(outcome.unwrap().reply, Reply::Brw(Status::OK));
     assert!(waiting.is_quiet());
-    // The end of the session ends it.
+    // The end of the session ends the test.
     assert_eq!(scene.status(Request::RemoveSession(session(1))), Status::OK);
     while scene.node.status().counters.rpcs_dropped == 0 {
         std::thread::yield_now();

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Seconds of idle timeout beyond the time of the measurement, in which the console gets no command.
 const IDLE_TIMEOUT: u32 = 300;
-/// Seconds that nodes have to send their counters.
+/// The timeout, in seconds, for nodes to send their counters.
 const TIMEOUT: u32 = 10;
 /// Time for which the test runs before the measurement, so that connections exist.
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -77,7 +77,7 @@ pub(super) fn bench(it: &cli::Bench, cx: &mut Context<'_>) -> Result {
         (None, own) => own.into_iter().collect(),
     };
     let measured = measure(it, test, &clients, &servers, &interrupted, &mut cx);
-    // Whatever has happened, nodes are free afterwards.
+    // The nodes are released, whatever has happened.
     let ended = cx.consoles.call(&Call { key: number, command: Command::EndSession });
     let exit = measured?;
     ended?;
@@ -97,7 +97,7 @@ fn measure(
         cx.call(Command::AddGroup { group: group.clone() })?;
         let outcome = cx.transact(Command::AddNodes { group: group.clone(), nids: nids.to_vec() })?;
         if cx.report(&outcome)? != Exit::Success {
-            // In place of what was to be measured.
+            // The outcome replaces the measurement, which failed.
             cx.json(&outcome)?;
             return Ok(Exit::of(&outcome));
         }

@@ -41,7 +41,7 @@ pub(super) fn add(it: &cli::AddGroup, cx: &mut Context<'_>) -> Result {
         }
     }
     if !is_kept {
-        // None of it is there afterwards.
+        // No part of the group remains.
         let _ = cx.transact(Command::DeleteGroup { group });
     }
     Ok(exit)

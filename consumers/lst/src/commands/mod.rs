@@ -27,7 +27,7 @@ pub enum Exit {
     Success,
     /// The command was not carried out: the command line is invalid, or the console refuses it.
     Refused,
-    /// At least one node did not answer.
+    /// At least one node did not respond.
     RpcFailed,
     /// All nodes answered, and at least one refused.
     NodeRefused,
@@ -39,7 +39,7 @@ pub enum Failure {
     /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
-    /// The console does not do it, or there is none.
+    /// The console refuses the command, or there is no console.
     #[error(transparent)]
     Call(#[from] CallError),
     /// The output is closed.
@@ -114,7 +114,7 @@ impl Exit {
 }
 
 impl Context<'_> {
-    /// Returns the key in LST_SESSION. The error says what is wrong with it.
+    /// Returns the key in LST_SESSION. The error says why it is not valid.
     fn session_key(&self) -> Result<u32> {
         let text = self.key.ok_or_else(|| {
             Failure::Usage(

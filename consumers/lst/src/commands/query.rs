@@ -60,7 +60,7 @@ impl Counts {
     }
 }
 
-/// Whether it runs something; `None`: it did not answer.
+/// Whether the node runs a test; `None`: it did not respond.
 fn running(node: &NodeResult) -> Option<bool> {
     match &node.reply {
         RpcResult::Failed(_) => None,

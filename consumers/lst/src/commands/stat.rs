@@ -29,7 +29,7 @@ pub(super) fn stat(it: &cli::Stat, cx: &mut Context<'_>) -> Result {
                 if sample.failed != 0 {
                     writeln!(cx.err, "Failed to stat on {} nodes", sample.failed)?;
                 }
-                // There is nothing of RPCs, as in the kernel's tool.
+                // Nothing is shown of RPCs, as by the kernel's tool.
                 if it.lnet || !it.rpc {
                     write!(cx.out, "{}", text(it, name, &sample))?;
                     cx.out.flush()?;

@@ -16,8 +16,8 @@ use std::time::Duration;
 /// The length of lines if there is no terminal.
 const WIDTH: u16 = 100;
 
-/// Shows a batch until it has ended, the time is over, or q is pressed. Where there is no terminal, writes a table every
-/// time. [`true`]: the user ended it.
+/// Shows a batch until it has ended, the time is over, or q is pressed. Without a terminal, writes a table each
+/// time. Returns whether the user ended it.
 pub fn watch(cx: &mut Context<'_>, batch: &Name, interval: Duration, time: Option<Duration>) -> Result<bool> {
     let began = cx.now();
     let mut watch = Watch::new(batch.clone());
@@ -36,7 +36,7 @@ pub fn watch(cx: &mut Context<'_>, batch: &Name, interval: Duration, time: Optio
         }
         let passed = cx.now().saturating_sub(began);
         watch.add(look(cx, batch)?, passed);
-        // Among lines of JSON a table cannot be read.
+        // A table cannot be read among lines of JSON.
         if !is_terminal && cx.format == Format::Text {
             write!(cx.out, "{}", draw::as_text(&watch, WIDTH))?;
             cx.out.flush()?;

@@ -19,9 +19,9 @@ const HISTORY: usize = 60;
 pub struct Look {
     /// The answers of the batch's clients about running tests.
     pub query: Outcome,
-    /// Counters of its clients.
+    /// The counters of the batch's clients.
     pub clients: Outcome,
-    /// Counters of its servers.
+    /// The counters of the batch's servers.
     pub servers: Outcome,
 }
 
@@ -67,7 +67,7 @@ pub struct Row {
     pub id: ProcessId,
     /// The node's part in the batch.
     pub role: Role,
-    /// The node's rates; `None`: it did not answer, or only once so far.
+    /// The node's rates; `None`: it did not respond, or only once so far.
     pub rates: Option<Rates>,
     /// Errors of tests in this session, and of RPCs since it began; `None`: it did not answer.
     pub errors: Option<u64>,
@@ -108,7 +108,7 @@ impl Watch {
         for node in &outcome.nodes {
             let rates = rates.get(&node.id).copied();
             let history = self.history.entry((node.id, role)).or_default();
-            // Bytes, or what stands for them where there are none.
+            // Bytes, or the RPC rate where there are none.
             let traffic = rates.map_or(0.0, |it| it.sent_bytes + it.received_bytes);
             history.push_back(traffic);
             if history.len() > HISTORY {
@@ -130,7 +130,7 @@ impl Watch {
         self.running + self.unknown != 0
     }
 
-    /// Returns the number of clients that run something, and of those that did not answer.
+    /// Returns the number of clients that run a test, and of those that did not respond.
     pub fn clients(&self) -> (usize, usize) {
         (self.running, self.unknown)
     }

@@ -12,7 +12,7 @@ pub fn state_counts(nodes: &[NodeInfo]) -> String {
     counts.collect::<Vec<_>>().join("\t")
 }
 
-/// Nodes and their states, one a line.
+/// The nodes and their states, one per line.
 pub fn node_lines(nodes: &[NodeInfo]) -> impl Iterator<Item = String> {
     nodes.iter().map(|node| format!("\t{}: {}", node.id, node.state.word()))
 }

@@ -1,4 +1,4 @@
-//! Nodes and consoles, each a process with an address of its own on the loopback interface.
+//! Nodes and consoles, each a process with its own address on the loopback interface.
 
 use lst::resident::{READY, STAY, WORD};
 use std::io::{BufRead, BufReader};
@@ -70,7 +70,7 @@ impl Site {
         command
     }
 
-    /// A node of its own.
+    /// A node with its own address.
     pub fn node(&self, host: u8) -> Node {
         let mut child = self
             .command(host)

@@ -29,7 +29,7 @@ fn a_script_of_the_kernels_tool_runs_and_prints_the_same() {
     for (line, expected) in table {
         assert_eq!(site.must(1, &line), expected, "{line}");
     }
-    // Five RPCs end in their own time.
+    // Five RPCs end by themselves.
     while site.must(1, "query b --all") != idle {}
     let errors = "cli:\nTotal 0 error nodes in cli\nsrv:\nTotal 0 error nodes in srv\n";
     for (line, expected) in [
@@ -39,7 +39,7 @@ fn a_script_of_the_kernels_tool_runs_and_prints_the_same() {
     ] {
         assert_eq!(site.must(1, line), expected, "{line}");
     }
-    // The console has ended with its session, and the next one begins anew.
+    // The console has ended with its session, and the next one begins without it.
     assert_eq!(site.lst(1, "show_session").code, 255);
     site.must(1, "new_session again");
     site.must(1, "end_session");
@@ -59,7 +59,7 @@ fn the_port_of_a_console_is_free_when_its_session_has_ended() {
         site.must(1, &format!("bench {} ping -t 0.2", site.nid(2)));
         site.bind(1).unwrap();
     }
-    // One that stays has its port, and does not hold the command up.
+    // A console that stays has its port, and does not delay the command.
     let stays = site.node(3);
     site.must(3, "new_session sess");
     site.must(3, "end_session");

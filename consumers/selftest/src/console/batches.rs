@@ -62,7 +62,7 @@ impl Batches {
         Ok(())
     }
 
-    /// Finds a batch. [`Refusal::NotFound`] if there is none of that name.
+    /// Finds a batch. [`Refusal::NotFound`] if no batch has that name.
     pub(super) fn get(&self, name: &Name) -> Result<&Batch, Refusal> {
         self.batches
             .iter()
@@ -98,7 +98,7 @@ impl Batch {
         self.instances.entry(node).or_default().push(instance);
     }
 
-    /// The number by which a node knows its part as a client of a test; `None`: it has none.
+    /// The number by which a node knows its part as a client of a test; `None` if it has no part.
     pub(super) fn number_on(&self, node: ProcessId, test: u32) -> Option<u32> {
         let at = self.instances.get(&node)?.iter().position(|it| *it == Instance::Client(test))?;
         u32::try_from(at + 1).ok()

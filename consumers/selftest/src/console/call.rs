@@ -6,7 +6,7 @@ use super::test_spec::TestSpec;
 use lnet_wire::{Nid, ProcessId};
 use serde::{Deserialize, Serialize};
 
-/// A command, with the key of the session that it is about (`LST_SESSION`).
+/// A command, with the key of the session that it applies to (`LST_SESSION`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// The session's key, not 0. [`Command::NewSession`] sets it, [`Command::ShowSession`] ignores it.
@@ -30,14 +30,14 @@ pub enum Command {
         /// The group's name.
         group: Name,
     },
-    /// Puts nodes into a group, and gives those the session that do not have it.
+    /// Adds nodes to a group, and the session to those that do not have it.
     AddNodes {
         /// The group.
         group: Name,
         /// The nodes.
         nids: Vec<Nid>,
     },
-    /// Gives nodes of a group the session where they do not have it.
+    /// Adds the session to nodes of a group that do not have it.
     RefreshGroup {
         /// The group.
         group: Name,
@@ -56,7 +56,7 @@ pub enum Command {
         /// The NIDs of the nodes to remove; those that are not in the group are ignored.
         nids: Vec<Nid>,
     },
-    /// The same for all of its nodes, and deletes it.
+    /// Removes all nodes of the group, and deletes it.
     DeleteGroup {
         /// The group.
         group: Name,
@@ -68,14 +68,14 @@ pub enum Command {
         /// The group.
         group: Name,
     },
-    /// Asks nodes for their session.
+    /// Requests the session of nodes.
     Ping {
         /// The nodes to ask.
         target: Target,
         /// The timeout in seconds; below 3 counts as 3, above 30 as 30.
         timeout: u32,
     },
-    /// Asks nodes for their counters.
+    /// Requests the counters of nodes.
     Stat {
         /// The nodes to ask.
         target: Target,
@@ -128,7 +128,7 @@ pub struct NewSession {
     pub name: Name,
     /// Seconds without a command after which the session ends.
     pub idle_timeout: u32,
-    /// Whether the new session replaces the console's session and those that the nodes have.
+    /// Whether the new session replaces the console's session and those of the nodes.
     pub force: bool,
     /// The features that nodes are asked for.
     pub features: u32,
@@ -197,9 +197,9 @@ pub struct SessionInfo {
     pub name: Name,
     /// The session's number, the same on all nodes.
     pub id: SessionNumber,
-    /// The key that its commands need.
+    /// The key that commands for the session need.
     pub key: u32,
-    /// The features of its messages.
+    /// The features of the session's messages.
     pub features: u32,
     /// Seconds without a command after which the session ends.
     pub idle_timeout: u32,
@@ -212,9 +212,9 @@ pub struct SessionInfo {
 /// A session's number, as nodes know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionNumber {
-    /// The console's; `None`: that of no session.
+    /// The NID of the console; `None` in the id of no session.
     pub nid: Option<Nid>,
-    /// Differs from that of every other session of this console.
+    /// A number that differs from that of every other session of this console.
     pub stamp: i64,
 }
 
@@ -313,7 +313,7 @@ pub struct NodeResult {
     pub state: NodeState,
     /// The node's reply, or the failure of the RPC.
     pub reply: RpcResult,
-    /// Whether that is what was wanted.
+    /// Whether the reply is the expected one.
     pub accepted: bool,
 }
 
@@ -321,7 +321,7 @@ pub struct NodeResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RpcResult {
-    /// There was no reply: the positive errno.
+    /// There was no reply; the value is the positive errno.
     Failed(i32),
     /// The node has replied.
     Answered {
@@ -329,18 +329,18 @@ pub enum RpcResult {
         status: u32,
         /// The session that the node has.
         session: SessionNumber,
-        /// The content of the reply beside its status.
+        /// The content of the reply besides its status.
         said: Said,
     },
 }
 
-/// The content of a reply beside its status.
+/// The content of a reply besides its status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
     /// The reply has only a status.
     Nothing,
-    /// The session that it has.
+    /// The session of the node.
     Session {
         /// Seconds without a request after which the node ends the session.
         timeout: u32,
@@ -372,7 +372,7 @@ pub struct Counters {
     pub rpcs_expired: u32,
     /// Bytes that the node fetched as a server.
     pub bulk_get: u64,
-    /// Bytes that it put as a server.
+    /// The bytes that the node has put as a server.
     pub bulk_put: u64,
     /// LNet messages.
     pub sent: u32,
@@ -390,7 +390,7 @@ impl SessionNumber {
 }
 
 impl NodeState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 4] = [Self::Active, Self::Busy, Self::Down, Self::Unknown];
 
     /// The name by which `lst` prints the state.

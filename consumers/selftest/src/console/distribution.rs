@@ -19,8 +19,8 @@ impl Distribution {
     /// `1:1`.
     pub const ONE_TO_ONE: Self = Self { sources: NonZeroU32::MIN, span: NonZeroU32::MIN };
 
-    /// The places, in a group of `destinations` nodes, of those that source number `source` (from 0 on) sends to: S
-    /// of them in a row from (source / D) * S on, around the end of the group. None of a group without nodes.
+    /// The positions, in a group of `destinations` nodes, of the nodes that source number `source` (from 0 on) sends to: S
+    /// of them in a row from (source / D) * S on, wrapping around at the end of the group. Empty for a group without nodes.
     pub fn destinations(self, source: usize, destinations: usize) -> impl Iterator<Item = usize> {
         let group = source / self.sources.get() as usize;
         let span = self.span.get() as usize;

@@ -13,7 +13,7 @@ pub(super) struct Groups {
 pub(super) struct Group {
     pub(super) name: Name,
     pub(super) nodes: Vec<ProcessId>,
-    /// Whether a test uses the group: then it stays as it is until the session ends.
+    /// Whether a test uses the group, which then cannot change until the session ends.
     pub(super) in_use: bool,
 }
 
@@ -27,7 +27,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Finds a group. [`Refusal::NotFound`] if there is none of that name.
+    /// Finds a group. [`Refusal::NotFound`] if no group has that name.
     pub(super) fn get(&self, name: &Name) -> Result<&Group, Refusal> {
         self.groups
             .iter()

@@ -16,7 +16,7 @@ pub(super) struct Nodes {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) state: NodeState,
-    /// Seconds after which its session ends without a message.
+    /// The seconds without a message after which the node's session ends.
     pub(super) timeout: u32,
     /// Time of the node's last reply.
     pub(super) heard: Option<Duration>,
@@ -26,7 +26,7 @@ pub(super) struct Node {
 }
 
 impl Nodes {
-    /// Makes a record where there is none.
+    /// Adds a node unless it is known.
     pub(super) fn add(&mut self, id: ProcessId) {
         let next = &mut self.next;
         self.records.entry(id).or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! Computes rates from two looks at a node's counters (lnet-selftest 13.2), and decides what counts as an error (13.3).
+//! Computes rates from two readings of a node's counters (lnet-selftest 13.2), and decides whether they contain errors (13.3).
 
 use super::Counters;
 use serde::Serialize;
@@ -78,8 +78,8 @@ impl Spread {
 }
 
 impl Counters {
-    /// Whether the node counts as one with errors: those of tests in this session, and, with `rpc`, those of RPCs
-    /// since the node began.
+    /// Whether the node counts as one with errors: errors of tests in this session and, with `rpc`, errors of RPCs
+    /// since the node's start.
     pub fn has_errors(&self, rpc: bool) -> bool {
         let of_tests = self.brw_errors != 0 || self.ping_errors != 0;
         of_tests || rpc && (self.rpc_errors != 0 || self.rpcs_dropped != 0 || self.rpcs_expired != 0)

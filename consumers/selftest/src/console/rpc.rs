@@ -1,11 +1,11 @@
-//! The RPCs that a console sends, and what it reads of the replies.
+//! The RPCs that a console sends, and the parts of the replies that it reads.
 
 use super::call::{Said, SessionNumber};
 use super::name::Name;
 use super::test_spec::TestSpec;
 use lnet_wire::ProcessId;
 
-/// The number of an RPC among those of a console.
+/// The number that identifies an RPC of a console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RpcId(pub u64);
 
@@ -21,7 +21,7 @@ pub const KNOWN_FEATURES: u32 = BULK_LEN;
 /// A request to a node's framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcRequest {
-    /// The node that it is for.
+    /// The node that the RPC is sent to.
     pub to: ProcessId,
     /// The console's session.
     pub session: SessionNumber,

@@ -50,7 +50,7 @@ impl ConsoleSocket {
                     continue;
                 };
                 let serve = move || {
-                    // A client that has gone is no fault of ours.
+                    // A client that has disconnected is not an error.
                     let _ = serve(stream, &host);
                 };
                 if let Err(error) = lnet_os::thread::spawn(of_a_client(), serve) {
@@ -88,11 +88,11 @@ fn serve(stream: UnixStream, host: &Arc<ConsoleHost>) -> io::Result<()> {
     let pending = host.call(call);
     let (id, watcher, watched) = (pending.id, Arc::clone(host), stream.try_clone()?);
     lnet_os::thread::spawn(of_a_client(), move || {
-        // Nothing more is to come but the end.
+        // The client sends nothing more; the read returns when it disconnects.
         let _ = (&watched).read(&mut [0]);
         watcher.interrupt(id);
     })?;
-    // A console that has ended says nothing, like one that is not there.
+    // A console that has ended sends no answer, like one that does not exist.
     let sent = pending.answer.recv().map_or(Ok(()), |answer| write(&stream, &answer));
     stream.shutdown(std::net::Shutdown::Both)?;
     sent

@@ -9,7 +9,7 @@ pub const MAX_BULK: u32 = 1 << 20;
 /// The most RPCs at once between two nodes of a test.
 pub const MAX_CONCURRENCY: u32 = 1024;
 
-/// One test of a batch.
+/// The kind and parameters of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestSpec {
@@ -61,7 +61,7 @@ impl Brw {
         brw.parameters().map(|_| brw)
     }
 
-    /// The parameters as they are sent to nodes. The error says which would be unsafe.
+    /// The parameters as they are sent to nodes. The error names a parameter that would be unsafe.
     pub fn parameters(self) -> Result<BrwParameters, UnsafeParameters> {
         let rw = match self.direction {
             Direction::Read => wire::Rw::Read,

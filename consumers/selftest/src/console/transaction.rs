@@ -50,7 +50,7 @@ pub(super) enum Purpose {
     Delete(Name),
     /// The session ends, and another one may begin.
     End(Option<(u32, NewSession)>),
-    /// The servers of a test have it; now the clients.
+    /// The servers of a test have accepted it; the clients are next.
     AddServers(Box<AddTest>),
     /// The test is complete.
     AddClients(Box<AddTest>),
@@ -111,7 +111,7 @@ impl Transaction {
         0
     }
 
-    /// Whether a status is what was wanted (lnet-selftest 12.3).
+    /// Whether a status is the expected one (lnet-selftest 12.3).
     fn accepts(&self, status: u32) -> bool {
         let is = |errno: i32| status == errno.unsigned_abs();
         match self.operation {
@@ -153,7 +153,7 @@ impl Transaction {
         Outcome { operation: self.operation, nodes: self.rows.iter().map(row).collect(), features }
     }
 
-    /// Whether it changes this group.
+    /// Whether the transaction changes this group.
     pub(super) fn changes_group(&self, name: &Name) -> bool {
         match &self.purpose {
             Purpose::GiveSession(group) | Purpose::Remove(group, _) | Purpose::Delete(group) => group == name,
@@ -162,7 +162,7 @@ impl Transaction {
         }
     }
 
-    /// Whether it changes this batch.
+    /// Whether the transaction changes this batch.
     pub(super) fn changes_batch(&self, name: &Name) -> bool {
         match &self.purpose {
             Purpose::Run(batch) | Purpose::Stop(batch) => batch == name,

@@ -42,7 +42,7 @@ pub(crate) struct ClientTest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     No,
-    /// No RPC is begun; those in flight end by themselves.
+    /// No further RPC is begun; those in flight end normally.
     Wait,
     /// RPCs in flight are aborted.
     Abort,

@@ -29,7 +29,7 @@ pub struct BadVariable {
 
 const SECONDS: &str = " of seconds, 0 for never";
 const COUNT: &str = " from 1 to 65536";
-/// The tunables, each with the name of the kernel module's parameter behind `LNET_SELFTEST_`: what sets it, and what is wanted.
+/// The tunables, each with the name of the kernel module's parameter after `LNET_SELFTEST_`, and its valid values.
 const TUNABLES: [(&str, Tunable, &str); 4] = [
     ("LNET_SELFTEST_SESSION_TIMEOUT", |config, number| config.session_timeout = seconds(number), SECONDS),
     ("LNET_SELFTEST_RPC_TIMEOUT", |config, number| config.rpc.timeout = seconds(number), SECONDS),

@@ -4,12 +4,12 @@
 //! |---|---|---|
 //! | `part` | a node's part in a test, as sessions know it; counts of errors | |
 //! | `session` | sessions and batches: plain state | `part` |
-//! | `sessions` | the session of a node, and what consoles ask of it: pure decisions | `session` |
+//! | `sessions` | the session of a node, and the requests of consoles for it: pure decisions | `session` |
 //! | `client` | a test as a client: its RPC loops | `part` |
-//! | `join` | the question that is for a console | |
+//! | `join` | the request to join a console's group | |
 //! | `config` | the configuration, also from the environment | |
-//! | `dispatch` | who answers which request | those |
-//! | `node` | the node put together | all |
+//! | `dispatch` | the handler of each request | those |
+//! | `node` | the node, which uses all of these | all |
 
 mod client;
 mod config;

@@ -11,7 +11,8 @@ use lnet_api::clock::{Clock, SystemClock};
 use lnet_api::errno::Errno;
 use std::sync::Arc;
 
-/// A test node on the LNet of this process. One at a time in a process. Dropping it stops it; not on a thread of its own.
+/// A test node on the LNet of this process; at most one per process. The drop stops it, and must not be on one of its own
+/// threads.
 pub struct TestNode {
     engine: Arc<RpcEngine>,
     dispatch: Arc<Dispatch>,
@@ -20,9 +21,9 @@ pub struct TestNode {
 /// The activity of a test node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeStatus {
-    /// The session that it is in.
+    /// The session that the node is in.
     pub session: Option<(SessionId, Name)>,
-    /// The number of its batches that run.
+    /// The number of the node's batches that run.
     pub active_batches: u32,
     /// The counters of the node's RPCs since it was started.
     pub counters: RpcCounters,
@@ -34,7 +35,7 @@ impl TestNode {
         Self::start_on(Node::start()?, Arc::new(SystemClock), config)
     }
 
-    /// The same on a reference of the caller's, with its clock.
+    /// Starts a node on the caller's reference on LNet, with the caller's clock.
     pub fn start_on(node: Arc<Node>, clock: Arc<dyn Clock>, config: &NodeConfig) -> Result<Self, Errno> {
         let engine = RpcEngine::start(node, clock, config.rpc)?;
         let dispatch = Dispatch::new(&engine, Sessions::new(config.session_timeout));

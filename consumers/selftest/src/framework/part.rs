@@ -10,7 +10,7 @@ pub(crate) enum Part {
     /// The node answers.
     Server {
         service: Service,
-        /// Buffers that were reserved for it.
+        /// The number of buffers that were reserved for the part.
         reserved: u32,
     },
     /// The node asks.
@@ -19,10 +19,10 @@ pub(crate) enum Part {
 
 /// A test that the node runs as a client. None of the functions blocks, nor takes a lock of sessions.
 pub(crate) trait ClientPart: Send + Sync {
-    /// Starts all its RPC loops.
+    /// Starts all RPC loops of the part.
     fn start(self: Arc<Self>);
 
-    /// Ends them when their RPC in flight has ended, or at once.
+    /// Ends the loops after their RPC in flight has ended, or at once.
     fn stop(&self, force: bool);
 
     /// Returns the number of RPC loops that have not ended.

@@ -10,7 +10,7 @@ use crate::wire::{
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The session that a node has, and those that have ended but for RPCs in flight.
+/// The session of a node, and the sessions that have ended except for RPCs in flight.
 pub(crate) struct Sessions {
     current: Option<Session>,
     zombies: Vec<Session>,
@@ -70,12 +70,13 @@ impl Sessions {
         }
     }
 
-    /// Whether a request has the features of the session, for all services but those that make it or ask for it.
+    /// Whether a request has the features of the session. Called for all services except those that create a session or ask
+    /// for it.
     pub(crate) fn accepts(&self, features: Features) -> bool {
         self.current.as_ref().is_none_or(|session| session.features == features)
     }
 
-    /// Ends the session if its time is up.
+    /// Ends the session if its timeout has expired.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<(SessionId, Effects)> {
         let session = self.current.take_if(|it| it.deadline.is_some_and(|deadline| deadline <= now))?;
         Some((session.id, self.tear_down(session)))

@@ -1,6 +1,7 @@
 //! Fills bulk data with a pattern, and checks it (selftest 8.2). Pure.
 //!
-//! The pattern goes by pages of 4096 bytes from the first byte of the data on, as servers do it, whatever the client's offset is.
+//! The pattern repeats in each page of 4096 bytes from the first byte of the data on, independent of the client's offset, as
+//! in servers.
 
 use crate::wire::{BRW_PATTERN, BRW_POISON, ByteOrder, Check, PAGE};
 
@@ -24,12 +25,12 @@ pub(crate) fn fill(data: &mut [u8], check: Check) {
     write(data, check, BRW_PATTERN.to_le_bytes());
 }
 
-/// Overwrites what will be checked, so that old data does not pass for new.
+/// Overwrites the bytes that will be checked, so that old data is not taken for new.
 pub(crate) fn poison(data: &mut [u8], check: Check) {
     write(data, check, BRW_POISON.to_ne_bytes());
 }
 
-/// Whether data that has arrived is what its sender filled in, in its order.
+/// Whether data that has arrived has the pattern of its sender, which has the byte order `order`.
 pub(crate) fn is_intact(data: &[u8], check: Check, order: ByteOrder) -> bool {
     let page = match order {
         ByteOrder::Little => &LITTLE_PAGE,

@@ -25,7 +25,7 @@ impl PingSequence {
     }
 }
 
-/// Whether it is the reply to that ping; its status does not count.
+/// Whether `reply` is the reply to that ping; its status is ignored.
 pub(crate) fn is_good(sent: &Request, reply: &IncomingReply) -> bool {
     match (sent, &reply.reply) {
         (Request::Ping(ping), Reply::Ping(reply)) => reply.sequence == Some(ping.sequence),

@@ -1,6 +1,6 @@
 //! Counts the request buffers of a service of tests (selftest 4.4). Pure.
 
-/// The fewest buffers that a reservation adds, and those that it adds beyond its load.
+/// The least number of buffers that a reservation adds, and the number that it adds beyond its load.
 const MIN_BUFFERS: u32 = 256;
 const SPARE: u32 = 64;
 /// Maximum number of buffers of a service: the sum of reservations is the peers' choice.
@@ -83,7 +83,7 @@ mod tests {
         for _ in 0..192 {
             assert_eq!(counts.arrived(), 0);
         }
-        // Now 63 of 256 would be left.
+        // Otherwise 63 of 256 would be left.
         assert_eq!(counts.arrived(), 256 + 193);
         counts.release(512);
         assert!(!counts.repost(), "more are posted than are wanted");

@@ -11,7 +11,7 @@ pub struct RpcConfig {
     pub framework_buffers: u32,
     /// The most request buffers that the load of one brw test reserves.
     pub max_brw_buffers: u32,
-    /// The same of ping.
+    /// The same number for ping.
     pub max_ping_buffers: u32,
     /// Threads for all but the framework; `None`: as many as the machine has processors.
     pub workers: Option<usize>,

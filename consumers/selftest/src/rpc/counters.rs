@@ -17,7 +17,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts an event of a descriptor that is an error; the end of a transfer that was cancelled is none.
+    /// Counts an event of a descriptor if it is an error; the end of a cancelled transfer is not.
     pub(crate) fn event(&self, event: &Event) {
         if event.status.is_err_and(|errno| errno != Errno::CANCELED) {
             self.errors.fetch_add(1, Relaxed);

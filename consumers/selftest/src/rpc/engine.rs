@@ -1,4 +1,4 @@
-//! All of it put together, and its time.
+//! The RPC engine, which connects the parts of this module, and its timer.
 
 use super::config::RpcConfig;
 use super::handler::RequestHandler;
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// The interval at which deadlines of RPCs are checked.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Sends requests, and serves those that arrive, on the LNet of this process. One at a time in a process: there is one portal for
+/// Sends requests, and serves those that arrive, on the LNet of this process. At most one per process, as there is one portal for
 /// each purpose.
 pub struct RpcEngine {
     shared: Arc<Shared>,
@@ -113,7 +113,7 @@ impl RpcEngine {
         self.serving.abort_tests();
     }
 
-    /// The match bits of the reply to the next request; those of its bulk data follow. Only for replaying what was captured.
+    /// Sets the match bits of the reply to the next request; those of its bulk data follow. Only for replaying captures.
     pub fn set_next_match_bits(&self, bits: u64) {
         self.shared.match_bits.set_next(bits);
     }
@@ -138,8 +138,8 @@ impl RpcEngine {
         &self.shared.clock
     }
 
-    /// Ends all RPCs: those of this node with `ESHUTDOWN`, others' without a reply. Waits until LNet has given all memory back.
-    /// Not on a thread of the engine's.
+    /// Ends all RPCs: those of this node with `ESHUTDOWN`, those of others without a reply. Waits until LNet has released all
+    /// memory. Must not be called on a thread of the engine.
     pub fn stop(&self) {
         self.shared.close();
         for rpc in self.outgoing.all() {
@@ -158,7 +158,7 @@ impl RpcEngine {
         self.end.1.notify_all();
         let ticker = lock(&self.ticker).take();
         if let Some(ticker) = ticker {
-            // A thread that panicked has said so.
+            // A thread that panicked has logged it.
             let _ = ticker.join();
         }
         self.workers.stop();

@@ -17,7 +17,7 @@ pub(super) struct Serving {
     transfers: Arc<Registry<Transfer>>,
 }
 
-/// A request that has been read: what its reply needs.
+/// A request that has been read, with the data that its reply needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Incoming {
     pub(super) service: Service,
@@ -176,7 +176,7 @@ impl Transfer {
     }
 
     fn queue(self: &Arc<Self>) {
-        // The rest of what the framework does is its thread's, too.
+        // The remaining work of the framework runs on its thread, too.
         let lane = if self.incoming.service.is_framework() { Lane::Framework } else { Lane::Other };
         self.serving.shared.enqueue(lane, Arc::clone(self) as Arc<dyn Task>);
     }

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// Gives match bits that no other RPC has, not of an earlier start either: the low 16 bits of the time in seconds at the top, as
-/// in the kernel (selftest 2.2), then 28 that are random, so that nobody can guess the next.
+/// Generates match bits that no other RPC has, including RPCs of an earlier start: the low 16 bits of the time in seconds at
+/// the top, as in the kernel (selftest 2.2), then 28 random bits, so that the next value cannot be guessed.
 #[derive(Debug)]
 pub(crate) struct MatchBits(AtomicU64);
 
@@ -26,7 +26,7 @@ impl MatchBits {
         self.0.store(bits, Ordering::Relaxed);
     }
 
-    /// Returns the bits for a reply, and for bulk data those that follow, which are 0 if there is none.
+    /// Returns the bits for a reply, and the following ones for bulk data, which are 0 if there is none.
     pub(crate) fn take(&self, has_bulk: bool) -> (u64, u64) {
         let reply = self.0.fetch_add(1 + u64::from(has_bulk), Ordering::Relaxed);
         (reply, if has_bulk { reply.wrapping_add(1) } else { 0 })

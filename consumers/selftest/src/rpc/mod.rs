@@ -1,21 +1,21 @@
-//! RPCs of LNet selftest (selftest 4): requests out, requests in, and bulk data beside them.
+//! RPCs of LNet selftest (selftest 4): outgoing and incoming requests, and their bulk data.
 //!
 //! | file | holds | uses |
 //! |---|---|---|
 //! | `counters`, `match_bits`, `config` | counters; match bits of replies and bulk data; the configuration | |
 //! | `outgoing_state` | an outgoing RPC as a state machine: pure | |
-//! | `buffer_counts` | how many request buffers are posted: pure | |
+//! | `buffer_counts` | the number of request buffers to be posted: pure | |
 //! | `workers` | threads, and the tasks that they run | |
-//! | `shared` | what all RPCs of an engine share | those |
+//! | `shared` | the state that all RPCs of an engine share | those |
 //! | `outgoing` | outgoing RPCs: descriptors, messages, events | those |
-//! | `handler` | what answers requests | |
+//! | `handler` | the interface of the code that handles requests | |
 //! | `incoming`, `request_buffer` | incoming RPCs, and the buffers that requests arrive in | those |
-//! | `engine` | all of it put together; its time | all |
+//! | `engine` | the engine, which uses all of these, and its timer | all |
 //!
 //! **Locks.** None is held while LNet, a handler or a completion is called. All are leaves.
 //!
 //! **Threads.** Events only change state and queue tasks. Requests to the framework are handled on one thread, one at a time; all
-//! else on as many as the machine has processors. Completions of outgoing RPCs run there, too, and must not block.
+//! others on as many threads as the machine has processors. Completions of outgoing RPCs run there, too, and must not block.
 
 mod buffer_counts;
 mod config;

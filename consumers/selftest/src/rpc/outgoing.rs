@@ -18,18 +18,18 @@ pub struct Call {
     pub to: ProcessId,
     /// The request.
     pub request: Request,
-    /// The features in its header.
+    /// The features in the header of the request.
     pub features: Features,
-    /// The memory of its bulk data; there must be some exactly if [`Request::has_bulk`].
+    /// The memory of the bulk data; present exactly if [`Request::has_bulk`].
     pub bulk: Option<Bulk>,
 }
 
-/// Memory of bulk data. Nobody else writes to it until the RPC has ended.
+/// Memory of bulk data, which only this RPC changes until it has ended.
 #[derive(Debug)]
 pub enum Bulk {
-    /// The server fetches it.
+    /// The server fetches this memory.
     Source(Arc<Region>, Range<usize>),
-    /// The server puts into it, all of it.
+    /// The server puts data into this memory, and fills all of it.
     Sink(Arc<Region>, Range<usize>),
 }
 
@@ -106,7 +106,8 @@ impl OutgoingRpc {
             }),
         });
         registry.add(key, Arc::clone(&rpc));
-        // After it was added: the thread that closes the engine aborts registered RPCs, or this check sees that it is closed.
+        // The check comes after the registration: a thread that closes the engine aborts registered RPCs, or this check sees
+        // that it is closed.
         if shared.is_closed() {
             let done = lock(&rpc.inner).done.take();
             if let Some(done) = done {
@@ -196,7 +197,7 @@ impl OutgoingRpc {
         self.shared.node.attach(PORTAL_REPLIES, criteria, spec, handler)
     }
 
-    /// Changes the state, and has done what follows.
+    /// Changes the state, and ensures that the resulting step is carried out.
     fn change(self: &Arc<Self>, change: impl FnOnce(&mut OutgoingState) -> Option<Step>) {
         let mut inner = lock(&self.inner);
         let step = change(&mut inner.state);
@@ -205,7 +206,7 @@ impl OutgoingRpc {
 
     fn follow(self: &Arc<Self>, inner: &mut Inner, step: Option<Step>) {
         if step.is_some() {
-            // A later step replaces one that has not been carried out.
+            // A later step replaces a step that has not been carried out.
             inner.step = step;
             self.shared.enqueue(Lane::Other, Arc::clone(self) as Arc<dyn Task>);
         }
@@ -249,7 +250,7 @@ impl OutgoingRpc {
 }
 
 impl Inner {
-    /// Whether its status is an error.
+    /// Reads the reply. Returns whether its status is an error.
     fn read_reply(&mut self, service: Service, length: usize) -> Result<bool, Errno> {
         let bytes = Arc::get_mut(&mut self.reply_region).ok_or(Errno::IO)?.bytes_mut();
         let reply = bytes.get(..length).and_then(|bytes| IncomingReply::parse(service, bytes).ok());

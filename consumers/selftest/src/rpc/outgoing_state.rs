@@ -2,7 +2,7 @@
 
 use lnet_api::errno::Errno;
 
-/// The parts of an RPC that have a descriptor (MD) of their own.
+/// The parts of an RPC that have their own descriptor (MD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// The request that is sent.
@@ -20,7 +20,7 @@ pub(crate) enum Step {
     UnlinkAll,
     /// Unlink the descriptor of bulk data.
     UnlinkBulk,
-    /// The RPC has ended: all descriptors have had their last event, but for the request's of one that is aborted.
+    /// The RPC has ended: all descriptors have had their last event, except that of the request if the RPC is aborted.
     Complete(Result<(), Errno>),
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct OutgoingState {
     waits_for_bulk: bool,
     /// The first failure.
     failure: Option<Errno>,
-    /// The reply says that the server has refused, or failed.
+    /// Whether the reply says that the server has refused, or failed.
     is_refused: bool,
     has_unlinked_bulk: bool,
     unlinks_all: bool,
@@ -74,11 +74,11 @@ impl OutgoingState {
         self.next()
     }
 
-    /// Notes that a descriptor has had its last event, or could not be made.
+    /// Records that a descriptor has had its last event, or could not be created.
     pub(crate) fn ended(&mut self, piece: Piece, result: Result<(), Errno>) -> Option<Step> {
         *self.waiting(piece) = false;
         match result {
-            // Nobody starts the transfer of a request that was refused.
+            // No peer starts the transfer of a request that was refused.
             Err(_) if piece == Piece::Bulk && self.is_refused => {}
             Err(errno) => {
                 self.failure.get_or_insert(errno);
@@ -118,7 +118,8 @@ impl OutgoingState {
         if self.phase != Phase::Posted {
             return None;
         }
-        // A request to this node itself that waits in a lazy portal ends no earlier than it leaves that. Nobody uses its memory again.
+        // A request to this node itself that waits in a lazy portal ends only when it leaves the portal. Its memory is not
+        // used again.
         let waits_for_request = self.waits_for_request && !self.has_unlinked_all;
         if !(waits_for_request || self.waits_for_reply || self.waits_for_bulk) {
             self.phase = Phase::Complete;

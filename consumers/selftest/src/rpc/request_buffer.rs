@@ -50,7 +50,7 @@ impl RequestBuffers {
         }
     }
 
-    /// Unlinks all of them, after the engine was closed.
+    /// Unlinks all buffers, after the engine was closed.
     pub(super) fn unlink(&self) {
         for buffer in self.posted.all() {
             let md = lock(&buffer.inner).md;
@@ -156,7 +156,7 @@ impl RequestBuffer {
         shared.enqueue(lane, Arc::clone(self) as Arc<dyn Task>);
     }
 
-    /// Reads the request and its sender. `None`: there is no peer to reply to.
+    /// Reads the request and its sender. `None` if there is no peer to reply to.
     fn read(&self, arrival: Arrival) -> Option<(Sender, Result<IncomingRequest, Unanswerable>)> {
         let process = arrival.source.filter(|_| arrival.is_good)?;
         let sender = Sender { process, to: arrival.target.map(|it| it.nid) };

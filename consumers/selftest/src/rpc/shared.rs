@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex};
 pub(crate) enum Lane {
     /// The one thread of requests to the framework.
     Framework,
-    /// The threads of all else.
+    /// The threads of all other work.
     Other,
 }
 
@@ -62,7 +62,7 @@ impl Shared {
     }
 }
 
-/// Objects that have not ended.
+/// The objects of one type that have not ended.
 pub(crate) struct Registry<T> {
     objects: Mutex<HashMap<u64, Arc<T>>>,
     none_left: Condvar,

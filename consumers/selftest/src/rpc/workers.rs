@@ -43,7 +43,7 @@ impl TaskQueue {
         tasks.queue.is_empty() && !tasks.is_closed
     }
 
-    /// The next task. While there is none, `node` makes progress on this thread first. `None`: the queue is closed and empty.
+    /// The next task. While there is none, this thread makes progress for `node`. `None`: the queue is closed and empty.
     fn next(&self, node: &Node) -> Option<Arc<dyn Task>> {
         if self.is_idle() {
             node.progress(|| !self.is_idle());
@@ -95,14 +95,14 @@ impl Workers {
         Ok(())
     }
 
-    /// Ends the threads, after what is queued. Not on one of them.
+    /// Ends the threads after the queued tasks. Must not be called on one of them.
     pub(crate) fn stop(&self) {
         let threads = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for (queue, _) in &threads {
             queue.close();
         }
         for (_, thread) in threads {
-            // A thread that panicked has said so.
+            // A thread that panicked has logged it.
             let _ = thread.join();
         }
     }

@@ -40,7 +40,7 @@ pub struct BatchRequest {
     pub command: BatchCommand,
 }
 
-/// A request for a batch as it came.
+/// A request for a batch as it was received, unchecked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncomingBatch {
     /// The session of the console.

@@ -1,4 +1,4 @@
-//! Requests of brw, the bulk test, and what they agree on (selftest 8).
+//! Requests of brw, the bulk test, and their common parameters (selftest 8).
 
 use super::constants::{MAX_BULK, PAGE};
 use super::features::Features;
@@ -30,7 +30,7 @@ pub enum Check {
 pub struct BulkLength(u32);
 
 impl BulkLength {
-    /// A length of so many bytes; `None`: it is not allowed.
+    /// A length in bytes; `None` if it is not allowed.
     pub const fn new(bytes: u32) -> Option<Self> {
         if bytes > 0 && bytes <= MAX_BULK && bytes.is_multiple_of(8) { Some(Self(bytes)) } else { None }
     }
@@ -40,7 +40,7 @@ impl BulkLength {
         self.0
     }
 
-    /// Whether it is a number of whole pages.
+    /// Whether the length is a number of whole pages.
     pub const fn is_whole_pages(self) -> bool {
         self.0.is_multiple_of(PAGE)
     }
@@ -108,7 +108,7 @@ pub enum BrwRefusal {
     UnknownFeatures,
 }
 
-/// A request of brw as it came.
+/// A request of brw as it was received, unchecked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncomingBrw {
     /// The match bits of the client's memory.

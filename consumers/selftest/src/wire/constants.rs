@@ -12,7 +12,7 @@ pub const PORTAL_TESTS: u32 = 50;
 pub const PORTAL_FRAMEWORK: u32 = 51;
 /// Replies and bulk data.
 pub const PORTAL_REPLIES: u32 = 52;
-/// Bytes of a page: brw counts and fills in these, whatever the machine's pages are (selftest 8.2).
+/// The bytes of a page: brw counts and fills pages of this size, independent of the machine's (selftest 8.2).
 pub const PAGE: u32 = 4096;
 /// The most bytes of bulk data.
 pub const MAX_BULK: u32 = 1 << 20;
@@ -22,7 +22,7 @@ pub const MAX_CONCURRENCY: u32 = 1024;
 pub const MAX_DESTINATIONS: u32 = 256 * DESTINATIONS_PER_PAGE;
 /// The most destinations of a list that all nodes read in the same way (selftest 5.6).
 pub const SAFE_DESTINATIONS: u32 = DESTINATIONS_PER_PAGE;
-/// Destinations in a page of their list.
+/// The number of destinations in a page of their list.
 pub const DESTINATIONS_PER_PAGE: u32 = 341;
 /// Bytes of one destination in the list.
 pub const DESTINATION_LEN: usize = 12;

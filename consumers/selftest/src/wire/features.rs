@@ -1,6 +1,6 @@
 //! Features of a session.
 
-/// A set of features (selftest 10). Sets with unknown bits are refused by those who receive them.
+/// A set of features (selftest 10). A receiver refuses sets with unknown bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Features(pub u32);
 

@@ -1,4 +1,4 @@
-//! Fields of a message at their offsets from its begin.
+//! Fields of a message at their offsets from its beginning.
 
 use super::constants::{MESSAGE_LEN, NAME_LEN};
 use super::header::Message;
@@ -50,7 +50,7 @@ impl Fields<'_> {
     }
 }
 
-/// A message of ours, in little-endian order. Offsets are constants within the message.
+/// A message that is being written, in little-endian order. Offsets are constants within the message.
 pub(super) struct Writer(Message);
 
 impl Writer {

@@ -5,7 +5,7 @@ use super::features::Features;
 use super::fields::{Fields, Writer};
 use lnet_wire::byte_order::ByteOrder;
 
-/// A message as it is on the wire.
+/// The bytes of a message on the wire.
 pub type Message = [u8; MESSAGE_LEN];
 
 pub(super) const FEATURES: usize = 20;
@@ -42,7 +42,7 @@ impl Header {
     }
 }
 
-/// A message of zeros with a header of ours.
+/// A message of zeros with a header, to be completed.
 pub(super) fn begin(kind: u32, features: Features) -> Writer {
     let mut writer = Writer::new();
     writer.u32(0, MAGIC);

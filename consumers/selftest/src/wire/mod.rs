@@ -1,8 +1,8 @@
 //! Messages of LNet selftest, and the numbers in them. Pure: nothing here reads or writes anything but its arguments.
 //!
-//! A message is always 160 bytes (selftest 3). It is read in either byte order and written in little-endian order. What a
-//! value of [`Request`] can say, a kernel node can take: what makes one panic (selftest 18, 14) cannot be said.
-//! [`IncomingRequest`] is what others said, which may be wrong in the ways that have an answer of their own.
+//! A message is always 160 bytes (selftest 3). It is read in either byte order and written in little-endian order. A kernel node
+//! accepts every value that [`Request`] can express; messages that make one panic (selftest 18, 14) cannot be expressed.
+//! [`IncomingRequest`] is a request of another node, which may be wrong in the ways that have their own reply.
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,9 +12,9 @@
 //! | `fields` | fields of a message at their offsets |
 //! | `header` | the header, and the common begin of bodies |
 //! | `session`, `batch`, `test`, `stat` | messages of the framework |
-//! | `destinations` | the list of the nodes that a test goes to |
+//! | `destinations` | the list of the nodes that a test sends to |
 //! | `brw`, `ping` | messages of tests |
-//! | `request`, `reply` | all of them together |
+//! | `request`, `reply` | the enums of all messages |
 
 mod batch;
 mod brw;

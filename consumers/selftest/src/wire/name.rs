@@ -17,7 +17,7 @@ impl Name {
     /// The empty name.
     pub const EMPTY: Self = Self([0; NAME_LEN]);
 
-    /// Reads a name as a peer has written it: up to the first NUL, or cut after 31 bytes if there is none.
+    /// Reads a name that a peer has written: up to the first NUL, or the first 31 bytes if there is none.
     pub(crate) fn read(bytes: [u8; NAME_LEN]) -> Self {
         let length = bytes[..NAME_LEN - 1].iter().position(|byte| *byte == 0).unwrap_or(NAME_LEN - 1);
         let mut name = Self::EMPTY;
@@ -35,7 +35,7 @@ impl Name {
         String::from_utf8_lossy(&self.0[..length])
     }
 
-    /// Whether it is empty.
+    /// Whether the name is empty.
     pub const fn is_empty(&self) -> bool {
         self.0[0] == 0
     }

@@ -7,11 +7,11 @@ use super::status::Status;
 /// A client asks for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingRequest {
-    /// The number of the ping among those of a node.
+    /// The number of the ping among those of its sender.
     pub sequence: u32,
-    /// The client's time since 1970, in seconds; nobody reads it.
+    /// The client's time since 1970, in seconds; it is never read.
     pub seconds: u64,
-    /// The nanoseconds of it.
+    /// The nanoseconds of that time.
     pub nanoseconds: u64,
 }
 

@@ -36,7 +36,7 @@ pub enum Reply {
     Ping(PingReply),
 }
 
-/// A reply as it came.
+/// A reply as it was received, unchecked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncomingReply {
     /// The order of the sender, in which its bulk data is, too.
@@ -53,8 +53,8 @@ pub struct IncomingReply {
 pub struct BadReply;
 
 impl IncomingReply {
-    /// Reads the reply of a service. Of what does not belong to the case at hand only the caller knows that it means nothing:
-    /// nodes may leave there what was in the reply before (selftest 17).
+    /// Reads the reply of a service. Fields that have no meaning in a case are read too, and the caller must ignore them:
+    /// nodes may leave data of an earlier reply there (selftest 17).
     pub fn parse(service: Service, bytes: &[u8]) -> Result<Self, BadReply> {
         let message: &Message = bytes.try_into().map_err(|_| BadReply)?;
         let header = Header::parse(message).filter(|it| it.kind == service.reply_type()).ok_or(BadReply)?;
@@ -91,7 +91,7 @@ impl Reply {
         writer.finish()
     }
 
-    /// A message with a status and nothing else in its body.
+    /// A message whose body has only a status.
     pub fn write_status_alone(service: Service, features: Features, status: Status) -> Message {
         let mut writer = begin(service.reply_type(), features);
         writer.status(status);

@@ -30,9 +30,9 @@ pub enum Request {
     QueryStat(SessionId),
     /// A node invites itself.
     Join(JoinRequest),
-    /// One transfer of brw.
+    /// A transfer of brw.
     Brw(BrwRequest),
-    /// One round trip.
+    /// A round trip of ping.
     Ping(PingRequest),
 }
 
@@ -52,7 +52,7 @@ impl Request {
         }
     }
 
-    /// Whether bulk data belongs to it.
+    /// Whether the request has bulk data.
     pub const fn has_bulk(&self) -> bool {
         match self {
             Self::Brw(_) => true,
@@ -61,7 +61,7 @@ impl Request {
         }
     }
 
-    /// The message. `reply_bits` and `bulk_bits` are the match bits of what is attached for the reply and for bulk data;
+    /// Writes the message. `reply_bits` and `bulk_bits` are the match bits of the descriptors for the reply and for bulk data;
     /// the latter are 0 without bulk data.
     pub fn write(&self, features: Features, reply_bits: u64, bulk_bits: u64) -> Message {
         let mut writer = begin(self.service().request_type(), features);
@@ -87,7 +87,7 @@ impl Request {
     }
 }
 
-/// A request as it came.
+/// A request as it was received, unchecked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncomingRequest {
     /// The order of the sender, in which its bulk data is, too.
@@ -109,13 +109,13 @@ pub enum ReceivedBody {
     MakeSession(MakeSession),
     /// The node ceases to be a member of a session.
     RemoveSession(Option<SessionId>),
-    /// The node tells its session. The session in the request is ignored.
+    /// Requests the session of the node. The session in the request is ignored.
     Debug,
     /// An operation on a batch.
     Batch(IncomingBatch),
     /// A test is added to a batch.
     AddTest(Result<IncomingTest, InvalidTest>),
-    /// The node tells its counters.
+    /// Requests the counters of the node.
     QueryStat(Option<SessionId>),
     /// A node wants to be in a group.
     Join(JoinRequest),
@@ -131,7 +131,7 @@ pub enum Unanswerable {
     /// The message is not 160 bytes long.
     #[error("not {MESSAGE_LEN} bytes")]
     Length,
-    /// The magic is none of LNet selftest's.
+    /// The magic number is not that of LNet selftest.
     #[error("wrong magic")]
     Magic,
     /// The message is not of the service that it was sent to.
@@ -143,7 +143,7 @@ pub enum Unanswerable {
 }
 
 impl IncomingRequest {
-    /// Reads what was sent to a service.
+    /// Reads a message that was sent to a service.
     pub fn parse(service: Service, bytes: &[u8]) -> Result<Self, Unanswerable> {
         let message: &Message = bytes.try_into().map_err(|_| Unanswerable::Length)?;
         let header = Header::parse(message).ok_or(Unanswerable::Magic)?;

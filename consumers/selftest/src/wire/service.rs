@@ -20,9 +20,9 @@ pub enum Service {
     QueryStat = 5,
     /// A node invites itself; to consoles.
     Join = 6,
-    /// One transfer of the bulk test.
+    /// A transfer of the bulk test.
     Brw = 11,
-    /// One round trip of the ping test.
+    /// A round trip of the ping test.
     Ping = 12,
 }
 
@@ -55,7 +55,7 @@ impl Service {
         self as u64
     }
 
-    /// Whether it is one of the framework, not of a test.
+    /// Whether the service belongs to the framework, not to a test.
     pub const fn is_framework(self) -> bool {
         (self as u8) < 10
     }

@@ -3,8 +3,8 @@
 use lnet_wire::Nid;
 use std::fmt;
 
-/// The identity of a session: the console's NID, and a number that differs between its sessions. Where there is none, which
-/// the wire writes as all ones, it is an `Option<SessionId>`.
+/// The identity of a session: the console's NID, and a number that differs between its sessions. No session, which
+/// is all ones on the wire, is the `None` of an `Option<SessionId>`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId {
     nid: u64,

@@ -33,7 +33,7 @@ pub struct FrameworkCounters {
     pub running_ms: u32,
     /// Batches that run.
     pub active_batches: u32,
-    /// Sessions that have ended but for what they still have in flight.
+    /// Sessions that have ended except for RPCs in flight.
     pub zombie_sessions: u32,
     /// RPCs of brw that failed.
     pub brw_errors: u32,
@@ -52,7 +52,7 @@ pub struct RpcCounters {
     pub rpcs_rcvd: u32,
     /// Requests received that got no reply.
     pub rpcs_dropped: u32,
-    /// Requests sent that ended by their timeout.
+    /// Requests sent whose timeout has expired.
     pub rpcs_expired: u32,
     /// Bytes that the node fetched for others' writes.
     pub bulk_get: u64,
@@ -87,7 +87,7 @@ pub struct LnetCounters {
     pub drop_length: u64,
 }
 
-/// The fields of a block at their offsets in the message.
+/// Defines the fields of a block at their offsets in the message.
 macro_rules! block {
     ($block:ident: $($integer:ident $name:ident at $offset:literal),* $(,)?) => {
         impl $block {

@@ -19,9 +19,9 @@ macro_rules! known {
 }
 
 known! {
-    /// There is no such batch, or no such test in it; or the test is for another session.
+    /// The batch or the test in it does not exist, or the test is for another session.
     NOT_FOUND = ENOENT;
-    /// There is no such session.
+    /// The session does not exist.
     NO_SESSION = ESRCH;
     /// A test could not be built.
     NO_MEMORY = ENOMEM;
@@ -40,7 +40,7 @@ known! {
 }
 
 impl Status {
-    /// Whether it is success.
+    /// Whether the status is success.
     pub const fn is_ok(self) -> bool {
         self.0 == 0
     }

@@ -58,7 +58,7 @@ impl Concurrency {
 pub struct ServerLoad(std::num::NonZeroI32);
 
 impl ServerLoad {
-    /// Makes a load of so many RPCs; a number outside of the range of the wire becomes the nearest that is in it.
+    /// Makes a load of `rpcs` RPCs; a number outside of the range of the wire is replaced by the nearest one inside.
     pub fn new(rpcs: u32) -> Self {
         let number = i32::try_from(rpcs.max(1)).unwrap_or(i32::MAX);
         Self(std::num::NonZeroI32::new(number).unwrap_or(std::num::NonZeroI32::MAX))
@@ -94,7 +94,7 @@ pub enum UnsafeParameters {
 }
 
 impl BrwParameters {
-    /// Parameters that a console may send to any node, kernel ones included. The error says which would be unsafe.
+    /// Parameters that a console may send to any node, kernel nodes included. The error names a parameter that would be unsafe.
     pub fn new(rw: Rw, check: Check, size: u32, offset: u32) -> Result<Self, UnsafeParameters> {
         let length = BulkLength::new(size).ok_or(UnsafeParameters::Size)?;
         if !offset.is_multiple_of(8) || offset >= PAGE {
@@ -187,7 +187,7 @@ pub enum Instance {
     },
     /// The node sends RPCs.
     Client {
-        /// The number of RPCs that each of its loops sends.
+        /// The number of RPCs that each loop of the test sends.
         times: Loop,
         /// The number of destinations in the list that it fetches.
         destinations: DestinationCount,
@@ -247,11 +247,11 @@ pub enum IncomingInstance {
     },
     /// The node sends RPCs.
     Client {
-        /// The number of RPCs that each of its loops sends.
+        /// The number of RPCs that each loop of the test sends.
         times: Loop,
         /// The number of RPCs in flight to each destination.
         concurrency: Concurrency,
-        /// A loop ends when one of its RPCs fails.
+        /// Whether a loop ends when one of its RPCs fails.
         stop_on_error: bool,
         /// The number of destinations in the list.
         destinations: u32,
@@ -260,7 +260,7 @@ pub enum IncomingInstance {
     },
 }
 
-/// A test as a console asked for it.
+/// The request of a console for a test, as it was received, unchecked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncomingTest {
     /// The session of the console.

@@ -33,7 +33,7 @@ pub struct FakeNode {
     pub timeout: u32,
     pub features: u32,
     pub is: Mood,
-    /// Errors that its counters have.
+    /// The errors in the node's counters.
     pub errors: Counters,
 }
 
@@ -43,7 +43,7 @@ pub enum Mood {
     Fine,
     /// The node never answers.
     Unresponsive,
-    /// RPCs to it fail with this error.
+    /// RPCs to the node fail with this error.
     Failing(i32),
     /// The node refuses every request except questions about the session, with this status.
     Refusing(u32),

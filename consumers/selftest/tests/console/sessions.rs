@@ -69,7 +69,7 @@ fn commands_that_wait_end_when_the_session_ends() {
     assert_eq!(desk.call(KEY, Command::ListGroups), Err(Refusal::ShuttingDown));
     desk.pass(30 * SECOND);
     assert_eq!(desk.answer_of(ending), Some(Ok(Answer::Done)));
-    // Both waited as long, and that of the question was over first.
+    // Both have waited for the same time, and the question has the shorter timeout.
     assert!(desk.answer_of(waiting).is_some());
 }
 

@@ -1,4 +1,4 @@
-//! A test node that is its own console: requests go over the loopback.
+//! A test node that is its own console: requests are sent over the loopback.
 #![allow(dead_code, unreachable_pub)]
 
 use lnet_api::clock::ManualClock;

@@ -71,11 +71,11 @@ fn parameters(test: TestSpec) -> Option<TestParameters> {
     }
 }
 
-/// Converts a reply from its wire form. Fields that mean nothing with its status are ignored (lnet-selftest 17).
+/// Converts a reply from its wire form. Fields that have no meaning with its status are ignored (lnet-selftest 17).
 pub(super) fn reply(incoming: IncomingReply) -> RpcReply {
     let (status, session, said) = match incoming.reply {
         Reply::MakeSession(it) => {
-            // The name is that of another session.
+            // A reply with an error has the name of another session.
             let name = if it.status.is_ok() { String::new() } else { it.name.text().into_owned() };
             (it.status, it.session, Said::Session { timeout: it.timeout, name })
         }

@@ -3,7 +3,7 @@
 use crate::console::{Action, RpcId};
 use std::collections::HashMap;
 
-/// RPCs that have not ended. `H` is what aborts one that was sent.
+/// The RPCs that have not ended. `H` is the handle by which an RPC is aborted after it was sent.
 pub(super) struct InFlight<H>(HashMap<RpcId, Progress<H>>);
 
 /// The state of an RPC.
@@ -27,9 +27,9 @@ impl<H> InFlight<H> {
         self.0.is_empty()
     }
 
-    /// Registers the RPCs that the console has decided on. To be called before its lock is released: a thread that ends the
-    /// session
-    /// meanwhile then gives up RPCs that are not sent yet, too, and none goes out to a node that has been told of the end.
+    /// Registers the RPCs that the console has decided on. Must be called before the console's lock is released: a thread
+    /// that ends the session meanwhile then gives up the RPCs that are not sent yet, so that none reaches a node that has
+    /// been told of the end.
     pub(super) fn expect(&mut self, actions: &[Action]) {
         for action in actions {
             if let Action::Post(id, _) = action {

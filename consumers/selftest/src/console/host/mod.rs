@@ -51,7 +51,7 @@ pub struct Pending {
 }
 
 impl ConsoleHost {
-    /// Starts it, without a session.
+    /// Starts a console without a session.
     pub fn start(engine: Arc<RpcEngine>) -> io::Result<Arc<Self>> {
         let (state, changed, timer) = (Mutex::default(), Condvar::new(), Mutex::new(None));
         let host = Arc::new(Self { engine, state, changed, timer });
@@ -116,7 +116,7 @@ impl ConsoleHost {
         }
         let timer = lock(&self.timer).take();
         if let Some(timer) = timer {
-            // A thread that panicked has said so.
+            // A thread that panicked has logged it.
             let _ = timer.join();
         }
     }

@@ -102,7 +102,7 @@ impl Session {
         }
     }
 
-    /// Adds the test to its batch, whatever clients have answered. Its groups cannot change any more.
+    /// Adds the test to its batch, whether or not all clients have accepted it. Its groups cannot change any more.
     pub(super) fn record_test(&mut self, test: AddTest, outcome: &Outcome) {
         let nodes = |name| self.groups.get(name).map(|group| group.nodes.clone()).unwrap_or_default();
         let (from, to) = (nodes(&test.from), nodes(&test.to));

@@ -46,7 +46,7 @@ impl Console {
         self.give_session(now, id, group, nodes)
     }
 
-    /// Sends the session to those of the nodes that do not have it.
+    /// Sends the session to the nodes that do not have it.
     fn give_session(
         &mut self,
         now: Duration,

@@ -26,7 +26,7 @@ const WAIT: Duration = Duration::from_secs(30);
 /// The interval at which the console looks for nodes to ping.
 const TICK: Duration = Duration::from_secs(8);
 
-/// The number of a command among those that the console was given.
+/// The number that identifies a command of the console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
@@ -43,7 +43,7 @@ pub enum Action {
     Ended,
 }
 
-/// A console. Times are those of one clock that never goes back, such as the time since the machine started.
+/// The state of a console. Times are those of one monotonic clock, such as the time since the machine started.
 #[derive(Debug, Default)]
 pub struct Console {
     own_nid: Option<Nid>,
@@ -85,7 +85,7 @@ impl Console {
         self.session.is_some()
     }
 
-    /// A command. Its answer is among what is returned, now or later.
+    /// Starts a command. Its answer is among the actions that this call or a later one returns.
     pub fn handle_command(&mut self, now: Duration, id: CommandId, call: Call) -> Vec<Action> {
         match self.start(now, id, call) {
             Ok(Some(answer)) => self.answer(id, Ok(answer)),

@@ -80,7 +80,7 @@ impl Console {
         Ok(None)
     }
 
-    /// Ends the session after all nodes have answered, or their time is over; begins `next`.
+    /// Ends the session after all nodes have replied, or after the timeout; begins `next`.
     pub(super) fn ended(&mut self, now: Duration, id: CommandId, next: Option<(u32, NewSession)>) {
         self.drop_session();
         match next {
@@ -106,7 +106,7 @@ impl Console {
         self.session = None;
     }
 
-    /// Pings nodes that have been without a message for half of their timeout; ends a session whose idle timeout is over.
+    /// Pings nodes that have been without a message for half of their timeout; ends a session whose idle timeout has expired.
     pub(super) fn tick(&mut self, now: Duration) {
         let Some(session) = &mut self.session else { return };
         if now < session.next_tick || session.is_ending {
