@@ -31,11 +31,11 @@ const RAILS: usize = 4;
 /// The configurations that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contestant {
-    /// One rail each.
+    /// One rail on each side.
     One,
     /// Four rails each, one peer: LNet chooses.
     Four,
-    /// The same rails and connections as four, but the program chooses: each pair of rails in turn, by source and
+    /// The same rails and connections as four, but the program selects the path: each pair of rails in turn, by source and
     /// destination.
     FourByHand,
 }
@@ -101,7 +101,7 @@ struct Pair {
     far: End,
 }
 
-/// One node, with its paths to the other.
+/// A node, with its paths to the other.
 struct End {
     eq: EqHandle,
     /// Pairs of source and destination, used in turn.

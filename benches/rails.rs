@@ -1,4 +1,4 @@
-//! Bandwidth over several rails beside that of one: 1, 2 and 4 cards of 200 Mbit/s between two machines
+//! Bandwidth over several rails compared with that of one: 1, 2 and 4 cards of 200 Mbit/s between two machines
 //! (network namespaces), one peer, PUT and GET. Printed as a table; needs root or user namespaces.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,7 +25,7 @@ fn main() {
     for how in [Transfer::Put, Transfer::Get] {
         let mut of_one = None;
         for cards in [1, 2, 4] {
-            // Each in namespaces of its own, which end with their threads.
+            // Each measurement has its own namespaces, which end with their threads.
             let Some(rate) = thread::spawn(move || measure(how, cards)).join().unwrap() else { return };
             let one = *of_one.get_or_insert(rate);
             let share = rate / one / cards as f64;

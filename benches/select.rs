@@ -156,7 +156,7 @@ fn memory(_: &mut Criterion) {
     core.shutdown();
 }
 
-/// Returns a rule about other nodes, of all kinds in turn, each another; none is about 11.0.0.0.
+/// Returns a rule about peers; the kinds take turns, and no two rules are equal. No rule is about 11.0.0.0.
 fn rule(number: u32) -> Rule {
     let (high, low) = (number >> 8 & 255, number & 255);
     let text = |side: String| Some(side.parse().unwrap());

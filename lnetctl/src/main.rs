@@ -29,7 +29,7 @@ fn start() -> io::Result<u8> {
         return generate::program().run(&words[1..], &mut io::stdout());
     }
     let connect = |node| -> Box<dyn Node> { Box::new(Client::new(node)) };
-    // Only `--node` and `--format`: a shell that has them for every line.
+    // The command has only `--node` and `--format`: start a shell in which they apply to each line.
     if let Ok((globals, rest)) = Globals::take(&words).map(|(globals, rest)| (globals.or_environment(), rest))
         && rest.is_empty()
     {

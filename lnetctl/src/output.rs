@@ -25,7 +25,7 @@ pub fn text(value: &Value, format: Format) -> String {
     }
 }
 
-/// Writes the result of a command: what is shown, if anything, to standard output; errors, if it failed or could not
+/// Writes the result of a command: its output, if any, to standard output; errors, if it failed or could not
 /// show something, to standard error, with `hint` before them: as a comment in YAML, under its own key in JSON.
 pub fn write(
     report: &Report,

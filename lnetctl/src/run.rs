@@ -11,7 +11,7 @@ use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::fmt::Write as _;
 use std::io;
 
-/// A node, and why there is none.
+/// A backend that can explain why there is no node.
 pub trait Node: Backend {
     /// Returns the reason why the last request reached no node, and a remedy.
     fn explain(&self) -> Option<String> {
@@ -107,7 +107,7 @@ pub fn line(
 
 /// The item of the definition that the first words name.
 enum Found<'a> {
-    /// A command, or an option that is looked at later.
+    /// The word is a command, or an option that is checked later.
     Command,
     /// `--list-commands`
     List,
@@ -197,7 +197,7 @@ fn not_parsed(
                     lines.by_ref().map(str::trim).take_while(|it| !it.is_empty()).collect();
                 let _ = write!(text, " {}", listed.join(", "));
             }
-            // A setting has one value, without a name of its own.
+            // A setting has one value, without a name.
             text = text.replace("'<VALUE>'", command.get_name());
             for tip in lines.filter_map(|line| line.trim_start().strip_prefix("tip: ")) {
                 let _ = write!(text, "; {tip}");

@@ -24,7 +24,7 @@ pub fn interactive(globals: &Globals, connect: Connect<'_>) -> io::Result<u8> {
     let mut editor = Editor::<Completion, FileHistory>::with_config(config).map_err(io::Error::other)?;
     editor.set_helper(Some(Completion::new()));
     let history = history_file();
-    // The first time there is none.
+    // The file does not exist the first time.
     if let Some(file) = &history {
         let _ = editor.load_history(file);
     }
@@ -74,7 +74,7 @@ pub fn piped(
     Ok(0)
 }
 
-/// Carries out what was entered at once: what is pasted may have several lines.
+/// Carries out text that was entered at once: pasted text may have several lines.
 fn pasted(text: &str, globals: &Globals, connect: Connect<'_>, streams: &mut Streams<'_>) -> io::Result<End> {
     for line in text.lines() {
         if one(line, globals, connect, streams)? == End::Exit {

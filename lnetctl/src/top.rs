@@ -1,6 +1,6 @@
 //! `lnetctl top`: rails and peers, their rates, credits and health, as they change.
 //!
-//! [`model`]: from samples and keys to what is shown. [`draw`]: from that to cells on a screen. Here: the
+//! [`model`] turns samples and keys into a view, [`draw`] turns the view into cells on a screen. This file handles the
 //! terminal, the clock and the node.
 
 pub mod draw;
@@ -47,7 +47,7 @@ pub fn once(node: &dyn Backend, top: &Top, width: u16) -> Result<String, Errno> 
     Ok(draw::as_text(&watch.view(clock.elapsed()), width))
 }
 
-/// Runs until the user ends it. Standard output is a terminal, which is restored.
+/// Runs until the user ends it. Standard output must be a terminal, which is restored at the end.
 pub fn live(node: &dyn Backend, top: &Top) -> Result<(), TopError> {
     let clock = Instant::now();
     let mut watch = Watch::new(top.interval, top.sort);

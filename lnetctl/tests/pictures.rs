@@ -1,5 +1,5 @@
 //! Compares the live view and the statistics for other programs with their expected text: `tests/pictures/*.txt`.
-//! UPDATE_PICTURES=1 writes them anew.
+//! UPDATE_PICTURES=1 writes the files again.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use lnet_dlc::CptList;
@@ -107,7 +107,7 @@ fn peer(second: u64, number: u64) -> Peer {
     Peer { primary: nis[0].nid, multi_rail: true, state: 0, nis, discovery: None, reachability }
 }
 
-/// A sample of a node that has been up for so many seconds.
+/// A sample of a node that has been up for `second` seconds.
 fn sample(second: u64, peers: u64) -> Sample {
     Sample {
         node: NodeInfo { version: "0.1.0".into(), name: "oss-1".into(), process: 1, selftest: None },
@@ -194,7 +194,7 @@ fn the_output_of_a_single_sample_has_all_rows() {
     compare("top-once.txt", &draw::as_text(&at(1, &watch(20)), 80));
 }
 
-/// Fails if the node itself, which is a peer of its own once something was sent to it, is shown as one that may be unhealthy.
+/// Fails if the node itself, which is its own peer once something was sent to it, is shown as one that may be unhealthy.
 #[test]
 fn the_node_itself_is_not_shown_as_a_peer() {
     let mut sample = sample(10, 3);
@@ -272,7 +272,7 @@ fn every_counter_is_exported_to_prometheus() {
     compare("prometheus.txt", &prometheus::exposition(&sample));
 }
 
-/// Promtool's rules, the ones that a text can break: every family is announced once, before its values, and
+/// The rules of Promtool that a text can break: every family is announced once, before its values, and
 /// has no value twice.
 #[test]
 fn no_family_and_no_value_comes_twice() {

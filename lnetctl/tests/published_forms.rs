@@ -246,7 +246,7 @@ fn every_published_form_of_a_file_is_taken_or_refused_with_its_place_and_what_to
             Taken,
         ),
         ("--add", "net:\n- net: tcp\n  intf: lo\n  pattern: 127.0.0.*\n", Taken),
-        // Peers and rules of it. There is no net 'ib0'.
+        // Peers and rules of the draft. There is no net 'ib0'.
         ("--add", "peers:\n- nids:\n  0: 10.2.2.3@tcp\n  1: 10.4.4.4@tcp1\n", Taken),
         ("--add", "peers:\n  - nids:\n      0: 10.2.2.3@tcp\n      1: 10.5.5.5@tcp2\n", Taken),
         (
@@ -289,7 +289,7 @@ fn every_published_form_of_a_file_is_taken_or_refused_with_its_place_and_what_to
             "udsp:\n- idx: 0\n  src: tcp\n  dst: tcp\n  rte: tcp\n",
             Refused(&["stdin:2:3", "give 'src', 'dst', 'src' with 'dst', or 'dst' with 'rte'"]),
         ),
-        // Before Multi-Rail, and the Lustre manual.
+        // The forms from before Multi-Rail, and of the Lustre manual.
         (
             "--add",
             "net:\n    - net: tcp1\n      nid: 192.0.2.10@tcp1\n      status: up\n      interfaces:\n          0: eth0\n          1: eth1\n      tunables:\n          peer_timeout: 180\n          credits: 256\n          CPT: \"[0,1]\"\n",

@@ -1,5 +1,5 @@
 //! Commands and their output, as text: `tests/transcripts/*.txt`. `no-node.txt` is without a node, all others are with a node
-//! that accepts every request. UPDATE_TRANSCRIPTS=1 writes them anew.
+//! that accepts every request. UPDATE_TRANSCRIPTS=1 writes the files again.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod fake;
@@ -35,7 +35,7 @@ fn difference(path: &Path, expected: &str, actual: &str) -> String {
     format!("{}:{}\n  expected {}\n  actual   {}\n", path.display(), at + 1, line(expected), line(actual))
 }
 
-/// Returns the transcript with the output of its commands as it is now. Comments and commands are kept.
+/// Returns the transcript with the current output of its commands. Comments and commands are kept.
 fn play(transcript: &str, node: bool) -> String {
     let mut text = String::new();
     for line in transcript.lines() {

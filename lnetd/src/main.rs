@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 fn close_inherited() {
     let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    // The directory is among them, and closed before.
+    // The descriptor of the directory itself is among them, and already closed.
     for number in numbers.filter(|number| *number > 2).collect::<Vec<_>>() {
         let _ = nix::unistd::close(number);
     }

@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         }
     }
     let complete = file.is_none_or(|file| node.while_importing(|| file.apply(&*node)));
-    // With the option it is meant.
+    // With the option, that is intended.
     if !options.loopback_only {
         node.warn_if_only_loopback();
     }
@@ -91,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     drop(daemon.selftest().take());
     node.shutdown();
     server.close();
-    // From here on a new daemon finds name and ports free: so far the client that ended this one waited.
+    // From here on a new daemon finds name and ports free: until now the client that ended this one has waited.
     drop((answer, events));
     server.stop();
     drop(pid_file);
@@ -141,7 +141,7 @@ enum Event {
     },
 }
 
-/// Waits until the daemon shall end; returns what a client waits for.
+/// Waits until the daemon is to end; returns the event, with the client that waits for the end.
 fn wait_for_end(events: &Receiver<Event>) -> Option<Event> {
     for event in events {
         match event {
@@ -173,7 +173,7 @@ fn watch_signals(events: Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
-/// The node as its clients see it: they may end it.
+/// The backend for clients: the node, which they may end.
 struct Daemon {
     /// Set when the node is up.
     node: OnceLock<Arc<Node>>,
@@ -202,7 +202,7 @@ impl Backend for Daemon {
         }
         let (answer, down) = channel();
         let _ = self.events.send(Event::Unconfigure { _answer: answer });
-        // Nothing is ever sent: it ends when the node is down, at once if it was already.
+        // Nothing is ever sent: the call ends when the node has ended, at once if it had already.
         let _ = down.recv();
         Ok(Reply::Done)
     }

@@ -46,7 +46,7 @@ impl Nets {
         })?;
         let nothing_said = config.networks.is_empty() && config.ip2nets.is_empty();
         if *self == Self::Environment && nothing_said && config.config_file.is_none() {
-            // As the kernel's modules without parameters.
+            // The default is that of the kernel's modules without parameters.
             config.networks = networks::parse("tcp").unwrap_or_default();
         }
         Ok(config)

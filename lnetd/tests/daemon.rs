@@ -43,7 +43,7 @@ impl Place {
         command
     }
 
-    /// Starts a daemon and waits until it reports that it is ready. Returns its output so far, too.
+    /// Starts a daemon and waits until it reports that it is ready. Returns the process and its output so far.
     fn start(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> (Child, String) {
         let notify_path = self.path().join("notify");
         let _ = fs::remove_file(&notify_path);
@@ -92,7 +92,7 @@ fn configuring_starts_a_daemon_and_unconfiguring_ends_it() {
         let found = node(&client);
         assert_eq!((found.name.as_str(), found.process == std::process::id()), ("lnetd", false));
         assert_eq!(nids(&client), ["0@lo"]);
-        // Nothing to do is success.
+        // It is success if nothing is to be done.
         assert_eq!(client.call(Request::Configure(false)), Ok(Reply::Done));
         assert_eq!(node(&client).process, found.process);
         let process = Pid::from_raw(found.process.cast_signed()).unwrap();
@@ -126,7 +126,7 @@ fn a_node_can_be_given_interfaces_while_it_runs() {
     };
     assert!(client.call(Request::AddLocalNi(add.clone())).is_ok());
     assert_eq!(nids(&client), ["0@lo", "127.0.91.1@tcp7"]);
-    // With the node, its ports become free: the next one takes the same.
+    // With the end of the node, its ports become free: the next one takes the same.
     assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
     let (second, _) = place.start(&["--node", "router"], |command| {
         command.env("LNET_ACCEPT", "all").env("LNET_ACCEPT_PORT", &port);
@@ -150,7 +150,7 @@ fn a_signal_ends_the_daemon_and_leaves_nothing_behind() {
     assert_eq!(fs::read_to_string(&pid_file).unwrap(), format!("{}\n", child.id()));
     assert!(place.path().join("lnetd.sock").exists());
     assert!(place.path().join("lnetd.status.sock").exists());
-    // A client that stays and says nothing.
+    // A client stays connected and sends nothing.
     let idle = UnixStream::connect(place.path().join("lnetd.sock")).unwrap();
     signal(&child, Signal::HUP);
     signal(&child, Signal::TERM);
@@ -229,7 +229,8 @@ fn settings_without_effect_are_warned_of_once() {
 /// Fails if a log line of the daemon lacks the time of its event, or has it twice because the journal adds it.
 #[test]
 fn a_log_line_has_the_time_unless_standard_error_is_the_journals() {
-    // As systemd does: standard error is a stream, and the variable names it. The second names another.
+    // The daemon is started as by systemd: standard error is a stream, and the variable names it. In the second row it names
+    // another.
     for (inode, is_journal) in [(0, true), (1, false)] {
         let place = Place::new();
         let (mut log, stderr) = std::io::pipe().unwrap();

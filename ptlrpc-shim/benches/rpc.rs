@@ -24,7 +24,7 @@ use table::{Row, Unit};
 const SERVER: &str = "127.0.4.2";
 const CLIENT: &str = "127.0.4.1";
 
-/// The client, and what it measures with.
+/// The client, with the memory and the connections that it measures with.
 struct Fixture {
     import: Arc<Import>,
     /// Imports of several clients, each with one request in flight.
@@ -193,7 +193,7 @@ impl Fixture {
         })
     }
 
-    /// Operations per second, each over with its second event. Each of those in flight has memory of its own, as RPCs have.
+    /// Operations per second, each ended by its second event. Each operation in flight has its own memory, as RPCs have.
     fn operations(&self, size: usize, at_once: usize, start_one: impl Fn(Md)) -> f64 {
         struct InFlight {
             at: usize,
@@ -250,7 +250,7 @@ impl Fixture {
             self.tcp.write_all(&bytes).unwrap();
             done += 1;
         }
-        // The reply to the last one says that all have arrived.
+        // The reply to the last one shows that all have arrived.
         self.tcp.write_all(&[&1_u32.to_ne_bytes()[..], &[1, 0]].concat()).unwrap();
         self.tcp.read_exact(&mut [0]).unwrap();
         f64::from(done) / start.elapsed().as_secs_f64()

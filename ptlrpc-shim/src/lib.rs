@@ -1,4 +1,4 @@
-//! RPCs as the Lustre file system makes them, on the LNet C API alone.
+//! RPCs of the Lustre file system, on the LNet C API alone.
 //!
 //! A **service** listens at a portal and replies to requests. A **client** has an **import** for each target that it uses:
 //! the servers that may have the target, and the state of the connection. An RPC is a request and its reply, which are
@@ -12,9 +12,9 @@
 //! | `timeouts`, `recent_max` | adaptive timeouts: pure | those |
 //! | `import` | targets as state and decisions: connecting, failing, reconnecting | `message`, `timeouts` |
 //! | [`request`] | requests of a client, from the first transmission to the reply | `import` |
-//! | [`client`] | the client side put together: imports, sets of requests, the thread `ptlrpcd` | `request`, `import` |
-//! | [`service`] | the server side: requests that arrive, and who serves them | `message`, `lnet` |
-//! | `c` | all of it for programs in C: `include/ptlrpc/ptlrpc.h` | `client`, `service` |
+//! | [`client`] | the client side: imports, sets of requests, the thread `ptlrpcd` | `request`, `import` |
+//! | [`service`] | the server side: the arrival of requests, and the threads that serve them | `message`, `lnet` |
+//! | `c` | the C API: `include/ptlrpc/ptlrpc.h` | `client`, `service` |
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub use lnet_api as lnet;

@@ -22,7 +22,7 @@ impl Log {
         self.lines.write(now.saturating_duration_since(self.epoch), class, subject, line);
     }
 
-    /// Says what was suppressed in the periods that have ended.
+    /// Logs the number of lines that were suppressed in the periods that have ended.
     pub(crate) fn poll(&self, now: Instant) {
         self.lines.poll(now.saturating_duration_since(self.epoch));
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The history is divided into so many parts, of each of which the maximum is kept.
+/// The number of parts of the history, for each of which the maximum is kept.
 const PARTS: u32 = 4;
 
 /// The maximum of the durations that were measured in the last `history`.

@@ -77,7 +77,7 @@ impl Fixture {
         fixture
     }
 
-    /// Starts a server that knows no client, in place of the former one.
+    /// Starts a server that knows no client, replacing the former one.
     fn restart(&mut self) {
         self.service = None;
         let targets = Targets::new(fastrand::u64(..));

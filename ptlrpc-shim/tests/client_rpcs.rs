@@ -217,7 +217,7 @@ fn an_early_reply_extends_the_timeout() {
     let received = fixture.server.serve();
     fixture.server.early(&received, 20);
     fixture.server.early(&received, 20);
-    // Without a valid checksum it is ignored.
+    // A message without a valid checksum is ignored.
     let mut wrong = vec![0; 224];
     wrong[8..12].copy_from_slice(&0x0bd0_0bd3_u32.to_ne_bytes());
     fixture.server.send(&received, &wrong, 0);
@@ -291,7 +291,7 @@ fn an_at_most_once_request_is_not_resent_to_a_restarted_server() {
         server.accept(&connect);
     });
     assert_eq!(reply.unwrap_err(), Errno::UNKNOWN_OUTCOME);
-    // The same server recognizes it.
+    // The same server recognizes the request.
     let reply = fixture.call(once, |server| {
         let first = server.serve();
         clock.advance(SHORT);

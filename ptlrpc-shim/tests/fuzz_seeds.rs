@@ -19,7 +19,7 @@ fn the_fuzz_seeds_are_messages_of_each_kind() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/ptlrpc_message");
     let seeds = seeds();
     if std::env::var_os("LNET_WRITE_FUZZ_SEEDS").is_some() {
-        // There is none the first time.
+        // The directory does not exist the first time.
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
         for (name, bytes) in &seeds {

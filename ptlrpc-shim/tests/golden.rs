@@ -9,7 +9,7 @@ use ptlrpc::message::{
     ExportCookie, Message, MessageFlags, MessageKind, MessageMut, Opcode, Service, Xid,
 };
 
-/// A field: what it is, and its bytes from a little-endian and from a big-endian machine.
+/// A field: its description, and its bytes from a little-endian and from a big-endian machine.
 type Field = (&'static str, &'static str, &'static str);
 
 /// A field of zeros, which is the same in either byte order.
@@ -262,6 +262,6 @@ fn an_early_reply_is_as_long_as_a_ping_and_has_its_checksum_in_the_header() {
     let message = Message::parse(&out).unwrap();
     assert_eq!(message.body().map(|body| (body.kind, body.timeout)), Ok((MessageKind::Reply, 35)));
     assert!(early_reply_is_intact(&message));
-    // Over all of the body, and nothing but it.
+    // The checksum covers all of the body, and nothing else.
     assert_eq!(message.cksum(), !crc32fast::hash(&out[40..]));
 }

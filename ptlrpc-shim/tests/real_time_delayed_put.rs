@@ -30,7 +30,7 @@ fn a_delayed_put_does_not_write_to_an_unlinked_descriptor() {
     node.unlink(target);
     let event = arrived.try_recv().unwrap();
     assert_eq!((event.kind, event.unlinked), (EventKind::Unlink, true));
-    // Now it arrives.
+    // The PUT arrives now.
     assert_eq!(sent.recv().map(|event| (event.kind, event.unlinked)), Ok((EventKind::Send, true)));
     drop((delay, node));
     assert!(arrived.recv().is_err(), "that was the last event");

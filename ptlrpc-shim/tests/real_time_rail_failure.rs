@@ -29,7 +29,7 @@ const SERVER: usize = 1;
 const RAILS: usize = 2;
 const WIRING: Wiring = Wiring::SwitchPerCard;
 
-/// The program of a client or of a server, if the environment says so.
+/// Runs the program of a client or of a server, if the environment names it.
 #[test]
 fn a_process_of_the_testbed() {
     if let Some(role) = role() {
@@ -97,7 +97,7 @@ impl Testbed {
         Some(Self { machines, server, client })
     }
 
-    /// Ends the load; returns what the client counted.
+    /// Ends the load; returns the counts of the client.
     fn end(&mut self) -> LoadCounts {
         let counts = LoadCounts::of(&self.client.command("end"));
         println!("{counts:?}");
@@ -114,7 +114,7 @@ impl Testbed {
     }
 }
 
-/// Runs `happens` under load; returns what the client counted. `None`: this machine has no network namespaces.
+/// Runs `happens` under load; returns the counts of the client. `None`: this machine has no network namespaces.
 fn under_load(happens: impl FnOnce(&mut Testbed)) -> Option<LoadCounts> {
     let mut testbed = Testbed::or_skip(WIRING, true)?;
     happens(&mut testbed);
@@ -250,7 +250,8 @@ fn a_killed_and_restarted_server_is_reconnected_and_executes_nothing_twice() {
     .inspect(|counts| assert!(counts.connections > 1, "{counts:?}"));
 }
 
-/// LNet takes the NIs of both sides in turn. Without other traffic they stay in step, so that only two of the four paths may be used.
+/// LNet uses the NIs of both sides in turn. Without other traffic they stay in step, so that only two of the four paths may
+/// be used.
 ///
 /// snd-075: fails if a client names the interface that its requests leave by.
 #[test]

@@ -23,7 +23,7 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len as u64).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect()
 }
 
-/// The number of bytes that a request is about: its first buffer, in the client's byte order.
+/// The number of bytes that a request transfers: its first buffer, in the client's byte order.
 fn len_of(request: &ServiceRequest<'_>) -> usize {
     request.order().u64(request.buffer(1).unwrap(), 0) as usize
 }
@@ -191,7 +191,7 @@ fn a_transfer_without_memory_of_the_client_ends_when_the_client_gives_up() {
 fn stopping_a_service_aborts_transfers() {
     let (sender, begun) = channel();
     let sender = Mutex::new(sender);
-    // One thread for normal requests.
+    // There is one thread for normal requests.
     let config = ServiceConfig { threads: 2, ..config() };
     let stop_timeout = config.stop_timeout;
     let server = Server::start(config, move |request| {

@@ -177,7 +177,7 @@ fn a_request_with_a_tag_is_served_once() {
         assert_eq!((got.body.transno, &*got.buffers[0]), (1, &xid.0.to_ne_bytes()[..]), "{flags:?}");
     }
     assert_eq!(server.counts().answered_again, 3);
-    // Without a tag it is served each time.
+    // A request without a tag is served each time.
     let untagged = client.xids.take();
     assert_eq!(send(untagged, 0, old, BodyFlags::NONE).reply().body.transno, 2);
     assert_eq!(send(untagged, 0, old, BodyFlags::RESENT).reply().body.transno, 3);
@@ -270,7 +270,7 @@ fn a_difficult_reply_to_an_evicted_client_ends() {
     for _ in 0..20 {
         client.put(client.xids.take().0, &client.message(&client.body(ECHO), &[]));
     }
-    // All have arrived before its ping.
+    // All messages have arrived before the ping.
     assert_eq!(client.ping().status(), Ok(()));
     begun.recv().unwrap();
     server.targets.evict(&"a client".parse().unwrap());

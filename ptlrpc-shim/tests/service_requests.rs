@@ -297,7 +297,7 @@ fn a_request_whose_timeout_is_over_is_not_served() {
         Reply::new().into()
     });
     let mut client = server.connected();
-    // Without early replies, which would extend its timeout.
+    // Early replies, which would extend the timeout, are switched off.
     client.flags = MessageFlags::NONE;
     let slow = client.send(client.xids.take(), &client.body(ECHO), &[]);
     has_begun.recv().unwrap();
@@ -330,7 +330,7 @@ fn a_service_ends_under_load_and_another_starts() {
     std::thread::scope(|scope| {
         for client in &clients {
             scope.spawn(|| {
-                // Without reply buffers: requests that the end of the service drops get no reply.
+                // The client has no reply buffers: requests that the end of the service drops get no reply.
                 for number in 0..2000 {
                     client.put(64 * number, &client.message(&client.body(ECHO), &[&[7; 100]]));
                 }

@@ -1,5 +1,5 @@
-//! The TCP congestion control that all contestants use: the system's default, or another one in a network namespace of
-//! this program, where the default is that of the namespace.
+//! The TCP congestion control that all contestants use: the system's default, or another one, which is set as the default of
+//! a network namespace of this program.
 
 use crate::error::{Error, context};
 use crate::options::CONGESTION;

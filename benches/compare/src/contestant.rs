@@ -24,7 +24,7 @@ pub(crate) trait Contestant {
     /// Whether the contestant can run the scenario.
     fn supports(&self, scenario: Scenario) -> bool;
 
-    /// Runs the scenario as shortly as possible, before any other run of it. Its duration is mostly that of starting
+    /// Runs the scenario as shortly as possible, before any other run of it. Most of its duration is the start of
     /// processes.
     fn trial(&mut self, scenario: Scenario) -> Result<Sample, Error>;
 
@@ -63,7 +63,7 @@ impl<T: IterationTest> Timed<T> {
     fn run(&mut self, scenario: Scenario, iterations: u64, duration: Duration) -> Result<Sample, Error> {
         let sample = self.test.measure(scenario, iterations, duration)?;
         let messages = self.test.messages_of_iteration(scenario) as f64;
-        // The next run takes its count from this one: the trial may have met a busy machine.
+        // The next run derives its count from this one: the trial may have been made on a busy machine.
         self.iteration_time.insert(scenario, messages * scenario.one_way_of_value(sample.value));
         Ok(sample)
     }

@@ -14,7 +14,7 @@ pub(crate) struct Cost {
 
 impl Cost {
     /// Returns the seconds for each message beyond those of a trial. Both runs start and end the same processes, so that
-    /// only the cost of messages is left. `None` if that is too small to measure.
+    /// only the cost of messages remains. `None` if that is too small to measure.
     pub(crate) fn of_message(self, trial: Self) -> Option<f64> {
         let messages = self.messages.checked_sub(trial.messages).filter(|messages| *messages > 0)?;
         let seconds = self.seconds - trial.seconds;

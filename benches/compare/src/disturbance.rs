@@ -78,7 +78,8 @@ impl Time {
         let times: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
         // user nice system idle iowait irq softirq steal; the other columns are contained in user and nice.
         let [user, nice, system, _, _, _, _, steal] = *times.first_chunk()?;
-        // The name, in parentheses, may contain any character. User and system time, then those of the children.
+        // The name, in parentheses, may contain any character. It is followed by user and system time, then those of the
+        // children.
         let (_, fields) = program.rsplit_once(')')?;
         let own = fields.split_whitespace().skip(11).take(4).map_while(|word| word.parse::<u64>().ok());
         let all = times.iter().take(8).sum();

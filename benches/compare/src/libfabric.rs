@@ -38,7 +38,7 @@ impl IterationTest for Endpoint {
         }
     }
 
-    /// Whether the scenario has messages back and forth, one at a time: the program knows no others.
+    /// Whether the scenario has messages back and forth, one at a time: the program supports no others.
     fn supports(&self, scenario: Scenario) -> bool {
         matches!(
             scenario,
@@ -46,7 +46,7 @@ impl IterationTest for Endpoint {
         )
     }
 
-    /// Returns 2, for one message in each direction, whatever the scenario.
+    /// Returns 2, for one message in each direction, in every scenario.
     fn messages_of_iteration(&self, _: Scenario) -> u64 {
         2
     }

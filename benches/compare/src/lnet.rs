@@ -1,4 +1,4 @@
-//! LNet through its C API: two processes of `lnet_perf`, two nodes, each on a loopback address of its own; or three, with
+//! LNet through its C API: two processes of `lnet_perf`, each a node with its own loopback address; or three, with
 //! a router between nodes on different nets.
 
 use crate::contestant::{Contestant, Sample};
@@ -36,7 +36,7 @@ pub(crate) struct Allocations {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Length {
     Time(Duration),
-    /// This number of operations, and as many before them for the warm-up.
+    /// This number of operations, after the same number for the warm-up.
     Operations(u32),
 }
 
@@ -191,7 +191,7 @@ impl Lnet {
         })
     }
 
-    /// Runs so many operations, and as many before them for the warm-up. Returns the number of messages that the processes
+    /// Runs `operations` operations, after the same number for the warm-up. Returns the number of messages that the processes
     /// sent, with the responses of LNet itself. Each process is started with the words that `tracer` returns for it.
     pub(crate) fn messages_under(
         &self,

@@ -1,7 +1,7 @@
 //! Message rate of LNet with many peers, and with several threads that send.
 //!
-//! The peers are the NIDs of one serving process, and both sides are without discovery, so each NID is a peer with
-//! connections of its own. As many processes on one machine would mostly measure its scheduler.
+//! The peers are the NIDs of one serving process, and both sides are without discovery, so each NID is a peer with its own
+//! connections. As many processes on one machine would mostly measure its scheduler.
 
 use crate::cpu;
 use crate::error::Error;
@@ -45,7 +45,7 @@ impl Serving {
     }
 }
 
-/// One line: the parameters of a measurement, and its result.
+/// The parameters of a measurement, and its result: a line of the table.
 pub(crate) struct Line {
     pub(crate) serving: Serving,
     pub(crate) peers: u8,

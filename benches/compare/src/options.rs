@@ -10,9 +10,9 @@ use std::time::Duration;
 /// The command to run.
 pub(crate) enum Command {
     Compare(Options),
-    /// This very program, started by itself as the other end of raw TCP.
+    /// The process is this program, started by itself as the other end of raw TCP.
     RawTcpServer,
-    /// This very program, started by itself as the process between, which passes bytes on to this port.
+    /// The process is this program, started by itself as a relay, which passes bytes on to this port.
     RawTcpRelay(Copying, u16),
     MessageCosts(message_costs::Options),
 }
@@ -27,11 +27,11 @@ pub(crate) struct Options {
     pub(crate) routing: bool,
     /// Whether to measure only the most important lines.
     pub(crate) quick: bool,
-    /// Texts of which the line of a contestant in a scenario must have one; all are measured if there are none.
+    /// Texts of which the line of a contestant in a scenario must contain one; if empty, all are measured.
     pub(crate) only: Vec<String>,
     /// Maximum time for taking samples again that other programs disturbed, in all.
     pub(crate) repeat_limit: Duration,
-    /// The TCP congestion control of all contestants; the system's default if there is none.
+    /// The TCP congestion control of all contestants; `None`: the system's default.
     pub(crate) congestion: Option<String>,
     /// The C program that measures LNet; without it there is no LNet in the comparison.
     pub(crate) lnet_perf: Option<PathBuf>,

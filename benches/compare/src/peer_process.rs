@@ -31,7 +31,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts a process; later calls wait for it until `limit` is over, and no longer.
+    /// Starts a process; later calls wait for it at most until `limit` has passed.
     pub(crate) fn start(command: &mut Command, limit: Duration) -> Result<Self, Error> {
         let name = name_of(command);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -40,20 +40,20 @@ impl Peer {
         Ok(Self { name, child, output, limit, deadline: Instant::now() + limit })
     }
 
-    /// Returns the first line that it prints; servers print one when they are ready.
+    /// Returns the first line that the process prints; servers print one when they are ready.
     pub(crate) fn first_line(&mut self) -> Result<String, Error> {
         let line = self.next_line()?.ok_or("the other end ended before it was ready")?;
         Ok(line.trim_end().to_owned())
     }
 
-    /// Sends it an empty line, and returns the line with which it responds.
+    /// Sends the process an empty line, and returns the line with which it responds.
     pub(crate) fn ask(&mut self) -> Result<String, Error> {
         let input = self.child.stdin.as_mut().ok_or("its input is closed")?;
         input.write_all(b"\n").map_err(context(&self.name))?;
         Ok(self.next_line()?.ok_or("it ended before it answered")?)
     }
 
-    /// Returns all that it still prints, and its exit status.
+    /// Returns the rest of the process's output, and its exit status.
     fn finish(mut self) -> Result<(String, ExitStatus), Error> {
         let mut output = String::new();
         while let Some(line) = self.next_line()? {
@@ -89,7 +89,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // Both fail only if it has ended already.
+        // Both fail only if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -169,7 +169,7 @@ pub(crate) fn runs(program: &str, argument: &str) -> bool {
     command.arg(argument).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// Returns a port that no process uses, for servers that do not report the one that they took.
+/// Returns a port that no process uses, for servers that do not report the port that they have chosen.
 pub(crate) fn free_port() -> Result<u16, Error> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(context("a free port"))?;
     Ok(listener.local_addr().map_err(context("a free port"))?.port())

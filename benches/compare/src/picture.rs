@@ -18,7 +18,7 @@ const SIZES: [usize; 8] = [8, 128, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 
 const IN_FLIGHT: usize = 8;
 const MIB: f64 = (1 << 20) as f64;
 
-/// The stacks in the picture, each with a style of its own.
+/// The stacks in the picture, each with its own style.
 const WHO: [Who; 5] = [
     Who { round_trip: lnet::NAME, rate: Some(lnet::NAME) },
     Who { round_trip: raw_tcp::POLLED, rate: Some(raw_tcp::ACKNOWLEDGED) },

@@ -22,13 +22,13 @@ use std::time::{Duration, Instant};
 pub(crate) enum Mode {
     /// Data one way without a pause, by sockets that block. TCP itself decides how much is in flight.
     Stream,
-    /// One message at a time, each acknowledged before the next, by sockets that block.
+    /// One message at a time, each acknowledged before the next, over blocking sockets.
     Answered,
     /// Messages back and forth without ever sleeping: the bound for a program that polls the socket.
     Polled,
     /// The scenario's number of messages in flight, each acknowledged, without ever sleeping.
     Acknowledged,
-    /// The same with ends that sleep until bytes arrive, also for round trips.
+    /// The same, but both ends sleep until bytes arrive, also for round trips.
     Sleeping,
 }
 

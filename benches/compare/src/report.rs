@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// A part of the document that is written anew, between two marks.
+/// A part of the document that is replaced, between two marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     Measured,

@@ -18,7 +18,7 @@ pub(crate) struct Row {
 
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
-    /// The measured values, or the reason why there are none.
+    /// The measured values, or the error.
     pub(crate) outcome: Result<Measured, Error>,
 }
 

@@ -141,7 +141,7 @@ mod tests {
     use crate::contestant::Contestant;
     use std::time::Duration;
 
-    /// A contestant that fails in its first runs, and succeeds from then on.
+    /// A contestant that fails in its first runs, and then succeeds.
     struct Fake {
         failures: u32,
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-/// One line of the comparison, the same for every contestant.
+/// A scenario of the comparison, the same for every contestant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scenario {
     /// A message there and one of the same size back. Unit: microseconds for both.
@@ -14,9 +14,9 @@ pub(crate) enum Scenario {
 /// The direction of the data, seen from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Operation {
-    /// From the client to the server; complete with the acknowledgement.
+    /// Data from the client to the server; complete with the acknowledgement.
     Put,
-    /// From the server to the client.
+    /// Data from the server to the client.
     Get,
 }
 

@@ -26,7 +26,7 @@ pub(crate) enum Test {
     Ping,
 }
 
-/// One cell of the grid.
+/// A cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) test: Test,

@@ -61,7 +61,7 @@ impl IterationTest for Test {
         let warm_up = (iterations / 10).max(10);
         let common = || {
             let mut command = tied(PROGRAM);
-            // UCX writes its warnings to standard output, among its results.
+            // UCX writes its warnings to standard output, between its results.
             command.env("UCX_TLS", "tcp").env("UCX_NET_DEVICES", "lo").env("UCX_LOG_LEVEL", "error");
             command.args(["-f", "-v", "-t", self.argument(scenario), "-p", &port]);
             command.args(["-s", &scenario.size().to_string()]);

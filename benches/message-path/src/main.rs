@@ -207,7 +207,7 @@ struct Interface {
 }
 
 impl Network {
-    /// Lets all messages arrive, including those that are sent meanwhile.
+    /// Delivers all messages, including those that are sent meanwhile.
     fn deliver_all(&self) {
         while let Some((sender, message)) = self.next() {
             let destination = lock(&self.interfaces).get(&message.next_hop().nid).map(Arc::clone);

@@ -10,11 +10,11 @@ use std::path::Path;
 
 /// A program whose manual and completions are made.
 pub struct Program {
-    /// The definition of its command line.
+    /// The definition of the program's command line.
     pub definition: Command,
     /// The help's text about exit statuses.
     pub exit_status: &'static str,
-    /// The pages of its manual.
+    /// The manual pages of the program.
     pub pages: Pages,
     /// The pages that the manual refers to; empty: none.
     pub see_also: &'static str,
@@ -23,7 +23,7 @@ pub struct Program {
 /// The pages of a manual.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
-    /// One page, with a section for each command.
+    /// A single page, with a section for each command.
     One,
     /// A page for the program, and one for each command or group of commands.
     EachCommand,

@@ -28,7 +28,7 @@ pub enum GlobalsError {
     },
 }
 
-/// Takes them from the line; what is behind `--` stays. Their names cannot be shortened.
+/// Takes the global options from the line; words after `--` stay. The names of these options cannot be abbreviated.
 pub fn take<F: ValueEnum>(words: &[String]) -> Result<(Globals<F>, Vec<String>), GlobalsError> {
     let mut globals = Globals { node: None, format: None };
     let mut rest = Vec::with_capacity(words.len());

@@ -1,4 +1,4 @@
-//! Numbers as they are written on the command line.
+//! Parsers for numbers on the command line.
 
 use std::time::Duration;
 

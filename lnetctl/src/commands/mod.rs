@@ -52,7 +52,7 @@ pub enum Kind {
     Change,
     /// The command shows values: an empty result is written in JSON.
     Show,
-    /// The command shows what it can, and reports the rest without failing.
+    /// The command shows as much as it can, and reports the rest without failing.
     Export,
 }
 

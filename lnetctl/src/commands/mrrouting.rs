@@ -36,7 +36,7 @@ fn interfaces(cx: &Context<'_>) -> Result<String, (ReturnCode, String)> {
     Ok(names.join(","))
 }
 
-/// The helper program: the one in the environment, if it has the right name; else that in /usr/sbin.
+/// The path of the helper program: that in the environment, if it has the right name; else that in /usr/sbin.
 fn helper(named: Option<OsString>) -> PathBuf {
     named
         .map(PathBuf::from)

@@ -25,7 +25,7 @@ fn add(command: &NetAdd, cx: &mut Context<'_>) -> ReturnCode {
     let Ok((net_name, interfaces)) = place(&command.net, &command.interfaces, command.nid, "add", cx) else {
         return ReturnCode::BAD_PARAM;
     };
-    // Within their ranges already.
+    // The values have been checked against their ranges.
     let tunable = |range: Range, value: Option<i64>| range.or_default(value?).ok().flatten();
     let conns_per_peer = command.conns_per_peer.and_then(|value| net::conns_per_peer(value).ok());
     let config = NetConfig {
@@ -93,7 +93,7 @@ fn set(command: &NetSet, cx: &mut Context<'_>) -> Outcome {
         rc = net::set_health(cx.node, value, nid, SeqNo::NONE, &mut cx.report);
     }
     if let Some(value) = command.conns_per_peer {
-        // To the operation, as to C, -1 is "not said".
+        // For the operation, as for C, -1 means that no value is given.
         if let Err(error) = net::conns_per_peer(value.into()) {
             let entity = "ni conns_per_peer";
             let refused = cx.report.end(Operation::Add, entity, SeqNo::NONE, ReturnCode::BAD_PARAM, error);

@@ -95,13 +95,13 @@ pub(super) fn export(command: &Export, cx: &mut Context<'_>) -> Outcome {
     Outcome::change(cx.report.end(Operation::Yaml, "export", SeqNo::NONE, rc, text))
 }
 
-/// Writes the file whole or leaves it as it was: a full disk must not cost the last backup.
+/// Writes the file completely or leaves it unchanged: a full disk must not cost the last backup.
 fn replace(file: &Path, text: &str) -> io::Result<()> {
     let known = fs::metadata(file).ok();
     if known.as_ref().is_some_and(|known| !known.is_file()) {
         return fs::write(file, text);
     }
-    // Where a link leads, and not in place of the link.
+    // The target of a link is replaced, and not the link.
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
@@ -109,7 +109,7 @@ fn replace(file: &Path, text: &str) -> io::Result<()> {
     let written =
         write_new(&new, text, known.map(|known| known.permissions())).and_then(|()| fs::rename(&new, &file));
     if written.is_err() {
-        // Nothing more can be done if even that fails.
+        // If that fails too, nothing more can be done.
         let _ = fs::remove_file(&new);
     }
     written

@@ -1,7 +1,7 @@
 //! Counters and states in the text exposition format of Prometheus, version 0.0.4 (dbg-005 to dbg-095).
 //!
-//! Families come in the order of this file; within one, interfaces net by net and peers in the order in which
-//! they came, so that two outputs can be compared. Each family is written once, whatever it is of.
+//! Families have the order of this file; within a family, interfaces are listed net by net and peers in the order in which
+//! they were added, so that two outputs can be compared. Each family is written once, for all kinds of objects.
 
 use lnet_dlc::ops::sample::Sample;
 use lnet_dlc::request::{

@@ -101,7 +101,7 @@ fn header(view: &View, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Cuts a line to a width; ` ...` at its end marks what is cut. ASCII, so that every character is one byte.
+/// Truncates a line to a width; ` ...` at its end marks that. The line is ASCII, so that every character is one byte.
 fn fitting(mut line: String, width: usize) -> String {
     const MORE: &str = " ...";
     if line.len() > width && line.is_ascii() && width > MORE.len() {
@@ -130,7 +130,7 @@ struct Heights {
 }
 
 impl Heights {
-    /// Rails get what they need, up to two thirds; peers the rest.
+    /// Rails get the lines that they need, up to two thirds; peers get the rest.
     fn new(view: &View, height: u16) -> Self {
         // The header, a blank line, the heads with a blank line between, the last line.
         let free = height.saturating_sub(HEADER + 1 + 1 + 2 + 1);
@@ -156,7 +156,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Computes the widths: NIDs and names get what they need as far as there is room, and the bar takes the rest.
+    /// Computes the widths: NIDs and names get what they need as far as there is space, and the bar gets the rest.
     fn new(view: &View, width: u16) -> Self {
         let rows = || view.rails.iter().chain(&view.peers);
         let longest =

@@ -1,4 +1,4 @@
-//! The state of the live view: turns samples and keys into what is shown. Pure, with the time as an argument.
+//! The state of the live view, which is derived from samples and keys. Pure, with the time as an argument.
 
 use crate::cli::Sort;
 use lnet_dlc::ops::sample::{Rate, Rates, Sample};
@@ -29,10 +29,10 @@ pub enum Key {
     End,
 }
 
-/// Whether to go on.
+/// Whether the view continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// The view goes on.
+    /// The view continues.
     Continue,
     /// The view ends.
     End,
@@ -57,8 +57,8 @@ impl Watch {
         Self { interval, sort, paused: false, skipped: 0, last: None, rates: Rates::default(), problem: None }
     }
 
-    /// Takes the sample of a look, or the reason why there is none; `at` is on the clock of the view. While paused, nothing
-    /// changes. The last sample stays, without rates, while the node cannot be reached.
+    /// Takes a sample, or the reason why there is none; `at` is on the clock of the view. While paused, nothing
+    /// changes. While the node cannot be reached, the last sample stays, without rates.
     pub fn sampled(&mut self, at: Duration, found: Result<Sample, String>) {
         if self.paused {
             return;
@@ -298,7 +298,7 @@ pub struct View {
     pub rails: Vec<Row>,
     /// Peers, in order.
     pub peers: Vec<Row>,
-    /// Peers that there are, looked at or not.
+    /// The number of all peers, sampled or not.
     pub peer_count: usize,
     /// Peers above the first that is shown.
     pub skipped: usize,
@@ -315,11 +315,11 @@ pub struct Row {
     pub nid: String,
     /// An interface's name; how many NIDs a peer has.
     pub detail: String,
-    /// Whether it works.
+    /// The state of the interface.
     pub state: State,
     /// The health value, 0 to 1000.
     pub health: String,
-    /// Send credits: now, and their minimum so far.
+    /// The send credits: now, and the lowest number so far.
     pub credits: String,
     /// Messages per second, in both directions.
     pub messages: String,

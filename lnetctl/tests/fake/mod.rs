@@ -1,4 +1,5 @@
-//! Two fakes: a node with one interface that accepts every request and records those that change something, and one without node.
+//! Two fake backends: a node with one interface that accepts every request and records those that change something, and one
+//! without node.
 
 use lnet_wire::Reachability;
 

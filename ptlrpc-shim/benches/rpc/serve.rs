@@ -72,7 +72,7 @@ pub(crate) fn run() {
     }
 }
 
-/// Reads a length, a flag, and so many bytes, and sends these back if the flag is set.
+/// Reads a length, a flag, and that number of bytes, and sends them back if the flag is set.
 fn echo(mut stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let mut bytes = Vec::new();

@@ -86,7 +86,7 @@ pub(super) const fn portal(given: u32, default: Portal) -> Portal {
     if given == 0 { default } else { Portal(given) }
 }
 
-/// Converts the upper half of a protocol version; 0 stands for `default`. `EINVAL`: it has more than 16 bits.
+/// Converts the upper half of a protocol version; 0 stands for `default`. `EINVAL` if it has more than 16 bits.
 pub(super) fn service(given: u32, default: Service) -> Result<Service, Errno> {
     match given {
         0 => Ok(default),

@@ -76,7 +76,7 @@ impl CTimeouts {
             },
             history: ms(self.at_history_ms).unwrap_or(default.adaptive.history),
         };
-        // No estimate could be between them.
+        // Otherwise no estimate would be within the limits.
         if !adaptive.max.is_zero() && adaptive.min > adaptive.max {
             return Err(Errno::INVALID);
         }
@@ -88,7 +88,7 @@ impl CTimeouts {
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_init(timeouts: In<'_, CTimeouts>) -> c_int {
     if OWNER.is_ancestor() {
-        // To end it would be to wait for its threads for ever.
+        // Ending the instance would mean to wait for its threads for ever.
         std::mem::forget(lock(&INSTANCE).take());
         OBJECTS.store(0, Ordering::Release);
         OWNER.set(false);
@@ -164,7 +164,7 @@ extern "C" fn ptlrpc_uuid_to_peer(
 ) -> c_int {
     entry("ptlrpc_uuid_to_peer", || {
         let uuid = uuid.utf8_or(Errno::INVALID)?;
-        // Before the UUID is looked up.
+        // This check comes before the look-up of the UUID.
         if peer.is_null() {
             return Err(Errno::INVALID);
         }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) struct PtlrpcRequest {
     pub(super) import: Arc<Import>,
     phase: Phase,
-    /// The set that it belongs to.
+    /// The set that the request belongs to.
     set: Option<NonNull<PtlrpcSet>>,
     /// The program's memory for bulk data, which may still be in use.
     loan: Option<Loan>,
@@ -28,7 +28,7 @@ pub(super) struct PtlrpcRequest {
 }
 
 enum Phase {
-    /// The program fills it in.
+    /// The program is filling in the request.
     Draft(Request),
     /// The request is in a set, or in `ptlrpc_queue_wait`.
     InProgress,
@@ -103,7 +103,7 @@ impl PtlrpcRequest {
         }
     }
 
-    /// Sends it in a set, by `add`, which returns its ID there.
+    /// Sends the request in a set by `add`, which returns the request's ID there.
     pub(super) fn begin_in(
         &mut self,
         set: NonNull<PtlrpcSet>,
@@ -146,8 +146,8 @@ impl PtlrpcRequest {
     }
 }
 
-/// A request of the program's that a call or a set has taken, and gives back. Meanwhile nobody else accesses it, but for its interpret
-/// function.
+/// A request of the program that a call or a set has taken, and returns at its end. Meanwhile only its interpret function
+/// accesses it besides.
 #[derive(Debug)]
 pub(super) struct TakenRequest(NonNull<PtlrpcRequest>);
 
@@ -179,12 +179,12 @@ impl TakenRequest {
         status
     }
 
-    /// The address by which the program knows it.
+    /// The address by which the program identifies the request.
     pub(super) const fn as_ptr(&self) -> *mut PtlrpcRequest {
         self.0.as_ptr()
     }
 
-    /// Frees a request that the program gives up with its set.
+    /// Frees a request that the program releases with its set.
     pub(super) fn free(self) {
         // SAFETY: the box of `ptlrpc_request_alloc`; the program uses it no more, and nobody else has it (`new`).
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });

@@ -124,7 +124,7 @@ impl CConf<'_> {
         })
     }
 
-    /// Returns the targets of this configuration, and those of the service that it shares them with.
+    /// Returns the targets of this configuration, and those of the service that shares them.
     fn targets(&self) -> Result<(Arc<Targets>, ByName), Errno> {
         let (targets, mut by_name) = match self.same_targets_as.get() {
             Some(other) => (Arc::clone(&other.targets), other.by_name.clone()),

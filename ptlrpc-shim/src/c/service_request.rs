@@ -1,4 +1,4 @@
-//! `struct ptlrpc_svc_req`: a request to a service, while the program's handler has it.
+//! `struct ptlrpc_svc_req`: a request to a service, while the program's handler processes it.
 
 use super::entry::{entry, lend, store_process};
 use super::request::{buffer_of, buffers_of, lengths, received};
@@ -40,7 +40,7 @@ const LOST: c_int = 2;
 pub(super) struct Program {
     handle: Handle,
     argument: *mut c_void,
-    /// The operations that it serves; `None`: all.
+    /// The opcodes that the service accepts; `None`: all.
     opcodes: Option<HashSet<Opcode>>,
 }
 

@@ -1,4 +1,4 @@
-//! An import as a program uses it: connecting, calling, disconnecting.
+//! An import as a program uses it: connect, call, disconnect.
 
 use super::ptlrpcd::Ptlrpcd;
 use crate::clock::Clock;
@@ -33,9 +33,9 @@ impl Import {
         })
     }
 
-    /// Connects, and waits for that until `until` at most. The import stays connected from then on.
+    /// Connects, and waits for the connection until `until` at most. From then on the import stays connected.
     ///
-    /// Errors: of the last attempt, or [`Errno::TIMED_OUT`]. Attempts go on.
+    /// Errors: that of the last attempt, or [`Errno::TIMED_OUT`]. Attempts continue.
     pub fn connect(&self, until: Option<Instant>) -> Result<(), Errno> {
         self.session.request_connect();
         self.ptlrpcd.add(&self.session);
@@ -88,7 +88,7 @@ impl Import {
         self.session.state()
     }
 
-    /// The server's handle of the connection, 0 if there is none, and the connection count.
+    /// The server's handle of the connection, 0 without a connection, and the connection count.
     pub fn handle(&self) -> (ExportCookie, u32) {
         self.session.handle()
     }

@@ -1,4 +1,4 @@
-//! The client side of a process, put together: LNet, the clock, the thread `ptlrpcd`, imports and sets of requests.
+//! The client side of a process: LNet, the clock, the thread `ptlrpcd`, imports and sets of requests.
 
 mod import;
 mod ptlrpcd;

@@ -92,7 +92,7 @@ impl RequestSet {
         self.rpcs.len()
     }
 
-    /// Whether there are none.
+    /// Whether the set has no requests.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

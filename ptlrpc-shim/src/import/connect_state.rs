@@ -68,7 +68,7 @@ pub(crate) struct ActiveConnection {
     pub handle: ExportCookie,
     /// The connection count.
     pub conn_cnt: u32,
-    /// The server's incarnation, counted by this client: what one incarnation was sent the next does not know.
+    /// The server's incarnation, counted by this client: requests sent to one incarnation are unknown to the next.
     pub incarnation: u32,
 }
 
@@ -155,7 +155,7 @@ impl ConnectState {
         (self.state == ImportState::Disconnected).then(|| self.not_before.unwrap_or(now))
     }
 
-    /// Starts an attempt if one is due: at the first server that has not been tried since the last success, or else at the one
+    /// Starts an attempt if one is due: at the first server that has not been tried since the last success, or else at the server
     /// that was tried longest ago (PR-62). `max_net_latency` limits the estimate of the network latency.
     pub(crate) fn start_attempt(
         &mut self,

@@ -36,7 +36,7 @@ impl Connections {
             all.clone()
         };
         if all.len() > 1 && !all.iter().any(|nid| nid.is_loopback()) {
-            // LNet refuses NIDs that it has already, or has discovered to be another peer's. Nothing is lost by that.
+            // LNet refuses NIDs that it knows already, or has discovered to be another peer's. Nothing is lost by that.
             if let Err(errno) = node.add_peer(&all) {
                 log::debug!(
                     "server {uuid}: LNet refused its NIDs as one peer ({errno}); using what LNet knows"

@@ -1,14 +1,14 @@
-//! Imports: the targets that this process uses, as state and decisions. What is sent is in [`request`](crate::request) and
+//! Imports: the targets that this process uses, as state and decisions. Messages are sent by [`request`](crate::request) and
 //! [`client`](crate::client).
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config` | which target, and how it is reached |
-//! | `connect_state` | the states of a connection, and when to connect to which server: pure |
+//! | `config` | the target of an import, and its servers |
+//! | `connect_state` | the states of a connection, and the choice of the next attempt: pure |
 //! | `slots` | slots for modifying requests: pure |
 //! | `unreplied` | the requests without a reply |
-//! | `connections` | servers by UUID, and the LNet peers that they are |
-//! | `session` | what all users of an import share |
+//! | `connections` | servers by UUID, and their LNet peers |
+//! | `session` | the state that all users of an import share |
 
 mod config;
 pub(crate) mod connect_state;

@@ -1,8 +1,8 @@
 //! The state that all users of an import share: its connection, its slots, its unreplied requests, and the time that
 //! its service takes.
 //!
-//! A session sends nothing and has no clock: requests query it for permission to send, [`Session::poll`] returns what is to be
-//! sent to connect and to ping, and outcomes are reported by `on_*`.
+//! A session sends nothing and has no clock: requests ask it for permission to send, [`Session::poll`] returns the connect
+//! requests and pings to be sent, and outcomes are reported by `on_*`.
 
 use super::config::{DEFAULT_SLOTS, ImportConfig};
 use super::connect_state::{ConnectAccepted, ConnectAttempt, ConnectState, ImportState, SendPermission};
@@ -261,7 +261,7 @@ impl Session {
         self.lock().net_latency.get(now).unwrap_or_default()
     }
 
-    /// Whether the import has been connected again since this connection count: what was sent before is to be sent again.
+    /// Whether the import has been connected again since this connection count, so that earlier requests must be sent again.
     /// All unreplied requests are woken when that happens.
     pub(crate) fn is_superseded(&self, conn_cnt: u32) -> bool {
         let state = self.lock();

@@ -17,12 +17,12 @@ impl Unreplied {
         self.0.remove(&xid.0);
     }
 
-    /// Wakes the threads of all of them.
+    /// Wakes the threads of all unreplied requests.
     pub(crate) fn wake_all(&self) {
         self.0.values().for_each(Waker::wake);
     }
 
-    /// The XID up to which all requests have a reply, as the request with the XID `own` says it (`pb_last_xid`).
+    /// The XID up to which all requests have a reply, as the request with the XID `own` reports it (`pb_last_xid`).
     pub(crate) fn last_replied(&self, own: Xid) -> Xid {
         Xid(self.0.keys().next().map_or(own.0, |first| own.0.min(*first)).saturating_sub(1))
     }

@@ -185,7 +185,7 @@ impl Body {
         })
     }
 
-    /// The body as it is sent: version 3, in this machine's byte order.
+    /// Encodes the body for sending: version 3, in this machine's byte order.
     pub fn encode(&self) -> [u8; Self::LEN] {
         self.encode_in(ByteOrder::NATIVE)
     }

@@ -113,7 +113,7 @@ proptest! {
         prop_assert_eq!(Body::decode(&little, ByteOrder::Little), Ok(body));
         prop_assert_eq!(Body::decode(&big, ByteOrder::Big), Ok(body));
 
-        // A field at a time, every byte turned round but those of the text.
+        // The bytes of each field are reversed, except those of the text.
         let (mut swapped, mut at) = (little, 0);
         for width in WIDTHS {
             if width < 32 {

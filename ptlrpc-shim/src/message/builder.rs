@@ -115,7 +115,7 @@ impl<'a> MessageMut<'a> {
         self.order.put_u32(self.bytes, AT_CKSUM, cksum);
     }
 
-    /// The message as it is now.
+    /// The message with its present contents.
     pub fn as_message(&self) -> Message<'_> {
         Message::from_parts(self.order, self.count, self.bytes)
     }

@@ -2,7 +2,7 @@
 
 use super::{Message, MessageMut};
 
-/// The checksum of the bytes of a body as they are on the wire, in either byte order.
+/// The checksum of the bytes of a body on the wire, in either byte order.
 pub fn checksum(body: &[u8]) -> u32 {
     !crc32fast::hash(body)
 }

@@ -44,7 +44,7 @@ pub enum NameError {
 }
 
 impl ConnectRequest {
-    /// The lengths of its buffers. The last one is for a SELinux policy, and empty.
+    /// The lengths of the buffers. The last one is for a SELinux policy, and empty.
     pub const LENGTHS: [u32; 6] =
         [Body::LEN as u32, Name::LEN as u32, Name::LEN as u32, 8, ConnectData::LEN as u32, 0];
     /// Bytes of the message.
@@ -89,11 +89,11 @@ impl ConnectRequest {
 }
 
 impl ConnectReply {
-    /// The lengths of its buffers.
+    /// The lengths of the buffers.
     pub const LENGTHS: [u32; 2] = [Body::LEN as u32, ConnectData::LEN as u32];
     /// Bytes of the message.
     pub const LEN: usize = 416;
-    /// Bytes of the longest one that a client expects: the server may be of a later version.
+    /// The bytes of the longest reply that a client expects: the server may be of a later version.
     pub const MAX_LEN: usize = Self::LEN - ConnectData::LEN + ConnectData::MAX_LEN;
 
     /// Reads the buffer behind the body.

@@ -8,7 +8,7 @@ use lnet_wire::byte_order::{ByteOrder, array};
 pub struct ConnectData {
     /// Flags that tell which of the other fields are valid, and which features are supported.
     pub flags: ConnectFlags,
-    /// The version of its software.
+    /// The version of the sender's software.
     pub version: u32,
     /// Bytes that the client may write without a reservation.
     pub grant: u32,
@@ -18,7 +18,7 @@ pub struct ConnectData {
     pub brw_size: u32,
     /// Bits of inodes that can be locked.
     pub ibits: u64,
-    /// The size of a block, as a power of two, for what is granted.
+    /// The size of a block for grants, as a power of two.
     pub grant_blkbits: u8,
     /// The size of an inode, as a power of two.
     pub inobits: u8,
@@ -100,7 +100,7 @@ impl ConnectData {
         }
     }
 
-    /// The data as it is sent, in this machine's byte order.
+    /// Encodes the data for sending, in this machine's byte order.
     pub fn encode(&self) -> [u8; Self::LEN] {
         self.encode_in(ByteOrder::NATIVE)
     }

@@ -45,7 +45,7 @@ fn names_are_at_most_38_bytes_without_nul() {
     assert_eq!(Name::new(b"OST\n\x1b[2J").unwrap().to_string(), "OST\\n\\x1b[2J");
 }
 
-/// Lengths of the buffers behind the body, what each begins with, and what is read.
+/// The lengths of the buffers after the body, the first bytes of each, and the result of reading.
 type Case<'a> = (&'a str, &'a [u32], &'a [&'a [u8]], Result<(), BadMessage>);
 
 #[test]

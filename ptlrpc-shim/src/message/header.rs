@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | the number of buffers |
 //! | 4 | security flavour, 0 for none |
-//! | 8 | magic, which tells the byte order of everything else |
+//! | 8 | magic number, which shows the byte order of everything else |
 //! | 12 | the length of the expected reply |
 //! | 16 | checksum of buffer 0, in early replies |
 //! | 20 | flags |

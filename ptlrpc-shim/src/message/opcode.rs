@@ -13,11 +13,11 @@ impl Opcode {
     pub const OST_WRITE: Self = Self(4);
     /// Connect to a target for objects.
     pub const OST_CONNECT: Self = Self(8);
-    /// Disconnect from it.
+    /// Disconnect from an OST.
     pub const OST_DISCONNECT: Self = Self(9);
     /// Connect to a target for metadata.
     pub const MDS_CONNECT: Self = Self(38);
-    /// Disconnect from it.
+    /// Disconnect from an MDT.
     pub const MDS_DISCONNECT: Self = Self(39);
     /// Ask for a lock.
     pub const LDLM_ENQUEUE: Self = Self(101);
@@ -25,7 +25,7 @@ impl Opcode {
     pub const LDLM_BL_CALLBACK: Self = Self(104);
     /// Connect to the management service.
     pub const MGS_CONNECT: Self = Self(250);
-    /// Disconnect from it.
+    /// Disconnect from the MGS.
     pub const MGS_DISCONNECT: Self = Self(251);
     /// Ping, over any import: one buffer in the request, one in the reply (PR-12).
     pub const PING: Self = Self(400);
@@ -35,17 +35,17 @@ impl Opcode {
     /// Operations that Lustre does not use, for other services.
     pub const ECHO: RangeInclusive<Self> = Self(0x7000)..=Self(u32::MAX);
 
-    /// Whether it is a connect request, whose sender has no handle of the server's yet.
+    /// Whether the request is a connect request, whose sender has no handle of the server yet.
     pub const fn is_connect(self) -> bool {
         matches!(self, Self::OST_CONNECT | Self::MDS_CONNECT | Self::MGS_CONNECT)
     }
 
-    /// Whether it is a disconnect request.
+    /// Whether the request is a disconnect request.
     pub const fn is_disconnect(self) -> bool {
         matches!(self, Self::OST_DISCONNECT | Self::MDS_DISCONNECT | Self::MGS_DISCONNECT)
     }
 
-    /// Whether it is one of [`Opcode::ECHO`].
+    /// Whether the opcode is one of [`Opcode::ECHO`].
     pub const fn is_own(self) -> bool {
         self.0 >= Self::ECHO.start().0
     }

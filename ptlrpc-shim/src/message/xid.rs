@@ -46,8 +46,8 @@ impl XidSource {
 }
 
 impl BulkBits {
-    /// The match bits of `count` MDs from an XID on: the request's when it is first sent, a new one when it is resent. `None` if
-    /// there are none or more than 64, or if the XID is no multiple of 64.
+    /// The match bits of `count` MDs from an XID on: that of the request when it is first sent, a new one when it is resent.
+    /// `None` if `count` is 0 or more than 64, or if the XID is no multiple of 64.
     pub const fn starting_at(xid: Xid, count: u32) -> Option<Self> {
         if count == 0 || count > BULK_COUNT_MAX || xid.0 & WITHIN != 0 {
             return None;

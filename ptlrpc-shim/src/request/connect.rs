@@ -1,4 +1,4 @@
-//! Connect requests and their replies (PR-10, PR-11): pure.
+//! Connect requests and their replies (PR-10, PR-11), as pure functions.
 
 use super::reply::Reply;
 use super::spec::Request;

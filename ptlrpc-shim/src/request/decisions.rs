@@ -4,7 +4,7 @@ use crate::errno::Errno;
 use crate::message::{Body, MessageKind};
 use std::time::Instant;
 
-/// The reason why the descriptors of a transmission are unlinked. It decides what follows when they are.
+/// The reason why the descriptors of a transmission are unlinked, which decides the action after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnregisterReason {
     /// The reply, or a truncated one, has arrived.
@@ -53,7 +53,7 @@ pub(super) fn in_rpc_phase(facts: &RpcFacts, now: Instant) -> Result<Instant, Un
 /// The action after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyDecision {
-    /// The caller gets it.
+    /// The reply is delivered to the caller.
     Deliver,
     /// The server does not execute the request now: it is sent again later, with a new XID.
     ResendLater,

@@ -2,9 +2,9 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `spec` | what a caller asks for |
+//! | `spec` | the parameters of a request |
 //! | `reply` | the reply of the service |
-//! | `decisions` | what to do with a request: pure |
+//! | `decisions` | decisions about a request: pure |
 //! | `request_message`, `connect` | the messages: pure |
 //! | `transmission` | one transmission, and its events (PR-30, PR-50 to PR-52) |
 //! | `rpc` | a request and its phases |

@@ -21,7 +21,7 @@ impl Reply {
         self.bulk_bytes = bulk_bytes;
     }
 
-    /// The status: 0, a negative error number, or what the operation defines.
+    /// The status: 0, a negative errno, or a value that the operation defines.
     pub const fn status(&self) -> i32 {
         self.body.status
     }

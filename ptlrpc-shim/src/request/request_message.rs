@@ -19,7 +19,7 @@ pub(super) struct MessageFields<'a> {
     pub(super) mbits: u64,
     pub(super) is_resent: bool,
     pub(super) is_connect: bool,
-    /// Whether it is a connect request, and no attempt has succeeded before.
+    /// Whether the request is a connect request, and no attempt has succeeded before.
     pub(super) initial: bool,
     pub(super) timeout: Duration,
     /// Early replies are understood.

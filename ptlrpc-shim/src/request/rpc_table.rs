@@ -9,7 +9,7 @@ use crate::wakeup::{ReadyQueue, Waker};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Requests by index, each with data of its owner's. They make progress only in [`RpcTable::turn`].
+/// Requests by index, each with data of its owner. They make progress only in [`RpcTable::turn`].
 pub(crate) struct RpcTable<T> {
     ready: Arc<ReadyQueue>,
     entries: Vec<Option<Entry<T>>>,

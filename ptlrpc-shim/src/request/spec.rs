@@ -23,9 +23,9 @@ pub struct Request {
     pub bulk: Option<Bulk>,
     /// The request portal, if it is not the import's.
     pub portal: Option<Portal>,
-    /// Executed at most once, whatever is lost: the service recognizes a request that is sent again. If the service was
-    /// restarted meanwhile, and has forgotten it, the request ends with [`Errno::UNKNOWN_OUTCOME`]. Without this flag a request
-    /// without a reply is sent again, and may be executed twice.
+    /// Whether the request is executed at most once, whatever is lost: the service recognizes a request that is sent again.
+    /// If the service was restarted meanwhile, and has forgotten it, the request ends with [`Errno::UNKNOWN_OUTCOME`].
+    /// Without this flag a request without a reply is sent again, and may be executed twice.
     pub at_most_once: bool,
     /// Fails rather than being sent again.
     pub no_resend: bool,
@@ -49,9 +49,9 @@ pub struct Bulk {
 /// The direction of a bulk transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The service puts it: a read.
+    /// The service puts the data: a read.
     FromService,
-    /// The service gets it: a write.
+    /// The service gets the data: a write.
     ToService,
 }
 
@@ -81,7 +81,7 @@ impl Request {
     pub(crate) fn bulk_md_count(&self) -> Result<u32, Errno> {
         let Some(bulk) = &self.bulk else { return Ok(0) };
         let count = bulk.memory.len().div_ceil(BULK_MD_LEN) as u32;
-        // Empty bulk data would have no MD, and so no event that tells of its end.
+        // Empty bulk data would have no MD, and so no event at its end.
         BulkBits::starting_at(Xid(0), count).map(BulkBits::count).ok_or(Errno::INVALID)
     }
 }

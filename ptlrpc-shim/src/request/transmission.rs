@@ -27,7 +27,7 @@ pub(super) struct TransmissionSpec<'a> {
     pub(super) reply_bits: u64,
     /// Bytes of the expected reply.
     pub(super) reply_len: usize,
-    /// Whether there may be early replies, which are put in front of the reply.
+    /// Whether there may be early replies, which are received before the reply in its memory.
     pub(super) early_replies: bool,
     pub(super) bulk: Option<BulkSpec<'a>>,
 }
@@ -76,7 +76,7 @@ struct Shared {
 
 impl Transmission {
     /// Attaches the memory for bulk data and for the reply, then sends the request (PR-30). `waker` is woken by each event. After
-    /// an error nothing was sent, and what was attached is unlinked.
+    /// an error nothing was sent, and the memory is detached.
     pub(super) fn start(node: &Node, spec: TransmissionSpec<'_>, waker: Waker) -> Result<Self, Errno> {
         let shared = Arc::new(Shared { status: Mutex::default(), waker });
         let bulk_mds = match &spec.bulk {

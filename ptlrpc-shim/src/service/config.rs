@@ -27,7 +27,7 @@ pub struct ServiceConfig {
     pub max_reply: usize,
     /// The number of request buffers that are kept attached (PR-32).
     pub buffers: usize,
-    /// The maximum of request buffers, those with unfinished requests included.
+    /// The maximum number of request buffers, including those with unfinished requests.
     pub buffers_limit: usize,
     /// The number of threads, one of them reserved for urgent requests; at least 2.
     pub threads: usize,
@@ -37,7 +37,7 @@ pub struct ServiceConfig {
     pub adaptive: Adaptive,
     /// The limit of a client's timeout.
     pub longest_timeout: Duration,
-    /// A reply that could not be sent is sent once more, from any NI to the peer's primary NID (PR-41).
+    /// Whether a reply that could not be sent is sent once more, from any NI to the peer's primary NID (PR-41).
     pub reply_fallback: bool,
     /// The time without a request after which a client is evicted (PR-12); `None`: never.
     pub evict_unresponsive_after: Option<Duration>,

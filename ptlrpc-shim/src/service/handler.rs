@@ -49,7 +49,7 @@ impl Reply {
         Self { status: errno.to_c(), ..Self::default() }
     }
 
-    /// Sets the status: 0, a negative errno, or what the operation defines.
+    /// Sets the status: 0, a negative errno, or a value that the operation defines.
     #[must_use]
     pub const fn status(mut self, status: i32) -> Self {
         self.status = status;

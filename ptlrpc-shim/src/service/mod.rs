@@ -1,4 +1,4 @@
-//! The server side: requests in, replies out.
+//! The server side of RPCs: requests are received, replies are sent.
 //!
 //! | folder or file | holds | uses |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | `engines` | parts that hold state or call LNet: request buffers (PR-31 to PR-33), queues (PR-53), requests, replies (PR-21, PR-40, PR-41), difficult replies (PR-75), bulk data (PR-22, PR-55, PR-76) | `rules` |
 //! | `targets` | targets, and the clients that are connected to them | `engines` |
 //! | `handler`, `service_request` | the interface that a program implements, and its view of a request | `engines`, `targets` |
-//! | `compose` | the service put together, and its threads (PR-71) | all |
+//! | `compose` | the running service, and its threads (PR-71) | all |
 //!
 //! **Locks.** None is held while LNet or the program is called. Under the lock of the tables of `targets` that of one export may
 //! be taken, under that of a request the timer queue's; no other lock is taken under a lock.

@@ -1,4 +1,4 @@
-//! A request as the program sees it.
+//! A request in the view of the program.
 
 use super::engines::bulk::BulkTransfer;
 use super::engines::environment::Environment;
@@ -72,7 +72,7 @@ impl<'a> ServiceRequest<'a> {
         self.message.repsize() as usize
     }
 
-    /// Whether the client has sent it before.
+    /// Whether the client has sent the request before.
     pub const fn is_resent(&self) -> bool {
         self.body().flags.contains(BodyFlags::RESENT)
     }
@@ -82,12 +82,12 @@ impl<'a> ServiceRequest<'a> {
         self.request.arrived.peer
     }
 
-    /// The NI that the client sent it from, the last time (`rq_source`).
+    /// The NI from which the client last sent the request (`rq_source`).
     pub fn source(&self) -> ProcessId {
         self.request.route().source
     }
 
-    /// The local NI that it was sent to, the last time (`rq_self`).
+    /// The local NI to which the client last sent the request (`rq_self`).
     pub fn self_nid(&self) -> Nid {
         self.request.route().self_nid
     }
@@ -112,12 +112,13 @@ impl<'a> ServiceRequest<'a> {
         self.export
     }
 
-    /// Writes to the client's memory, and waits until it is there (PR-22, PR-55, PR-76): in MDs of 1 MiB each, the last one of
-    /// what remains. MDs of the client beyond that get nothing, and the client learns it.
+    /// Writes to the client's memory, and waits until the data has arrived (PR-22, PR-55, PR-76): in MDs of 1 MiB each, the
+    /// last one for the rest. MDs of the client beyond that get nothing, and the client is told so.
     ///
     /// # Errors
-    /// `EPROTO`: the client has announced no bulk transfer, or less memory; `ETIMEDOUT`: it was not finished when the client gave
-    /// up; LNet's. After an error there is no reply, whatever the handler returns: the client has to send its request again.
+    /// `EPROTO`: the client has announced no bulk transfer, or less memory; `ETIMEDOUT`: the transfer was not finished when
+    /// the client gave up; errors of LNet. After an error no reply is sent, whatever the handler returns: the client has to
+    /// send its request again.
     pub fn bulk_put(&mut self, from: &Arc<Region>) -> Result<(), Errno> {
         let done = self.transfer().put(from);
         self.bulk_failed |= done.is_err();
@@ -131,7 +132,7 @@ impl<'a> ServiceRequest<'a> {
         got
     }
 
-    /// The same, into memory of the caller's, all of which is filled.
+    /// Does the same into memory of the caller, all of which is filled.
     pub fn bulk_get_into(&mut self, into: &Arc<Region>) -> Result<(), Errno> {
         let done = self.transfer().get_into(into);
         self.bulk_failed |= done.is_err();

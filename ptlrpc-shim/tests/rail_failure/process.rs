@@ -114,7 +114,7 @@ fn serve(node: &Arc<Node>) {
     let counting = Arc::new(Counting::default());
     let service = Service::start(node, &targets, config, Arc::clone(&counting) as Arc<dyn Handler>).unwrap();
     answer("ready");
-    // Until the test closes the pipe.
+    // The loop ends when the test closes the pipe.
     for command in std::io::stdin().lock().lines().map_while(Result::ok) {
         match command.split_once(' ') {
             Some(("without", interface)) => {

@@ -1,4 +1,4 @@
-//! A client made of the codec and of descriptors alone.
+//! A client that consists of the codec and of descriptors alone.
 
 use ptlrpc::errno::Errno;
 use ptlrpc::lnet::{
@@ -18,7 +18,7 @@ pub const ECHO: Opcode = Opcode(0x7000);
 
 pub struct Client {
     pub node: Arc<Node>,
-    /// The server that it sends to, and the NI that it sends from.
+    /// The server that the client sends to, and the NI that it sends from.
     pub server: ProcessId,
     pub from: Option<Nid>,
     pub uuid: String,
@@ -140,7 +140,7 @@ impl Client {
         waiting
     }
 
-    /// A request and its reply.
+    /// Sends a request, and returns the reply.
     pub fn ask(&self, body: &Body, buffers: &[&[u8]]) -> ReceivedReply {
         self.send(self.xids.take(), body, buffers).reply()
     }
@@ -176,7 +176,7 @@ impl Client {
         waiting.reply()
     }
 
-    /// Connects; returns what was agreed on.
+    /// Connects; returns the reply and the negotiated connect data.
     pub fn connect(&mut self) -> (ReceivedReply, ConnectData) {
         let got = self.try_connect();
         assert_eq!((got.body.kind, got.body.status), (MessageKind::Reply, 0));
@@ -185,7 +185,7 @@ impl Client {
         (got, data)
     }
 
-    /// Attaches memory for a bulk transfer: for the server to put into, or to get from. What is too long is truncated.
+    /// Attaches memory for a bulk transfer, for the server to put into, or to get from. Data that is too long is truncated.
     pub fn bulk(
         &self,
         bits: u64,
@@ -237,7 +237,7 @@ impl ReplyBuffer {
         }
     }
 
-    /// Whether there is no event so far.
+    /// Whether there has been no event so far.
     pub fn is_quiet(&self) -> bool {
         self.events.try_recv().is_err()
     }

@@ -1,4 +1,4 @@
-//! The tests of one process share its node and its portals, so they run one after the other.
+//! Mutual exclusion of the tests of one process: they share its node and its portals, so they run one after the other.
 #![allow(dead_code, unreachable_pub)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -29,7 +29,7 @@ struct Attr {
     rest: [u64; 7],
 }
 
-/// Drops one in so many messages of this node to itself, as long as this exists.
+/// A fault rule that drops messages of this node to itself, until this value is dropped.
 pub(crate) struct DropRule(());
 
 impl DropRule {

@@ -28,7 +28,7 @@ pub struct Server {
     _exclusive: Exclusive,
 }
 
-/// A handler made of a function.
+/// A handler that calls a function.
 struct Function<F>(F);
 
 impl<F: Fn(&mut ServiceRequest<'_>) -> Answer + Send + Sync> Handler for Function<F> {

@@ -200,7 +200,7 @@ impl Server {
         self.send(received, &bytes, received.reply_offset());
     }
 
-    /// Sends an early reply: the request will take so many seconds from its transmission on.
+    /// Sends an early reply: the request will take `seconds` seconds from its transmission on.
     pub fn early(&self, received: &Received, seconds: u32) {
         let mut bytes = vec![0; BODY_ONLY_LEN];
         let mut message = MessageMut::new(&mut bytes, &[Body::LEN as u32]).unwrap();
@@ -233,7 +233,7 @@ impl Server {
         }
     }
 
-    /// Puts bulk data into the client's memory, or gets what is there; returns what was transferred.
+    /// Puts bulk data into the client's memory, or gets its contents; returns the transferred data.
     pub fn transfer_bulk(
         &self,
         to: &Received,

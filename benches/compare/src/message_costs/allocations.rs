@@ -9,8 +9,8 @@ use std::path::Path;
 
 pub(super) const WORK: [Scenario; 4] = ALLOCATION_SCENARIOS;
 
-/// Number of operations: so many that the few allocations of growing tables do not count; fewer where each operation waits
-/// for the last, which takes milliseconds on a busy machine, or is large.
+/// The number of operations: large enough that the few allocations of growing tables do not count; smaller if each operation
+/// waits for the previous one, which takes milliseconds on a busy machine, or is large.
 const fn operations(scenario: Scenario) -> u32 {
     match scenario {
         Scenario::Rate { size, .. } if size < 1 << 20 => 20_000,
@@ -61,7 +61,7 @@ pub(super) fn count(program: &Path, scenario: Scenario, library: &Path) -> Resul
     Ok(names(scenario).into_iter().zip(figures).map(|(name, figure)| Cost { name, figure }).collect())
 }
 
-/// Returns the allocations for each operation, which took so many seconds, without those of the timers.
+/// Returns the allocations for each operation of a run of `seconds` seconds, without those of the timers.
 fn of_operations(allocations: f64, seconds: f64) -> f64 {
     (allocations - OF_TIMERS * seconds).max(0.0)
 }

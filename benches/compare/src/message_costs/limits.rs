@@ -1,4 +1,4 @@
-//! The file of limits: one cost a line.
+//! The file of limits, with one cost per line.
 //!
 //! ```text
 //! # A bound: a cost above it is a failure.

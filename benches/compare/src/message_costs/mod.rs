@@ -21,7 +21,7 @@ use std::fs;
 /// Maximum number of times that a cost which depends on the load of the machine is counted while it is above its limit.
 const ATTEMPTS: u32 = 3;
 
-/// One cost, by the name it has in the file of limits.
+/// A cost, by its name in the file of limits.
 #[derive(Clone, Debug, PartialEq)]
 struct Cost {
     name: String,

@@ -41,7 +41,7 @@ impl LogAxis {
         let first = self.low.log10().floor() as i32;
         let last = self.high.log10().ceil() as i32;
         let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
-        // The bounds themselves are among them, however they were rounded.
+        // The bounds themselves are included, however they were rounded.
         all.filter(|mark| *mark > self.low * 0.999 && *mark < self.high * 1.001).collect()
     }
 }

@@ -16,7 +16,7 @@ const LEGEND_STEP: f64 = 18.0;
 const LEGEND_COLUMN: f64 = 200.0;
 const LEGEND_ROWS: usize = 4;
 
-/// Colours that readers with colour blindness can tell apart, each with a shape of its own; both backgrounds suit them.
+/// Colours that readers with colour blindness can distinguish, each with its own shape; they suit both backgrounds.
 const STYLES: [(&str, &str); 5] = [
     ("#e8590c", "M-4-4H4V4H-4Z"),
     ("#868e96", "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0-4 0Z"),
@@ -31,7 +31,7 @@ text{font:12px sans-serif;fill:#24292f}.title{font-size:14px;font-weight:bold}.p
 .grid{stroke:#d0d7de;stroke-width:1}.curve{fill:none;stroke-width:2}\
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#30363d}}";
 
-/// One plot over the size of messages.
+/// A plot over the size of messages.
 pub(super) struct Panel {
     pub(super) title: &'static str,
     pub(super) unit: &'static str,

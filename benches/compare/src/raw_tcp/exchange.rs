@@ -17,7 +17,8 @@ pub(super) enum Waits {
     Asleep,
 }
 
-/// One end. Messages leave as far as they are allowed to; the end that responds allows one for each that came.
+/// One end of the exchange. Messages are sent as far as the other end allows; the end that responds allows one for each that
+/// arrived.
 pub(super) struct Exchange {
     outgoing: Outgoing,
     incoming: Incoming,
@@ -109,7 +110,7 @@ impl Outgoing {
     fn advance(&mut self, length: usize) {
         self.owed -= length;
         self.place += length;
-        // After a whole message all of them are the same: the first is the one in the caches.
+        // All messages are equal: the next one is sent from the first place, which is in the caches.
         if self.place.is_multiple_of(self.size) {
             self.place = 0;
         }

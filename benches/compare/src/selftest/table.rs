@@ -35,7 +35,7 @@ fn line(row: &Measured) -> String {
     };
     let rpcs = row.rpcs.map_or_else(String::new, |rpcs| format!("{rpcs:.0}"));
     let (ours, spread) = match (&row.ours, test) {
-        // The number of RPCs stands in its own column.
+        // The number of RPCs has its own column.
         (Ok(_), Test::Ping) => (String::new(), String::new()),
         (Ok(summary), _) => bandwidth(summary),
         (Err(error), _) => (failed(error), String::new()),

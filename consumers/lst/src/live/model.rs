@@ -108,7 +108,7 @@ impl Watch {
         for node in &outcome.nodes {
             let rates = rates.get(&node.id).copied();
             let history = self.history.entry((node.id, role)).or_default();
-            // Bytes, or the RPC rate where there are none.
+            // Bytes per second; 0 for a node without rates.
             let traffic = rates.map_or(0.0, |it| it.sent_bytes + it.received_bytes);
             history.push_back(traffic);
             if history.len() > HISTORY {

@@ -38,7 +38,7 @@ pub(crate) struct Rpc {
     tag: Option<Tag>,
     /// The incarnation of the server that it was sent to first, if it was sent.
     sent_to: Option<u32>,
-    /// Whether it has been sent with this XID before.
+    /// Whether the request has been sent with this XID before.
     is_resent: bool,
     /// Replies with the result that the request is not executed now.
     in_progress_replies: u32,
@@ -62,7 +62,7 @@ enum Phase {
     Complete(Option<Result<Reply, Errno>>),
 }
 
-/// A transmission, and what it was sent with.
+/// A transmission, with its connection and its time.
 struct Sent {
     transmission: Transmission,
     connection: ActiveConnection,
@@ -224,7 +224,7 @@ impl Rpc {
         let facts = RpcFacts {
             replied: status.reply.is_some() || status.truncated_from.is_some(),
             failed: status.failed.is_some(),
-            // Not each request has to find out by its own timeout that the connection is lost.
+            // The connection is lost: requests need not find that out by their own timeouts.
             superseded: self.purpose == Purpose::Use && self.session.is_superseded(sent.connection.conn_cnt),
             limit: self.limit(),
             deadline: sent.deadline,
@@ -294,8 +294,9 @@ impl Rpc {
             ReplyDecision::Reconnect => unregister(self, sent, UnregisterReason::NoReply),
             ReplyDecision::ResendLater => self.resend_later(&sent, now),
             ReplyDecision::Deliver => {
-                // The service has waited for its bulk transfer before it replied (PR-76). What it has not used by now it will
-                // not use: there was an error, or less data, or this is an earlier reply. What is in progress goes on.
+                // The service has waited for its bulk transfer before it replied (PR-76). It will not use the descriptors
+                // that it has not used by now: there was an error, or less data, or this is an earlier reply. Transfers in
+                // progress continue.
                 sent.transmission.unlink_bulk(&self.node);
                 (Phase::Bulk(sent, Reply::new(bytes, body)), Next::Step)
             }
@@ -355,7 +356,7 @@ impl Rpc {
             return Self::complete(Err(Errno::IO));
         }
         // Less data than before: this may be the reply to an earlier transmission, which had the data. If the service has
-        // executed the request twice, it may since have written something else over a part of that.
+        // executed the request twice, it may since have written other data over a part of that.
         if reply.bulk_bytes() < self.transferred {
             if bulk.direction == Direction::FromService && !self.request.at_most_once {
                 self.transferred = 0;
@@ -384,7 +385,7 @@ impl Rpc {
         log::debug!("import {name}: {event}: request x{}, opcode {opcode} ({errno})", self.xid.0);
     }
 
-    /// Gives back its XID and its slot.
+    /// Releases the request's XID and slot.
     fn release(&mut self) {
         if self.xid != Xid(0) {
             self.session.end_xid(self.xid);

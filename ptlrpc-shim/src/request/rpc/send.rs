@@ -59,14 +59,14 @@ impl Rpc {
             early_replies: fields.adaptive,
             bulk,
         };
-        // Once LNet has it, it may be executed, whatever happens to it.
+        // Once LNet has accepted the request it may be executed, whatever happens to the message.
         let transmission = Transmission::start(&self.node, spec, waker.clone())?;
         self.sent_to = self.sent_to.or(Some(connection.incarnation));
         self.is_resent = true;
         Ok(Sent { transmission, connection, at: now, deadline: now + timeout + session.net_latency(now) })
     }
 
-    /// Gives the request its XID, and bulk data its match bits: new ones for each transmission.
+    /// Sets the XID of the request, and the match bits of bulk data: new ones for each transmission.
     fn prepare_ids(&mut self, waker: &Waker) -> Result<(), Errno> {
         let count = self.request.bulk_md_count()?;
         if self.xid == Xid(0) {

@@ -73,7 +73,7 @@ impl RetryQueue for Timer {
 }
 
 impl ServiceCore {
-    /// Puts the parts together, for so many threads.
+    /// Makes the service's parts, for `threads` threads.
     pub(super) fn new(
         env: Environment,
         targets: &Arc<Targets>,
@@ -120,7 +120,7 @@ impl ServiceCore {
         }
     }
 
-    /// Runs what may call the program, whose panics the service survives. `None`: it panicked.
+    /// Runs code that may call the program, whose panics the service survives. `None`: it panicked.
     pub(super) fn catch_panic<T>(&self, what: impl FnOnce() -> T) -> Option<T> {
         let done = catch_unwind(AssertUnwindSafe(what));
         if done.is_err() {

@@ -71,7 +71,7 @@ impl Service {
         let core = Arc::new(ServiceCore::new(env, targets, handler, count));
         let mut threads = Threads { workers: ThreadGroup::new(), timer: ThreadGroup::new() };
         let started = threads.start(&core, count);
-        // From here on dropping the service undoes what has been done.
+        // From here on the drop of the service undoes these steps.
         let service = Self(Arc::new(Running { core, threads: Mutex::new(Some(threads)) }));
         started?;
         let core = &service.0.core;
@@ -85,13 +85,13 @@ impl Service {
         self.0.core.env.counters.counts()
     }
 
-    /// The targets that it serves.
+    /// The targets of the service.
     pub fn targets(&self) -> &Arc<Targets> {
         &self.0.core.targets
     }
 
-    /// Ends the service: requests in service are finished, those that wait are dropped, difficult replies end. Clients stay
-    /// connected, because the targets are not the service's own. Dropping the service does the same.
+    /// Ends the service: requests in service are finished, waiting ones are dropped, difficult replies end. Clients stay
+    /// connected, because targets outlive their service. The drop of the service does the same.
     ///
     /// Takes at most [`ServiceConfig::stop_timeout`]; after half of it bulk data and replies in progress are aborted. A second
     /// call returns at once.
@@ -109,7 +109,7 @@ impl Drop for Service {
         if self.0.stop() == Err(Errno::BUSY) {
             // A thread cannot wait for itself.
             let running = Arc::clone(&self.0);
-            // Where there is no thread to be had, the service stays.
+            // If no thread can be started, the service stays.
             let _ = lnet_os::thread::spawn(std::thread::Builder::new(), move || running.stop());
         }
     }
@@ -152,7 +152,7 @@ impl Running {
             env.descriptors.unlink_all(&env.node);
             have_ended = workers.wait(clock, until);
         }
-        // In this order: a thread that adds a difficult reply later sees that the timer is closed.
+        // The order matters: a thread that adds a difficult reply later sees that the timer is closed.
         core.timer.close();
         core.targets.on_service_ending(&core.ended_replies());
         have_ended &= timer.wait(clock, until);

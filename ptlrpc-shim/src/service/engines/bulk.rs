@@ -45,7 +45,7 @@ struct Progress {
 
 #[derive(Default)]
 struct State {
-    /// MDs that have not had their last event.
+    /// The number of MDs that have not had their last event.
     live: usize,
     failed: Option<Errno>,
     /// The match bits of MDs that have failed and have to be unlinked.
@@ -120,7 +120,7 @@ impl BulkTransfer<'_> {
                 log::debug!("service {}: bulk transfer of request x{xid} failed ({errno})", env.name());
             }
             match outcome {
-                // The client has sent its request again: its memory has other match bits now, and nothing is attached at the
+                // The client has sent its request again: its memory has other match bits now, and nothing is attached with the
                 // former ones.
                 Err(_) if request.route().mbits != route.mbits => transferred.clear(),
                 // snd-070: as replies do. What was transferred is not sent again: its MD has been unlinked.
@@ -142,7 +142,7 @@ impl BulkTransfer<'_> {
     }
 
     /// Waits until all MDs have had their last event. If one fails the others are unlinked; if the transfer `may_fall_back`, only
-    /// that one is. If the client gives up, or has attached other memory, all are.
+    /// the failed one is. If the client gives up, or has attached other memory, all are unlinked.
     fn wait(
         &self,
         progress: &Progress,
@@ -174,7 +174,7 @@ impl BulkTransfer<'_> {
         if state.live > 0 {
             drop(state);
             mds.values().for_each(|md| env.node.unlink(*md));
-            // LNet ends what is in progress. If it did not, the memory would stay with its descriptors.
+            // LNet ends the transfers in progress. If it did not, the memory would stay with its descriptors.
             let until = env.now() + env.config.stop_timeout;
             state = lock(&progress.state);
             while state.live > 0 && env.now() < until {
@@ -186,7 +186,7 @@ impl BulkTransfer<'_> {
 }
 
 impl Progress {
-    /// Starts the transfer of all MDs but those that were `transferred`; returns their handles.
+    /// Starts the transfer of all MDs except those that were `transferred`; returns their handles.
     fn start(
         self: &Arc<Self>,
         env: &Environment,
@@ -255,7 +255,7 @@ impl EventHandler for MdEvents {
             Err(errno) => Err(errno),
             // Truncated.
             Ok(()) if is_final && event.mlength != self.len => Err(Errno::IO),
-            // Unlinked before it was transferred.
+            // The MD was unlinked before its transfer.
             Ok(()) if event.kind == EventKind::Unlink => Err(Errno::TIMED_OUT),
             Ok(()) => Ok(()),
         };

@@ -1,4 +1,4 @@
-//! Descriptors that have not had their last event.
+//! Descriptors until their last event.
 
 use crate::clock::Clock;
 use crate::lnet::{Md, Node};
@@ -55,7 +55,7 @@ impl DescriptorSet {
         lock(&self.state).live.len()
     }
 
-    /// Whether [`DescriptorSet::unlink_all`] was called: no others are to be made in place of those that failed.
+    /// Whether [`DescriptorSet::unlink_all`] was called, so that no descriptors are created in place of those that failed.
     pub(crate) fn is_unlinked(&self) -> bool {
         lock(&self.state).is_unlinked
     }

@@ -1,5 +1,5 @@
-//! Difficult replies: replies for which the program holds something until the client has them, their transaction is
-//! committed, or the client is gone (PR-75).
+//! Difficult replies: replies for which the program holds resources until the client has them, their transaction is
+//! committed, or the client is disconnected (PR-75).
 
 use crate::lnet::{Event, EventKind, Md};
 use crate::message::body::ExportCookie;
@@ -119,7 +119,7 @@ impl DifficultReply {
         }
     }
 
-    /// An event of its descriptor.
+    /// Handles an event of the reply's descriptor.
     pub(crate) fn on_md_event(self: &Arc<Self>, event: &Event) {
         let reply_event = match (event.kind, event.status) {
             (EventKind::Ack, Ok(())) => Some(ReplyEvent::Done(ReplyDone::Acked)),
@@ -188,7 +188,7 @@ impl DifficultReplies {
         self.on_lost(|reply| reply.export == export);
     }
 
-    /// Ends the replies of a service that is ending: the one that takes its ended replies here.
+    /// Ends the replies of a service that is ending, which is identified by its queue of ended replies.
     pub(crate) fn on_service_ending(&self, ended: &Arc<dyn EndedQueue>) {
         self.on_lost(|reply| std::ptr::addr_eq(Arc::as_ptr(&reply.ended), Arc::as_ptr(ended)));
     }

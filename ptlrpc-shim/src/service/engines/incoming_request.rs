@@ -1,4 +1,4 @@
-//! A request from its admission to its reply: where replies go, how long the client waits, and its early replies.
+//! A request from its admission to its reply: the route of replies, the client's timeout, and the early replies.
 
 use super::request_buffers::ArrivedRequest;
 use crate::lnet::{Nid, ProcessId};
@@ -46,7 +46,7 @@ enum EarlyState {
 pub(crate) struct ReplyRoute {
     /// The local NI that the request was sent to.
     pub(crate) self_nid: Nid,
-    /// The NI that it was sent from.
+    /// The NI that the request was sent from.
     pub(crate) source: ProcessId,
     /// Match bits of the reply (PR-21).
     pub(crate) reply_bits: u64,

@@ -25,9 +25,9 @@ pub(crate) struct ArrivedRequest {
     pub(crate) at: Instant,
     /// The client, by its primary NID.
     pub(crate) peer: ProcessId,
-    /// The NI that it was sent from.
+    /// The NI that the request was sent from.
     pub(crate) source: ProcessId,
-    /// The local NI that it was sent to.
+    /// The local NI that the request was sent to.
     pub(crate) self_nid: Nid,
 }
 
@@ -126,7 +126,7 @@ impl RequestBuffers {
                 Ok(md) => {
                     env.counters.buffers_posted.add_one();
                     self.descriptors.set_md(id, md);
-                    // If `close` was called meanwhile, it could not unlink this one.
+                    // If `close` was called meanwhile, it could not unlink this buffer.
                     if lock(&self.state).is_closed {
                         env.node.unlink(md);
                     }

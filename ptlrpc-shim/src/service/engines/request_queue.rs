@@ -15,16 +15,16 @@ pub(crate) enum Priority {
 
 /// The next work of a thread.
 pub(crate) enum Work<A, R> {
-    /// Decide whether it is served; then [`RequestQueue::decided`].
+    /// Decide whether a request is served; then call [`RequestQueue::decided`].
     Decide(A),
-    /// Serve it; then [`RequestQueue::served`].
+    /// Serve a request; then call [`RequestQueue::served`].
     Serve(R, Priority),
     /// The thread ends.
     End,
 }
 
-/// The requests of a service that wait: those that have arrived (`A`), and those that are to be served (`R`). Their number is
-/// limited by the buffers that they are in.
+/// The waiting requests of a service: those that have arrived (`A`), and those that are to be served (`R`). Their number is
+/// limited by their request buffers.
 pub(crate) struct RequestQueue<A, R> {
     state: Mutex<State<A, R>>,
     changed: Condvar,
@@ -40,14 +40,14 @@ struct State<A, R> {
     /// Maximum number of requests with normal priority in service: one less than there are threads.
     max_normal_in_service: usize,
     is_closed: bool,
-    /// A thread that would wait makes progress in LNet instead, and takes what arrives.
+    /// Whether a thread that would wait makes progress in LNet instead, and takes requests that arrive.
     is_progressing: bool,
     /// Threads that wait.
     sleeping: usize,
 }
 
 impl<A, R> RequestQueue<A, R> {
-    /// A queue for so many threads, at least 2; one of them serves urgent requests only.
+    /// A queue for `threads` threads, at least 2; one of them serves urgent requests only.
     pub(crate) fn new(threads: usize) -> Self {
         let state = State {
             arrived: VecDeque::new(),
@@ -119,7 +119,7 @@ impl<A, R> RequestQueue<A, R> {
             Priority::Urgent => state.urgent.push_back(admitted),
             Priority::Normal => state.normal.push_back(admitted),
         }
-        // This thread takes another arrival next, or this request.
+        // The calling thread takes another arrival next, or this request.
         if !state.arrived.is_empty() {
             self.wake_one(&state);
         }

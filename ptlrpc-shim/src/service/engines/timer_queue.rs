@@ -65,7 +65,7 @@ impl<R, W> TimerQueue<R, W> {
         }
     }
 
-    /// Schedules the next early reply of a request, in place of one that is scheduled.
+    /// Schedules the next early reply of a request, replacing one that is scheduled.
     pub(crate) fn schedule(&self, id: RequestId, request: R, due: Instant) {
         let mut state = lock(&self.state);
         if let Some(before) = state.times.insert(id, due) {
@@ -124,8 +124,8 @@ impl<R, W> TimerQueue<R, W> {
             if until.is_some_and(|until| until <= now) {
                 break;
             }
-            // Most requests end long before their early reply is due. If the thread slept without end after each of them, each
-            // would wake it.
+            // Most requests end long before their early reply is due. If the thread slept without a limit after each of them,
+            // each would wake it.
             let until = until.into_iter().chain(state.wakes_at.filter(|at| *at > now)).min();
             state.wakes_at = until;
             state = wait_until(clock, &self.changed, state, until);

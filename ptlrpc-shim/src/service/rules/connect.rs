@@ -66,7 +66,7 @@ pub(crate) fn agree(requested: &ConnectData, supported: &ConnectData) -> Connect
     }
 }
 
-/// The number of slots of a client that requests so many; 0: no preference.
+/// The number of slots granted to a client that requests `requested`; 0: no preference.
 fn slots(requested: u16, supported: u16) -> u16 {
     match smaller(requested, supported) {
         0 => DEFAULT_SLOTS,

@@ -1,4 +1,4 @@
-//! At-most-once execution: decisions about requests that have come before.
+//! At-most-once execution: decisions about requests that have arrived before.
 //!
 //! | the request | then |
 //! |---|---|
@@ -52,9 +52,9 @@ pub(crate) enum DuplicateCheck<R, A> {
     New,
     /// A duplicate of this one, which is in progress.
     InProgress(R),
-    /// A duplicate of one that was served, with this reply.
+    /// A duplicate of a request that was served, with this reply.
     Replied(A),
-    /// The client does not wait for it any more.
+    /// A request for which the client does not wait any more.
     Stale,
     /// The client has no such slot.
     NoSlot,
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_done_with_duplicates() {
-        // The XID stands for the request, and for its reply.
+        // The XID identifies the request, and its reply.
         for (name, steps) in [
             (
                 "while it is served",
@@ -203,7 +203,7 @@ mod tests {
             let mut duplicates = Duplicates::<u64, u64>::new(4);
             let (mut running, mut served) = (HashSet::new(), HashSet::new());
             for (number, what) in steps {
-                // Each request has its slot, as a client has it that uses four in turn.
+                // Each request has a slot, as if the client used four in turn.
                 let (xid, tag) = (64 * (number + 1), (number % 4 + 1) as u16);
                 let it = key(xid, tag, 0);
                 match what {

@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn when_an_early_reply_is_due() {
         let start = Instant::now();
-        // At_max, at_extra, margin; seconds that the client waits; due after so many milliseconds.
+        // The values of at_max, at_extra, margin; the seconds that the client waits; the milliseconds after which the reply
+        // is due.
         for (at_max, extra, margin, waits, want) in [
             (600, 30, 5, 10, Some(5000)),
             (600, 30, 5, 100, Some(95_000)),

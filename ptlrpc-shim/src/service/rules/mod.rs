@@ -1,4 +1,4 @@
-//! Decisions of a service, pure: each is a function of a request, of what is known, and of the time.
+//! Decisions of a service, as pure functions of a request, of the known state, and of the time.
 
 pub(crate) mod admission;
 pub(crate) mod connect;

@@ -43,8 +43,8 @@ pub(crate) enum NotConnected {
 }
 
 impl Targets {
-    /// Tables without targets. `seed`: for the handles of connections. It has to be a different one each time that the server
-    /// starts, so that handles from before are unknown, and one that cannot be guessed.
+    /// Tables without targets. `seed` is for the handles of connections. It must differ each time that the server
+    /// starts, so that handles from before are unknown, and must not be predictable.
     pub fn new(seed: u64) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Tables {
             targets: HashMap::new(),
@@ -54,7 +54,7 @@ impl Targets {
         })))
     }
 
-    /// Adds a target. Clients get of `data` what they request. `EEXIST`: there is one of that name.
+    /// Adds a target. Clients get those parts of `data` that they request. `EEXIST`: there is a target of that name.
     pub fn add(&self, name: Name, data: ConnectData) -> Result<Arc<Target>, Errno> {
         let mut tables = lock(&self.0);
         if tables.targets.contains_key(&name) {
@@ -152,7 +152,7 @@ impl Targets {
 }
 
 impl Tables {
-    /// A new handle; 0 is none.
+    /// A new handle, which is not 0.
     fn new_cookie(&mut self) -> ExportCookie {
         loop {
             let cookie = ExportCookie(self.random.u64(1..));
