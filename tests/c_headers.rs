@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
-/// A compiler, its language, and the standards: those of them that it knows are used.
+/// A compiler, its language, and the standards, of which those are used that the compiler supports.
 struct Language {
     compiler: &'static str,
     name: &'static str,
@@ -162,7 +162,7 @@ fn headers() -> Vec<String> {
     headers
 }
 
-/// The headers of ours that each includes, and those that these include.
+/// The headers of this library that each one includes, directly and indirectly.
 fn includes() -> BTreeMap<String, BTreeSet<String>> {
     let mut all: BTreeMap<String, BTreeSet<String>> = headers()
         .into_iter()

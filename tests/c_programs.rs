@@ -181,7 +181,7 @@ fn a_programs_own_page_size_kvec_and_list_stand_beside_the_headers() {
 #[test]
 fn the_command_parser_runs_arguments_and_lines_and_lists_commands() {
     run("parser", &[], &[]);
-    // As a program of a build system that knows its version.
+    // The program has a build system that defines its version.
     run("parser", &["-DPACKAGE_VERSION=\"2.15.8\""], &[]);
 }
 
@@ -308,7 +308,7 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
     for program in ["cyaml", "parser"] {
         let source = root().join(format!("c-tests/{program}.c")).display().to_string();
         for (when, libraries) in [("linked-before", "-Lother"), ("linked-now", "-L.")] {
-            // Under its own name: what it says has that in it.
+            // Each library has its own name, which is part of the messages.
             fs::create_dir_all(out.join(when)).unwrap();
             let path = format!("{when}/{program}");
             gcc(&["-std=gnu11", "-pthread", &include, &source, "-o", &path, libraries, "-llnetconfig"]);
@@ -360,7 +360,7 @@ fn under_valgrind(program: &str) {
         return;
     }
     let suppressions = format!("--suppressions={}", root().join("c-tests/valgrind.supp").display());
-    // Only what is definitely lost: the standard library keeps a thread's handle where valgrind does not look.
+    // Only memory that is definitely lost counts: the standard library keeps a thread's handle where valgrind does not look.
     let valgrind = [
         "valgrind",
         "--quiet",
@@ -432,7 +432,7 @@ fn run(program: &str, flags: &[&str], wrapper: &[&str]) {
             command.env_remove(name);
         }
     }
-    // Not where this machine's nodes are, and with a path short enough for a socket.
+    // The directory is not that of this machine's nodes, and its path is short enough for a socket.
     let sockets = tempfile::tempdir().unwrap();
     command.env("LNET_RUNTIME_DIR", sockets.path());
     succeeded(&command.output().unwrap(), &format!("{} {program}", wrapper.join(" ")));

@@ -116,7 +116,7 @@ fn declared_in(headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
     declared_below("include", headers)
 }
 
-/// The same for headers in a directory of the repository.
+/// Does the same for headers in a directory of the repository.
 fn declared_below(directory: &str, headers: &BTreeSet<&str>) -> Option<BTreeSet<(String, String)>> {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let out = tempfile::tempdir().unwrap();
@@ -220,7 +220,7 @@ fn matrix() -> String {
     text
 }
 
-/// Returns what a function lacks, in words; `None` if it is complete.
+/// Returns the text of the limitation of a function; `None` if it is complete.
 fn partly(name: &str) -> Option<&'static str> {
     Some(match name {
         "LNetCtl" | "l_ioctl" => {

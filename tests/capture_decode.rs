@@ -34,16 +34,16 @@ struct Totals {
     undecoded: usize,
     /// Stretches of a thinned capture between two messages.
     skipped: usize,
-    /// Messages that the end of their connection cut short.
+    /// Messages that are incomplete because their connection ended.
     cut_short: usize,
 }
 
 /// The columns of [`CAPTURES`].
 type Row = (&'static str, [usize; 14]);
 
-/// The captures with their expected counts. For complete captures each number is also what the captures' own decoder counts. That
-/// decoder stops at the first hole of a stream, so the thinned `m-*` are counted here alone, except their HELLOs: those that it
-/// misses are as many as the packets behind a hole that start with a HELLO.
+/// The captures with their expected counts. For complete captures each number is also that of the captures' own decoder. That
+/// decoder stops at the first hole of a stream, so the thinned `m-*` are counted here alone, except their HELLOs: the decoder
+/// misses as many of them as there are packets behind a hole that start with a HELLO.
 #[rustfmt::skip]
 const CAPTURES: [Row; 23] = [
     // connections, requests, refused; HELLOs, of these none; NOOPs, ACKs, PUTs, GETs, REPLYs; ping infos; undecoded, skipped, cut short

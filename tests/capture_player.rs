@@ -74,7 +74,7 @@ fn plays_to_its_end(their_script: &Script, our_script: &Script) -> bool {
     thread::scope(|scope| {
         let us = scope.spawn(|| us.play(&mut NoApplication));
         let them = scope.spawn(|| them.play(&mut NoApplication));
-        // Both are joined, whatever becomes of the first.
+        // Both threads are joined, also if the first has failed.
         let ends = [them.join(), us.join()];
         ends.iter().all(Result::is_ok)
     })

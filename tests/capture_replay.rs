@@ -1,7 +1,7 @@
-//! Captured kernel conversations with a live node in the place of one kernel node: what the others said is
-//! played to it byte for byte, and what it says is compared with what the kernel said.
+//! Captured exchanges of kernel nodes with a live node in the place of one of them: the messages of the others are
+//! sent to it byte for byte, and its own are compared with those of the kernel node.
 //!
-//! What may differ is listed in `support/difference.rs`, and what cannot be played yet in [`NOT_PLAYED`].
+//! Permitted differences are listed in `support/difference.rs`, and captures that cannot be replayed yet in [`NOT_PLAYED`].
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -18,10 +18,10 @@ use support::netns::namespace_or_skip;
 use support::player::Player;
 use support::script::{address_of, script};
 
-/// A capture, and which of its nodes is ours.
+/// A capture, and the node in it that is replaced.
 struct Replay {
     file: &'static str,
-    /// The NIDs of our node, in the order of the captured node's ping block.
+    /// The NIDs of the live node, in the order of the captured node's ping block.
     nids: &'static [&'static str],
     /// Applies the configuration by which the captured node differed from the others.
     set_up: fn(&mut StartConfig),

@@ -1,6 +1,6 @@
 //! Every citation in sources and documents resolves: rules such as `HE-30`, sections such as `core-behaviour 4.2` and
 //! requirements such as `snd-035` to `docs/protocol` and `docs/requirements.md`, links in documents to files and anchors,
-//! paths and tests that documents name to what there is.
+//! paths and tests that documents name to existing ones.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use std::process::Command;
 
 const SHEETS: &str = "docs/protocol";
 
-/// Words that look like a rule and are none.
+/// Words that look like a rule but are none.
 const NO_RULES: [&str; 8] = ["NID", "UTF", "CRC", "MPL", "FNV", "BSD", "SHA", "RFC"];
 
 /// Names of sheets that are not the one name that each has.
@@ -113,10 +113,11 @@ fn every_path_in_the_documents_exists() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// `Upcalls::receive`, `find_interface`, `SocklndConfig`: fails if a guide for those who work here names what is not there.
+/// Fails if a guide for contributors names code that does not exist, such as `Upcalls::receive`, `find_interface`,
+/// `SocklndConfig`.
 #[test]
 fn every_name_of_code_in_the_guides_exists() {
-    // Parts that stand for a name of the reader's, and words of other projects.
+    // Words that stand for a name of the reader's choice, and words of other projects.
     const OPEN: [&str; 4] = ["CRATE", "NAME", "_NAME", "NAMElnd"];
     let texts = tracked_texts();
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -129,7 +130,7 @@ fn every_name_of_code_in_the_guides_exists() {
         let text = read(guide);
         for (line, code) in code_spans(&text) {
             let name = code.trim_end_matches(['!', '(', ')']);
-            // A name that goes on: `get_`.
+            // The beginning of names, such as `get_`.
             let is_open = name.ends_with('_') || name.ends_with("_NN");
             if is_open || !name.split("::").all(|part| !part.is_empty() && part.chars().all(is_word)) {
                 continue;
@@ -213,7 +214,7 @@ enum Citation {
     Rule(String),
     Requirement(String),
     Section(String, String),
-    /// A sheet by a name that it does not have.
+    /// A reference to a sheet by a name that it does not have.
     OtherName(&'static str),
 }
 
@@ -269,7 +270,7 @@ fn sections_at(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(section) = leading_number(rest) {
-        // Another number that has no point is as likely something else.
+        // A number without a point that resolves to nothing is probably not a section.
         if !found.is_empty() && !section.contains('.') {
             break;
         }
@@ -331,7 +332,7 @@ fn code_spans(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The anchors of a document: those of its headings, as they are made where it is shown, and its own.
+/// The anchors of a document: those made from its headings, and explicit ones.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let slug = |line: &str| {

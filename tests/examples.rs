@@ -1,5 +1,5 @@
-//! The README's program and `examples/ping_pong.c`, as somebody who copies them meets them: they do what they say, and what
-//! is in the way is a message and a status that is not 0.
+//! The README's program and `examples/ping_pong.c`, built and run as by a reader who copies them: they do what the text says,
+//! and every failure gives a message and a status that is not 0.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::env;
@@ -26,7 +26,7 @@ fn ping_pong_exchanges_a_message_and_reports_errors() {
     example.is_honest();
 }
 
-/// A program of `LNet`'s, built, with a port of its own on the loopback.
+/// An example program of LNet, built, with its own port on the loopback.
 struct Example {
     program: PathBuf,
     sockets: TempDir,
@@ -81,7 +81,7 @@ impl Example {
 
     fn is_honest(&self) {
         self.exchanges_a_message();
-        // Networks, the peer, and what is said.
+        // The networks, the peer, and a part of the message.
         let table: [(&str, &[&str], &str); 6] = [
             ("tcp(127.0.1.1)", &["127.0.1.2@nonsense"], "127.0.1.2@nonsense: Invalid argument"),
             ("tcp(127.0.1.1)", &["127.0.1.9@tcp"], "the PUT: "),

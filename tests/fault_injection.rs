@@ -105,7 +105,7 @@ fn one_of_three_gets_is_dropped_by_the_target_and_counted() {
     ));
     (0..30).for_each(|_| pair.get());
     (0..20).for_each(|_| assert_eq!(pair.wait_for(EventKind::Reply).status, Ok(())));
-    // The last replies may be there before the last GET has been looked at.
+    // The last replies may arrive before the rule has counted the last GET.
     while far.drop_rules()[0].1.matched < 30 {
         std::thread::yield_now();
     }

@@ -1,6 +1,6 @@
 //! The seeds of the fuzz targets for the TCP driver are the first bytes of captured streams.
 //!
-//! `LNET_WRITE_FUZZ_SEEDS=1 cargo test --test fuzz_seeds` writes them anew.
+//! `LNET_WRITE_FUZZ_SEEDS=1 cargo test --test fuzz_seeds` writes them again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -39,7 +39,7 @@ fn the_fuzz_seeds_are_the_first_bytes_of_captured_streams() {
     for (target, seeds) in &seeds {
         let directory = directory.join(target);
         if std::env::var_os("LNET_WRITE_FUZZ_SEEDS").is_some() {
-            // There is none the first time.
+            // The directory does not exist the first time.
             let _ = fs::remove_dir_all(&directory);
             fs::create_dir_all(&directory).unwrap();
             for (name, bytes) in seeds {
@@ -70,7 +70,7 @@ fn seeds() -> Seeds {
                     continue;
                 }
                 let from_opener = side == Side::Opener;
-                // In pieces of 24 bytes.
+                // The stream is delivered in pieces of 24 bytes.
                 let with_choice = [vec![24 << 1 | u8::from(from_opener)], beginning.clone()].concat();
                 add("socklnd_stream", format!("{short_name}-{side:?}").to_lowercase(), with_choice);
                 if from_opener {

@@ -53,7 +53,7 @@ struct Row {
 #[test]
 fn unusual_requests_are_answered_as_the_kernel_answers_them() {
     let Some(_namespace) = namespace_or_skip() else { return };
-    // For the rows in which the connecting side stops sending.
+    // The short timeout is for the rows in which the connecting side stops sending.
     let socklnd = SocklndConfig { accept_timeout: Duration::from_secs(1), ..SocklndConfig::default() };
     let config = StartConfig { socklnd, ..StartConfig::default() };
     let node = LiveNode::start(&[OURS.parse().unwrap()], config);

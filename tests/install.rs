@@ -1,4 +1,4 @@
-//! `make install`, of files that stand for what was built, into an empty directory.
+//! Tests `make install` with placeholders for the built files, into an empty directory.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::fs;
@@ -121,7 +121,7 @@ fn changed_sources_are_rebuilt_before_the_install() {
     assert!(!place.file("usr").exists());
 }
 
-/// Fails if a name of Lustre's tools leads to ours.
+/// Fails if a name of Lustre's tools leads to a tool of this project.
 #[test]
 fn lustres_own_tools_stay_first_unless_asked_otherwise() {
     let (tool, library, header) =

@@ -16,7 +16,7 @@ use support::machines::port;
 use support::netns::{empty_namespace_or_skip, ip};
 use support::rails::{Discovery, Rails, Transfer, address, nid, nids, route, wait_until};
 
-/// The status of an interface as `net show` has it.
+/// The status of an interface in `net show`.
 fn status(node: &Node, nid: Nid) -> NiStatus {
     let backend: &dyn Backend = node;
     let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi).unwrap();
@@ -129,7 +129,7 @@ fn interfaces_added_at_run_time_are_watched_and_removed_ones_are_not() {
     ip(&["link", "add", "eth0", "type", "veth", "peer", "name", "cable"]);
     ip(&["address", "add", "10.77.1.1/24", "dev", "eth0"]);
     ip(&["link", "set", "eth0", "up"]);
-    // Nothing is at the other end.
+    // There is no peer at the other end.
     let by_name = add("tcp", "eth0");
     assert_eq!(status(&node, by_name), NiStatus::Down);
     let by_address = add("tcp1", "10.77.1.1");

@@ -1,7 +1,7 @@
-//! The commands that were run on a kernel node, run with ours: what each writes and how it ends.
+//! The commands that were recorded on a kernel node, run with lnetctl of this project: output and exit status are compared.
 //!
-//! `tests/data/lnetctl-outputs.txt` is the record, reduced to what is compared (`transcripts/reduce.rs`).
-//! LNETCTL_OUTPUTS=FILE makes it anew from the full record. What differs is in `transcripts/differences.rs`.
+//! `tests/data/lnetctl-outputs.txt` is the record, reduced to the parts that are compared (`transcripts/reduce.rs`).
+//! LNETCTL_OUTPUTS=FILE makes it again from the full record. Permitted differences are in `transcripts/differences.rs`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -20,7 +20,7 @@ use transcripts::reduce::reduce;
 use transcripts::scene::{self, Scene};
 use transcripts::staging::{STAGING, When};
 
-/// A command and what is different in what came of it.
+/// A command and the differences in its result.
 type Found<'a> = (&'a Block, Vec<Change>);
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/lnetctl-outputs.txt");
@@ -165,7 +165,7 @@ fn every_command_in_the_guides_exists() {
     }
 }
 
-/// The words of a command and its options, as far as they are certainly both: `net add --net` of
+/// The words of a command and its options, as far as they are certainly commands and options: `net add --net` for
 /// `net add --net tcp`.
 fn command_at_start(text: &str) -> &str {
     let is_of_command = |c: char| c.is_ascii_lowercase() || c == '-' || c == '_' || c == ' ';
@@ -249,7 +249,7 @@ fn count(yaml: &str, key: &str) -> u64 {
     line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {key} in {yaml}"))
 }
 
-/// Splits YAML into the items under each key; those of peers in alphabetical order, for peers have none.
+/// Splits YAML into the items under each key; those of peers are sorted, as peers have no order.
 fn by_item(yaml: &str) -> BTreeMap<&str, Vec<String>> {
     let mut blocks = BTreeMap::<&str, Vec<String>>::new();
     let mut key = "";

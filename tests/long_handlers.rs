@@ -1,4 +1,4 @@
-//! Event handlers that wait for what they have sent, and that take long: nobody else waits for them.
+//! Event handlers that wait for the events of their own messages, and that take long: nothing else waits for them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use lnet_core::{
@@ -17,7 +17,7 @@ use std::time::Duration;
 const ASKED: u32 = 7;
 const SINK: u32 = 8;
 const LARGEST: usize = 1 << 20;
-/// The timeout of every wait: far beyond what a step takes, and below the nodes' timeouts, so that only a hang reaches it.
+/// The timeout of every wait: far beyond the time of a step, and below the nodes' timeouts, so that only a hang reaches it.
 const FOR_EVER: Duration = Duration::from_secs(60);
 /// Seconds: nothing is resent, ended or reset within a test.
 const NEVER: &str = "600";
@@ -136,7 +136,7 @@ fn channel_of<T>() -> (Mutex<Sender<T>>, Receiver<T>) {
 /// Kinds of nodes: of this library, and as kernel nodes are, without delivery ACKs for small messages.
 const KINDS: [&[(&str, &str)]; 2] = [&[], &[("SOCKLND_DELIVERY_ACK", "large")]];
 
-/// Fails if what a handler has sent stays with the thread that the handler keeps, or the answers to it do.
+/// Fails if messages sent by a handler stay with the thread that the handler occupies, or the responses to them do.
 #[test]
 fn a_handler_waits_for_the_events_of_what_it_has_sent() {
     for settings in KINDS {
@@ -160,7 +160,7 @@ fn a_handler_waits_for_the_events_of_what_it_has_sent() {
     }
 }
 
-/// The same for the event of an own PUT.
+/// The same for the event of the handler's own PUT.
 #[test]
 fn the_handler_of_a_send_event_waits_for_another_put() {
     for settings in KINDS {
@@ -206,7 +206,7 @@ fn a_handler_that_takes_long_delays_no_other_peer() {
         };
         let core = rig.nodes[0].core();
         let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
-        // One MD for each: the events of one come one after another.
+        // There is an MD for each, as the events of one come one after another.
         (0..3).for_each(|_| {
             let me = core.me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
             let (spec, memory) =

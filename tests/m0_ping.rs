@@ -1,4 +1,5 @@
-//! `examples/m0_ping.c`, as somebody runs it: a server and client threads, in one process and in two. Acceptance cases 32 to 34 of Motr's network layer.
+//! Tests `examples/m0_ping.c`: a server and client threads, in one process and in two. Acceptance cases 32 to 34 of Motr's
+//! network layer.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use std::env;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// The program, built, and a port of its own on the loopback.
+/// The program, built, with its own port on the loopback.
 struct Ping {
     program: PathBuf,
     sockets: TempDir,
@@ -17,7 +18,7 @@ struct Ping {
 }
 
 impl Ping {
-    /// `name`: of the test, which has a directory of its own.
+    /// Builds the program. `name` is the test's name, which has its own directory.
     fn build_or_skip(name: &str) -> Option<Self> {
         if Command::new("gcc").arg("--version").output().is_err() {
             test_support::skip("no gcc");
@@ -84,7 +85,7 @@ struct Server {
 }
 
 impl Server {
-    /// Ends it; what it has served.
+    /// Ends the server; returns the number of transfers that it has served.
     fn end(mut self) -> String {
         let process = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();

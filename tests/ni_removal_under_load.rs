@@ -1,5 +1,5 @@
-//! Interfaces, nets and peers' NIDs that go and come while PUTs and GETs run: what was bound to the one that went
-//! ends with an error or stays without an answer (until its descriptor is unlinked), nothing else is lost, and every
+//! Interfaces, nets and peers' NIDs that are removed and added again while PUTs and GETs run: operations on a removed object
+//! end with an error or stay without a response (until the descriptor is unlinked), no other operation fails, and every
 //! operation ends exactly once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -40,7 +40,7 @@ struct Operation {
     written_off: bool,
 }
 
-/// Operations of the near node, each with a descriptor of its own.
+/// The operations of the near node, each with its own descriptor.
 struct Traffic {
     core: Arc<Core>,
     eq: EqHandle,
@@ -109,7 +109,7 @@ impl Traffic {
                 operations.len() - 1
             };
             self.under_way.fetch_add(1, Ordering::SeqCst);
-            // One for the SEND event, one for the answer.
+            // One operation for the SEND event, one for the response.
             let (spec, memory) = spec((i * 4099) % LARGEST, 2, MdOptions(0), number, Some(self.eq));
             let md = self.core.md_bind(spec, memory, true).unwrap();
             self.operations.lock().unwrap()[number].md = Some(md);
@@ -138,7 +138,7 @@ impl Traffic {
         }
     }
 
-    /// Waits for what must be answered: all but what was written off. Then ends what has no answer, and returns
+    /// Waits for all operations that must have a response, without those that were written off. Then ends the others, and returns
     /// all operations.
     fn settle(&self) -> Vec<Operation> {
         await_until("the answers", || self.under_way.load(Ordering::SeqCst) == 0);
@@ -235,8 +235,8 @@ fn under_traffic(rails: Rails, go: impl Fn(&Rails) -> Option<Arc<Ni>>, come: imp
         assert!(*answers <= u32::from(failed.is_none()), "{operation:?}");
         assert!(matches!(failed, None | Some(Errno::Shutdown)), "{operation:?}");
     }
-    // An answer may come late, by an interface that came back, and what could not go by one that went may have gone by
-    // another; so what has none is counted over all of them.
+    // A response may arrive late, by an interface that was added again, and messages that could not use a removed one may have
+    // used another, so the operations without a response are counted over all of them.
     gone.extend(rails.near.core().nets().nis().filter(|ni| !ni.nid().is_loopback()).cloned());
     let sum = gone.iter().map(|ni| counts(ni)).fold([0; 3], |[a, b, c], [x, y, z]| [a + x, b + y, c + z]);
     let count = |which: fn(&Operation) -> bool| operations.iter().filter(|op| which(op)).count() as u64;
@@ -290,7 +290,7 @@ fn deleting_a_peer_nid_in_use_fails_no_operation() {
     under_traffic(
         rails,
         |rails| {
-            // A message from it makes the NID known again, as a peer of its own (OM-21).
+            // A message from the NID makes it known again, as a peer of its own (OM-21).
             match rails.near.core().delete_peer(far, Some(goes), false) {
                 Ok(()) | Err(Errno::NoChild) => None,
                 Err(errno) => panic!("{errno}"),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const NODES: usize = 10;
 const PORTAL: u32 = 7;
-/// The timeout of every wait: far beyond what a step takes, so that only a hang reaches it.
+/// The timeout of every wait: far beyond the time of a step, so that only a hang reaches it.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
 /// A port that is free on all loopback addresses at this moment.

@@ -1,8 +1,8 @@
 //! Every requirement has its row in `docs/requirements.md`, which is made from `requirements/rows.rs` and the
 //! documentation of the tests.
 //!
-//! A test says in its documentation which requirements it shows, and how it would fail if they broke:
-//! `/// dbg-110: fails if ...`, or `/// dbg-010, dbg-015: fails if ...`. Each begins a line of its own.
+//! The documentation of a test names the requirements that it shows, and how it would fail if they broke:
+//! `/// dbg-110: fails if ...`, or `/// dbg-010, dbg-015: fails if ...`. Each begins a line.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "requirements/rows.rs"]
@@ -115,7 +115,7 @@ struct Test {
     /// `FILE::NAME`.
     place: String,
     named: BTreeSet<String>,
-    /// The requirements of which the test says how it would fail.
+    /// The requirements of which the test documents how it would fail.
     explained: BTreeSet<String>,
 }
 

@@ -94,7 +94,7 @@ fn two_nodes_exchange_messages_of_all_sizes_through_a_router() {
         let rails = Rails::between(near, far);
         exchange(&rails);
         exchange(&rails.turned());
-        // Requests and answers; those of discovery come on top.
+        // Requests and responses; those of discovery are not included.
         let messages = 2 * 2 * 2 * 44 * SIZES.len() as u64;
         let bytes = 2 * 2 * 44 * SIZES.iter().sum::<usize>() as u64;
         let ask: &dyn Backend = &*router;
@@ -117,7 +117,7 @@ fn messages_take_turns_on_two_routers_and_leave_one_that_stops_forwarding() {
     let (rails, routers) = site.two_routers(63, 64);
     rails.transfer(Transfer::Put, 100, 4096, 1);
     let counts = routers.each_ref().map(|router| forwarded(router));
-    // A PUT and its ACK each.
+    // Each PUT has an ACK.
     assert!(counts.iter().all(|count| (80..=125).contains(count)), "{counts:?}");
     routers[0].core().change_router(|router| router.switched(false)).unwrap();
     wait_until("both nodes know that a router has stopped", || {
@@ -194,7 +194,7 @@ fn routes_by_two_nids_of_one_router_become_one() {
     shutdown(rails, &[router]);
 }
 
-/// Fails if a node goes on with a router that is gone, or does not come back to it.
+/// Fails if a node continues to use a router that does not respond, or does not return to it.
 #[test]
 fn messages_leave_a_router_that_is_gone_and_return_when_it_is_back() {
     let site = Site { others: &[("LNET_ALIVE_ROUTER_CHECK_INTERVAL", "1")], ..Site::new(Discovery::On) };

@@ -1,5 +1,5 @@
-//! Two cards of a machine in one subnet without source routes: what both NIs send leaves by the first card, and the node says so; with
-//! SOCKLND_BIND_TO_DEVICE each sends by its own.
+//! Two cards of a machine in one subnet without source routes: messages of both NIs leave by the first card, and the node
+//! logs that; with SOCKLND_BIND_TO_DEVICE each NI sends by its own card.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;
@@ -37,7 +37,7 @@ impl log::Log for Said {
 fn node(machines: &Machines, machine: usize, bind: &str) -> Arc<Node> {
     let others = [("SOCKLND_BIND_TO_DEVICE", bind)];
     let node = machines.on(machine, || node_with(NETWORKS, "", "988", Discovery::On, &others));
-    // The kernel takes its time to say that a link has a carrier.
+    // The kernel needs some time to report that a link has a carrier.
     wait_until("all cards work", || node.core().nets().nis().all(|ni| !ni.is_fatal()));
     node
 }
@@ -58,7 +58,7 @@ fn sent(machines: &Machines, machine: usize) -> [u64; 2] {
 /// Transfers by both NIs of the near node; returns the bytes that each card of the near machine carried.
 fn carried(machines: &Machines, near: Arc<Node>, far: Arc<Node>) -> [u64; 2] {
     let rails = Rails::between(near, far);
-    // Both nodes know each other, and all connections are there.
+    // Both nodes know each other, and all connections are established.
     rails.transfer(Transfer::Put, 8, 64, 1);
     let before = sent(machines, 0);
     rails.transfer(Transfer::Put, MESSAGES, LENGTH, 4);
@@ -72,7 +72,7 @@ fn cards_in_one_subnet_are_told_of_and_each_sends_by_itself_if_bound() {
     let Some(machines) = Machines::or_skip(2, 2, Wiring::OneSwitch, |_| None) else { return };
     log::set_logger(&SAID).unwrap();
     log::set_max_level(log::LevelFilter::Info);
-    // With source routes there is nothing to tell.
+    // With source routes the node logs nothing.
     let [near, far] = [0, 1].map(|machine| node(&machines, machine, "0"));
     assert!(SAID.0.lock().unwrap().is_empty());
     let all = (MESSAGES * LENGTH) as u64;

@@ -1,4 +1,5 @@
-//! A test that could not run is distinguished from one that passed: it is counted, and fails in continuous integration.
+//! Checks that tests that cannot run are distinguished from tests that pass: they are counted, and fail in continuous
+//! integration.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -47,7 +48,7 @@ fn the_test_run_lists_skipped_tests_and_identifies_continuous_integration() {
     assert!(fs::read_to_string(root().join(".ci/run")).unwrap().contains("export CI="));
 }
 
-/// Fails if a test that cannot run only prints a line: nobody reads it when the test passes.
+/// Fails if a test that cannot run only prints a line, which is not shown when the test passes.
 #[test]
 fn every_test_that_skips_calls_the_skip_function() {
     let sources = ["liblnet", "lnds", "lnetctl", "lnetd", "consumers", "ptlrpc-shim", "tests", "benches"];

@@ -1,6 +1,6 @@
-//! The six configurations that the design of Multi-Rail names ("Use Case scenarios"): nodes with Multi-Rail among nodes without it, as
-//! real nodes on machines of their own. Those without it have `LNET_MULTI_RAIL=0`; each configuration is also run with nodes in their
-//! place that have Multi-Rail and do not discover.
+//! The six configurations that the design of Multi-Rail names ("Use Case scenarios"): nodes with Multi-Rail among nodes
+//! without it, as real nodes on separate machines. Those without it have `LNET_MULTI_RAIL=0`; each configuration is also run
+//! with nodes in their place that have Multi-Rail and do not discover.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod support;
@@ -33,7 +33,7 @@ struct Site {
     _machines: Machines,
 }
 
-/// Returns the interfaces of a node on a net, of which the first is `first`, as `LNET_NETWORKS` has them.
+/// Returns the interfaces of a node on a net, in the form of `LNET_NETWORKS`; the first one has the number `first`.
 fn interfaces(net: &str, first: usize, version: Version) -> String {
     match version {
         UpRev => format!("{net}(eth{first},eth{})", first + 1),

@@ -1,4 +1,4 @@
-//! Words that stand for something else in this repository's terms must not come back: in identifiers, comments, log texts
+//! Words that have another meaning in this repository's terms must not be used: in identifiers, comments, log texts
 //! and documents each thing has the one name of the glossary (`docs/glossary.md`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -24,7 +24,7 @@ fn captured_streams_with_flipped_bits_disturb_no_other_peer() {
                 let mut bytes = streams[random.below(streams.len())].clone();
                 bytes.truncate(1 + random.below(bytes.len()));
                 for _ in 0..1 + random.below(8) {
-                    // Most of them in the headers.
+                    // Most changes are in the headers.
                     let within = if random.below(2) == 0 { bytes.len().min(200) } else { bytes.len() };
                     bytes[random.below(within)] ^= 1 << random.below(8);
                 }

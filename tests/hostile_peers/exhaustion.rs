@@ -21,9 +21,9 @@ fn two_thousand_unfinished_handshakes_do_not_block_a_complete_one() {
         return;
     }
     let scene = Scene::new(|config| {
-        // None times out.
+        // No connection times out.
         config.accept_timeout = Duration::from_secs(600);
-        // None has to retry because the system's queue is full.
+        // No connection has to be retried because the system's queue is full.
         config.accept_backlog = CONNECTIONS as i32;
     });
     scene.with_other_traffic(|| {
@@ -52,7 +52,7 @@ fn a_peer_that_stops_reading_delays_only_the_messages_to_itself() {
     const LENGTH: usize = 100_000;
     const MESSAGES: usize = 1000;
     for resumes_reading in [true, false] {
-        // After the hostile peer has gone, the node reconnects for every few of its messages.
+        // After the hostile peer has disconnected, the node reconnects for every few of its messages.
         let soon = Duration::from_millis(5);
         let scene = Scene::new(|config| (config.min_reconnect, config.max_reconnect) = (soon, soon));
         let sent = pattern(LENGTH, 3);

@@ -31,7 +31,7 @@ pub(crate) fn handshake(scene: &Scene, version: Version, kind: ConnectionType) -
 /// Closes the hostile peer's connection: with a FIN, waiting for the node's, or with a reset.
 pub(crate) fn close(mut raw: Raw, gracefully: bool) {
     if gracefully {
-        // The node may have closed it already.
+        // The node may have closed the connection already.
         let _ = raw.stream.shutdown(Shutdown::Write);
         raw.read_to_end();
     } else {

@@ -1,4 +1,4 @@
-//! Hostile peers connect to a node. The node closes their connections and counts them; the traffic of other peers goes on
+//! Hostile peers connect to a node. The node closes their connections and counts them; the traffic of other peers continues
 //! undisturbed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 

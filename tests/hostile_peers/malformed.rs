@@ -155,7 +155,7 @@ struct Malformed {
     name: String,
     phase: Phase,
     bytes: Vec<u8>,
-    /// The node's answer; only looked at for requests.
+    /// The expected response of the node, which is checked for requests only.
     answer: &'static [u8],
     counted: fn(&SocklndCounters) -> u64,
 }
@@ -235,7 +235,7 @@ fn malformed_handshakes(scene: &Scene) -> Vec<Malformed> {
             0 => (Phase::Request, format!("random request {number}")),
             _ => (Phase::Hello, format!("random HELLO {number}")),
         };
-        // For fewer than four bytes the node would wait for more.
+        // With fewer than four bytes the node would wait for more.
         let bytes = [bytes, vec![0; 4]].concat();
         rows.push(Malformed { name, phase, bytes, answer: &[], counted: REJECTED });
     }

@@ -23,7 +23,7 @@ fn a_handshake_truncated_at_any_byte_is_closed_or_times_out() {
                 close(raw, gracefully);
             }
         }
-        // The same on connections that stay open, all at once: each times out.
+        // The same beginnings on connections that stay open, all at once: each times out.
         let mut stalled: Vec<Raw> = (0..opening.len()).map(|_| scene.connect()).collect();
         for (cut, raw) in stalled.iter_mut().enumerate() {
             send_until_closed(raw, &opening[..cut]);
@@ -64,7 +64,7 @@ fn a_message_truncated_at_any_byte_ends_its_operation_with_an_error() {
                 wait_for("the end of the connection to be counted", || {
                     CLOSED_BY_PEER(&scene.node.counters()) > before
                 });
-                // A reset may discard what was received before it.
+                // A reset may discard bytes that were received before it.
                 if cut >= head && gracefully {
                     let event = scene.event(bits);
                     assert_eq!((event.kind, event.status), (EventKind::Put, Err(Errno::Io)), "{event:?}");
@@ -128,7 +128,7 @@ fn a_peer_that_sends_one_byte_at_a_time_is_served() {
                 let event = scene.event(bits);
                 assert_eq!((event.kind, event.status, event.mlength), (EventKind::Put, Ok(()), 300));
                 assert!(sink == sent);
-                // On a connection for bulk towards the node no ACK comes back.
+                // On a bulk connection towards the node no ACK comes back.
                 if kind == ConnectionType::Control {
                     assert_eq!(raw.read_lnet().0.body.kind(), MessageType::Ack);
                 }

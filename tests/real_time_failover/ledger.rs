@@ -26,9 +26,9 @@ struct Entry {
 /// The record of a process.
 #[derive(Debug, Default)]
 struct Process {
-    /// The number of operations that it has begun.
+    /// The number of operations that the process has begun.
     begun: u64,
-    /// The number of them that have not ended.
+    /// The number of these operations that have not ended.
     under_way: u64,
     last_success: Option<Duration>,
     /// Times without success, from when to when.
@@ -41,9 +41,9 @@ struct Process {
 /// The way in which a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All of its operations had ended.
+    /// All operations of the process had ended.
     AtRest,
-    /// The process shut its node down with operations in flight, which have no end.
+    /// The process shut its node down with operations in flight, which never end.
     UnderLoad,
     /// The process was killed: events of its last moments may be unreported, too.
     Killed,
@@ -201,7 +201,8 @@ impl Ledger {
         });
         let mut succeeded: Vec<_> = succeeded.collect();
         succeeded.sort_unstable_by(|one, other| other.cmp(one));
-        // From the last to the first: after each beginning the next to succeed is one of those before it in this order.
+        // The loop goes from the last to the first: after each beginning, the next operation to succeed is one of those
+        // before it in this order.
         let (mut next_success, mut longest) = (end, Duration::ZERO);
         for (began, ended) in succeeded {
             if began < to {
@@ -262,7 +263,7 @@ impl Ledger {
         }
     }
 
-    /// Takes what has ended with an error among the settled, not all if there is very much.
+    /// Takes the operations that ended with an error, or a part of them if there are very many.
     pub fn take_failures(&mut self) -> Vec<Failure> {
         std::mem::take(&mut self.failures)
     }
@@ -484,7 +485,7 @@ mod tests {
         let ledger = ledger_of(&told);
         let ms = Duration::from_millis;
         let longest = |from, to| ledger.longest_until_new_success(0, ms(from), ms(to), ms(1000));
-        // From right after the first's beginning until the fourth succeeds.
+        // The stall lasts from just after the beginning of the first operation until the fourth succeeds.
         assert_eq!(longest(90, 360), ms(350 - 100));
         assert_eq!(longest(200, 360), ms(350 - 200));
         assert_eq!(longest(301, 340), ms(370 - 301));

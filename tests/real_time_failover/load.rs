@@ -1,4 +1,4 @@
-//! The load of one process: the operations that it keeps in flight to its peer, and the memory for those of the peer.
+//! The load of a process: the operations that it keeps in flight to its peer, and the memory for those of the peer.
 
 use super::memory::{Bytes, WORD};
 use super::report::{Incarnation, Kind, Op, Report, What};
@@ -64,7 +64,7 @@ pub struct Load {
     source: Bytes,
 }
 
-/// A place for one operation at a time, with memory of its own.
+/// A slot for one operation at a time, with its own memory.
 struct Slot {
     bytes: Bytes,
     state: State,
@@ -117,7 +117,7 @@ impl Load {
             source,
         };
         (0..PIECES).for_each(|piece| load.post(piece));
-        // A process that reads its events late still gets all PUTs.
+        // A process that reads its events late still receives all PUTs.
         core.set_lazy_portal(PUTS).unwrap();
         let me = core.me_attach(GETS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After).unwrap();
         let options = MdOptions(MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
@@ -126,14 +126,14 @@ impl Load {
         load
     }
 
-    /// Works for about `turn`: begins operations that are due, if it may, and reports those that have ended.
+    /// Runs the load for about `turn`: begins operations that are due, if it may, and reports those that have ended.
     pub fn work(&mut self, may_begin: bool, turn: Duration, reports: &mut Vec<Report>) {
         let end = Instant::now() + turn;
         if may_begin {
             self.begin(reports);
         }
         self.give_up(reports);
-        // Not for ever even if there is always one more.
+        // The loop is bounded, for the case that there is always one more event.
         for _ in 0..1000 {
             let left = end.saturating_duration_since(Instant::now());
             let Some((_, polled)) = self.node.eq_poll(&[self.eq], Some(left)).unwrap() else { return };

@@ -1,9 +1,9 @@
-//! Rails that fail and recover, and peers that stop and crash, under two nodes with load, each a process of its own on a
-//! machine of its own (a network namespace): every operation ends once, what was said to be sent has arrived, nothing
-//! arrives twice, and nothing fails while one rail works.
+//! Rails that fail and recover, and peers that stop and crash, under two nodes with load, each a process on its own machine
+//! (a network namespace): every operation ends once, messages that were reported as sent have arrived, no message
+//! arrives twice, and no operation fails while one rail works.
 //!
-//! `make failover` runs all scenarios and prints what they came to beside what the kernel does. Of each process' log and
-//! reports the last run's are kept in the target directory, under `tmp/failover`.
+//! `make failover` runs all scenarios and prints their results beside those of the kernel. The log and the
+//! reports of each process in the last run are kept in the target directory, under `tmp/failover`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod ledger;
@@ -136,7 +136,7 @@ fn run(keys: &[&str]) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
-/// Runs a test in a thread of its own; the namespaces end with the thread.
+/// Runs a test in its own thread; the namespaces end with the thread.
 fn isolated<T: Send>(run: impl FnOnce() -> Option<T> + Send) -> Option<T> {
     let name = thread::current().name().unwrap_or("main").to_owned();
     thread::scope(|scope| thread::Builder::new().name(name).spawn_scoped(scope, run).unwrap().join().unwrap())

@@ -37,19 +37,19 @@ impl Bytes {
         MdMemory::contiguous(self.address, len)
     }
 
-    /// Fills the first bytes with what belongs to `key`.
+    /// Fills the first bytes with the data of `key`.
     pub fn fill(&mut self, key: u64, len: u32) {
         let len = len as usize;
         self.bytes[..len].copy_from_slice(belonging(key, 0..len));
         self.bytes[..size_of::<u64>()].copy_from_slice(&key.to_le_bytes());
     }
 
-    /// Makes sure that the first bytes are nobody's.
+    /// Overwrites the first bytes with data that no key has.
     pub fn wipe(&mut self, len: u32) {
         self.bytes[..len as usize].fill(0);
     }
 
-    /// Whether `len` bytes from `offset` on are those of `key` from `theirs` on.
+    /// Whether the `len` bytes from `offset` on are the data of `key` from `theirs` on.
     pub fn is_of(&self, offset: u32, key: u64, theirs: u32, len: u32) -> bool {
         let [offset, theirs, len] = [offset, theirs, len].map(|it| it as usize);
         let Some(bytes) = self.bytes.get(offset..offset + len) else { return false };

@@ -1,4 +1,4 @@
-//! A node with its load, as a process of its own: the orders that it takes and the reports that it sends, line by line.
+//! A process with a node and its load: the orders that it takes and the reports that it sends, line by line.
 
 use super::load::{Load, Weight};
 use super::report::{Incarnation, Report, What};
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Says to this very program that it is such a process, and what it is like.
+/// The variable by which this program learns that it is such a process, and the process's parameters.
 pub const PROCESS: &str = "LNET_TEST_UNDER_LOAD";
 
 /// Interval at which the load looks for other work.
@@ -34,16 +34,16 @@ const COUNTED_EVERY: Duration = Duration::from_millis(50);
 /// The role of a process under load.
 #[derive(Clone, Debug)]
 pub struct Role {
-    /// The socket by which it speaks.
+    /// The path of the socket to the test.
     pub socket: String,
     pub incarnation: Incarnation,
-    /// The interfaces of its node: the net of each, and the index of its card.
+    /// The interfaces of the node: the net of each, and the index of its card.
     pub interfaces: Vec<(NetId, usize)>,
-    /// The routes of its node: the net, and the NID of the gateway.
+    /// The routes of the node: the net, and the NID of the gateway.
     pub routes: Vec<(NetId, Nid)>,
-    /// Whether it is a router.
+    /// Whether the node is a router.
     pub forwards: bool,
-    /// The peer that it sends to, and the number of its NIDs.
+    /// The peer that the node sends to, and the number of its NIDs.
     pub to: Nid,
     pub nids_of_peer: usize,
     pub weight: Weight,
@@ -169,7 +169,7 @@ impl FromStr for Order {
     }
 }
 
-/// Runs the node and its load, if this process was started for that; returns at their end.
+/// Runs the node and its load, if this process was started for that; returns when they have ended.
 pub fn live_if_asked() {
     if let Ok(role) = std::env::var(PROCESS) {
         lnet_log::install("LNet", log::LevelFilter::Info);
@@ -177,7 +177,7 @@ pub fn live_if_asked() {
     }
 }
 
-/// States of the thread under load: what it does next.
+/// The states of the thread under load, which decide its next action.
 const WAIT: u8 = 0;
 const GO: u8 = 1;
 const END: u8 = 2;
@@ -217,7 +217,7 @@ fn live(role: &Role) {
                     }
                 }
             }
-            // Also when the test that gives the orders is gone.
+            // The thread also ends if the test that gives the orders has ended.
             state.store(END, Ordering::Relaxed);
         }
     };

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Op(pub u64);
 
-/// A process among those of one run, from 0.
+/// The number of a process among those of one run, from 0.
 pub type Incarnation = u16;
 
 impl Op {
@@ -47,7 +47,7 @@ impl FromStr for Op {
 /// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Ends when it is sent.
+    /// An operation that ends when its PUT is sent.
     Put,
     /// Ends when the target has confirmed it.
     PutWithAck,
@@ -76,19 +76,19 @@ pub enum What {
     Ready,
     /// The process began an operation.
     Started { op: Op, kind: Kind, len: u32 },
-    /// An operation of the process had its last event. `wrong` says what was wrong; it is empty if the operation went well.
+    /// An operation of the process had its last event. `wrong` describes the error; it is empty on success.
     Ended { op: Op, wrong: String },
     /// An operation of the process had no last event within its timeout, and was unlinked.
     GivenUp { op: Op },
     /// An operation of the process returned other data than it asked for.
     Spoilt { op: Op },
-    /// An event came for an operation of its own that had ended.
+    /// An event of the process's own operation came after its end.
     Stray { op: Op, text: String },
-    /// A PUT arrived in its memory.
+    /// A PUT arrived in the memory of the process.
     Arrived { op: Op, intact: bool },
     /// A GET fetched data of the process.
     Fetched { op: Op },
-    /// PUTs that each of its interfaces has sent and received so far.
+    /// The number of PUTs that an interface of the process has sent and received so far.
     Counted { card: usize, sent: u64, received: u64 },
     /// The process begins no more operations.
     Stopped,

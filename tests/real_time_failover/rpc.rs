@@ -1,6 +1,6 @@
-//! The examples' key-value service and a client of it (`kv_server`, `kv_client`), and the two sides of `m0_ping`, each a node of its
-//! own beside the ones under load, by the same rails: whatever happens to these, no RPC and no transfer fails, no value is wrong, and
-//! no PUT is done twice.
+//! The key-value service of the examples and its client (`kv_server`, `kv_client`), and the two sides of `m0_ping`, each its
+//! own node beside the nodes under load, on the same rails: whatever happens to those, no RPC and no transfer fails, no value
+//! is wrong, and no PUT is executed twice.
 
 use super::site::{FAR, NEAR};
 use super::testbed::{MOTR_PORT, RPC_PORT, Testbed};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// The variable with the paths of the key-value programs: the server, a space, the client. Without it there are no RPCs.
 pub const PROGRAMS: &str = "SOAK_RPC";
-/// The variable with the path of `m0_ping`. Without it there is none.
+/// The variable with the path of `m0_ping`, which is not run without it.
 pub const MOTR_PROGRAM: &str = "SOAK_MOTR";
 
 /// The time in which the programs end after the load: RPCs in flight are resent until they are answered, and the client
@@ -45,7 +45,7 @@ struct Program {
 }
 
 impl Rpcs {
-    /// Starts those that there are, if any.
+    /// Starts the programs that exist, if any.
     pub fn start(testbed: &Testbed) -> Option<Self> {
         let nids = testbed.nids(FAR);
         let (all, first) = (nids.join(","), &nids[0]);
@@ -53,7 +53,7 @@ impl Rpcs {
         if let Ok(programs) = std::env::var(PROGRAMS) {
             let (server, client) = programs.split_once(' ').expect("two programs");
             let server = Program::start(testbed, FAR, RPC_PORT, server, &[]);
-            // Runs until it gets the order to end.
+            // The client runs until it gets the order to end.
             let client = Program::start(testbed, NEAR, RPC_PORT, client, &[&all, "load", "-s", "1e9"]);
             pairs.push(Pair { server, client });
         }
@@ -66,7 +66,7 @@ impl Rpcs {
         (!pairs.is_empty()).then_some(Self { pairs })
     }
 
-    /// Ends them, when all rails are whole.
+    /// Ends the programs, when all rails work.
     pub fn end(self) -> Outcome {
         let (said, faults): (Vec<String>, Vec<Option<String>>) =
             self.pairs.into_iter().map(Pair::end).unzip();

@@ -53,7 +53,7 @@ pub struct Outcome {
     pub errors: Vec<String>,
     /// The longest time without any operation succeeding.
     pub stall: Duration,
-    /// The same before anything was broken.
+    /// The same time before the failure.
     pub stall_before: Duration,
     /// The longest time from any moment until an operation had succeeded that began at that moment or later.
     pub new_operations: Duration,
@@ -112,15 +112,16 @@ const LONG_MESSAGES: Conditions = Conditions {
 /// Two routers between the ends, which are on different nets.
 const ROUTED: Conditions = Conditions { site: Site::Routers, ..USUAL };
 
-/// The same with routers that pass for kernel nodes. What waits for an answer ends within the time that an operation is given.
+/// The usual conditions with routers that behave like kernel nodes. Messages that wait for a response end within the timeout
+/// of an operation.
 const KERNEL_ROUTERS: Conditions =
     Conditions { kernel_routers: true, transaction_timeout: TRANSACTION, ..ROUTED };
 
-/// The same with two routers in a row, and with one that has both rails.
+/// The usual conditions with two routers in a row, and with one that has both rails.
 const TWO_HOPS: Conditions = Conditions { site: Site::TwoHops, ..USUAL };
 const RAILED_ROUTER: Conditions = Conditions { site: Site::RailedRouter, ..USUAL };
 
-/// The same with the timeout to wait for what ends only when no answer has come.
+/// The same conditions with a timeout that is long enough for operations that end only by a missing response.
 const KERNEL_PEER_FOR_LONG: Conditions =
     Conditions { weight: Weight { timeout: Duration::from_secs(80), ..KERNEL_PEER.weight }, ..KERNEL_PEER };
 
@@ -486,12 +487,12 @@ impl Scenario {
         Self { conditions, ..self }
     }
 
-    /// Lets it happen. `None`: it cannot be done here, or has been done elsewhere.
+    /// Runs the scenario. `None`: it cannot be run here, or has been run in another process.
     pub fn run(&self) -> Option<Outcome> {
         let mut testbed = Testbed::or_skip(self.key, self.conditions)?;
         let mut faults = Vec::new();
         let began = now();
-        // Where nothing may fail.
+        // Strict scenarios are those in which no operation may fail.
         let is_strict = matches!(self.loss, Loss::Rail | Loss::Nothing) && !self.conditions.kernel_peer;
         let selftest = if is_strict { Selftest::start(&testbed) } else { None };
         testbed.go();

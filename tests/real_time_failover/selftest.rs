@@ -1,5 +1,5 @@
-//! LNet selftest as load: brw with every byte checked, in both directions, between two nodes of its own beside the ones under
-//! load, by the same rails and routers: whatever happens to these, no RPC fails and no byte is wrong.
+//! LNet selftest as load: brw with every byte checked, in both directions, between two more nodes beside the nodes under
+//! load, on the same rails and routers: whatever happens to those, no RPC fails and no byte is wrong.
 
 use super::netns::ip;
 use super::site::{FAR, NEAR, Site, WIRING};
@@ -27,7 +27,7 @@ pub struct Selftest {
 }
 
 impl Selftest {
-    /// Starts it, if it is wanted.
+    /// Starts the load, if it is requested.
     pub fn start(testbed: &Testbed) -> Option<Self> {
         let program = PathBuf::from(std::env::var_os(PROGRAM)?);
         let directory = tempfile::tempdir().unwrap();

@@ -87,7 +87,7 @@ impl Site {
         }
     }
 
-    /// Whether it is a router.
+    /// Whether the machine is a router.
     pub fn forwards(self, machine: usize) -> bool {
         self.routers().contains(&machine)
     }

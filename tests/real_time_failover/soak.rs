@@ -1,4 +1,4 @@
-//! Rails that come and go, nodes that stop, die and are configured anew, by chance and for long.
+//! Random failures for a long time: rails that fail and recover, nodes that stop, crash and are reconfigured.
 
 use super::ledger::{End, Totals};
 use super::load::Weight;
@@ -186,7 +186,7 @@ impl Soak {
             }
             soak.pass(0, 2000);
             soak.testbed.start(machine);
-            // Until it knows the other's second rail it has but one.
+            // Until the node knows the other's second rail it has only one.
             soak.order(machine, &Order::Discover);
             soak.testbed.tell(machine, &Order::Go);
         });

@@ -1,4 +1,4 @@
-//! The table of scenarios and what they came to.
+//! The table of scenarios with their results.
 
 use super::scenario::{Outcome, Scenario};
 use super::soak;

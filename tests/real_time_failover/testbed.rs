@@ -19,12 +19,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The ports of the nodes of [`super::rpc`]: those of the key-value service and those of `m0_ping`.
+/// The ports of the nodes in [`super::rpc`]: those of the key-value service and those of `m0_ping`.
 pub const RPC_PORT: u16 = 989;
 pub const MOTR_PORT: u16 = 990;
 /// The port of the nodes of [`super::selftest`].
 pub const SELFTEST_PORT: u16 = 991;
-/// The timeout of every wait: far beyond what a step takes, so that only a hang reaches it.
+/// The timeout of every wait: far beyond the time of a step, so that only a hang reaches it.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
 /// The configuration of the nodes and of the load on them.
@@ -36,9 +36,9 @@ pub struct Conditions {
     pub megabits: Option<u32>,
     /// Seconds; the library's default if 0.
     pub transaction_timeout: u32,
-    /// The far node passes for a kernel node: neither knows again what the other sends twice.
+    /// Whether the far node behaves like a kernel node: neither node deduplicates the messages of the other.
     pub kernel_peer: bool,
-    /// The routers pass for kernel nodes without Multi-Rail: they confirm nothing, and discover nobody.
+    /// Whether the routers behave like kernel nodes without Multi-Rail: they confirm nothing, and discover no peer.
     pub kernel_routers: bool,
 }
 
@@ -67,8 +67,8 @@ struct Process {
 }
 
 impl Testbed {
-    /// Makes the machines and starts a node on each. `name` is that of the directory for logs. `None`: it cannot be done
-    /// here, or has been done elsewhere.
+    /// Creates the machines and starts a node on each. `name` is that of the directory for logs. `None`: it cannot be done
+    /// here, or has been done in another process.
     pub fn or_skip(name: &str, conditions: Conditions) -> Option<Self> {
         let machines = Machines::or_skip(conditions.site.machines(), RAILS, WIRING, |_| conditions.megabits)?;
         let logs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("failover").join(name);
@@ -330,7 +330,7 @@ impl Testbed {
         }
     }
 
-    /// Removes a card's address, or puts it back.
+    /// Removes a card's address, or adds it again.
     pub fn set_address(&self, machine: usize, card: usize, present: bool) {
         self.log(&format!("address {machine} {card} present: {present}"));
         let (name, address) = (format!("eth{card}"), format!("{}/24", WIRING.address(machine, card)));
@@ -351,7 +351,7 @@ impl Testbed {
         });
     }
 
-    /// Takes the carrier from the card, or gives it back.
+    /// Removes the carrier from the card, or restores it.
     pub fn set_carrier(&self, machine: usize, card: usize, present: bool) {
         self.log(&format!("carrier {machine} {card} present: {present}"));
         let port = port(machine, card);

@@ -11,13 +11,13 @@ pub enum Class {
 /// The degree to which a requirement is met.
 #[derive(Clone, Copy, Debug)]
 pub enum State {
-    /// The tests that name it show it.
+    /// The tests that name the requirement show it.
     Shown,
-    /// The tests that name it show a part; this is the rest.
+    /// The tests that name the requirement show a part of it; this is the rest.
     Partly(&'static str),
     /// The requirement is not met, for this reason.
     Missing(&'static str),
-    /// The requirement is about something that does not exist here.
+    /// The requirement concerns something that does not exist here.
     NotApplicable(&'static str),
 }
 

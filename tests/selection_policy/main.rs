@@ -1,4 +1,4 @@
-//! The test table of the design document of selection policies, one test for each row: nodes on machines of their own, and
+//! The test table of the design document of selection policies, one test for each row: nodes on separate machines, and
 //! PUTs counted on each interface.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -349,13 +349,13 @@ fn rules_of_all_kinds_apply_in_their_order_and_are_deleted_under_load_one_at_a_t
     site.add(["10.78.0.11@tcp", "10.78.1.12@tcp", ""], None);
     site.under_load(|| {
         site.assert_flows(&["4@tcp1"], &["3@tcp1"]);
-        // Without the rule about the local NID.
+        // The rule about the local NID is deleted.
         site.delete(1);
         site.assert_flows(&TCP1, &["3@tcp1"]);
-        // Without that about the server's NID the pair counts.
+        // Without the rule about the server's NID the pair counts.
         site.delete(1);
         site.assert_flows(&["3@tcp1"], &["4@tcp1"]);
-        // Without the rule about the net both pairs do, each on its net.
+        // Without the rule about the net both pairs count, each on its net.
         site.delete(0);
         site.assert_flows(&["1@tcp", "3@tcp1"], &["2@tcp", "4@tcp1"]);
         site.delete(0);

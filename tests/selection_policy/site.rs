@@ -1,4 +1,4 @@
-//! A client, a server, and what is between them: rules are given to the client, and PUTs counted.
+//! A client, a server, and the routers between them: rules are added on the client, and PUTs are counted.
 
 use crate::support::machines::{Machines, Wiring};
 use crate::support::rails::{Discovery, Rails, Transfer, nids, node_with, wait_until};
@@ -16,7 +16,7 @@ pub(crate) const PUTS: u64 = 120;
 /// The number of messages that may have been in flight when a rule was changed.
 const UNDER_WAY: u64 = 16;
 
-/// A client, a server, and what is between them.
+/// A client, a server, and the routers between them.
 pub(crate) struct Site {
     pub(crate) machines: Machines,
     pub(crate) rails: Rails,
@@ -94,7 +94,7 @@ impl Site {
         &self.rails.near
     }
 
-    /// `lnetctl udsp add` on the client: `src`, `dst`, `rte`; empty is none.
+    /// Runs `lnetctl udsp add` on the client with `src`, `dst`, `rte`; an empty text means none.
     pub(crate) fn add(&self, [src, dst, rte]: [&str; 3], priority: Option<u32>) {
         let effect = RuleEffect::of(priority.map_or(RuleAction::Suited, RuleAction::Priority));
         self.add_with([src, dst, rte], effect);

@@ -13,7 +13,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Item {
     pub from: Side,
-    /// The packet that completed it.
+    /// The packet that completed the line.
     pub packet: usize,
     /// The item's place in the side's stream. A message that the connection's end cut short reaches beyond the stream.
     pub range: Range<usize>,

@@ -19,7 +19,7 @@ pub struct Exception {
     pub bits: u8,
 }
 
-/// All differences that are allowed. All other bits of the node's messages are those of the kernel's.
+/// All permitted differences. All other bits of the node's messages must be those of the kernel's.
 pub const EXCEPTIONS: [Exception; 12] = [
     Exception {
         name: "incarnation",
@@ -94,7 +94,7 @@ pub const EXCEPTIONS: [Exception; 12] = [
     },
 ];
 
-/// Compares, and remembers what must not change although it may differ.
+/// Compares messages, and remembers values that may differ but must not change.
 #[derive(Clone, Debug, Default)]
 pub struct Difference {
     incarnations: HashMap<IpAddr, Vec<u8>>,
@@ -103,8 +103,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Compares `heard` with the kernel's `line`, sent on the connection's end `address` of ours. The error describes the
-    /// difference.
+    /// Compares `heard` with the kernel's `line`, which was sent at the connection's end `address` of the live node. The
+    /// error describes the difference.
     pub fn check(&mut self, address: IpAddr, line: &Line, heard: &[u8]) -> Result<(), String> {
         if heard.len() != line.bytes.len() {
             return Err(format!("{} bytes in place of {}: {heard:02x?}", heard.len(), line.bytes.len()));

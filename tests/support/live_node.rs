@@ -1,4 +1,4 @@
-//! A live node of ours in place of a captured kernel node, with an application that does the same as the programs on the captured
+//! A live node in place of a captured kernel node, with an application that does the same as the programs on the captured
 //! node.
 
 use super::player::{Application, TIMEOUT};
@@ -28,7 +28,7 @@ pub struct LiveNode {
     operations: Vec<Operation>,
     /// Operations in flight, by the captured handle that the response will name.
     waiting_for_answer: HashMap<WireHandle, usize>,
-    /// The PUT or GET that is about to arrive.
+    /// The index of the PUT or GET that is about to arrive.
     prepared: Option<usize>,
     /// Peers that an operator has had discovered.
     discovered: Vec<Nid>,
@@ -45,7 +45,7 @@ struct Operation {
 }
 
 impl LiveNode {
-    /// A node on `nids`, in this order, which is that of its ping block.
+    /// A node on `nids`, in this order, which is that of the ping block.
     pub fn start(nids: &[Nid], config: StartConfig) -> Self {
         let node = Node::start(Pid::LUSTRE, config).unwrap();
         for nid in nids {
@@ -84,7 +84,7 @@ impl LiveNode {
         let core = self.node.core();
         for nid in self.discovered {
             let discovered = core.wait_discovered(nid, TIMEOUT);
-            // When the connections of the capture end a gateway is checked at once, and nobody is there any more.
+            // When the connections of the capture end a gateway is checked at once, and no node responds any more.
             let was_checked = core.routes().iter().any(|route| route.gateway == nid)
                 && core.peer(nid).is_some_and(|(peer, _)| peer.is_multi_rail());
             assert!(discovered.is_ok() || was_checked, "{discovered:?}");
@@ -200,8 +200,8 @@ impl Application for LiveNode {
     }
 
     fn connected(&mut self, our_end: IpAddr) {
-        // From an unprivileged port: turned away by the thread that handles HELLOs, in the order in which
-        // they come.
+        // The connection comes from an unprivileged port and is rejected by the thread that handles HELLOs, in the order in which
+        // they arrive.
         let mut stranger = TcpStream::connect((our_end, 988)).unwrap();
         stranger.set_read_timeout(Some(TIMEOUT)).unwrap();
         let turned_away = stranger.read(&mut [0]).map_err(|error| error.kind());

@@ -26,7 +26,7 @@ pub struct Process {
     child: Child,
     commands: Option<ChildStdin>,
     answers: Lines<BufReader<ChildStdout>>,
-    /// The directory of its node's control socket.
+    /// The directory of the node's control socket.
     _runtime_dir: TempDir,
 }
 
@@ -55,13 +55,13 @@ impl Process {
         self.child.id()
     }
 
-    /// Kills it, and waits until it is gone.
+    /// Kills the process, and waits for its end.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Sends it a command; returns the answer.
+    /// Sends the process a command; returns the response.
     pub fn command(&mut self, command: &str) -> String {
         writeln!(self.commands.as_mut().unwrap(), "{command}").unwrap();
         self.read_answer()

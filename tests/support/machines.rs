@@ -1,7 +1,7 @@
-//! Machines with several network cards, as network namespaces of the test's own, and the switches between them.
+//! Machines with several network cards, as network namespaces of the test, and the switches between them.
 //!
-//! What leaves by an address leaves by its card, as far as that card reaches: routing by source and answers to ARP by
-//! the card that is asked, as hosts with several interfaces need it.
+//! Packets leave by the card that has their source address, as far as it reaches: source routing and ARP replies by
+//! the requested card are configured as on hosts with several interfaces.
 
 use super::netns::{empty_namespace_or_skip, enter_new_network_namespace, ip};
 use lnet_wire::Nid;
@@ -17,7 +17,7 @@ use std::thread;
 pub enum Wiring {
     /// All cards are on one switch and in one subnet: each reaches each.
     OneSwitch,
-    /// The cards of one number are on a switch and in a subnet of their own. A machine reaches an address of another
+    /// The cards of one number are on a switch and in their own subnet. A machine reaches an address of another
     /// card's subnet by that card, from any source.
     SwitchPerCard,
 }
@@ -60,7 +60,7 @@ impl Wiring {
     }
 }
 
-/// Machines made of network namespaces, with cards and switches.
+/// Machines that are network namespaces, with cards and switches.
 #[derive(Debug)]
 pub struct Machines {
     wiring: Wiring,
@@ -71,8 +71,8 @@ pub struct Machines {
 }
 
 impl Machines {
-    /// Makes them and moves the calling thread to where the switches are. `megabits` limits what leaves by a card, by its
-    /// number. `None`: it cannot be done here, or has been done elsewhere.
+    /// Creates the machines and moves the calling thread to the namespace of the switches. `megabits` limits the rate of each
+    /// card, by its number. `None`: it cannot be done here, or has been done in another process.
     pub fn or_skip(
         count: usize,
         cards: usize,
@@ -170,7 +170,7 @@ fn table(card: usize) -> String {
     (100 + card).to_string()
 }
 
-/// Moves the calling thread to a machine of its own, with its cards.
+/// Moves the calling thread to a new machine, with its cards.
 fn make(machine: usize, switch_thread: &str, wiring: Wiring, megabits: &[Option<u32>]) -> OwnedFd {
     assert!(enter_new_network_namespace(), "a second network namespace");
     ip(&["link", "set", "lo", "up"]);

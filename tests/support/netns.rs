@@ -21,7 +21,7 @@ const ADDRESSES: [&str; 10] = [
     "fd99::13/128",
 ];
 
-/// All addresses of the captures' networks, also those that no interface has.
+/// All addresses of the captures' networks, including those that no interface has.
 const LOCAL_NETS: [&str; 2] = ["10.99.0.0/16", "fd99::/16"];
 
 /// Set in the test process that a test starts for itself in a user namespace.
@@ -52,7 +52,7 @@ pub fn empty_namespace_or_skip() -> Option<Namespace> {
     None
 }
 
-/// Whether the calling thread, and each that it starts from now on, is now in a network namespace of its own.
+/// Moves the calling thread, and each that it starts from now on, to a new network namespace. Returns whether that succeeded.
 pub fn enter_new_network_namespace() -> bool {
     // SAFETY: unshare takes no pointers, and CLONE_NEWNET leaves memory and file descriptors shared.
     unsafe { libc::unshare(libc::CLONE_NEWNET) == 0 }
@@ -61,7 +61,7 @@ pub fn enter_new_network_namespace() -> bool {
 fn bring_up_addresses() {
     ip(&["link", "set", "lo", "up"]);
     for address in ADDRESSES {
-        // Without this an IPv6 address is not usable at once.
+        // Without this option an IPv6 address is not usable at once.
         let at_once: &[&str] = if address.contains("::") { &["nodad"] } else { &[] };
         ip(&[&["address", "add", address, "dev", "lo"], at_once].concat());
     }
@@ -86,7 +86,7 @@ fn run_this_test_in_a_user_namespace() {
     let thread = thread::current();
     let test = thread.name().unwrap_or(MAIN_THREAD);
     let arguments = match test {
-        // With one test, or one at a time, the thread has no name: all tests of the command line are run.
+        // If there is one test, or one runs at a time, the thread has no name: all tests of the command line are run.
         MAIN_THREAD => env::args().skip(1).collect(),
         test => ["--exact", "--nocapture", test].map(str::to_owned).to_vec(),
     };

@@ -15,7 +15,7 @@ pub fn capture_path(file: &str) -> PathBuf {
     found.unwrap_or_else(|| of(root)).join(file)
 }
 
-/// One TCP segment, as far as it was captured.
+/// A TCP segment, as far as it was captured.
 #[derive(Clone, Debug)]
 pub struct Segment {
     /// Counts the packets of the file.

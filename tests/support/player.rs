@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The longest time that a step of the node may take. Only a failing test waits that long.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The programs that use the node, driven by the capture: each makes its requests in the order of the capture.
+/// The programs that use the node, controlled by the capture: each makes its requests in the order of the capture.
 pub trait Application {
     /// Makes the node connect to `to`, with nothing of the capture to send there; does not wait.
     fn call(&mut self, from: Nid, to: Nid);
@@ -44,11 +44,11 @@ pub struct Player<'a> {
     listeners: Vec<(SocketAddr, TcpListener)>,
     /// The sockets, by number of the dialogue.
     sockets: HashMap<usize, TcpStream>,
-    /// The handles that the node wrote into its requests, by those that the captured node wrote.
+    /// The handles that the node wrote into its requests, by those of the captured node.
     handles: HashMap<WireHandle, WireHandle>,
-    /// The same for the cookies by which it asked for delivery ACKs.
+    /// The same for the cookies of its requests for delivery ACKs.
     cookies: HashMap<u64, u64>,
-    /// The number of HELLOs sent so far, by number of the dialogue.
+    /// The number of HELLOs sent so far, by the number of the dialogue.
     greetings: HashMap<usize, usize>,
     /// Lines of the node by dialogue and number.
     heard_before_its_turn: HashSet<Place>,
@@ -90,7 +90,7 @@ impl<'a> Player<'a> {
         Self { left_out: self.script.repeated_pushes(), ..self }
     }
 
-    /// Plays the capture to its end. Panics where the node does not behave as the captured one did.
+    /// Plays the capture to its end. Panics if the node does not behave as the captured one did.
     pub fn play(mut self, application: &mut dyn Application) {
         let answers = self.script.our_replies();
         for step in &self.script.steps {
@@ -248,7 +248,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Replaces the captured cookies in delivery ACKs by those that the node has sent.
+    /// Replaces the captured cookies in delivery ACKs by those of the live node.
     fn translate_ack_cookies(&self, line: &Line, bytes: &mut [u8]) {
         let places: &[usize] = match &line.item.content {
             Content::Noop { .. } => &[8, 16],
@@ -282,14 +282,14 @@ impl<'a> Player<'a> {
                     bytes.extend(self.read(number, header.payload_length as usize)?);
                     return Ok(bytes);
                 }
-                // Anything but a message fails the comparison.
+                // Any bytes but a message fail the comparison.
                 Ok(Incoming::Noop { .. } | Incoming::Confirmation { .. }) | Err(_) => return Ok(bytes),
             }
         }
     }
 
-    /// Returns the place of the line that was `heard`: the expected one, or one that the node has sent early, because there is
-    /// no order between connections, and none between discovery and the rest of a node.
+    /// Returns the place of the line that was `heard`: the expected one, or one that the node has sent early, as there is
+    /// no order between connections, and none between discovery and other messages of a node.
     fn place_of(&self, heard: &[u8], expected: Place, group: &[usize]) -> Place {
         let passes = |place: &Place| {
             let line = self.script.line(place.0, place.1);
@@ -357,7 +357,7 @@ impl<'a> Player<'a> {
     /// Closes the open connections; checks that the node has sent nothing more and closes them, too.
     fn part(mut self) {
         for socket in self.sockets.values() {
-            // The node may have closed it as a sibling of one closed before.
+            // The node may have closed the connection as a sibling of one closed before.
             let _ = socket.shutdown(Shutdown::Write);
         }
         for (number, socket) in std::mem::take(&mut self.sockets) {
@@ -401,7 +401,7 @@ impl Dialogue {
         })
     }
 
-    /// The NIDs in the opener's HELLO: its own, and the one that it connects to.
+    /// The NIDs in the opener's HELLO: its own, and that of the node it connects to.
     fn nids(&self) -> Option<(Nid, Nid)> {
         self.lines().iter().find_map(|line| match &line.item.content {
             Content::Hello { hello, .. } => hello.dest_nid.map(|to| (hello.src_nid, to)),

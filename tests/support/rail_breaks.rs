@@ -6,7 +6,7 @@ use super::netns::ip;
 /// Breaks (`false`) or mends the rail of a card.
 pub type Break = fn(&Machines, usize, bool);
 
-/// Each with its name.
+/// The ways to break a rail, with their names.
 pub const BREAKS: [(&str, Break); 3] =
     [("link", set_link), ("blackhole", set_forwarding), ("cable", set_plugged)];
 

@@ -32,7 +32,7 @@ impl Rails {
         Some(Self::undiscovered_or_skip(cards, megabits, Discovery::Off)?.introduced())
     }
 
-    /// The same, but neither node knows the other.
+    /// The same rails, but neither node knows the other.
     pub fn undiscovered_or_skip(
         cards: usize,
         megabits: impl Fn(usize) -> Option<u32>,
@@ -43,20 +43,20 @@ impl Rails {
         let networks = format!("tcp({})", networks.join(","));
         let [near, far] = [0, 1].map(|machine| machines.on(machine, || node(&networks, "988", discovery)));
         let rails = Self { near, far, machines: Some(machines) };
-        // The kernel takes its time to say that a link has a carrier.
+        // The kernel needs some time to report that a link has a carrier.
         wait_until("all cards work", || {
             [&rails.near, &rails.far].iter().all(|node| node.core().nets().nis().all(|ni| !ni.is_fatal()))
         });
         Some(rails)
     }
 
-    /// Starts two nodes on the loopback interface, with networks as `LNET_NETWORKS` has them: nothing limits them, and every
-    /// address reaches every other.
+    /// Starts two nodes on the loopback interface, with networks in the form of `LNET_NETWORKS`: nothing limits the rates,
+    /// and every address reaches every other.
     pub fn on_loopback(near: &str, far: &str) -> Self {
         Self::undiscovered_on_loopback(near, far).introduced()
     }
 
-    /// Does the same, but each node takes every NID of the other for a node of its own.
+    /// Does the same, but each node takes every NID of the other for a separate node.
     pub fn undiscovered_on_loopback(near: &str, far: &str) -> Self {
         let port = TcpListener::bind(("0.0.0.0", 0)).unwrap().local_addr().unwrap().port().to_string();
         let node = |networks| node(networks, &port, Discovery::Off);
@@ -81,7 +81,7 @@ impl Rails {
         self
     }
 
-    /// The same rails, from the other end.
+    /// The same rails in the view of the other node.
     pub fn turned(&self) -> Self {
         Self { near: Arc::clone(&self.far), far: Arc::clone(&self.near), machines: None }
     }
@@ -154,10 +154,10 @@ pub enum Transfer {
 }
 
 const PORTAL: u32 = 9;
-/// The timeout of every wait: far beyond what a step takes, so that only a hang reaches it.
+/// The timeout of every wait: far beyond the time of a step, so that only a hang reaches it.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
-/// Waits until it is so.
+/// Waits until `is_so` returns true.
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + FOR_EVER;
     while !is_so() {
@@ -188,7 +188,7 @@ fn node(networks: &str, port: &str, discovery: Discovery) -> Arc<Node> {
     node_with(networks, "", port, discovery, &[])
 }
 
-/// A node with routes, as `LNET_ROUTES` has them, and other variables.
+/// A node with routes, in the form of `LNET_ROUTES`, and other variables.
 pub fn node_with(
     networks: &str,
     routes: &str,
@@ -201,7 +201,7 @@ pub fn node_with(
         "LNET_ROUTES" if !routes.is_empty() => Some(routes.to_owned()),
         "LNET_ACCEPT" => Some("all".to_owned()),
         "LNET_ACCEPT_PORT" => Some(port.to_owned()),
-        // Only messages of the test should be counted.
+        // Only the messages of the test are to be counted.
         "LNET_DISCOVERY" => Some((discovery as u8).to_string()),
         "LNET_FIRST_PING" => Some("0".to_owned()),
         // A rail is not given up because a busy machine is slow.

@@ -125,7 +125,7 @@ impl Scene {
         if !self.privileged {
             return Raw::connect(self.hostile_ip.into(), 0, remote.ip(), remote.port());
         }
-        // Each port in turn: the last ones are in TIME_WAIT.
+        // The ports are used in turn, as the last ones are in TIME_WAIT.
         loop {
             let port = self.next_port.get();
             self.next_port.set(if port == 1023 { 512 } else { port + 1 });
@@ -144,7 +144,7 @@ impl Scene {
         tcp(self.hostile_ip)
     }
 
-    /// Fails if the node does not answer the ping of a new node, which has an address of its own.
+    /// Fails if the node does not respond to the ping of a new node, which has its own address.
     pub fn serves_a_new_node(&self) {
         let socklnd = SocklndConfig { sock_timeout: TIMEOUT, ..config(self.port) };
         let start = lnet_node::StartConfig { socklnd, ..lnet_node::StartConfig::default() };

@@ -19,7 +19,7 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
-/// One connection between the node and another.
+/// A connection between the node and another.
 #[derive(Debug)]
 pub struct Dialogue {
     pub opener: SocketAddr,
@@ -31,9 +31,9 @@ pub struct Dialogue {
 /// A message on a connection, with its bytes.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Whether the node sends it.
+    /// Whether the node is the sender.
     pub ours: bool,
-    /// Whether the node is not its source, but forwards it.
+    /// Whether the node is not the source of the message, but forwards it.
     pub forwarded: bool,
     pub item: Item,
     pub bytes: Vec<u8>,
@@ -45,7 +45,7 @@ pub struct Step {
     pub action: Action,
 }
 
-/// A dialogue's number, and that of a line in it.
+/// The number of a dialogue, and that of a line in it.
 pub type Place = (usize, usize);
 
 /// The reason why a node sends a PUT or GET.
@@ -55,7 +55,7 @@ pub enum Cause {
     Request(Place),
     /// An operator has this peer discovered.
     Discover(Nid),
-    /// The node itself, after what it has received: it pushes its NIDs to a peer.
+    /// The node itself, which pushes its NIDs to a peer after a message that it has received.
     Itself,
 }
 
@@ -73,7 +73,7 @@ pub enum Action {
 /// The length of the ping reply that discovery asks for, in bytes; an operator's ping asks for more.
 const ROOM_OF_DISCOVERY: u32 = ping_buffer_len(16) as u32;
 
-/// The capture `file` as seen by the node with the addresses `ours`.
+/// The capture `file` in the view of the node with the addresses `ours`.
 pub fn script(file: &str, ours: &[IpAddr]) -> Script {
     let mut timed = Vec::new();
     let mut dialogues = Vec::new();
@@ -117,7 +117,7 @@ impl Script {
         })
     }
 
-    /// Returns the reason why the node sends the line at `place`; `None` for a line that is no PUT or GET of its own.
+    /// Returns the reason why the node sends the line at `place`; `None` for a line that is no PUT or GET of the node.
     pub fn cause_of(&self, place: Place) -> Option<Cause> {
         let line = self.line(place.0, place.1);
         let header = line.header().filter(|_| line.is_request_of_ours())?;
@@ -189,7 +189,7 @@ impl Script {
         replies.collect()
     }
 
-    /// The same capture from the other end.
+    /// The same capture in the view of the other node.
     #[must_use]
     pub fn reversed(mut self) -> Self {
         for dialogue in &mut self.dialogues {
@@ -253,7 +253,7 @@ impl Line {
         }
     }
 
-    /// The message's payload; empty if this is none.
+    /// The message's payload; empty for other lines.
     pub fn payload(&self) -> &[u8] {
         match &self.item.content {
             Content::Message { payload, .. } => &self.bytes[self.bytes.len() - payload.len()..],

@@ -1,12 +1,12 @@
-//! Puts the segments of a capture together to TCP connections: the bytes of each direction in order, and
-//! what of them is missing.
+//! Assembles the segments of a capture to TCP connections: the bytes of each direction in order, and
+//! the missing ranges.
 
 use super::pcap::Segment;
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::ops::Range;
 
-/// One TCP connection, from its SYN on.
+/// A TCP connection, from its SYN on.
 #[derive(Debug)]
 pub struct Connection {
     pub opener: SocketAddr,
@@ -60,9 +60,9 @@ pub struct Piece {
 /// The state of one byte of a stream in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Knowledge {
-    /// No packet of the capture has it.
+    /// No packet of the capture has the bytes.
     Missing,
-    /// A packet had it, but the capture kept only the packet's beginning.
+    /// A packet had the bytes, but the capture kept only the packet's beginning.
     CutOff,
     Captured,
 }
@@ -131,7 +131,7 @@ impl Connection {
         }
     }
 
-    /// Whether both ends took part.
+    /// Whether the capture has a SYN of both ends.
     pub fn is_established(&self) -> bool {
         self.events.iter().any(|e| e.kind == EventKind::Syn && e.by == Side::Acceptor)
     }
@@ -236,7 +236,7 @@ impl Stream {
         }
     }
 
-    /// Keeps what is new; the first sight of a byte counts.
+    /// Adds the bytes that are new; of repeated bytes the first ones count.
     fn insert(&mut self, packet: usize, range: Range<usize>, data: &[u8]) {
         let mut at = range.start;
         while at < range.end {

@@ -5,12 +5,13 @@ use super::console::Outcome;
 /// A line that one side has and the other has not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// `exit 0 -> 255`, `out - status: up` (the kernel's) or `err + errno: -1` (ours), without indentation.
+    /// The text, such as `exit 0 -> 255`, `out - status: up` (kernel's tool) or `err + errno: -1` (this project's), without
+    /// indentation.
     pub text: String,
     pub indentation: usize,
 }
 
-/// All changes from what the kernel's tool did to what ours did, in their order.
+/// All changes from the result of the kernel's tool to that of this project's, in their order.
 pub fn differences(kernel: &Outcome, ours: &Outcome) -> Vec<Change> {
     let mut found = Vec::new();
     if kernel.exit != ours.exit {
@@ -46,7 +47,7 @@ pub fn is_meant(pattern: &str, changes: &[Change], index: usize) -> bool {
     false
 }
 
-/// Whether `pattern` is the text, or ends with `*` and the text begins with what is before it.
+/// Whether `pattern` is the text, or ends with `*` after a beginning of the text.
 pub fn matches(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => text.starts_with(start),

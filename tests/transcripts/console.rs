@@ -1,4 +1,4 @@
-//! Consoles as they were recorded: commands, what they wrote, and how they ended.
+//! Recorded consoles: commands, their output, and how they ended.
 //!
 //! A record is text with `## ` headings and blocks between fences:
 //!
@@ -12,14 +12,14 @@
 //! ```
 //! ````
 //!
-//! `--- stderr:` is there only if something follows it. A heading with the words "fresh boot" begins a session.
+//! `--- stderr:` is present only if there is output. A heading with the words "fresh boot" begins a session.
 
 use std::fmt::Write;
 
-/// A command and what came of it.
+/// A command and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The heading that it stands under.
+    /// The heading above the block.
     pub section: String,
     pub command: String,
     pub outcome: Outcome,
@@ -36,7 +36,7 @@ const FENCE: &str = "```";
 const STDERR: &str = "--- stderr:";
 const EXIT: &str = "--- exit: ";
 
-/// All blocks in their order. A block that does not end as it should ends the test.
+/// All blocks in their order. A block with an incorrect end fails the test.
 pub fn parse(record: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut section = String::new();

@@ -1,4 +1,4 @@
-//! Every difference between the kernel's tool and ours, each with its reason.
+//! Every difference between the kernel's tool and lnetctl of this project, each with its reason.
 
 use super::compare::matches;
 use super::console::Block;
@@ -6,7 +6,7 @@ use super::console::Block;
 /// The reason why our output differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The kernel or its tool is wrong, or does harm.
+    /// The kernel or its tool has a bug, or does harm.
     KernelBug,
     /// The kernel shows something that does not exist in user space.
     KernelOnly,
@@ -23,7 +23,7 @@ pub enum Reason {
 /// A row of the table.
 #[derive(Debug)]
 pub struct Difference {
-    /// The commands in which it is: see [`is_at`].
+    /// The commands that have the difference: see [`is_at`].
     pub commands: &'static [&'static str],
     /// The lines that differ, in the form of `compare::is_meant`.
     pub lines: &'static [&'static str],
@@ -449,8 +449,8 @@ pub const DIFFERENCES: &[Difference] = &[
     ),
 ];
 
-/// Whether `place` means this command in this section. `lnetctl net show` is the command wherever it is
-/// recorded, `§udsp: lnetctl net show` only in sections that begin so. `*` at the end stands for any rest.
+/// Whether `place` means this command in this section. `lnetctl net show` means the command wherever it is
+/// recorded, `§udsp: lnetctl net show` only in sections that begin with that. `*` at the end stands for any rest.
 pub fn is_at(place: &str, block: &Block) -> bool {
     match place.strip_prefix('§').and_then(|place| place.split_once(": ")) {
         Some((section, command)) => block.section.starts_with(section) && matches(command, &block.command),

@@ -1,4 +1,4 @@
-//! The recorded output of the kernel's tool, and its comparison with ours.
+//! The recorded output of the kernel's tool, and its comparison with that of this project's.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

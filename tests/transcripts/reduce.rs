@@ -68,7 +68,7 @@ const COUNTERS: &[&str] = &[
     "peer state",
 ];
 
-/// Keys that only ours has, at levels of detail that the kernel has, too.
+/// Keys that only lnetctl of this project has, at levels of detail that the kernel's tool has, too.
 const OURS: &[&str] = &["reachability", "reachability seconds"];
 
 /// `ask_help` is for our help of a group, which names the commands in it without their options.
@@ -131,7 +131,7 @@ fn option_at_start(line: &str) -> Option<&str> {
     line.starts_with("--").then(|| line.split(|c| !name(c)).next()).flatten()
 }
 
-/// The kernel tool's help: `WORDS: what it does` at the start of a line, options on the lines behind it.
+/// The help of the kernel's tool: `WORDS: DESCRIPTION` at the start of a line, followed by lines of options.
 fn kernel_help(text: &str) -> Option<Vec<String>> {
     let first = text.lines().next()?;
     if first.starts_with("usage: ") {
@@ -179,7 +179,7 @@ fn without_count(line: &str) -> String {
 
 fn err(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
-    // The indentation of a `descr` whose text goes on.
+    // The indentation of a `descr` whose text continues.
     let mut free_text: Option<usize> = None;
     for line in text.lines() {
         let indentation = line.len() - line.trim_start().len();

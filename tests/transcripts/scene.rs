@@ -1,7 +1,7 @@
-//! Two machines as those on which the kernel's tool was recorded, on networks of the test's own: `guest1`,
-//! where the commands run, and `guest2`, a node that answers.
+//! Two machines like those on which the kernel's tool was recorded, on networks of the test: `guest1`,
+//! where the commands run, and `guest2`, a node that responds.
 //!
-//! Both have eth0 on 10.99.0.0/24 and eth1 on 10.99.1.0/24, and nothing else is there.
+//! Both have eth0 on 10.99.0.0/24 and eth1 on 10.99.1.0/24, and there are no other machines.
 
 use super::console::Outcome;
 use crate::support::netns::{self, ip};
@@ -58,7 +58,7 @@ impl Scene {
         let dir = self.dir.path().display().to_string();
         let path = format!("{}:{}", self.bin.display(), env::var("PATH").unwrap_or_default());
         let mut command = Command::new("timeout");
-        // Not every sh has `time`.
+        // Some shells have no `time`.
         let shell = if line.starts_with("time ") { "bash" } else { "sh" };
         command.args([SECONDS, shell, "-c", &line.replace("/tmp/", &format!("{dir}/"))]);
         let output = in_clean_environment(&mut command, self.session.path())
@@ -104,8 +104,8 @@ pub fn programs() -> PathBuf {
     bin.to_owned()
 }
 
-/// Starts the node of `guest2` from the calling thread, which is to end: in a network namespace of its own it lays the cables to
-/// `guest1`, given by a thread's number, and starts the node.
+/// Starts the node of `guest2` from the calling thread, which is to end: it creates a network namespace, connects it to that of
+/// `guest1`, which is given by a thread's number, and starts the node.
 fn start_guest2(guest1: &str, bin: &Path, dir: &Path) -> Child {
     assert!(netns::enter_new_network_namespace(), "a second network namespace");
     ip(&["link", "set", "lo", "up"]);
@@ -142,6 +142,6 @@ fn in_clean_environment<'a>(command: &'a mut Command, sockets: &Path) -> &'a mut
             command.env_remove(&*name);
         }
     }
-    // There are no machines at the gateways' addresses: what is sent there would lower the health that is shown.
+    // There are no machines at the gateways' addresses: messages to them would lower the health that is shown.
     command.env("LNET_RUNTIME_DIR", sockets).env("LNET_ALIVE_ROUTER_CHECK_INTERVAL", "0")
 }

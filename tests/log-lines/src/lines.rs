@@ -17,7 +17,7 @@ use std::error::Error;
 /// The log lines found in all files, and the calls that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// The class as it is called in the sources, the library, the text.
+    /// The log lines, each with its class as named in the sources, the library, and the text.
     pub(crate) lines: BTreeSet<(String, &'static str, String)>,
     /// The level, the library, the text.
     pub(crate) debug: BTreeSet<(&'static str, &'static str, String)>,
@@ -170,7 +170,7 @@ fn text(arguments: &[Tokens]) -> Option<String> {
     Some(named)
 }
 
-/// Returns the name for an argument: the last part of its path that tells what it is.
+/// Returns the name for an argument: the last informative part of its path.
 fn name_of(argument: &[TokenTree]) -> String {
     const SAY_HOW: [&str; 7] = ["text", "name", "nid", "len", "display", "to_yaml", "errors_to_yaml"];
     let names: Vec<String> = argument

@@ -1,4 +1,4 @@
-//! The tokens of a source without what is for tests only, and pieces of them.
+//! The tokens of a source without its tests, and helpers for parts of them.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 

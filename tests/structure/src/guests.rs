@@ -5,7 +5,7 @@ use cargo_metadata::{Package, Target};
 use std::error::Error;
 use std::path::Path;
 
-/// Libraries that no program of somebody else's has in it, and the one that makes the calls.
+/// Libraries that are never part of another project's program, and the library that makes the calls.
 const EXEMPT: [&str; 4] = ["lnet-command-line", "lnet-os", "lnet-sim", "test-support"];
 /// Stands in the first file of each library.
 const WARNS: &str = "warn(clippy::disallowed_methods, clippy::disallowed_macros)";

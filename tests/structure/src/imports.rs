@@ -1,4 +1,4 @@
-//! What a crate, and a folder of a crate, names of the others, against the tables of [`layers`](crate::layers).
+//! Checks the names that a crate, or a folder of a crate, uses of others against the tables of [`layers`](crate::layers).
 
 use crate::circles::definer;
 use crate::layers::{self, Layer};
@@ -30,7 +30,7 @@ pub(crate) fn between_crates(packages: &[Package]) -> Vec<String> {
     found
 }
 
-/// The same for the folders of a crate, whose files lie in `src`.
+/// Does the same for the folders of a crate, whose files are in `src`.
 pub(crate) fn between_folders(
     table: &[Layer],
     crate_name: &str,
@@ -68,7 +68,8 @@ fn compare(from: &str, named: &[&str], allowed: &[&str], place: impl Fn(&str) ->
     wrong.chain(in_vain).collect()
 }
 
-/// The first file of the crate does not count: it only lists the others and what the crate exports; nor do other files directly in `src`.
+/// Reads the imports of the folders. The first file of the crate does not count, as it only lists the others and the exports;
+/// nor do other files directly in `src`.
 fn read(modules: &Modules, src: &Path) -> FolderImports {
     let mut found = FolderImports::new();
     for file in modules.files.iter().skip(1) {

@@ -2,7 +2,7 @@
 //!
 //! A line names one crate or folder, and all that it may name. Lower ones come first, so an arrow upward is a change of this file.
 
-/// A crate or folder, and those that it may name.
+/// A crate or folder, and the crates or folders that it may name.
 pub(crate) type Layer = (&'static str, &'static [&'static str]);
 
 /// The crates of the workspace that a crate may depend on. Those under `tests/` and `benches/` may depend on any.

@@ -1,12 +1,13 @@
-//! Checks that crates and folders name only those that the tables in `layers.rs` put below them, and that ARCHITECTURE.md shows the
-//! tables; `--write` puts them there. `make lint` runs it.
+//! Checks that crates and folders name only those that the tables in `layers.rs` put below them, and that ARCHITECTURE.md
+//! shows the tables; `--write` writes them there. `make lint` runs this program.
 //!
 //! Within a folder, files may import each other in a circle of a few files; a larger circle, or one across folders, is an error.
 //!
-//! An import is a `use`, or any other path that begins with `crate`, `super` or `self`; what only tests have does not
-//! count. A name that a file only passes on (`pub use`) leads to the file that defines it.
+//! An import is a `use`, or any other path that begins with `crate`, `super` or `self`; imports of tests do not
+//! count. A name that a file only re-exports (`pub use`) leads to the file that defines it.
 //!
-//! It also fails where a library does not warn of the calls that `clippy.toml` lists, or a program has a socket of its own.
+//! The check also fails if a library does not warn of the calls that `clippy.toml` lists, or if a program creates a socket
+//! itself.
 
 mod circles;
 mod guests;
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all is as it may be.
+/// Whether all checks have passed.
 fn check() -> Result<bool, Box<dyn Error>> {
     let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
     let root = metadata.workspace_root.as_std_path();

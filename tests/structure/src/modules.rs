@@ -1,4 +1,4 @@
-//! The files of a crate as its `mod` items lead to them, and what each names of the others.
+//! The files of a crate, found by its `mod` items, and the names that each uses of the others.
 
 use crate::paths::{self, Named};
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use syn::{Attribute, Item, ItemMod};
 #[derive(Debug, Default)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
-    /// The paths that it imports, from the crate's root on.
+    /// The paths that the file imports, from the crate's root on.
     pub(crate) imports: Vec<Vec<String>>,
-    /// The items that it only re-exports: the name (`*` for all of a module), and the path from the root on.
+    /// The items that the file only re-exports: the name (`*` for all of a module), and the path from the root on.
     pub(crate) passes_on: Vec<(String, Vec<String>)>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Modules {
     pub(crate) by_name: BTreeMap<Vec<String>, usize>,
 }
 
-/// Reads a crate from its first file on.
+/// Reads a crate, beginning with its first file.
 pub(crate) fn read(root: &Path) -> Result<Modules, Box<dyn Error>> {
     let mut modules = Modules::default();
     let folder = root.parent().unwrap_or(root);
@@ -82,7 +82,8 @@ fn read_module(
         return read_items(modules, file, items, &inner, name);
     }
     if let Some(path) = path_attribute(&module.attrs) {
-        // From the folder of the file that says so; and the folder of the other is that for its own modules.
+        // The path is relative to the folder of the file with the `mod` item; the folder of the other file is that for its
+        // own modules.
         let path = modules.files[file].path.parent().unwrap_or(folder).join(path);
         let folder = path.parent().unwrap_or(folder).to_owned();
         return read_file(modules, &path, &folder, name);
@@ -102,7 +103,7 @@ fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-/// Whether it is there only in tests, or when all interleavings are tried.
+/// Whether the item exists only in tests, or in the model checker.
 pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).any(|attribute| {
         let Ok(list) = attribute.meta.require_list() else { return false };

@@ -47,7 +47,7 @@ fn table(name: &str) -> &'static [Layer] {
     folders.map_or(layers::CRATES, |(_, table)| table)
 }
 
-/// A mermaid picture, with an arrow from each layer to those that it names and reaches by no other.
+/// A mermaid picture, with an arrow from each layer to those that it names and does not reach through another.
 fn draw(table: &[Layer]) -> String {
     let mut text = String::from("```mermaid\nflowchart BT\n");
     for (name, below) in table {
@@ -63,7 +63,7 @@ fn draw(table: &[Layer]) -> String {
     text + "```\n"
 }
 
-/// Whether `from` names `to`, or one that reaches it. `depth` ends circles.
+/// Whether `from` names `to`, or a layer that reaches it. `depth` ends circles.
 fn reaches(table: &[Layer], from: &str, to: &str, depth: usize) -> bool {
     depth < table.len()
         && layers::allowed(table, from).is_some_and(|below| {

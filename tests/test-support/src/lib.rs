@@ -31,12 +31,12 @@ pub fn skip(reason: &str) {
     }
 }
 
-/// Appends a line in one call, which the system does not mix with those of other processes.
+/// Appends a line in one call, which the system does not interleave with lines of other processes.
 fn append(file: &Path, line: &str) -> io::Result<()> {
     OpenOptions::new().create(true).append(true).open(file)?.write_all(format!("{line}\n").as_bytes())
 }
 
-/// `PROGRAM::TEST`, as far as it is known: where one test runs at a time its thread has no name of its own.
+/// The name `PROGRAM::TEST`, as far as it is known: if one test runs at a time its thread has no name.
 fn this_test() -> String {
     let program = env::current_exe().ok();
     let program = program.as_deref().and_then(Path::file_stem).and_then(|stem| stem.to_str());

@@ -1,7 +1,7 @@
-//! A pseudo-terminal in which a test starts a program, presses keys, and looks at the screen.
+//! A pseudo-terminal in which a test starts a program, presses keys, and reads the screen.
 //!
 //! # Panics
-//! Everything here panics where something fails: it is for tests only.
+//! All functions panic on failure: they are for tests only.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::missing_panics_doc, reason = "for tests only")]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -68,7 +68,7 @@ impl Terminal {
         self.screen.screen().alternate_screen()
     }
 
-    /// Reads what a program that has ended left unread; whether the terminal is as before.
+    /// Reads the rest of the output of a program that has ended; returns whether the terminal is as before.
     pub fn is_as_before(&mut self) -> bool {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         while poll(&mut [PollFd::new(&self.front, PollFlags::IN)], Some(&at_once)).unwrap() > 0 {
