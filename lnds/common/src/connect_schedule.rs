@@ -11,7 +11,7 @@ const MAX_REFUSALS: u32 = 3;
 pub enum Connected {
     /// No connection.
     Not,
-    /// Some connections; messages of some kind have no connection of their own yet.
+    /// There are connections, but messages of some kind have no connection of their own yet.
     Partly,
     /// All connections that are needed; more would only be faster.
     Sufficiently,
@@ -51,7 +51,7 @@ pub struct ConnectSchedule {
     /// Number of connects in a row that failed.
     failures: u32,
     refusals: u32,
-    /// Whether the peer refused surplus connections: no more are asked for while those that exist last.
+    /// Whether the peer has refused surplus connections: no more are requested while the existing ones last.
     satisfied: bool,
 }
 
@@ -142,8 +142,8 @@ impl ConnectSchedule {
         }
     }
 
-    /// Forgets refusals and failures, because all connections have ended: the peer may accept now what it refused before,
-    /// and the failure of further connections is no reason to delay the first.
+    /// Forgets refusals and failures, because all connections have ended: the peer may now accept connections that it refused
+    /// before, and the failure of further connections is no reason to delay the first.
     pub fn start_over(&mut self) {
         self.satisfied = false;
         if matches!(self.phase, Phase::NotBefore(_)) {
@@ -151,8 +151,8 @@ impl ConnectSchedule {
         }
     }
 
-    /// Notes that the connect failed: the next is due after a wait, a short one the first time. If the peer is `connected`
-    /// all the same, the wait doubles each time.
+    /// Records that the connect failed: the next is due after a wait, a short one the first time. If the peer is `connected`
+    /// anyway, the wait doubles each time.
     pub fn failed(&mut self, now: Time, pace: Pace, connected: bool) -> Next {
         self.failures = self.failures.saturating_add(1);
         self.refusals = 0;
@@ -205,7 +205,7 @@ impl ConnectSchedule {
         Next::Now
     }
 
-    /// Whether the wait is over, so that the connecting thread connects. Notes that it is about to.
+    /// Whether the wait is over, so that the connecting thread connects; records that a connect begins.
     pub fn due(&mut self, now: Time) -> bool {
         match self.phase {
             Phase::NotBefore(at) if at <= now => {

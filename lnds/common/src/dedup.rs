@@ -249,7 +249,7 @@ mod tests {
         table.close(conn_seq(1), now);
         let id = resent(1, 6);
         assert_eq!(table.resent(id, 2), Resend::New);
-        // The sender gives up the second connection, too, while the message is arriving on it.
+        // The sender also gives up the second connection while the message is arriving on it.
         assert_eq!(table.resent(id, 3), Resend::CloseFirst(2));
         table.forget(id.first());
         assert_eq!(table.resent(id, 3), Resend::New);

@@ -1,4 +1,4 @@
-//! Rules and tables that LNet drivers (LNDs) share, without sockets and without a clock of their own. Drivers over IP find their
+//! Rules and tables that LNet drivers (LNDs) share, without sockets and without a clock. Drivers over IP find their
 //! interfaces by [`ip_interfaces`].
 //!
 //! A driver that connects to peers needs a [`connect_schedule::ConnectSchedule`] for each of them; one that accepts
@@ -6,10 +6,10 @@
 //!
 //! - the sender gives each message a [`message_id::MessageId`] and keeps it in [`unacked::Unacked`] until its delivery ACK
 //!   has arrived;
-//! - the receiver keeps the ACKs that it owes in [`pending_acks::PendingAcks`], so that they travel with other messages,
+//! - the receiver keeps the ACKs that it owes in [`pending_acks::PendingAcks`], so that they are sent with other messages,
 //!   and detects duplicates with [`dedup::DedupTable`].
 //!
-//! Each driver decides how IDs and ACKs look on the wire, and has its own queue of messages that wait for a connection.
+//! Each driver decides how IDs and ACKs are encoded, and has its own queue of messages that wait for a connection.
 //! Log lines go through `lnet_log::RateLimitedLog`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of pending ACKs: by default a peer sends as many messages without getting one.
 const MAX_PENDING: usize = 8;
-/// The same where no response is expected that would carry them.
+/// The same number if no response is expected with which they could be sent.
 const MAX_UNANSWERED: usize = 4;
 
 /// The delivery ACKs owed to one peer. See the module.
@@ -20,7 +20,7 @@ pub struct PendingAcks {
 #[derive(Debug, Default)]
 struct Kept {
     batch: Batch,
-    /// Whether the peer is on its scheduler's list.
+    /// Whether the peer is on its scheduler's list of peers with pending ACKs.
     listed: bool,
 }
 

@@ -17,7 +17,7 @@ pub struct Unacked<M> {
     conn_seq: ConnSeq,
     /// The sequence of the first of `first_sent`.
     first: u64,
-    /// Messages that got their IDs on this connection, in the order of the wire.
+    /// Messages that got their IDs on this connection, in the order in which they were written.
     first_sent: VecDeque<Slot<M>>,
     /// Messages that were sent before by other connections. Few, and only after a failure.
     resent: Vec<(MessageId, Slot<M>)>,
@@ -31,7 +31,7 @@ pub struct Unacked<M> {
 enum Slot<M> {
     /// The message has not been written in full, as far as the writer has reported.
     Writing,
-    /// The same, and the delivery ACK has been received.
+    /// The message is being written, and its delivery ACK has been received already.
     Acknowledged,
     /// The message has been written; the delivery ACK is missing.
     Written(M),
@@ -110,7 +110,7 @@ impl<M> Unacked<M> {
         Some(id)
     }
 
-    /// Enters a message that got its ID on another connection, or on this one. Returns the ID for the resend.
+    /// Adds a message that got its ID on another connection, or on this one. Returns the ID for the resend.
     pub fn open_resend(&mut self, first: MessageId) -> MessageId {
         let id = first.resent();
         self.resent.push((id, Slot::Writing));

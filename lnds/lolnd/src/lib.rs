@@ -83,7 +83,7 @@ struct Held {
 }
 
 enum State {
-    /// Neither the message nor the action is known.
+    /// Neither the message nor the action is known yet.
     Empty,
     Waiting(Box<Message>),
     /// The action came before the message.

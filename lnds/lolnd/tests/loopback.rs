@@ -31,7 +31,7 @@ fn rig() -> Rig {
 }
 
 impl Rig {
-    /// Makes an MD and its memory; `tag` comes back as the events' `user_ptr`.
+    /// Makes an MD and its memory; `tag` is returned as the events' `user_ptr`.
     fn spec(&self, memory: &[u8], tag: usize, threshold: i32, options: u32) -> (MdSpec, MdMemory) {
         let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
         let options = MdOptions(options);

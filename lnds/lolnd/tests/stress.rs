@@ -1,4 +1,4 @@
-//! Several threads put, get, attach and unlink on the same descriptors of one node. A simple account checks that
+//! Several threads put, get, attach and unlink on the same descriptors of one node. The test counts that
 //! each accepted operation has had its events, and each MD one last event and nothing after it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -139,7 +139,7 @@ impl Stress {
         };
         // The MD may have been unlinked by itself, or by another thread.
         assert!(matches!(done, Ok(()) | Err(Errno::NotFound)));
-        // An entry that outlives its MD.
+        // The entry outlives its MD.
         let _ = names.me.map(|me| self.core.me_unlink(me));
     }
 

@@ -151,7 +151,7 @@ impl Scene {
         Raw::open(self.address(n), self.me, self.port, ConnectionType::Control)
     }
 
-    /// Opens a connection with segments as small as on an Ethernet: with those of the loopback the system copies megabytes
+    /// Opens a connection with segments as small as on an Ethernet: with the segments of the loopback the system copies megabytes
     /// for each connection before it is full, and the benchmark would measure that.
     fn open_as_by_ethernet(&self, n: u32) -> Raw {
         const SEGMENT: u32 = 1448;
@@ -240,7 +240,7 @@ impl Scene {
                 while wait(&self.honest).kind != EventKind::Put {}
                 trips += 1;
             }
-            // Before the other thread ends, while its processor time can be read.
+            // The rates are computed before the other thread ends, while its processor time can be read.
             let rates = rates(trips, began, processor_time() - time);
             over.store(true, Ordering::Relaxed);
             rates

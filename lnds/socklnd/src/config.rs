@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The settings of a driver. They do not change after it is made.
 #[derive(Clone, Debug)]
 pub struct SocklndConfig {
-    /// The process that this node is to its peers. Default 12345; kernel nodes answer no other.
+    /// The LNet process id of this node. Default 12345; kernel nodes respond to no other.
     pub pid: Pid,
     /// Peers from which connections are accepted. Default: only those with privileged source ports.
     pub accept: AcceptFrom,
@@ -20,8 +20,8 @@ pub struct SocklndConfig {
     pub accept_timeout: Duration,
     /// Length of the listen backlog: connecting peers that the system queues for the acceptor. Default 127.
     pub accept_backlog: i32,
-    /// Maximum number of inbound connections from one address, including those without a HELLO yet. 0: no limit but that
-    /// of all inbound connections, which is three quarters of the process's descriptor limit; any other value is cut to
+    /// Maximum number of inbound connections from one address, including those without a HELLO yet. 0: no limit except the limit
+    /// for all inbound connections, which is three quarters of the process's descriptor limit; any other value is reduced to
     /// half of that. Default 1024.
     pub conns_per_address: usize,
     /// Time limit for anything on the network: a connect, the next byte of an unfinished message, the
@@ -42,7 +42,7 @@ pub struct SocklndConfig {
     pub keepalive_idle: Duration,
     /// Time between TCP's probes. Default 5 s.
     pub keepalive_intvl: Duration,
-    /// Unanswered probes after which TCP gives up. Default 5.
+    /// Number of probes without a response after which TCP gives up. Default 5.
     pub keepalive_count: u32,
     /// Wait after a failed connect. While something is to be sent to a peer without a connection, each wait has this length,
     /// or somewhat less; for an incomplete set of connections the wait doubles with each further failure. Default
@@ -50,7 +50,7 @@ pub struct SocklndConfig {
     pub min_reconnect: Duration,
     /// The longest wait between connects. Default 60 s.
     pub max_reconnect: Duration,
-    /// Time without a response to what is under way to a peer, retransmissions included, after which the core is asked
+    /// Time without a response to messages in flight to a peer, retransmissions included, after which the core is asked
     /// for another path. Zero: the core is never asked, and only `sock_timeout` applies. Default 600 ms.
     pub unresponsive_timeout: Duration,
     /// Whether messages on version 2 connections carry a checksum. Default no.
@@ -69,8 +69,8 @@ pub struct SocklndConfig {
     pub rx_copy_below: usize,
     /// The TCP congestion control of all connections. Default: the system's.
     pub congestion: Option<String>,
-    /// Whether connections are bound to the link of their NI (SO_BINDTODEVICE), so that they leave by it whatever the
-    /// machine's routes say, and take only what arrives by it. Connections to this machine itself are not bound. Default
+    /// Whether connections are bound to the link of their NI (SO_BINDTODEVICE), so that they use it regardless of the
+    /// machine's routes, and receive only what arrives on it. Connections to this machine itself are not bound. Default
     /// no.
     pub bind_to_device: bool,
     /// The protocol proposed to a peer whose version is not known; connects to IPv6 peers always propose
@@ -78,7 +78,7 @@ pub struct SocklndConfig {
     pub use_protocol: Version,
     /// Threads that read and write established connections. Default 1, at least 1.
     pub schedulers: usize,
-    /// Gives an NI its incarnation when it starts: nanoseconds that never go back over restarts.
+    /// Returns the incarnation of an NI when it starts: nanoseconds that never go back over restarts.
     /// Default: the wall clock.
     pub incarnation: fn() -> u64,
 }

@@ -1,4 +1,4 @@
-//! The driver as the core sees it: its start, its threads, its end.
+//! The driver as the core uses it: its start, its threads, its end.
 
 use crate::config::SocklndConfig;
 use crate::conn::Scheduler;
@@ -89,7 +89,7 @@ impl Socklnd {
     }
 
     /// Makes a thread that is inside [`Driver::progress`] return, because the event that it waits for has happened
-    /// elsewhere. Costs little when there is none. From any thread.
+    /// elsewhere. Costs little if there is none. May be called on any thread.
     pub fn interrupt_progress(&self) {
         if let Some(parts) = self.parts.get() {
             parts.first_scheduler().note_work();
@@ -273,7 +273,7 @@ impl Parts {
     }
 
     fn first_scheduler(&self) -> &Arc<Scheduler> {
-        // There is always one.
+        // There is always at least one scheduler.
         &self.schedulers[0]
     }
 

@@ -8,13 +8,13 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Maximum number of scheduler threads: the peers of a program whose handlers block so many have to wait.
+/// Maximum number of scheduler threads: if a program's handlers block this many, its peers have to wait.
 const MAX_OWNERS: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     handles: Mutex<Vec<JoinHandle<()>>>,
-    /// Number of scheduler threads that have not ended: owners, and those that are blocked in handlers.
+    /// Number of scheduler threads that have not ended: owners, and threads that are blocked in handlers.
     owners: Arc<AtomicUsize>,
     started: AtomicUsize,
 }
@@ -48,7 +48,7 @@ impl Threads {
     /// Replaces the owner of `scheduler`, which is blocked in a handler, as far as the system has threads.
     pub(crate) fn replace_owner(&self, first: &Arc<Scheduler>, scheduler: &Arc<Scheduler>) {
         if self.owners.load(Ordering::Relaxed) < MAX_OWNERS {
-            // Without one its peers wait for the handler.
+            // Without a new thread the scheduler's peers wait for the handler.
             let _ = self.start_owner(first, scheduler);
         }
     }

@@ -1,6 +1,6 @@
-//! Both sides of the handshake as state machines without I/O: received bytes in, next step out.
+//! Both sides of the handshake as state machines without I/O: each takes received bytes and returns the next step.
 //!
-//! Each machine says how many bytes it still needs and is given no more than those, so that no bytes of the messages
+//! Each machine reports how many bytes it still needs and gets no more than these, so that no bytes of the messages
 //! after a HELLO are read.
 
 use crate::proto::acceptor::{self, Decision, Rejected};
@@ -120,7 +120,7 @@ impl Passive {
         }
     }
 
-    /// Returns the number of completed pieces of the handshake: each piece has a time limit of its own.
+    /// Returns the number of completed parts of the handshake: each part has its own time limit.
     pub(crate) fn pieces(&self) -> u32 {
         self.pieces
     }

@@ -1,5 +1,5 @@
 //! Prediction of the connection that will have data next, from the lengths of earlier runs of reads on one connection and the
-//! connections that followed. With one connection it is that one; where rails take turns, it is the next in turn.
+//! connections that followed. If there is one connection it is predicted; if rails take turns, the next one in turn is.
 
 use std::sync::{Arc, Weak};
 

@@ -1,4 +1,4 @@
-//! One NI that the driver serves: its identity, counters and upcalls, and whether it is ending. Its peers and connections
+//! An NI that the driver serves: its identity, counters and upcalls, and whether it is ending. Its peers and connections
 //! are in `ni_peers`.
 
 use crate::config::bulk_conns;
@@ -33,7 +33,7 @@ pub(crate) struct SockNi {
     device: Option<String>,
     conns_per_peer: AtomicU16,
     hasher: foldhash::fast::RandomState,
-    /// Number of random numbers drawn so far.
+    /// Number of random numbers generated so far.
     random_numbers: AtomicU64,
     ending: AtomicBool,
     /// Number of upcalls that are about to be made.
@@ -151,7 +151,7 @@ impl SockNi {
         self.quiet.1.notify_all();
     }
 
-    /// Waits until no upcall is under way and `is_quiet` says that threads have left the connections, since these make
+    /// Waits until no upcall is in progress and `is_quiet` returns true, when threads have left the connections: these make
     /// the last upcalls.
     pub(crate) fn wait_until_quiet(&self, is_quiet: impl Fn() -> bool) {
         let mut guard = lock(&self.quiet.0);

@@ -127,7 +127,7 @@ impl NiPeers {
                 peer.shutdown();
             }
         }
-        // Also connections that their peers have abandoned.
+        // Connections that their peers have abandoned are included.
         for connection in &connections {
             connection.close(ConnError::Shutdown);
         }
@@ -141,7 +141,7 @@ impl NiPeers {
     /// Returns the peer with this identity; creates it if it is not known. `None` when the NI is ending.
     fn peer(self: &Arc<Self>, identity: Identity) -> Option<Arc<Peer>> {
         let mut peers = lock(self.shard(identity.id));
-        // Under the lock: the end empties the table after it has set the mark.
+        // Checked under the lock: the end of the NI empties the table after it has set the mark.
         if self.ni.is_ending() {
             return None;
         }
@@ -196,7 +196,7 @@ impl PeerOwner for NiPeers {
     fn scheduler_of(&self, peer: Nid) -> Arc<Scheduler> {
         let count = NonZero::new(self.schedulers.len()).unwrap_or(NonZero::<usize>::MIN);
         let at = lnet_wire::nid::cpt_of_nid(peer, count);
-        // There is always one.
+        // There is always at least one scheduler.
         Arc::clone(self.schedulers.get(at).unwrap_or_else(|| &self.schedulers[0]))
     }
 

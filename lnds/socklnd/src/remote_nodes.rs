@@ -48,11 +48,11 @@ pub(crate) struct RemoteNode {
     partial: Arc<PartialOfAll>,
     /// Whether the node stays in the table when its connections have ended.
     remembered: bool,
-    /// Number of its connections to this node. Grows under the lock of the table only.
+    /// The number of connections of the node to this one. It grows only under the lock of the table.
     connections: AtomicUsize,
 }
 
-/// Reference to a node that one of its connections holds.
+/// A reference to a node, held by one of its connections.
 #[derive(Debug)]
 pub(crate) struct ConnectedNode(Arc<RemoteNode>);
 
@@ -72,11 +72,11 @@ pub(crate) struct Parked {
     pub(crate) message_id: NonZeroU64,
     /// The peer NI that sent the message.
     pub(crate) peer: Nid,
-    /// The time until which it may be sent again, counted from its first arrival in part.
+    /// The time until which the message may be sent again, counted from its first arrival in part.
     pub(crate) until: Time,
-    /// The length in its header.
+    /// The length in the message's header.
     pub(crate) length: usize,
-    /// The NI on which it arrived first.
+    /// The NI on which the message arrived first.
     pub(crate) ni: Arc<SockNi>,
 }
 
@@ -141,8 +141,8 @@ impl RemoteNodes {
         lock(&self.nodes).retain(|_, node| node.is_connected() || !lock(&node.dedup).is_empty());
     }
 
-    /// Ends the messages that have arrived in part on an NI which ends, and have not been matched: the core has dropped
-    /// them. Matched ones may be sent again to another NI if there is one, and end if there is none.
+    /// Ends the messages that have arrived in part on an NI that ends, and have not been matched: the core has dropped
+    /// them. Matched ones may be sent again to another NI if there is one (`others`), and end otherwise.
     pub(crate) fn forget_ni(&self, ni: &Arc<SockNi>, others: bool) {
         self.expire(ni.shared.now(), |parked| match parked.state {
             ParkedState::Matched(_) => !others,
@@ -224,7 +224,7 @@ impl RemoteNode {
         lock(&self.dedup).forget(message_id);
     }
 
-    /// Keeps a message until it is sent again or its time is over. If there are too many, of one peer NI or in all, those
+    /// Keeps a message until it is sent again or its time has passed. If there are too many, of one peer NI or in all, those
     /// that have been kept for longest end.
     pub(crate) fn park(&self, parked: Parked) {
         if !self.remembered {

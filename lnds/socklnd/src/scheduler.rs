@@ -26,12 +26,12 @@ const EVENTS: usize = 64;
 /// wake-up for an event that the other thread takes would cost both of them more than the message. An event that comes
 /// when the application has stopped polling waits for this time at most.
 const APP_POLL_BACKOFF: Duration = Duration::from_millis(1);
-/// Number of polls of an application thread for one that asks the kernel for events; the others read one socket,
+/// Number of polls of an application thread for each one that asks the kernel for events; the others read one socket,
 /// which saves a system call on the path of a message.
 const POLLS: u64 = 4;
-/// Time that a delivery ACK waits for a message to go with, when nothing else is to be done.
+/// Time that a delivery ACK waits for a message with which it can be sent, while there is no other work.
 const ACK_DELAY: Duration = Duration::from_micros(100);
-/// The same time when other work is to be done.
+/// The same time while there is other work.
 const ACK_DELAY_BUSY: Duration = Duration::from_millis(1);
 /// The same in turns of an application's thread that does not wait.
 const ACK_DELAY_TURNS: u32 = 16;
@@ -150,7 +150,7 @@ impl<C: Pollable> Scheduler<C> {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed) as u32;
         let token = {
             let mut connections = lock(&self.connections);
-            // Under the lock: a thread that closes the connection looks here afterwards.
+            // Under the lock: a thread that closes the connection checks this queue afterwards.
             if connection.is_closed() {
                 return Ok(());
             }
@@ -165,7 +165,7 @@ impl<C: Pollable> Scheduler<C> {
         Ok(())
     }
 
-    /// Queues the report of a sent message: the application's thread makes it when it polls again, or the
+    /// Queues the report of a sent message: the application's thread makes the report when it polls again, or the
     /// scheduler's thread does.
     pub(crate) fn finish_later(&self, task: C::Task) {
         lock(&self.ready).push_back(Ready::Task(task));
@@ -196,7 +196,7 @@ impl<C: Pollable> Scheduler<C> {
         self.wake_for_ready();
     }
 
-    /// Wakes a thread for queued work. The owner wakes only an app poller: it looks at the queue before it sleeps itself.
+    /// Wakes a thread for queued work. The owner wakes only an app poller, since it checks the queue itself before it sleeps.
     fn wake_for_ready(&self) {
         match OWN.get() == (self.address(), self.owner.load(Ordering::SeqCst)) {
             true => self.wakeups.wake_app_poller(),
@@ -242,12 +242,12 @@ impl<C: Pollable> Scheduler<C> {
             }
         }
         if !self.is_stopped() {
-            // The kernel may have told this thread something after the new owner had looked at everything.
+            // The kernel may have reported an event to this thread after the new owner had checked everything.
             self.relieve();
         }
     }
 
-    /// Makes the calling thread the owner, which then looks at everything that is ready before it sleeps. Returns its number.
+    /// Makes the calling thread the owner, which then checks everything that is ready before it sleeps. Returns its number.
     fn become_owner(&self) -> u64 {
         let owner = self.owner.fetch_add(1, Ordering::SeqCst) + 1;
         OWN.set((self.address(), owner));
@@ -255,7 +255,7 @@ impl<C: Pollable> Scheduler<C> {
         owner
     }
 
-    /// Does for every connection what a blocked thread may have left undone, including events that it took from the kernel.
+    /// Performs for every connection the work that a blocked thread may have left, including events that it took from the kernel.
     fn relieve_all(&self) {
         let all: Vec<Arc<C>> =
             lock(&self.connections).iter().map(|(_, it)| Arc::clone(&it.connection)).collect();
@@ -313,7 +313,7 @@ impl<C: Pollable> Scheduler<C> {
         {
             let mut peers_with_acks = lock(&self.peers_with_acks);
             peers_with_acks.push(peer);
-            // Under the lock, as it is reset: it is never set when there are none.
+            // Under the lock, like its reset: the flag is never set when there are none.
             self.acks_pending.store(true, Ordering::SeqCst);
         }
         // An application's thread reads, and may not come again: only the scheduler's own thread is sure to send them in
@@ -323,7 +323,7 @@ impl<C: Pollable> Scheduler<C> {
 
     fn send_pending_acks(&self) {
         self.ack_turns.store(0, Ordering::Relaxed);
-        // Only as many as there are now: delivery ACKs come in meanwhile.
+        // Only the present number of peers is served: delivery ACKs come in meanwhile.
         let listed = lock(&self.peers_with_acks).len();
         for _ in 0..listed {
             let peer = {
@@ -364,7 +364,7 @@ impl<C: Pollable> Scheduler<C> {
         if acks_pending && self.ack_turns.fetch_add(1, Ordering::Relaxed) >= ACK_DELAY_TURNS {
             self.send_pending_acks();
         }
-        // Connections that had more to read than their turn allowed come before the guess, which may be one that never ends.
+        // Connections that had more to read than their turn allowed come before the predicted one, which may always have more.
         let may_guess =
             timeout.is_zero() && !self.polled.fetch_add(1, Ordering::Relaxed).is_multiple_of(POLLS);
         if may_guess && lock(&self.ready).is_empty() {
@@ -428,7 +428,7 @@ impl<C: Pollable> Scheduler<C> {
         worked | self.work_off()
     }
 
-    /// Whether the calling thread was the owner and has been replaced by one that looks at everything when
+    /// Whether the calling thread was the owner and has been replaced by one that checks everything when
     /// [`Scheduler::run`] ends here.
     fn has_been_replaced(&self) -> bool {
         let (address, owner) = OWN.get();
@@ -438,7 +438,7 @@ impl<C: Pollable> Scheduler<C> {
     /// Does the queued work. Returns whether there was any.
     fn work_off(&self) -> bool {
         self.finishes.store(false, Ordering::SeqCst);
-        // Only as many as there are now: each may queue itself again.
+        // Only the present number of tasks is run: each may queue itself again.
         let scheduled = lock(&self.ready).len();
         for first in (0..scheduled).step_by(TOGETHER) {
             C::sending_together(|| (first..scheduled.min(first + TOGETHER)).for_each(|_| self.do_one()));

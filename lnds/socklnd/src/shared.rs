@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(crate) permits: Permits,
     /// Bytes of deferred payloads, of all peers.
     pub(crate) deferred_bytes: Arc<AtomicUsize>,
-    /// The same for each peer NI, as long as it has any or is connected.
+    /// The same for each peer NI, as long as it has deferred payloads or is connected.
     deferred_by_peer: Mutex<HashMap<Nid, Weak<AtomicUsize>>>,
     connection_ids: AtomicU64,
     conn_seqs: AtomicU64,

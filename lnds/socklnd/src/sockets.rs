@@ -78,7 +78,7 @@ pub(crate) fn connect(
         }
         match start_connect(&socket, remote) {
             Ok(()) => return Ok(Connecting { socket, privileged: true }),
-            // This port is, or lately was, in use for a connection to that very peer.
+            // This port is, or was recently, in use for a connection to the same peer.
             Err(error) if matches!(error.kind(), ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse) => {}
             Err(error) => return Err(error),
         }
@@ -91,7 +91,7 @@ pub(crate) fn connect(
 pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration) -> io::Result<()> {
     socket.set_tcp_nodelay(!config.nagle)?;
     if let Some(congestion) = &config.congestion {
-        // Without it the connection works all the same; `check_congestion` has logged why it is not available.
+        // The connection works without it; `check_congestion` has logged why it is not available.
         let _ = rustix::net::sockopt::set_tcp_congestion(socket, congestion);
     }
     socket.set_linger(None)?;
@@ -105,7 +105,7 @@ pub(crate) fn settle(socket: &Socket, config: &SocklndConfig, longest: Duration)
     limit_waits(socket, longest)
 }
 
-/// Makes a socket send by this link alone, and take only what arrives by it.
+/// Makes a socket send only by this link, and receive only what arrives on it.
 pub(crate) fn bind_to_device(socket: &Socket, device: Option<&str>) -> io::Result<()> {
     device.map_or(Ok(()), |device| socket.bind_device(Some(device.as_bytes())))
 }
@@ -121,8 +121,8 @@ pub(crate) fn check_congestion(name: &str) -> io::Result<()> {
     rustix::net::sockopt::set_tcp_congestion(&socket, name).map_err(io::Error::from)
 }
 
-/// Makes a connection outlast an outage: TCP does not end it for want of a response sooner than after `longest`. Returns
-/// whether that is so: where TCP cannot be told to try often, a new connection is established sooner than an old one
+/// Makes a connection survive an outage: TCP does not end it for lack of a response before `longest` has passed. Returns
+/// whether that succeeded: if TCP cannot be made to retry often, a new connection is established sooner than an old one
 /// recovers.
 pub(crate) fn outlast(socket: &Socket, longest: Duration) -> bool {
     tcp::limit_retransmission_interval(socket.as_fd(), RETRANSMIT)
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn connections_have_the_congestion_control_of_the_settings_or_the_systems() {
         let systems = tcp_congestion(new_socket(Ipv4Addr::LOCALHOST.into()).unwrap()).unwrap();
-        // Every kernel has it.
+        // Every kernel has this algorithm.
         for (setting, expected) in
             [(None, systems.as_str()), (Some("reno"), "reno"), (Some("none such"), &systems)]
         {

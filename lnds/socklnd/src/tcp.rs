@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Bytes of the kernel's `struct tcp_info`, up to and with the shortest round trip.
 const INFO_LEN: usize = 152;
-/// Offsets of its fields in bytes.
+/// The offsets of fields of `struct tcp_info`, in bytes.
 const RETRANSMITS: usize = 2;
 const PROBES: usize = 3;
 const UNACKED: usize = 24;
@@ -65,8 +65,8 @@ pub(crate) fn state(socket: BorrowedFd<'_>) -> io::Result<TcpState> {
     })
 }
 
-/// Limits the time between two transmissions of unacknowledged bytes, so that a recovery is noticed soon. At least a
-/// second. Older systems do not have the option: they double the interval each time. Returns whether this one has it.
+/// Limits the time between two transmissions of unacknowledged bytes, so that a recovery is noticed soon. The limit is at least a
+/// second. Older systems do not have the option and double the interval each time. Returns whether this one has it.
 pub(crate) fn limit_retransmission_interval(socket: BorrowedFd<'_>, interval: Duration) -> bool {
     let milliseconds = libc::c_int::try_from(interval.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: the kernel reads an int from where an int is.

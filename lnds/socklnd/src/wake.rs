@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 
 /// Token of the wake-up of any thread among the set's events.
 pub(crate) const WAKE: u64 = u64::MAX;
-/// Token of the wake-up of the set's owner.
+/// The token of the wake-up of the set's owner.
 pub(crate) const WAKE_OWNER: u64 = u64::MAX - 1;
 
 /// Wake-up of one thread that waits in its epoll set.
@@ -24,14 +24,14 @@ pub(crate) fn epoll_with_wake() -> io::Result<(OwnedFd, Wake)> {
 }
 
 impl Wake {
-    /// From any thread.
+    /// Wakes the thread that waits. May be called on any thread.
     pub(crate) fn wake(&self) {
         // The write fails only when the counter is full, and then the event is there already.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 }
 
-/// Wake-ups of the threads that share one set: of any of them, and of its owner.
+/// Wake-ups of the threads that share one set: one for any of them, and one for its owner.
 #[derive(Debug)]
 pub(crate) struct SharedWake {
     any: Wake,

@@ -78,7 +78,7 @@ impl<S: Signals> Wakeups<S> {
         self.signals.wake_any();
     }
 
-    /// Wakes the app poller, if there is one, for work that the calling owner looks at before it sleeps.
+    /// Wakes the app poller, if there is one, for work that the calling owner checks before it sleeps.
     pub(crate) fn wake_app_poller(&self) {
         fence(Ordering::SeqCst);
         if self.app_polls() {
@@ -94,7 +94,7 @@ impl<S: Signals> Wakeups<S> {
         }
     }
 
-    /// Wakes the owner if it sleeps, for work that it looks at before it sleeps.
+    /// Wakes the owner if it sleeps, for work that it checks before it sleeps.
     pub(crate) fn wake_owner_if_it_sleeps(&self) {
         fence(Ordering::SeqCst);
         if self.owner_sleeps.load(Ordering::Relaxed) {
@@ -134,7 +134,7 @@ impl<S: Signals> Wakeups<S> {
         fence(Ordering::SeqCst);
         let (woken, result) = wait();
         self.owner_sleeps.store(false, Ordering::Relaxed);
-        // After a stop it stays signalled, for the app poller.
+        // After a stop the wake-up stays signalled, for the app poller.
         if woken.owner && !self.is_stopped() {
             self.signals.clear_owner();
         }

@@ -62,7 +62,7 @@ fn start_owner(wakeups: &Shared, set: &Arc<Set>) -> thread::JoinHandle<()> {
     thread::spawn(move || own(&wakeups, &set))
 }
 
-/// Starts an application's thread that sleeps until it is woken, and has its event then, or not.
+/// Starts an application's thread that sleeps until it is woken; `has_it` says whether it has its event then.
 fn start_sleeper(wakeups: &Shared, set: &Arc<Set>, has_it: bool) -> thread::JoinHandle<bool> {
     let (wakeups, set) = (Arc::clone(wakeups), Arc::clone(set));
     thread::spawn(move || {
@@ -119,7 +119,7 @@ fn loom_the_owner_is_woken_for_its_own_work_although_an_application_thread_takes
         let owes = Arc::new(AtomicBool::new(false));
         let owner = {
             let (wakeups, set, owes) = (Arc::clone(&wakeups), Arc::clone(&set), Arc::clone(&owes));
-            // Ends when it has found what it was woken for.
+            // The thread ends when it has found the event that it was woken for.
             thread::spawn(move || {
                 let mut found = false;
                 while !found {
@@ -134,7 +134,8 @@ fn loom_the_owner_is_woken_for_its_own_work_although_an_application_thread_takes
                 }
             })
         };
-        // The application thread reads something that has the owner owe, takes what the set has, and never polls again.
+        // The application thread reads a socket, after which the owner owes work, takes the events of the set, and never
+        // polls again.
         owes.store(true, Ordering::Relaxed);
         wakeups.wake_owner_if_it_sleeps();
         poll(&wakeups, &set);
@@ -144,7 +145,7 @@ fn loom_the_owner_is_woken_for_its_own_work_although_an_application_thread_takes
 
 #[test]
 fn loom_an_application_thread_is_woken_for_work_although_the_owner_takes_events() {
-    // Three threads that wait in turns: all interleavings with up to three switches that nothing forces.
+    // Three threads wait in turns: the model tries all interleavings with up to three switches that nothing forces.
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -172,7 +173,7 @@ fn loom_an_application_thread_that_sleeps_leaves_at_the_end_although_the_owner_h
     });
 }
 
-/// The owner stands back while the application's thread polls, which then has to do what the owner has put in before.
+/// The owner stands back while the application's thread polls, which then has to do the work that the owner has queued before.
 #[test]
 fn loom_what_the_owner_puts_in_is_done_although_an_application_thread_sleeps() {
     loom::model(|| {
@@ -183,8 +184,8 @@ fn loom_what_the_owner_puts_in_is_done_although_an_application_thread_sleeps() {
             let (wakeups, set, ready) = (Arc::clone(&wakeups), Arc::clone(&set), Arc::clone(&ready));
             thread::spawn(move || {
                 wakeups.app_waits(&mut 0, |_| {
-                    // As in the scheduler: it sleeps only if nothing is ready, and does what is afterwards. The owner ends its sleep
-                    // where it has done that itself.
+                    // As in the scheduler, the thread sleeps only if nothing is ready, and then does the work that is. The
+                    // owner ends its sleep if it has done that itself.
                     if !ready.load(Ordering::Acquire) {
                         set.sleep();
                     }

@@ -1,4 +1,5 @@
-//! Limits on the connections of a hostile peer, and access of others meanwhile. The limits are those of docs/security.md.
+//! Limits on the connections of a hostile peer, and the access of other peers meanwhile. The limits are those of
+//! docs/security.md.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -39,7 +40,7 @@ fn connections_of_one_address_are_limited_and_others_are_accepted() {
         assert_eq!(raw.read_to_end(), [], "{one_more}");
     }
     assert_eq!(attack.counters().limit_rejected, 20);
-    // Another address is accepted, and so is this one when it closes a connection.
+    // Another address is accepted, and so is this one after it has closed a connection.
     drop(attack.open(1, ConnectionType::Control));
     drop(open.pop());
     wait_for("a place", || {
@@ -69,7 +70,7 @@ fn inbound_connections_leave_descriptors_to_the_process() {
     let (mut open, mut refused, mut idle) = (Vec::new(), 0, Vec::new());
     for address in 0..20 {
         for number in 0..20 {
-            // From unprivileged ports, with NIDs of others: each is a process, and a peer.
+            // The connections come from unprivileged ports, with NIDs of others: each is a process, and a peer.
             let hello = hello(attack.address(1000 + number), attack.me, Some(ConnectionType::Any));
             let opening = [acceptor::encode_request(attack.node.nid), hello.encode().unwrap()].concat();
             let mut raw = attack.call(address);
@@ -119,7 +120,7 @@ fn idle_handshakes_of_one_address_evict_each_other_and_no_others() {
     let mut idle = Vec::new();
     for number in 0..300 {
         let mut raw = attack.call(0);
-        // Nothing, a part of the request, or all of it.
+        // The peer sends nothing, a part of the request, or all of it.
         let _ = raw.stream.write_all(&request[..number % (request.len() + 1)]);
         idle.push(raw);
     }

@@ -142,7 +142,7 @@ fn failed_connects_fail_the_message() {
         ("a refusal", Some(refusal), Errno::Protocol),
         ("no hello", Some(no_hello), Errno::Protocol),
     ] {
-        // Connects to a peer that has failed before may be backing off: each case has a peer of its own.
+        // Connects to a peer that has failed before may be delayed: each case has its own peer.
         let (node, low, high, port) = node(|_| {});
         let listener = answer.map(|answer| (Listening::on(low, port), answer(low, high)));
         node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);

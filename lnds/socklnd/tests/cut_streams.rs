@@ -12,7 +12,7 @@ use socklnd::proto::{ConnectionType, Version};
 use std::sync::Mutex;
 use support::*;
 
-/// Distance in bytes of a message's offset from that of the one before.
+/// The distance in bytes between the offsets of two messages.
 const STRIDE: usize = 20_000;
 const MAX_MESSAGES: usize = 40;
 /// Space at the end of the memory for the first bytes of a message whose rest is dropped.

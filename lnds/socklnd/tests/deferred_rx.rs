@@ -204,7 +204,7 @@ fn of_one_peer_a_limited_number_of_messages_in_part_is_kept() {
         (counts.partial, counts.partial_dropped)
     };
     assert_eq!(kept(), (MAX_KEPT as u64, 8));
-    // A message that is kept is resumed, one that is not is new.
+    // A message that is kept is resumed, another one is new.
     for (number, resumed) in [(MAX_KEPT as u64 + 7, 1), (0, 1)] {
         open().put(&header, asks(AGAIN | id(number)), pattern(1000, 1));
         assert_eq!(node.expect(EventKind::Put).status, Ok(()));
@@ -213,7 +213,7 @@ fn of_one_peer_a_limited_number_of_messages_in_part_is_kept() {
     assert_eq!(kept(), (MAX_KEPT as u64 - 1, 8));
 }
 
-/// Fails if a peer that connects anew gets its share of the memory for deferred payloads once more.
+/// Fails if a peer that reconnects gets its share of the memory for deferred payloads once more.
 #[test]
 fn the_quota_of_a_peer_outlives_its_connections() {
     const SIZE: usize = 900_000;

@@ -75,7 +75,7 @@ fn delivery_acks_without_a_message_leave_in_a_noop() {
         );
         assert_eq!(raw.read_noop(), cookies_of(0, message_id(7, sequence)));
     }
-    // Also for a message that nothing matches.
+    // The ACK is also sent for a message that nothing matches.
     let mut nowhere = put_header(tcp(low), tcp(high), 100, false);
     if let Body::Put { match_bits, .. } = &mut nowhere.body {
         *match_bits = 0;
@@ -214,7 +214,7 @@ fn delivery_acks_return_on_the_bulk_connection_that_asked() {
         bulk.put(&header, Cookies { request: cookie, ack: 0 }, &[7; 2000]);
         assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: cookie });
     }
-    // Also for a message that nothing matches.
+    // The ACK is also sent for a message that nothing matches.
     let mut nowhere = header;
     if let Body::Put { match_bits, .. } = &mut nowhere.body {
         *match_bits = 0;

@@ -18,7 +18,7 @@ fn a_hostile_peer_that_does_not_read_its_acks_is_disconnected() {
     let attack = Attack::start(|_| {});
     let mut raw = attack.open(0, ConnectionType::Control);
     let puts: Vec<u8> = (2..2000).flat_map(|cookie| attack.put(0, cookie, b"")).collect();
-    // As many as the sockets take, and a thousand more; each of them is an event, too.
+    // The peer sends as many as the sockets take, and a thousand more; each of them is an event, too.
     raw.stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     wait_for("the end", || raw.stream.write_all(&puts).is_err());
     assert_eq!(attack.counters().timed_out, 1);
@@ -110,7 +110,7 @@ fn replies_to_a_peer_that_does_not_read_are_limited() {
     attack.round_trip();
     let most = attack.node.core.message_counts().msgs_max;
     println!("{GETS} questions, {most} messages at most");
-    // The waiting messages, and those that are just being handled.
+    // The count includes the waiting messages, and those that are just being handled.
     assert!(most <= 16_384 + 16, "{most} messages");
     raw.stream.shutdown(std::net::Shutdown::Both).unwrap();
     drop(raw);

@@ -29,7 +29,7 @@ impl Log for Said {
     fn flush(&self) {}
 }
 
-/// Whether a line contains names of Rust's types, fields or values. Causes have names of their own, in capitals.
+/// Whether a line contains names of Rust's types, fields or values. Causes have names in capitals.
 fn is_debug_text(line: &str) -> bool {
     let lower = |c: Option<&char>| c.is_some_and(|c| c.is_lowercase());
     line.split(' ').any(|word| {
@@ -71,7 +71,7 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
     });
     assert_eq!(said, [format!("its port {source} is not privileged and accept is \"secure\"")]);
 
-    // A peer that closes its connection: with nothing to send, and with a message that it has not acknowledged.
+    // A peer closes its connection: with nothing to send, and with a message that it has not acknowledged.
     for (messages, expected) in [(0, &[][..]), (1, &["messages to it under way: 1"])] {
         let (node, low, high, port) = node_of_same_implementation(|_| {});
         let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);

@@ -141,7 +141,7 @@ fn a_peer_with_a_deferred_message_may_close_and_connect_again() {
         drop(raw);
         wait_for("the end", || node.counters().closed_by_peer == round);
     }
-    // The bytes that they sent can still be received.
+    // The bytes that the peer sent before can still be received.
     for _ in 0..3 {
         node.offer(buffer(100));
         assert_eq!(node.expect(EventKind::Put).mlength, 100);

@@ -26,7 +26,7 @@ fn every_message_completes_when_a_node_ends_under_load() {
             b.put(b.bind_bytes(sent), a.nid, true);
         }
         while b.event().kind != EventKind::Put {}
-        // Either end may go first.
+        // Either end may end first.
         if round % 3 == 0 {
             b.stop()
         } else {

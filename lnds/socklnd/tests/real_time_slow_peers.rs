@@ -1,4 +1,4 @@
-//! A peer that sends its message byte by byte. The bytes must arrive while time passes, so that time is real.
+//! A peer that sends its message byte by byte. The bytes must arrive over time, so the test runs in real time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;

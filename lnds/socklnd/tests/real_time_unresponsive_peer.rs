@@ -1,7 +1,7 @@
-//! Messages that return, and their causes, when rails drop everything, links go down, or connects have no response.
+//! Messages that are returned, and their causes, if rails drop everything, links fail, or connects have no response.
 //!
-//! Each test has two machines with a cable between them, in network namespaces of their own. The kernel's TCP responds,
-//! so time is real. The times are printed, and none is asserted: a time-out that must not be the cause is
+//! Each test has two machines with a cable between them, in separate network namespaces. The kernel's TCP responds,
+//! so the tests run in real time. The times are printed, and none is asserted: a timeout that must not be the cause is
 //! longer than the test may run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -46,7 +46,7 @@ fn address(number: u8) -> Ipv4Addr {
 /// Makes two machines, the lower NID first, which take each other for kernel nodes unless they have an implementation ID.
 /// `None`: it cannot be done here, or has been done elsewhere.
 fn machines_or_skip(change: impl Fn(&mut SocklndConfig)) -> Option<(Machine, Machine)> {
-    // This thread's namespace is the switch.
+    // The namespace of this thread is the switch.
     empty_namespace_or_skip()?;
     ip(&["link", "add", "switch", "type", "bridge", "forward_delay", "0"]);
     ip(&["link", "set", "switch", "up"]);
@@ -116,7 +116,7 @@ impl Machine {
         spy.node(tcp(address(number)), config)
     }
 
-    /// Ends the node, as with its process, and starts another in its place after `pause`.
+    /// Ends the node as if its process ended, and starts another one after `pause`.
     fn restart(&mut self, pause: Duration) {
         self.node.stop();
         let config = self.node.driver.config().clone();
@@ -202,7 +202,7 @@ fn a_rail_that_drops_everything_is_late_before_it_is_unresponsive_and_then_respo
     for ours in [true, false] {
         let both = if ours { ours_or_skip() } else { machines_or_skip(|_| {}) };
         let Some((near, far)) = both else { return };
-        // A test machine that is busy for so long sees both at once: not every time.
+        // A test machine that is busy for this long may report both at once: not every time.
         let mut was_late = (0..20).map(|_| {
             near.spy.unresponsive.store(0, Ordering::SeqCst);
             blackhole(2);
@@ -229,7 +229,7 @@ fn messages_on_a_late_path_give_their_credits_back_if_another_works() {
         near.reach(&far);
         near.spy.other_path.store(true, Ordering::SeqCst);
         let is_unresponsive = || near.spy.unresponsive.load(Ordering::SeqCst) > 0;
-        // A machine that stands still for so long finds the path late and unresponsive at once: not every time.
+        // A machine that stands still for this long finds the path late and unresponsive at once: not every time.
         let mut given_back_before = (0..20).map(|_| {
             near.spy.unresponsive.store(0, Ordering::SeqCst);
             blackhole(2);
@@ -258,7 +258,7 @@ fn without_another_path_messages_wait_for_an_unresponsive_rail_and_later_ones_ar
     let kinds = [near.node.event().kind, near.node.event().kind];
     assert!(kinds.contains(&EventKind::Ack), "{kinds:?}");
     print_time("the rail is back, and the message there after", back.elapsed());
-    // Nothing that was late in the outage ends a working connection: the time-out passes meanwhile.
+    // A message that was late in the outage does not end a working connection, although its timeout passes meanwhile.
     while back.elapsed() < timeout + Duration::from_secs(2) {
         near.reach(&far);
     }
@@ -298,7 +298,7 @@ fn a_rebooted_host_that_lost_its_connections_is_accepted_again_soon() {
     let ni_handle = far.spy.ni.lock().unwrap().clone().unwrap();
     ni_handle.abort_tx(None, Cause::LocalDropped);
     forward(2);
-    // The rebooted node connects although the other still has its connections, and has not heard of their end.
+    // The rebooted node connects although the other still has its connections, and has not been told of their end.
     let time = far.reach(&near);
     print_time("who has lost its connections is let in after", time);
     assert!(near.node.counters().refused > 0);
@@ -420,7 +420,7 @@ fn a_kernel_peers_partly_sent_messages_stay_with_tcp_and_unsent_ones_take_anothe
         let failures = near.spy.failures();
         assert!(failures.iter().all(|it| it.delivery == Delivery::NotSent), "{failures:?}");
         forward(2);
-        // Only the spy claims another path: a message that came back often enough has failed.
+        // Only the spy claims another path: a message that was returned often enough has failed.
         let statuses: Vec<_> = (0..sent).map(|_| near.node.expect(EventKind::Send).status).collect();
         let carried = statuses.iter().filter(|status| status.is_ok()).count();
         assert!(carried > 0, "{statuses:?}");

@@ -188,7 +188,7 @@ fn a_connection_that_its_sender_abandoned_is_closed_before_its_messages_are_resu
     let header = put_header(tcp(low), tcp(high), 1000, false);
     let mut old = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     old.send(&message(Version::V3, &header, asks_for_ack(message_id(7, 1)), &[1; 500]));
-    // The peer has a bulk connection of its own for the next; the old one has not been seen to end.
+    // The peer opens another bulk connection for the next message; the end of the old one has not been detected.
     let mut new = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::BulkOut);
     new.put(&header, asks_for_ack(RESEND | message_id(7, 1)), &[2; 1000]);
     assert_eq!(node.expect(EventKind::Put).status, Ok(()));

@@ -27,7 +27,7 @@ const LARGE: usize = 1 << 20;
 enum State {
     /// A connect is under way; the peer has not sent its HELLO.
     WaitsForConnection,
-    /// One message is written in part, some before it may be in the socket, the others are queued.
+    /// One message is partly written, some before it may be in the socket, the others are queued.
     HalfWritten,
     /// The peer, which is one of this implementation, has not acknowledged the message.
     Unacknowledged,

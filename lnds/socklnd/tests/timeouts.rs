@@ -48,7 +48,7 @@ fn keepalives_are_sent_on_an_idle_bulk_connection() {
         raw.stream.set_nonblocking(false).unwrap();
         peeked
     };
-    // Nothing is sent while no time passes.
+    // Nothing is sent while the clock stands still.
     assert!(!has_bytes(&bulk));
     for round in 0..4 {
         clock.advance_until(KEEPALIVE, "a keep-alive", || has_bytes(&bulk));
@@ -93,7 +93,7 @@ fn a_peer_that_does_not_read_times_out() {
         node.put(node.bind_bytes(pattern(1 << 20, 1)), tcp(low), false);
     }
     clock.advance_until(STEP, "the time-out", || node.counters().timed_out > 0);
-    // Messages that had not been sent wait for a connect, which has its time-out, too.
+    // Messages that had not been sent wait for a connect, which has its timeout, too.
     let status = |_| node.expect_as_time_passes(&clock, STEP, EventKind::Send).status;
     assert!((0..20).map(status).filter(Result::is_err).count() > 0);
 }

@@ -151,7 +151,7 @@ fn memory_in_many_pieces_is_sent_and_filled() {
     let (a, b) = pair(|_| {});
     let sent = pattern(1 << 20, 9);
     let landed = buffer(1 << 20);
-    // More pieces than one system call takes.
+    // The memory has more pieces than one system call takes.
     let pieces = |bytes: &[u8], size: usize| {
         let runs: Vec<_> = bytes
             .chunks(size)
@@ -283,7 +283,7 @@ fn many_threads_send_in_both_directions_and_nothing_is_lost() {
                 });
             }
         }
-        // Each node sees PUT events of the other's messages, and SEND and ACK of its own.
+        // Each node gets PUT events of the other's messages, and SEND and ACK events of its own.
         for node in [&a, &b] {
             let mut seen = [0; 3];
             for _ in 0..3 * THREADS * EACH {

@@ -20,7 +20,7 @@ thread_local! {
     static CORKED: RefCell<Corked> = const { RefCell::new(Corked::none()) };
 }
 
-/// Connections whose messages the thread holds back until it has parsed what arrived.
+/// The connections whose messages the thread holds back until it has parsed the received bytes.
 struct Corked {
     /// Whether the thread is parsing.
     parsing: bool,

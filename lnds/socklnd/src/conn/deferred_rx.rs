@@ -281,7 +281,7 @@ mod tests {
         let taken = |share: &Arc<AtomicUsize>| share.load(Ordering::Acquire);
         let first = Quota::take(1 << 20, &peer, &node);
         assert!(first.is_some());
-        // With what each message counts besides, two of the largest do not fit.
+        // With the overhead that counts for each message, two of the largest do not fit.
         assert!(Quota::take(1 << 20, &peer, &node).is_none());
         assert!(Quota::take(1 << 20, &other, &node).is_some());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! One established connection: what it is, and its end.
+//! One established connection: its parts, and its end.
 //!
 //! Sending is in `transmit`, receiving in `receive`. Neither holds a lock while the core runs event handlers, so one connection
 //! can be written to by one thread and read by another, and handlers may send on the connection that the message arrived on.
@@ -91,7 +91,7 @@ pub(crate) trait ConnOwner: Send + Sync {
     /// soon.
     fn send_ack(&self, connection: &Arc<Connection>, cookie: u64, answered: bool);
 
-    /// Sends the peer something that its system must acknowledge, if that was not done lately.
+    /// Sends the peer bytes that its system must acknowledge, if that was not done lately.
     fn probe(&self, now: Time);
 
     /// Handles the result of a check of `connection`. The peer may be unresponsive for `limit`. Returns whether it is, and
@@ -137,8 +137,8 @@ pub(crate) struct Connection {
     pub(crate) conn_seq: ConnSeq,
     /// The node at the other end, if it is one of this implementation.
     node: Option<ConnectedNode>,
-    /// Whether the connection stays open when messages on it are late, as long as nothing arrives: what the peer has under
-    /// way may still arrive, and the peer's next message must find the connection that it is sent on.
+    /// Whether the connection stays open when messages on it are late, as long as nothing arrives: the messages of the peer in
+    /// flight may still arrive, and the peer's next message must find the connection that it is sent on.
     pub(crate) outlasts: bool,
     owner: Arc<dyn ConnOwner>,
     /// Identity of the peer.
@@ -181,7 +181,7 @@ pub(crate) struct Connection {
 #[repr(u8)]
 pub(crate) enum Phase {
     Open = 0,
-    /// The peer has ended its connections: bytes that it sent before are still received, nothing is sent.
+    /// The peer has ended its connections: bytes that it sent before are still received, but nothing is sent.
     Draining = 1,
     Closed = 2,
 }
@@ -275,8 +275,8 @@ impl Connection {
         }
     }
 
-    /// Stops sending: the peer has ended its connections, or is about to. What is on its way here is still received. Queued
-    /// messages come back with `conn_error`; delivery ACKs may still come. Returns how many messages came back.
+    /// Stops sending: the peer has ended its connections, or is about to. Bytes in flight to this node are still received. Queued
+    /// messages are returned with `conn_error`; delivery ACKs may still come. Returns the number of returned messages.
     pub(crate) fn drain(self: &Arc<Self>, conn_error: ConnError) -> usize {
         if self.phase.fetch_max(Phase::Draining as u8, Ordering::AcqRel) < Phase::Draining as u8 {
             let unsent = self.stop_sending(conn_error);
@@ -288,15 +288,15 @@ impl Connection {
         0
     }
 
-    /// Closes the connection. Queued messages come back with `conn_error`, a message that has arrived in part with EIO.
-    /// A thread that is working on the connection at this moment gives its messages back when it has finished.
+    /// Closes the connection. Queued messages are returned with `conn_error`, a message that has arrived in part with EIO.
+    /// A thread that is working on the connection at this moment returns its messages when it has finished.
     pub(crate) fn close(self: &Arc<Self>, conn_error: ConnError) {
         let before = self.phase.fetch_max(Phase::Closed as u8, Ordering::AcqRel);
         if before == Phase::Closed as u8 {
             return;
         }
         if conn_error.is_abort() {
-            // Without it the kernel would continue to deliver messages that have been given up here.
+            // Otherwise the kernel would continue to deliver messages that have been given up here.
             let _ = self.socket.set_linger(Some(Duration::ZERO));
         }
         // First, so that a thread that writes at this moment reports this error, not the system's.

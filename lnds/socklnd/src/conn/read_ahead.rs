@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-/// The size of a thread's buffer. Larger ones gain nothing: what is copied out of them no longer fits the CPU's caches.
+/// The size of a thread's buffer. Larger ones gain nothing: bytes that are copied out of them no longer fit the CPU's caches.
 const BUFFER_SIZE: usize = 16 << 10;
 
 thread_local! {

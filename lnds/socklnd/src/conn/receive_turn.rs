@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// State: no thread receives, or one does, or one does and must check once more before it leaves.
+/// Whether no thread receives, or one does, or one does and must check once more before it leaves.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveTurn(AtomicU8);
 
@@ -11,7 +11,7 @@ impl ReceiveTurn {
     const BUSY: u8 = 1;
     const AGAIN: u8 = 2;
 
-    /// Makes the calling thread the receiver, if there is none. Otherwise returns false, and the receiver will check once
+    /// Makes the calling thread the receiver, if there is none. Otherwise returns false, and the receiving thread checks once
     /// more.
     pub(crate) fn take(&self) -> bool {
         loop {
@@ -26,7 +26,7 @@ impl ReceiveTurn {
         }
     }
 
-    /// Ends the turn; false if the thread has to check once more first.
+    /// Ends the turn; returns false if the thread has to check once more first.
     pub(crate) fn leave(&self) -> bool {
         if self.0.compare_exchange(Self::BUSY, Self::IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             return true;

@@ -1,4 +1,4 @@
-//! State that the senders of a connection share: messages and NOOPs that are to leave, and those that wait for a delivery
+//! State that the senders of a connection share: messages and NOOPs to be sent, and messages that wait for a delivery
 //! ACK.
 
 use crate::decide::cause::ConnError;
@@ -16,7 +16,7 @@ use std::thread::{self, ThreadId};
 /// Maximum number of queued NOOPs: a peer that exceeds it asks for delivery ACKs and does not read them.
 const MAX_NOOPS: usize = 1024;
 
-/// A message or NOOP on its way into a socket.
+/// A message or NOOP that is being written to a socket.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     pub(super) head: Head,
@@ -67,8 +67,8 @@ impl Outgoing {
         Self { head, sent: 0, message: None, wants_ack: false, ack: 0, cookie: None, unsealed: false }
     }
 
-    /// Assigns the message ID that the delivery ACK will name; false when the connection has none left. `own_id` is that
-    /// of this node, if the peer is of the same implementation.
+    /// Assigns the message ID that the delivery ACK will name; returns false when the connection has none left. `own_id` is
+    /// the ID of this node, if the peer is of the same implementation.
     pub(super) fn assign_message_id(
         &mut self,
         unacked: &mut Unacked<Box<Message>>,
@@ -169,7 +169,7 @@ impl SendSide {
         }
     }
 
-    /// Takes the spare vectors, for messages to be written and for those that have ended.
+    /// Takes the spare vectors, for messages to be written and for ended messages.
     pub(super) fn take_spare(&mut self) -> (Vec<Outgoing>, Ended) {
         (std::mem::take(&mut self.spare), std::mem::take(&mut self.spare_ended))
     }
@@ -190,7 +190,7 @@ impl SendSide {
     }
 
     pub(super) fn is_full_of_noops(&self) -> bool {
-        // There are few messages: they have credits.
+        // There are few messages, since each needs a credit.
         self.queue.len() >= MAX_NOOPS
             && self.queue.iter().filter(|out| out.message.is_none()).count() >= MAX_NOOPS
     }

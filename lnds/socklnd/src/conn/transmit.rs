@@ -94,7 +94,8 @@ impl Connection {
         }
     }
 
-    /// Writes what was queued while the calling thread had the connection corked, unless another thread has taken over.
+    /// Writes the messages that were queued while the calling thread had the connection corked, unless another thread has
+    /// taken over.
     pub(super) fn write_queue(self: &Arc<Self>) {
         let is_writer = lock(&self.tx).corked_by.take().is_some();
         if is_writer {
@@ -189,7 +190,7 @@ impl Connection {
         count
     }
 
-    /// Takes back the messages of which not a byte has left; those that have begun to leave stay.
+    /// Takes back the messages of which no byte has been written; the others stay.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn withdraw(&self) -> Vec<Box<Message>> {
         let mut side = lock(&self.tx);
@@ -213,7 +214,7 @@ impl Connection {
         withdrawn
     }
 
-    /// Takes the credits of the messages that have begun to leave, so that others need not wait until these arrive.
+    /// Takes the credits of the messages that are partly written or sent, so that others need not wait until these arrive.
     pub(crate) fn take_credits(&self) -> Vec<TakenCredits> {
         let mut side = lock(&self.tx);
         let SendSide { queue, unacked, .. } = &mut *side;
@@ -254,7 +255,7 @@ impl Connection {
         lock(&self.tx).unacked.oldest_waits(now).is_some_and(|waits| waits >= self.ni.sock_timeout())
     }
 
-    /// Writes what was queued while another thread had the connection corked.
+    /// Writes the messages that were queued while another thread had the connection corked.
     pub(super) fn take_over_queue(self: &Arc<Self>) {
         let is_writer = lock(&self.tx).take_over();
         if is_writer {

@@ -37,7 +37,8 @@ impl Connection {
             self.suspect(None);
             return (true, self.check_late(now, quiet_for));
         }
-        // Before TCP is asked what is under way: a thread that writes from now on puts the connection into the list again.
+        // The mark is cleared before TCP is asked for its state: a thread that writes from now on puts the connection into
+        // the list again.
         self.watched.store(false, Ordering::SeqCst);
         let Ok(mut tcp) = tcp::state(self.fd()) else { return (false, None) };
         // Arriving bytes are no proof: the path may work in one direction only.

@@ -26,7 +26,7 @@ pub(crate) struct Watch {
     pub(crate) progressed: Time,
     /// The number of the message that was arriving, and since when.
     pub(crate) arriving: (u64, Time),
-    /// The number of messages that had left, and the time since which none of those that had to wait has left.
+    /// The number of messages that had left, and the time since which none of the waiting messages has left.
     pub(crate) leaving: (u64, Time),
     /// The time since which something has been under way without a response.
     pub(crate) suspected: Option<Time>,
@@ -46,13 +46,13 @@ pub(crate) struct Watch {
 /// The result of a check of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Liveness {
-    /// Something in flight has to be sent again, or is not acknowledged in time: the peer may be unresponsive.
+    /// A message in flight has to be sent again, or is not acknowledged in time: the peer may be unresponsive.
     Late,
     /// Nothing arrives from the peer.
     Unresponsive,
-    /// Something arrives, but what is sent is not acknowledged.
+    /// Bytes arrive, but sent ones are not acknowledged.
     Unacknowledged,
-    /// Something has arrived after one of these results.
+    /// Bytes have arrived after one of these results.
     Responsive,
 }
 
@@ -180,7 +180,7 @@ impl<C> WatchList<C> {
         // The vector with the larger capacity is kept.
         list.append(&mut added);
         *added = list;
-        // Under the lock: a thread that adds one after this wakes the checking thread.
+        // Under the lock: a thread that adds a connection after this wakes the checking thread.
         self.active.store(!added.is_empty(), Ordering::SeqCst);
         all
     }

@@ -1,5 +1,5 @@
-//! The connecting thread: listeners, all handshakes in progress, planned connects, and the periodic scan for what has
-//! taken too long.
+//! The connecting thread: listeners, all handshakes in progress, planned connects, and the periodic scan for handshakes and
+//! messages that have timed out.
 //!
 //! The thread never waits for one peer: all sockets are in one epoll set, all waits are deadlines.
 
@@ -30,7 +30,7 @@ use std::time::Duration;
 
 /// Maximum number of events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// Interval of the scan for whatever has taken too long; each time limit is longer.
+/// Interval of the scan for timeouts; each timeout is longer.
 const SCAN_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval of the scan while nothing is under way.
 const IDLE_SCAN_INTERVAL: Duration = Duration::from_secs(1);
@@ -54,7 +54,7 @@ pub(crate) struct Connd {
     next_check: Option<Time>,
     /// The time when a peer was last found unresponsive.
     last_unresponsive: Option<Time>,
-    /// Whether the log has said that privileged ports are not available.
+    /// Whether a log line has said that privileged ports are not available.
     logged_unprivileged: bool,
 }
 
@@ -189,7 +189,7 @@ impl Connd {
         if shortened { usual / 2 } else { usual }
     }
 
-    /// Ends whatever has taken too long. Returns whether nothing is under way.
+    /// Ends whatever has timed out. Returns whether nothing is in progress.
     fn scan(&mut self, now: Time) -> bool {
         let mut is_idle = self.planned.is_empty();
         for ni in self.nis.all() {
@@ -206,12 +206,12 @@ impl Connd {
         }
         self.nodes.scan(now);
         self.shared.poll_log(now);
-        // After an error a listener is not polled until now.
+        // A listener is not polled after an error until now.
         for (key, entry) in &self.entries {
             match entry {
                 Entry::Listener(socket, _) => {
                     let data = epoll::EventData::new_u64(key as u64);
-                    // If that fails, it is tried again at the next scan.
+                    // If that fails, the next scan tries again.
                     let _ = epoll::modify(&self.commands.epoll, socket, data, epoll::EventFlags::IN);
                 }
                 Entry::Passive(_) | Entry::Active(_) => is_idle = false,
@@ -224,7 +224,7 @@ impl Connd {
         scan_interval(&self.shared.config, SCAN_INTERVAL)
     }
 
-    /// Interval of the scan while nothing is under way: an eighth of the shortest timeout at most, so that new work is
+    /// Interval of the scan while nothing is in progress: an eighth of the shortest timeout at most, so that new work is
     /// late only after several scans.
     fn idle_scan_interval(&self) -> Duration {
         let shortest = self.nis.all().iter().map(|ni| ni.ni.sock_timeout()).min();
@@ -238,7 +238,7 @@ impl Connd {
         let is_last = self.commands.stop_listening(address);
         let of_this = |entry: &Entry| match entry {
             Entry::Listener(_, listening) => is_last && *listening == address,
-            // A handshake that has not said yet which NI it is for can be for no other on this address.
+            // A handshake whose NI is not known yet can be for no other NI on this address.
             entry => entry.is_of(nid) || is_last && entry.is_inbound_at(address.ip()),
         };
         let keys: Vec<usize> =
@@ -278,7 +278,7 @@ impl Connd {
         Some(key)
     }
 
-    /// Takes a socket out. The kernel forgets a socket that is closed; one that stays open must be taken out of
+    /// Removes a socket. The kernel forgets a socket that is closed; one that stays open must be removed from
     /// the epoll set, too.
     fn forget(&mut self, key: usize) -> Option<Entry> {
         let entry = self.entries.try_remove(key)?;

@@ -182,15 +182,15 @@ impl Connd {
             Admission::Refuse(refusal) => {
                 ni.counts.refused.add();
                 log::debug!("{}: connection refused ({refusal})", peer.id);
-                // On a peer's host any process may claim its NID (see `identify`), but not end what a privileged
-                // process there has begun.
+                // On a peer's host any process may claim its NID (see `identify`), but must not end connections of a privileged
+                // process there.
                 let may_end = source.port() <= LAST_PRIVILEGED_PORT || !peer.has_privileged();
                 match refusal {
                     Refusal::OtherIncarnation if may_end => {
                         peer.end_all(ConnError::ClosedByPeer(Errno::ConnectionReset));
                     }
-                    // The peer may have lost those that are open here; then its system resets them, or nothing arrives on
-                    // them any more, and its next connect is accepted.
+                    // The peer may have lost the connections that are open here; then its system resets them, or nothing
+                    // arrives on them any more, and its next connect is accepted.
                     Refusal::Duplicate => peer.note_surplus_connect(local_type, may_end, now),
                     Refusal::OtherIncarnation | Refusal::ConnectionRace => {}
                 }

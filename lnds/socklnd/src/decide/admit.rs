@@ -20,7 +20,7 @@ pub(crate) struct PeerIncarnation {
 pub(crate) struct PeerStatus {
     /// The peer's version and incarnation, while there are connections.
     pub(crate) peer_incarnation: Option<PeerIncarnation>,
-    /// Duration of this node's own connect to the peer so far, if there is one.
+    /// Duration of this node's own connect to the peer so far, if one is in progress.
     pub(crate) own_connect: Option<Duration>,
     /// The number of open connections of the same type between the same two addresses.
     pub(crate) same_type: usize,

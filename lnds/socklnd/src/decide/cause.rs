@@ -34,7 +34,7 @@ pub(crate) enum ConnError {
 pub(crate) enum BytesSent {
     /// No byte.
     Nothing,
-    /// At least one, perhaps all.
+    /// At least one byte was sent, perhaps all.
     Something,
 }
 
@@ -93,7 +93,8 @@ impl ConnError {
                 BytesSent::Nothing,
             ) => {
                 match SendFailure::from(errno).cause {
-                    // A message of which nothing was sent may take another path, whatever failed here; in the kernel it may not.
+                    // A message of which nothing was sent may take another path, whatever the local failure; in the kernel it
+                    // may not.
                     Cause::LocalError => Cause::LocalDropped,
                     cause => cause,
                 }

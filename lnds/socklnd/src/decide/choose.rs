@@ -3,7 +3,7 @@
 use crate::proto::frame::head_len;
 use crate::proto::{ConnectionType, Version};
 
-/// The kind of thing that is sent, which decides the type of its connection.
+/// The kind of a message or NOOP, which decides the type of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TxKind {
     /// An LNet message with this number of payload bytes.

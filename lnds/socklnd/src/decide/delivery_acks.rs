@@ -4,15 +4,15 @@
 use crate::proto::Version;
 use crate::proto::frame::{Cookies, KEEPALIVE_COOKIE};
 
-/// Choice of the messages that ask for a delivery ACK, where the peer can give one. A message that does not ask is
-/// completed when it has been given to the socket, whatever becomes of it then, as small ones are in the kernel.
+/// The choice of messages that ask for a delivery ACK, if the peer can send one. A message that does not ask is
+/// complete when it has been passed to the socket, whether or not it arrives, like small messages in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeliveryAcks {
     /// All messages.
     All,
-    /// All messages to nodes of this implementation; to others only those of `zc_min_payload`.
+    /// All messages to nodes of this implementation; to other nodes only those of `zc_min_payload`.
     SameImplementation,
-    /// Messages with a payload of `zc_min_payload` bytes or more, which by default are none.
+    /// Messages with a payload of `zc_min_payload` bytes or more, which are none by default.
     #[default]
     Large,
 }
@@ -27,8 +27,8 @@ pub(crate) struct AckRequest {
     pub(crate) bulk_out: bool,
     /// Whether the payload has at least `zc_min_payload` bytes.
     pub(crate) large: bool,
-    /// Whether this end of the connection has a privileged port, or the port that others connect to. Without either, a
-    /// kernel node takes each connection for a peer of its own.
+    /// Whether this end of the connection has a privileged port, or the port that others connect to. Otherwise a
+    /// kernel node takes each connection for a separate peer.
     pub(crate) proper_port: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Recognition of peers of this implementation: they send a number where a kernel sends nothing of meaning.
+//! Recognition of peers of this implementation: they send a number in a field that a kernel does not use.
 //!
 //! In a HELLO the destination's incarnation is 0 from a kernel that connects, and the received value from a kernel that
-//! responds; no node checks it (wire-tcp 2.3). A node of this implementation puts a number of its own there.
+//! responds; no node checks it (wire-tcp 2.3). A node of this implementation sends its number there.
 
 use std::num::NonZeroU64;
 
@@ -18,7 +18,7 @@ pub const fn implementation_id(random: u64) -> u64 {
     MARK << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1)
 }
 
-/// Returns the node behind the number `said` that a peer sent to a node with the number `own` (0: none). `None` if the
+/// Returns the node with the number `said`, which a peer has sent to a node with the number `own` (0: none). `None` if the
 /// peer is not of this implementation, or takes this node for another kind: a kernel node returns the number that it
 /// received.
 pub(crate) fn node_of(own: u64, said: u64) -> Option<NodeId> {

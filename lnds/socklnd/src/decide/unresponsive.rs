@@ -1,6 +1,7 @@
-//! Detection of an unresponsive peer to which something is under way.
+//! Detection of an unresponsive peer to which messages are in flight.
 //!
-//! A stopped or slow process is not unresponsive: its system still acknowledges what arrives, or advertises a closed window.
+//! The system of a stopped or slow process still acknowledges bytes that arrive, or advertises a closed window, so it is not
+//! unresponsive.
 
 use std::time::Duration;
 
@@ -31,11 +32,11 @@ pub(crate) struct TcpState {
 /// The result of a check of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// Nothing is under way.
+    /// Nothing is in flight.
     Nothing,
     /// The peer responds, or it is too early to suspect the contrary.
     Fine,
-    /// Something arrives from the peer, but it acknowledges nothing: the path is dead in this direction.
+    /// Bytes arrive from the peer, but it acknowledges nothing: the path is dead in this direction.
     Unacknowledged,
     /// The peer has been unresponsive for too long, unless its response is on its way.
     MaybeUnresponsive,
@@ -66,16 +67,16 @@ impl TcpState {
     }
 }
 
-/// Returns how long a peer may be unresponsive, if one with a short round trip may be for `limit`. The result depends on
-/// TCP's measurements only: the peer's system acknowledges what arrives, however slowly its process reads.
+/// Returns the time for which a peer may be unresponsive, where a peer with a short round trip may be for `limit`. The result
+/// depends on TCP's measurements only: the peer's system acknowledges bytes that arrive, however slowly its process reads.
 pub(crate) fn limit_for(tcp: &TcpState, limit: Duration) -> Duration {
     // A measurement from the time when the peer was hard to reach must not apply from then on.
     let far = limit.max(3 * tcp.shortest_round_trip).min(FARTHEST * limit);
     far.max(tcp.late_after().min(SLOWEST * limit))
 }
 
-/// Whether a connection is late, the first sign that its path may be dead: something is in flight and has to be sent
-/// again or is late, and nothing else is heard. The peer has acknowledged nothing for the time `unacknowledged_for`.
+/// Whether a connection is late, the first sign that its path may be dead: bytes in flight have to be sent
+/// again or are late, and nothing else is received. The peer has acknowledged nothing for the time `unacknowledged_for`.
 pub(crate) fn is_answer_late(tcp: &TcpState, unacknowledged_for: Duration) -> bool {
     let late = MIN_LATE.max(tcp.late_after());
     tcp.in_flight && (tcp.retransmissions > 0 || tcp.last_received >= late && unacknowledged_for >= late)

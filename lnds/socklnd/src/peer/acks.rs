@@ -35,7 +35,7 @@ impl Peer {
     /// Confirms a message that came from the peer, in the incarnation that it has now, if it has a connection.
     pub(crate) fn confirm(&self, named: MessageOrigin, confirmation: Confirmation) {
         let connection = lock(&self.state).choose(TxKind::Ack, self.ni.shared.config.min_bulk);
-        // Without one the peer sends the message again.
+        // Without the connection the ACK is dropped, and the peer sends the message again.
         let Some(connection) = connection.filter(|it| it.origin(named.id) == Some(named)) else { return };
         let ack = self.pending_acks.take_one();
         if ack.is_some() {
@@ -74,7 +74,7 @@ impl Peer {
             let best = state.choose(TxKind::Ack, self.ni.shared.config.min_bulk);
             best.or_else(|| Some(Arc::clone(&state.connections.first()?.connection)))
         };
-        // Without a connection no peer waits for them: it has given those messages up.
+        // Without a connection no peer waits for these ACKs: it has given up those messages.
         let Some(connection) = connection else { return };
         for _ in &*acks {
             self.ni.counts.acks.add();

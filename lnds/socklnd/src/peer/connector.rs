@@ -197,7 +197,7 @@ impl Peer {
         let lnet_ni = self.ni.lnet_ni().ok_or(Errno::Shutdown)?;
         let this = self.this.upgrade().ok_or(Errno::Shutdown)?;
         if !self.synthetic && incarnation != 0 {
-            // Before anything can be sent on it.
+            // The core is told before anything can be sent on the connection.
             self.ni.upcalls.connected(&lnet_ni, self.id.nid, incarnation);
         }
         let context = ConnContext {
@@ -253,7 +253,7 @@ impl Peer {
                 self.ni.finalize(message, Err(failure));
                 continue;
             }
-            // Not through this peer, which may have lost its connections and been removed since.
+            // The message is not sent by this peer, which may have lost its connections and been removed since.
             if let SendOutcome::Done(message, result) = Arc::clone(&self.owner).send_again(message) {
                 self.ni.finalize(message, result);
             }

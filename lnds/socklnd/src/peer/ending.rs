@@ -24,7 +24,7 @@ impl Peer {
     pub(crate) fn end_because_of(&self, culprit: &Arc<Connection>, conn_error: ConnError) {
         match self.detach(Some(culprit)) {
             Some(connections) => self.finish(connections, conn_error),
-            // An earlier end has detached it.
+            // The connection has been detached before.
             None => culprit.close(conn_error),
         }
     }
@@ -85,8 +85,8 @@ impl Peer {
         self.retire();
     }
 
-    /// Logs that the peer has closed its connections while messages to it were under way. Connections that are closed with
-    /// nothing under way are not logged.
+    /// Logs that the peer has closed its connections while messages to it were in flight. Connections that are closed without
+    /// messages in flight are not logged.
     fn log_closed_under_way(&self, unfinished: usize) {
         if unfinished == 0 {
             return;
@@ -125,7 +125,7 @@ impl Peer {
         lock(&self.state).leaving.retain(|connection| !has_ended(connection));
     }
 
-    /// Takes the connections, if `culprit` is still one of them, and adds them to those that are leaving. The peer's
+    /// Detaches the connections, if `culprit` is still one of them, and adds them to those that are leaving. The peer's
     /// incarnation is forgotten with its connections.
     fn detach(&self, culprit: Option<&Arc<Connection>>) -> Option<Vec<Arc<Connection>>> {
         let mut state = lock(&self.state);
@@ -171,7 +171,7 @@ impl Peer {
     /// Ends the peer with its NI: no message waits, no new one is accepted.
     pub(crate) fn shutdown(&self) {
         lock(&self.state).removed = true;
-        // So that the peer does not wait for a delivery ACK in vain.
+        // The ACKs are sent, so that the peer does not wait for them in vain.
         self.send_pending_acks();
         self.give_back_waiting(ConnError::Shutdown);
         self.end_all(ConnError::Shutdown);
@@ -226,7 +226,7 @@ impl Peer {
             state.waiting = waiting;
             let overdue = state.connections.iter().map(|slot| &slot.connection);
             let overdue: Vec<_> = overdue.filter(|it| it.is_ack_overdue(now)).cloned().collect();
-            // An outage is no reason to end what may outlast it: the peer's next message would find no connection.
+            // An outage is no reason to end connections that may survive it: the peer's next message would find no connection.
             let outlast = state.unresponsive && overdue.iter().all(|connection| connection.outlasts);
             let is_idle = state.waiting.is_empty() && !state.unresponsive;
             (expired, !overdue.is_empty() && !outlast, overdue, is_idle)

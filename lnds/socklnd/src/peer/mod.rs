@@ -122,17 +122,18 @@ struct Waiting {
 /// The action towards an unresponsive peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnresponsiveAction {
-    /// None: the core was informed recently.
+    /// Nothing is to be done: the core was informed recently.
     Nothing,
-    /// Close its connections: everything under way has another path.
+    /// Close the peer's connections: all messages in flight have another path.
     GiveUp,
-    /// Keep its connections. `is_new`: it has just become unresponsive; `moved`: number of messages that took another path.
+    /// Keep the peer's connections. `is_new`: it has just become unresponsive; `moved`: number of messages that took another
+    /// path.
     Stay { is_new: bool, moved: usize },
 }
 
 /// The destination of a message within the driver.
 enum TxTarget {
-    /// This connection; the flag says whether the message requests a delivery ACK.
+    /// The message is sent on this connection; the flag says whether it requests a delivery ACK.
     Connection(Arc<Connection>, bool, Box<Message>),
     Waiting,
     Failed(Box<Message>, ConnError),
@@ -246,7 +247,7 @@ impl Peer {
         let checksum = self.ni.shared.config.enable_csum;
         let same_implementation = connection.same_implementation();
         if !same_implementation && message.needs_origin() {
-            // Only a node of this implementation could recognise a duplicate of it.
+            // Only a node of this implementation could recognise a duplicate of the message.
             let failure = ConnError::NotConnected(Errno::HostUnreachable).failure(BytesSent::Nothing);
             let failure = SendFailure { delivery: Delivery::NeedsOrigin, ..failure };
             return Ok(SendOutcome::Done(message, Err(failure)));

@@ -216,8 +216,8 @@ impl Peer {
 
     /// Handles a request of the peer for a connection of this type, of which it has the maximum. If it is the type that a
     /// node requests first, the peer may have lost all its connections; if it is a bulk type, the peer only wants more than
-    /// the maximum. Suspected connections are probed: the peer's system resets those that it has lost. `may_end`: the
-    /// connecting process may also end them.
+    /// the maximum. Suspected connections are probed: the peer's system resets those that it has lost. `may_end`: whether the
+    /// connecting process may also end connections.
     pub(crate) fn note_surplus_connect(&self, kind: ConnectionType, may_end: bool, now: Time) {
         if matches!(kind, ConnectionType::BulkIn | ConnectionType::BulkOut) {
             return;

@@ -60,7 +60,7 @@ pub enum Rejected {
     /// The source port is above 1023 and the mode is secure.
     #[error("its port {0} is not privileged and accept is \"secure\"")]
     InsecurePort(u16),
-    /// The mode is none.
+    /// The accept mode is "none".
     #[error("accept is \"none\"")]
     NotAccepting,
     /// The bytes are not the start of a request.

@@ -1,9 +1,9 @@
 //! The frame of a message on an established connection (wire-tcp 3.1).
 //!
-//! From version 2 on 24 bytes stand before each LNet header: kind, checksum, two cookies. A NOOP is those
-//! 24 bytes and nothing else. Version 1 has bare LNet headers.
+//! From version 2 on 24 bytes precede each LNet header: kind, checksum, two cookies. A NOOP consists of these
+//! 24 bytes. Version 1 has bare LNet headers.
 //!
-//! Two kinds of frame are of this implementation only, and sent only to nodes of it: a message with its origin, which stands
+//! Two kinds of frame exist in this implementation only, and are sent only to its nodes: a message with its origin, which is
 //! between those 24 bytes and the LNet header, and the confirmation of a gateway.
 
 use crate::proto::hello::Version;
@@ -14,7 +14,7 @@ use lnet_wire::header::{HEADER_LEN, HeaderError, LONG_HEADER_LEN};
 use std::num::NonZeroU64;
 use thiserror::Error;
 
-/// Length of the driver's own header in bytes.
+/// Length of the driver's header in bytes.
 pub const FRAME_LEN: usize = 24;
 /// Length of an origin in bytes: the node, and the message ID, whose topmost bit is set if the message may have arrived.
 pub const ORIGIN_LEN: usize = 16;
@@ -190,8 +190,8 @@ pub const fn head_len(version: Version) -> usize {
     }
 }
 
-/// Decodes the next head on a connection. `order` is that of the peer's HELLO and holds for the
-/// frame; LNet headers are little-endian whoever sends them.
+/// Decodes the next head on a connection. `order` is that of the peer's HELLO and applies to the
+/// frame; LNet headers are always little-endian.
 pub fn decode(version: Version, order: ByteOrder, bytes: &[u8]) -> Result<Incoming, FrameError> {
     let (cookies, checksum, at, has_origin) = match version {
         Version::V1 => (Cookies::default(), 0, 0, false),

@@ -29,7 +29,7 @@ pub enum Version {
     V1 = 1,
     /// Framed messages, checksums possible.
     V2 = 2,
-    /// Version 2 with connections of their own for bulk and delivery ACKs. The default.
+    /// Version 2 with separate connections for bulk and delivery ACKs. The default.
     V3 = 3,
     /// Twenty-byte NIDs; spoken over IPv6 by 2.16 and later.
     V4 = 4,
@@ -102,8 +102,8 @@ pub struct Hello {
     pub version: Version,
     /// The NI of the sender.
     pub src_nid: Nid,
-    /// The NI that the HELLO is meant for; no node checks it. `None` is the wildcard (all ones). Version 1 has
-    /// no such field: `None`.
+    /// The NI that the HELLO is sent to; no node checks it. `None` is the wildcard (all ones), and stands for version 1, which
+    /// has no such field.
     pub dest_nid: Option<Nid>,
     /// The PID of the sender.
     pub src_pid: Pid,
@@ -164,7 +164,7 @@ pub enum Decoded {
 
 impl Hello {
     /// Reads a HELLO from its first bytes, of any version in either byte order. In a big-endian HELLO every
-    /// integer is swapped, the NIDs too (2.15 and 2.17 kernels forget those).
+    /// integer is swapped, including the NIDs (2.15 and 2.17 kernels omit those).
     pub fn decode(bytes: &[u8]) -> Result<Decoded, HelloError> {
         if bytes.len() < 4 {
             return Ok(Decoded::Need(4));
@@ -294,7 +294,7 @@ impl Hello {
         if bytes.len() < HELLO_LEN_V4 {
             return Ok(Decoded::Need(HELLO_LEN_V4));
         }
-        // The count of IPs is there but no list follows, whatever the count is.
+        // The count of IPs is present, but no list follows, whatever the count.
         let hello = Self {
             version: Version::V4,
             src_nid: Nid::from_wire20(array(bytes, 8)).ok_or(HelloError::SourceNotConcrete)?,

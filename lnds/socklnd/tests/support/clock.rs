@@ -5,7 +5,7 @@ use lnet_core::{Clock, Time};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A clock that starts when it is made.
+/// A clock that starts at its creation.
 #[derive(Debug)]
 struct RunningClock(Instant);
 

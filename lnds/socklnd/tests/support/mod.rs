@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Time limit of each wait, far beyond the need; a test that waits so long has failed.
+/// The time limit of each wait, far beyond the need; a test that reaches it has failed.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 pub const PORTAL: u32 = 9;
 pub const BITS: u64 = 0x1122_3344;

@@ -63,7 +63,7 @@ impl Node {
     fn core_config() -> CoreConfig {
         let mut config =
             CoreConfig::new(Pid::LUSTRE, NUMBERS.fetch_add(1, Ordering::Relaxed)).without_discovery();
-        // A message that the driver gives back is not resent.
+        // A message that the driver returns is not resent.
         config.settings.retry_count = 0;
         config
     }

@@ -10,7 +10,7 @@ use socklnd::proto::{ConnectionType, Version, acceptor};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
-/// One end of a connection, driven byte by byte by a test.
+/// One end of a connection, controlled byte by byte by a test.
 pub struct Raw {
     pub stream: TcpStream,
     pub version: Version,

@@ -41,7 +41,7 @@ impl Connection {
     pub(super) fn deliver(self: &Arc<Self>, side: &mut ReceiveSide) -> Result<Flow, RxEnd> {
         let ReceiveSide { state, conn_seq, reports, .. } = side;
         let State::Payload(payload) = state else { return Ok(Flow::Continue) };
-        // The kernel does not verify what it truncates, either.
+        // Like the kernel, the driver does not verify payloads that it truncates.
         if let Some((expected, mut sum)) = payload.pending.check.take()
             && payload.got == payload.pending.length
         {
@@ -82,7 +82,7 @@ impl Connection {
         Ok(Flow::Continue)
     }
 
-    /// Notes that a message has arrived, and gives its delivery ACK.
+    /// Records that a message has arrived, and queues its delivery ACK.
     fn acknowledge_arrival(self: &Arc<Self>, conn_seq: Option<&OpenSeq>, pending: &mut Pending) {
         if let Some(message_id) = pending.message_id.take() {
             match (&self.node, conn_seq) {

@@ -1,10 +1,10 @@
 //! The receiving half of a connection.
 //!
-//! Small messages are read many at a time into a buffer of the thread, and copied from there. A large payload goes from
-//! the socket into the memory that the core names, and the head of the next message comes along in the same system call.
+//! Small messages are read many at a time into a buffer of the thread, and copied from there. A large payload is read from
+//! the socket into the memory that the core names, and the head of the next message is read in the same system call.
 //! One thread at a time receives on a connection; a thread that comes meanwhile makes the first check once more, and
-//! leaves. While the first reports to the core, and so while an event handler runs, another thread can take its place. The
-//! step in each state is in [`state::State::next`].
+//! leaves. While the first reports to the core, and so while an event handler runs, another thread can replace it. The
+//! action in each state is in [`state::State::next`].
 
 mod acks;
 mod arrival;
@@ -45,7 +45,7 @@ enum Flow {
 }
 
 impl Connection {
-    /// Receives available data, unless another thread does: that will check once more.
+    /// Receives available data. If another thread does so, makes that thread check once more.
     pub(crate) fn run_receive(self: &Arc<Self>) {
         if !self.rx_turn.take() {
             return;
@@ -53,8 +53,8 @@ impl Connection {
         self.receive_until_done();
     }
 
-    /// Receives like `run_receive`, also in place of a thread that is blocked in an event handler, which notices when it
-    /// comes back. A thread that is not blocked will check once more.
+    /// Receives like `run_receive`, also if the receiving thread is blocked in an event handler: it is replaced, which it
+    /// notices when the handler returns. A thread that is not blocked will check once more.
     pub(super) fn run_receive_in_place_of_another(self: &Arc<Self>) {
         // The thread that holds the lock receives at this moment; a thread that reports to the core does not hold it.
         if self.rx_turn.take() || self.rx.try_lock().is_ok() {
@@ -297,7 +297,7 @@ impl Connection {
         }
     }
 
-    /// Asks the core for its decision about a message.
+    /// Requests the core's decision about a message.
     fn ask_core(
         self: &Arc<Self>,
         side: &mut ReceiveSide,
@@ -425,8 +425,8 @@ impl Connection {
             Ok((read, asked)) => {
                 self.received.store(true, Ordering::Relaxed);
                 self.reads.fetch_add(1, Ordering::Relaxed);
-                // Less than asked for means that the socket is empty: the next byte will be an event. But
-                // the end of the stream that is known already will not be announced again.
+                // Fewer bytes than requested mean that the socket is empty: the next byte will cause an event. But
+                // an end of the stream that is known already will not be reported again.
                 *drained = read < asked && !self.stream_ended.load(Ordering::Acquire);
                 Ok(Some(read))
             }

@@ -51,13 +51,13 @@ pub(super) enum Report {
 pub(super) enum State {
     /// A head: of a message or a NOOP.
     Head,
-    /// Nothing: the core has deferred the message, and there is no quota for its payload.
+    /// Nothing is received: the core has deferred the message, and there is no quota for its payload.
     Deferred(Arc<Deferred>, Pending),
     /// The payload of a message that the core has deferred, into memory of the driver.
     Storing(Storing),
     /// The payload of a message, into the memory that the core has named.
     Payload(Payload),
-    /// Nothing: receiving has ended.
+    /// Nothing is received: receiving has ended.
     Over,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct OpenSeq {
 /// The reason for which receiving on a connection ends.
 #[derive(Debug)]
 pub(super) enum RxEnd {
-    /// The peer closed it, or the network did.
+    /// The connection was closed by the peer, or broken by the network.
     ByPeer(Errno),
     TimedOut,
     ProtocolViolation(String),
