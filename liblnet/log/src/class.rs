@@ -12,10 +12,10 @@ pub enum Limit {
     /// The lines go through a [`crate::RateLimitedLog`]: a limited number in a period for each subject. This node or its
     /// machine causes them.
     PerSubject,
-    /// The same, for subjects that an operator has configured, such as gateways. Any sender that speaks as one of them can
+    /// The same, for subjects that an operator has configured, such as gateways. Any sender that claims to be one of them can
     /// cause the lines.
     PerConfigured,
-    /// The same, and a limited number in a period in the class, and in all such classes together: any peer can cause the
+    /// The same, and a limited number per period in the class, and in all such classes together: any peer can cause the
     /// lines.
     AnyPeer,
 }

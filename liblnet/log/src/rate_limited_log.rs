@@ -1,4 +1,4 @@
-//! Rate limit for the lines of one node, or of one part of a program: a flood neither fills the log nor hides other lines.
+//! Rate limit for the log lines of one node, or of one part of a program: a flood neither fills the log nor hides other lines.
 //!
 //! In a [`PERIOD`] there are no more than [`LINES_PER_PERIOD`] for each class and subject; and of the classes that any peer
 //! can cause ([`Limit::AnyPeer`]) no more than [`MAX_LINES_PER_CLASS`] each and [`MAX_LINES_IN_ALL`] together, whatever their
@@ -141,7 +141,7 @@ impl fmt::Debug for Wake {
     }
 }
 
-/// The limits that apply to a line besides that of its subject.
+/// The limits that apply to a line in addition to that of its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// None: an operator has configured the subject.
@@ -162,7 +162,7 @@ struct Allowances {
     next_report: Option<Duration>,
 }
 
-/// Lines of one class in its period.
+/// The lines of one class in its period.
 #[derive(Debug, Default)]
 struct Class {
     /// Lines that any peer can cause, and the period of all lines.
@@ -301,7 +301,7 @@ impl Class {
 }
 
 impl Count {
-    /// Begins a new period if there is none, or the last is over; returns whether it does.
+    /// Begins a new period if there is none, or the last has ended; returns whether it does.
     fn begin(&mut self, now: Duration) -> bool {
         let begins = self.ends() <= now;
         if begins {

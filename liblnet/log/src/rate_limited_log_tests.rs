@@ -70,7 +70,7 @@ fn a_flood_of_every_class_that_a_peer_can_cause_has_a_limit_in_all() {
     let in_all: usize = written.iter().sum();
     assert!(in_all <= MAX_LINES_IN_ALL as usize + classes, "{in_all}");
     assert!(written.iter().all(|written| *written > 0), "{written:?}");
-    // One line for each class reports the missing ones.
+    // One line for each class reports the suppressed ones.
     assert_eq!(allowances.end_periods(at(60)).len(), classes);
 }
 
@@ -116,12 +116,12 @@ fn subjects_without_number_share_what_is_left_and_need_no_memory() {
     assert_eq!((known.subjects.len(), known.told_apart), (MAX_SUBJECTS, MAX_SUBJECTS));
     let lines = 10_000 - written as u64;
     assert_eq!(allowances.end_periods(at(60)), [suppressed(MessageDropped, OTHER_SUBJECTS, false, lines)]);
-    // Subjects whose period is over make space for others.
+    // Subjects whose period has ended make space for others.
     assert_eq!(flood(&mut allowances, 60, MessageDropped, 20_000, 11).0, 10);
     assert_eq!(allowances.classes[MessageDropped as usize].subjects.len(), 1);
 }
 
-/// Fails if a subject as long as its peer likes is remembered whole.
+/// Fails if a subject is stored whole, however long its peer has made it.
 #[test]
 fn of_a_long_subject_the_beginning_is_remembered() {
     let long = "ü".repeat(1_000_000);

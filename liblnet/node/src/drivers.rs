@@ -52,7 +52,7 @@ impl fmt::Debug for Drivers {
 }
 
 fn socklnd(config: &StartConfig, clock: MonotonicClock, seed: u64) -> Arc<dyn Driver> {
-    // With delivery ACKs as the kernel sends them the node also sends no more identification than the kernel.
+    // If delivery ACKs are those of the kernel the node also sends no more identification than the kernel.
     let says_who = config.says_implementation && config.socklnd.delivery_acks != DeliveryAcks::Large;
     // Random numbers of the system, as the standard library uses them for its tables.
     let new_id = || socklnd::implementation_id(RandomState::new().hash_one(seed));

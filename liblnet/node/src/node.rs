@@ -1,4 +1,4 @@
-//! One running node.
+//! A running node.
 
 use crate::clock::MonotonicClock;
 use crate::control::heat::HeatTable;
@@ -181,8 +181,8 @@ impl Node {
         self.threads.iter().for_each(CoreThread::join);
     }
 
-    /// Waits for messages in flight: a program that exits after its last call should not lose what it has sent, nor leave a peer
-    /// waiting for a response until that times out.
+    /// Waits for messages in flight: a program that exits after its last call must not lose messages that it has sent, nor
+    /// leave a peer waiting for a response until the timeout.
     fn drain(&self) {
         let begun = self.now();
         let has_time = |timeout| self.now().since(begun) < timeout;

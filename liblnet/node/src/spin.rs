@@ -65,7 +65,7 @@ impl Spin {
                     self.failed.store(0, Ordering::Relaxed);
                     return Some(found);
                 }
-                // Another thread polls the sockets; two would compete for them.
+                // Another thread polls the sockets; two threads would compete for them.
                 (Progress::NotOffered, None) => return None,
                 (Progress::Worked, None) if deadline.is_none_or(|end| Instant::now() < end) => {
                     until = limit_from(Instant::now());

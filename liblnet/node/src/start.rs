@@ -42,7 +42,7 @@ fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -
         nis.extend(nis_of_rules(&config.ip2nets, host, config.ip2nets_strict)?);
     }
     if config.forwarding == Forwarding::Enabled {
-        // Before the nets, so that no peer is told that this node does not forward.
+        // Forwarding starts before the nets, so that no peer is told that this node does not forward.
         start_forwarding(node, config.router_buffers)?;
     }
     nis.into_iter().try_for_each(|ni| add_ni(node, ni))?;

@@ -10,7 +10,7 @@ use socklnd::{DeliveryAcks, SocklndConfig};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The forwarding of a node from its start (RT-42).
+/// The start of forwarding with the node (RT-42).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forwarding {
     /// The node forwards if one of its routes names a NID of the node itself as the gateway.

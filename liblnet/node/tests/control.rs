@@ -255,7 +255,7 @@ fn an_interface_of_a_gateway_is_down_or_alive_as_an_operator_says() {
         let route = backend.list::<Route>(Request::GetRoute).unwrap().remove(0);
         (peer.nis[0].reported_down, route.alive)
     };
-    // Nobody is at that address: the check of the gateway may find the route down at any time.
+    // There is no node at that address: the check of the gateway may find the route down at any time.
     for alive in [false, true, false] {
         backend.tell(Request::NotifyRouter(NetNotice { nid: gateway, alive })).unwrap();
         let (is_down, route_is_up) = interface_and_route();

@@ -115,7 +115,7 @@ fn receive(mut stream: &UnixStream) -> Result<Reply, Errno> {
 fn is_at_end(mut stream: &UnixStream) -> bool {
     match stream.read(&mut [0]) {
         Ok(length) => length == 0,
-        // The reset discards what was unread.
+        // The reset discards bytes that were not read.
         Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
     }
 }

@@ -48,7 +48,7 @@ fn two_nodes_with_two_and_four_rails_discover_each_other_from_one_nid() {
     assert_eq!(found(discover(&near, far_nids[2], false)), (learned.clone(), true, vec![]));
     wait_until("far knows near's NIDs", || peer_nids(&far, near_nids[0]).len() == near_nids.len());
 
-    // With force, a known peer is pinged and pushed to again.
+    // With `force`, a known peer is pinged and pushed to again.
     assert_eq!(found(discover(&near, far_nids[0], true)), (learned, true, vec![]));
     wait_until("all is quiet", || {
         let quiet = |node: &Node, nid| {
@@ -135,7 +135,7 @@ fn a_node_that_was_only_pinged_does_not_discover_the_sender_and_one_that_sends_d
     let target = ProcessId { nid: nids(&b)[0], pid: Pid::LUSTRE };
     near.ping(PingRequest { target, source: Some(nids(&a)[0]), max_entries: 16, timeout: Some(TIMEOUT) })
         .unwrap();
-    // Discoveries begin in the order of their requests: one that the ping had started comes before this.
+    // Discoveries begin in the order of their requests: one that the ping had started comes before this one.
     assert_eq!(found(discover(&far, nids(&c)[0], false)).0, nids(&c));
     let asked = |from: &Node, nid| {
         let nis = from.core().peer_nis();
@@ -174,7 +174,7 @@ fn in_verify_mode_differences_are_reported_and_nothing_is_changed() {
     assert_eq!(differences, [Difference::Extra(far_nids[1]), Difference::Missing(absent)]);
     assert_eq!(peer(&near, absent).unwrap().discovery.unwrap().differences.len(), 2);
 
-    // In the normal mode a configured peer stays as it is, too.
+    // In the normal mode a configured peer stays unchanged, too.
     backend.tell(Request::SetTunable(Setting::Discovery, 1)).unwrap();
     let (known, _, differences) = found(discover(&near, far_nids[0], false));
     assert_eq!((known, differences.len()), (vec![far_nids[0], absent], 2));
@@ -199,14 +199,14 @@ fn a_discovery_restarts_when_the_peers_state_was_deleted() {
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b, DiscoveryMode::On));
     let (far_nids, backend): (_, &dyn Backend) = (nids(&b), &*near);
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids.clone(), true, vec![]));
-    // The peer answers the push with one of its own, and sends nothing more after that.
+    // The peer responds to the push with one of its own, and sends nothing after that.
     let told = |standing: DiscoveryStatus| {
         standing.up_to_date && standing.node_sequence == far.core().node_sequence()
     };
     wait_until("far has told near", || far.core().discovery_of(nids(&a)[0]).is_some_and(told));
     // Without discovery an unconfigured multi-rail peer is removed when its discovery state is processed.
     backend.tell(Request::SetTunable(Setting::Discovery, 0)).unwrap();
-    // It pushes that first; a discovery requested meanwhile reports the result.
+    // The peer pushes its configuration first; a discovery requested meanwhile reports the result.
     let is_over = |standing: DiscoveryStatus| !standing.state.contains(PeerState::DISCOVERING);
     wait_until("near has told far", || near.core().discovery_of(far_nids[0]).is_none_or(is_over));
     assert_eq!(found(discover(&near, far_nids[1], false)), (vec![far_nids[1]], false, vec![]));
@@ -311,7 +311,7 @@ fn a_peer_that_has_the_nid_of_another_is_detected() {
         backend.tell(Request::AddPeerNi(other)).unwrap();
         let (known, _, differences) = found(discover(&near, far_nids[0], false));
         assert_eq!(known, far_nids[..1], "{mode:?}");
-        // For a peer that is discovered, the log tells the NID that was rejected.
+        // For a peer that is discovered, the log names the NID that was rejected.
         let claimed = differences.contains(&Difference::Claimed(far_nids[1]));
         assert_eq!(claimed, mode == DiscoveryMode::Verify, "{differences:?}");
         assert_eq!(peer_nids(&near, far_nids[1]), far_nids[1..]);

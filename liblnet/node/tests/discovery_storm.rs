@@ -34,7 +34,7 @@ fn twenty_nodes_that_start_at_once_discover_each_other_with_the_same_nids() {
             let (nids, start) = (&nids, &start);
             scope.spawn(move || {
                 start.wait();
-                // Some messages name a peer by its primary NID, some by the other.
+                // Some messages name a peer by its primary NID, some by the other one.
                 for other in (1..NODES).map(|distance| (me + distance) % NODES) {
                     talker.put(nids[other][(me + other) % 2]);
                 }

@@ -48,7 +48,7 @@ fn the_first_put_to_any_nid_discovers_all_nids_and_later_puts_use_them_all() {
 }
 
 /// Waits until PUTs to each NID in turn leave by all interfaces and arrive at all, equally. A path on which
-/// something failed or was late while a node started or stopped is used less until it has recovered.
+/// a message failed or was late while a node started or stopped is used less until it has recovered.
 fn check_spread(from: &Talker, to: &Talker) {
     wait_until("PUTs are spread over all interfaces", || is_spread(from, to));
 }
@@ -119,7 +119,7 @@ fn traffic_follows_interfaces_that_are_added_and_removed() {
 enum Found {
     /// The restarted node sends a message itself.
     BySending,
-    /// An operator has it discovered before anything is sent to it.
+    /// An operator requests the discovery before anything is sent to the peer.
     ByDiscovery,
 }
 

@@ -101,7 +101,7 @@ fn a_resend_over_another_path_is_logged_as_an_error_with_both_paths() {
     }
 }
 
-/// The path on which a message failed, and the one that it takes instead, if the line is about that.
+/// The path on which a message failed, and the one that it takes instead, in a line about that.
 fn failed_and_new_path(line: &str) -> Option<((Nid, Nid), (Nid, Nid))> {
     let (failed, new) = line.split_once(" failed (REMOTE_DROPPED")?;
     let (_, new) = new.split_once("resending via ")?;

@@ -1,4 +1,4 @@
-//! The number of threads that watch the machine's links: counted in a process, and a test, of its own.
+//! Counts the threads that watch the machine's links, in a process, and a test, of its own.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use lnet_node::{Node, StartConfig};

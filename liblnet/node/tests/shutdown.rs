@@ -1,4 +1,4 @@
-//! Two nodes of two rails each end in the middle of their traffic: nothing of them is left, whatever was in progress.
+//! Two nodes with two rails each end in the middle of their traffic: nothing of them remains, whatever was in progress.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod live;

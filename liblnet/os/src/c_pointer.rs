@@ -1,8 +1,8 @@
-//! Pointer arguments of functions that programs in C call: the contract of each kind, stated once, and its conversion.
+//! Pointer arguments of functions that C programs call: the contract of each kind, stated once, and its conversion.
 //!
-//! Each type has the representation of a C pointer and stands in the signature of an `extern "C"` function in place of one. A value comes
-//! from the C program that makes the call, or from an unsafe `new`; either vouches for the contract of the type. Conversions are
-//! therefore safe: they refuse NULL with the error of the caller's choice, and nothing that they give outlives the call.
+//! Each type has the representation of a C pointer and stands in the signature of an `extern "C"` function in place of one. A
+//! value comes from the C program that makes the call, or from an unsafe `new`; either guarantees the contract of the type.
+//! Conversions are therefore safe: they refuse NULL with the error of the caller's choice, and no result outlives the call.
 
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
@@ -10,8 +10,8 @@ use std::ptr::NonNull;
 
 /// `const T *`: an argument that is only read.
 ///
-/// Contract: NULL, or a `T` of the program's that stays valid for `'a`, the time of the call; nobody changes it meanwhile, except for
-/// what is in cells, atomics and locks.
+/// Contract: NULL, or a `T` of the program that stays valid for `'a`, the time of the call; it does not change meanwhile,
+/// except in cells, atomics and locks.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct In<'a, T>(*const T, PhantomData<&'a T>);
@@ -67,7 +67,7 @@ impl<'a, T> In<'a, T> {
 
 /// `T *`: an argument that the call reads and changes.
 ///
-/// Contract: NULL, or a `T` that stays valid for `'a`, the time of the call; nobody else accesses it meanwhile.
+/// Contract: NULL, or a `T` that stays valid for `'a`, the time of the call; no other thread accesses it meanwhile.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct InOut<'a, T>(*mut T, PhantomData<&'a mut T>);
@@ -94,9 +94,9 @@ impl<'a, T> InOut<'a, T> {
     }
 }
 
-/// `T *`: where a result is written.
+/// `T *`: memory in which a result is written.
 ///
-/// Contract: NULL, or memory for a `T` that is the call's to write for `'a`; what is there before may be anything.
+/// Contract: NULL, or memory for a `T` that the call may write for `'a`; it need not be initialised.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
@@ -175,9 +175,10 @@ impl<'a> Text<'a> {
     }
 }
 
-/// `T *`: an object of the library's, a box, that the program gives back.
+/// `T *`: an object of the library, in a box, that the program returns.
 ///
-/// Contract: NULL, or what [`Owned::give`] gave to the program, which gives it back, and uses it no more unless the call refuses it.
+/// Contract: NULL, or the pointer that [`Owned::give`] gave to the program, which returns it, and does not use it again
+/// unless the call refuses it.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Owned<T>(*mut T);

@@ -1,26 +1,26 @@
-//! This machine's network interfaces.
+//! The network interfaces of this machine.
 
 use getifaddrs::{InterfaceFlags, getifaddrs};
 use std::net::{IpAddr, Ipv4Addr};
 use thiserror::Error;
 
-/// One address of an interface; an interface with several comes several times.
+/// One address of an interface; an interface with several addresses is listed several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostInterface {
     /// The name of the interface, or the label of an alias (`eth0:1`).
     pub name: String,
     /// Whether the interface is up.
     pub up: bool,
-    /// Whether it is the loopback.
+    /// Whether the interface is the loopback.
     pub loopback: bool,
     /// The IPv4 address, if this entry is one.
     pub v4: Option<Ipv4Addr>,
 }
 
-/// Why an interface cannot carry a NID.
+/// The reasons why an interface cannot have a NID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unusable {
-    /// There is none with this name or address.
+    /// There is no interface with this name or address.
     #[error("there is no such interface")]
     Missing,
     /// The interface is not up.
@@ -31,7 +31,7 @@ pub enum Unusable {
     NoAddress,
 }
 
-/// All of them, in the system's order.
+/// Returns all interfaces, in the system's order.
 pub fn host_interfaces() -> std::io::Result<Vec<HostInterface>> {
     Ok(getifaddrs()?
         .map(|it| HostInterface {

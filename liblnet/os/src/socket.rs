@@ -74,7 +74,7 @@ mod tests {
             pipe.add(Signal::SIGPIPE);
             pipe.thread_block().unwrap();
             let error = loop {
-                // TCP learns of it by the response to the first bytes.
+                // TCP detects the close by the response to the first bytes.
                 if let Err(error) = send_all(&socket, b"x") {
                     break error;
                 }

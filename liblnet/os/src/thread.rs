@@ -61,7 +61,7 @@ pub fn spawn<T: Send + 'static>(
 ) -> io::Result<JoinHandle<T>> {
     let mut blocked = SigSet::all();
     FAULTS.into_iter().for_each(|signal| blocked.remove(signal));
-    // A thread begins with the mask of the one that starts it; blocked only in the new one, a signal could come before.
+    // A thread inherits the mask of its creator; if the new thread blocked the signals itself, one could come before.
     let before = blocked.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let started = thread.spawn(move || {
         IS_OWN.set(true);

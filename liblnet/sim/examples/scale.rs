@@ -1,9 +1,9 @@
-//! Cost of discovery in large networks: messages, memory and time for each pair of nodes that meet, and the time that
-//! a node with many peers needs for a change of its own.
+//! Cost of discovery in large networks: messages, memory and time for each pair of nodes that discover each other, and the
+//! time that a node with many peers needs for a change of its NIDs.
 //!
 //! `scale` measures several sizes, which shows whether the cost grows with the number of pairs; `scale small`
 //! does so in a few seconds. Figures of memory are differences of the process's resident memory, so each
-//! measurement runs in a process of its own.
+//! measurement runs in its own process.
 #![allow(missing_docs)]
 
 use lnet_sim::{Completion, NetworkConfig, NodeId, NodeSpec, OpKind, Purpose, World, WorldConfig, nid};

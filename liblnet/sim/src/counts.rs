@@ -14,7 +14,7 @@ pub struct Counts {
     pub lost: u64,
     /// Pushes that were lost.
     pub lost_pushes: u64,
-    /// Messages that came back to their senders, each attempt by itself.
+    /// Messages that were returned to their senders, each attempt counted.
     pub failed: u64,
     /// The same messages by cause, in the order of [`Cause::ALL`].
     pub by_cause: [u64; Cause::ALL.len()],
@@ -22,7 +22,7 @@ pub struct Counts {
     pub breaks: u64,
     /// Messages that arrived again and were recognised as duplicates.
     pub deduplicated: u64,
-    /// Connections that one of their ends gave up.
+    /// Connections that were given up by one of their ends.
     pub pairs_ended: u64,
     /// Messages that had to wait for a buffer.
     pub holds: u64,

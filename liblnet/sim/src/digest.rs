@@ -7,7 +7,7 @@ use std::fmt;
 /// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Asks a node for its NIDs.
+    /// A GET that asks a node for its NIDs.
     Ping,
     /// Responds to a ping.
     PingReply,
@@ -30,7 +30,7 @@ pub struct Digest {
     pub header: Header,
     /// The purpose.
     pub purpose: Purpose,
-    /// The ping information of its sender, if it carries any.
+    /// The ping information of the sender, if the message carries any.
     pub block: Option<Block>,
 }
 

@@ -22,7 +22,7 @@ impl Shared {
     }
 }
 
-/// One node's driver.
+/// The driver of a node.
 pub(crate) struct SimDriver {
     pub(crate) network: Shared,
     pub(crate) node: NodeId,

@@ -18,7 +18,7 @@ pub(crate) enum SimEvent {
     Ack(u64),
     /// A gateway's confirmation arrives.
     Confirmation(u64),
-    /// An interface learns that its connections to a peer NI have ended.
+    /// An interface is told that its connections to a peer NI have ended.
     ConnectionsEnded(InterfaceId, Nid),
     /// An interface connects again to a peer NI that did not respond.
     Connect(InterfaceId, Nid),

@@ -24,7 +24,7 @@ pub struct Scenario<'a> {
     pub check: &'a dyn Fn(&mut World),
 }
 
-/// An actor that takes its steps in the order given, each at any moment.
+/// An actor that takes its steps in the given order, each at any moment.
 pub struct Actor {
     /// The only node that the steps change; `None` if they change messages of other nodes, too, or whether those arrive:
     /// interfaces that come or go, nodes that die, connections that break.
@@ -155,7 +155,7 @@ fn fork(before: Option<&Fork>, enabled: &[Choice]) -> Fork {
     Fork { choices, taken: 0, asleep }
 }
 
-/// Moves on to the next order that has not been tried; false if there is none.
+/// Advances to the next order that has not been tried; returns false if there is none.
 fn next(forks: &mut Vec<Fork>) -> bool {
     while let Some(last) = forks.last_mut() {
         last.taken += 1;
@@ -168,7 +168,7 @@ fn next(forks: &mut Vec<Fork>) -> bool {
 }
 
 /// Runs the scenario once. `choose` picks one of the possible events, or `None` to stop there. Returns whether the run
-/// came to its end.
+/// reached its end.
 fn run(
     scenario: &Scenario<'_>,
     choose: &mut dyn FnMut(&[Choice], &World) -> Option<usize>,

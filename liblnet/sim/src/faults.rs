@@ -28,7 +28,7 @@ pub(crate) enum FaultPoint {
     Down(NodeId),
     /// A node that does nothing, while its machine runs.
     Frozen(NodeId),
-    /// An interface that its node knows to be down, or does not have.
+    /// The interface does not exist on its node, or the node knows that it is down.
     Missing(Nid),
 }
 
@@ -77,7 +77,7 @@ impl Faults {
         fresh
     }
 
-    /// Ends a fault; false if there is none.
+    /// Ends a fault; returns false if there is none.
     pub(crate) fn mend(&mut self, spot: FaultPoint, now: Time) -> bool {
         let mended = self.is_broken(spot);
         if mended {

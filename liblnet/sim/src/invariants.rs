@@ -1,4 +1,4 @@
-//! Invariants of nodes and of their world.
+//! Invariants of nodes and of the world.
 
 use crate::trace::NodeId;
 use crate::world::World;
@@ -78,7 +78,7 @@ const BUSY: [(PeerState, &str); 4] = [
 /// Checks two nodes that have exchanged messages in both directions since the last change: each knows the current
 /// state of the other, and has the acknowledgement of its push. Nodes that do not discover are known by single NIDs.
 ///
-/// Nodes of which one has the other as a configured peer are not checked: the configuration stays, whatever they
+/// If one of the nodes has the other as a configured peer, they are not checked: the configuration stays, whatever they
 /// push.
 pub fn agreement(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     if is_by_order(world, a, b) {
@@ -111,7 +111,7 @@ fn was_told_of(world: &World, a: NodeId, b: NodeId) -> bool {
     world.nids(b).iter().any(is_configured)
 }
 
-/// Checks the state of `b` as `a` knows it.
+/// Checks the knowledge that `a` has of the state of `b`.
 fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     let (Some(core), Some(mine), Some(its)) = (world.core(a), world.spec(a), world.spec(b)) else {
         return Ok(());

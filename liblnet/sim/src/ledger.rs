@@ -37,33 +37,33 @@ impl Default for OpSpec {
     }
 }
 
-/// One operation.
+/// An operation.
 #[derive(Clone, Debug)]
 pub struct Op {
-    /// The node that started it.
+    /// The node that started the operation.
     pub node: NodeId,
     /// The target NID.
     pub target: Nid,
     /// The kind of the operation.
     pub ask: OpKind,
-    /// The time when it started.
+    /// The time of the start.
     pub started: Time,
-    /// The time of its SEND event.
+    /// The time of the SEND event.
     pub left: Option<Time>,
-    /// The result in its SEND event.
+    /// The result in the SEND event.
     pub sent: Option<Result<(), Errno>>,
-    /// The result in its ACK or REPLY event, if that came.
+    /// The result in the ACK or REPLY event, if that came.
     pub answered: Option<Result<(), Errno>>,
-    /// Whether its last event has come.
+    /// Whether the last event has come.
     pub ended: bool,
-    /// The time of its last event.
+    /// The time of the last event.
     pub end: Option<Time>,
     pub(crate) md: Option<MdHandle>,
-    /// The pairs of interfaces that it could use, as far as its node knew.
+    /// The paths that the operation could use, as far as its node knew.
     pub(crate) paths: Vec<(Nid, Nid)>,
-    /// Whether its owner has given it up.
+    /// Whether the owner has given up the operation.
     pub(crate) given_up: bool,
-    /// Whether its node has crashed: no more events come.
+    /// Whether the node has crashed: no more events come.
     pub(crate) orphaned: bool,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Ledger {
     /// PUTs and GETs that were served.
     pub(crate) served: u64,
     pub(crate) error: Option<LedgerError>,
-    /// Operations that could not be sent and still wait for a response: their owners give them up.
+    /// Operations that could not be sent and still wait for a response; their owners give them up.
     pub(crate) send_failed: Vec<OpId>,
     /// Operations that have ended since the last check, if checks are made.
     pub(crate) just_ended: Vec<OpId>,
@@ -105,12 +105,12 @@ pub(crate) struct Start {
 pub(crate) const SERVER: usize = usize::MAX;
 
 impl Op {
-    /// The handle of its MD; `None` until it has one.
+    /// The handle of the operation's MD; `None` until it has one.
     pub const fn md(&self) -> Option<MdHandle> {
         self.md
     }
 
-    /// Whether all its events were successful.
+    /// Whether all events of the operation were successful.
     pub const fn succeeded(&self) -> bool {
         let answered = matches!((self.ask, self.answered), (OpKind::Put, _) | (_, Some(Ok(()))));
         matches!(self.sent, Some(Ok(()))) && answered && self.ended

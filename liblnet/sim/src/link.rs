@@ -9,7 +9,7 @@ pub(crate) struct InterfaceId {
     pub(crate) index: u32,
 }
 
-/// One direction of one connection.
+/// One direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkKey {
     pub(crate) from: InterfaceId,
@@ -18,12 +18,12 @@ pub struct LinkKey {
 }
 
 impl LinkKey {
-    /// The node that its messages arrive at.
+    /// The node at which the messages arrive.
     pub const fn receiver(&self) -> NodeId {
         self.to.node
     }
 
-    /// The node that its messages come from.
+    /// The node that sends the messages.
     pub const fn sender(&self) -> NodeId {
         self.from.node
     }

@@ -35,7 +35,7 @@ struct Load {
     random: fastrand::Rng,
     world: World,
     stats: LoadStats,
-    /// Number of NIDs that were given out; each is new, except those that move.
+    /// The number of NIDs that were assigned; each is new, except those that move.
     addresses: u32,
     /// Nodes that did not always discover as they do now: others' information about them may stay outdated.
     changed_mode: BTreeSet<NodeId>,
@@ -209,7 +209,7 @@ impl Load {
         let (from, to) = (self.any_node(), self.any_node());
         if let Some(nid) = self.spare_nid(from).filter(|_| from != to) {
             self.world.remove_ni(from, nid);
-            // Not while confirmations are under way that would be taken for the other's.
+            // The NID is added when no confirmations are in flight that would be taken for those of the other node.
             let then = self.world.now() + Duration::from_secs(10);
             self.world.run_until(then);
             self.world.add_ni(to, nid);
@@ -277,7 +277,7 @@ impl Load {
         self.stats.peers_deleted += 1;
     }
 
-    /// Configures a peer, as it is or nearly so.
+    /// Configures a peer, correctly or with a small difference.
     fn configure_peer(&mut self) {
         let (node, other) = (self.any_node(), self.any_node());
         let Some(nids) = self.world.spec(other).map(|spec| spec.nids.clone()) else { return };
@@ -343,7 +343,7 @@ impl Load {
         let nodes: Vec<NodeId> = self.world.node_ids().collect();
         let pairs = nodes.iter().flat_map(|node| nodes.iter().map(|other| (*node, *other)));
         let mut pairs: Vec<_> = pairs.filter(|(node, other)| node != other).collect();
-        // In another order each time: the position in the round-robin of NIDs must not always be the same.
+        // The order differs each time: the position in the round-robin of NIDs must not always be the same.
         self.random.shuffle(&mut pairs);
         for (node, other) in pairs {
             let nids = self.world.spec(other).map(|spec| spec.nids.clone()).unwrap_or_default();

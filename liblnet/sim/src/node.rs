@@ -97,7 +97,7 @@ pub const fn nid(net: u16, address: u32) -> Nid {
     Nid::new(NetId::new(NetType::TCP, net), 0x0a00_0000 | address)
 }
 
-/// One node of a world.
+/// A node of a world.
 pub(crate) struct Node {
     pub(crate) spec: NodeSpec,
     /// The running core; `None` while the node is down.
@@ -106,7 +106,7 @@ pub(crate) struct Node {
     pub(crate) incarnations: u32,
     /// The time when the node wants to be woken.
     pub(crate) wake: Option<Time>,
-    /// Number of its peers at the last check.
+    /// The number of the node's peers at the last check.
     pub(crate) peers: usize,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Node {
 pub(crate) struct Incarnation {
     pub(crate) core: Arc<Core>,
     pub(crate) queue: EqHandle,
-    /// The memory that it serves; must outlive the core's use of it.
+    /// The memory that the node offers; must outlive the core's use of it.
     _served: Arc<dyn Any + Send + Sync>,
 }
 

@@ -61,7 +61,7 @@ impl World {
         let nets = core.nets();
         let own = nets.nis().map(|ni| ni.nid()).filter(|own| source.is_none_or(|source| source == *own));
         let own: Vec<Nid> = own.collect();
-        // A node that was restarted meanwhile responds on the path of the request; it knows no other.
+        // A node that was restarted meanwhile responds on the path of the request, as it knows no other.
         if !self.owner(nid).is_some_and(|other| self.knows_all_nids(other, node)) {
             return Vec::new();
         }
@@ -105,7 +105,8 @@ impl World {
         lock(&self.ledger).served
     }
 
-    /// Returns the number of those that one incarnation of a node served twice; not counted with [`crate::Delivery::Socket`].
+    /// Returns the number of operations that one incarnation of a node served twice; not counted with
+    /// [`crate::Delivery::Socket`].
     pub fn doubled(&self) -> u64 {
         lock(&self.ledger).doubled
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 const NOTICE: Duration = Duration::from_secs(3);
 
 impl World {
-    /// Checks the operations that ended since the last call; not those of nodes that were frozen.
+    /// Checks the operations that ended since the last call, without those of nodes that were frozen.
     pub(crate) fn check_ended_ops(&self) -> Result<(), String> {
         if !self.deduplicates() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Rails of a world and their faults; and frozen nodes.
+//! Rails of a world and their faults, and frozen nodes.
 
 use crate::faults::{FaultPoint, Rail};
 use crate::network::Delivery;
@@ -129,8 +129,8 @@ impl World {
 
 /// State of paths.
 impl World {
-    /// Returns the time since which messages could pass both ways between two interfaces; `None` if they cannot now, or
-    /// one of the nodes is down, frozen, or knows its interface to be broken.
+    /// Returns the time since which messages could pass in both directions between two interfaces; `None` if they cannot now,
+    /// or if one of the nodes is down, frozen, or knows that its interface is broken.
     pub fn healthy_since(&self, a: Nid, b: Nid) -> Option<Time> {
         let network = self.network.lock();
         let (a, b) = (network.end_of(a), network.end_of(b));

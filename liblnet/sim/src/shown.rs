@@ -22,8 +22,8 @@ pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
     for peer in others.filter(|peer| peer.nids.iter().all(|nid| nets.ni(*nid).is_none())) {
         let wrong = |what: String| Err(format!("the peer {}: {what}", peer.primary));
         let Some(shown) = core.reachability(peer.primary) else { continue };
-        // Messages to a peer that has been started again, and is not discovered yet, go to the NID that they name: one
-        // that works is enough.
+        // Messages to a peer that has been restarted, and is not discovered yet, go to the NID that they name: one
+        // working NID is enough.
         let finds = |nid: &Nid| core.choose(None, *nid);
         let works =
             |chosen: &Result<ChosenPath, Errno>| chosen.as_ref().is_ok_and(|chosen| !chosen.is_dead());

@@ -28,7 +28,7 @@ pub enum TraceEvent {
     Changed(String),
 }
 
-/// One line of a trace.
+/// A line of a trace.
 #[derive(Clone, Debug)]
 pub struct TraceLine {
     /// The time of the event.

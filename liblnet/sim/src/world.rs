@@ -117,7 +117,7 @@ impl World {
         }
     }
 
-    /// Ends a node without closing its connections. Messages that it had sent still arrive.
+    /// Ends a node without closing its connections. Messages that it has sent still arrive.
     pub fn crash(&mut self, node: NodeId) {
         let Some(incarnation) = self.nodes.get_mut(node.0 as usize).and_then(|it| it.incarnation.take())
         else {
@@ -239,7 +239,7 @@ impl World {
         self.network.lock().faults.double(a, b);
     }
 
-    /// Makes a forged push arrive: from the NID `src` to `dest`, with these NIDs. Uses a connection of its own.
+    /// Makes a forged push arrive: from the NID `src` to `dest`, with these NIDs, on a separate connection.
     pub fn forge_push(&mut self, src: Nid, dest: Nid, sequence: u32, nids: &[Nid]) {
         let entries = nids.iter().map(|nid| PingEntry { nid: *nid, status: NiStatus::Up }).collect();
         let features =

@@ -162,7 +162,7 @@ fn a_put_deferred_at_a_lazy_portal_blocks_its_connection_until_a_buffer_is_attac
 
 const PORTAL_OF_NOBODY: u32 = 11;
 
-/// A node that pings one of its interfaces and sends to itself by another is a peer of its own; so it stays visible when
+/// A node that pings one of its interfaces and sends to itself by another is its own peer, so the peer stays visible when
 /// it loses that interface.
 #[test]
 fn each_peer_ni_is_in_a_peer_after_a_node_that_has_sent_to_itself_loses_an_interface() {

@@ -8,7 +8,7 @@
 pub enum ByteOrder {
     /// Least significant byte first; the order that this node always sends.
     Little,
-    /// Most significant byte first.
+    /// The most significant byte comes first.
     Big,
 }
 

@@ -11,7 +11,7 @@ macro_rules! errno {
         pub enum Errno { $($(#[$doc])* $name = $number),* }
 
         impl Errno {
-            /// The error with this (positive) number, if it is one that LNet reports.
+            /// The error with this (positive) number; `None` if LNet does not report it.
             pub const fn from_number(number: i32) -> Option<Self> {
                 match number { $($number => Some(Self::$name),)* _ => None }
             }
@@ -46,11 +46,11 @@ errno! {
     Again = 11, "EAGAIN", "Resource temporarily unavailable";
     /// Out of memory.
     NoMemory = 12, "ENOMEM", "Cannot allocate memory";
-    /// This user may not do that.
+    /// The user lacks the permission.
     Access = 13, "EACCES", "Permission denied";
     /// A pointer cannot be used.
     Fault = 14, "EFAULT", "Bad address";
-    /// In use.
+    /// The object is in use.
     Busy = 16, "EBUSY", "Device or resource busy";
     /// The object exists already.
     Exists = 17, "EEXIST", "File exists";
@@ -72,7 +72,7 @@ errno! {
     Protocol = 71, "EPROTO", "Protocol error";
     /// Events were lost.
     Overflow = 75, "EOVERFLOW", "Value too large for defined data type";
-    /// Not unique on the network.
+    /// The name or address is not unique on the network.
     NotUnique = 76, "ENOTUNIQ", "Name not unique on network";
     /// Too many users.
     TooManyUsers = 87, "EUSERS", "Too many users";
@@ -80,7 +80,7 @@ errno! {
     MessageSize = 90, "EMSGSIZE", "Message too long";
     /// The kind of network is not supported.
     ProtocolNotSupported = 93, "EPROTONOSUPPORT", "Protocol not supported";
-    /// Not supported (yet).
+    /// The operation is not supported.
     NotSupported = 95, "EOPNOTSUPP", "Operation not supported";
     /// The port or address is in use.
     AddressInUse = 98, "EADDRINUSE", "Address already in use";

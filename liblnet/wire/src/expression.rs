@@ -53,7 +53,7 @@ impl Expression {
         Ok(Self { ranges })
     }
 
-    /// The expression made of `ranges`.
+    /// An expression that consists of `ranges`.
     pub const fn from_ranges(ranges: Vec<Range>) -> Self {
         Self { ranges }
     }

@@ -5,7 +5,7 @@ use crate::text::{Problem, TextError};
 use std::fmt;
 use std::str::FromStr;
 
-/// A set of IPv4 addresses: those whose every octet matches.
+/// A set of IPv4 addresses, given by an expression for each octet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IpRange {
     octets: [Expression; 4],

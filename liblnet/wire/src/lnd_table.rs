@@ -2,7 +2,7 @@
 
 use crate::nid::NetType;
 
-/// One kind of network, with the names of its driver (LND) for users and for the kernel.
+/// A kind of network, with the names of its driver (LND) for users and for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lnd {
     /// The number on the wire.
@@ -11,7 +11,7 @@ pub struct Lnd {
     pub name: &'static str,
     /// The kernel module that holds the driver, if its name is on record.
     pub module: Option<&'static str>,
-    /// The form of its addresses in texts.
+    /// The form of addresses in texts.
     pub addresses: AddressKind,
 }
 
@@ -24,7 +24,7 @@ pub enum AddressKind {
     Ipv4,
     /// An IPv4 or an IPv6 address.
     Ip,
-    /// One number.
+    /// A single number.
     Number,
 }
 
@@ -39,8 +39,8 @@ const fn lnd(
 
 /// Every kind of network with a name, in the order in which names are recognised.
 ///
-/// Numbers 1, 3, 4, 6, 7, 8, 10, 11 and 12 belong to drivers that no longer exist and are not to be used again; 17 is
-/// reserved for one that has no name yet.
+/// Numbers 1, 3, 4, 6, 7, 8, 10, 11 and 12 belong to drivers that no longer exist and must not be used again; 17 is
+/// reserved for a driver that has no name yet.
 pub const LNDS: [Lnd; 9] = [
     lnd(NetType::LO, "lo", None, AddressKind::Loopback),
     lnd(NetType::TCP, "tcp", Some("ksocklnd"), AddressKind::Ip),

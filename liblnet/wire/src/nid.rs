@@ -65,7 +65,7 @@ impl NetId {
         NetType((self.0 >> 16) as u16)
     }
 
-    /// The number among networks of its kind.
+    /// The number of the net among those of its kind.
     pub const fn number(self) -> u16 {
         self.0 as u16
     }
@@ -102,7 +102,7 @@ impl Nid {
     }
 
     /// Makes a NID from the eight-byte form (`lnet_nid_t`: net in the high half); `None` for the wildcard (all ones)
-    /// and whatever else [`NetId::from_u32`] refuses.
+    /// and for nets that [`NetId::from_u32`] refuses.
     pub const fn from_u64(value: u64) -> Option<Self> {
         match NetId::from_u32((value >> 32) as u32) {
             Some(net) => Some(Self::new(net, value as u32)),

@@ -11,7 +11,7 @@ pub enum NidPattern {
     /// `*`
     #[default]
     Any,
-    /// `*@tcp`; for the kernel an address of all ones.
+    /// All NIDs of a net, written `*@tcp`. The kernel's form has an address of all ones.
     Net(NetId),
     /// `10.0.0.1@tcp`
     Nid(Nid),
@@ -63,7 +63,7 @@ impl From<Nid> for NidPattern {
     }
 }
 
-/// Reads `*`, `*@NET` or a NID; a NID whose address is all ones stands for its net.
+/// Reads `*`, `*@NET` or a NID; a NID whose address is all ones means its net.
 impl FromStr for NidPattern {
     type Err = TextError;
 

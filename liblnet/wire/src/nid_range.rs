@@ -21,7 +21,7 @@ pub struct NidList {
 pub struct NidRange {
     /// The net.
     pub net: NetId,
-    /// The addresses on it.
+    /// The addresses on the net.
     pub addresses: Addresses,
 }
 
@@ -41,7 +41,7 @@ pub enum AddressRange {
     Ip(IpRange),
     /// Plain numbers, on networks with numeric addresses, and on `lo`.
     Number(Expression),
-    /// One IPv6 address, in network order.
+    /// A single IPv6 address, in network order.
     Long([u8; 16]),
 }
 

@@ -14,11 +14,11 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AnyNid(pub Option<Nid>);
 
-/// Writes an `lnet_nid_t` as `libcfs_nid2str` does, whatever bits it has; all ones is `<?>`.
+/// Writes an `lnet_nid_t` as `libcfs_nid2str` does, for any bits; all ones is `<?>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawNid(pub u64);
 
-/// Writes a net's 32-bit value as `libcfs_net2str` does, whatever bits it has; all ones is
+/// Writes a net's 32-bit value as `libcfs_net2str` does, for any bits; all ones is
 /// `<65535:65535>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawNet(pub u32);

@@ -133,7 +133,7 @@ fn process_ids_have_the_pid_first() {
     }
 }
 
-/// Generates NIDs that have a text of their own.
+/// Generates NIDs that have a text.
 pub(crate) fn any_nid() -> impl Strategy<Value = Nid> {
     let short = (0..crate::lnd_table::LNDS.len(), any::<u16>(), any::<u32>());
     let long = (any::<bool>(), any::<u16>(), any::<[u8; 16]>());

@@ -32,7 +32,7 @@ pub struct PingInfo {
     pub entries: Vec<PingEntry>,
 }
 
-/// One interface of the node.
+/// An interface of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingEntry {
     /// The NID of the interface.
@@ -48,7 +48,7 @@ pub enum NiStatus {
     Up,
     /// The interface does not work.
     Down,
-    /// Some other word, kept as received.
+    /// Any other word, kept as received.
     Invalid(u32),
 }
 
@@ -67,7 +67,7 @@ pub struct ReceivedPingInfo {
     pub claimed_count: u32,
     /// Length of the block in bytes, as the sender announces it, with as many interfaces as are kept.
     pub claimed_len: usize,
-    /// The number of interfaces that the sender announces beyond those that are kept.
+    /// The number of interfaces that the sender announces beyond the ones kept here.
     pub ignored: u32,
 }
 
@@ -112,7 +112,7 @@ impl Features {
     pub const LARGE_ADDR: Self = Self(32);
     /// The first of the entries with long addresses is the primary one (2.16 and later).
     pub const PRIMARY_LARGE: Self = Self(64);
-    /// Drivers' data follows everything else (2.17, EFA only). Never sent; ignored when received.
+    /// Data of drivers follows everything else (2.17, EFA only). Never sent; ignored when received.
     pub const METADATA: Self = Self(128);
 
     /// Whether all bits of `other` are set.

@@ -3,7 +3,7 @@ use super::*;
 use crate::nid_text::tests::any_nid;
 use proptest::prelude::*;
 
-/// `lnet_interfaces_max` as it is by default.
+/// The default of `lnet_interfaces_max`.
 const MAX: u32 = 200;
 
 fn info(features: u32, entries: &[(&str, NiStatus)]) -> PingInfo {
@@ -145,7 +145,7 @@ fn of_a_long_ping_info_the_first_interfaces_are_kept_and_the_others_counted() {
             let is_primary_lost = long_is_primary && shorts == 5000;
             let first = usize::from(is_primary_lost);
             assert_eq!(got.info.entries, all[first..first + kept], "{row}");
-            // That number of bytes suffices to keep the same; with one less an interface is missing.
+            // That number of bytes suffices to keep the same interfaces; with one less an interface is missing.
             let cut = PingInfo::decode(&bytes[..len], MAX).unwrap();
             assert_eq!((cut.info.entries, cut.truncated), (got.info.entries, false), "{row}");
             assert!(PingInfo::decode(&bytes[..len - 1], MAX).unwrap().truncated, "{row}");

@@ -11,7 +11,7 @@ pub enum Reachability {
     Unknown,
     /// Every path to the peer can be used.
     Reachable,
-    /// Some paths can be used and others cannot any more: they are unresponsive, or an interface at an end of them is down.
+    /// Some paths can be used and others cannot any more: they are unresponsive, or an interface at one end is down.
     Degraded,
     /// No path can be used.
     Unreachable,

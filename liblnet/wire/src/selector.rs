@@ -20,8 +20,8 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Makes a selector of its parts; no `numbers` means 0, no `addresses` a rule about nets. `None` for parts that no
-    /// text stands for.
+    /// Makes a selector of its parts; without `numbers` it means the net with the number 0, without `addresses` it selects
+    /// nets. `None` for parts that cannot be written as text.
     pub fn from_parts(
         kind: NetType,
         numbers: Option<Expression>,
@@ -88,7 +88,7 @@ impl FromStr for Selector {
                     .map_err(|e| e.within(digits_at))?,
             ),
         };
-        // The same net in one form.
+        // A net has one form only: the number 0 is left out.
         let numbers = numbers.filter(|numbers| !is_zero(numbers));
         let addresses = match addresses {
             None | Some("*") => None,

@@ -28,7 +28,7 @@ pub enum Problem {
     /// A number is missing.
     #[error("not a number")]
     NotANumber,
-    /// A number is outside its bounds.
+    /// A number is out of bounds.
     #[error("number not within {0} to {1}")]
     OutOfBounds(u32, u32),
     /// The address is not four numbers with dots between.

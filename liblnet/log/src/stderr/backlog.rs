@@ -64,7 +64,7 @@ pub(super) enum Next {
     Wait(Option<Duration>),
 }
 
-/// The entries that wait. Times are those of a clock that never goes backward.
+/// The entries that wait to be written. Times are those of a monotonic clock.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     entries: VecDeque<Entry>,
@@ -124,7 +124,7 @@ impl Backlog {
         self.entries.push_front(Entry::Lost { lines, cause });
     }
 
-    /// Whether it is of no use to wait longer: the queue is empty, or standard error takes nothing.
+    /// Whether waiting longer is useless: the queue is empty, or standard error accepts nothing.
     pub(super) fn is_settled(&self, now: Duration) -> bool {
         self.is_empty() || self.is_blocked(now) || self.failure.is_some()
     }

@@ -1,4 +1,4 @@
-//! Writes records to standard error, where the program brings no logger of its own.
+//! Writes records to standard error, if the program has no logger of its own.
 //!
 //! `LNET_DEBUG` (off, error, warn, info, debug, trace) sets the level. Each line begins with the time, in UTC, to the
 //! millisecond (RFC 3339). Where standard error is the journal's (`JOURNAL_STREAM`), which has a time stamp of its own, a
@@ -36,7 +36,7 @@ pub fn install(name: &'static str, default: LevelFilter) {
         let level = std::env::var("LNET_DEBUG").ok().and_then(|level| level.parse().ok());
         log::set_max_level(level.unwrap_or(default));
         log_panics();
-        // Without it the last lines may be lost, and nothing else.
+        // Without this call only the last lines may be lost.
         let _ = lnet_os::exit::at_exit(write_the_last_lines);
     }
 }
@@ -80,8 +80,8 @@ fn log_panics() {
     }));
 }
 
-/// Whether standard error is the stream that systemd says goes to the journal: a child may have inherited
-/// the variable and have its standard error elsewhere.
+/// Whether standard error is the stream that systemd names as the journal's: a child may have inherited
+/// the variable and have another standard error.
 fn is_journal() -> bool {
     let named = std::env::var("JOURNAL_STREAM").unwrap_or_default();
     rustix::fs::fstat(rustix::stdio::stderr())

@@ -1,8 +1,8 @@
 //! The thread that writes to standard error.
 //!
-//! Only a thread of its own may wait for standard error. The system does not tell beforehand whether a write waits: not
+//! Only a separate thread may wait for standard error. The system does not tell beforehand whether a write waits: not
 //! for terminals and files, and for pipes only if no other process writes to them. O_NONBLOCK would apply to all processes
-//! that share the terminal or the pipe, and would break the program's own output.
+//! that share the terminal or the pipe, and would break the program's output.
 
 use super::backlog::{Backlog, Cause, Entry, Next, WRITE_TIMEOUT};
 use arc_swap::ArcSwapOption;
@@ -44,7 +44,7 @@ struct Shared {
 struct State {
     backlog: Backlog,
     thread: Option<JoinHandle<()>>,
-    /// Number of threads that were told to end. A thread that has begun with another number ends.
+    /// Number of threads that were told to end. A thread that has started with another number ends.
     ended: u64,
 }
 
@@ -107,7 +107,7 @@ impl Writer {
             text_of: self.text_of,
         });
         self.shared.compare_and_swap(&*found, Some(Arc::clone(&new)));
-        // Another thread may have been first.
+        // Another thread may have created it first.
         self.shared.load_full().unwrap_or(new)
     }
 }

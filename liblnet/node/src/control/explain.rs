@@ -49,7 +49,7 @@ fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
     let partner = |list: &[PartnerByRule], nid: Option<Nid>| {
         list.iter().find(|partner| Some(partner.nid) == nid).map(|partner| partner.given)
     };
-    // Those of the gateway count if the destination prefers no interface on the net.
+    // The partners of the gateway count if the destination prefers no interface on the net.
     let is_on_net = |partner: &PartnerByRule| partner.nid.net() == own.net();
     let of_gateway =
         if remote.local_nids.iter().any(is_on_net) { None } else { partner(&next_hop.local_nids, Some(own)) };

@@ -202,7 +202,7 @@ impl Clients {
 }
 
 impl Client {
-    /// Ends the reading of further requests; one that has arrived is carried out, and then the client gets the end of the stream.
+    /// Ends the reading of further requests; one that has arrived is carried out, then the client receives the end of the stream.
     fn leave(&mut self) {
         self.state = State::Leaving;
         let _ = self.stream.shutdown(Shutdown::Read);

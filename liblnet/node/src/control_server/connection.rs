@@ -1,4 +1,4 @@
-//! One client: the server reads its requests, carries them out and replies, one at a time.
+//! The connection of a client: the server reads its requests, carries them out and replies, one at a time.
 
 use super::clients::ClientSlot;
 use super::listener::Access;

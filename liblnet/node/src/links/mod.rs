@@ -136,15 +136,15 @@ pub(crate) fn warn_of_shared_subnet(core: &Core, new: Nid) {
     }
 }
 
-/// The place of an interface among the host's links; `None` where it has no IPv4 address of its own.
+/// The place of an interface among the host's links; `None` if it has no IPv4 address of its own.
 fn placed(ni: &Ni, machine: &[Entry]) -> Option<Placed> {
     let Some(IpAddr::V4(address)) = ni.config().ip_address else { return None };
     let (device, prefix_len) = link_with(address.into(), machine)?;
     Some(Placed { nid: ni.nid(), address, prefix_len: prefix_len.unwrap_or(32), device })
 }
 
-/// The link that has an address itself, and the length of the address's prefix; `None` for the addresses of a whole net, as the loopback
-/// has them.
+/// The link that has an address itself, and the length of the address's prefix; `None` for the addresses of a whole net, such
+/// as those of the loopback.
 fn link_with(address: IpAddr, machine: &[Entry]) -> Option<(String, Option<u32>)> {
     let has_it = |entry: &&Entry| entry.address == Some(address) && entry.whole_net.is_none();
     let Entry { name, prefix_len, .. } = machine.iter().find(has_it)?;

@@ -47,7 +47,7 @@ pub(super) fn misrouted<'a>(
 /// An address of the subnet that no interface in `taken` has.
 fn another_address((network, prefix_len): (u32, u32), taken: &[&Placed]) -> Option<Ipv4Addr> {
     let hosts = 32_u32.checked_sub(prefix_len).map_or(0, |bits| (1_u64 << bits).saturating_sub(2));
-    // One more than there are to pass over.
+    // One address more than there are to skip.
     let tried = u32::try_from(hosts.min(taken.len() as u64 + 1)).unwrap_or(0);
     (1..=tried)
         .map(|host| Ipv4Addr::from_bits(network + host))

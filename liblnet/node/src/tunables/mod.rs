@@ -10,8 +10,8 @@ use lnet_settings::{NODE, RejectedVariable, Spec, Value};
 use start::START;
 pub(crate) use states::SettingStates;
 
-/// Stores in `config` what the environment variables of all rows say; `look_up` gives the text of a variable that is set. The result
-/// names the settings that were set, each with the variable that counted.
+/// Stores the values of the environment variables of all rows in `config`; `look_up` returns the text of a variable that is
+/// set. The result names the settings that were set, each with the variable that was used.
 pub(crate) fn apply(
     config: &mut StartConfig,
     look_up: &dyn Fn(&str) -> Option<String>,

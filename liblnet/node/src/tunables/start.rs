@@ -1,4 +1,4 @@
-//! The rows of the start configuration: what is neither among the node's settings nor in the configuration of a driver.
+//! The rows of the start configuration: settings that belong neither to the node's settings nor to the configuration of a driver.
 
 use crate::start_config::{Forwarding, StartConfig};
 use lnet_core::cpt::{Layout, Pattern};

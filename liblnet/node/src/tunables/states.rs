@@ -12,14 +12,15 @@ pub(crate) struct SettingStates(Mutex<States>);
 
 #[derive(Debug)]
 struct States {
-    /// As they were at the start, in the order of the tables, that of the node first; who set them is up to date.
+    /// The settings with their values at the start, in the order of the tables, that of the node first; the origins of the
+    /// values are current.
     at_start: Vec<SettingState>,
-    /// On whose behalf requests are made now.
+    /// The origin of the values that requests set now.
     on_behalf_of: SetBy,
 }
 
 impl SettingStates {
-    /// Those of a node that starts with `config`.
+    /// The settings of a node that starts with `config`.
     pub(crate) fn new(config: &StartConfig) -> Self {
         let mut defaults = Vec::new();
         for_each(&StartConfig::default(), |spec, value| defaults.push(spec.values.shown(value)));

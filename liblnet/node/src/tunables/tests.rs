@@ -172,7 +172,7 @@ fn invalid_values_are_rejected() {
     }
 }
 
-/// Fails if a value out of range is not told with the range that the command line and files have for it.
+/// Fails if the error for a value out of range does not name the range of the command line and files.
 #[test]
 fn a_value_that_is_not_taken_is_answered_with_what_is_wanted() {
     let wanted = |name: &str, value: &str| {

@@ -1,4 +1,4 @@
-//! Live nodes on the loopback interface, and what one of them knows of another. Each test file uses its own part.
+//! Live nodes on the loopback interface, and their knowledge of each other. Each test file uses a part of this.
 #![allow(dead_code, unreachable_pub)]
 
 use lnet_core::{

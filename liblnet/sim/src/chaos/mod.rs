@@ -41,7 +41,7 @@ struct Chaos {
     world: World,
     stats: ChaosStats,
     rails: u16,
-    /// The number of actions, and those that are left out.
+    /// The number of actions, and the actions that are left out.
     actions: usize,
     without: BTreeSet<usize>,
     /// Whether connections do not break at random.

@@ -16,7 +16,7 @@ impl Network {
         self.config.delivery == Delivery::Acked
     }
 
-    /// Sends a message that completes only when its receiver has it.
+    /// Sends a message that is complete only when its receiver has it.
     pub(super) fn send_acked(
         &mut self,
         from: InterfaceId,
@@ -75,7 +75,7 @@ impl Network {
         SendOutcome::Pending
     }
 
-    /// Returns the ID of a message: that of its first attempt, where receivers drop duplicates.
+    /// Returns the ID of a message: that of its first attempt, if receivers drop duplicates.
     fn name(&self, message: &mut Message, number: u64) -> MessageId {
         let first = message.message_id().filter(|_| self.deduplicates());
         match (first, std::num::NonZeroU64::new(number)) {
@@ -210,8 +210,8 @@ impl Network {
         Duration::from_micros(self.random.u64(0..RETRANSMISSION))
     }
 
-    /// Continues stalled connections after a repair, makes those that messages wait for, and reports connections that have ended
-    /// meanwhile to their senders.
+    /// Continues stalled connections after a repair, opens the connections that messages wait for, and reports connections
+    /// that have ended meanwhile to their senders.
     pub(crate) fn go_on(&mut self) {
         let told: Vec<LinkKey> =
             self.orphaned.iter().filter(|key| self.is_open_from(key.to, key.from)).copied().collect();

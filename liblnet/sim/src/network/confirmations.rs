@@ -128,7 +128,7 @@ impl Network {
         self.owner(confirmation.to)
     }
 
-    /// Reports the end of a connection to both of its ends, or to those that can be reached.
+    /// Reports the end of a connection to both of its ends, or to the ends that can be reached.
     pub(super) fn forget_connection(&mut self, key: LinkKey) {
         if !self.connected.remove(&key.connection()) {
             return;

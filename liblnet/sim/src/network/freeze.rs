@@ -1,4 +1,4 @@
-//! Nodes that are frozen while their machine runs on.
+//! Nodes that are frozen while the systems of their machines continue to run.
 
 use super::*;
 

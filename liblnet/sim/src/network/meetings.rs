@@ -44,7 +44,7 @@ impl Network {
     }
 }
 
-/// Returns the incarnation: each start of an interface has a place of its own.
+/// Returns the incarnation: each start of an interface has another place.
 fn incarnation_of(place: InterfaceId) -> u64 {
     (u64::from(place.node.0) << 32) | (u64::from(place.index) + 1)
 }

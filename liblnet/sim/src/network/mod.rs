@@ -43,9 +43,9 @@ const WINDOW: usize = 16;
 /// The order of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// By time: every message arrives after a latency of its own.
+    /// By time: every message arrives after its own latency.
     Timed,
-    /// By choice of the caller, message by message. Time stands still while anything is under way.
+    /// By choice of the caller, message by message. The clock stands still while anything is in flight.
     Chosen,
 }
 
@@ -61,14 +61,14 @@ pub enum Completion {
 /// The moment when a message counts as sent, and its treatment if its connection ends before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// When the socket has taken it: a message that is lost in flight is lost without a report to its sender, as between
+    /// When the socket has accepted it: a message that is lost in flight is lost without a report to its sender, as between
     /// kernels.
     Socket,
-    /// When its receiver has it. If the connection ends before, it comes back, and the receiver would take it for
-    /// another message if it came again, as a kernel does.
+    /// When its receiver has it. If the connection ends before, the message is returned, and the receiver would take a second
+    /// copy for another message, as a kernel does.
     Kernel,
-    /// When its receiver has it. If the connection ends before, it comes back, and the receiver recognises it if it comes
-    /// again.
+    /// When its receiver has it. If the connection ends before, the message is returned, and the receiver recognises a second
+    /// copy.
     Acked,
 }
 
@@ -81,13 +81,13 @@ pub struct NetworkConfig {
     pub latency: Duration,
     /// Maximum random addition to the latency.
     pub jitter: Duration,
-    /// One message in this number takes a thousand times the latency; 0: none.
+    /// The number of messages of which one takes a thousand times the latency; 0: none does.
     pub slow_one_in: u32,
     /// The time when senders get the result.
     pub completion: Completion,
     /// Number of connections between two interfaces; messages take turns on them.
     pub connections: u8,
-    /// One message in this number breaks its connection; 0: none.
+    /// The number of messages of which one breaks its connection; 0: none does.
     pub breaks_one_in: u32,
     /// The moment when messages count as sent.
     pub delivery: Delivery,
@@ -117,11 +117,11 @@ struct Interface {
 #[derive(Default)]
 struct Link {
     queue: VecDeque<InFlight>,
-    /// The number of the message that its receiver does not read yet.
+    /// The number of the message that the receiver does not read yet.
     stopped_by: Option<u64>,
     /// The token of the plan for the arrival of its first message.
     armed: u64,
-    /// Whether its messages wait until there is a path again.
+    /// Whether the connection's messages wait until there is a path again.
     stalled: bool,
 }
 
@@ -152,7 +152,7 @@ const fn asked_by(header: &Header) -> Option<OpId> {
     }
 }
 
-/// A message that its driver has not given back.
+/// A message that its driver has not returned.
 struct Unfinished {
     from: InterfaceId,
     /// The receiver, and the connection of the message; `None` if it has none.
@@ -160,9 +160,9 @@ struct Unfinished {
     key: Option<LinkKey>,
     message: Box<Message>,
     sent: Time,
-    /// Whether any part of it may have left this node.
+    /// Whether any part of the message may have left this node.
     left: bool,
-    /// Whether the receiver has it, and its delivery ACK is pending.
+    /// Whether the receiver has the message, and its delivery ACK is pending.
     owed: bool,
     result: Result<(), SendFailure>,
 }
@@ -200,7 +200,7 @@ pub(crate) struct Waiting {
     pub(crate) key: LinkKey,
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) in_flight: InFlight,
-    /// Whether its connection has ended meanwhile.
+    /// Whether the connection has ended meanwhile.
     pub(crate) broken: bool,
 }
 
@@ -302,8 +302,8 @@ impl Network {
         place
     }
 
-    /// Removes an interface. Returns its unfinished messages; messages on their way to it are lost, those that it has sent
-    /// arrive.
+    /// Removes an interface. Returns its unfinished messages; messages in flight to the interface are lost, those that it has
+    /// sent arrive.
     pub(crate) fn unplug(&mut self, place: InterfaceId) -> (Option<Arc<dyn Upcalls>>, Vec<Failed>) {
         let Some(interface) = self.interface_mut(place) else { return (None, Vec::new()) };
         let (nid, plugged) = (interface.nid, interface.plugged.take());
@@ -347,7 +347,7 @@ impl Network {
         let (Some(from), Some(to)) = (place(header.src_nid), place(header.dest_nid)) else { return };
         self.numbers += 1;
         let arrives = self.now() + self.config.latency;
-        // In a connection of its own, so not behind messages of a node.
+        // The push uses a separate connection, so it does not wait behind messages of a node.
         let key = LinkKey { from, to, lane: u8::MAX };
         let link = self.links.entry(key).or_default();
         let name = MessageId { number: self.numbers, again: false };

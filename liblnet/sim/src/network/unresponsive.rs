@@ -75,9 +75,9 @@ impl Network {
         Some(PathCheck { ni: Arc::clone(ni), upcalls: Arc::clone(upcalls), finding })
     }
 
-    /// Moves messages off an unresponsive path, because there are others for all messages, or for some. Where receivers
-    /// recognise duplicates the path's connections are ended, and all messages come back; otherwise only those that have
-    /// not left and may move, and the credits of the rest.
+    /// Moves messages off an unresponsive path, because there are others for all messages, or for some. If receivers
+    /// recognise duplicates the path's connections are ended, and all messages are returned; otherwise only the messages that
+    /// have not left and may move, and the credits of the rest.
     pub(crate) fn leave_path(
         &mut self,
         from: InterfaceId,

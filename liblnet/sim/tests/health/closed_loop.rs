@@ -1,4 +1,4 @@
-//! The whole node while a rail is dead: the delay of new operations, whatever happens to those that were under way.
+//! The whole node while a rail is dead: the delay of new operations, whatever happens to those that were in flight.
 
 use super::*;
 
@@ -7,7 +7,8 @@ const INTERVAL: f64 = 0.05;
 /// Interval in seconds at which the load checks for ended operations.
 const TURN: f64 = 0.004;
 
-/// Keeps `rpcs` operations of each node under way, and begins one more each [`INTERVAL`]. Returns those of A and those of B.
+/// Keeps `rpcs` operations of each node in flight, and begins one more each [`INTERVAL`]. Returns the operations of A and
+/// those of B.
 fn closed_loops(world: &mut World, rpcs: usize, seconds: f64) -> [Vec<OpId>; 2] {
     let (mut all, mut under_way) = ([Vec::new(), Vec::new()], [Vec::<OpId>::new(), Vec::new()]);
     let until = world.now() + Duration::from_secs_f64(seconds);
@@ -59,15 +60,16 @@ fn longest_gap(world: &World, ops: &[OpId]) -> f64 {
     ends.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
 }
 
-/// Cuts what would cross the second of two subnets with a rail each: with the first, two paths work in one direction only.
+/// Cuts all paths to the second of two subnets, each with one rail. Of the paths between the subnets, two then work in one
+/// direction only.
 fn cut_subnet(world: &mut World) {
     for (from, to) in [(a(2), b(2)), (b(2), a(2)), (a(1), b(2)), (b(1), a(2))] {
         world.cut_pair(from, to);
     }
 }
 
-/// A kernel peer keeps messages that it may have: towards it what is under way is soon all on dead paths. Where more is under way
-/// than the peer has credits, messages on a dead path must not keep them from those that wait.
+/// A kernel peer keeps messages that it may have received: soon all messages in flight to it are on dead paths. If more are
+/// in flight than the peer has credits, messages on a dead path must not keep the credits from those that wait.
 #[test]
 fn new_operations_do_not_wait_until_a_dead_path_is_found_unresponsive() {
     type Fault = fn(&mut World);
@@ -110,7 +112,7 @@ fn a_late_path_costs_no_message_and_no_health() {
         let mut world = Pair { delivery, ..Pair::default() }.meet("a rail that is late for a moment");
         let mut ops = load(&mut world, 0.5);
         world.kill_rail(rail(2));
-        // For less time than it takes to find the path unresponsive.
+        // The load lasts for less time than it takes to find the path unresponsive.
         ops.extend(load(&mut world, 0.6));
         world.heal();
         ops.extend(load(&mut world, 1.0));
@@ -125,7 +127,7 @@ fn a_late_path_costs_no_message_and_no_health() {
     }
 }
 
-/// The lines are that of the first resend, the degraded peer, and, if the fault lasts, the state of the NI.
+/// The lines are those about the first resend, the degraded peer, and, if the fault lasts, the state of the NI.
 #[test]
 fn one_dead_rail_writes_at_most_three_lines_on_each_node_at_the_default_level() {
     for delivery in [Delivery::Acked, Delivery::Kernel] {

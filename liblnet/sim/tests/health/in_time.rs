@@ -244,12 +244,12 @@ fn a_node_just_started_responds_over_another_path_on_which_it_received_from_the_
     finish(world);
 }
 
-/// Its node was down, and the rail was dead, when messages began to wait for a connection: they held all credits of its interface,
-/// and what it asked was answered when they had timed out.
+/// The peer's node was down, and the rail was dead, when messages began to wait for a connection: they held all credits of
+/// the interface, and the peer's requests were answered after their timeout.
 #[test]
 fn messages_that_wait_for_a_connection_leave_when_their_path_is_repaired_whatever_was_down() {
     type Change = fn(&mut World);
-    // (what, what is broken beside the rail, what is repaired)
+    // The fault, what else is broken beside the rail, and the repair.
     let table: [(&str, Change, Change); 3] = [
         ("the node comes back first", |world| world.crash(B), |world| world.start(B)),
         ("the interface was away", |world| world.remove_ni(B, b(2)), |world| world.add_ni(B, b(2))),

@@ -104,7 +104,7 @@ fn pass(world: &mut World, seconds: f64) {
     world.run_until(then);
 }
 
-/// The kinds of operations between A and B, in turn.
+/// The kinds of operations between A and B, used in turn.
 const ASKS: [OpKind; 3] = [OpKind::Put, OpKind::PutWithAck, OpKind::Get];
 
 /// Starts operations of both nodes all the while. Returns them.

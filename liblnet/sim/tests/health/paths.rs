@@ -34,7 +34,7 @@ fn a_first_message_takes_another_path_if_the_first_one_loses_everything() {
     }
 }
 
-/// Without discovery only the first message shows a peer the interface of this node for its responses.
+/// Without discovery only the first message shows a peer the interface of this node to which it sends its responses.
 #[test]
 fn a_message_is_not_kept_on_a_path_on_which_nothing_was_ever_received() {
     for dead in [a(1), a(2)] {
@@ -118,7 +118,7 @@ fn messages_take_a_path_with_recent_responses_as_soon_as_another_one_is_unrespon
     }
 }
 
-/// A message that a kernel may have received is not sent again, and its connection carries it on when the cut is over.
+/// A message that a kernel may have received is not sent again, and its connection continues to carry it when the cut is over.
 #[test]
 fn a_short_outage_fails_no_operation_between_nodes_without_duplicate_detection() {
     for seconds in [1.5, 3.0, 10.0] {

@@ -46,10 +46,10 @@ fn recovery_pings_stop_when_nothing_was_received_for_the_recovery_limit() {
     pass(&mut world, 3000.0);
     assert_eq!(pauses(&world, b(1), since), [1, 2, 4, 8, 16]);
     assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), []);
-    // As in the kernel's tools: the number of pings, and that no more will follow.
+    // As the kernel's tools show it: the number of pings, and that no more will follow.
     let recovery = recovery_of(&world, b(1));
     assert_eq!((recovery.ping_count, recovery.next_ping), (5, None));
-    // The next message from it puts it back.
+    // The next message from the peer NI restores its health.
     world.start(B);
     let id = world.start_op(B, a(1), OpKind::PutWithAck).unwrap();
     pass(&mut world, 30.0);
@@ -115,7 +115,7 @@ fn any_message_from_an_unhealthy_peer_ni_resets_its_recovery_backoff() {
     finish(world);
 }
 
-/// Every value is as before the outage, however long that was, and whatever was under way in it.
+/// Every value is as before the outage, however long it was, and whatever was in flight.
 #[test]
 fn after_an_outage_health_and_paths_are_as_before() {
     for seconds in [1.0, 30.0, 600.0] {

@@ -53,7 +53,7 @@ fn cut(world: &mut World, local: Nid, peer: Nid) {
 
 const DELIVERIES: [Delivery; 2] = [Delivery::Acked, Delivery::Kernel];
 
-/// There are as many pings as paths: one of them is on the path that dies.
+/// There are as many pings as paths, so one of them is on the path that dies.
 #[test]
 fn a_ping_in_flight_on_a_path_that_dies_is_answered_on_another() {
     for delivery in DELIVERIES {
@@ -74,7 +74,7 @@ fn a_ping_in_flight_on_a_path_that_dies_is_answered_on_another() {
     }
 }
 
-/// The path of a push is known: that of the last REPLY.
+/// A push has no response that shows its path; the path of the last REPLY is taken for it.
 #[test]
 fn a_discovery_in_progress_when_its_path_dies_ends_soon() {
     for delivery in DELIVERIES {

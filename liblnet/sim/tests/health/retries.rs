@@ -115,7 +115,7 @@ fn a_message_that_fails_on_all_responsive_paths_tries_unresponsive_ones() {
     load(&mut world, 30.0);
     world.heal_rail(rail(2));
     world.set_link_state(A, a(1), false);
-    // As after a worse error; otherwise the failures would soon make the other NID the worse one.
+    // The health is set as after a worse error; otherwise the failures would soon make the other NID the worse one.
     world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
     let fails = Filter::between(NidPattern::Any, b(1));
     let fails = DropRule::failing(fails, Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped);

@@ -4,7 +4,7 @@ use super::*;
 use crate::logged::{listen, take};
 use lnet_core::stats::Outcome;
 
-/// Fails if messages go round between the two until they hold all credits, so that nothing else passes.
+/// Fails if messages circulate between the two routers until they hold all credits, so that no other message passes.
 #[test]
 fn messages_that_two_routers_send_to_each_other_are_dropped_and_do_not_stop_others() {
     listen();

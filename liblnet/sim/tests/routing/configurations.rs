@@ -98,7 +98,7 @@ impl Site {
         pass(&mut self.world, 1.0);
         self.world.set_spec(node, spec);
         self.world.start(node);
-        // Time for its peers to notice, and for resent messages to arrive.
+        // The node's peers need time to notice, and resent messages to arrive.
         pass(&mut self.world, 20.0);
     }
 
@@ -127,7 +127,7 @@ impl Site {
         for (client, client_nid) in &self.clients {
             for (server, server_nid) in &self.servers {
                 let what = format!("{client_nid} and {server_nid}");
-                // A node of an older version knows no Multi-Rail.
+                // A node of an older version does not support Multi-Rail.
                 assert_eq!(self.is_multi_rail(*client, *server_nid), all, "client of {what}");
                 assert_eq!(self.is_multi_rail(*server, *client_nid), all, "server of {what}");
             }

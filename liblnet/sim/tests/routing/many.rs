@@ -31,18 +31,18 @@ struct Plan {
 enum Kind {
     Dies,
     StandsStill,
-    /// Nothing reaches the router, and nothing comes from it.
+    /// No message reaches the router, and none comes from it.
     IsCutOff,
-    /// Nothing reaches one of its interfaces, and nothing comes from it.
+    /// No message reaches one of its interfaces, and none comes from it.
     LosesAnInterface,
-    /// One direction of one of its interfaces is dead: nothing reaches it, or comes from it.
+    /// One direction of one of its interfaces is dead: no message reaches it, or none comes from it.
     IsDeaf,
     IsDumb,
     /// Routing is switched off as operators do, with an announcement.
     StopsRouting,
     /// Routing stops at once.
     DropsAll,
-    /// An end deletes its route by the router.
+    /// One end deletes its route by the router.
     IsNoGateway,
 }
 

@@ -1,4 +1,4 @@
-//! One or two routers, and their faults.
+//! Tests with one or two routers, and their faults.
 
 use super::*;
 use lnet_core::policy::{Action, Rule};
@@ -117,7 +117,7 @@ fn routers_that_die_one_after_the_other_cost_nothing() {
     finish(world);
 }
 
-/// With a single router: messages under way when it dies wait for it.
+/// There is a single router: messages in flight when it fails wait for it.
 #[test]
 fn operations_wait_for_the_only_router_to_come_back() {
     let mut world = site("the only router", 1, network());

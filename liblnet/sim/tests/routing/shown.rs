@@ -3,7 +3,7 @@
 use super::*;
 use lnet_core::health::Reachability::{self, Degraded, Reachable, Unreachable};
 
-/// Returns what the client shows: whether each route is up, and the reachability of the server.
+/// Returns the state that the client shows: whether each route is up, and the reachability of the server.
 fn shown(world: &World) -> (Vec<bool>, Reachability) {
     let core = world.core(CLIENT).unwrap();
     let up = core.routes().active().iter().map(|route| core.route_is_up(route)).collect();

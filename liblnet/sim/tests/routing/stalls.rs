@@ -60,7 +60,7 @@ fn a_server_that_stands_still_does_not_stop_what_others_send_to_another() {
     pass(&mut site.world, 40.0);
     let longest = site.longest(&of_others);
     assert!(longest < 0.5, "another client waits {longest} s");
-    // Behind its earlier messages, which the router holds until it knows that the server does not read.
+    // The message waits behind its earlier messages, which the router holds until it knows that the server does not read.
     let longest = site.longest(&of_the_same);
     println!("the same client waits {longest} s");
     assert!(longest < 20.0, "the same client waits {longest} s");

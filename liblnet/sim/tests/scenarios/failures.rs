@@ -129,7 +129,7 @@ fn a_discovery_whose_connection_breaks_ends_and_the_next_one_succeeds() {
     );
 }
 
-/// A node that comes back numbers its configurations from the beginning.
+/// A node that restarts numbers its configurations from the beginning.
 #[test]
 fn a_node_that_crashes_at_any_step_and_restarts_is_discovered_with_its_new_nids() {
     in_all_orders(
@@ -173,7 +173,7 @@ fn a_peer_that_kept_only_its_last_nid_is_discovered_after_all_nids_failed_once()
     add(&mut world, 3);
     assert!(talk(&mut world, A, b(1)));
     world.crash(B);
-    // B must get a push about it, and is not there.
+    // B must get a push about the change, and is down.
     world.add_ni(A, a(2));
     world.run_in_order();
     world.respecify(B, NodeSpec::new(&[b(3)]));
@@ -185,14 +185,14 @@ fn a_peer_that_kept_only_its_last_nid_is_discovered_after_all_nids_failed_once()
     finish(world);
 }
 
-/// B pushes from a NID by which it is not known; the ping to that is lost, and A takes the confirmed push for known.
+/// B pushes from a NID by which it is not known; the ping to that NID is lost, and A takes the confirmed push for known.
 #[test]
 fn a_peer_restarted_with_another_nid_is_pinged_at_the_old_one_if_the_ping_to_the_new_one_was_lost() {
     let (other_a, other_b) = (nid(1, 0x101), nid(1, 0x201));
     let mut world = chosen("a lost question");
     world.add_node(NodeSpec::new(&[a(1), other_a]));
     world.add_node(NodeSpec::new(&[b(1), b(2)]));
-    // So that its sequence is lower in its next incarnation.
+    // The configuration is changed so that B's sequence is lower in its next incarnation.
     world.add_ni(B, b(3));
     world.remove_ni(B, b(3));
     assert!(talk(&mut world, A, b(1)));

@@ -22,7 +22,7 @@ fn a_pinged_node_replies_to_the_source_and_learns_only_that_nid() {
         assert_eq!((world.counts().of(Purpose::Ping), world.counts().of(Purpose::PingReply)), (1, 1));
         let [reply] = world.ready()[..] else { panic!("{:?}", world.ready()) };
         world.deliver(reply);
-        // B began nothing until it got A's push.
+        // B sent no ping until it got A's push.
         assert_eq!(world.counts().between(B, A).pings, 0);
         assert_eq!(world.believed(A, b(1)), [b(1), b(2), b(3)]);
         world.run_in_order();

@@ -160,7 +160,7 @@ fn verify_mode_changes_nothing_and_reports_the_differences() {
     assert!(talk(&mut world, A, b(1)));
     assert_eq!(world.believed(A, b(1)), [b(1)]);
     let standing = world.standing(A, b(1)).unwrap();
-    // A message of B may have come from that NID, which makes it another peer.
+    // A message of B may have come from that NID, which makes it a separate peer.
     let [Difference::Extra(other) | Difference::Claimed(other)] = standing.differences[..] else {
         panic!("{standing:?}")
     };

@@ -32,7 +32,7 @@ impl Log for Recorder {
 
 /// Starts to keep the lines of this thread.
 pub(crate) fn listen() {
-    // Another test of this process may have been first.
+    // Another test of this process may have installed it first.
     let _ = log::set_logger(&Recorder);
     log::set_max_level(LevelFilter::Info);
     take();
