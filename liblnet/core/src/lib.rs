@@ -1,6 +1,6 @@
 //! The LNet node as a state machine: portals, descriptors, events, topology, credits, path selection.
 //!
-//! No sockets, no threads, no clock: a driver ([`lnd`]) receives and sends messages, and the caller provides
+//! The core has no sockets, threads or clock: a driver ([`lnd`]) receives and sends messages, and the caller provides
 //! everything else. No lock is held while a driver or an event handler runs.
 //!
 //! `core/` composes the engines (`objects`, `topology`, `sending`, `health`, `discovery`, `fault`), which are based on

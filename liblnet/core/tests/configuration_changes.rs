@@ -160,7 +160,7 @@ fn adding_a_net_gives_its_known_peer_nis_their_credits() {
     let expected = [("10.0.0.2@tcp", 8), ("10.0.1.2@tcp1", 32), ("10.0.1.3@tcp1", 32)];
     let of = |(peer_ni, credits): (&str, u32)| (peer_ni.to_owned(), credits, credits as i32, credits as i32);
     assert_eq!(credits(), expected.map(of));
-    // Another interface of the same net leaves the credits as they are.
+    // Another interface of the same net does not change the credits.
     join("10.0.1.4@tcp1", 4);
     assert_eq!(credits(), expected.map(of));
 }

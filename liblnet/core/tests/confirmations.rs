@@ -28,7 +28,7 @@ fn number(id: u64) -> NonZeroU64 {
     NonZeroU64::new(id).unwrap()
 }
 
-/// A node with routes to `tcp1` over these gateways of this library; its driver keeps what it sends.
+/// A node with routes to `tcp1` over these gateways of this library; its driver keeps the messages that it is to send.
 fn sender(gateways: &[u32]) -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).build();
     for gateway in gateways {
@@ -190,8 +190,8 @@ fn what_a_kernel_node_may_have_got_fails_at_once() {
     assert_eq!((sent(&rig), rig.messages()), (vec![], 0));
 }
 
-/// A node with routes to `tcp1` over these gateways, the last of which is a kernel node: its driver fails messages to that one
-/// that need their origin.
+/// A node with routes to `tcp1` over these gateways, the last of which is a kernel node: its driver fails messages to that
+/// gateway that need their origin.
 fn between_mixed_gateways(gateways: &[u32]) -> Rig {
     let kernel = tcp(gateways[gateways.len() - 1]);
     let refused = SendFailure {
@@ -327,7 +327,7 @@ fn messages_without_a_confirmation_end_when_their_md_is_unlinked_and_with_the_no
 
 // ---- a gateway ----
 
-/// A router between `tcp` and `tcp1` whose driver keeps what it sends.
+/// A router between `tcp` and `tcp1` whose driver keeps the messages that it is to send.
 fn router() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).nids([tcp(1), far(1)]).build();
     rig.core.change_router(|router| router.switched(true)).unwrap();
@@ -404,7 +404,7 @@ fn a_gateway_before_another_keeps_its_buffer_until_that_has_confirmed() {
     assert_eq!((rig.driver.ni(0).confirmations(), rig.messages()), (vec![], 1));
     rig.driver.ni(1).confirmed(far(9), number(1), Confirmation::Delivered);
     assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::Delivered)]);
-    // If the connection takes the message along, its sender sends it again, perhaps by a better path.
+    // If the connection loses the message when it ends, the sender sends it again, perhaps by a better path.
     passes(&rig, behind, None);
     rig.driver.finish();
     rig.driver.ni(1).connections_ended(far(9));
@@ -649,7 +649,7 @@ fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
     assert_eq!(rig.core.message_counts().partial, 31);
 }
 
-/// Fails if a message that arrives in part repeatedly is kept for longer than one that does so once.
+/// Fails if a message that arrives in part repeatedly is kept longer than a message that does so once.
 #[test]
 fn a_message_that_breaks_off_again_is_kept_no_longer() {
     let rig = destination();

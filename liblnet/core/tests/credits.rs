@@ -145,7 +145,7 @@ fn slow_peers_delay_others_only_if_they_hold_all_credits_of_an_interface() {
     assert!(rig.finish_one());
     assert_eq!(rig.ended(&[slow[0], quick]), [1, 4]);
     assert_eq!(rig.kept_for().last(), Some(&nid(slow[0])));
-    // All messages end, in whatever order.
+    // All messages end, in any order.
     while rig.finish_one() {}
     assert_eq!(rig.ended(&[slow[0], slow[1], slow[2], slow[3], quick]), [9, 10, 10, 10, 6]);
     assert_eq!(rig.ni.credits(), Credits(16));

@@ -1,4 +1,4 @@
-//! The reasons in an explanation where gateways are involved: they are those of the selection.
+//! Tests of the reasons in an explanation if gateways are involved: they are those of the selection.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -23,7 +23,8 @@ fn far(address: u32) -> Nid {
     on_net(1, address)
 }
 
-/// A router between `tcp` and `tcp1` whose driver keeps what it sends, with `buffers` of each size and `share` for each peer.
+/// A router between `tcp` and `tcp1` whose driver keeps the messages that it is to send, with `buffers` of each size and
+/// `share` for each peer.
 fn router(buffers: [u32; 3], share: u32) -> Rig {
     let driver = FakeDriver::new(OnSend::Keep);
     let rig = Rig::builder(driver).credits(64, share).nids([tcp(1), far(1)]).build();

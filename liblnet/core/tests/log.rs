@@ -119,7 +119,7 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     assert_eq!(said(Level::Error, &[&format!("NI {own}: "), "-> FAILED (link down)"]), 1);
     assert_eq!(said(Level::Error, &["suppressed"]), 0);
 
-    // Nothing else happens; the monitor was asked to run again when the minute is over.
+    // Nothing else happens; the monitor was asked to run again when the minute has passed.
     let next = core.run_monitor().unwrap();
     assert!(next <= Time(Duration::from_secs(3660)), "{next:?}");
     clock.set(Duration::from_secs(3660));

@@ -22,7 +22,7 @@ fn rig(credits: u32, peer_credits: u32) -> Rig {
     rig_with(|_| (), credits, peer_credits)
 }
 
-/// A driver that keeps what it is given to send.
+/// A driver that keeps the messages that it is to send.
 fn driver() -> FakeDriver {
     FakeDriver::new(OnSend::Keep).forbidding_sends_after_shutdown()
 }

@@ -30,7 +30,7 @@ fn fail_kept(rig: &Rig, failure: SendFailure) {
     kept.into_iter().for_each(|message| rig.core.finalize(message, Err(failure)));
 }
 
-/// A failure after no response for so long that the driver gave up.
+/// The failure of a driver that has given up because no response came.
 fn timed_out(delivery: Delivery) -> SendFailure {
     SendFailure { errno: Errno::HostUnreachable, cause: Cause::LocalTimeout, delivery }
 }

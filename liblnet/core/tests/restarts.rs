@@ -26,7 +26,7 @@ fn connect(rig: &Rig, peer: Nid, incarnation: u64) {
     rig.core.run_discovery();
 }
 
-/// Whether a message goes only to the very NID that its target names.
+/// Whether a message goes only to the NID that its target names.
 fn is_named_only(rig: &Rig, [first, second]: [Nid; 2]) -> bool {
     let destination = |named| rig.core.choose(None, named).unwrap().destination();
     // Without a restart both NIDs mean the peer, and the same one is selected for both.
@@ -61,7 +61,7 @@ fn a_restart_that_another_nid_has_shown_is_not_noticed_again() {
     connect(&rig, OTHER, 8);
     connect(&rig, PRIMARY, 17);
     assert!(is_named_only(&rig, [PRIMARY, OTHER]));
-    // The peer pushes its NIDs, which completes what the discovery was for.
+    // The peer pushes its NIDs, which completes the purpose of the discovery.
     assert!(rig.is_pushed(1, &[PRIMARY, OTHER]));
     connect(&rig, OTHER, 18);
     assert_eq!(rig.core.discovery_of(PRIMARY).unwrap().peer_sequence, 1);

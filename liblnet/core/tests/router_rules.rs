@@ -120,7 +120,7 @@ fn partners(rig: &Rig, to: Nid) -> Vec<Nid> {
 fn prefers_a_gateway_by_its_other_nid() -> Rig {
     let driver = FakeDriver::new(OnSend::Keep);
     let rig = Rig::builder(driver).with_discovery().nids([tcp(1), on_net(2, 1)]).build();
-    // Without pings to gateways, as these would report their NIDs.
+    // Gateways are not pinged, as pings would report their NIDs.
     let unasked = |settings: &mut Settings| {
         settings.alive_router_check_interval = 0;
         Ok(())

@@ -28,7 +28,7 @@ enum Change {
     Send(u8),
     /// A call of a program that names the NIDs of one peer.
     Name(Vec<u8>),
-    /// A push of a peer with its NIDs, the first of them the sender.
+    /// A push of a peer with its NIDs; the first of them is the sender.
     Merge(u32, Vec<u8>),
 }
 

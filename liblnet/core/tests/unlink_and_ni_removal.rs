@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use support::{FakeDriver, OnSend, PORTAL, Rig, header_from, on_net, put_body, tcp};
 
-/// A driver that keeps what it is given to send.
+/// A driver that keeps the messages that it is to send.
 fn driver() -> FakeDriver {
     FakeDriver::new(OnSend::Keep).forbidding_sends_after_shutdown()
 }

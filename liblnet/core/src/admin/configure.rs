@@ -266,8 +266,8 @@ impl Core {
         Ok(())
     }
 
-    /// Deletes the rule with the same selectors as `rule`. [`Errno::NotFound`] if there is none, [`Errno::Invalid`] if it is
-    /// not at `index`.
+    /// Deletes the rule with the same selectors as `rule`. [`Errno::NotFound`] if there is none, [`Errno::Invalid`] if its
+    /// index is not `index`.
     pub fn delete_same_rule(&self, rule: &Rule, index: Option<usize>) -> Result<(), Errno> {
         let config = self.configuring()?;
         let mut rules = Rules::clone(&self.rules());

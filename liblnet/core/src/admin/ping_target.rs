@@ -86,7 +86,7 @@ mod tests {
         let posted = core.objects.mds().len();
         assert!(posted > 0);
         core.shutdown();
-        // As a discovery thread does that has checked for the shutdown just before it began.
+        // A discovery thread does this if it has checked for the shutdown just before the shutdown began.
         core.post_push_buffers();
         core.rebuild_ping_target(&core.configuration.lock());
         assert_eq!(core.objects.mds().len(), 0);

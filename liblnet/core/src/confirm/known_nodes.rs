@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 const MAX_NODES: usize = 4096;
 
 /// The gateway that first named a node, by its primary NID; `None` if the node named itself. All nodes of the latter kind
-/// count as those of one gateway, because anybody can claim to be any number of nodes.
+/// count as those of one gateway, because a hostile node can claim to be any number of nodes.
 pub(crate) type BroughtBy = Option<Nid>;
 
 /// The known nodes, at most [`MAX_NODES`].
@@ -37,8 +37,8 @@ impl KnownNodes {
         self.nodes.get(&origin.node).is_some_and(|known| known.seen.contains(origin.id))
     }
 
-    /// Records that a message has arrived. A new node is always added: if the table is full, the gateway with the most nodes, of
-    /// equals the one that names the new node, loses the node whose last message is the oldest.
+    /// Records that a message has arrived. A new node is always added: if the table is full, the gateway with the most nodes (of
+    /// equals the one that names the new node) loses the node whose last message is the oldest.
     pub(super) fn insert(&mut self, origin: MessageOrigin, by: BroughtBy, now: Time) {
         if !self.nodes.contains_key(&origin.node) {
             if self.nodes.len() >= MAX_NODES {

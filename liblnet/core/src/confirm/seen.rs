@@ -9,7 +9,7 @@ use std::time::Duration;
 const MAX_RUNS: usize = 1 << 16;
 /// The number of runs for all nodes together, each of which has an equal share: about 50 MiB.
 const MAX_RUNS_OF_ALL: usize = 1 << 20;
-/// The time for which numbers are remembered. No message is sent again after so long a time.
+/// The time for which numbers are remembered. No message is sent again after that time.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(300);
 
 /// The numbers of the messages of one node that have arrived.
@@ -23,7 +23,7 @@ pub(super) struct Seen {
 
 #[derive(Debug)]
 struct Run {
-    /// One bit for each number of the run.
+    /// The numbers of the run, one bit for each.
     bits: u64,
     /// The time at which the last number was added.
     last: Time,
@@ -112,7 +112,7 @@ mod tests {
     fn a_number_is_remembered_for_its_time_however_old_its_run_is() {
         let id = |n: u64| NonZeroU64::new(n).unwrap();
         let mut seen = Seen::default();
-        // One number in five seconds: a run takes longer than the time for which it is remembered.
+        // One number arrives every five seconds: a run takes longer than the time for which it is remembered.
         for n in 0..60 {
             seen.insert(id(64 + n), at(5 * n), 1);
             seen.expire(at(5 * n));

@@ -51,8 +51,9 @@ pub(crate) struct Due {
 }
 
 impl Unconfirmed {
-    /// Keeps a message that its gateway has received; returns whether [`Unconfirmed::poll`] has become due at another time.
-    /// Returns the message if the gateway has confirmed it already. `is_gateway` tells whether a NID is one of the gateway's.
+    /// Keeps a message that its gateway has received; returns whether the next call of [`Unconfirmed::poll`] is due at
+    /// another time. Returns the message if the gateway has confirmed it already. `is_gateway` tells whether a NID is one of
+    /// the gateway's.
     pub(crate) fn keep(
         &self,
         id: NonZeroU64,

@@ -1,4 +1,4 @@
-//! Requests of this node that its shutdown ends: the number that is still to be sent, and the number that was lost.
+//! The requests of this node that its shutdown ends: how many are still to be sent, and how many were lost.
 
 use super::Core;
 use crate::event::Event;

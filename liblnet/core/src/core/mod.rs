@@ -1,4 +1,4 @@
-//! One LNet node without its threads: the parts, the start and the shutdown.
+//! An LNet node without its threads: its parts, the start and the shutdown.
 
 mod deferred_posts;
 mod lost_requests;

@@ -21,7 +21,7 @@ pub struct Hardware {
     pub threads_per_core: NonZeroUsize,
 }
 
-/// One NUMA node.
+/// A NUMA node of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NumaNode {
     /// The number that the system gives the node.

@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 /// Linux's distance of a node to itself, and the default where the distance is unknown.
 const LOCAL_DISTANCE: u32 = 10;
 
-/// One CPU partition.
+/// A CPU partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpt {
     /// The CPUs of the partition, by the system's numbers.
@@ -122,7 +122,7 @@ impl CptTable {
     }
 }
 
-/// One line for each partition with the distances to all: `0: 0:10 1:21`.
+/// Writes a line for each partition with the distances to all: `0: 0:10 1:21`.
 impl std::fmt::Display for CptTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (from, _) in (0_u32..).zip(&self.cpts) {

@@ -13,7 +13,7 @@ const MAX_NUMBER: u32 = 0xffff;
 /// The CPUs or nodes of each partition, not checked against any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// One partition for each NUMA node that has CPUs.
+    /// A partition for each NUMA node that has CPUs.
     EachNode,
     /// The NUMA nodes of each partition.
     Nodes(Vec<Vec<u32>>),
@@ -38,7 +38,7 @@ pub enum PatternError {
     Numbering(usize),
 }
 
-/// The text that it is parsed from.
+/// Writes the text that the pattern is parsed from.
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let partitions = |all: &[Vec<u32>]| {

@@ -1,9 +1,9 @@
 //! Credits: the number of messages that a driver may have at a time.
 //!
 //! A message takes a credit of its peer NI, then one of its NI. So a peer that does not receive holds no more NI
-//! credits than it has itself (`peer_credits`), and further messages to it wait for its own credits, which does not
+//! credits than it has itself (`peer_credits`), and further messages to it wait for the peer's own credits, which does not
 //! affect other peers. When `credits / peer_credits` peers (of one CPU partition, where the credits of the NI are
-//! divided) are slow at a time they hold all credits of the NI. Then messages to other peers wait in one FIFO queue
+//! divided) are slow at the same time they hold all credits of the NI. Then messages to other peers wait in one FIFO queue
 //! (CR-10), but not for long: see [`NiCreditPool`].
 
 mod ni;
@@ -21,8 +21,8 @@ pub struct Credits(pub i32);
 
 /// A pool of credits with a FIFO queue of waiting items.
 ///
-/// The number of credits is negative while items wait, by the number of items; also after the pool was made smaller than
-/// the number in use, until so many have been returned.
+/// While items wait, the number of credits is negative by the number of items. It is also negative after the pool was made
+/// smaller than the number in use, until enough have been returned.
 #[derive(Debug)]
 pub struct CreditPool<T> {
     size: Credits,

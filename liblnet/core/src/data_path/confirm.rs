@@ -161,7 +161,8 @@ impl Core {
 
 /// The part of the destination.
 impl Core {
-    /// Returns the message, unless it is a copy of one that has arrived or is arriving; then the action for the driver.
+    /// Returns the message, unless it is a copy of one that has arrived or is arriving; otherwise returns the action for the
+    /// driver.
     pub(crate) fn unless_duplicate(
         &self,
         origin: MessageOrigin,
@@ -247,7 +248,7 @@ impl Core {
         None
     }
 
-    /// Delivers a copy that has waited, as the first one that arrives.
+    /// Delivers a copy that has waited, since it is now the first one to arrive.
     fn deliver_copy(&self, copy: WaitingCopy) {
         let WaitingCopy { message, deferred } = copy;
         match self.deliver(message, &|| Arc::clone(&deferred)) {

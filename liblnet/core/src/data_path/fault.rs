@@ -11,7 +11,7 @@ use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, Header, Nid, NidPattern};
 use std::sync::Arc;
 
-/// Methods about the rules. The newest rule comes first, and the first one that hits a message applies.
+/// Fault rules. The newest rule comes first, and the first one that hits a message applies.
 impl Core {
     /// Adds a drop rule. Equal rules may exist (ST-25).
     pub fn add_drop_rule(&self, rule: DropRule) {

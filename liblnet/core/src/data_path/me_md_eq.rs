@@ -91,7 +91,7 @@ impl Core {
     ) -> Result<Arc<Md>, Errno> {
         let MdAttached { md, released } =
             self.objects.attach_md(me, spec, memory, auto_unlink, owner, announce)?;
-        // Not here: the caller may be in no state to run event handlers.
+        // The PUTs are not delivered here: the caller may be in no state to run event handlers.
         self.release_delayed_puts(released, |deferred, action| deferred.resume(action));
         Ok(md)
     }

@@ -26,7 +26,7 @@ pub(crate) enum Arrival {
 #[derive(Debug, PartialEq, Eq)]
 enum Inspection {
     ForMe,
-    /// Another node: this one forwards the message, if it is a router.
+    /// The message is for another node: this one forwards it, if it is a router.
     ForAnother,
 }
 
@@ -177,7 +177,7 @@ impl Upcalls for Core {
 
     fn connections_ended(&self, ni: &Arc<Ni>, peer: Nid) {
         if let Some(peer_ni) = self.topology.peer_ni(peer) {
-            // Before the loss of confirmations: a message that is about to wait for one checks the epoch afterwards.
+            // This comes before the loss of confirmations: a message that is about to wait for one checks the epoch afterwards.
             peer_ni.note_connections_ended();
             self.ask_gateway(&peer_ni);
         }
@@ -412,8 +412,8 @@ impl Core {
         self.respond(message, Body::Reply { handle }, length);
     }
 
-    /// Turns a received message into its response: from the NID it came to, to the NID it came from, on the path it
-    /// came by (wire-tcp 5.7).
+    /// Turns a received message into its response: from the NID that the message was sent to, to the NID that it came from,
+    /// on the path on which it came (wire-tcp 5.7).
     fn respond(&self, mut message: Box<Message>, body: Body, payload_length: u32) {
         let question = message.header;
         message.header = Header {
@@ -425,8 +425,8 @@ impl Core {
             body,
         };
         let asker = question.src_nid;
-        // A node that sends requests from many unknown NIDs gets its responses by the interface they came on, and no
-        // peers are made of these NIDs.
+        // A node that sends requests from many unknown NIDs gets its responses by the interface on which they came, and no
+        // peers are created for these NIDs.
         if asker.net() == question.dest_nid.net()
             && asker != message.next_hop.nid
             && let Some(peer_ni) = self.topology.peer_ni(asker)

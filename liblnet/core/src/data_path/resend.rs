@@ -30,7 +30,7 @@ impl Core {
         self.health.plan_resend(&self.env, &self.topology, message, failure, self)
     }
 
-    /// Gives a message without credits its new path; returns the message if it is to be sent now, and queues it otherwise.
+    /// Sets the new path of a message without credits; returns the message if it is to be sent now, and queues it otherwise.
     pub(crate) fn resend(
         &self,
         message: Box<Message>,

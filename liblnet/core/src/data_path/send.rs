@@ -47,7 +47,7 @@ impl Core {
         self.run(Step::Post(message));
     }
 
-    /// Gives a peer NI the credits of its net, if this node is on that net (OM-6).
+    /// Sets the credits of a peer NI to those of its net, if this node is on that net (OM-6).
     pub(crate) fn grant_credits(&self, peer_ni: &PeerNi) {
         let Some(credits) = self.topology.peer_credits(peer_ni.nid()) else { return };
         self.resume_all(self.sending.grant(peer_ni, credits));
@@ -151,7 +151,7 @@ impl Core {
                 {
                     steps.push(Step::End(message, Ok(())));
                 }
-                // As for a message that is still waiting at its deadline, see `end_waiting`.
+                // The same applies to a message that is still waiting at its deadline, see `end_waiting`.
                 Step::Resume(message) if message.deadline <= self.env.now() => {
                     steps.push(Step::End(message, Err(Errno::TimedOut.into())));
                 }
@@ -214,7 +214,7 @@ impl Core {
             return steps.push(Step::End(message, Err(errno.into())));
         }
         match self.path_again(&message) {
-            // A message that passed its credit on to the next one, which would do the same, would never be sent.
+            // If a message passed its credit on to the next one, and that did the same, none would ever be sent.
             Ok(chosen) if message.held.peer && (chosen.is_last_resort() || chosen.is_late()) => {
                 steps.push(Step::Post(message));
             }

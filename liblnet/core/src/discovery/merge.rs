@@ -18,7 +18,7 @@ pub(crate) struct MergeEffects {
     pub(crate) grown: Option<Arc<Peer>>,
     /// Whether `grown` is not the peer that was pinged.
     into_another: bool,
-    /// Whether the information is older than what is known.
+    /// Whether the information is older than the known one.
     stale: bool,
 }
 
@@ -89,7 +89,7 @@ impl Discovery {
     }
 }
 
-/// Gives a peer the NIDs that it claims. If the node is known as two peers, the peer with the right primary NID (the
+/// Sets the NIDs of a peer to those that it claims. If the node is known as two peers, the peer with the right primary NID (the
 /// merge target) takes them over.
 fn update_nids(
     config: &ConfigGuard<'_>,

@@ -22,9 +22,9 @@ pub(super) enum Owner {
     Locked,
     /// A peer with this NID alone, which is locked as its primary NID: the peer that gets the NID is locked to it (OM-28).
     LockedAlone,
-    /// This node.
+    /// The NIDs are those of this node.
     ThisNode,
-    /// Another node, although the peer is this node.
+    /// The NIDs are those of another node, although the peer is this node.
     NotThisNode,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct MergeLimits {
 /// The way in which received ping information is merged.
 #[derive(Debug)]
 pub(super) enum MergePlan {
-    /// Nothing is merged: no NID in it can be accepted.
+    /// Nothing is merged: no NID of the information can be accepted.
     Ignore,
     /// Nothing is merged: discovery is disabled on this node or the peer.
     Disabled,

@@ -1,7 +1,7 @@
 //! Dynamic peer discovery: learning the NIDs of peers, and sending them those of this node (core-behaviour 5).
 //!
-//! `Discovery` keeps state and decides, and sends nothing. Events go in through `Discovery::handle_input` and the
-//! `handle_*` methods for the events of its requests; actions come out of `Run::poll`, one `Action` at a time.
+//! `Discovery` keeps state and decides, and sends nothing. Events are passed to `Discovery::handle_input` and the
+//! `handle_*` methods for the events of its requests; `Run::poll` returns the actions, one `Action` at a time.
 
 mod input;
 mod merge;
@@ -301,8 +301,7 @@ impl Discovery {
             if left.is_zero() || slept_to_the_end {
                 return Err(failure(Errno::TimedOut));
             }
-            // The duration of the sleep is that of the system's clock, the only one a thread can sleep by; the
-            // deadline is the node's.
+            // A thread can only sleep by the system's clock; the deadline is one of the node's clock.
             let (guard, result) = self
                 .one_finished
                 .wait_timeout(finished, left)

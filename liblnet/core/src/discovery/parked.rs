@@ -39,7 +39,7 @@ impl ParkedRequests {
             .push(request);
     }
 
-    /// Removes and returns the requests whose wait is over.
+    /// Removes and returns the requests whose wait has ended.
     fn take_expired(&mut self, now: Time) -> Vec<ExpiredRequest> {
         if self.first_end.is_none_or(|first| now < first) {
             return Vec::new();
@@ -60,7 +60,7 @@ impl ParkedRequests {
     }
 }
 
-/// A request whose wait for a peer is over, and the error it fails with if it is not sent.
+/// A request whose wait for a peer has ended, and the error with which it fails if it is not sent.
 type ExpiredRequest = (SendRequest, Arc<DiscoveryState>, Errno);
 
 /// The time at which a request's wait ends.
@@ -106,7 +106,7 @@ impl Discovery {
         retries.push((at, Arc::clone(state)));
     }
 
-    /// Removes and returns the discoveries to be retried, and the requests whose wait is over.
+    /// Removes and returns the discoveries to be retried, and the requests whose wait has ended.
     pub(super) fn take_due(&self, now: Time) -> (Vec<Arc<DiscoveryState>>, Vec<ExpiredRequest>) {
         let parked = &mut *lock(&self.parked);
         let due = parked.retries.extract_if(.., |(at, _)| *at <= now).map(|(_, state)| state).collect();

@@ -8,7 +8,7 @@ use lnet_settings::DiscoveryMode;
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use std::sync::Arc;
 
-/// One configuration of this node, encoded as ping information.
+/// A configuration of this node, encoded as ping information.
 #[derive(Debug, Default)]
 pub(crate) struct PingBuffer {
     sequence: u32,

@@ -41,7 +41,7 @@ pub(crate) enum Action {
     Forget(Arc<Peer>),
 }
 
-/// One round of discovery's work. Only one exists at a time.
+/// A round of discovery's work. Only one exists at a time.
 pub(crate) struct Run<'a> {
     discovery: &'a Discovery,
     pending: VecDeque<Action>,

@@ -21,7 +21,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(6);
 /// Methods that begin requests.
 impl Discovery {
     /// The path of a ping and the size of its REPLY buffer. The path is that of the last push, if the ping verifies a push; on
-    /// the checked net, if it checks one; to the primary NID of a peer that has restarted.
+    /// the checked net, if the ping checks a net; to the primary NID, if the peer has restarted.
     pub(super) fn ping_path(&self, topology: &Topology, peer: &Peer) -> (Option<(Nid, Nid)>, u32) {
         let (len, push_path, net, restarted) = peer.discovery.with(|inner| {
             let progress = &mut inner.progress;
@@ -29,7 +29,7 @@ impl Discovery {
             (progress.reply_buffer_len(), progress.push_path.take(), progress.check_net.take(), is_first)
         });
         let on_net = || topology.with_nets(|nets| select::best_path_on(nets, peer, net?));
-        // Another of the peer's former NIDs may be another node's.
+        // Another one of the peer's former NIDs may be another node's.
         let to_primary = || {
             let primary = peer.primary_ni().filter(|_| restarted)?;
             let source = topology.with_nets(|nets| select::best_source(nets, &primary, true))?;

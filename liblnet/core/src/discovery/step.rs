@@ -11,10 +11,10 @@ use lnet_settings::DiscoveryMode;
 use lnet_wire::ping_info::{Features, PingInfo, ReceivedPingInfo};
 use lnet_wire::{Errno, Nid};
 
-/// The number of useless REPLYs in a row after which the peer counts as one that does not discover (DISC-18).
+/// The number of consecutive useless REPLYs after which the peer counts as one that does not discover (DISC-18).
 pub(crate) const MAX_BAD_REPLIES: u8 = 3;
 
-/// One row of [`TABLE`].
+/// A row of [`TABLE`].
 pub(crate) struct Row {
     /// The condition in words, for the log and docs/discovery.md.
     pub(crate) when: &'static str,

@@ -520,7 +520,7 @@ fn another_list_of_nids_with_a_known_sequence_number_is_confirmed_by_a_ping() {
         actions_of(peer.clone(), &LOCAL);
         step(&mut peer, pushed(list(addresses, sequence)), &LOCAL);
         assert_eq!(peer.has(Flag::FORCE_PING), asks, "{addresses:?} {sequence}");
-        // The next REPLY is accepted, whatever its number.
+        // The next REPLY is accepted with any number.
         if asks {
             actions_of(peer.clone(), &LOCAL);
             peer.pushed_since_ping = false;

@@ -29,8 +29,8 @@ pub struct CoreConfig {
     pub clock: Arc<dyn Clock>,
     /// The initial settings.
     pub settings: Settings,
-    /// Whether the node has Multi-Rail. Without it the node acts as one of a version before Multi-Rail: it says so in its ping
-    /// information, drops pushes, does not discover, and treats each NID as a peer of its own. Default true.
+    /// Whether the node has Multi-Rail. Without it the node behaves like one of a version before Multi-Rail: it reports that
+    /// in its ping information, drops pushes, does not discover, and treats each NID as a separate peer. Default true.
     pub multi_rail: bool,
     /// The number of peer NIs above which received messages add no more. Default 65536.
     pub max_peers: usize,

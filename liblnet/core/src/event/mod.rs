@@ -42,7 +42,7 @@ impl EventParty {
     pub(crate) const NOBODY: Self = Self { nid: None, pid: Pid(0) };
 }
 
-/// One event. c-abi 2.7 tells the meaning of each field for each kind.
+/// An event. c-abi 2.7 has the meaning of each field for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The kind of the event.

@@ -148,7 +148,7 @@ impl EventQueue {
     }
 
     /// Waits until no MD refers to the queue any more, as far as that needs no more operations: waits for an MD whose
-    /// last event is with the handler (TRAP-3); fails with [`Errno::Busy`] for one that may have more events. On success the
+    /// last event is being handled (TRAP-3); fails with [`Errno::Busy`] for an MD that may have more events. On success the
     /// queue counts as freed.
     pub(crate) fn wait_unused(&self) -> Result<(), Errno> {
         let mut users = lock(&self.users);

@@ -30,7 +30,7 @@ impl FaultRules {
         if !self.may_act(ON_LEAVING) {
             return Sent::Now(lnd.send(message));
         }
-        // A message always has its interface here; without one no rule would apply.
+        // A message always has its interface here; without an interface no rule would apply.
         let Some(ni) = message.ni.clone() else { return Sent::Now(lnd.send(message)) };
         let now = now();
         match self.with(|rules| rules.leaving(&message.header, ni.nid(), now)) {

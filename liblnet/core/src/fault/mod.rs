@@ -39,7 +39,7 @@ const ON_ARRIVAL: u8 = 1;
 const ON_LEAVING: u8 = 2;
 
 impl FaultRules {
-    /// A node's rules, of which there are none yet. `seed` is that of the random numbers.
+    /// The empty list of rules. `seed` is that of the random numbers.
     pub(crate) fn new(seed: u64) -> Self {
         Self { where_active: AtomicU8::new(0), rules: Mutex::new(Rules::new(seed)), late: Mutex::default() }
     }
@@ -60,7 +60,7 @@ impl FaultRules {
     }
 }
 
-/// Methods about the rules. The newest rule comes first, and the first one that hits a message applies.
+/// Operations on the rules. The newest rule comes first, and the first one that hits a message applies.
 impl FaultRules {
     /// Adds a drop rule. Equal rules may exist (ST-25).
     pub(crate) fn add_drop(&self, rule: DropRule, now: Time) {

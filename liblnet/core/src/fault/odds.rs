@@ -65,7 +65,7 @@ fn next_interval(began: Time, interval: Duration, now: Time) -> Time {
     let over = now.since(began).as_nanos().checked_div(interval.as_nanos()).unwrap_or(0);
     let intervals = u32::try_from(over + 1).unwrap_or(u32::MAX);
     let next = began + interval.saturating_mul(intervals);
-    // After more intervals than can be counted any point in time will do.
+    // After more intervals than can be counted any point in time is acceptable.
     if next > now { next } else { now }
 }
 

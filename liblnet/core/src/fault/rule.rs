@@ -5,7 +5,7 @@ use lnet_wire::{Body, Errno, Header, MessageType, Nid, NidPattern};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// The messages that match a rule: those that satisfy all of these fields.
+/// The conditions of a rule: messages match that satisfy all of these fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The source NIDs.
@@ -20,7 +20,7 @@ pub struct Filter {
     pub portals: u64,
 }
 
-/// One or more message types.
+/// A non-empty set of message types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds(u8);
 
@@ -47,9 +47,9 @@ pub struct DropRule {
 /// The place where messages are dropped, and the share of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// On arrival, without a report to the sender.
+    /// Messages are dropped on arrival, without a report to the sender.
     Arriving(Odds),
-    /// On sending: the messages fail with one of these causes.
+    /// Messages fail on sending, with one of these causes.
     Failing(Odds, Causes),
     /// All messages. Arriving ones are dropped. Sent ones fail with one of the causes; without any they are dropped
     /// too, and reported as sent.
@@ -67,7 +67,7 @@ pub struct DelayRule {
     pub latency: Duration,
 }
 
-/// One or more causes of failure: bit n for number n of [`Cause`].
+/// A non-empty set of causes of failure: bit n for number n of [`Cause`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Causes(u32);
 
@@ -155,7 +155,7 @@ impl Causes {
         self.0
     }
 
-    /// One of the causes: the one whose number is nearest to a random one (ST-22).
+    /// The cause whose number is nearest to a random one (ST-22).
     pub(crate) fn pick(self, random: u64) -> Cause {
         let wanted = random % Cause::ALL.len() as u64 + 1;
         let has = |cause: &Cause| self.0 & 1 << *cause as u32 != 0;

@@ -1,4 +1,4 @@
-//! The rules of a node in their order, with their statistics.
+//! The fault rules of a node in their order, with their statistics.
 
 use super::odds::{Dice, Random};
 use super::rule::{DelayRule, DropRule, Filter, Loss, failure};

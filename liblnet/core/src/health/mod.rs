@@ -5,10 +5,10 @@
 //! out of `poll_*`. [`Health`] calls neither drivers nor the rest of the node: pings to send and to end are returned
 //! as [`ProbeAction`]s.
 //!
-//! Two things are kept of a failure: the health values of the interfaces, as in the kernel, and which paths are
-//! unresponsive (`path`). A dead rail between two otherwise healthy interfaces takes only the paths over it out of
-//! use; the other paths to the same peer are suspect until something is received on them (`suspect`). What is
-//! unhealthy is pinged until it has recovered (`recovery`, `path`).
+//! A failure has two effects: it lowers the health values of the interfaces, as in the kernel, and it may mark paths as
+//! unresponsive (`path`). A dead rail between two otherwise healthy interfaces makes only the paths over it
+//! unusable; the other paths to the same peer are suspect until something is received on them (`suspect`). Unhealthy
+//! interfaces and unresponsive paths are pinged until they have recovered (`recovery`, `path`).
 
 mod ni_states;
 mod path;

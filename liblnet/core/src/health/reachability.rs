@@ -2,8 +2,8 @@
 //!
 //! The state is a pure function of the paths ([`Assessment::of`]). Changes of its inputs mark the peer
 //! ([`Health::reachability_may_change`]); the monitor thread computes, stores and logs the new state. A peer gets at most one
-//! line per [`PAUSE`]: of faster changes the latest state is logged. Lines about peers that an operator has configured, as peers or
-//! as gateways, are not suppressed because of others; anybody can give rise to other peers.
+//! line per [`PAUSE`]: of faster changes the latest state is logged. Lines about peers that an operator has configured, as
+//! peers or as gateways, are not suppressed because of others, which may be created by any sender.
 
 use super::{Health, PeerNiState};
 use crate::environment::Environment;
@@ -271,7 +271,8 @@ const fn log_class(before: Reachability, now: Reachability, is_said_of_routes: b
 /// The paths to a peer NI that messages to it may take.
 fn facts(nets: &Nets, peer_ni: &PeerNi, multi_rail: bool) -> Vec<PathFacts> {
     let nis = nets.net(peer_ni.nid().net()).map_or(&[][..], |net| net.nis());
-    // As in selection: a peer that is not multi-rail is bound to the interface it responded to, unless rules name others.
+    // The same as in selection: a peer that is not multi-rail is bound to the interface it responded to, unless rules name
+    // others.
     let sticky = peer_ni.sticky().filter(|_| !multi_rail && !peer_ni.criteria().has_partners());
     let sticks_to =
         sticky.and_then(|nid| nis.iter().find(|ni| ni.nid() == nid && peer_ni.was_ever_heard_by(ni)));

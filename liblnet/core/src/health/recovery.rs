@@ -63,8 +63,8 @@ impl Health {
         actions
     }
 
-    /// When the next recovery ping is due. Called when all pings have been sent: a reply that has already arrived may
-    /// have brought one forward.
+    /// The time of the next recovery ping. Called when all pings have been sent: a reply that has already arrived may
+    /// have advanced the next one.
     pub(crate) fn next_recovery(&self, topology: &Topology) -> Option<Time> {
         let local = self.recovery_queue(NiKind::Local).into_iter();
         let local = local.filter_map(|nid| topology.ni(nid)?.recovery().next_ping);
@@ -113,7 +113,7 @@ impl Health {
         );
     }
 
-    /// Does what is due for an entry of a queue; `unhealthy` is its interface, if that still exists and is
+    /// Performs the action that is due for an entry of a queue; `unhealthy` is its interface, if that still exists and is
     /// recoverable.
     #[allow(
         clippy::too_many_arguments,

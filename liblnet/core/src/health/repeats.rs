@@ -44,7 +44,7 @@ struct Inner {
     prune_at: usize,
 }
 
-/// A request as it was last sent.
+/// A request, with the path and time of its last sending.
 #[derive(Clone, Debug)]
 pub(crate) struct Repeat {
     md: Weak<Md>,

@@ -67,7 +67,7 @@ const fn may_repeat(failure: SendFailure, may_arrive_twice: bool, is_routed: boo
     match failure.delivery {
         Delivery::Deduplicated | Delivery::Returned => true,
         Delivery::Withheld => false,
-        // Another gateway may take its origin.
+        // Another gateway may accept the origin.
         Delivery::NeedsOrigin => is_routed,
         // Nothing was sent, so it does not matter which end is to blame.
         Delivery::NotSent => !matches!(failure.cause, Cause::LocalError | Cause::RemoteError),
@@ -205,7 +205,7 @@ impl Health {
 }
 
 /// Treats failed paths on which something was received since as untried, as they are better than paths of unknown
-/// state. Once per message, unless its connection broke, so that a path that works in the other direction only does
+/// state. This is done once per message, unless its connection broke, so that a path that works in the other direction only does
 /// not hold the message.
 fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
     if message.has_returned || message.failed.is_empty() {
@@ -223,8 +223,8 @@ fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
 }
 
 /// Whether a message that has spent its retries is resent until its deadline: a message of an application, to a peer
-/// that has responded before and does not refuse it. It lacks only a path at the moment. A gateway that refuses connections
-/// may be starting: that says nothing about the node behind it.
+/// that has responded before and does not refuse it, lacks only a path at the moment. A gateway that refuses connections
+/// may be starting, which does not concern the node behind it.
 fn retries_until_deadline(
     topology: &Topology,
     message: &Message,
@@ -256,7 +256,7 @@ fn log_resend(env: &Environment, message: &Message, path: Option<&ChosenPath>, f
     );
 }
 
-/// Whether it is the first resend to the peer for a while.
+/// The log class of a resend: that of the first resend to the peer for a while, or of a further one.
 fn resend_class(env: &Environment, message: &Message) -> LogClass {
     let Some(peer_ni) = &message.peer_ni else { return LogClass::MessageResent };
     let now = env.now();
@@ -283,7 +283,7 @@ mod tests {
             assert!(may_repeat(failure(cause, Delivery::Deduplicated), false, false));
             assert!(!may_repeat(failure(cause, Delivery::Unknown), false, false));
             assert!(may_repeat(failure(cause, Delivery::Unknown), true, false));
-            // Another gateway may take the origin that this one does not.
+            // Another gateway may accept the origin that this one does not.
             for is_routed in [false, true] {
                 let repeats = may_repeat(failure(cause, Delivery::NeedsOrigin), false, is_routed);
                 assert_eq!(repeats, is_routed, "{cause:?}");

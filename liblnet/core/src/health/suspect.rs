@@ -1,14 +1,14 @@
 //! Suspect paths: those that are late, and the other paths to a peer of which one path is late or unresponsive.
 //!
 //! A driver reports a path as late at the first sign that it may be dead: something is in flight, and nothing is
-//! heard. A failure that kills one path often kills others, which nothing shows where no message is in flight. So each
+//! received. A failure that kills one path often kills others, which remains unnoticed where no message is in flight. So each
 //! other path to the peer becomes suspect: it is pinged at once, and until something is received on it selection prefers
-//! the paths on which something was, then those between two ends of one link, and a late one last. Otherwise new
-//! messages would go where they may wait until the path is found unresponsive, and those that leave a dead path would
+//! the paths on which something was received, then those between two ends of one link, and a late one last. Otherwise new
+//! messages could use paths on which they wait until the path is found unresponsive, and messages that leave a dead path would
 //! move to the next dead one.
 //!
-//! A suspicion decides between paths for new messages, and for those that wait for credits, which what is in flight on a
-//! late path does not keep from them once another is known to work. Nothing else follows: no message is returned, resent
+//! A suspicion decides between paths for new messages, and for those that wait for credits: once another path is known to work,
+//! the messages in flight on a late path do not keep credits from them. Nothing else follows: no message is returned, resent
 //! or failed because of it, and no health value changes.
 
 use super::probe::Purpose;
@@ -76,7 +76,7 @@ impl Health {
         actions
     }
 
-    /// When the next suspect path needs an action.
+    /// The time at which the next suspect path needs an action.
     pub(crate) fn next_suspect(&self, now: Time) -> Option<Time> {
         self.suspects.next(now)
     }

@@ -49,8 +49,8 @@ impl SuspectPaths {
         true
     }
 
-    /// Adds a path that its driver reports as late, unless too many are suspect; what is in flight on it serves as a
-    /// ping. Returns whether it is there.
+    /// Adds a path that its driver reports as late, unless too many are suspect; the messages in flight on it serve as a
+    /// ping. Returns whether the path is in the table.
     pub(super) fn add_late(&self, path: (Nid, Nid), now: Time) -> bool {
         let mut paths = lock(&self.paths);
         if !paths.contains_key(&path) && paths.len() >= MAX_SUSPECT_PATHS {

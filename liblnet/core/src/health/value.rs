@@ -82,8 +82,8 @@ impl Health {
         }
     }
 
-    /// Whether a path from this interface on which something has arrived is unresponsive although its peer is reached from another
-    /// interface: what is broken is not the peer.
+    /// Whether a path from this interface on which something has arrived is unresponsive although its peer is reached from
+    /// another interface: then the peer is not the broken part.
     pub(super) fn is_cut_off_from_some(&self, topology: &Topology, ni: &Ni) -> bool {
         self.paths.any()
             && self.paths.from(ni.nid()).into_iter().filter_map(|nid| topology.peer_ni(nid)).any(|peer_ni| {

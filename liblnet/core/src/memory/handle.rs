@@ -1,7 +1,7 @@
 //! Handles: numbers that identify an object for C callers and on the wire.
 //!
 //! A cookie is never reused within one incarnation of the node, so that a late ACK or REPLY finds nothing (TRAP-24).
-//! The generations of each incarnation begin at another number: a handle from an earlier one should not match an
+//! The generations of each incarnation begin at another number, so that a handle of an earlier one does not match an
 //! object.
 //!
 //! Layout, opaque to everyone else: 2 bits kind, 6 bits table, 24 bits slot, 32 bits generation of the slot. A slot
@@ -66,7 +66,7 @@ pub(crate) struct Place {
     pub(crate) slot: Slot,
 }
 
-/// One generation of a slot of [`Slots`].
+/// A generation of a slot of [`Slots`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) index: u32,
@@ -132,12 +132,12 @@ impl<T> Slots<T> {
         self.slots.get_mut(slot.index as usize).filter(|e| e.0 == slot.generation)?.1.as_mut()
     }
 
-    /// The object in slot number `index`, of whatever generation.
+    /// The object in slot number `index`, of any generation.
     pub(crate) fn at(&self, index: u32) -> Option<&T> {
         self.slots.get(index as usize)?.1.as_ref()
     }
 
-    /// As [`Slots::at`], for a change of the object.
+    /// Does the same as [`Slots::at`], for a change of the object.
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         self.slots.get_mut(index as usize)?.1.as_mut()
     }

@@ -1,4 +1,4 @@
-//! One memory descriptor: its threshold, its operations in progress, and its end.
+//! A memory descriptor: its threshold, its operations in progress, and its end.
 //!
 //! Every operation is committed when it starts ([`Md::commit_put_or_get`] and the other `commit_*`), and completed
 //! with an event when it ends ([`Md::complete`]). Which event is the last is decided under the MD's lock, and events
@@ -472,7 +472,7 @@ impl Md {
     }
 }
 
-/// One delivery, which ends properly even if the handler panics.
+/// A delivery of events, which ends properly even if the handler panics.
 struct Turn<'a> {
     md: &'a Md,
     queue: &'a EventQueue,

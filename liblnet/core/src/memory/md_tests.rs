@@ -66,7 +66,7 @@ fn one_put_matches_one_md() {
         (REMOTE, 0, 51, 50, None),
         (REMOTE | TRUNCATE, 0, 51, 50, Some((50, 50))),
         (REMOTE, 0, 0, 100, Some((100, 0))),
-        // MA-12a: an offset beyond the memory is refused, whatever the options.
+        // MA-12a: an offset beyond the memory is refused with any options.
         (REMOTE | TRUNCATE, 0, 0, 101, None),
         (REMOTE | TRUNCATE, 0, 10, u32::MAX, None),
         (MAX_SIZE, 20, 20, 0, Some((0, 20))),

@@ -28,7 +28,7 @@ pub enum Near {
     /// The memory of this MD, as for a request whose bulk data follows ([`super::MdOptions::BULK_HANDLE`]);
     /// without effect if that MD has ended.
     Md(MdHandle),
-    /// This CPU partition: no system call is needed (NU-4).
+    /// The memory belongs to this CPU partition: no system call is needed (NU-4).
     Cpt(u32),
 }
 

@@ -1,4 +1,4 @@
-//! The description of an MD by its caller: `struct lnet_md` without its C.
+//! The description of an MD by its caller: the content of `struct lnet_md`.
 
 use super::handle::EqHandle;
 
@@ -11,7 +11,7 @@ impl MdOptions {
     pub const OP_PUT: Self = Self(0x001);
     /// GETs may match the MD.
     pub const OP_GET: Self = Self(0x002);
-    /// The offset is that of the initiator, not that of the MD.
+    /// The initiator determines the offset in the MD.
     pub const MANAGE_REMOTE: Self = Self(0x004);
     /// A message that is too long is truncated, not dropped.
     pub const TRUNCATE: Self = Self(0x010);

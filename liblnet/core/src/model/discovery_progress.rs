@@ -1,4 +1,4 @@
-//! The progress of the discovery of one peer, and what follows from it.
+//! The progress of the discovery of a peer, and the decisions that depend on it alone.
 
 use super::discovery_result::Step;
 use super::peer_state::PeerState;

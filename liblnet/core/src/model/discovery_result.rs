@@ -41,9 +41,9 @@ pub enum Difference {
     Extra(Nid),
     /// A known NID is missing.
     Missing(Nid),
-    /// The peer reports to be multi-rail (`true`) or not, against what is known.
+    /// The peer reports to be multi-rail (`true`) or not, which differs from what is known.
     MultiRail(bool),
-    /// Another primary NID.
+    /// The peer reports another primary NID.
     Primary(Nid),
     /// A NID of another known peer.
     Claimed(Nid),

@@ -92,12 +92,12 @@ pub enum Delivery {
     /// The destination may have the message, and could not recognise a copy as such: none is sent.
     Withheld,
     /// Nothing was sent: the destination may have the message already, so a copy must carry its origin, and the next hop does
-    /// not understand origins.
+    /// not accept origins.
     NeedsOrigin,
 }
 
 impl Delivery {
-    /// Whether the failure says something about the path to the next hop.
+    /// Whether the failure concerns the path to the next hop.
     pub(crate) const fn concerns_path(self) -> bool {
         !matches!(self, Self::Returned | Self::Withheld | Self::NeedsOrigin)
     }

@@ -11,7 +11,7 @@ pub struct CauseCounters([AtomicU64; Cause::ALL.len()]);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CauseCounts([u64; Cause::ALL.len()]);
 
-/// The counters of the node beside those of its interfaces and peers (`struct lnet_counters_health`).
+/// The counters of the node that are not those of an interface or a peer (`struct lnet_counters_health`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HealthTotals {
     /// Responses awaited now.

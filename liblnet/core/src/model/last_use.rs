@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The last use of a candidate, as a number that is comparable among the candidates of one round robin.
 ///
-/// A candidate that is used gets the highest number of the others plus one. So one that is new, or was not used for
-/// long, is selected once and is then the most recently used; it does not catch up.
+/// A candidate that is used gets the highest number of the others plus one. So a candidate that is new, or was not used for a
+/// long time, is selected once and is then the most recently used; it is not selected repeatedly to catch up.
 ///
-/// The highest number is found by looking at all candidates ([`LastUse::latest_but`]), where the most recently used one
-/// writes nothing, or is kept ([`LatestUse`]). In both cases two may have the same number, as threads use them at the same time,
-/// or they come together from different peers: a tie, which the order of the candidates decides once. 64 bits do not wrap.
+/// The highest number is found by reading all candidates ([`LastUse::latest_but`]), where the most recently used one is not
+/// written, or it is stored ([`LatestUse`]). In both cases two candidates may have the same number, as threads use them at
+/// the same time, or they are merged from different peers: a tie, which the order of the candidates decides once. 64 bits do
+/// not wrap.
 #[derive(Debug, Default)]
 pub(crate) struct LastUse(AtomicU64);
 

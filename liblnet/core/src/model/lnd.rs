@@ -44,8 +44,8 @@ pub trait Driver: Send + Sync {
         None
     }
 
-    /// Whether the messages of an interface leave by its own link whatever the host's routes are. If not, the node warns of several
-    /// interfaces in one subnet.
+    /// Whether the messages of an interface leave by its own link whatever the host's routes are. If not, the node logs a
+    /// warning about several interfaces in one subnet.
     fn binds_to_links(&self) -> bool {
         false
     }
@@ -67,7 +67,7 @@ pub trait Driver: Send + Sync {
 pub struct FoundInterface {
     /// The NID of the interface on the requested net.
     pub nid: Nid,
-    /// The name or address by which it is found again.
+    /// The name or address by which the interface is found again.
     pub name: String,
 }
 
@@ -93,7 +93,7 @@ macro_rules! start_error {
 /// The result of [`Driver::progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Not supported: the caller should wait by other means.
+    /// The driver does not support the call: the caller must wait by other means.
     NotOffered,
     /// Nothing happened before the timeout.
     Idle,
@@ -101,7 +101,7 @@ pub enum Progress {
     Worked,
 }
 
-/// One interface of a driver.
+/// An interface of a driver.
 pub trait LndNi: Send + Sync {
     /// Sends `message` to [`Message::next_hop`]. Never blocks on the network.
     fn send(&self, message: Box<Message>) -> SendOutcome;

@@ -45,7 +45,7 @@ pub struct Message {
     pub(crate) message_id: Option<NonZeroU64>,
     /// The source NID that the caller asked for, to the exclusion of others.
     pub(crate) source: Option<Nid>,
-    /// After this time the message is not resent.
+    /// The time after which the message is not resent.
     pub(crate) deadline: Time,
     /// The number of resends on paths that had failed.
     pub(crate) attempts: u32,
@@ -55,7 +55,7 @@ pub struct Message {
     pub(crate) failed: Vec<(Nid, Nid)>,
     /// Whether failed paths on which something was received later have been made available again.
     pub(crate) has_returned: bool,
-    /// Whether selection prefers an unresponsive path to one that was made available again.
+    /// Whether selection prefers an unresponsive path to a failed one that was made available again.
     pub(crate) tries_unresponsive: bool,
     /// Whether the message is a recovery ping, whose failure lowers no health value (HE-10).
     pub(crate) recovery: bool,
@@ -98,7 +98,7 @@ pub(crate) struct PreviousHop {
     pub(crate) name: MessageOrigin,
 }
 
-/// The credits of a message that its driver still has: see [`Message::take_credits`].
+/// The credits of a message that the driver still has: see [`Message::take_credits`].
 #[derive(Debug)]
 pub struct TakenCredits {
     pub(crate) ni: Option<(Arc<Ni>, NiCredit)>,
@@ -130,8 +130,8 @@ impl Message {
         self.next_hop
     }
 
-    /// The length of [`Message::payload`]: when sending, what follows the header; when receiving, what is delivered
-    /// of the payload, which may be less than the header announces.
+    /// The length of [`Message::payload`]: when sending, the bytes after the header; when receiving, the bytes to be delivered,
+    /// which may be fewer than the header announces.
     pub const fn payload_len(&self) -> usize {
         self.length as usize
     }
@@ -181,7 +181,7 @@ impl Message {
         self.arrives_as.is_none() && !self.is_forwarded()
     }
 
-    /// Records that an attempt to send the message failed. Whatever a gateway may have is sent as a copy from now on.
+    /// Records that an attempt to send the message failed. If a gateway may have the message, it is sent as a copy from now on.
     pub(crate) fn note_failure(&mut self, failure: SendFailure) {
         let delivery = failure.delivery;
         let was_sent = !matches!(delivery, Delivery::NotSent | Delivery::NeedsOrigin);
@@ -199,7 +199,7 @@ impl Message {
         }
     }
 
-    /// Whether the response to the message has arrived, which proves that the message has, whatever its driver knows.
+    /// Whether the response to the message has arrived, which proves that the message has arrived, whatever its driver reports.
     pub(crate) fn has_response(&self) -> bool {
         let Some(response) = response_to(&self.header.body) else { return false };
         self.event.as_ref().is_none_or(|event| event.kind == EventKind::Send)

@@ -1,4 +1,4 @@
-//! Turns of several messages, as selection rules give them (cfg-145).
+//! Turns of several messages, which selection rules give to candidates (cfg-145).
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -40,8 +40,8 @@ impl MessageTurn {
         NonZeroU32::new(self.messages.load(Ordering::Relaxed))
     }
 
-    /// The order of the last turn's end: among several candidates the one with the lowest number is next. Of those that have not
-    /// ended a turn yet, one whose turn has begun comes first. 0 for all whose messages are not counted.
+    /// The order of the last turn's end: of several candidates the one with the lowest number is next. Of those that have not
+    /// ended a turn yet, one whose turn has begun comes first. 0 if the messages are not counted.
     pub(crate) fn ended(&self) -> u64 {
         if !self.is_counted() {
             return 0;

@@ -1,4 +1,4 @@
-//! This node's nets, each with its interfaces, in the order of configuration.
+//! The nets of this node, each with its interfaces, in the order of configuration.
 //!
 //! A [`Nets`] never changes: adding or removing an interface makes a new one, so that senders read without
 //! a lock.

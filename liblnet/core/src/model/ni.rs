@@ -74,7 +74,7 @@ impl From<NiTunables> for NiConfig {
     }
 }
 
-/// One network interface of this node.
+/// A network interface of this node.
 pub struct Ni {
     nid: Nid,
     config: NiConfig,

@@ -4,7 +4,7 @@ use lnet_wire::Nid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// The messages kept for one peer NI. Each connection has at most one when it ends, and so many may end at a time.
+/// The most messages kept for one peer NI. Each connection has at most one when it ends, and this many may end at the same time.
 const MAX_OF_ONE: usize = 32;
 /// The messages kept for all peer NIs together.
 const MAX_OF_ALL: usize = 1024;
@@ -28,7 +28,7 @@ impl<K> Default for PartialMessages<K> {
 }
 
 impl<K: Clone + Eq + Hash> PartialMessages<K> {
-    /// Adds the message `key` from `peer`. Returns messages that are not kept any more, which the caller must give up.
+    /// Adds the message `key` from `peer`. Returns the messages that are not kept any more, which the caller must give up.
     #[must_use]
     pub fn keep(&mut self, peer: Nid, key: K) -> Vec<K> {
         self.release(&key);

@@ -27,7 +27,7 @@ pub struct Partner {
     turn: MessageTurn,
 }
 
-/// The preference for a candidate as a partner of another; the lowest is preferred, and [`Preference::default`] is that of
+/// The preference for a candidate as a partner of another; the lowest is preferred. [`Preference::default`] belongs to
 /// a candidate that is no partner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Preference {

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 /// [`PeerNiCriteria`] with the messages to the peer NI.
 pub(crate) type Criteria = PeerNiCriteria<Box<Message>>;
 
-/// One interface of another node.
+/// An interface of another node.
 pub struct PeerNi {
     nid: Nid,
     number: u64,

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The priority of whatever no selection rule applies to.
+/// The priority of objects to which no selection rule applies.
 pub const LOWEST_PRIORITY: u32 = u32::MAX;
 
-/// A priority as it is shown: `none` for [`LOWEST_PRIORITY`].
+/// A priority in the form for output: `none` for [`LOWEST_PRIORITY`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RulePriority(pub u32);
 

@@ -8,15 +8,15 @@ pub struct MessageOrigin {
     /// The node that sent the message first, in one incarnation. The topmost bit is set if a gateway refused the origin, and 0
     /// otherwise.
     pub node: NonZeroU64,
-    /// The number of the message among those of the node.
+    /// The number of the message, unique among those of the node.
     pub id: NonZeroU64,
 }
 
-/// The bit of [`MessageOrigin::node`] that says that a gateway refused the origin.
+/// The bit of [`MessageOrigin::node`] that marks an origin as refused by a gateway.
 const REFUSED: u64 = 1 << 63;
 
 impl MessageOrigin {
-    /// The same origin, marked as refused by this gateway: the destination does not use it to recognise copies.
+    /// The same origin, marked as refused by this gateway: the destination does not recognise copies by it.
     pub(crate) const fn refused(self) -> Self {
         match NonZeroU64::new(self.node.get() | REFUSED) {
             Some(node) => Self { node, ..self },
@@ -44,8 +44,8 @@ pub struct CarriedOrigin {
 pub struct Provenance {
     /// The name that the previous hop gave the message, for [`super::lnd::LndNi::confirm`].
     pub hop: Option<MessageOrigin>,
-    /// The origin as the previous hop reports it, for a message that is forwarded or was sent before. Any other message has its
-    /// `hop` as origin.
+    /// The origin that the previous hop reports, for a message that is forwarded or was sent before. The origin of any other
+    /// message is its `hop`.
     pub carried: Option<CarriedOrigin>,
 }
 
@@ -63,7 +63,7 @@ pub enum Confirmation {
 }
 
 impl Provenance {
-    /// Whether the previous hop says that it is the origin itself.
+    /// Whether the previous hop reports itself as the origin.
     pub(crate) fn is_from_its_origin(&self) -> bool {
         self.hop.zip(self.carried).is_some_and(|(hop, carried)| hop.node == carried.origin.node)
     }

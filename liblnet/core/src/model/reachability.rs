@@ -3,7 +3,7 @@
 use crate::environment::time::Time;
 use lnet_wire::Reachability;
 
-/// The stored reachability of a peer, and what was last logged about it. Only the monitor thread changes the state.
+/// The stored reachability of a peer, and the state that was last logged. Only the monitor thread changes them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Remembered {
     pub(crate) state: Reachability,

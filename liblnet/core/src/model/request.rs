@@ -1,4 +1,4 @@
-//! A PUT or GET before it is a message.
+//! A PUT or GET that is not a message yet.
 
 use crate::environment::time::Time;
 use crate::event::Event;
@@ -54,7 +54,7 @@ pub(crate) enum DiscoveryWait {
     IfNeeded,
     /// The request waits for discovery, until this time at the latest.
     Until(Time),
-    /// The wait has ended, in success or not: the request is sent by what is known of the peer.
+    /// The wait has ended, successfully or not: the request is sent with the present knowledge of the peer.
     Over,
 }
 

@@ -69,7 +69,7 @@ pub struct ActiveRoute {
     latest_use: Arc<LatestUse>,
     /// The state that was last logged: up or not.
     logged_up: AtomicBool,
-    /// Whether it was logged that the gateway is not on the net of the route.
+    /// Whether a log line has said that the gateway is not on the net of the route.
     logged_missing: AtomicBool,
 }
 
@@ -127,7 +127,7 @@ impl ActiveRoute {
         self.last_use.get()
     }
 
-    /// Stores the state that is logged; returns the one that was logged before. A new route counts as up.
+    /// Stores the state that is logged; returns the previous one. A new route counts as up.
     pub(crate) fn log_state(&self, up: bool) -> bool {
         self.logged_up.swap(up, Ordering::Relaxed)
     }
@@ -149,7 +149,7 @@ impl ActiveRoute {
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     list: Vec<Arc<ActiveRoute>>,
-    /// The routes by net, those to one net in the order in which they were added: a node may have thousands.
+    /// The routes by net, and for each net in the order in which they were added. A node may have thousands.
     by_net: Vec<(NetId, Arc<ActiveRoute>)>,
     /// The most recent use of any route.
     latest_use: Arc<LatestUse>,
@@ -246,7 +246,7 @@ impl Routes {
         Some((Self::new(list, Arc::clone(&self.latest_use)), gone))
     }
 
-    /// Whether one of these NIDs, which are those of a peer, is the gateway of a route.
+    /// Whether one of these NIDs, which all belong to one peer, is the gateway of a route.
     pub(crate) fn have_gateway(&self, its: &[Nid]) -> bool {
         self.list.iter().any(|active| its.contains(&active.route.gateway))
     }

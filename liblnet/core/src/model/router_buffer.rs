@@ -25,7 +25,7 @@ pub(crate) enum Onward {
     /// The destination, which takes the message in any case.
     #[default]
     ToDestination,
-    /// Another router, which may wait for buffers of this one.
+    /// The message goes to another router, which may wait for buffers of this one.
     ToRouter,
 }
 

@@ -1,4 +1,4 @@
-//! Many peer NIs of a peer on one net in the order of their last use, so that a selection among them looks at few.
+//! The order of last use of the many peer NIs of a peer on one net, so that a selection among them reads few.
 
 use crate::sync::{Mutex, lock};
 
@@ -20,7 +20,8 @@ impl UseOrder {
         Self(Mutex::new(list))
     }
 
-    /// Moves a position behind all others; `note` is called under the lock, so that what it stores has the same order.
+    /// Moves a position behind all others; `note` is called under the lock, so that the values that it stores have the same
+    /// order.
     pub(crate) fn used(&self, position: usize, note: impl FnOnce()) {
         let mut list = lock(&self.0);
         if position < list.end() {

@@ -132,8 +132,8 @@ impl Core {
         }
     }
 
-    /// Pings gateways that have messages and from which nothing is received, and marks their paths as unresponsive if that goes
-    /// on; returns the time of the next call.
+    /// Pings gateways that have messages and from which nothing is received, and marks their paths as unresponsive if that
+    /// continues; returns the time of the next call.
     pub(crate) fn watch_gateways(&self, now: Time) -> Option<Time> {
         let GatewayActions { ping, unresponsive, old_pings, next } =
             self.gateway_watch.poll(now, || self.busy_gateways());

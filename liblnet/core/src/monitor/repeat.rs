@@ -31,8 +31,8 @@ impl Core {
         }
     }
 
-    /// Records a request to the reserved portal that is about to be sent. A repetition of a discovery's request may leave from
-    /// another source; one of a program keeps the source that the program asked for.
+    /// Records a request to the reserved portal that is about to be sent. A copy of a request of discovery may be sent from
+    /// another source; a copy of a program's request keeps the requested source.
     pub(crate) fn note_request(&self, message: &Message) {
         if !message.is_reserved() {
             return;

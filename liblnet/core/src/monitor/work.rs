@@ -8,7 +8,7 @@ use crate::memory::ResponseState;
 use std::time::Duration;
 
 impl Core {
-    /// Does the work that is due: resends failed messages, ends those that have timed out, pings unhealthy interfaces. One
+    /// Performs the work that is due: resends failed messages, ends those that have timed out, pings unhealthy interfaces. One
     /// thread at a time, and not in an event handler. Returns the latest time of the next call;
     /// [`Core::wait_for_monitor`] returns when an earlier call is needed. Event handlers of the application run
     /// inside.

@@ -1,4 +1,4 @@
-//! One of the 64 portals: its kind, its entries, and the PUTs that wait for one.
+//! A portal, one of 64: its kind, its entries, and the PUTs that wait for an entry.
 
 use super::criteria::{Criteria, InsertPosition, Kind, MatchRequest};
 use super::drop_reason::DropReason;
@@ -57,7 +57,7 @@ pub(crate) enum Incoming {
 /// The PUTs that waited when an MD was attached.
 #[derive(Debug, Default)]
 pub(crate) struct Attached {
-    /// The PUTs, each with its match: an MD, or one that it is too long for.
+    /// The PUTs, each with the MD that matches, or the fact that it is too long for the MD.
     pub(crate) released: Vec<(Delayed, Found)>,
 }
 

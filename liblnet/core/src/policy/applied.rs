@@ -40,7 +40,7 @@ pub struct PartnerByRule {
 /// A gateway with all NIDs by which a rule may name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayNids {
-    /// The NID that its routes name.
+    /// The NID in the gateway's routes.
     pub nid: Nid,
     /// All NIDs of the gateway.
     pub nids: Vec<Nid>,

@@ -12,9 +12,9 @@ pub const MAX_PRIORITY: u32 = 255;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A priority from 0 to [`MAX_PRIORITY`], or [`LOWEST_PRIORITY`]; smaller is preferred.
-    /// A rule about a pair gives it to the partners.
+    /// A rule about a pair gives the priority to the partners.
     Priority(u32),
-    /// The NIDs that match on one side become the preferred partners of those that match on the other, with the highest priority.
+    /// Makes the NIDs that match one selector the preferred partners of those that match the other, with the highest priority.
     /// Of several such rules for a peer NI only the first that finds partners applies.
     PreferredList,
 }
@@ -106,7 +106,7 @@ impl Rule {
     }
 }
 
-/// The rules in order; the first one that matches applies (UD-11).
+/// The list of rules, in order; the first one that matches applies (UD-11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules(Vec<Arc<Rule>>);
 

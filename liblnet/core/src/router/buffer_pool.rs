@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The size of a page in bytes: buffers are a number of pages.
 pub(super) const PAGE: u32 = 4096;
 
-/// The share of buffers that messages to other routers may not use: one in so many, and at least one of several.
+/// The share of buffers that messages to other routers may not use: one in this many, and at least one if there are several.
 const RESERVED_ONE_IN: u32 = 8;
 
 /// A message that waits for a buffer; its driver keeps the payload.
@@ -90,7 +90,7 @@ impl Pool {
         self.note_credits();
     }
 
-    /// Removes the message that has waited longest of those that a buffer is free for.
+    /// Removes the message that has waited longest among those for which a buffer is free.
     pub(super) fn next_waiting(&mut self) -> Option<(Nid, Waiting)> {
         let first = |queue: &VecDeque<Queued>| queue.front().map(|queued| queued.number);
         let to_destination = first(&self.to_destinations).filter(|_| self.has_unused(Onward::ToDestination));

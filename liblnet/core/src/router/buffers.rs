@@ -4,7 +4,7 @@
 //! number of buffers (its router credits); beyond them its messages wait in order, and so do those that no buffer is free
 //! for. While a message waits its driver keeps it, and soon reads no more from its sender.
 //!
-//! A message to another router holds its buffer until that router accepts it, which may itself wait for this one: so some buffers
+//! A message to another router holds its buffer until that router accepts it, which may itself wait for this one. So some buffers
 //! are reserved for messages that go to their destinations, and messages that wait long to go to another router are returned.
 //!
 //! The number of buffers is a limit: their memory is allocated when it is first used, and then kept.
@@ -80,7 +80,8 @@ impl RouterBuffers {
         Self((0..cpts.get()).map(|_| Mutex::default()).collect())
     }
 
-    /// Sets the numbers of buffers. Returns the messages that have got one; if forwarding is off, those that waited, without one.
+    /// Sets the numbers of buffers. Returns the messages that have got a buffer; if forwarding is off, those that waited,
+    /// without a buffer.
     pub(crate) fn configure(&self, router: Router) -> Vec<Waiting> {
         let cpts = NonZeroUsize::new(self.0.len()).unwrap_or(NonZeroUsize::MIN);
         let counts = router.buffers_per_cpt(cpts).unwrap_or_default();
@@ -115,8 +116,8 @@ impl RouterBuffers {
         served.into_iter().flatten().flatten()
     }
 
-    /// Removes the waiting messages that came by the interface `ni`, which is being shut down. Returns them, and those that
-    /// have got a buffer now.
+    /// Removes the waiting messages that arrived on the interface `ni`, which is being shut down. Returns them, and the
+    /// messages that have got a buffer now.
     pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> (Vec<Waiting>, Vec<Waiting>) {
         self.withdraw(|waiting| waiting.message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))
     }
@@ -198,7 +199,7 @@ impl CptBuffers {
             .map_or(BufferGrant::Waits, BufferGrant::Granted)
     }
 
-    /// Gives a buffer to a message that has its router credit, or lets it wait in the pool.
+    /// Takes a buffer for a message that has its router credit, or lets the message wait in the pool.
     fn take_buffer(
         &mut self,
         cpt: usize,

@@ -1,4 +1,4 @@
-//! Router buffers against their rules, over random sequences of messages, ends and changes.
+//! Tests of router buffers against their rules, over random sequences of messages, ends and changes.
 
 use super::*;
 use crate::model::MessagePool;
@@ -37,7 +37,7 @@ fn message(number: u32, length: u32) -> Box<Message> {
     })
 }
 
-/// A change of the buffers or their messages.
+/// A step of the test: a change of the buffers or their messages.
 #[derive(Clone, Debug)]
 enum Step {
     /// A message with this size of payload arrives from this peer NI.
@@ -46,7 +46,7 @@ enum Step {
         size: usize,
         onward: Onward,
     },
-    /// One of the messages that hold a buffer ends.
+    /// A message that holds a buffer ends.
     Ends(prop::sample::Index),
     Resize([u32; 3]),
 }
@@ -61,7 +61,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A message as the model knows it.
+/// A message in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
     number: u32,
@@ -70,7 +70,7 @@ struct Known {
     onward: Onward,
 }
 
-/// The messages that hold a buffer, and those that wait, in the order of arrival.
+/// The messages that hold a buffer, and the waiting ones, in the order of arrival.
 #[derive(Debug, Default)]
 struct Model {
     counts: [u32; 3],
@@ -93,7 +93,7 @@ impl Model {
             let for_routers = (self.counts[size] - u32::from(self.counts[size] > 1)) as i32 - to_routers;
             let unused = (self.counts[size] as i32 - used).max(0);
             assert!(pool.credits <= unused && pool.buffers == self.counts[size], "{self:?}");
-            // Only the first waiting message of a peer may claim such a buffer: others wait for a credit of their peer.
+            // Only the first waiting message of a peer may claim such a buffer: others wait for a credit of the peer.
             let is_first = |its: &&Known| {
                 let mut of_its_peer = self.waiting.iter().filter(|other| other.from == its.from);
                 of_its_peer.all(|other| other.number >= its.number)
@@ -207,7 +207,7 @@ proptest! {
             }
             model.check(&buffers);
         }
-        // When all messages have ended none waits.
+        // When all messages have ended no message waits.
         while let Some((number, mut message)) = held.pop() {
             model.holding.retain(|its| its.number != number);
             for Waiting { message, .. } in buffers.give_back(message.buffer.take().unwrap()) {

@@ -53,7 +53,7 @@ struct Check {
     count: usize,
 }
 
-/// The number of routes to one net, and of those that are up.
+/// The number of routes to a net, and the number of those that are up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NetRoutes {
     pub(crate) net: NetId,

@@ -6,8 +6,8 @@ use lnet_wire::NetId;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// The longest time between two examinations of a net. A net that is not alive is examined as often, so that the next message
-/// makes it alive soon.
+/// The longest time between two examinations of a net. A net that is not alive is examined at this interval too, so that the next
+/// message makes it alive soon.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The liveness of all nets. The kernel counts pings of other nodes; here each message that arrives on the net counts.

@@ -1,4 +1,4 @@
-//! The end of routing (RT-43): peers are told first, and what they still send is forwarded until they must know.
+//! The end of routing (RT-43): peers are told first, and their messages are forwarded until they must know.
 
 use crate::environment::time::Time;
 use crate::sync::{Mutex, lock};

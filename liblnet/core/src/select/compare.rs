@@ -5,7 +5,7 @@ use crate::model::RulePriority;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Which of two values of a criterion is better.
+/// Specifies which of two values of a criterion is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Better {
     /// The higher one.
@@ -32,7 +32,7 @@ pub(super) enum Scope {
     Standing,
     /// The values that selection rules give the candidate itself: they change with the rules only.
     Ruled,
-    /// Both ends of the path.
+    /// The criterion depends on both ends of the path.
     Pair,
     /// The message and the moment: turns, load, distances. A peer that is bound to a local NI does not leave it for these.
     Passing,
@@ -67,7 +67,7 @@ pub struct Reason {
     values: Option<(Shown, Shown)>,
 }
 
-/// A value as an explanation shows it.
+/// A value in the form of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Number(i128),

@@ -156,16 +156,17 @@ pub(super) trait Ranked {
     }
 }
 
-/// Makes a candidate as `candidate` does, and its rank. The criteria of a rank say beside what `candidate` wants
+/// Defines a candidate as `candidate` does, and its rank. The criteria of a rank have two more parts than those of `candidate`:
 ///
 /// - `scope`: a [`Scope`](super::compare::Scope),
-/// - `rank`, how the value is in the rank: `[whole]`; `[whole, limit LIMIT]` where no value is better than `LIMIT`; `[up_to MAX]`
-///   for numbers from 0 to `MAX`; `[turn BITS]` for numbers that grow by one with each message, of which so many bits are enough;
-///   or `[even unless CONDITION]` if it is not, as all candidates are equal in it unless `CONDITION` holds for the whole choice, and
-///   `[even unless_ruled CONDITION]` unless selection rules make it hold for the candidate. What is `Standing` is in the rank: no
-///   condition can tell that it is even.
+/// - `rank`, the way in which the value is in the rank: `[whole]`; `[whole, limit LIMIT]` if no value is better than `LIMIT`;
+///   `[up_to MAX]` for numbers from 0 to `MAX`; `[turn BITS]` for numbers that grow by one with each message, of which `BITS`
+///   bits are enough. A value is not in the rank with `[even unless CONDITION]`: all candidates are equal in it unless
+///   `CONDITION` holds for the whole choice; and with `[even unless_ruled CONDITION]`: they are equal unless selection rules
+///   make `CONDITION` hold for the candidate. A value with the scope `Standing` is in the rank: no condition can tell that all
+///   are equal in it.
 ///
-/// `of` finds the values that are in the rank in the source alone.
+/// For values in the rank, `of` must be an expression over the source alone.
 macro_rules! ranked_candidate {
     (
         $(#[$doc:meta])* struct $name:ident of ($source:ident: &$source_type:ty) with ($($with:tt)*)

@@ -79,7 +79,7 @@ fn the_table_of_sources_and_destinations() {
         (None, "10.0.0.9@tcp", Ok("10.0.0.1@tcp")),
         (Some("10.0.0.2@tcp"), "10.0.0.9@tcp", Ok("10.0.0.2@tcp")),
         (None, "10.0.1.9@tcp1", Ok("10.0.1.1@tcp1")),
-        // One's own NID is a destination like any other.
+        // A NID of the node itself is a destination like any other.
         (None, "10.0.0.2@tcp", Ok("10.0.0.1@tcp")),
         (Some("10.0.0.3@tcp"), "10.0.0.9@tcp", Err(Errno::Invalid)),
         (Some("10.0.1.1@tcp1"), "10.0.0.9@tcp", Err(Errno::HostUnreachable)),
@@ -136,7 +136,7 @@ fn assert_turns(name: &str, used: impl Iterator<Item = Nid>, all: &[&str]) {
     }
 }
 
-/// Two thousand messages later, one that was away or is new comes first once, and never has two turns in a row.
+/// Two thousand messages later, a net that was away or is new comes first once, and never has two turns in a row.
 #[test]
 fn a_net_that_is_added_or_recovered_or_no_longer_preferred_joins_the_round_robin_at_once() {
     let own = ["10.0.0.1@tcp", "10.0.1.1@tcp1"];
@@ -307,7 +307,7 @@ fn a_single_rail_peer_stays_with_the_interface_used_first() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
     let (_table, peer_nis) = peer(&["10.0.0.9@tcp"], PeerState::default());
     assert_eq!(paths(&nets, &peer_nis[0], 20).len(), 1);
-    // Another such peer gets the other interface, whose turn it is.
+    // Another such peer gets the other interface, which is next in turn.
     let (_other, others) = peer(&["10.0.0.10@tcp"], PeerState::default());
     let first = peer_nis[0].sticky().unwrap();
     assert!(paths(&nets, &others[0], 1).keys().all(|(own, _)| nid(own) != first));

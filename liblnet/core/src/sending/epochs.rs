@@ -31,7 +31,7 @@ impl Epochs {
             Some(due) => Err(due),
             None => {
                 *began = Some(now);
-                // Before that check: messages that begin to wait during it are found by the next one.
+                // The flag is cleared before that check: messages that begin to wait during it are found by the next one.
                 self.watched.store(false, Ordering::Release);
                 Ok(())
             }

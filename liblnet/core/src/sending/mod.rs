@@ -1,7 +1,7 @@
 //! Admission to the drivers: the credits that a message takes before it is sent, the queues in which it waits for
 //! them, and the messages that get returned credits (core-behaviour 3.2).
 //!
-//! [`Sending`] gives a message its credits or queues it; it returns messages that have got their credits, and those that
+//! [`Sending`] takes the credits of a message or queues it; it returns messages that have got their credits, and those that
 //! have waited too long. It calls no driver.
 
 mod epochs;

@@ -33,7 +33,7 @@ pub enum Partial {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShardId(u8);
 
-/// One shard of the counters. It fills two cache lines, as processors fetch them in pairs.
+/// A shard of the counters. It fills two cache lines, as processors fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Shard {
@@ -70,8 +70,8 @@ impl MessageCounters {
         self.shard(number).pending_responses.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the number of responses has reached `limit`, and that of this shard its share. The other shards are read
-    /// only if this one has reached its share.
+    /// Whether the number of responses has reached `limit`, and the number in this shard its share of it. The other shards
+    /// are read only if this one has reached its share.
     pub(crate) fn exceeds_response_limit(&self, number: ShardId, limit: u32) -> bool {
         let limit = i64::from(limit);
         let share = limit / SHARDS as i64;

@@ -93,7 +93,7 @@ pub(crate) enum Deleting {
     Peer,
     /// All NIDs but the primary one, which is locked, are removed.
     Secondaries,
-    /// One NID is removed.
+    /// A NID is removed.
     Nid(Nid),
 }
 

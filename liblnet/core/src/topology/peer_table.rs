@@ -152,7 +152,7 @@ impl PeerTable {
         Change(&self.changes)
     }
 
-    /// Takes `nid` from the peer that has it, to give it to `peer`.
+    /// Removes `nid` from the peer that has it, to add it to `peer`.
     fn take(&self, peer: &Arc<Peer>, nid: Nid, credits: impl FnOnce() -> u32) {
         let peer_ni = Arc::clone(self.write(nid).entry(nid).or_insert_with(|| {
             let criteria = Arc::new(Criteria::new(credits()));
@@ -197,9 +197,9 @@ impl PeerTable {
         }
     }
 
-    /// Removes the peers that this node, which has left `net`, cannot reach otherwise (OM-33). A configured peer that has NIDs on
-    /// other nets stays, and so does any other peer that has one on a net for which `leads_to` holds. It keeps all of its NIDs,
-    /// its primary NID among them: the peer still has them, and they are used again when this node joins the net again.
+    /// Removes the peers that this node, which has left `net`, cannot reach otherwise (OM-33). A configured peer with NIDs on
+    /// other nets stays, and so does any other peer with a NID on a net for which `leads_to` holds. The peer keeps all of its
+    /// NIDs, including the primary one: they are used again when this node joins the net again.
     pub(crate) fn leave_net(&self, config: &ConfigGuard<'_>, net: NetId, leads_to: impl Fn(NetId) -> bool) {
         for peer in self.peers().into_iter().filter(|peer| peer.net(net).is_some()) {
             let mut others = peer.nets.iter().map(|its| its.id).filter(|its| *its != net);
@@ -331,7 +331,7 @@ fn is_only_a_seen_nid(peer: &Arc<Peer>) -> bool {
         && peer.discovery.with(|inner| !inner.queued && inner.parked == 0)
 }
 
-/// Makes discovery ping and push to a peer before it is used again, because it has lost a NID without a push of its own. The
+/// Makes discovery ping and push to a peer before it is used again, because the peer has lost a NID without having pushed. The
 /// last push to it may have reached the peer that has the NID now.
 fn rediscover(peer: &Peer) {
     if !peer.is_configured() {

@@ -1,4 +1,4 @@
-//! The routes that are accepted, and those that are deleted.
+//! Tests of the routes that are accepted, and of those that are deleted.
 
 use super::*;
 use crate::environment::ConfigLock;

@@ -1,4 +1,4 @@
-//! A node with one or two interfaces, a peer, and a driver that keeps what it is given to send.
+//! A node with one or two interfaces, a peer, and a driver that keeps the messages that it is to send.
 
 use crate::states::End::{self, NiRemoved};
 use crate::states::State::{self, Parked, QueuedForNiCredit, QueuedForPeerCredit, WithDriver};

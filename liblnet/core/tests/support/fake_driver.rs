@@ -348,7 +348,7 @@ impl LndNi for Handle {
     }
 }
 
-/// A deferred message whose decision the test looks at: [`FakeDriver::resumed`].
+/// A deferred message, whose decision the test reads by [`FakeDriver::resumed`].
 impl DeferredRx for FakeDriver {
     fn resume(&self, action: RxAction) {
         self.0.resumed.lock().unwrap().push(action);

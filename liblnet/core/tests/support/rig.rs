@@ -143,13 +143,13 @@ impl Rig {
         self.core.get(None, md, target(from)).unwrap();
     }
 
-    /// The core's decision on a message that arrives at the first interface; the decision on a deferred one comes to
+    /// The core's decision on a message that arrives on the first interface; the decision on a deferred one is passed to
     /// [`FakeDriver::resumed`].
     pub fn arrives(&self, header: &Header) -> RxAction {
         self.arrives_from(header.src_nid, header)
     }
 
-    /// [`Rig::arrives`] from this neighbour, whatever the source in the header.
+    /// [`Rig::arrives`] from this neighbour, for any source in the header.
     pub fn arrives_from(&self, neighbour: Nid, header: &Header) -> RxAction {
         self.arrives_as(neighbour, header, &Provenance::default())
     }

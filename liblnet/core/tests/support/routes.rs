@@ -18,7 +18,7 @@ pub const fn route(net: NetId, gateway: Nid) -> Route {
     Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }
 }
 
-/// A node with these routes, whose driver keeps what it sends.
+/// A node with these routes, whose driver keeps the messages that it is to send.
 pub fn rig(routes: &[Route]) -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
     routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());

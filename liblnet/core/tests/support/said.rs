@@ -3,7 +3,7 @@
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::sync::{Mutex, Once};
 
-/// The lines logged by all tests of a program: each test looks for NIDs of its own.
+/// The lines logged by all tests of a program: each test selects those with its NIDs.
 struct Said(Mutex<Vec<(Level, String)>>);
 
 static SAID: Said = Said(Mutex::new(Vec::new()));
