@@ -29,8 +29,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// The node of this name in the directory that the environment names; without one, the only node there
-    /// is, or `lnetd`'s.
+    /// The node of this name in the runtime directory that the environment names. Without a name, the only node there,
+    /// or `lnetd`.
     pub fn new(node: Option<String>) -> Self {
         Self::at(RuntimeDir::from_env(), node)
     }
@@ -46,7 +46,7 @@ impl Client {
         Self { program: Some(program.to_owned()), ..self }
     }
 
-    /// Why the last request did not get to a node, and what helps; `None` if it did.
+    /// The text of the error that kept the last request from a node, and the remedy; `None` if the request reached a node.
     pub fn explain(&self) -> Option<String> {
         lock(&self.why).clone()
     }
@@ -86,7 +86,7 @@ impl Client {
             tries += 1;
             match link.exchange(&bytes, timeout_of(request)) {
                 Ok(answer) => return Ok(self.keep(link, request, answer)),
-                // The node is shutting down; the next attempt finds none, or the next one.
+                // The node is shutting down; the next attempt finds no node, or another one.
                 Err(lost) if lost.nothing_happened(request) && tries < TRIES => {}
                 Err(lost) => return Err(lost.into()),
             }
@@ -192,7 +192,7 @@ impl Backend for Client {
     }
 }
 
-/// The node to use among the running ones, where the command names none.
+/// The node to use if the command names none.
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
     Take(usize),
@@ -226,7 +226,7 @@ fn failed(name: &NodeName, error: &io::Error) -> Failure {
     Failure::new(error.into(), format!("node {name}: {error}"))
 }
 
-/// Why a request did not get to a node.
+/// The reason why a request did not reach a node.
 #[derive(Debug)]
 struct Failure {
     errno: Errno,
@@ -239,7 +239,7 @@ impl Failure {
     }
 }
 
-/// Why there is no connection by a socket.
+/// The reason why a socket cannot be connected to.
 enum Closed {
     /// No process listens.
     Gone,
@@ -263,7 +263,7 @@ struct Link {
     read_only: bool,
 }
 
-/// The number of attempts of a request whose node goes away before it replies.
+/// The number of attempts of a request whose node ends before it replies.
 const TRIES: u32 = 8;
 
 /// A connection that failed.
@@ -290,7 +290,7 @@ fn timeout_of(request: &Request) -> Option<Duration> {
 }
 
 impl Lost {
-    /// Whether the request may be made again: it was not carried out, or twice is as good as once.
+    /// Whether the request may be sent again: it was not carried out, or carrying it out twice has the same effect.
     fn nothing_happened(&self, request: &Request) -> bool {
         let harmless =
             request.only_reads() || matches!(request, Request::Configure(_) | Request::Unconfigure);
@@ -330,7 +330,7 @@ impl Link {
     fn exchange(&self, request: &[u8], timeout: Option<Duration>) -> Result<Result<Reply, Errno>, Lost> {
         self.stream.set_read_timeout(timeout).map_err(Lost::NotSent)?;
         let sent = frame::write(&self.stream, request, None);
-        // A client that is rejected finds the reason in what the node wrote before it closed.
+        // A client that is rejected finds the reason in the bytes that the node wrote before it closed the connection.
         let body = match (frame::read(&mut &self.stream, frame::MAX_REPLY), sent) {
             (Ok(Some(body)), _) => body,
             (_, Err(error)) => return Err(Lost::NotSent(error)),

@@ -12,17 +12,17 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// The protocol's version. Another one is refused with [`Errno::ProtocolNotSupported`].
+/// The version of the protocol. Other versions are refused with [`Errno::ProtocolNotSupported`].
 pub const VERSION: u32 = 1;
 /// The most bytes of JSON that a request may have.
 pub const MAX_REQUEST: u32 = 1 << 20;
 /// The most bytes of JSON that a reply may have.
 pub const MAX_REPLY: u32 = 64 << 20;
 
-/// Why there is no message.
+/// The reasons why a message cannot be read.
 #[derive(Debug, Error)]
 pub enum FrameError {
-    /// The connection failed; [`io::ErrorKind::UnexpectedEof`] where it ended within a message.
+    /// The connection failed; [`io::ErrorKind::UnexpectedEof`] if it ended within a message.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The message is longer than allowed.
@@ -33,7 +33,7 @@ pub enum FrameError {
         /// The longest allowed message, in bytes.
         limit: u32,
     },
-    /// Not a message of this protocol.
+    /// The bytes are not a message of this protocol.
     #[error("no message of the control protocol: {0}")]
     Garbage(serde_json::Error),
     /// A message of another version of the protocol.
@@ -57,7 +57,7 @@ impl FrameError {
     }
 }
 
-/// A request as the bytes to be sent.
+/// Encodes a request as the bytes to be sent.
 pub fn encode_request(request: &Request) -> Result<Vec<u8>, FrameError> {
     encode(&RequestOut { version: VERSION, request }, MAX_REQUEST)
 }
@@ -71,13 +71,13 @@ pub fn encode_reply(result: &Result<Reply, Errno>) -> Vec<u8> {
     encoded.unwrap_or_else(|_| encode_errno(Errno::Overflow))
 }
 
-/// The request in the JSON of one message.
+/// Decodes the request in the JSON of a message.
 pub fn decode_request(body: &[u8]) -> Result<Request, FrameError> {
     check_version(body)?;
     serde_json::from_slice(body).map(|it: RequestIn| it.request).map_err(FrameError::Unknown)
 }
 
-/// The reply in the JSON of one message. An error number that LNet has no name for is [`Errno::Io`].
+/// Decodes the reply in the JSON of a message. An errno that LNet has no name for is [`Errno::Io`].
 pub fn decode_reply(body: &[u8]) -> Result<Result<Reply, Errno>, FrameError> {
     check_version(body)?;
     let message: ReplyIn = serde_json::from_slice(body).map_err(FrameError::Unknown)?;
@@ -87,8 +87,8 @@ pub fn decode_reply(body: &[u8]) -> Result<Result<Reply, Errno>, FrameError> {
     })
 }
 
-/// Reads the JSON of the next message, of at most `limit` bytes; `None` where the connection ended before it.
-/// What comes is kept, so memory grows with what was sent, not with what a length promises.
+/// Reads the JSON of the next message, of at most `limit` bytes; `None` if the connection ended before it.
+/// Memory is allocated as bytes arrive, so it does not depend on the length that the peer announces.
 pub fn read(reader: &mut impl Read, limit: u32) -> Result<Option<Vec<u8>>, FrameError> {
     let mut length = [0; 4];
     let first = loop {
@@ -114,8 +114,8 @@ pub fn read(reader: &mut impl Read, limit: u32) -> Result<Option<Vec<u8>>, Frame
     Ok(Some(body))
 }
 
-/// Writes a message. By `deadline`, if there is one, it must be with the other side:
-/// [`io::ErrorKind::TimedOut`]. A connection that the other side has closed is an error and no signal, which
+/// Writes a message. It must have been passed to the socket by `deadline`, if there is one, else
+/// [`io::ErrorKind::TimedOut`]. A connection that the other side has closed is an error and raises no signal, which
 /// would end a C program.
 pub fn write(stream: &UnixStream, mut message: &[u8], deadline: Option<Instant>) -> io::Result<()> {
     while !message.is_empty() {
@@ -177,7 +177,7 @@ enum OutcomeIn {
     Errno(i32),
 }
 
-/// The part of a message that all versions of the protocol have.
+/// The part of a message that is common to all versions of the protocol.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
@@ -211,7 +211,7 @@ mod tests {
     use lnet_wire::Nid;
     use proptest::prelude::*;
 
-    /// Gives one byte at a time.
+    /// A reader that returns one byte at a time.
     struct Drop(io::Cursor<Vec<u8>>);
 
     impl Read for Drop {

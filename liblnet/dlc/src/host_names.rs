@@ -1,5 +1,5 @@
-//! Host names in place of addresses in NIDs: for what people write, on a command line, in a file or in a C program. Nodes tell each
-//! other and their clients addresses only.
+//! Host names in place of addresses in NIDs, for texts that people write: on a command line, in a file or in a C program.
+//! Messages between nodes and their clients have addresses only.
 
 use lnet_wire::lnd_table::AddressKind;
 use lnet_wire::text::Problem;
@@ -10,24 +10,25 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// The time that the system's resolver has for one name.
+/// The timeout of the system's resolver for one name.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Reads NIDs with names, for one command or one file. A resolver that has not answered once is not asked again, so that the whole of it
-/// waits no longer than 5 s.
+/// Resolves the host names in NIDs, for one command or one file. A resolver that has not responded once is not used again, so
+/// that all names together take at most 5 s.
 #[derive(Debug, Default)]
 pub struct Names {
     has_timed_out: Cell<bool>,
 }
 
 impl Names {
-    /// With nothing known of the resolver.
+    /// A resolver that has not been used.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A NID whose address may be the name of a host, on nets whose addresses are IP addresses; `tcp` where no net is named. Of several
-    /// addresses of the host the first IPv4 address is taken, or the first of all if there is none. Waits for the resolver.
+    /// Reads a NID whose address may be a host name, on nets whose addresses are IP addresses; without a net it is on `tcp`.
+    /// Of several addresses of the host the first IPv4 address is taken, or the first of all if there is none. Waits for the
+    /// resolver.
     pub fn nid(&self, text: &str) -> Result<Nid, TextError> {
         let text = text.trim_start();
         let error = match text.parse() {
@@ -52,7 +53,7 @@ impl Names {
         }
     }
 
-    /// `PID-NID`, or a NID with LNet's own process id. A name of a host may have a `-` as well.
+    /// Reads `PID-NID`, or a NID with LNet's own process id. A host name may contain a `-` as well.
     pub fn process(&self, text: &str) -> Result<ProcessId, TextError> {
         if let Some((pid, nid)) = text.split_once('-')
             && let Ok(pid) = pid.parse::<Pid>()
@@ -66,7 +67,7 @@ impl Names {
         }
     }
 
-    /// `*`, `*@NET` or a NID.
+    /// Reads `*`, `*@NET` or a NID.
     pub fn pattern(&self, text: &str) -> Result<NidPattern, TextError> {
         match text.starts_with('*') {
             true => text.parse(),
@@ -75,7 +76,7 @@ impl Names {
     }
 }
 
-/// The name, the net and the kind of its addresses, if the address of this NID can be the name of a host: it begins with a letter.
+/// The host name, the net and the kind of its addresses, if the address of this NID can be a host name: it begins with a letter.
 fn host_of(text: &str) -> Option<(&str, NetId, AddressKind)> {
     let (host, net) = match text.split_once('@') {
         Some((host, net)) => (host, net.parse().ok()?),
@@ -92,7 +93,7 @@ fn pick(addresses: &[IpAddr], kind: AddressKind) -> Option<IpAddr> {
     v4.or_else(|| addresses.first().filter(|_| kind == AddressKind::Ip)).copied()
 }
 
-/// Asks the system's resolver on a thread of its own, which is left to itself when it takes too long: the resolver has no time-out that a
+/// Asks the system's resolver on a separate thread, which is abandoned when it takes too long: the resolver has no timeout that a
 /// caller could set.
 fn look_up(host: String, timeout: Duration) -> Result<Vec<IpAddr>, Problem> {
     answer_within(timeout, move || {
@@ -107,13 +108,14 @@ fn answer_within(
     let (answer, answered) = mpsc::sync_channel(1);
     let thread = thread::Builder::new().name("lnet_resolver".to_owned());
     let resolver = lnet_os::thread::spawn(thread, move || {
-        // The caller does not wait any more if it took too long.
+        // After the timeout the caller has stopped waiting.
         let _ = answer.send(resolve());
     });
     let Ok(resolver) = resolver else { return Err(Problem::ResolverTimeout) };
     let answered = answered.recv_timeout(timeout);
     if answered.is_ok() {
-        // It ends at once. A process that exits in the meantime would leave memory that the system's resolver has for the thread.
+        // The thread ends at once. If the process exited in the meantime, memory of the system's resolver for the thread
+        // would leak.
         let _ = resolver.join();
     }
     match answered {
@@ -148,7 +150,8 @@ mod tests {
         assert_eq!(names.pattern("*@tcp").map(|it| it.to_string()), Ok("*@tcp".to_owned()));
     }
 
-    /// Fails if a text that cannot be a name is given to the resolver, or its error is told in place of the text's.
+    /// Fails if a text that cannot be a host name is passed to the resolver, or if the resolver's error is reported in place
+    /// of the text's.
     #[test]
     fn only_what_begins_with_a_letter_on_a_net_of_ip_addresses_is_looked_up() {
         for text in

@@ -1,4 +1,4 @@
-//! Files of configuration, taken in: `lnetctl import`, `lustre_yaml_*`.
+//! Import of files of configuration: `lnetctl import`, `lustre_yaml_*`.
 
 mod adding;
 mod checking;
@@ -13,7 +13,7 @@ use crate::request::Backend;
 use crate::yaml::{Problem, Purpose, read};
 use crate::{ReturnCode, Value, ops};
 
-/// Where the text came from, for messages, and the text.
+/// The text of a file, and its name for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The file's name; `stdin` for standard input.
@@ -22,12 +22,12 @@ pub struct Source<'a> {
     pub text: &'a str,
 }
 
-/// Reads the file and does with it what `purpose` says (dlc 2.13). A file with a problem is not begun.
-/// After that, blocks and items are taken in their order, but for gateways with several NIDs, which are added
-/// before the routes by them, and for nets, which are deleted last; a failing one does not stop the rest, and
-/// what is returned is the last failure. `lustre_yaml_config`, `_del`, `_show`, `_exec`.
+/// Reads the file and adds, deletes, shows or carries out its items, as `purpose` says (dlc 2.13). If the file has a problem
+/// nothing is done. Blocks and items are processed in their order, except that gateways with several NIDs are added before
+/// the routes that use them, and nets are deleted last. An item that fails does not stop the others; the last failure is the
+/// result. `lustre_yaml_config`, `_del`, `_show`, `_exec`.
 ///
-/// Pings and discoveries are made by [`Purpose::Exec`] only: who adds and wants them too calls twice.
+/// Pings and discoveries are carried out by [`Purpose::Exec`] only: to add items and carry these out, import twice.
 pub fn import(
     backend: &dyn Backend,
     source: Source<'_>,
@@ -60,9 +60,9 @@ pub fn import(
 /// Returns the changes that importing the file would make, and makes none: against the configuration of `backend`,
 /// or against an empty one. Problems of the file are reported as [`import`] reports them.
 ///
-/// The value has one key, `check`, with a sequence of changes, each a word and what it is about: `add`,
+/// The value has one key, `check`, with a sequence of changes, each a word and the object: `add`,
 /// `set`, `remove`, `conflict` (would be refused), `skip` (this machine does not have it), `run` (a ping or
-/// a discovery). Items that are in force already are left out; with nothing to change it is empty.
+/// a discovery). Items that are in force already are left out; the sequence is empty if there is nothing to change.
 ///
 /// The result is the last refusal, which is reported as the import would report it.
 pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Report) -> (ReturnCode, Value) {
@@ -72,20 +72,20 @@ pub fn check(backend: Option<&dyn Backend>, source: Source<'_>, report: &mut Rep
     }
 }
 
-/// Whether there is anything in the file to import: [`ReturnCode::BAD_PARAM`], reported, if there is not. The import of such a file
-/// succeeds, as at the start of a machine whose configuration is empty; who has a file checked wants to know.
+/// Whether the file has anything to import: if not, [`ReturnCode::BAD_PARAM`], which is reported. The import of such a file
+/// succeeds, as at the start of a machine whose configuration is empty; for a check of the file it is probably a mistake.
 pub fn names_something(source: Source<'_>, report: &mut Report) -> ReturnCode {
     match read(source.text, Purpose::Add) {
         Ok(document) if document.blocks.is_empty() => {
             let text = format!("{}: there is nothing in it to import", source.name);
             report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, text)
         }
-        // What is wrong with the file is reported by its check.
+        // Errors in the file are reported by its check.
         Ok(_) | Err(_) => ReturnCode::OK,
     }
 }
 
-/// With its net a node forgets the routes and peers on it: what is deleted with them is deleted before.
+/// Moves nets to the end. When a net is deleted the node forgets the routes and peers on it, so these are deleted before.
 fn nets_last(blocks: Vec<Block>) -> Vec<Block> {
     let (nets, mut others): (Vec<_>, Vec<_>) =
         blocks.into_iter().partition(|block| matches!(block, Block::Net(_)));
@@ -93,7 +93,7 @@ fn nets_last(blocks: Vec<Block>) -> Vec<Block> {
     others
 }
 
-/// Reports every problem, with the file's name before its place and `end` behind the last, whose code is the
+/// Reports every problem, with the file's name before its place, and `end` after the last one. The code of the last one is the
 /// result.
 fn report_problems(
     name: &str,
@@ -110,7 +110,7 @@ fn report_problems(
     last_failure(results.collect::<Vec<_>>())
 }
 
-/// Under which words errors of a block stand (dlc 1.5), with its oddities.
+/// The operation and the word under which errors of a block are reported (dlc 1.5), with their irregularities.
 fn reported_as(block: Option<&'static str>, purpose: Purpose) -> (Operation, &'static str) {
     let Some(block) = block else { return (Operation::Yaml, "builder") };
     let operation = match purpose {
@@ -135,7 +135,7 @@ fn last_failure(results: impl IntoIterator<Item = ReturnCode>) -> ReturnCode {
     results.into_iter().filter(|rc| !rc.is_ok()).last().unwrap_or(ReturnCode::OK)
 }
 
-/// Does something with every item; the last failure is the result.
+/// Processes every item; the last failure is the result.
 fn each<T>(items: &[Item<T>], mut one: impl FnMut(&T, SeqNo) -> ReturnCode) -> ReturnCode {
     items.iter().fold(ReturnCode::OK, |before, item| one(&item.it, item.seq_no).or(before))
 }

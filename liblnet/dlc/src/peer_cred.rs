@@ -7,19 +7,19 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// The process that connected or, seen from there, the one that listens; as it was then.
+/// The process that connected or, on the connecting side, the process that listens; as it was at the time of the connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerCred {
     /// The effective user id of the process.
     pub user: u32,
-    /// The number of the process; none for one in a container whose processes have no number here.
+    /// The id of the process; `None` for a process in a container that has no id here.
     process: Option<Pid>,
 }
 
 impl PeerCred {
     /// Reads the credentials of this connection's other end.
     pub fn of(stream: &UnixStream) -> io::Result<Self> {
-        // Not by `rustix`, where a process has a number in any case.
+        // Not `rustix`, which assumes that every process has an id.
         let credentials = getsockopt(stream, sockopt::PeerCredentials)?;
         Ok(Self { user: credentials.uid(), process: Pid::from_raw(credentials.pid()) })
     }
@@ -29,9 +29,9 @@ impl PeerCred {
     }
 }
 
-/// Connects to a node's socket. A child of `fork` also has its parent's sockets, and keeps them open when the parent
-/// has ended, without ever answering: [`io::ErrorKind::ConnectionRefused`], as for a socket on which no process
-/// listens.
+/// Connects to a node's socket. A child of `fork` also has its parent's sockets, and keeps them open after the parent has
+/// ended, without ever responding: such a socket fails with [`io::ErrorKind::ConnectionRefused`], like a socket on which no
+/// process listens.
 pub fn connect(socket: &Path) -> io::Result<UnixStream> {
     let stream = connect_unix(socket)?;
     match PeerCred::of(&stream)?.has_ended() {

@@ -1,4 +1,4 @@
-//! A peer's state word, in words (dlc appendix C).
+//! The bits of a peer's state word, by name (dlc appendix C).
 
 /// The name of each bit, from bit 0 on.
 pub const FLAGS: [&str; 22] = [
@@ -29,7 +29,7 @@ pub const FLAGS: [&str; 22] = [
 /// The flag of a configured peer.
 pub const CONFIGURED: u32 = 1 << 3;
 
-/// The bits of `state` that are set, lowest first, by name; those without one by their number.
+/// The bits of `state` that are set, lowest first, by name; bits without a name by their number.
 pub fn words(state: u32) -> Vec<String> {
     (0..u32::BITS as usize)
         .filter(|bit| state & 1 << bit != 0)

@@ -52,7 +52,7 @@ impl Operation {
     }
 }
 
-/// The number by which the author of a file finds an item's errors again; none on the command line (dlc 2.14).
+/// The number that the author of a file gives an item, which errors of the item carry; none on the command line (dlc 2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeqNo(Option<u32>);
 
@@ -60,7 +60,7 @@ impl SeqNo {
     /// No number.
     pub const NONE: Self = Self(None);
 
-    /// From C: negative is none.
+    /// Converts the number from C, where a negative number means none.
     pub fn from_c(number: i32) -> Self {
         Self(u32::try_from(number).ok())
     }
@@ -74,7 +74,7 @@ impl SeqNo {
 /// The results of one or several DLC calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Operation -> sequence of entity -> `seq_no`, `errno`, `descr`. Successes are in it too, with 0.
+    /// The errors: operation -> sequence of entity -> `seq_no`, `errno`, `descr`. Successes are included, with 0.
     pub errors: Value,
     /// The values to be shown; an empty mapping if there are none.
     pub shown: Value,
@@ -87,7 +87,7 @@ impl Default for Report {
 }
 
 impl Report {
-    /// Nothing said yet.
+    /// A report without results.
     pub fn new() -> Self {
         Self::default()
     }
@@ -106,7 +106,7 @@ impl Report {
             entry.push("seq_no", number);
         }
         entry.push("errno", rc.0);
-        // A quote or a line feed within would end the scalar.
+        // A quote or a line feed in the text would end the scalar.
         let line = description.to_string().replace(['\n', '\r'], " ").replace('\\', "/").replace('"', "'");
         entry.push("descr", Value::Quoted(line));
         let item = Value::map().with(entity, entry);
@@ -114,7 +114,7 @@ impl Report {
         rc
     }
 
-    /// Records that `operation` on `entity` went well.
+    /// Records that `operation` on `entity` succeeded.
     pub fn success(&mut self, operation: Operation, entity: &str, seq_no: SeqNo) -> ReturnCode {
         self.end(operation, entity, seq_no, ReturnCode::OK, "success")
     }
@@ -124,7 +124,7 @@ impl Report {
         self.shown.merge(Value::map().with(key, value));
     }
 
-    /// The errors as text.
+    /// The errors as YAML.
     pub fn errors_to_yaml(&self) -> String {
         self.errors.to_yaml()
     }

@@ -333,8 +333,8 @@ udsp:
           priority: 1
 ";
 
-/// Fails if what is there as a file says is an error, or if a value that the file changes is not in force afterwards and not
-/// refused by name.
+/// Fails if an export with one changed value ends in an error for an unchanged value, or if the changed value is neither in force
+/// afterwards nor refused by name.
 #[test]
 fn an_export_with_one_value_changed_changes_that_value_or_is_refused_by_name() {
     let node = Memory::new();

@@ -49,7 +49,7 @@ pub struct Matched {
 
 /// Selects the interfaces among `host`, those of a machine, that `rule` applies to.
 ///
-/// | interfaces | ranges | what is taken |
+/// | interfaces | ranges | selected |
 /// |---|---|---|
 /// | none | none | the first interface that is up, not the loopback, and has an IPv4 address |
 /// | none | some | every interface that is up and has an address in a range |

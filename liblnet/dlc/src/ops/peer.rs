@@ -1,4 +1,4 @@
-//! Other nodes.
+//! Operations on peers.
 
 mod show;
 
@@ -17,16 +17,16 @@ use lnet_wire::{Errno, Nid, NidList, TextError};
 /// A change to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modify {
-    /// Make the peer, or give it NIDs.
+    /// Create the peer, or add NIDs to it.
     Add {
-        /// Whether it is multi-rail.
+        /// Whether the peer is multi-rail.
         multi_rail: bool,
-        /// Whether discovery may not change its primary NID.
+        /// Whether discovery must not change the primary NID of the peer.
         lock_primary: bool,
     },
-    /// Remove NIDs of the peer, or forget the peer.
+    /// Remove NIDs of the peer, or the peer.
     Del {
-        /// Even if its primary NID is locked.
+        /// Whether the peer is removed even if its primary NID is locked.
         force: bool,
     },
 }
@@ -34,7 +34,7 @@ pub enum Modify {
 /// The most NIDs that one list may name (`LNET_MAX_NIDS_PER_PEER`).
 pub const MAX_NIDS: usize = 128;
 
-/// Every NID of a list of ranges, with blanks or commas between; at least one, at most `max`, and no `*`.
+/// Reads a list of NID ranges, with blanks or commas between; at least one NID, at most `max`, and no `*`.
 /// `lustre_lnet_parse_nidstr`. NIDs come in the order of the list, those of one net together.
 pub fn parse_nids(text: &str, max: usize) -> Result<Vec<Nid>, TextError> {
     let list: NidList =
@@ -47,7 +47,7 @@ pub fn parse_nids(text: &str, max: usize) -> Result<Vec<Nid>, TextError> {
     }
 }
 
-/// [`parse_nids`], where a NID may have the name of a host in place of its address. Waits for the resolver.
+/// Reads the list like [`parse_nids`], but NIDs may have a host name as address. Waits for the resolver.
 pub fn parse_named_nids(text: &str, max: usize, names: &Names) -> Result<Vec<Nid>, TextError> {
     let error = match parse_nids(text, max) {
         Ok(nids) => return Ok(nids),
@@ -82,11 +82,11 @@ pub(crate) fn not_nids(what: &str, text: &str, error: &TextError) -> String {
     }
 }
 
-/// Makes, changes or forgets a peer (cfg-070, cfg-075, cfg-080). `nids` is a list of ranges for
-/// [`parse_nids`]. A refused NID ends it; those before stay. `lustre_lnet_modify_peer`.
+/// Creates, changes or removes a peer (cfg-070, cfg-075, cfg-080). `nids` is a list of ranges for
+/// [`parse_nids`]. A refused NID ends the operation; those before it stay. `lustre_lnet_modify_peer`.
 ///
-/// Adding makes the peer first and then gives it each NID but the primary; NIDs that it has and the list has
-/// not stay. Deleting without a list, or with the primary NID in it, forgets the peer.
+/// Adding creates the peer first and then adds each NID except the primary one; NIDs of the peer that are not in the list
+/// stay. Deleting without a list, or with the primary NID in it, removes the peer.
 pub fn modify(
     backend: &dyn Backend,
     primary: Option<&str>,
@@ -107,14 +107,14 @@ pub fn modify(
         if let Err(errno) = backend.tell(request) {
             let (rc, text) = refused(nid, what, errno);
             let rc = report.end(operation, PEER_NI, seq_no, rc, text);
-            // The second item, under swapped words, is what C callers find there (dlc 1.5).
+            // C callers find the second item under swapped words (dlc 1.5).
             return report.end(Operation::Peer, word, seq_no, rc, format!("the operation ended at {nid}"));
         }
     }
     report.success(operation, PEER_NI, seq_no)
 }
 
-/// Sets the health value of one peer NI or, without a NID, of all; -1 is 1000.
+/// Sets the health value of one peer NI or, without a NID, of all; -1 stands for 1000.
 /// `lustre_lnet_config_peer_ni_healthv`.
 pub fn set_health(
     backend: &dyn Backend,
@@ -126,7 +126,7 @@ pub fn set_health(
     health::set(backend, SetHealthKind::PeerNi, value, nid, seq_no, report)
 }
 
-/// Overwrites a peer's state word, for debugging. -2 for a NID of no peer. `lustre_lnet_set_peer_state`.
+/// Overwrites a peer's state word, for debugging. -2 for an unknown NID. `lustre_lnet_set_peer_state`.
 pub fn set_state(
     backend: &dyn Backend,
     state: u32,
@@ -139,7 +139,7 @@ pub fn set_state(
         let text = "the peer is missing; give --nid";
         return report.end(Operation::Add, ENTITY, seq_no, ReturnCode::MISSING_PARAM, text);
     };
-    // What is no NID is no peer's NID.
+    // A text that is not a NID is treated as an unknown NID.
     let told = Names::new().nid(text).map_err(|_| Errno::NotFound);
     match told.and_then(|nid| backend.tell(Request::SetPeer(SetPeerState { nid, state }))) {
         Ok(()) => report.success(Operation::Add, ENTITY, seq_no),
@@ -162,7 +162,7 @@ pub(crate) fn refused(nid: Nid, what: Modify, errno: Errno) -> OpError {
     (errno.into(), format!("cannot {word} {nid}: {}{}", error_text(errno), remedy(what, errno)))
 }
 
-/// The requests to the node, each with the NID that it is about; or the text of what is wrong with the arguments.
+/// The requests to the node, each with its NID; or the text of the error in the arguments.
 fn requests(primary: Option<&str>, nids: Option<&str>, what: Modify) -> Result<Vec<(Nid, Request)>, String> {
     let primary = primary.ok_or_else(|| match nids.and_then(|nids| split_outside_brackets(nids).next()) {
         None => "the primary NID is missing; give --prim_nid".to_owned(),

@@ -1,4 +1,4 @@
-//! Asking other nodes who they are.
+//! Operations that ping and discover nodes.
 
 use super::discovery;
 use super::error_text::{error_text, is_down};
@@ -9,10 +9,10 @@ use crate::request::{Backend, Discover, Discovered, DiscoveryFailure, Ping, Ping
 use crate::{ReturnCode, Value};
 use lnet_wire::{Errno, Nid, ProcessId};
 
-/// Pings every NID of a comma list of `[PID-]NID` (dlc 1.6). 0 if at least one answered.
-/// `lustre_lnet_ping_nid`; `timeout_ms` as there: not above 0, or above 180000, is 180000.
+/// Pings every NID of a comma list of `[PID-]NID` (dlc 1.6). 0 if at least one node responded.
+/// `lustre_lnet_ping_nid`; as there, a `timeout_ms` that is not above 0, or above 180000, means 180000.
 ///
-/// Each NID that did not answer is reported by itself, with [`ReturnCode::BAD_PARAM`] whatever the cause.
+/// Each NID that did not respond is reported separately, with [`ReturnCode::BAD_PARAM`] for any cause.
 pub fn ping(
     backend: &dyn Backend,
     nids: &str,
@@ -40,11 +40,11 @@ pub fn ping(
     ask_each("ping", nids, &names, ask, seq_no, report)
 }
 
-/// Discovers every NID of such a list (cfg-085). `lustre_lnet_discover_nid`.
+/// Discovers every NID of a list like that of [`ping`] (cfg-085). `lustre_lnet_discover_nid`.
 ///
-/// The report on a NID says which step failed at which of the peer's NIDs. What the peer says of itself and is
-/// not followed, because it is configured otherwise or peers are only verified, is shown under `differences`,
-/// which is not there if there are none (dyn-060).
+/// The report on a NID says which step failed at which of the peer's NIDs. Values that the peer reports and that are
+/// not adopted, because the peer is configured otherwise or peers are only verified, are shown under `differences`,
+/// a key that is left out if there are none (dyn-060).
 pub fn discover(
     backend: &dyn Backend,
     nids: &str,
@@ -66,10 +66,10 @@ pub fn discover(
     ask_each("discover", nids, &Names::new(), ask, seq_no, report)
 }
 
-/// More than a node has.
+/// The most NIDs in a reply, more than a node has.
 const MAX_NIDS: u32 = 1024;
 
-/// Asks everyone in the list, and shows under `word` who answered. A success is not recorded among the errors.
+/// Calls every node in the list, and shows under `word` those that responded. A success is not recorded among the errors.
 fn ask_each(
     word: &str,
     nids: &str,
@@ -106,12 +106,12 @@ fn ask_each(
     rc
 }
 
-/// The remedies for operations that ran out of time.
+/// The remedy for operations that timed out.
 const LONGER_TIMEOUT: &str = "is more --timeout needed?";
 const MORE_TRANSACTION_TIME: &str = "is more of 'lnetctl set transaction_timeout' needed?";
 const MORE_DISCOVERY_TIME: &str = "is more of 'lnetctl set discovery_timeout' needed?";
 
-/// A host may be unreachable for a net that is down, too: then the remedy for a missing node would mislead.
+/// The text of an error. A host may also be unreachable because a net is down: then the remedy for a missing node would mislead.
 fn cause(backend: &dyn Backend, errno: Errno, more_time: &str) -> String {
     match errno {
         Errno::NetworkDown if !is_down(backend) => errno.text().to_owned(),
@@ -119,7 +119,7 @@ fn cause(backend: &dyn Backend, errno: Errno, more_time: &str) -> String {
     }
 }
 
-/// A discovery that failed was begun: there is a node.
+/// The text of a failed discovery. It was begun, so there is a node.
 fn failed_step(failure: &DiscoveryFailure) -> String {
     let why = match (failure.errno, failure.limit) {
         (Errno::NetworkDown, _) => failure.errno.text().to_owned(),

@@ -1,4 +1,4 @@
-//! User-defined selection policy.
+//! Operations on the user-defined selection policy.
 
 use super::error_text::{OpError, error_text};
 use crate::ranges::{OutOfRange, RULE_PRIORITY};
@@ -9,7 +9,7 @@ use lnet_wire::{Errno, Selector, TextError};
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// The action of a new rule, or the choice of the action by the criteria of the rule.
+/// The action of a new rule, or that it follows from the criteria of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleAction {
     /// The action that fits the criteria: priority 0 for a rule about one side, else a preferred list.
@@ -20,14 +20,14 @@ pub enum RuleAction {
     PreferredList,
 }
 
-/// A rule as its author gives it; `None` and `NA` are no criterion.
+/// The criteria of a rule as text; `None` and `NA` stand for no criterion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RuleText<'a> {
-    /// Interfaces of this node.
+    /// Selects interfaces of this node.
     pub src: Option<&'a str>,
-    /// Other nodes.
+    /// Selects interfaces of peers.
     pub dst: Option<&'a str>,
-    /// Routers.
+    /// Selects routers.
     pub rte: Option<&'a str>,
 }
 
@@ -36,29 +36,29 @@ pub struct RuleText<'a> {
 pub struct RuleEffect {
     /// The action of the rule.
     pub action: RuleAction,
-    /// The messages of a turn, if they are counted.
+    /// The number of messages of one turn, for rules that count messages.
     pub messages: Option<u32>,
     /// The position of the rule in the list; `None`: at the end.
     pub index: Option<u32>,
 }
 
 impl RuleEffect {
-    /// At the end, without counting messages.
+    /// A rule with this action at the end of the list, without counting messages.
     pub const fn of(action: RuleAction) -> Self {
         Self { action, messages: None, index: None }
     }
 }
 
-/// The priority that a number means: within its range, or 4294967295, as the lowest one of all is shown.
+/// Converts a number to a priority: within its range, or 4294967295, as which the lowest priority is shown.
 pub fn priority_of(number: i64) -> Result<u32, OutOfRange> {
     if number == i64::from(u32::MAX) { Ok(u32::MAX) } else { RULE_PRIORITY.count(number) }
 }
 
 /// Adds a rule (cfg-095, cfg-110 to cfg-160). `lustre_lnet_add_udsp`.
 ///
-/// Rules are about an interface (`src`), about another node (`dst`), about both, or about the routers to
-/// another node (`dst`, `rte`); the library lets `rte` alone pass. [`ReturnCode::BAD_PARAM`] for any other
-/// combination, and for what is out of range; -22 for what cannot be read; what the node refuses is a positive errno, as in C.
+/// A rule may apply to an interface (`src`), to a peer (`dst`), to both, or to the routers to a peer (`dst`, `rte`); the
+/// library accepts `rte` alone. [`ReturnCode::BAD_PARAM`] for any other combination, and for numbers out of range; -22 for a
+/// text that cannot be read; errors of the node are positive errnos, as in C.
 pub fn add(
     backend: &dyn Backend,
     rule: RuleText<'_>,
@@ -79,8 +79,8 @@ pub fn add(
     }
 }
 
-/// Sees to it that the node has this rule, as [`add`]: one that is there with the same action is success. For files, which say how a node
-/// shall be (cfg-170).
+/// Ensures that the node has this rule, like [`add`], but a rule that exists with the same action is success. For files,
+/// which describe the final state of a node (cfg-170).
 pub(crate) fn ensure(
     backend: &dyn Backend,
     rule: RuleText<'_>,
@@ -98,8 +98,8 @@ pub(crate) fn ensure(
     }
 }
 
-/// Returns the outcome of adding a rule where there is the rule `now`: `None` if `now` has other criteria, else whether `now` is
-/// changed, or the error that adding it ends with.
+/// Returns the outcome of adding a rule if the rule `now` exists: `None` if `now` has other criteria, else whether `now` is
+/// changed, or the error with which adding it ends.
 pub(crate) fn rehearse(asked: &AddUdsp, now: &Udsp) -> Option<Result<bool, OpError>> {
     if (&asked.src, &asked.dst, &asked.rte) != (&now.src, &now.dst, &now.rte) {
         return None;
@@ -112,7 +112,7 @@ pub(crate) fn rehearse(asked: &AddUdsp, now: &Udsp) -> Option<Result<bool, OpErr
     })
 }
 
-/// The code and the text for what the node refused.
+/// The code and the text for a rule that the node refused.
 fn refused(errno: Errno) -> OpError {
     let remedy = match errno {
         Errno::Already => {
@@ -122,7 +122,7 @@ fn refused(errno: Errno) -> OpError {
         Errno::Invalid => "; a rule with rte has dst, too",
         _ => "",
     };
-    // Positive, as C callers know it (dlc 1.2).
+    // The number is positive, as C callers expect it (dlc 1.2).
     (ReturnCode(-errno.to_c()), format!("cannot add the rule: {}{remedy}", error_text(errno)))
 }
 
@@ -132,7 +132,7 @@ pub fn del(backend: &dyn Backend, index: Option<u32>, seq_no: SeqNo, report: &mu
     deleted(backend.tell(Request::DelUdsp(index)), missing, seq_no, report)
 }
 
-/// Deletes the rule that is about exactly the same; with an index it must be there.
+/// Deletes the rule with exactly these criteria; if an index is given the rule must have it.
 pub fn del_same(
     backend: &dyn Backend,
     rule: RuleText<'_>,
@@ -156,7 +156,7 @@ fn deleted(
     report: &mut Report,
 ) -> ReturnCode {
     let text = match ended {
-        // `add` here as well: scripts know the tree so (dlc 1.5).
+        // The result is reported under `add` here as well: scripts expect the tree in this form (dlc 1.5).
         Ok(()) => return report.success(Operation::Add, UDSP, seq_no),
         Err(Errno::NotFound) => format!("{}; see 'lnetctl udsp show'", missing()),
         Err(Errno::Invalid) => {
@@ -220,7 +220,7 @@ const UDSP: &str = "udsp";
 const ABSENT: &str = "NA";
 
 impl<'a> RuleText<'a> {
-    /// Without those that are none.
+    /// The criteria, with `None` for absent ones.
     fn given(self) -> [Option<&'a str>; 3] {
         [self.src, self.dst, self.rte]
             .map(|text| text.map(str::trim).filter(|text| !text.is_empty() && *text != ABSENT))
@@ -286,7 +286,7 @@ fn criterion(name: &str, text: Option<&str>) -> Result<Option<Selector>, OpError
 fn to_value(rule: &Udsp) -> Value {
     let criterion = |it: &Option<Selector>| match it.as_ref().map(Selector::to_string) {
         None => Value::Text(ABSENT.to_owned()),
-        // YAML would take it for a list.
+        // YAML would read it as a list.
         Some(text) if text.starts_with('[') => Value::Quoted(text),
         Some(text) => Value::Text(text),
     };
@@ -419,7 +419,7 @@ mod tests {
         })))
     }
 
-    /// Fails if what is shown is no YAML, or comes to other rules.
+    /// Fails if the output is not YAML, or reads as other rules.
     #[test]
     fn what_is_shown_imports_to_the_same_rules() {
         let texts = ["*.*.*.*@tcp", "[1,2].0.0.1@o2ib2", "tcp*", "10.0.*.[1-9/2]@tcp[1-3]", "tcp"];

@@ -28,7 +28,7 @@ fn show(backend: &dyn Backend, local: bool, key: &str, seq_no: SeqNo, report: &m
         }
         Err(errno) => {
             let text = format!("cannot read the recovery queue: {}", error_text(errno));
-            // Positive, as C callers know it (dlc 1.2).
+            // The number is positive, as C callers expect it (dlc 1.2).
             report.end(Operation::Show, key, seq_no, ReturnCode(-errno.to_c()), text)
         }
     }

@@ -1,4 +1,4 @@
-//! Routes.
+//! Operations on routes.
 
 use super::error_text::{OpError, error_text, one_nid, parse_net};
 use super::peer;
@@ -24,22 +24,22 @@ pub struct RouteConfig<'a> {
     pub sensitivity: i32,
 }
 
-/// Which routes [`show`] shows; -1 is "any", as in C.
+/// The filter of [`show`]; -1 stands for any, as in C.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteFilter<'a> {
-    /// To this net.
+    /// The net that the routes lead to.
     pub net: Option<&'a str>,
-    /// By this node.
+    /// The NID of the gateway.
     pub gateway: Option<&'a str>,
-    /// Over so many nodes.
+    /// The number of hops.
     pub hops: i32,
-    /// With this priority.
+    /// The priority.
     pub priority: i32,
 }
 
-/// Adds routes. One that is there already, as asked for, is no failure; the first gateway that is refused ends it.
-/// [`ReturnCode::MISSING_PARAM`] without net or gateways, [`ReturnCode::OUT_OF_RANGE`] for numbers; -17 for a net that the node is on
-/// itself, and for a route that is there with other numbers. `lustre_lnet_config_route`.
+/// Adds routes. A route that exists as requested is no failure; the first gateway that is refused ends the operation.
+/// [`ReturnCode::MISSING_PARAM`] without net or gateways, [`ReturnCode::OUT_OF_RANGE`] for numbers; -17 for a net that the
+/// node is on itself, and for a route that exists with other numbers. `lustre_lnet_config_route`.
 pub fn add(backend: &dyn Backend, config: RouteConfig<'_>, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     let asked = match asked(&config) {
         Ok(asked) => asked,
@@ -58,7 +58,7 @@ pub fn add(backend: &dyn Backend, config: RouteConfig<'_>, seq_no: SeqNo, report
     report.success(Operation::Add, ROUTE, seq_no)
 }
 
-/// Deletes routes; the first gateway that is refused ends it. `lustre_lnet_del_route`.
+/// Deletes routes; the first gateway that is refused ends the operation. `lustre_lnet_del_route`.
 pub fn del(
     backend: &dyn Backend,
     net: Option<&str>,
@@ -86,7 +86,7 @@ pub fn del(
     report.success(Operation::Del, ROUTE, seq_no)
 }
 
-/// Shows routes (dlc 2.4): with a `detail`, all of them that is to be known. `lustre_lnet_show_route`.
+/// Shows routes (dlc 2.4): with a `detail`, all values of each. `lustre_lnet_show_route`.
 pub fn show(
     backend: &dyn Backend,
     filter: RouteFilter<'_>,
@@ -120,7 +120,7 @@ pub fn show(
 
 const ROUTE: &str = "route";
 
-/// The number that stands for one that is not given in the C API.
+/// The number that means, in the C API, that no number is given.
 const UNSAID: i32 = -1;
 
 fn asked(config: &RouteConfig<'_>) -> Result<Vec<AskedRoute>, OpError> {
@@ -132,7 +132,7 @@ fn asked(config: &RouteConfig<'_>) -> Result<Vec<AskedRoute>, OpError> {
     Ok(gateways.into_iter().map(asked).collect())
 }
 
-/// One route, with what is said of it.
+/// A requested route, with the numbers that are given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AskedRoute {
     pub(crate) net: NetId,
@@ -148,8 +148,8 @@ impl AskedRoute {
         AddRoute { net: self.net, gateway: self.gateway, hops: self.hops, priority, health_sensitivity }
     }
 
-    /// Whether it is to be added; `false` for one that is there as asked for. The error that adding it ends with (RT-1). `its_nids` are
-    /// those of the gateway.
+    /// Returns whether the route would be added; `false` if it exists as requested. Otherwise returns the error with which
+    /// adding it ends (RT-1). `its_nids` are those of the gateway.
     pub(crate) fn rehearse(
         &self,
         is_local: impl Fn(NetId) -> bool,
@@ -176,7 +176,7 @@ impl AskedRoute {
         }
     }
 
-    /// An error, with the values, if something is said that is otherwise.
+    /// Checks whether the given values are those of the route `now`; the error names the values that differ.
     fn differs(&self, now: &Route) -> Result<(), OpError> {
         let hops = |hops: Option<u32>| hops.map_or_else(|| UNSAID.into(), i64::from);
         let numbers = [
@@ -199,7 +199,7 @@ impl AskedRoute {
         Err((Errno::Exists.into(), text))
     }
 
-    /// The code and the text for what the node refused.
+    /// The code and the text for a route that the node refused.
     fn refused(&self, errno: Errno) -> OpError {
         let remedy = match errno {
             Errno::HostUnreachable => "; the gateway must be on a net of this node, see 'lnetctl net show'",
@@ -212,7 +212,7 @@ impl AskedRoute {
     }
 }
 
-/// Why a route is refused as one that exists: success if it is there as asked for.
+/// Checks a route that is refused because it exists: success if it exists as requested.
 fn is_there(backend: &dyn Backend, asked: &AskedRoute) -> Result<(), OpError> {
     let ask = || -> Result<_, Errno> {
         let nis: Vec<Box<LocalNi>> = backend.list(Request::GetLocalNi)?;
@@ -229,7 +229,7 @@ pub(crate) fn nids_of(backend: &dyn Backend, nid: Nid) -> Vec<Nid> {
     peer.map_or_else(|_| vec![nid], |peer| peer.nis.iter().map(|ni| ni.nid).collect())
 }
 
-/// The net at one end and the gateways at the other.
+/// Reads the net at one end and the gateways at the other.
 fn ends(net: Option<&str>, gateways: Option<&str>) -> Result<(NetId, Vec<Nid>), OpError> {
     let missing =
         |what| Err((ReturnCode::MISSING_PARAM, format!("{what} missing; give --net and --gateway")));
@@ -253,7 +253,7 @@ fn number(range: Range, value: i32) -> Result<Option<u32>, OpError> {
     }
 }
 
-/// A [`RouteFilter`] that has been read.
+/// A [`RouteFilter`] whose texts have been read.
 struct Filter {
     net: Option<NetId>,
     gateway: Option<Nid>,
@@ -364,7 +364,7 @@ mod tests {
         let table = [
             (asked("tcp6", "10.0.0.9@tcp"), Ok(true)),
             (asked("tcp5", "10.0.0.9@tcp"), Ok(false)),
-            // Another NID of the same gateway.
+            // The gateway is named by another of its NIDs.
             (asked("tcp5", "10.0.1.9@tcp1"), Ok(false)),
             (AskedRoute { priority: Some(3), ..asked("tcp5", "10.0.0.9@tcp") }, Ok(false)),
             (

@@ -1,4 +1,4 @@
-//! Forwarding for others.
+//! Operations on forwarding and router buffers.
 
 use super::error_text::error_text;
 use crate::ranges::{ROUTER_BUFFERS, Range};
@@ -26,7 +26,7 @@ pub fn enable(backend: &dyn Backend, enable: bool, seq_no: SeqNo, report: &mut R
     }
 }
 
-/// Sets how many router buffers there shall be: 0 for the default, -1 for as many as now.
+/// Sets the numbers of router buffers: 0 for the default, -1 for no change.
 /// `lustre_lnet_config_buffers`.
 pub fn config_buffers(
     backend: &dyn Backend,
@@ -59,8 +59,8 @@ pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: b
     show_if(backend, seq_no, report, backup, |_| true)
 }
 
-/// As [`show`], for an export: also nothing while forwarding is off. A node begins with it off, and `enable: 0` makes no
-/// node again that has forwarded before.
+/// Shows the router buffers for an export: like [`show`], but nothing while forwarding is off. A node starts with forwarding
+/// off, and `enable: 0` does not restore a node that has forwarded before.
 pub fn export(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report, backup: bool) -> ReturnCode {
     show_if(backend, seq_no, report, backup, |cpt| cpt.enabled)
 }

@@ -1,11 +1,11 @@
-//! Everything that is counted, read at one time: what statistics over time and other formats are made of.
+//! A sample of all counters, for statistics over time and for other output formats.
 
 use crate::request::{Backend, ElementStats, LnetStats, LocalNi, NodeInfo, Peer, PeerNi, Request};
 use lnet_wire::{Errno, NetId, Nid};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// A node's counters and states. Its parts are read one after the other, while messages go on.
+/// The counters and states of a node. Its parts are read one after the other, while the counters change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The identity of the node.
@@ -14,14 +14,14 @@ pub struct Sample {
     pub stats: LnetStats,
     /// The interfaces of the node, net by net, the loopback first.
     pub nis: Vec<LocalNi>,
-    /// Peers, in the order in which they came.
+    /// The peers, in the order in which they were added.
     pub peers: Vec<Peer>,
-    /// Peers that there are, read or not.
+    /// The number of all peers, read or not.
     pub peer_count: usize,
 }
 
 impl Sample {
-    /// Reads it, with at most `max_peers` peers (dbg-100): each is a request of its own. Makes requests that
+    /// Reads a sample, with at most `max_peers` peers (dbg-100), each by a separate request. Makes requests that
     /// only read.
     pub fn read(backend: &dyn Backend, max_peers: usize) -> Result<Self, Errno> {
         let node = backend.ask(Request::GetNode)?;
@@ -32,7 +32,7 @@ impl Sample {
         for nid in primaries.iter().copied().take(max_peers) {
             match backend.ask::<Box<Peer>>(Request::GetPeerNi(nid)) {
                 Ok(peer) => peers.push(*peer),
-                // It went since the list was made.
+                // The peer was removed after the list was requested.
                 Err(Errno::NotFound) => {}
                 Err(errno) => return Err(errno),
             }
@@ -41,15 +41,15 @@ impl Sample {
         Ok(Self { node, stats, nis, peers, peer_count: primaries.len() })
     }
 
-    /// The peers without the node itself, which is one of them once something was sent to one of its own NIDs: what is wrong with its
-    /// interfaces is said of those.
+    /// The peers without the node itself, which is its own peer once something was sent to one of its NIDs; its faults are
+    /// reported for its interfaces.
     pub fn other_peers(&self) -> impl Iterator<Item = &Peer> {
         let is_own = |peer: &Peer| self.nis.iter().any(|ni| peer.nis.iter().any(|its| its.nid == ni.nid));
         self.peers.iter().filter(move |peer| !is_own(peer))
     }
 }
 
-/// Messages and bytes, one way and the other.
+/// Numbers of messages and bytes in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Messages sent.
@@ -63,7 +63,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// From the counters of an interface or a peer NI.
+    /// The traffic of an interface or a peer NI, from its counters.
     pub const fn new(messages: ElementStats, bytes: ElementStats) -> Self {
         Self {
             sent: messages.sent,
@@ -83,14 +83,14 @@ impl Traffic {
         }
     }
 
-    /// The traffic of all NIDs of a peer together.
+    /// The sum of the traffic of all NIDs of a peer.
     pub fn of_peer(peer: &Peer) -> Self {
         let sum = |it: fn(&PeerNi) -> ElementStats| super::counters::total(peer.nis.iter().map(it));
         Self::new(sum(|ni| ni.stats), sum(|ni| ni.bytes))
     }
 
-    /// The traffic since `before`. A counter that is smaller than it was `before` has been set to 0 in between, and counts
-    /// from there.
+    /// The traffic since `before`. A counter that is smaller than in `before` has been reset in between, and its value
+    /// counts.
     pub const fn since(self, before: Self) -> Self {
         const fn since(now: u64, before: u64) -> u64 {
             if now < before { now } else { now - before }
@@ -104,21 +104,21 @@ impl Traffic {
     }
 }
 
-/// Messages and bytes per second (dbg-105).
+/// Rates: messages and bytes per second (dbg-105).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {
-    /// Messages sent.
+    /// Messages sent per second.
     pub sent: f64,
-    /// Messages received.
+    /// Messages received per second.
     pub received: f64,
-    /// Bytes of payload sent.
+    /// Bytes of payload sent per second.
     pub sent_bytes: f64,
-    /// Bytes of payload received.
+    /// Bytes of payload received per second.
     pub received_bytes: f64,
 }
 
 impl Rate {
-    /// The rate of `traffic` in `time`; 0 if that is 0.
+    /// The rate of `traffic` in `time`; 0 if `time` is 0.
     pub fn new(traffic: Traffic, time: Duration) -> Self {
         let seconds = time.as_secs_f64();
         let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
@@ -130,12 +130,12 @@ impl Rate {
         }
     }
 
-    /// Messages both ways.
+    /// The sum of the message rates in both directions.
     pub const fn messages(&self) -> f64 {
         self.sent + self.received
     }
 
-    /// Bytes both ways.
+    /// The sum of the byte rates in both directions.
     pub const fn bytes(&self) -> f64 {
         self.sent_bytes + self.received_bytes
     }
@@ -150,19 +150,20 @@ impl std::ops::AddAssign for Rate {
     }
 }
 
-/// The rates between two samples. What is missing in one of them has no rate.
+/// The rates between two samples. Objects that one of the samples lacks have no rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rates {
-    /// The node's interfaces together.
+    /// The sum of the rates of the node's interfaces.
     pub node: Rate,
     /// The rate of each interface.
     pub nis: HashMap<Nid, Rate>,
-    /// The rate of each peer, by its primary NID: all its NIDs together.
+    /// The rate of each peer, by its primary NID: the sum over its NIDs.
     pub peers: HashMap<Nid, Rate>,
 }
 
 impl Rates {
-    /// From one sample to the next, `time` later. Samples of different nodes, or incarnations of one, have no rates.
+    /// The rates from one sample to the next, `time` later. There are none between samples of different nodes, or
+    /// incarnations of one.
     pub fn between(before: &Sample, now: &Sample, time: Duration) -> Self {
         if before.node != now.node {
             return Self::default();
@@ -181,7 +182,7 @@ impl Rates {
         }
     }
 
-    /// The rate of a net: its interfaces together.
+    /// The rate of a net: the sum of its interfaces.
     pub fn net(&self, net: NetId) -> Rate {
         let mut sum = Rate::default();
         self.nis.iter().filter(|(nid, _)| nid.net() == net).for_each(|(_, rate)| sum += *rate);

@@ -1,4 +1,4 @@
-//! The selection rules of the first design: rules of `udsp` about nets of this node, about NIDs, and about pairs.
+//! The selection rules of the first design, as rules of `udsp` for nets of this node, for NIDs, and for pairs.
 
 use super::error_text::error_text;
 use super::policy::{self, RuleEffect, RuleText};
@@ -7,21 +7,21 @@ use crate::report::{Operation, Report, SeqNo};
 use crate::request::{Backend, Request, Udsp};
 use lnet_wire::{Errno, Selector};
 
-/// The things that rules are about, and if given the criteria of some of the rules.
+/// The kind of rules, with the criteria of some of them if given.
 #[derive(Clone, Copy, Debug)]
 pub enum Selection<'a> {
-    /// Nets of this node.
+    /// Rules for nets of this node.
     Net(Option<&'a str>),
-    /// NIDs, this node's and others'.
+    /// Rules for NIDs, of this node and of peers.
     Nid(Option<&'a str>),
-    /// NIDs of this node, and those of others.
+    /// Rules for pairs of a NID of this node and one of a peer.
     Peer(Option<&'a str>, Option<&'a str>),
 }
 
 const SELECTION: &str = "selection";
 
-/// Adds the rules: of NIDs two. The first that fails ends it. [`ReturnCode::BAD_PARAM`] for criteria that are missing or of
-/// another kind.
+/// Adds the rules; for NIDs there are two. The first one that fails ends the operation. [`ReturnCode::BAD_PARAM`] for
+/// criteria that are missing or of another kind.
 pub fn add(
     backend: &dyn Backend,
     selection: Selection<'_>,
@@ -40,8 +40,8 @@ pub fn add(
         .fold(ReturnCode::OK, |before, rule| if before == ReturnCode::OK { one(rule) } else { before })
 }
 
-/// Deletes the rule at this index, which must be of this kind, or the rules with the criteria; with both they must be of one rule. Of
-/// several rules the others are deleted though one is missing.
+/// Deletes the rule at this index, which must be of this kind, or the rules with the criteria; if both are given they must
+/// mean one rule. If one of several rules is missing the others are deleted.
 pub fn del(
     backend: &dyn Backend,
     selection: Selection<'_>,
@@ -82,7 +82,7 @@ pub fn del(
     }
 }
 
-/// Shows the rules of this kind, with the criteria if these are given, as `udsp` does.
+/// Shows the rules of this kind, with these criteria if they are given, like `udsp`.
 pub fn show(
     backend: &dyn Backend,
     selection: Selection<'_>,
@@ -95,7 +95,7 @@ pub fn show(
     }
 }
 
-/// The rule with this index among those of this kind. [`Errno::NotFound`] behind the last one.
+/// The rule with this index among those of this kind. [`Errno::NotFound`] past the end.
 pub fn nth(backend: &dyn Backend, selection: Selection<'_>, index: usize) -> Result<Box<Udsp>, Errno> {
     let rules: Vec<Box<Udsp>> = backend.list(Request::GetUdsp)?;
     rules.into_iter().filter(|rule| selection.is_about(rule)).nth(index).ok_or(Errno::NotFound)
@@ -106,7 +106,7 @@ fn refused(operation: Operation, text: &str, seq_no: SeqNo, report: &mut Report)
 }
 
 impl<'a> Selection<'a> {
-    /// The rules with the criteria: none without criteria.
+    /// The rules with the criteria; none without criteria.
     fn rules(self) -> Result<Vec<RuleText<'a>>, String> {
         self.checked()?;
         let rule = |src, dst| RuleText { src, dst, rte: None };
@@ -121,7 +121,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Whether the criteria are of this kind. What cannot be read is told of where it is used.
+    /// Checks that the criteria are of this kind. Criteria that cannot be read are reported where they are used.
     fn checked(self) -> Result<(), String> {
         let wrong = |text: &Option<&str>, nets: bool| {
             let selector = text.and_then(|text| text.parse::<Selector>().ok());

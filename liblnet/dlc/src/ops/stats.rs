@@ -1,4 +1,4 @@
-//! The node's counters.
+//! Operations on the node's counters.
 
 use super::error_text::error_text;
 use super::sample::{Rate, Rates, Sample};
@@ -8,7 +8,7 @@ use crate::{ReturnCode, Value};
 use lnet_wire::Errno;
 use std::time::Duration;
 
-/// Shows them (dlc 2.8; dbg-005, dbg-045). `lustre_lnet_show_stats`.
+/// Shows the counters (dlc 2.8; dbg-005, dbg-045). `lustre_lnet_show_stats`.
 pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match backend.ask::<Box<LnetStats>>(Request::GetLnetStats) {
         Ok(stats) => {
@@ -19,8 +19,8 @@ pub fn show(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> Return
     }
 }
 
-/// Shows how fast messages and bytes went between two samples of a node that were taken `time` apart
-/// (dbg-105), rounded to whole ones per second: of the node, its nets, its interfaces.
+/// Shows the rates of messages and bytes between two samples of a node that were taken `time` apart
+/// (dbg-105), rounded to whole numbers per second: of the node, its nets, its interfaces.
 pub fn show_rate(before: &Sample, now: &Sample, time: Duration, report: &mut Report) -> ReturnCode {
     let rates = Rates::between(before, now, time);
     let mut shown = Value::map().with("node", rate(rates.node));
@@ -51,12 +51,12 @@ fn rate(rate: Rate) -> Value {
         .with("recv_length", whole(rate.received_bytes))
 }
 
-/// Reads a [`Sample`] with at most `max_peers` peers, or records why there is none.
+/// Reads a [`Sample`] with at most `max_peers` peers, or reports the error.
 pub fn sample(backend: &dyn Backend, max_peers: usize, report: &mut Report) -> Result<Sample, ReturnCode> {
     Sample::read(backend, max_peers).map_err(|errno| refused(report, "read", SeqNo::NONE, errno))
 }
 
-/// Sets them to 0 (dbg-120). `lustre_lnet_reset_stats`.
+/// Sets the counters to 0 (dbg-120). `lustre_lnet_reset_stats`.
 pub fn reset(backend: &dyn Backend, seq_no: SeqNo, report: &mut Report) -> ReturnCode {
     match backend.tell(Request::ResetLnetStats) {
         Ok(()) => report.success(Operation::Show, ENTITY, seq_no),

@@ -1,4 +1,4 @@
-//! The model in the form of 2.15 `export --backup`.
+//! Writes the model in the form of `export --backup` of 2.15.
 
 use crate::SeqNo;
 use crate::Value;
@@ -10,7 +10,7 @@ use crate::request::{LndTunables, NiTunables};
 use crate::{CptList, InterfaceSpec};
 use lnet_wire::Selector;
 
-/// The whole document.
+/// Writes the whole document.
 pub(super) fn document(document: &Document) -> Value {
     let mut whole = Value::map();
     for written in document.blocks.iter().flat_map(block) {
@@ -19,7 +19,7 @@ pub(super) fn document(document: &Document) -> Value {
     whole
 }
 
-/// Adds a block to those before: sequences grow, mappings take the new value of a key.
+/// Adds a block to the previous ones: sequences grow, mappings take the new value of a key.
 fn join(whole: &mut Value, (name, new): (&'static str, Value)) {
     let Value::Map(blocks) = whole else { return };
     match (blocks.iter_mut().find(|(other, _)| other == name).map(|(_, value)| value), new) {
@@ -93,7 +93,7 @@ fn numbered(mut value: Value, seq_no: SeqNo) -> Value {
     value
 }
 
-/// Adds a key if there is something to say.
+/// Adds a key if it has a value.
 fn push<T: Into<Value>>(value: &mut Value, key: &str, said: Option<T>) {
     if let Some(said) = said {
         value.push(key, said);
@@ -105,7 +105,7 @@ fn net(item: &NetItem) -> Value {
     push(&mut value, "net type", item.net.map(|net| net.to_string()));
     push(&mut value, "ip2net", item.ip2net.as_deref().map(text));
     if item.ip2net.is_some() && item.nis.iter().all(|ni| ni.interface.is_none()) {
-        // What the rule makes has these.
+        // The NIs that the rule adds have these values.
         for NiItem { tunables, lnd, cpts, .. } in &item.nis {
             said(&mut value, *tunables, *lnd, cpts.as_ref());
         }
@@ -123,7 +123,7 @@ fn ni(ni: &NiItem) -> Value {
     value
 }
 
-/// Values under the labels 0, 1, 2...
+/// Adds labels 0, 1, 2... to values.
 fn labelled(values: impl IntoIterator<Item = Value>) -> Value {
     Value::Map(values.into_iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect())
 }
@@ -191,7 +191,7 @@ fn udsp(item: &UdspItem) -> Value {
     }
     push(&mut action, "messages", item.messages);
     match item.action {
-        // Beside the numbers there is no room for a word: what suits a rule about two sides is the list.
+        // The form has no place for a word beside the numbers; a rule about two sides without an action is a list.
         RuleAction::PreferredList if action.is_empty() => value.push("action", "preferred_list"),
         _ if action.is_empty() => {}
         _ => value.push("action", action),
@@ -206,7 +206,7 @@ fn ping(item: &PingItem) -> Value {
     value
 }
 
-/// Text as a scalar: between quotes where it would be read as something else without.
+/// Writes text as a scalar: between quotes if it would otherwise be read as another type.
 fn text(text: &str) -> Value {
     let plain = text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '/')
         && !text.contains(": ")

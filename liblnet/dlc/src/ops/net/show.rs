@@ -1,4 +1,4 @@
-//! The node's interfaces as they are shown (dlc 2.3).
+//! Output of the node's interfaces (dlc 2.3).
 
 use super::NET;
 use crate::ops::counters::{self, EXTRA_DETAIL};
@@ -17,7 +17,7 @@ use lnet_wire::{Errno, NetId};
 /// | 0 | NID, status, interface |
 /// | 1 | message counts, tunables, CPTs |
 /// | 2 | messages by kind, health |
-/// | 4 | what selection rules made of it |
+/// | 4 | the effects of selection rules |
 /// | 5 | send credits, bytes, heat, the state in a word, and the net's state and sums |
 ///
 /// `backup`: only what can be imported again.
@@ -49,7 +49,7 @@ pub fn show(
     }
 }
 
-/// One item for each net, of its adjacent interfaces.
+/// An item for each net, with its adjacent interfaces.
 fn nets(
     backend: &dyn Backend,
     only: Option<&[NetId]>,

@@ -1,4 +1,4 @@
-//! Peers as they are shown (dlc 2.5).
+//! Output of peers (dlc 2.5).
 
 use crate::host_names::Names;
 use crate::ops::counters::{self, EXTRA_DETAIL};
@@ -11,8 +11,8 @@ use crate::{ReturnCode, Value, peer_state};
 use lnet_wire::Reachability;
 use lnet_wire::{Errno, Nid};
 
-/// Shows the peer with this NID, or all (dlc 2.5; dbg-050 to dbg-065, dbg-090, dbg-100). -2 for a NID
-/// of no peer. `lustre_lnet_show_peer`.
+/// Shows the peer with this NID, or all (dlc 2.5; dbg-050 to dbg-065, dbg-090, dbg-100). -2 for an unknown
+/// NID. `lustre_lnet_show_peer`.
 ///
 /// | from level | is shown |
 /// |---|---|
@@ -20,11 +20,11 @@ use lnet_wire::{Errno, Nid};
 /// | 1 | credits and message counts; whether the peer can be reached, and for how many seconds it has been so |
 /// | 2 | messages by kind, health |
 /// | 3 | the state word |
-/// | 4 | what selection rules made of it |
+/// | 4 | the effects of selection rules |
 /// | 5 | bytes, heat, and the sums over its NIDs; states in words, unresponsive paths, the discovery state; how many of its paths can be used |
 ///
-/// With `backup` nothing of levels 1 to 5 is, and of all peers those are left out that nobody has configured: what a ping
-/// or a message made comes again with the next one, and would be configured if it were imported.
+/// With `backup` nothing of levels 1 to 5 is shown, and only configured peers are: a peer that was created by a ping
+/// or a message is created again by the next one, and would become a configured peer by an import.
 pub fn show(
     backend: &dyn Backend,
     nid: Option<&str>,
@@ -38,13 +38,13 @@ pub fn show(
         Some(Ok(nid)) => {
             peer_of(backend, nid).and_then(|peer| to_value(backend, &peer, detail, backup)).map(|it| vec![it])
         }
-        // What is no NID is no peer's NID.
+        // A text that is not a NID is treated as an unknown NID.
         Some(Err(_)) => Err(Errno::NotFound),
     };
     shown(found, nid, seq_no, report)
 }
 
-/// Shows at most so many peers, as [`show`] shows all (dbg-100). `lustre_lnet_show_peers`.
+/// Shows at most `max` peers, as [`show`] shows all (dbg-100). `lustre_lnet_show_peers`.
 pub fn show_at_most(
     backend: &dyn Backend,
     max: usize,
@@ -78,7 +78,7 @@ fn shown(
     }
 }
 
-/// The items that [`show`] shows for at most `max` peers, from the `first`th on (dbg-100).
+/// The items that [`show`] shows, for at most `max` peers from number `first` on (dbg-100).
 pub fn page(
     backend: &dyn Backend,
     first: usize,
@@ -109,7 +109,7 @@ fn each(
             |peer: Box<Peer>| is_wanted(&peer).then(|| to_value(backend, &peer, detail, backup)).transpose();
         match peer_of(backend, nid).and_then(shown) {
             Ok(item) => items.extend(item),
-            // It went since the list was made.
+            // The peer was removed after the list was requested.
             Err(Errno::NotFound) => {}
             Err(errno) => return Err(errno),
         }
@@ -164,7 +164,7 @@ fn to_value(backend: &dyn Backend, peer: &Peer, detail: u32, backup: bool) -> Re
     Ok(shown)
 }
 
-/// The state, and for how long; how many paths there are on level 5.
+/// Adds the reachability and its duration; on level 5 also the numbers of paths.
 fn push_reachability(shown: &mut Value, its: &PeerReachability, detail: u32) {
     shown.push("reachability", its.state.text());
     if its.state != Reachability::Unknown {

@@ -188,7 +188,7 @@ fn shown(detail: u32, backup: bool) -> String {
     report.shown.to_yaml()
 }
 
-/// The expected output at a level, made of the lines of each level up to it.
+/// The expected output at a level, which consists of the lines of each level up to it.
 fn expected(detail: u32) -> String {
     const NI: &[(u32, &str)] = &[
         (4, "          udsp info:\n              net priority: 0\n              nid priority: -1\n"),
@@ -438,7 +438,7 @@ fn primary_nids_are_listed() {
     assert_eq!(report.shown.to_yaml(), expected);
 }
 
-/// Counts what it is asked, and has a thousand peers.
+/// A backend that counts its requests, and has a thousand peers.
 struct Thousand(Cell<usize>);
 
 impl Backend for Thousand {
