@@ -24,7 +24,7 @@ const CAPTURE: &str = "k2158-host-hello-variants.pcap";
 const ANSWERS: &str = "k2158-host-hello-variants.txt";
 const OURS: &str = "10.99.0.11@tcp";
 
-/// Rows in which we answer differently on purpose: what instead, and why.
+/// Rows with intended differences: the response of this node, and the reason.
 const DIFFERENT: [(&str, Instead, &str); 3] = [
     (
         "v4 with nid4-size hello",

@@ -52,7 +52,7 @@ fn transfer(rails: &Rails) -> [[bool; 2]; 2] {
     [0, 1].map(|way| [0, 1].map(|card| after[way][card] > before[way][card]))
 }
 
-/// Breaks the second rail of the near machine and mends it, and looks what both nodes make of it.
+/// Breaks the second rail of the near machine and restores it, and checks the reactions of both nodes.
 fn both_nodes_follow(break_it: impl FnOnce(&Rails), mend_it: impl FnOnce(&Rails)) {
     let Some(rails) = Rails::undiscovered_or_skip(2, |_| None, Discovery::On) else { return };
     rails.transfer(Transfer::Put, 1, 64, 1);
@@ -111,7 +111,7 @@ fn a_link_without_carrier_is_not_used_by_either_node_until_it_has_one_again() {
     );
 }
 
-/// HE-4.
+/// HE-4: fails if an interface that is added at run time is not watched, or a removed one still is.
 #[test]
 fn interfaces_added_at_run_time_are_watched_and_removed_ones_are_not() {
     let Some(_namespace) = empty_namespace_or_skip() else { return };

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-/// The portal of the handlers under test, and the portal that takes what those send.
+/// The portal of the handlers under test, and the portal for the messages that these send.
 const ASKED: u32 = 7;
 const SINK: u32 = 8;
 const LARGEST: usize = 1 << 20;

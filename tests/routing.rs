@@ -40,7 +40,7 @@ impl Site {
         (Rails::between(near, far), routers)
     }
 
-    /// A router that forwards from the start: the first ping must not get the answer that it does not.
+    /// A router that forwards from the start: the first ping must not be answered with the report that it does not forward.
     fn router(&self, networks: &str, routes: &str) -> Arc<Node> {
         node_with(
             networks,

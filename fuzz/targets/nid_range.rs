@@ -1,4 +1,4 @@
-//! NID lists, address ranges and expressions: whatever can be read prints so that it reads and prints the same,
+//! NID lists, address ranges and expressions: a text that can be read is printed so that it reads and prints the same,
 //! and expansion, matching and intervals agree.
 #![no_main]
 

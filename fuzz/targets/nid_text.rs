@@ -1,4 +1,4 @@
-//! NIDs, nets and process identifiers: whatever can be read is written so that it reads the same.
+//! NIDs, nets and process identifiers: a text that can be read is written so that it reads the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -43,7 +43,7 @@ pub fn exported() -> impl Iterator<Item = Export> {
     WRITTEN.iter().copied().chain(of_settings)
 }
 
-/// Those that are written by hand; the others are made from the table of settings.
+/// The functions that are written by hand; the others are made from the table of settings.
 const WRITTEN: &[Export] = &[
     export("LNetNIInit", "lnet/api.h", "psm"),
     export("LNetNIFini", "lnet/api.h", "psm"),

@@ -21,8 +21,8 @@ pub fn version_script() -> String {
     script
 }
 
-/// Names the shared library of a crate, and keeps it in memory until the process ends: threads of it, and what it registered for the end
-/// of the process, outlive a `dlclose`.
+/// Names the shared library of a crate, and keeps it in memory until the process ends: its threads, and the functions that it
+/// registered for the end of the process, outlive a `dlclose`.
 pub fn name_library(soname: &str) {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{soname}");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");

@@ -37,7 +37,7 @@ pub enum End {
     Exit,
 }
 
-/// Carries out one line. `globals`: what holds unless the line says otherwise.
+/// Carries out one line. `globals` are the options that apply unless the line has its own.
 pub fn line(
     words: &[String],
     globals: &Globals,
@@ -113,7 +113,7 @@ enum Found<'a> {
     List,
     /// A group, and nothing behind it.
     Incomplete(&'a clap::Command),
-    /// A group, and a word that it does not have.
+    /// The words name a group, and a word that the group does not have.
     Unknown(&'a clap::Command, String),
 }
 
@@ -161,7 +161,7 @@ fn list_commands(streams: &mut Streams<'_>) -> io::Result<End> {
     Ok(End::Done(ReturnCode::OK))
 }
 
-/// Prints what clap returned in place of a command: help, the version, or a refusal.
+/// Prints the output that clap returned in place of a command: help, the version, or a refusal.
 fn not_parsed(
     error: &clap::Error,
     definition: &clap::Command,

@@ -52,7 +52,7 @@ pub fn interactive(globals: &Globals, connect: Connect<'_>) -> io::Result<u8> {
     Ok(0)
 }
 
-/// Carries out commands, one a line, until one fails; exits with what that exits with.
+/// Carries out commands, one per line, until one fails; exits with the exit status of the last one.
 pub fn piped(
     input: impl BufRead,
     globals: &Globals,

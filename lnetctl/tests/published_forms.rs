@@ -1,6 +1,6 @@
-//! Every form of commands and files that the design documents, the specification of `lnetctl` and the recorded outputs of kernel nodes
-//! show: it is taken, or refused with its place and what to write instead. What recorded commands do is compared with the kernel's tool in
-//! the project's test `lnetctl_transcripts`.
+//! Every form of commands and files in the design documents, the specification of `lnetctl` and the recorded outputs of
+//! kernel nodes is accepted, or refused with its place and the correct form. The effects of recorded commands are compared
+//! with those of the kernel's tool in the project's test `lnetctl_transcripts`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 #[allow(dead_code, reason = "shared with other tests")]
@@ -41,7 +41,7 @@ impl Backend for Willing {
 
 impl Node for Willing {}
 
-/// The exit status, and what went to standard error.
+/// Runs a command; returns the exit status, and the output on standard error.
 fn carried_out(command: &str, input: &str) -> (u8, String) {
     let words: Vec<String> = command
         .split('"')

@@ -170,7 +170,7 @@ fn other_requests_are_executed_at_least_once_though_messages_are_lost() {
     assert!((0..100).all(|number| fixture.count_of(number) >= 1));
 }
 
-/// ptlrpc 10, test 9.
+/// ptlrpc 10, test 9: fails if bulk data is incomplete because messages are lost.
 #[test]
 fn bulk_data_is_complete_though_messages_are_lost() {
     let fixture = Fixture::start();
@@ -197,7 +197,7 @@ fn bulk_data_is_complete_though_messages_are_lost() {
     }
 }
 
-/// ptlrpc 10, test 14.
+/// ptlrpc 10, test 14: fails if a restarted server is not reconnected, or if requests are not resent to it.
 #[test]
 fn a_restarted_server_is_reconnected_and_requests_are_resent() {
     let mut fixture = Fixture::start();

@@ -153,7 +153,7 @@ fn a_reply_has_the_buffers_and_the_status_of_the_service() {
     }
 }
 
-/// PR-51.
+/// PR-51: fails if a request whose reply is truncated is not resent with a larger buffer.
 #[test]
 fn a_request_with_a_truncated_reply_is_resent_with_a_larger_buffer() {
     let mut fixture = connected();
@@ -174,7 +174,7 @@ fn a_request_with_a_truncated_reply_is_resent_with_a_larger_buffer() {
     assert_eq!(reply.unwrap_err(), Errno::OVERFLOW);
 }
 
-/// PR-63.
+/// PR-63: fails if a request that the server does not execute now is not resent later with a new XID.
 #[test]
 fn a_request_that_is_not_executed_now_is_resent_later_with_a_new_xid() {
     let mut fixture = connected();
@@ -189,7 +189,7 @@ fn a_request_that_is_not_executed_now_is_resent_later_with_a_new_xid() {
     assert_eq!(reply.unwrap().buffer(1), Some(&b"now"[..]));
 }
 
-/// PR-23, PR-60.
+/// PR-23, PR-60: fails if a request without a reply is not resent with its XID after a reconnect.
 #[test]
 fn a_request_without_a_reply_is_resent_with_its_xid_after_a_reconnect() {
     let mut fixture = connected();
@@ -208,7 +208,7 @@ fn a_request_without_a_reply_is_resent_with_its_xid_after_a_reconnect() {
     assert_eq!(reply.unwrap().buffer(1), Some(&b"at last"[..]));
 }
 
-/// PR-72: a deadline that an early reply puts off.
+/// PR-72: fails if an early reply does not extend the timeout.
 #[test]
 fn an_early_reply_extends_the_timeout() {
     let mut fixture = connected();
@@ -334,7 +334,7 @@ fn bulk(memory: &Arc<Region>, direction: Direction) -> Option<Bulk> {
     Some(Bulk { memory: Arc::clone(memory), direction })
 }
 
-/// PR-22.
+/// PR-22: fails if bulk data is not transferred in either direction by the announced match bits.
 #[test]
 fn bulk_data_is_transferred_both_ways_by_the_announced_match_bits() {
     for len in [1_usize, 1 << 20, (1 << 20) + 1, 3 << 20] {
@@ -367,7 +367,7 @@ fn bulk_data_is_transferred_both_ways_by_the_announced_match_bits() {
     }
 }
 
-/// PR-22.
+/// PR-22: fails if a resent request has the same match bits for bulk data.
 #[test]
 fn a_resent_request_has_new_match_bits_for_bulk_data() {
     let mut fixture = connected();
@@ -422,7 +422,7 @@ fn bulk_data_of_an_earlier_transmission_counts_or_is_transferred_again() {
     }
 }
 
-/// PR-60, ptlrpc 10, test 16.
+/// PR-60, ptlrpc 10, test 16: fails if an aborted request does not end, or keeps its memory.
 #[test]
 fn an_aborted_request_ends_and_releases_its_memory() {
     let mut fixture = connected();
@@ -461,7 +461,7 @@ fn a_request_does_not_wait_for_a_connection_beyond_its_limit() {
     assert_eq!(fixture.import.call(Request { bulk: Some(bulk), ..echo() }).unwrap_err(), Errno::INVALID);
 }
 
-/// PR-10.
+/// PR-10: fails if a server may grant flags that were not requested.
 #[test]
 fn a_server_that_grants_flags_that_were_not_requested_is_refused() {
     let mut fixture = fixture_with(timeouts(true));

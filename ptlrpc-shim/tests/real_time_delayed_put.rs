@@ -14,7 +14,7 @@ use md::{attach_buffer, forward_events, local_process};
 use ptlrpc::lnet::{Ack, EventKind, MdSpec, Node, Region};
 use std::sync::Arc;
 
-/// ptlrpc 10, test 16.
+/// ptlrpc 10, test 16: fails if a delayed PUT writes to an unlinked descriptor.
 #[test]
 fn a_delayed_put_does_not_write_to_an_unlinked_descriptor() {
     let _exclusive = exclusive::exclusive();

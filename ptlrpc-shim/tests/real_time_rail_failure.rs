@@ -227,7 +227,7 @@ fn no_rpc_fails_with_routers(faults: &[RouterFault]) {
     }
 }
 
-/// ptlrpc 10, test 1.
+/// ptlrpc 10, test 1: fails if the death of a router fails an RPC.
 #[test]
 fn the_death_of_a_router_fails_no_rpc() {
     no_rpc_fails_with_routers(&[KILLED]);

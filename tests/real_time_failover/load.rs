@@ -19,7 +19,7 @@ pub const MAX_LENGTH: u32 = 1 << 20;
 /// flight.
 const PIECES: usize = 20;
 const MESSAGES_PER_PIECE: u32 = 4;
-/// The key of what GETs fetch.
+/// The key of the data that GETs fetch.
 const FETCHED: u64 = 0x00f0_0dfe_edbe_ef00;
 /// Flag in `user_ptr`: it is the number of a piece of memory for PUTs, not of an operation.
 const PIECE: usize = 1 << 62;

@@ -27,7 +27,7 @@ pub enum Content {
         target: Nid,
         order: ByteOrder,
     },
-    /// The acceptor's answer to a request that it does not understand.
+    /// The acceptor's response to a request that it cannot read.
     RequestRefused,
     Hello {
         hello: Hello,
@@ -68,7 +68,7 @@ pub fn items(connection: &Connection) -> Vec<Item> {
     items
 }
 
-/// Decodes what `from` sent, in order.
+/// Decodes the bytes that `from` sent, in order.
 pub fn said(connection: &Connection, from: Side) -> Vec<Item> {
     let mut reader = Reader { from, stream: connection.stream(from), at: 0, items: Vec::new() };
     reader.read_all();

@@ -52,7 +52,7 @@ impl Wiring {
         }
     }
 
-    /// The command that fills the table of routes for what leaves by a card, which is needed again after the link was
+    /// The command that fills the routing table for packets from a card's address, which is necessary again after the link was
     /// down or had no address.
     pub fn route(self, card: usize) -> [String; 7] {
         let (name, table, subnet) = (format!("eth{card}"), table(card), self.subnet(card));
@@ -165,7 +165,7 @@ fn within<T: Send>(namespace: &OwnedFd, work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// The table of routes for what leaves by a card.
+/// The routing table for packets from a card's address.
 fn table(card: usize) -> String {
     (100 + card).to_string()
 }

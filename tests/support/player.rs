@@ -137,7 +137,7 @@ impl<'a> Player<'a> {
         self.keep(number, socket.into());
     }
 
-    /// Makes the application start what causes the node's connection, and waits for the connection.
+    /// Makes the application start the operation that causes the node's connection, and waits for the connection.
     fn be_called(&mut self, number: usize, application: &mut dyn Application) {
         let dialogue = &self.script.dialogues[number];
         let (from, to) = (dialogue.opener, dialogue.acceptor);
@@ -155,7 +155,7 @@ impl<'a> Player<'a> {
         self.sockets.insert(number, socket);
     }
 
-    /// Makes the node's application do what causes the node to open the dialogue `number`.
+    /// Makes the node's application start the operation that causes the node to open the dialogue `number`.
     fn give_cause_for(&mut self, number: usize, application: &mut dyn Application) {
         let ends = self.script.dialogues[number].ends();
         let of_the_pair = self.script.steps.iter().filter(|step| {
@@ -173,7 +173,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Makes the application do, once, what causes the node to send the line at `place`.
+    /// Makes the application start, once, the operation that causes the node to send the line at `place`.
     fn have_it_said(&mut self, place: Place, application: &mut dyn Application) {
         let Some(cause) = self.script.cause_of(place) else { return };
         let begins_at = if let Cause::Request(request) = cause { request } else { place };

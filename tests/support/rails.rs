@@ -178,7 +178,7 @@ fn spec(memory: &mut [u8], options: u32, eq: Option<EqHandle>) -> (MdSpec, MdMem
     (spec, MdMemory::contiguous(start, length))
 }
 
-/// The command that fills the table of routes for what leaves by a card, which is needed again after the link was down
+/// The command that fills the routing table for packets from a card's address, which is necessary again after the link was down
 /// or had no address.
 pub fn route(card: usize) -> [String; 7] {
     WIRING.route(card)

@@ -30,8 +30,8 @@ pub fn differences(kernel: &Outcome, ours: &Outcome) -> Vec<Change> {
     found
 }
 
-/// Whether the change at `index` is what `pattern` means: its text; with `*` at the end any text that begins
-/// so; with `...` at the end also all that stands below such a line and has changed with it.
+/// Whether `pattern` matches the change at `index`: by its text; with `*` at the end by the beginning of the text;
+/// with `...` at the end also by a changed line above it that begins with the pattern.
 pub fn is_meant(pattern: &str, changes: &[Change], index: usize) -> bool {
     let Some(head) = pattern.strip_suffix("...") else { return matches(pattern, &changes[index].text) };
     let kind = |change: &Change| change.text.get(..5).map(str::to_owned);

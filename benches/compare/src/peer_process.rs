@@ -163,7 +163,7 @@ fn name_of(command: &Command) -> String {
     tied.unwrap_or(program).to_string_lossy().into_owned()
 }
 
-/// Whether there is such a program.
+/// Whether the program exists, and runs with this argument.
 pub(crate) fn runs(program: &str, argument: &str) -> bool {
     let mut command = Command::new(program);
     command.arg(argument).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()

@@ -59,7 +59,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts LNet, or takes a reference on it if it is up. Not from an event handler.
+    /// Starts LNet, or takes a reference on it if it runs. Must not be called from an event handler.
     pub fn start() -> Result<Arc<Self>, Errno> {
         Self::start_with_end_signal(None)
     }

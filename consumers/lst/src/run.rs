@@ -94,7 +94,7 @@ fn refuse(command: &str, text: &str, err: &mut dyn Write) -> io::Result<End> {
     Ok(End::Done(Exit::Refused))
 }
 
-/// Prints what clap returned in place of a command: help, the version, or a refusal.
+/// Prints the output that clap returned in place of a command: help, the version, or a refusal.
 fn not_parsed(
     error: &clap::Error,
     words: &[String],

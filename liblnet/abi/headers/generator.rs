@@ -1,5 +1,5 @@
-//! Makes the C headers: cbindgen turns the Rust items into C, the templates beside this file say where
-//! each item goes and hold what Rust cannot express (macros, inline functions, packed structures).
+//! Makes the C headers: cbindgen turns the Rust items into C; the templates beside this file determine the place
+//! of each item and contain everything that Rust cannot express (macros, inline functions, packed structures).
 //!
 //! A template line `@NAME@` becomes the item of that name with its documentation, `@SETTINGS@` all functions of the settings. A name
 //! without an item, and an exported function without a place, stop the build.

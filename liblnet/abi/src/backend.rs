@@ -31,9 +31,9 @@ struct Users {
     control: Option<ControlServer>,
 }
 
-/// Makes a node that this process runs itself the one behind the C API, for libraries on that API that are in the same program: a
-/// `LNetNIInit` then takes a reference on it, and its owner keeps configuring it, and ends it, after the [`Adopted`] is dropped.
-/// [`Errno::Busy`]: the C API has a node, or this is an event handler.
+/// Makes a node that this process runs itself the one behind the C API, for libraries on that API that are in the same
+/// program: an `LNetNIInit` then takes a reference on it. The owner continues to configure the node, and ends it after the
+/// [`Adopted`] is dropped. [`Errno::Busy`]: the C API has a node, or this is an event handler.
 pub fn adopt(node: &Arc<Node>) -> Result<Adopted, Errno> {
     let mut users = users()?;
     if users.count > 0 {

@@ -5,7 +5,7 @@ use lnet_wire::byte_order::put_u32;
 use lnet_wire::ping_info::{Features, PING_MAGIC};
 use lnet_wire::{Body, Header, RESERVED_PORTAL};
 
-/// Removes from a ping reply what such a node does not support.
+/// Removes the features that the node does not support from a ping reply that it sends.
 pub(crate) fn send(header: &Header, payload: &mut [u8], hidden: Features) {
     if !matches!(header.body, Body::Reply { .. }) {
         return;
@@ -16,7 +16,7 @@ pub(crate) fn send(header: &Header, payload: &mut [u8], hidden: Features) {
     }
 }
 
-/// Whether such a node accepts a message that arrives: one without multi-rail drops pushes.
+/// Whether the node accepts a message that arrives: a node without multi-rail drops pushes.
 pub(crate) const fn understands(header: &Header, hidden: Features) -> bool {
     !hidden.contains(Features::MULTI_RAIL)
         || !matches!(header.body, Body::Put { portal: RESERVED_PORTAL, .. })

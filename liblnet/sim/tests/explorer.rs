@@ -13,7 +13,7 @@ fn plain(world: &mut World, nids: &[u32]) -> NodeId {
     world.add_node(NodeSpec { first_ping: false, ..spec })
 }
 
-/// A third node serves the requests of two; the order is what differs.
+/// A third node serves the requests of two; only the order differs.
 #[test]
 fn both_orders_of_two_messages_to_one_node_are_tried_and_no_order_twice() {
     let seen = RefCell::new(Vec::new());

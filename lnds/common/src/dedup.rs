@@ -146,8 +146,8 @@ impl<C: Clone, M> DedupTable<C, M> {
         }
     }
 
-    /// Keeps a message that has arrived in part, for the first time or again. Returns it if it has arrived otherwise. The
-    /// caller limits the number of such messages by [`DedupTable::unpark`].
+    /// Keeps a message that has arrived in part, for the first time or again. Returns it if it has been received otherwise. The
+    /// caller limits the number of kept messages by [`DedupTable::unpark`].
     pub fn park(&mut self, message_id: NonZeroU64, message: M, until: Time) -> Result<(), M> {
         if matches!(self.message_ids.get(&message_id), Some(Outcome::Parked(..) | Outcome::Taken)) {
             self.forget(message_id);

@@ -23,7 +23,7 @@ pub(crate) struct WatchSignal {
     thread: OnceLock<Thread>,
 }
 
-/// The result of a look at a thread.
+/// The result of examining a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Finding {
     /// The thread is not inside a handler.
@@ -42,8 +42,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Looks at a server. One that is blocked is marked as kept, so that its handler's messages are no longer held back
-    /// for it.
+    /// Examines a server thread. A thread that is blocked is marked as kept, so that its handler's messages are no longer
+    /// held back for it.
     fn look_at(&mut self, server: Option<&Arc<HandlerState>>) -> Finding {
         let inside = server.and_then(|server| server.inside());
         let finding = self.look(inside);

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, Weak};
 /// Maximum number of nodes that are remembered beyond the ends of their connections.
 const MAX_NODES: usize = 4096;
 
-/// Table of all such nodes.
+/// The table of all remote nodes of this implementation.
 #[derive(Debug, Default)]
 pub(crate) struct RemoteNodes {
     nodes: Mutex<HashMap<NodeId, Arc<RemoteNode>, foldhash::fast::RandomState>>,

@@ -212,8 +212,8 @@ fn peer_nis(page: &mut Page, of_node: &Labels, peers: &[Peer]) {
     page.family("lnet_peer_ni_recovery_pings", GAUGE, help, pings);
 }
 
-/// Writes the metric families that interfaces and peer NIs have in common. Their names begin with `prefix`; `what` is for the help
-/// texts.
+/// Writes the metric families that interfaces and peer NIs have in common. Their names begin with `prefix`; `what` is the
+/// kind of object in the help texts.
 fn traffic<T>(
     page: &mut Page,
     prefix: &str,

@@ -166,7 +166,7 @@ impl TakenRequest {
         unsafe { self.0.as_mut() }
     }
 
-    /// Calls the interpret function of a completed request, if it has one; what that returns becomes the status.
+    /// Calls the interpret function of a completed request, if it has one, whose result becomes the status.
     pub(super) fn interpret(&mut self) -> c_int {
         let (interpret, status) = (self.get().interpret, self.get().status());
         let Some((interpret, argument)) = interpret else { return status };

@@ -1,4 +1,4 @@
-//! The thread `ptlrpcd`: connects imports, and pings idle ones. Carries out what [`Session::poll`] asks for.
+//! The thread `ptlrpcd`: connects imports, and pings idle ones. It sends the requests that [`Session::poll`] returns.
 
 use crate::clock::Clock;
 use crate::errno::Errno;
@@ -112,7 +112,7 @@ impl Worker {
         self.shared.is_stopped.load(Ordering::SeqCst)
     }
 
-    /// Polls all sessions; returns when to do so again.
+    /// Polls all sessions; returns the time of the next poll.
     fn poll_sessions(&mut self) -> Option<Instant> {
         let sessions: Vec<_> = {
             let mut sessions = lock(&self.shared.sessions);

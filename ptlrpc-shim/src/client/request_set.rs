@@ -48,7 +48,7 @@ impl RequestSet {
         self.any_complete()
     }
 
-    /// Makes what progress is possible without waiting; whether a request has completed.
+    /// Makes as much progress as is possible without waiting; returns whether a request has completed.
     pub fn check(&mut self) -> bool {
         if let Some((_, clock)) = &self.environment {
             self.rpcs.turn(&**clock, Some(clock.now()), None);

@@ -248,7 +248,7 @@ mod tests {
         }
     }
 
-    /// PR-62.
+    /// PR-62: fails if servers are not tried in turn, or if a failed round does not raise the latency estimate.
     #[test]
     fn servers_are_tried_round_robin_and_each_failed_round_raises_the_latency_estimate() {
         let (start, mut connect) = (Instant::now(), ConnectState::new(3));

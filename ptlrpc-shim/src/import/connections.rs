@@ -95,7 +95,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// PR-42.
+    /// PR-42: fails if another NID than the nearest is used, or of equals not the one of the lowest order.
     #[test]
     fn the_nearest_nid_is_taken_and_of_equals_the_one_of_the_lowest_order() {
         let distances = [

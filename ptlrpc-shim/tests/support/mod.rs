@@ -95,8 +95,8 @@ impl Server {
         client
     }
 
-    /// The counters after everything that was sent before has been decided about: that is done in order. The ping without a
-    /// connection that shows it is not counted as refused.
+    /// The counters after all earlier requests have been decided about, which happens in order. The ping without a
+    /// connection that shows this is not counted as refused.
     pub fn counts(&self) -> Counts {
         let probe = Client::new(&self.node, "a probe");
         assert_eq!(probe.ping().status(), Err(Errno::NOT_CONNECTED));

@@ -15,7 +15,7 @@ fn is_for_tests(package: &Package) -> bool {
     package.manifest_path.ancestors().any(|folder| matches!(folder.file_name(), Some("benches" | "tests")))
 }
 
-/// A line for each dependency of a crate of the workspace that the table does not allow, or that it allows in vain.
+/// A line for each dependency of a crate of the workspace that the table does not allow, or that it allows without need.
 pub(crate) fn between_crates(packages: &[Package]) -> Vec<String> {
     let mut found = Vec::new();
     for package in packages.iter().filter(|package| !is_for_tests(package)) {

@@ -13,9 +13,9 @@ const CAPACITY: usize = 256 << 10;
 /// The way of copying bytes from one socket to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Copying {
-    /// Through a buffer of the process.
+    /// The bytes are copied through a buffer of the process.
     Buffer,
-    /// Through a pipe, by splice(2).
+    /// The bytes are moved through a pipe, by splice(2).
     Splice,
 }
 

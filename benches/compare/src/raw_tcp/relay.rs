@@ -72,7 +72,7 @@ impl<'a> Direction<'a> {
         if self.carrier.holds_bytes() { PollFlags::OUT } else { PollFlags::empty() }
     }
 
-    /// Reads once and writes at once; bytes that the other socket does not take are kept until it does.
+    /// Reads once and writes at once; bytes that the other socket does not accept are kept until it does.
     fn turn(&mut self, from: PollFlags, to: PollFlags) -> io::Result<()> {
         let ended = PollFlags::HUP | PollFlags::ERR;
         if self.is_over {

@@ -52,7 +52,8 @@ pub(super) fn show(cx: &mut Context<'_>) -> Result {
     Ok(Exit::Success)
 }
 
-/// Returns the features that LST_FEATURES proposes (hexadecimal), or all known ones if it is not set. Unknown ones are an error.
+/// Returns the features that LST_FEATURES proposes (hexadecimal), or all known ones if it is not set. Unknown features are an
+/// error.
 pub(super) fn features(cx: &Context<'_>) -> Result<u32> {
     let Some(text) = cx.features else { return Ok(KNOWN_FEATURES) };
     let digits = text.trim().trim_start_matches("0x").trim_start_matches("0X");

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Seconds that nodes have, at least.
 const TIMEOUT: u32 = 3;
-/// Looks that a spark line has.
+/// The number of samples in a spark line.
 const HISTORY: usize = 60;
 
 /// The answers of a batch's nodes at one time.

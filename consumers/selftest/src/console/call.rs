@@ -21,7 +21,7 @@ pub struct Call {
 pub enum Command {
     /// Makes the session.
     NewSession(NewSession),
-    /// Takes the session from all nodes, and ends it.
+    /// Removes the session from all nodes, and ends it.
     EndSession,
     /// Shows the session: [`Answer::Session`].
     ShowSession,
@@ -103,7 +103,7 @@ pub enum Command {
         /// RPCs in flight are given up.
         force: bool,
     },
-    /// Asks nodes for what still runs.
+    /// Requests from nodes which tests still run.
     QueryBatch {
         /// The batch.
         batch: Name,

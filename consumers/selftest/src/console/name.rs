@@ -10,7 +10,7 @@ use thiserror::Error;
 #[serde(try_from = "String", into = "String")]
 pub struct Name(String);
 
-/// A text that cannot be such a name.
+/// The error that a text is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is no name: it takes 1 to {max} bytes", max = Name::MAX)]
 pub struct NotAName(String);

@@ -55,7 +55,7 @@ pub enum Check {
 }
 
 impl Brw {
-    /// Refuses what makes kernel nodes fall over: see [`BrwParameters::new`].
+    /// Checks the parameters, and refuses values that make kernel nodes panic: see [`BrwParameters::new`].
     pub fn new(direction: Direction, check: Check, size: u32, offset: u32) -> Result<Self, UnsafeParameters> {
         let brw = Self { direction, check, size, offset };
         brw.parameters().map(|_| brw)

@@ -56,8 +56,8 @@ impl BrwServer {
         }
     }
 
-    /// Returns memory with the pattern, at least as long as the transfer. Where it does not depend on the length all transfers
-    /// share it.
+    /// Returns memory with the pattern, at least as long as the transfer. If the pattern does not depend on the length all
+    /// transfers share the memory.
     fn source(&self, transfer: &BrwRequest) -> Arc<Region> {
         let filled = |length: u32| {
             let mut region = Region::zeroed(length as usize);

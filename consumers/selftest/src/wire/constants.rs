@@ -26,7 +26,7 @@ pub const SAFE_DESTINATIONS: u32 = DESTINATIONS_PER_PAGE;
 pub const DESTINATIONS_PER_PAGE: u32 = 341;
 /// Bytes of one destination in the list.
 pub const DESTINATION_LEN: usize = 12;
-/// Bytes of a name with the NUL that ends it.
+/// The number of bytes of a name, including the terminating NUL.
 pub const NAME_LEN: usize = 32;
 /// The word that brw writes into bulk data, in the order of the sender.
 pub const BRW_PATTERN: u64 = 0xeeb0_eeb1_eeb2_eeb3;

@@ -1,4 +1,4 @@
-//! All requests.
+//! The enum of all requests.
 
 use super::batch::{BatchRequest, IncomingBatch};
 use super::brw::{BrwRequest, IncomingBrw};

@@ -42,7 +42,7 @@ impl Loop {
 pub struct Concurrency(u32);
 
 impl Concurrency {
-    /// A concurrency of this number; `None`: it is not in the range.
+    /// A concurrency of `number`; `None` if it is out of range.
     pub fn new(number: u32) -> Option<Self> {
         (1..=MAX_CONCURRENCY).contains(&number).then_some(Self(number))
     }

@@ -1,4 +1,4 @@
-//! Making trees by hand.
+//! Functions that make trees node by node.
 
 use super::convert::TreeOut;
 use super::node::{self, ARRAY, EnumCyamlType, NUMBER, OBJECT, STRING, YamlNode};

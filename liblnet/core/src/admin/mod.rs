@@ -1,4 +1,4 @@
-//! Administration: configuration changes, interfaces, what operators and programs ask about peers.
+//! Administration: configuration changes, interfaces, and queries of operators and programs about peers.
 
 mod configure;
 mod consumers;

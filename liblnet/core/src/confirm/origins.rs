@@ -203,7 +203,7 @@ impl Table {
         which.into_iter().filter_map(|origin| self.take_one(origin)).collect()
     }
 
-    /// Removes a message that has arrived in part; returns `None` if it is not one.
+    /// Removes a message that has arrived in part; returns `None` if there is no such message.
     fn take_one(&mut self, origin: MessageOrigin) -> Option<Box<Message>> {
         self.partial.release(&origin);
         match self.arriving.remove(&origin)? {

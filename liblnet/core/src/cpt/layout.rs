@@ -35,12 +35,12 @@ pub struct NumaNode {
 /// The way in which a machine is divided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Into [`default_count`] partitions.
+    /// [`default_count`] partitions.
     #[default]
     Default,
-    /// Into this number of partitions, of nearly equal size.
+    /// This number of partitions, of nearly equal size.
     Count(NonZeroUsize),
-    /// Into the partitions that a pattern lists.
+    /// The partitions that a pattern lists.
     Pattern(Pattern),
 }
 

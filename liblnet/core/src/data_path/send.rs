@@ -26,7 +26,7 @@ use std::sync::Arc;
 enum Step {
     /// Take the credits and give the message to its driver.
     Post(Box<Message>),
-    /// Like `Post`, after waiting in a queue.
+    /// Send a message that has waited in a queue, otherwise like `Post`.
     Resume(Box<Message>),
     /// Select another path for a message without credits whose path should be avoided.
     Reroute(Box<Message>),
@@ -42,7 +42,7 @@ impl Core {
         }
     }
 
-    /// Like [`Core::launch`], even if handlers are nested deep.
+    /// Posts a message like [`Core::launch`], even if handlers are deeply nested.
     pub(crate) fn post_now(&self, message: Box<Message>) {
         self.run(Step::Post(message));
     }

@@ -61,7 +61,7 @@ impl Health {
 mod tests {
     use super::*;
 
-    /// HE-40.
+    /// HE-40: fails if the options of an MD do not decide before the node's setting whether its response is tracked.
     #[test]
     fn the_md_decides_whether_its_response_is_tracked_and_otherwise_the_node() {
         let none = MdOptions(0);

@@ -226,7 +226,7 @@ const fn is_of_the_path(cause: Cause) -> bool {
 mod tests {
     use super::*;
 
-    /// HE-1, HE-56.
+    /// HE-1, HE-56: fails if a failure or a success changes a value by another amount than the sensitivity, or beyond 0 or 1000.
     #[test]
     fn values_go_down_and_up_by_the_sensitivity_between_0_and_1000() {
         let table = [(1000, 100, 900, 1000), (50, 100, 0, 150), (950, 100, 850, 1000), (700, 0, 700, 700)];

@@ -58,7 +58,7 @@ pub enum Confirmation {
     NotDelivered,
     /// The gateway could not forward the message; the destination may have it nevertheless.
     Unknown,
-    /// Like [`Confirmation::Unknown`], and the destination could not recognise a copy.
+    /// The gateway could not forward the message, and the destination may have it but could not recognise a copy.
     Withheld,
 }
 

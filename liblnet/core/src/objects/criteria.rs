@@ -24,7 +24,7 @@ pub enum InsertPosition {
     Before,
     /// After the others (`LNET_INS_AFTER`).
     After,
-    /// Like `After`: each portal has one list, not one per CPU partition (`LNET_INS_LOCAL`).
+    /// After the others, like `After`, as each portal has one list, not one per CPU partition (`LNET_INS_LOCAL`).
     Local,
 }
 

@@ -20,7 +20,7 @@ pub(super) trait Listed: Sized + 'static {
     }
 }
 
-/// A criterion of such a list.
+/// A criterion of a [`Listed`] candidate.
 pub(super) struct Row<C> {
     pub(super) name: &'static str,
     /// `Less`: the first is better.

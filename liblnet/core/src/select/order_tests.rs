@@ -190,7 +190,8 @@ proptest! {
         }
     }
 
-    /// UD-10: one look at each list of partners finds what a look for each local NI does, whether or not the lists are the same.
+    /// UD-10: reading each list of partners once gives the same preferences as a look-up for each local NI, whether or not
+    /// the lists are equal.
     #[test]
     fn of_several_nids_of_a_peer_the_partners_of_the_best_ones_count(
         its in prop::collection::vec((prop_oneof![Just(1000_u32), Just(900)], prop::collection::vec((1_u8..20, 0_u32..3), 0..4)), 1..6),

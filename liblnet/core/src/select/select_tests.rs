@@ -332,7 +332,7 @@ fn a_message_to_the_reserved_portal_does_not_set_the_preferred_interface() {
     assert_eq!([false, false, true, false].map(send), [2, 2, 1, 2].map(|n| format!("10.0.0.{n}@tcp")));
 }
 
-/// PS-31.
+/// PS-31: fails if a response does not count as a use of its interfaces.
 #[test]
 fn a_response_counts_as_a_use_of_its_interfaces() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);
@@ -348,7 +348,7 @@ fn a_response_counts_as_a_use_of_its_interfaces() {
     assert_eq!([chosen.ni.nid(), chosen.destination()], ["10.0.0.1@tcp", "10.0.0.8@tcp"].map(nid));
 }
 
-/// PS-30.
+/// PS-30: fails if a given source does not become the preferred interface of a peer that is not multi-rail.
 #[test]
 fn a_given_source_becomes_the_preferred_interface_of_a_single_rail_peer() {
     let nets = nets(&["10.0.0.1@tcp", "10.0.0.2@tcp"]);

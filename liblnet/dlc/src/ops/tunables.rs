@@ -1,4 +1,4 @@
-//! All settings of a node and tunables of its drivers.
+//! Output of all settings of a node and tunables of its drivers.
 
 use super::error_text::error_text;
 use crate::report::{Operation, Report, SeqNo};
@@ -7,7 +7,7 @@ use crate::{ReturnCode, Value};
 
 const ENTITY: &str = "tunables";
 
-/// Shows all, with values, defaults, and who set them: `lnetctl tunables`.
+/// Shows all settings and tunables with values, defaults, and the origins of the values: `lnetctl tunables`.
 pub fn show(backend: &dyn Backend, report: &mut Report) -> ReturnCode {
     match backend.ask::<Vec<SettingState>>(Request::GetSettings) {
         Ok(all) => {

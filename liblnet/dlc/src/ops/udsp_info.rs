@@ -11,7 +11,7 @@ pub(super) const DETAIL: u32 = 4;
 /// The value of the `udsp info` key of one of the node's interfaces or of a peer NI.
 pub(super) fn udsp_info(backend: &dyn Backend, nid: Nid, local: bool) -> Result<Value, Errno> {
     let applied = match backend.ask(Request::GetAppliedUdsp(nid, local)) {
-        // It went since the list was made.
+        // The peer was removed after the list was requested.
         Err(Errno::NotFound) => AppliedUdsp::default(),
         applied => applied?,
     };
@@ -42,7 +42,7 @@ pub(super) fn udsp_info(backend: &dyn Backend, nid: Nid, local: bool) -> Result<
     Ok(shown)
 }
 
-/// -1 for none.
+/// The priority as a value; -1 stands for none.
 const fn priority(priority: u32) -> Value {
     Value::Int(match priority {
         u32::MAX => -1,

@@ -52,7 +52,7 @@ pub enum Order {
 /// The time when the driver reports that a message was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// Inside the call that sends it, as when the socket takes it at once.
+    /// During the call that sends it, as when the socket accepts it at once.
     AtOnce,
     /// Some time later, perhaps after the response.
     Later,

@@ -54,7 +54,7 @@ fn a_message_whose_connections_break_is_resent_until_its_timeout() {
     finish(world);
 }
 
-/// HE-2.
+/// HE-2: fails if anything is resent, or any health lowered, with a health sensitivity of 0.
 #[test]
 fn with_health_sensitivity_0_nothing_is_resent_and_no_health_is_lowered() {
     let mut world = two_rails("no sensitivity");

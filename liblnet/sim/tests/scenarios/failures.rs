@@ -5,7 +5,7 @@ use lnet_core::discovery::Step;
 use lnet_core::topology::PeerState;
 use lnet_core::{Errno, Setting};
 
-/// DISC-17.
+/// DISC-17: fails if requests to a dead peer end with another error than that of the ping, or if the next one does not try again.
 #[test]
 fn requests_to_a_dead_peer_fail_with_the_error_of_the_ping_and_the_next_one_tries_again() {
     let mut world = chosen("T17");

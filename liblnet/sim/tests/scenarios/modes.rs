@@ -7,7 +7,7 @@ use lnet_sim::Purpose;
 use lnet_wire::ping_info::Features;
 use std::sync::Arc;
 
-/// DISC-6.
+/// DISC-6: fails if a node without discovery becomes a peer with several NIDs, or gets a push.
 #[test]
 fn a_node_without_discovery_is_a_peer_per_nid_and_gets_no_push() {
     in_all_orders(
@@ -29,7 +29,7 @@ fn a_node_without_discovery_is_a_peer_per_nid_and_gets_no_push() {
     );
 }
 
-/// DISC-6b.
+/// DISC-6b: fails if a push to a node that has switched discovery off is not acknowledged, or changes anything.
 #[test]
 fn a_push_to_a_node_that_switched_discovery_off_is_acknowledged_and_changes_nothing() {
     let mut world = chosen("T6b");
@@ -48,7 +48,7 @@ fn a_push_to_a_node_that_switched_discovery_off_is_acknowledged_and_changes_noth
     finish(world);
 }
 
-/// DISC-7.
+/// DISC-7: fails if a node without discovery does not ping a peer once before its first use.
 #[test]
 fn a_node_without_discovery_pings_a_peer_once_before_its_first_use() {
     in_all_orders(
@@ -78,7 +78,7 @@ fn a_node_without_discovery_pings_a_peer_once_before_its_first_use() {
     );
 }
 
-/// DISC-8.
+/// DISC-8: fails if switching discovery on sends anything before a peer is used.
 #[test]
 fn switching_discovery_on_sends_nothing_until_a_peer_is_used() {
     let mut world = chosen("T8");
@@ -101,7 +101,7 @@ fn switching_discovery_on_sends_nothing_until_a_peer_is_used() {
     finish(world);
 }
 
-/// DISC-8b.
+/// DISC-8b: fails if switching discovery off is not pushed, or if the peers do not discover the node again.
 #[test]
 fn switching_discovery_off_is_pushed_and_the_peers_rediscover_the_node() {
     in_all_orders(
@@ -146,7 +146,7 @@ fn a_configured_peer_stays_when_it_stops_discovering() {
     finish(world);
 }
 
-/// DISC-18.
+/// DISC-18: fails if a node of an older version is pinged more than once, or used from different NIDs.
 #[test]
 fn a_node_of_an_older_version_is_pinged_once_and_always_used_from_the_same_nid() {
     in_all_orders(
@@ -171,7 +171,7 @@ fn a_node_of_an_older_version_is_pinged_once_and_always_used_from_the_same_nid()
     );
 }
 
-/// DISC-18.
+/// DISC-18: fails if a node with invalid ping replies is not pinged three times, or not used by its NID then.
 #[test]
 fn a_node_with_invalid_ping_replies_is_pinged_three_times_and_then_used_by_its_nid() {
     let mut world = chosen("T18, no status");
@@ -185,7 +185,7 @@ fn a_node_with_invalid_ping_replies_is_pinged_three_times_and_then_used_by_its_n
     finish(world);
 }
 
-/// DISC-19.
+/// DISC-19: fails if a node that is restarted with an older version is not recognised at the next ping.
 #[test]
 fn a_node_restarted_with_an_older_version_is_recognised_at_the_next_ping() {
     let mut world = chosen("T19");

@@ -9,7 +9,7 @@ fn made(world: &mut World, node: NodeId, nid: Nid) {
     world.expect(made == Some(Ok(())), || format!("{nid} is not made: {made:?}"));
 }
 
-/// DISC-3.
+/// DISC-3: fails if discovery changes the NIDs of a configured peer.
 #[test]
 fn a_configured_peer_keeps_its_nids_whatever_discovery_finds() {
     in_all_orders(
@@ -34,7 +34,7 @@ fn a_configured_peer_keeps_its_nids_whatever_discovery_finds() {
     );
 }
 
-/// DISC-4.
+/// DISC-4: fails if a peer cannot be deleted while it is discovered, or not created again.
 #[test]
 fn a_peer_can_be_deleted_while_it_is_discovered_and_made_again() {
     in_all_orders(
@@ -131,7 +131,7 @@ fn stays_of(left: Nid, other: Nid) -> Nid {
     if left == other { a(1) } else { other }
 }
 
-/// DISC-5.
+/// DISC-5: fails if a configured peer that reports other NIDs is changed, or if the differences are not recorded.
 #[test]
 fn a_configured_peer_that_reports_other_nids_stays_unchanged_and_the_differences_are_recorded() {
     let mut world = chosen("T5");

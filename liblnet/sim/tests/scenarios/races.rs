@@ -110,7 +110,7 @@ fn two_nodes_that_change_at_once_both_learn_the_change() {
     );
 }
 
-/// DISC-20.
+/// DISC-20: fails if interface changes under traffic are not pushed, or lose messages other than those to removed interfaces.
 #[test]
 fn interface_changes_under_traffic_are_pushed_and_lose_only_messages_to_removed_interfaces() {
     in_all_orders(

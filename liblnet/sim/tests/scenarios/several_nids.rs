@@ -25,19 +25,19 @@ fn one_sided(rails_a: u32, rails_b: u32, most: usize) {
     );
 }
 
-/// DISC-2a, DISC-11.
+/// DISC-2a, DISC-11: fails if a peer that is discovered by two NIDs at once stays two peers.
 #[test]
 fn a_peer_that_is_discovered_by_two_nids_at_once_becomes_one_peer() {
     one_sided(1, 2, 1500);
 }
 
-/// DISC-11.
+/// DISC-11: fails if a peer that is discovered by three NIDs at once stays several peers.
 #[test]
 fn a_peer_that_is_discovered_by_three_nids_at_once_becomes_one_peer() {
     one_sided(1, 3, 800);
 }
 
-/// DISC-2b.
+/// DISC-2b: fails if the peers that pings from two NIDs have created are not merged by the push.
 #[test]
 fn peers_that_pings_from_two_nids_have_made_are_merged_by_the_push() {
     one_sided(2, 2, 1500);
@@ -95,7 +95,7 @@ fn a_node_that_sends_from_each_nid_is_one_peer_after_its_push() {
     );
 }
 
-/// DISC-2c.
+/// DISC-2c: fails if a node of an older version becomes one peer with several NIDs.
 #[test]
 fn a_node_of_an_older_version_stays_a_peer_for_each_of_its_nids() {
     in_all_orders(
@@ -129,7 +129,7 @@ fn a_node_of_an_older_version_stays_a_peer_for_each_of_its_nids() {
     );
 }
 
-/// DISC-12.
+/// DISC-12: fails if one of two nodes that discover each other by several NIDs at once becomes several peers.
 #[test]
 fn two_nodes_that_discover_each_other_by_several_nids_at_once_are_one_peer_each() {
     in_all_orders(

@@ -3,7 +3,7 @@
 use super::*;
 use lnet_core::Setting;
 
-/// DISC-15.
+/// DISC-15: fails if a push that is larger than the buffer causes no ping, or if the next push does not fit.
 #[test]
 fn a_push_larger_than_the_buffer_causes_a_ping_and_the_next_push_fits() {
     let mut world = chosen("T15");
@@ -25,7 +25,7 @@ fn a_push_larger_than_the_buffer_causes_a_ping_and_the_next_push_fits() {
     finish(world);
 }
 
-/// DISC-16.
+/// DISC-16: fails if a ping reply that is larger than the buffer is not requested again with a larger one.
 #[test]
 fn a_ping_reply_larger_than_the_buffer_is_requested_again_with_a_larger_one() {
     for rails in [15, 16, 17, 40, 199] {

@@ -1,8 +1,8 @@
 //! The sending half of a connection.
 //!
-//! The thread that sends a message writes it, in one system call, if no other thread is writing. If one
-//! is, the message stays in the queue, and the writer takes it along. Bytes that the socket does not
-//! take wait until the socket is writable again.
+//! The thread that sends a message writes it, in one system call, if no other thread is writing. Otherwise
+//! the message stays in the queue, and the writing thread sends it too. Bytes that the socket does not
+//! accept wait until the socket is writable again.
 
 use super::cork;
 use super::send_side::{Ended, EndedMessage, Outgoing, SendSide, Transmitted};

@@ -1,5 +1,5 @@
-//! The timer thread of a service: sends early replies, does what event handlers leave to it, attaches request buffers, and
-//! evicts unresponsive clients.
+//! The timer thread of a service: it sends early replies, does the work that event handlers leave to it, attaches request
+//! buffers, and evicts unresponsive clients.
 
 use super::core::{DeferredWork, ServiceCore};
 use crate::service::engines::incoming_request::{EarlyReplyAction, IncomingRequest};

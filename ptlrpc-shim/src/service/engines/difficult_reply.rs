@@ -145,7 +145,7 @@ impl DifficultReply {
 }
 
 impl DifficultReplies {
-    /// Adds a reply. What ends it may have happened before: the caller checks that afterwards.
+    /// Adds a reply. The event that ends it may have happened before: the caller checks that afterwards.
     pub(crate) fn add(
         self: &Arc<Self>,
         export: ExportCookie,

@@ -1,5 +1,5 @@
-//! The parts of a service that hold state or call LNet. None of them knows the service: each takes the
-//! [`Environment`](environment::Environment) as an argument, and what event handlers may not do is passed
+//! The parts of a service that hold state or call LNet. None of them refers to the service: each takes the
+//! [`Environment`](environment::Environment) as an argument, and work that event handlers may not do is passed
 //! on through a trait that the composition implements.
 
 pub(crate) mod bulk;

@@ -14,7 +14,7 @@ use lnet_api::Region;
 use lnet_wire::Nid;
 use std::sync::Arc;
 
-/// Converts a request into an RPC. `None`: no message can carry it; the console does not make such requests.
+/// Converts a request into an RPC. `None` if no message can express it; the console does not make such requests.
 pub(super) fn call(request: &RpcRequest) -> Option<Call> {
     let session = SessionId::new(request.session.nid?, request.session.stamp)?;
     let features = Features(request.features);

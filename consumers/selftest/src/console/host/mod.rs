@@ -94,7 +94,7 @@ impl ConsoleHost {
         lock(&self.state).console.has_session()
     }
 
-    /// Takes no more commands, if it is not in use; whether that is so.
+    /// Accepts no more commands, if the console is not in use; returns whether it is not.
     pub fn close_if_unused(&self) -> bool {
         let mut state = lock(&self.state);
         if !state.console.has_session() && state.rpcs.is_empty() && state.waiting.is_empty() {

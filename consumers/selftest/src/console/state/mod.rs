@@ -1,4 +1,4 @@
-//! The console's state, and what changes it: commands, replies, time.
+//! The state of the console, which is changed by commands, replies and time.
 
 mod add_test;
 mod batches;
