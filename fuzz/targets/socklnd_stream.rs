@@ -24,7 +24,7 @@ enum Said {
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum StreamState {
     Request,
     Hello,
     Head(Version, ByteOrder),
@@ -34,7 +34,7 @@ enum State {
 
 /// The receiving side of a connection, as a driver implements it.
 struct Listener {
-    state: State,
+    state: StreamState,
     kept: Vec<u8>,
     heard: Vec<Said>,
 }
@@ -44,30 +44,30 @@ impl Listener {
         self.kept.extend_from_slice(bytes);
         while self.step() {}
         let most = MAX_HEAD_LEN.max(hello::MAX_LEN).max(acceptor::LONG_REQUEST_LEN);
-        assert!(matches!(self.state, State::Over) || self.kept.len() < most);
+        assert!(matches!(self.state, StreamState::Over) || self.kept.len() < most);
     }
 
     /// Reads one unit; returns whether one was complete.
     fn step(&mut self) -> bool {
         let (len, said, next) = match self.state {
-            State::Over => return false,
-            State::Request => match acceptor::decide(&self.kept, |_| true) {
+            StreamState::Over => return false,
+            StreamState::Request => match acceptor::decide(&self.kept, |_| true) {
                 Decision::Need(_) => return false,
-                Decision::Accept { target, len } => (len, Said::Request(target), State::Hello),
+                Decision::Accept { target, len } => (len, Said::Request(target), StreamState::Hello),
                 other => return self.stop(format!("{other:?}")),
             },
-            State::Hello => match Hello::decode(&self.kept) {
+            StreamState::Hello => match Hello::decode(&self.kept) {
                 Ok(Decoded::Need(_)) => return false,
                 Ok(Decoded::Done { hello, order, len }) => {
                     let version = hello.version;
-                    (len, Said::Hello(hello, order), State::Head(version, order))
+                    (len, Said::Hello(hello, order), StreamState::Head(version, order))
                 }
                 Err(error) => return self.stop(error.to_string()),
             },
-            State::Head(version, order) => match frame::decode(version, order, &self.kept) {
+            StreamState::Head(version, order) => match frame::decode(version, order, &self.kept) {
                 Ok(Incoming::Need(_)) => return false,
                 Ok(noop @ (Incoming::Noop { .. } | Incoming::Confirmation { .. })) => {
-                    (frame::FRAME_LEN, Said::Frame(noop), State::Head(version, order))
+                    (frame::FRAME_LEN, Said::Frame(noop), StreamState::Head(version, order))
                 }
                 Ok(message @ Incoming::Message { header, len, .. }) => {
                     let payload = header.payload_length;
@@ -75,15 +75,15 @@ impl Listener {
                     if payload > if none_allowed { 0 } else { MAX_PAYLOAD } {
                         return self.stop(format!("a payload of {payload} bytes"));
                     }
-                    (len, Said::Frame(message), State::Payload(payload as usize, version, order))
+                    (len, Said::Frame(message), StreamState::Payload(payload as usize, version, order))
                 }
                 Err(error) => return self.stop(error.to_string()),
             },
-            State::Payload(0, version, order) => (0, Said::Payload, State::Head(version, order)),
-            State::Payload(missing, version, order) => {
+            StreamState::Payload(0, version, order) => (0, Said::Payload, StreamState::Head(version, order)),
+            StreamState::Payload(missing, version, order) => {
                 let len = missing.min(self.kept.len());
                 self.kept.drain(..len);
-                self.state = State::Payload(missing - len, version, order);
+                self.state = StreamState::Payload(missing - len, version, order);
                 return len > 0;
             }
         };
@@ -95,13 +95,13 @@ impl Listener {
 
     fn stop(&mut self, why: String) -> bool {
         self.heard.push(Said::Nonsense(why));
-        self.state = State::Over;
+        self.state = StreamState::Over;
         false
     }
 }
 
 fn listen<'a>(calls: bool, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Said> {
-    let state = if calls { State::Request } else { State::Hello };
+    let state = if calls { StreamState::Request } else { StreamState::Hello };
     let mut listener = Listener { state, kept: Vec::new(), heard: Vec::new() };
     pieces.for_each(|piece| listener.hear(piece));
     listener.heard

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WorldKind {
     Discovery,
     Chaos,
 }
@@ -19,7 +19,7 @@ struct Options {
     worlds: u64,
     seed: u64,
     keep_going: bool,
-    kinds: &'static [Kind],
+    kinds: &'static [WorldKind],
 }
 
 fn main() -> ExitCode {
@@ -37,8 +37,8 @@ fn main() -> ExitCode {
     {
         for kind in options.kinds {
             let done = match kind {
-                Kind::Discovery => load::run_seed(seed).map(|one| load_stats += one),
-                Kind::Chaos => chaos::run_seed(seed).map(|one| chaos_stats += one),
+                WorldKind::Discovery => load::run_seed(seed).map(|one| load_stats += one),
+                WorldKind::Chaos => chaos::run_seed(seed).map(|one| chaos_stats += one),
             };
             match done {
                 Ok(()) => {}
@@ -54,21 +54,21 @@ fn main() -> ExitCode {
     println!("seeds {} to {}, {broken} worlds of them broken", options.seed, seed.saturating_sub(1));
     for kind in options.kinds {
         match kind {
-            Kind::Discovery => println!("worlds in which nodes find each other:\n{load_stats}"),
-            Kind::Chaos => println!("worlds in which rails fail:\n{chaos_stats}"),
+            WorldKind::Discovery => println!("worlds in which nodes find each other:\n{load_stats}"),
+            WorldKind::Chaos => println!("worlds in which rails fail:\n{chaos_stats}"),
         }
     }
     if broken > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn give_up(broken: &Violation, kind: Kind, seed: u64) -> ExitCode {
+fn give_up(broken: &Violation, kind: WorldKind, seed: u64) -> ExitCode {
     println!("{broken}");
     let only = kind.name();
     println!("that was seed {seed}: cargo run -p lnet-sim --example soak -- --only {only} --seed {seed}");
     ExitCode::FAILURE
 }
 
-impl Kind {
+impl WorldKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Discovery => "discovery",
@@ -78,7 +78,7 @@ impl Kind {
 }
 
 fn options() -> Option<Options> {
-    let kinds = &[Kind::Discovery, Kind::Chaos];
+    let kinds = &[WorldKind::Discovery, WorldKind::Chaos];
     let mut options = Options { seconds: 60, worlds: u64::MAX, seed: 1_000, keep_going: false, kinds };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -89,8 +89,8 @@ fn options() -> Option<Options> {
             "--keep-going" => options.keep_going = true,
             "--only" => {
                 options.kinds = match words.next()?.as_str() {
-                    "discovery" => &[Kind::Discovery],
-                    "chaos" => &[Kind::Chaos],
+                    "discovery" => &[WorldKind::Discovery],
+                    "chaos" => &[WorldKind::Chaos],
                     _ => return None,
                 }
             }

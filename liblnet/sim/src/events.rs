@@ -38,12 +38,12 @@ impl SimEvent {
 /// Events in the order of time; those due at the same time in the order in which they were planned.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<QueuedEvent>>,
     planned: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct QueuedEvent {
     at: Time,
     number: u64,
     due: SimEvent,
@@ -54,7 +54,7 @@ impl EventQueue {
     pub(crate) fn plan(&mut self, at: Time, due: impl FnOnce(u64) -> SimEvent) -> u64 {
         self.planned += 1;
         let number = self.planned;
-        self.heap.push(Reverse(Entry { at, number, due: due(number) }));
+        self.heap.push(Reverse(QueuedEvent { at, number, due: due(number) }));
         number
     }
 
@@ -68,7 +68,7 @@ impl EventQueue {
 
     /// Returns the notices, whose order the caller may choose: the earliest first, each with the number of its plan.
     pub(crate) fn notices(&self) -> Vec<(u64, SimEvent)> {
-        let mut all: Vec<Entry> =
+        let mut all: Vec<QueuedEvent> =
             self.heap.iter().map(|Reverse(entry)| *entry).filter(|it| it.due.is_notice()).collect();
         all.sort_unstable();
         all.into_iter().map(|entry| (entry.number, entry.due)).collect()
@@ -86,27 +86,27 @@ impl EventQueue {
     }
 }
 
-impl Entry {
+impl QueuedEvent {
     const fn key(&self) -> (Time, u64) {
         (self.at, self.number)
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for QueuedEvent {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Entry {}
+impl Eq for QueuedEvent {}
 
-impl PartialOrd for Entry {
+impl PartialOrd for QueuedEvent {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Entry {
+impl Ord for QueuedEvent {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }

@@ -18,9 +18,9 @@ pub struct Unacked<M> {
     /// The sequence of the first of `first_sent`.
     first: u64,
     /// Messages that got their IDs on this connection, in the order in which they were written.
-    first_sent: VecDeque<Slot<M>>,
+    first_sent: VecDeque<MessageSlot<M>>,
     /// Messages that were sent before by other connections. Few, and only after a failure.
-    resent: Vec<(MessageId, Slot<M>)>,
+    resent: Vec<(MessageId, MessageSlot<M>)>,
     /// Whether no delivery ACK will come any more.
     given_up: bool,
     /// The oldest message at the last check, and the time since which it has been the oldest.
@@ -28,7 +28,7 @@ pub struct Unacked<M> {
 }
 
 #[derive(Debug)]
-enum Slot<M> {
+enum MessageSlot<M> {
     /// The message has not been written in full, as far as the writer has reported.
     Writing,
     /// The message is being written, and its delivery ACK has been received already.
@@ -51,7 +51,7 @@ pub enum Written<M> {
     Waits,
 }
 
-impl<M> Slot<M> {
+impl<M> MessageSlot<M> {
     /// Notes that a delivery ACK has come. Returns the message if that completes it.
     fn acknowledge(&mut self) -> Result<Option<M>, NotOutstanding> {
         match std::mem::replace(self, Self::Done) {
@@ -106,14 +106,14 @@ impl<M> Unacked<M> {
     /// Returns the ID of the next message on the wire, and enters it. `None`: IDs have run out.
     pub fn open(&mut self) -> Option<MessageId> {
         let id = MessageId::new(self.conn_seq, self.first + self.first_sent.len() as u64)?;
-        self.first_sent.push_back(Slot::Writing);
+        self.first_sent.push_back(MessageSlot::Writing);
         Some(id)
     }
 
     /// Adds a message that got its ID on another connection, or on this one. Returns the ID for the resend.
     pub fn open_resend(&mut self, first: MessageId) -> MessageId {
         let id = first.resent();
-        self.resent.push((id, Slot::Writing));
+        self.resent.push((id, MessageSlot::Writing));
         id
     }
 
@@ -158,12 +158,12 @@ impl<M> Unacked<M> {
     /// Returns how long the oldest written message has waited for its delivery ACK, counted from the first call that saw
     /// it as the oldest.
     pub fn oldest_waits(&mut self, now: Time) -> Option<Duration> {
-        let is_over = |slot: &Slot<M>| matches!(slot, Slot::Abandoned | Slot::Done);
+        let is_over = |slot: &MessageSlot<M>| matches!(slot, MessageSlot::Abandoned | MessageSlot::Done);
         let of_first_sent = match self.first_sent.iter().enumerate().find(|(_, slot)| !is_over(slot)) {
-            Some((at, Slot::Written(_))) => MessageId::new(self.conn_seq, self.first + at as u64),
+            Some((at, MessageSlot::Written(_))) => MessageId::new(self.conn_seq, self.first + at as u64),
             _ => None,
         };
-        let of_resent = || self.resent.iter().find(|(_, slot)| matches!(slot, Slot::Written(_)));
+        let of_resent = || self.resent.iter().find(|(_, slot)| matches!(slot, MessageSlot::Written(_)));
         let oldest = of_first_sent.or_else(|| of_resent().map(|(id, _)| *id));
         match (self.watched, oldest) {
             (_, None) => self.watched = None,
@@ -176,7 +176,7 @@ impl<M> Unacked<M> {
     /// Removes a message that got its ID on this connection and is not sent after all.
     pub fn withdraw(&mut self, id: MessageId) {
         if let Some(slot) = self.slot(id) {
-            *slot = Slot::Done;
+            *slot = MessageSlot::Done;
             self.tidy(id);
         }
     }
@@ -185,7 +185,7 @@ impl<M> Unacked<M> {
     pub fn all_written(&mut self) -> impl Iterator<Item = &mut M> {
         let resent = self.resent.iter_mut().map(|(_, slot)| slot);
         self.first_sent.iter_mut().chain(resent).filter_map(|slot| match slot {
-            Slot::Written(message) => Some(message),
+            MessageSlot::Written(message) => Some(message),
             _ => None,
         })
     }
@@ -194,9 +194,9 @@ impl<M> Unacked<M> {
     pub fn abandon(&mut self) -> Vec<M> {
         let resent = self.resent.iter_mut().map(|(_, slot)| slot);
         let written =
-            self.first_sent.iter_mut().chain(resent).filter(|slot| matches!(slot, Slot::Written(_)));
-        let taken = written.filter_map(|slot| match std::mem::replace(slot, Slot::Abandoned) {
-            Slot::Written(message) => Some(message),
+            self.first_sent.iter_mut().chain(resent).filter(|slot| matches!(slot, MessageSlot::Written(_)));
+        let taken = written.filter_map(|slot| match std::mem::replace(slot, MessageSlot::Abandoned) {
+            MessageSlot::Written(message) => Some(message),
             _ => None,
         });
         taken.collect()
@@ -207,24 +207,24 @@ impl<M> Unacked<M> {
         self.given_up = true;
         let resent = self.resent.iter_mut().map(|(_, slot)| slot);
         let taken = self.first_sent.iter_mut().chain(resent).filter_map(|slot| match slot {
-            Slot::Written(_) => match std::mem::replace(slot, Slot::Done) {
-                Slot::Written(message) => Some(message),
+            MessageSlot::Written(_) => match std::mem::replace(slot, MessageSlot::Done) {
+                MessageSlot::Written(message) => Some(message),
                 _ => None,
             },
             _ => None,
         });
         let taken = taken.collect();
-        self.resent.retain(|(_, slot)| !matches!(slot, Slot::Done));
+        self.resent.retain(|(_, slot)| !matches!(slot, MessageSlot::Done));
         taken
     }
 
     /// Whether no message waits for a delivery ACK.
     pub fn is_empty(&self) -> bool {
         let all = self.first_sent.iter().chain(self.resent.iter().map(|(_, slot)| slot));
-        all.into_iter().all(|slot| matches!(slot, Slot::Abandoned | Slot::Done))
+        all.into_iter().all(|slot| matches!(slot, MessageSlot::Abandoned | MessageSlot::Done))
     }
 
-    fn slot(&mut self, id: MessageId) -> Option<&mut Slot<M>> {
+    fn slot(&mut self, id: MessageId) -> Option<&mut MessageSlot<M>> {
         if id.is_resend() {
             return self.resent.iter_mut().find(|(resent, _)| *resent == id).map(|(_, slot)| slot);
         }
@@ -238,9 +238,9 @@ impl<M> Unacked<M> {
     /// Removes completed messages.
     fn tidy(&mut self, changed: MessageId) {
         if changed.is_resend() {
-            self.resent.retain(|(_, slot)| !matches!(slot, Slot::Done));
+            self.resent.retain(|(_, slot)| !matches!(slot, MessageSlot::Done));
         }
-        while matches!(self.first_sent.front(), Some(Slot::Done)) {
+        while matches!(self.first_sent.front(), Some(MessageSlot::Done)) {
             self.first_sent.pop_front();
             self.first += 1;
         }

@@ -79,10 +79,10 @@ fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, action: RxAction) -> SendO
 /// A message that waits for a buffer of this node (a lazy portal). The memory of its sender stays in use.
 struct Held {
     upcalls: Arc<dyn Upcalls>,
-    state: Mutex<State>,
+    state: Mutex<HeldState>,
 }
 
-enum State {
+enum HeldState {
     /// Neither the message nor the action is known yet.
     Empty,
     Waiting(Box<Message>),
@@ -92,17 +92,17 @@ enum State {
 
 impl Held {
     fn new(upcalls: &Arc<dyn Upcalls>) -> Arc<Self> {
-        Arc::new(Self { upcalls: Arc::clone(upcalls), state: Mutex::new(State::Empty) })
+        Arc::new(Self { upcalls: Arc::clone(upcalls), state: Mutex::new(HeldState::Empty) })
     }
 
     fn keep(&self, message: Box<Message>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *state, State::Empty) {
-            State::Decided(action) => {
+        match std::mem::replace(&mut *state, HeldState::Empty) {
+            HeldState::Decided(action) => {
                 drop(state);
                 self.finish(message, action);
             }
-            _ => *state = State::Waiting(message),
+            _ => *state = HeldState::Waiting(message),
         }
     }
 
@@ -116,12 +116,12 @@ impl Held {
 impl DeferredRx for Held {
     fn resume(&self, action: RxAction) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *state, State::Empty) {
-            State::Waiting(message) => {
+        match std::mem::replace(&mut *state, HeldState::Empty) {
+            HeldState::Waiting(message) => {
                 drop(state);
                 self.finish(message, action);
             }
-            _ => *state = State::Decided(action),
+            _ => *state = HeldState::Decided(action),
         }
     }
 }

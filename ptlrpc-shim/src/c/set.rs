@@ -13,12 +13,12 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// The set behind a `struct ptlrpc_request_set *` of the program. One thread at a time may use it; another one gets `EBUSY`.
 pub(super) struct PtlrpcSet {
-    inner: Mutex<Inner>,
+    inner: Mutex<SetState>,
     _guard: ObjectGuard,
 }
 
 #[derive(Default)]
-struct Inner {
+struct SetState {
     set: RequestSet,
     in_progress: HashMap<RequestId, TakenRequest>,
     /// Completed and interpreted; the program has not taken them.
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl PtlrpcSet {
-    fn lock(&self) -> Result<MutexGuard<'_, Inner>, Errno> {
+    fn lock(&self) -> Result<MutexGuard<'_, SetState>, Errno> {
         match self.inner.try_lock() {
             Ok(inner) => Ok(inner),
             Err(TryLockError::Poisoned(inner)) => Ok(inner.into_inner()),

@@ -31,12 +31,12 @@ pub(crate) struct Session {
     cookie: ExportCookie,
     /// Wakes the thread that polls the session.
     poller: Waker,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     changed: Condvar,
     log: Log,
 }
 
-struct State {
+struct SessionState {
     connect: ConnectState,
     /// The connection to each server, once its UUID was resolved.
     connections: Vec<Option<Arc<Connection>>>,
@@ -76,7 +76,7 @@ impl Session {
         now: Instant,
     ) -> Self {
         let history = timeouts.adaptive.history;
-        let state = State {
+        let state = SessionState {
             connect: ConnectState::new(config.servers.len()),
             connections: vec![None; config.servers.len()],
             agreed: ConnectData::default(),
@@ -168,7 +168,7 @@ impl Session {
         self.wake_waiters();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
         lock(&self.state)
     }
 

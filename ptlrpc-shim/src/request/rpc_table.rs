@@ -12,11 +12,11 @@ use std::time::Instant;
 /// Requests by index, each with data of its owner. They make progress only in [`RpcTable::turn`].
 pub(crate) struct RpcTable<T> {
     ready: Arc<ReadyQueue>,
-    entries: Vec<Option<Entry<T>>>,
+    entries: Vec<Option<RpcEntry<T>>>,
     free: Vec<usize>,
 }
 
-struct Entry<T> {
+struct RpcEntry<T> {
     rpc: Rpc,
     /// The time of the next poll, if it is not woken before.
     next_poll: Option<Instant>,
@@ -37,7 +37,7 @@ impl<T> RpcTable<T> {
 
     /// Adds a request and starts it.
     pub(crate) fn start(&mut self, rpc: Rpc, data: T, now: Instant) -> usize {
-        let entry = Some(Entry { rpc, next_poll: None, data });
+        let entry = Some(RpcEntry { rpc, next_poll: None, data });
         let index = match self.free.pop() {
             Some(index) => {
                 self.entries[index] = entry;
@@ -104,7 +104,7 @@ impl<T> RpcTable<T> {
         self.entries.len() - self.free.len()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (usize, &Entry<T>)> {
+    fn entries(&self) -> impl Iterator<Item = (usize, &RpcEntry<T>)> {
         self.entries.iter().enumerate().filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
     }
 }

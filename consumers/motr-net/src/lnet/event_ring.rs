@@ -15,7 +15,7 @@ const MAX_RESERVED: usize = 4096;
 /// The events in the order in which they came.
 #[derive(Debug)]
 pub struct EventRing<E> {
-    inner: Mutex<Inner<E>>,
+    inner: Mutex<SharedRing<E>>,
     /// The number of events, which can be read without the lock.
     count: AtomicUsize,
     /// The budget of events that all rings of a domain share.
@@ -23,7 +23,7 @@ pub struct EventRing<E> {
 }
 
 #[derive(Debug)]
-struct Inner<E> {
+struct SharedRing<E> {
     events: VecDeque<E>,
     /// The number of events that the operations in progress may still cause.
     reserved: usize,
@@ -39,7 +39,7 @@ impl<E> Default for EventRing<E> {
 impl<E> EventRing<E> {
     /// An empty ring, whose reserved events count towards `budget`.
     pub fn new(budget: Arc<Budget>) -> Self {
-        let inner = Mutex::new(Inner { events: VecDeque::new(), reserved: 0 });
+        let inner = Mutex::new(SharedRing { events: VecDeque::new(), reserved: 0 });
         Self { inner, count: AtomicUsize::new(0), budget }
     }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 /// Lets a thread wait, and wakes it.
 #[derive(Debug, Default)]
 pub(super) struct Waker {
-    state: Mutex<State>,
+    state: Mutex<WakerState>,
     woken: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WakerState {
     /// Whether the thread was woken since its last wait ended.
     is_woken: bool,
     /// The place at which the thread waits.
@@ -53,7 +53,7 @@ impl Waker {
         }
         queue.wait(timeout);
         let mut state = lock(&self.state);
-        *state = State::default();
+        *state = WakerState::default();
     }
 
     /// Ends the wait of the thread, or its next one. `queue` is the event queue in which it may wait.

@@ -80,12 +80,12 @@ struct Worker {
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ProvisionState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ProvisionState {
     job: Option<Job>,
     is_done: bool,
     ends: bool,
@@ -149,6 +149,6 @@ fn work(shared: &Shared) {
     }
 }
 
-fn wait<'a>(condvar: &Condvar, guard: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+fn wait<'a>(condvar: &Condvar, guard: MutexGuard<'a, ProvisionState>) -> MutexGuard<'a, ProvisionState> {
     condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
 }

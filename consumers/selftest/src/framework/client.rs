@@ -35,7 +35,7 @@ pub(crate) struct ClientTest {
     /// Loops that have not ended.
     active: AtomicU32,
     stop: Mutex<Stop>,
-    slots: Vec<Mutex<Slot>>,
+    slots: Vec<Mutex<ClientSlot>>,
     when_idle: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -50,7 +50,7 @@ enum Stop {
 
 /// The RPC of one loop.
 #[derive(Default)]
-struct Slot {
+struct ClientSlot {
     /// The number of RPCs that the loop has begun.
     number: u64,
     call: Option<CallHandle>,
@@ -111,7 +111,7 @@ impl ClientPart for ClientTest {
         }
         *lock(&self.stop) = Stop::No;
         for (index, slot) in self.slots.iter().enumerate() {
-            *lock(slot) = Slot::default();
+            *lock(slot) = ClientSlot::default();
             let left = match self.spec.times {
                 Loop::Endless => None,
                 Loop::Times(times) => Some(times.get()),
@@ -164,7 +164,7 @@ impl RpcLoop {
         let mut slot = lock(&test.slots[index]);
         // The RPC may have ended already, and the next one have begun.
         if slot.number < number {
-            *slot = Slot { number, call: Some(handle.clone()) };
+            *slot = ClientSlot { number, call: Some(handle.clone()) };
         }
         drop(slot);
         // A thread that stops the test aborts the RPC in the slot, or this check sees the stop.

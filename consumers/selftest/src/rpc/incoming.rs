@@ -97,10 +97,10 @@ struct Transfer {
     incoming: Incoming,
     is_get: bool,
     length: usize,
-    inner: Mutex<Inner>,
+    inner: Mutex<IncomingState>,
 }
 
-struct Inner {
+struct IncomingState {
     md: Option<Md>,
     is_aborted: bool,
     /// The first failure.
@@ -121,7 +121,7 @@ impl Transfer {
             BulkTransfer::Put { bits, region, length } => (false, bits, region, length),
         };
         let key = serving.transfers.take_key();
-        let inner = Inner {
+        let inner = IncomingState {
             md: None,
             is_aborted: false,
             failure: None,

@@ -60,10 +60,10 @@ pub(super) struct OutgoingRpc {
     service: Service,
     /// The time at which the RPC is aborted; `None`: never.
     pub(super) deadline: Option<Instant>,
-    inner: Mutex<Inner>,
+    inner: Mutex<LockedState>,
 }
 
-struct Inner {
+struct LockedState {
     state: OutgoingState,
     /// A step that waits for a thread which may call LNet.
     step: Option<Step>,
@@ -91,7 +91,7 @@ impl OutgoingRpc {
             key,
             service: call.request.service(),
             deadline: shared.config.timeout.map(|timeout| shared.clock.now() + timeout),
-            inner: Mutex::new(Inner {
+            inner: Mutex::new(LockedState {
                 state: OutgoingState::new(has_bulk),
                 step: None,
                 mds: [None; 3],
@@ -204,7 +204,7 @@ impl OutgoingRpc {
         self.follow(&mut inner, step);
     }
 
-    fn follow(self: &Arc<Self>, inner: &mut Inner, step: Option<Step>) {
+    fn follow(self: &Arc<Self>, inner: &mut LockedState, step: Option<Step>) {
         if step.is_some() {
             // A later step replaces a step that has not been carried out.
             inner.step = step;
@@ -249,7 +249,7 @@ impl OutgoingRpc {
     }
 }
 
-impl Inner {
+impl LockedState {
     /// Reads the reply. Returns whether its status is an error.
     fn read_reply(&mut self, service: Service, length: usize) -> Result<bool, Errno> {
         let bytes = Arc::get_mut(&mut self.reply_region).ok_or(Errno::IO)?.bytes_mut();

@@ -74,7 +74,7 @@ impl RequestBuffers {
     fn post_new(self: &Arc<Self>, service: Service) {
         let key = self.posted.take_key();
         let region = Arc::new(Region::zeroed(MESSAGE_LEN));
-        let inner = Mutex::new(Inner { region, posts: 0, md: None, arrival: None });
+        let inner = Mutex::new(RequestBufferState { region, posts: 0, md: None, arrival: None });
         let buffer = Arc::new(RequestBuffer { buffers: Arc::clone(self), key, service, inner });
         self.posted.add(key, Arc::clone(&buffer));
         buffer.post();
@@ -85,10 +85,10 @@ struct RequestBuffer {
     buffers: Arc<RequestBuffers>,
     key: u64,
     service: Service,
-    inner: Mutex<Inner>,
+    inner: Mutex<RequestBufferState>,
 }
 
-struct Inner {
+struct RequestBufferState {
     region: Arc<Region>,
     /// The number of times that the buffer was posted.
     posts: u64,

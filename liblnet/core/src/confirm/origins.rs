@@ -23,7 +23,7 @@ pub(crate) struct Origins(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     nodes: KnownNodes,
-    arriving: HashMap<MessageOrigin, Progress>,
+    arriving: HashMap<MessageOrigin, OriginProgress>,
     /// The messages in `arriving` that have arrived in part.
     partial: PartialMessages<MessageOrigin>,
     next_expiry: Time,
@@ -41,7 +41,7 @@ pub(crate) struct Recovered {
     pub(crate) copy: WaitingCopy,
 }
 
-enum Progress {
+enum OriginProgress {
     /// The payload is being received on this NI from this peer NI.
     Arriving {
         by: (Option<Arc<Ni>>, Nid),
@@ -89,25 +89,25 @@ impl Origins {
         let by = || (message.ni.clone(), message.next_hop.nid);
         match table.arriving.remove(&origin) {
             None => {
-                table.arriving.insert(origin, Progress::Arriving { by: by(), copy: None, until: None });
+                table.arriving.insert(origin, OriginProgress::Arriving { by: by(), copy: None, until: None });
                 Arrived::First(message)
             }
-            Some(Progress::Partial { message: partial, until }) => {
+            Some(OriginProgress::Partial { message: partial, until }) => {
                 if partial.header.payload_length != message.header.payload_length {
-                    table.arriving.insert(origin, Progress::Partial { message: partial, until });
+                    table.arriving.insert(origin, OriginProgress::Partial { message: partial, until });
                     return Arrived::Duplicate(message);
                 }
                 table.partial.release(&origin);
                 table
                     .arriving
-                    .insert(origin, Progress::Arriving { by: by(), copy: None, until: Some(until) });
+                    .insert(origin, OriginProgress::Arriving { by: by(), copy: None, until: Some(until) });
                 Arrived::Resumes { partial, copy: message }
             }
-            Some(Progress::Arriving { by, copy: earlier, until }) => {
+            Some(OriginProgress::Arriving { by, copy: earlier, until }) => {
                 let first = by.clone();
                 // Only the latest copy is kept: the sender does not wait for an earlier one any more.
                 let copy = Some(WaitingCopy { message, deferred: make_deferred() });
-                table.arriving.insert(origin, Progress::Arriving { by, copy, until });
+                table.arriving.insert(origin, OriginProgress::Arriving { by, copy, until });
                 Arrived::Waits { first, earlier }
             }
         }
@@ -118,7 +118,7 @@ impl Origins {
         let table = &mut *lock(&self.0);
         table.nodes.insert(origin, by, now);
         match table.arriving.remove(&origin) {
-            Some(Progress::Arriving { copy, .. }) => copy,
+            Some(OriginProgress::Arriving { copy, .. }) => copy,
             other => {
                 if let Some(partial) = other {
                     table.arriving.insert(origin, partial);
@@ -133,28 +133,28 @@ impl Origins {
     pub(crate) fn incomplete(&self, origin: MessageOrigin, message: Box<Message>, until: Time) -> BrokenOff {
         let table = &mut *lock(&self.0);
         let until = match table.arriving.remove(&origin) {
-            Some(Progress::Arriving { copy: Some(copy), until: first, .. }) => {
+            Some(OriginProgress::Arriving { copy: Some(copy), until: first, .. }) => {
                 let by = (copy.message.ni.clone(), copy.message.next_hop.nid);
                 let until = Some(first.unwrap_or(until));
-                table.arriving.insert(origin, Progress::Arriving { by, copy: None, until });
+                table.arriving.insert(origin, OriginProgress::Arriving { by, copy: None, until });
                 return BrokenOff::Resumes(Recovered { partial: message, copy });
             }
-            Some(Progress::Arriving { until: Some(first), .. }) => first,
+            Some(OriginProgress::Arriving { until: Some(first), .. }) => first,
             _ => until,
         };
         let too_many = table.partial.keep(message.next_hop.nid, origin);
-        table.arriving.insert(origin, Progress::Partial { message, until });
+        table.arriving.insert(origin, OriginProgress::Partial { message, until });
         BrokenOff::Kept(too_many.into_iter().filter_map(|origin| table.take_one(origin)).collect())
     }
 
     /// Records that the message was lost before its memory was found. Returns a copy that waits, which is the first message now.
     pub(crate) fn lost(&self, origin: MessageOrigin) -> Option<WaitingCopy> {
         let table = &mut *lock(&self.0);
-        let Some(Progress::Arriving { copy: Some(copy), .. }) = table.arriving.remove(&origin) else {
+        let Some(OriginProgress::Arriving { copy: Some(copy), .. }) = table.arriving.remove(&origin) else {
             return None;
         };
         let by = (copy.message.ni.clone(), copy.message.next_hop.nid);
-        table.arriving.insert(origin, Progress::Arriving { by, copy: None, until: None });
+        table.arriving.insert(origin, OriginProgress::Arriving { by, copy: None, until: None });
         Some(copy)
     }
 
@@ -168,7 +168,8 @@ impl Origins {
     ) -> (Vec<Box<Message>>, Option<Time>) {
         let table = &mut *lock(&self.0);
         let next = |table: &Table| {
-            let has_partial = table.arriving.values().any(|one| matches!(one, Progress::Partial { .. }));
+            let has_partial =
+                table.arriving.values().any(|one| matches!(one, OriginProgress::Partial { .. }));
             match (has_partial, table.nodes.is_empty()) {
                 (true, _) => Some(table.next_expiry),
                 (false, false) => Some(table.next_expiry.max(now + REMEMBERED / 4)),
@@ -194,9 +195,9 @@ impl Origins {
 impl Table {
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     fn take_partial(&mut self, which: impl Fn(&Message, Time) -> bool) -> Vec<Box<Message>> {
-        let is_it = |progress: &Progress| match progress {
-            Progress::Partial { message, until } => which(message, *until),
-            Progress::Arriving { .. } => false,
+        let is_it = |progress: &OriginProgress| match progress {
+            OriginProgress::Partial { message, until } => which(message, *until),
+            OriginProgress::Arriving { .. } => false,
         };
         let which: Vec<MessageOrigin> =
             self.arriving.iter().filter(|(_, progress)| is_it(progress)).map(|(origin, _)| *origin).collect();
@@ -207,8 +208,8 @@ impl Table {
     fn take_one(&mut self, origin: MessageOrigin) -> Option<Box<Message>> {
         self.partial.release(&origin);
         match self.arriving.remove(&origin)? {
-            Progress::Partial { message, .. } => Some(message),
-            arriving @ Progress::Arriving { .. } => {
+            OriginProgress::Partial { message, .. } => Some(message),
+            arriving @ OriginProgress::Arriving { .. } => {
                 self.arriving.insert(origin, arriving);
                 None
             }

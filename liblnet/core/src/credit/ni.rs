@@ -26,7 +26,7 @@ pub struct NiCredit(u64);
 #[derive(Debug)]
 pub struct NiCreditPool<T> {
     /// The pool of credits that have not been reclaimed.
-    pool: CreditPool<Waiting<T>>,
+    pool: CreditPool<WaitingMessage<T>>,
     epoch: u64,
     /// The number of credits in use that were taken in this epoch.
     current: u32,
@@ -38,7 +38,7 @@ pub struct NiCreditPool<T> {
 }
 
 #[derive(Debug)]
-struct Waiting<T> {
+struct WaitingMessage<T> {
     since: u64,
     item: T,
 }
@@ -54,7 +54,7 @@ impl<T> NiCreditPool<T> {
     /// Takes a credit for `item`: returns both if there is one, queues the item otherwise.
     #[must_use]
     pub fn take(&mut self, item: T) -> Option<(T, NiCredit)> {
-        let granted = self.pool.take(Waiting { since: self.epoch, item });
+        let granted = self.pool.take(WaitingMessage { since: self.epoch, item });
         let granted = granted.map(|it| self.grant(it));
         self.low_water = self.low_water.min(self.credits());
         granted
@@ -117,7 +117,7 @@ impl<T> NiCreditPool<T> {
         self.low_water
     }
 
-    fn grant(&mut self, it: Waiting<T>) -> (T, NiCredit) {
+    fn grant(&mut self, it: WaitingMessage<T>) -> (T, NiCredit) {
         self.current += 1;
         (it.item, NiCredit(self.epoch))
     }

@@ -16,12 +16,12 @@ use std::sync::Arc;
 /// Delayed messages by due time; of equal times in the order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    waiting: BTreeMap<(Time, u64), Waiting>,
+    waiting: BTreeMap<(Time, u64), WaitingMessage>,
     came: u64,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingMessage {
     rule: RuleId,
     message: DelayedMessage,
 }
@@ -45,7 +45,7 @@ impl Late {
     fn add(&mut self, due: Time, rule: RuleId, message: DelayedMessage) -> bool {
         self.came += 1;
         let is_first = self.next_due().is_none_or(|first| due < first);
-        self.waiting.insert((due, self.came), Waiting { rule, message });
+        self.waiting.insert((due, self.came), WaitingMessage { rule, message });
         is_first
     }
 
@@ -59,10 +59,10 @@ impl Late {
     }
 
     /// Removes the messages for which `which` holds, in the order in which they are due.
-    fn take(&mut self, which: impl Fn(&Waiting) -> bool) -> Vec<DelayedMessage> {
+    fn take(&mut self, which: impl Fn(&WaitingMessage) -> bool) -> Vec<DelayedMessage> {
         let (taken, kept) = std::mem::take(&mut self.waiting).into_iter().partition(|(_, one)| which(one));
         self.waiting = kept;
-        let taken: BTreeMap<(Time, u64), Waiting> = taken;
+        let taken: BTreeMap<(Time, u64), WaitingMessage> = taken;
         taken.into_values().map(|waiting| waiting.message).collect()
     }
 }

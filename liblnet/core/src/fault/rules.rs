@@ -59,10 +59,10 @@ pub(super) enum Leaving {
 
 /// Rules of one kind, the newest first, as the kernel lists them.
 #[derive(Debug)]
-pub(super) struct List<T>(Vec<Entry<T>>);
+pub(super) struct List<T>(Vec<RuleEntry<T>>);
 
 #[derive(Debug)]
-struct Entry<T> {
+struct RuleEntry<T> {
     id: RuleId,
     rule: T,
     /// The generator of hits; `None`: all matching messages are hit.
@@ -150,7 +150,7 @@ impl Filtered for DelayRule {
 
 impl<T: Filtered> List<T> {
     fn add(&mut self, id: RuleId, rule: T, dice: Option<Dice>) {
-        self.0.insert(0, Entry { id, rule, dice, stats: FaultStats::default() });
+        self.0.insert(0, RuleEntry { id, rule, dice, stats: FaultStats::default() });
     }
 
     /// Removes the rules with these patterns (`None`: any pattern, ST-25), and returns their ids.

@@ -34,11 +34,11 @@ pub(crate) fn is_repeatable(message: &Message) -> bool {
 pub(super) struct Repeats {
     /// Whether there are any requests.
     any: AtomicBool,
-    inner: Mutex<Inner>,
+    inner: Mutex<RepeatState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct RepeatState {
     requests: BTreeMap<u64, Repeat>,
     /// The number of entries at which those that have ended are dropped.
     prune_at: usize,

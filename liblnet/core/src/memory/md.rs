@@ -27,11 +27,11 @@ pub(crate) struct Md {
     queue: Option<Arc<EventQueue>>,
     /// The owner of the memory, if the MD is the node's own; a program's memory is borrowed.
     owner: Option<Arc<dyn Any + Send + Sync>>,
-    state: Mutex<State>,
+    state: Mutex<MdState>,
     delivered: Condvar,
 }
 
-struct State {
+struct MdState {
     /// The number of operations that may still start; `None`: unlimited.
     threshold: Option<u32>,
     /// The offset of the next message in bytes, if the initiator does not give one.
@@ -108,7 +108,7 @@ pub(crate) enum Completion {
     Ended,
 }
 
-impl State {
+impl MdState {
     const fn due(&mut self, response: ResponseKind) -> &mut u32 {
         match response {
             ResponseKind::Ack => &mut self.acks_due,
@@ -141,7 +141,7 @@ impl Md {
     pub(crate) fn new(handle: MdHandle, new: NewMd) -> Self {
         let NewMd { spec, memory, max_size, auto_unlink, attached, queue, owner } = new;
         let queue = queue.filter(|queue| queue.attach_md());
-        let state = State {
+        let state = MdState {
             threshold: u32::try_from(spec.threshold).ok(),
             offset: 0,
             busy: 0,
@@ -410,14 +410,14 @@ impl Md {
         state.waiters -= 1;
     }
 
-    fn exhausted(&self, state: &State) -> bool {
+    fn exhausted(&self, state: &MdState) -> bool {
         state.threshold == Some(0)
             || self
                 .max_size
                 .is_some_and(|max| u64::from(state.offset) + u64::from(max) > u64::from(self.memory.len()))
     }
 
-    fn commit(&self, state: &mut State) -> MdSpec {
+    fn commit(&self, state: &mut MdState) -> MdSpec {
         state.busy += 1;
         if let Some(left) = &mut state.threshold {
             *left -= 1;
@@ -425,13 +425,13 @@ impl Md {
         self.snapshot(state)
     }
 
-    fn snapshot(&self, state: &State) -> MdSpec {
+    fn snapshot(&self, state: &MdState) -> MdSpec {
         let threshold = state.threshold.map_or(self.spec.threshold, |left| left as i32);
         MdSpec { threshold, ..self.spec }
     }
 
     /// Delivers `event` after those before it. Consumes the lock under which its position was decided.
-    fn deliver(&self, mut state: crate::sync::MutexGuard<'_, State>, event: Event) {
+    fn deliver(&self, mut state: crate::sync::MutexGuard<'_, MdState>, event: Event) {
         let Some(queue) = &self.queue else { return };
         if event.unlinked {
             queue.md_ending();

@@ -14,14 +14,14 @@ use std::sync::Arc;
 /// The match entries of a portal.
 #[derive(Debug, Default)]
 pub(crate) struct MatchTable {
-    entries: Slots<Entry>,
+    entries: Slots<MatchEntry>,
     /// The entries with ignore bits.
     masked: List,
     exact: HashMap<Key, List>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct MatchEntry {
     criteria: Criteria,
     /// Whether the entry is removed with its MD.
     unlink: bool,
@@ -97,7 +97,7 @@ impl MatchTable {
     pub(crate) fn can_take_md(&self, slot: Slot) -> Result<(), Errno> {
         match self.entries.get(slot) {
             None => Err(Errno::NotFound),
-            Some(Entry { md: Some(_), .. }) => Err(Errno::Busy),
+            Some(MatchEntry { md: Some(_), .. }) => Err(Errno::Busy),
             Some(_) => Ok(()),
         }
     }
@@ -158,7 +158,7 @@ impl MatchTable {
         self.entries.len()
     }
 
-    fn offer(&self, entry: &Entry, request: &MatchRequest) -> Found {
+    fn offer(&self, entry: &MatchEntry, request: &MatchRequest) -> Found {
         let Some(md) = entry.md.as_ref().filter(|_| entry.criteria.accept(request)) else {
             return Found::Nothing;
         };
@@ -215,12 +215,12 @@ impl MatchTable {
             Some(Neighbour::Before(it)) => (self.entries.at(it).and_then(|e| e.before), Some(it)),
             Some(Neighbour::After(it)) => (Some(it), self.entries.at(it).and_then(|e| e.after)),
         };
-        let slot = self.entries.insert(|_| Entry { criteria, unlink, md: None, before, after })?;
+        let slot = self.entries.insert(|_| MatchEntry { criteria, unlink, md: None, before, after })?;
         self.join(&criteria, before, Some(slot.index), Some(slot.index), after);
         Ok(slot)
     }
 
-    fn close_gap(&mut self, entry: &Entry) {
+    fn close_gap(&mut self, entry: &MatchEntry) {
         self.join(&entry.criteria, entry.before, entry.after, entry.before, entry.after);
         if let Some(key) = Self::place_of(&entry.criteria)
             && self.exact.get(&key).is_some_and(|list| list.first.is_none())

@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// A portal: its match entries, and the PUTs that wait on it.
 #[derive(Debug, Default)]
 pub(crate) struct Portal {
-    state: Mutex<State>,
+    state: Mutex<PortalState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PortalState {
     /// The kind of the portal, set by its first entry for the lifetime of the node (MA-1).
     kind: Option<Kind>,
     lazy: Lazy,

@@ -12,11 +12,11 @@ const MAX_GRACE_PERIODS: u32 = 3;
 /// The state of a router that is being switched off.
 #[derive(Debug, Default)]
 pub(crate) struct Stopping {
-    state: Mutex<Option<State>>,
+    state: Mutex<Option<StoppingState>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct StoppingState {
     since: Time,
     /// The number of forwarded messages, and the time at which it was first seen.
     forwarded: u64,
@@ -28,7 +28,7 @@ impl Stopping {
     /// call.
     pub(crate) fn poll(&self, now: Time, forwarded: u64, grace: Duration) -> Result<(), Time> {
         let state = &mut *lock(&self.state);
-        let its = state.get_or_insert(State { since: now, forwarded, idle_since: now });
+        let its = state.get_or_insert(StoppingState { since: now, forwarded, idle_since: now });
         if its.forwarded != forwarded {
             (its.forwarded, its.idle_since) = (forwarded, now);
         }

@@ -24,7 +24,7 @@ enum Whose<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum PreferenceKind {
     LocalNi,
     Gateway,
 }
@@ -42,7 +42,7 @@ pub(super) enum Preferences<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Many<'a>(Whose<'a>, Kind);
+pub(super) struct Many<'a>(Whose<'a>, PreferenceKind);
 
 /// The number of candidates whose preferences fit on the stack, so that no message allocates for them, and each list of
 /// partners is read once.
@@ -87,11 +87,11 @@ impl<'a> Preferring<'a> {
     /// The preferences for these NIs of this node.
     pub(super) fn local_nis(self, nis: &[Arc<Ni>]) -> Preferences<'a> {
         let nids = nis.iter().map(|ni| ni.nid());
-        let of_destination = self.destination.preferences(Kind::LocalNi, nids.clone());
+        let of_destination = self.destination.preferences(PreferenceKind::LocalNi, nids.clone());
         match self.gateway {
             Whose::Nobody => of_destination,
             _ if of_destination.prefer_any(nids.clone()) => of_destination,
-            gateway => gateway.preferences(Kind::LocalNi, nids),
+            gateway => gateway.preferences(PreferenceKind::LocalNi, nids),
         }
     }
 
@@ -106,12 +106,12 @@ impl<'a> Preferring<'a> {
 
     /// The preference of the destination for this local NI.
     pub(super) fn local_ni(self, nid: Nid) -> Preference {
-        self.destination.preference(Kind::LocalNi, nid)
+        self.destination.preference(PreferenceKind::LocalNi, nid)
     }
 
     /// The preferences of the destination for these gateways, by the NIDs of their routes.
     pub(super) fn gateways(self, nids: impl Iterator<Item = Nid> + Clone) -> Preferences<'a> {
-        self.destination.preferences(Kind::Gateway, nids)
+        self.destination.preferences(PreferenceKind::Gateway, nids)
     }
 }
 
@@ -132,13 +132,13 @@ impl<'a> Whose<'a> {
         }
     }
 
-    fn preference(self, kind: Kind, nid: Nid) -> Preference {
+    fn preference(self, kind: PreferenceKind, nid: Nid) -> Preference {
         let mut best = Preference::default();
         self.each(|partners| best = best.min(kind.preference(partners, nid)));
         best
     }
 
-    fn preferences(self, kind: Kind, nids: impl Iterator<Item = Nid> + Clone) -> Preferences<'a> {
+    fn preferences(self, kind: PreferenceKind, nids: impl Iterator<Item = Nid> + Clone) -> Preferences<'a> {
         if matches!(self, Self::Nobody) {
             return Preferences::Nobody;
         }
@@ -155,7 +155,7 @@ impl<'a> Whose<'a> {
     }
 }
 
-impl Kind {
+impl PreferenceKind {
     fn preference(self, partners: &Partners, nid: Nid) -> Preference {
         match self {
             Self::LocalNi => partners.preference_of_local(nid),

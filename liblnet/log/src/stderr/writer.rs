@@ -33,7 +33,7 @@ pub(super) struct Writer {
 struct Shared {
     process: u32,
     epoch: Instant,
-    state: Mutex<State>,
+    state: Mutex<WriterState>,
     /// Signalled when there are entries to be written, or the thread is to end.
     more: Condvar,
     /// Makes the text of an entry.
@@ -41,7 +41,7 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct State {
+struct WriterState {
     backlog: Backlog,
     thread: Option<JoinHandle<()>>,
     /// Number of threads that were told to end. A thread that has started with another number ends.
@@ -118,7 +118,7 @@ impl Shared {
     }
 
     /// Starts the thread, unless it runs. If the system has none, lines wait for the next try, or for the end of the process.
-    fn start(self: &Arc<Self>, state: &mut State) {
+    fn start(self: &Arc<Self>, state: &mut WriterState) {
         if state.thread.is_none() {
             let (shared, ended) = (Arc::clone(self), state.ended);
             let thread = Builder::new().name("lnet_log".to_owned()).stack_size(STACK);
@@ -190,7 +190,7 @@ impl Shared {
 
     /// Takes the lock, unless it is held until `deadline`: a signal handler that ends the process may have interrupted the
     /// holder.
-    fn try_lock(&self, deadline: Duration) -> Option<MutexGuard<'_, State>> {
+    fn try_lock(&self, deadline: Duration) -> Option<MutexGuard<'_, WriterState>> {
         loop {
             match self.state.try_lock() {
                 Ok(state) => return Some(state),
@@ -202,7 +202,7 @@ impl Shared {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<WriterState>) -> MutexGuard<'_, WriterState> {
     state.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 

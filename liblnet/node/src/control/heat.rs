@@ -20,11 +20,11 @@ pub(crate) const TAU: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct HeatTable {
     started: Time,
-    state: Mutex<State>,
+    state: Mutex<HeatState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct HeatState {
     own: HashMap<Nid, Heat>,
     peers: HashMap<Nid, Heat>,
     /// The time on the node's clock at which the counters were last reset, since the start.
@@ -49,7 +49,7 @@ impl HeatTable {
 
     fn look(
         &self,
-        which: fn(&mut State) -> &mut HashMap<Nid, Heat>,
+        which: fn(&mut HeatState) -> &mut HashMap<Nid, Heat>,
         now: Time,
         nid: Nid,
         counters: &Counters,
@@ -62,7 +62,7 @@ impl HeatTable {
     /// Resets all heat to 0, because the counters have been reset.
     pub(super) fn reset(&self, now: Time) {
         let counting_since = now.since(self.started);
-        *self.lock() = State { counting_since, ..State::default() };
+        *self.lock() = HeatState { counting_since, ..HeatState::default() };
     }
 
     /// Drops the entries of removed peer NIs, if there are too many entries.
@@ -74,7 +74,7 @@ impl HeatTable {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HeatState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

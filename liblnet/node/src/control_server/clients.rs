@@ -38,12 +38,12 @@ struct Table {
 struct Client {
     stream: Arc<UnixStream>,
     thread: Option<JoinHandle<()>>,
-    state: State,
+    state: ClientState,
 }
 
 /// The state of a client's thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ClientState {
     /// The thread waits for a request, or for the rest of one, since this value of [`Table::count`].
     Idle(u64),
     /// The thread carries out a request or sends the reply.
@@ -63,15 +63,15 @@ enum Admission {
 
 /// Decides on a new client. Clients that are being disconnected do not count towards `max_clients`, as idle ones end at once.
 /// Those with a request to finish end later, so there may be as many of them, too.
-fn admission(states: impl Iterator<Item = (u64, State)>, max_clients: usize) -> Admission {
+fn admission(states: impl Iterator<Item = (u64, ClientState)>, max_clients: usize) -> Admission {
     let (mut here, mut leaving, mut longest_idle) = (0, 0, None);
     for (id, state) in states {
         match state {
-            State::Leaving => {
+            ClientState::Leaving => {
                 leaving += 1;
                 continue;
             }
-            State::Idle(since) if longest_idle.is_none_or(|(earliest, _)| since < earliest) => {
+            ClientState::Idle(since) if longest_idle.is_none_or(|(earliest, _)| since < earliest) => {
                 longest_idle = Some((since, id));
             }
             _ => {}
@@ -155,7 +155,7 @@ impl Clients {
         match thread {
             // The thread does not access the table before this function releases the lock.
             Ok(thread) => {
-                let state = State::Idle(id);
+                let state = ClientState::Idle(id);
                 table.clients.insert(id, Client { stream, thread: Some(thread), state });
             }
             Err(error) => self.log.log(
@@ -204,7 +204,7 @@ impl Clients {
 impl Client {
     /// Ends the reading of further requests; one that has arrived is carried out, then the client receives the end of the stream.
     fn leave(&mut self) {
-        self.state = State::Leaving;
+        self.state = ClientState::Leaving;
         let _ = self.stream.shutdown(Shutdown::Read);
     }
 }
@@ -240,19 +240,19 @@ impl ClientSlot {
 
     /// Marks the client as busy: it is not disconnected for a new one until the next [`ClientSlot::idle`].
     pub(super) fn busy(&self) {
-        self.change(|_| State::Busy);
+        self.change(|_| ClientState::Busy);
     }
 
     /// Marks the client as waiting for a request: it may be disconnected for a new one.
     pub(super) fn idle(&self) {
-        self.change(State::Idle);
+        self.change(ClientState::Idle);
     }
 
-    fn change(&self, to: impl FnOnce(u64) -> State) {
+    fn change(&self, to: impl FnOnce(u64) -> ClientState) {
         let mut table = lock(&self.clients.table);
         table.count += 1;
         let now = table.count;
-        if let Some(client) = table.clients.get_mut(&self.id).filter(|it| it.state != State::Leaving) {
+        if let Some(client) = table.clients.get_mut(&self.id).filter(|it| it.state != ClientState::Leaving) {
             client.state = to(now);
         }
     }
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn the_longest_idle_client_is_replaced_and_never_a_busy_one() {
-        use State::{Busy, Idle, Leaving};
-        let table: [(&[(u64, State)], Admission); 8] = [
+        use ClientState::{Busy, Idle, Leaving};
+        let table: [(&[(u64, ClientState)], Admission); 8] = [
             (&[], Admission::Accept),
             (&[(1, Busy)], Admission::Accept),
             (&[(1, Busy), (2, Leaving)], Admission::Accept),

@@ -31,11 +31,11 @@ use subnet::{Placed, misrouted};
 pub(crate) struct Links {
     /// The process in which the thread runs: a child of `fork` does not have it.
     process: u32,
-    state: Mutex<State>,
+    state: Mutex<LinkState>,
 }
 
 #[derive(Debug)]
-enum State {
+enum LinkState {
     /// No interface needs the monitor yet.
     Idle,
     Watching(Watch),
@@ -54,7 +54,7 @@ struct Watch {
 impl Links {
     /// A monitor without interfaces: its thread starts with [`Links::cover`].
     pub(crate) fn new() -> Self {
-        Self { process: std::process::id(), state: Mutex::new(State::Idle) }
+        Self { process: std::process::id(), state: Mutex::new(LinkState::Idle) }
     }
 
     /// Monitors the interface `nid` of `core`, if it is on a net over IP; its current state is known when this
@@ -69,19 +69,19 @@ impl Links {
 
     fn is_watching(&self, core: &Arc<Core>) -> bool {
         let state = &mut *self.state();
-        if matches!(state, State::Idle) {
+        if matches!(state, LinkState::Idle) {
             *state = Watch::start(core).map_or_else(
                 |error| {
                     write_line!(
                         LogClass::LinksUnwatched,
                         "links and addresses of this machine: cannot be watched ({error}); interfaces count as up"
                     );
-                    State::Unavailable
+                    LinkState::Unavailable
                 },
-                State::Watching,
+                LinkState::Watching,
             );
         }
-        matches!(state, State::Watching(_))
+        matches!(state, LinkState::Watching(_))
     }
 
     /// Ends the monitoring, and waits for the end of the thread. Every caller waits, except a process that
@@ -91,7 +91,7 @@ impl Links {
             return;
         }
         let state = &mut *self.state();
-        if let State::Watching(Watch { end, handle }) = std::mem::replace(state, State::Ended) {
+        if let LinkState::Watching(Watch { end, handle }) = std::mem::replace(state, LinkState::Ended) {
             // Cannot fail: the counter is at 0.
             let _ = rustix::io::write(&end, &1_u64.to_ne_bytes());
             if handle.join().is_none() {
@@ -103,7 +103,7 @@ impl Links {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -21,10 +21,10 @@ const OVERHEAD: usize = 1024;
 /// A deferred message, between the connection that it arrives on and the core.
 pub(crate) struct Deferred {
     ni: Arc<SockNi>,
-    slot: Mutex<Slot>,
+    slot: Mutex<DeferredSlot>,
 }
 
-enum Slot {
+enum DeferredSlot {
     /// The payload has not arrived in full. Holds the connection that it arrives on, unless that has ended and the
     /// message is to be sent again.
     Undecided(Weak<dyn DeferredConn>),
@@ -137,14 +137,17 @@ impl Stored {
 impl Deferred {
     /// Makes the state of a message that arrives on `connection`.
     pub(crate) fn new(ni: &Arc<SockNi>, connection: &Arc<impl DeferredConn + 'static>) -> Arc<Self> {
-        Arc::new(Self { ni: Arc::clone(ni), slot: Mutex::new(Slot::Undecided(downgrade(connection))) })
+        Arc::new(Self {
+            ni: Arc::clone(ni),
+            slot: Mutex::new(DeferredSlot::Undecided(downgrade(connection))),
+        })
     }
 
     /// Takes the core's decision, if there is one. For a payload that has not been read.
     pub(crate) fn take(&self) -> Option<RxAction> {
         let mut slot = lock(&self.slot);
-        match std::mem::replace(&mut *slot, Slot::Taken) {
-            Slot::Decided(action) => Some(action),
+        match std::mem::replace(&mut *slot, DeferredSlot::Taken) {
+            DeferredSlot::Decided(action) => Some(action),
             other => {
                 *slot = other;
                 None
@@ -159,10 +162,10 @@ impl Deferred {
         connection: &Arc<impl DeferredConn + 'static>,
     ) -> Option<(RxAction, Stored)> {
         let mut slot = lock(&self.slot);
-        match std::mem::replace(&mut *slot, Slot::Taken) {
-            Slot::Decided(action) => Some((action, stored)),
-            Slot::Undecided(_) => {
-                *slot = Slot::Stored(connection.resume_queue(), stored);
+        match std::mem::replace(&mut *slot, DeferredSlot::Taken) {
+            DeferredSlot::Decided(action) => Some((action, stored)),
+            DeferredSlot::Undecided(_) => {
+                *slot = DeferredSlot::Stored(connection.resume_queue(), stored);
                 None
             }
             other => {
@@ -174,14 +177,14 @@ impl Deferred {
 
     /// Attaches the message, which is sent again, to `connection`.
     pub(crate) fn move_to(&self, connection: &Arc<impl DeferredConn + 'static>) {
-        if let Slot::Undecided(current) = &mut *lock(&self.slot) {
+        if let DeferredSlot::Undecided(current) = &mut *lock(&self.slot) {
             *current = downgrade(connection);
         }
     }
 
     /// Detaches the message from its connection, which has ended; the message may be sent again.
     pub(crate) fn park(&self) {
-        if let Slot::Undecided(current) = &mut *lock(&self.slot) {
+        if let DeferredSlot::Undecided(current) = &mut *lock(&self.slot) {
             *current = Weak::<NoConn>::new();
         }
     }
@@ -189,10 +192,10 @@ impl Deferred {
     /// Ends the message with its connection. Returns it if the core has decided to receive it; otherwise reports to the
     /// core that the payload is lost.
     pub(crate) fn abandon(&self) -> Option<Box<Message>> {
-        let before = std::mem::replace(&mut *lock(&self.slot), Slot::Lost);
+        let before = std::mem::replace(&mut *lock(&self.slot), DeferredSlot::Lost);
         match before {
-            Slot::Decided(RxAction::Deliver(message)) => Some(message),
-            Slot::Undecided(_) => {
+            DeferredSlot::Decided(RxAction::Deliver(message)) => Some(message),
+            DeferredSlot::Undecided(_) => {
                 self.ni.upcalls.deferred_is_lost();
                 None
             }
@@ -217,7 +220,7 @@ impl DeferredRx for Deferred {
     }
 
     fn is_lost(&self) -> bool {
-        matches!(*lock(&self.slot), Slot::Lost)
+        matches!(*lock(&self.slot), DeferredSlot::Lost)
     }
 }
 
@@ -225,16 +228,16 @@ impl Deferred {
     /// Records the core's decision. Returns the payload to be processed now, with the queue of the threads that may do so.
     fn decide(&self, action: RxAction) -> Option<(Arc<dyn ResumeQueue>, Resumed)> {
         let mut slot = lock(&self.slot);
-        let connection = match std::mem::replace(&mut *slot, Slot::Taken) {
-            Slot::Undecided(connection) => {
-                *slot = Slot::Decided(action);
+        let connection = match std::mem::replace(&mut *slot, DeferredSlot::Taken) {
+            DeferredSlot::Undecided(connection) => {
+                *slot = DeferredSlot::Decided(action);
                 connection.upgrade()
             }
-            Slot::Stored(threads, stored) if self.ni.begin_upcall() => {
+            DeferredSlot::Stored(threads, stored) if self.ni.begin_upcall() => {
                 return Some((threads, Resumed { action, stored, ni: Arc::clone(&self.ni) }));
             }
             other => {
-                *slot = if matches!(other, Slot::Stored(..)) { Slot::Taken } else { other };
+                *slot = if matches!(other, DeferredSlot::Stored(..)) { DeferredSlot::Taken } else { other };
                 drop(slot);
                 if let RxAction::Deliver(message) = action {
                     self.ni.upcalls.received(message, Err(Errno::Io));

@@ -1,6 +1,6 @@
 //! Connects to a peer, inbound connections of the peer, and the installation of established ones.
 
-use super::{Peer, State, Waiting};
+use super::{Peer, PeerState, WaitingMessage};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
 use crate::decide::admit::{PeerIncarnation, PeerStatus};
 use crate::decide::cause::{BytesSent, ConnError};
@@ -39,7 +39,7 @@ impl Peer {
     pub(crate) fn status(&self, kind: ConnectionType, remote: IpAddr, now: Time) -> PeerStatus {
         let state = lock(&self.state);
         let same_type =
-            |slot: &&super::Slot| slot.connection.kind == kind && slot.connection.remote == remote;
+            |slot: &&super::ConnSlot| slot.connection.kind == kind && slot.connection.remote == remote;
         PeerStatus {
             peer_incarnation: state.peer_incarnation,
             own_connect: state.schedule.connecting(now),
@@ -168,7 +168,7 @@ impl Peer {
     /// Gives back the messages that wait for a connection.
     pub(crate) fn give_back_waiting(&self, conn_error: ConnError) {
         let waiting = std::mem::take(&mut lock(&self.state).waiting);
-        for Waiting { message, .. } in waiting {
+        for WaitingMessage { message, .. } in waiting {
             self.ni.finalize(message, Err(conn_error.failure(BytesSent::Nothing)));
         }
     }
@@ -215,7 +215,7 @@ impl Peer {
         let removed = {
             let mut state = lock(&self.state);
             if !state.removed {
-                state.connections.push(super::Slot { connection: Arc::clone(&connection), last_used: 0 });
+                state.connections.push(super::ConnSlot { connection: Arc::clone(&connection), last_used: 0 });
                 state.peer_incarnation = Some(peer_incarnation);
                 self.recount(&mut state);
                 if outbound {
@@ -247,7 +247,7 @@ impl Peer {
             }
             std::mem::take(&mut state.waiting)
         };
-        for Waiting { message, .. } in waiting {
+        for WaitingMessage { message, .. } in waiting {
             if self.ni.upcalls.is_for_earlier_incarnation(&message) {
                 let failure = ConnError::ClosedByPeer(Errno::ConnectionReset).failure(BytesSent::Nothing);
                 self.ni.finalize(message, Err(failure));
@@ -260,13 +260,13 @@ impl Peer {
         }
     }
 
-    fn count(&self, state: &State) -> ConnCounts {
+    fn count(&self, state: &PeerState) -> ConnCounts {
         let ip = self.ip();
         let here = state.connections.iter().filter(|slot| slot.connection.remote == ip);
         ConnCounts::of(here.map(|slot| slot.connection.kind))
     }
 
-    pub(super) fn recount(&self, state: &mut State) {
+    pub(super) fn recount(&self, state: &mut PeerState) {
         let config = &self.ni.shared.config;
         state.wanted = next_type(self.count(state), config.typed_conns, self.ni.conns_per_peer().into());
     }
@@ -277,7 +277,7 @@ impl Peer {
     }
 }
 
-impl State {
+impl PeerState {
     /// Whether there is a reason to connect: a message to send, or an incomplete set of connections.
     fn has_reason_to_connect(&self) -> bool {
         self.failed_fast || !self.waiting.is_empty() || !self.connections.is_empty()

@@ -1,6 +1,6 @@
 //! The end of a peer's connections, and the periodic scan.
 
-use super::{Peer, Waiting};
+use super::{Peer, WaitingMessage};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
@@ -217,8 +217,8 @@ impl Peer {
         let (expired, acks_overdue, overdue, is_idle) = {
             let mut state = lock(&self.state);
             let upcalls = &self.ni.upcalls;
-            let is_over = |waiting: &Waiting| {
-                let Waiting { message, since } = waiting;
+            let is_over = |waiting: &WaitingMessage| {
+                let WaitingMessage { message, since } = waiting;
                 late(*since) || upcalls.is_late(message) || message.is_given_up()
             };
             let (expired, waiting): (VecDeque<_>, VecDeque<_>) =
@@ -231,7 +231,7 @@ impl Peer {
             let is_idle = state.waiting.is_empty() && !state.unresponsive;
             (expired, !overdue.is_empty() && !outlast, overdue, is_idle)
         };
-        for Waiting { message, .. } in expired {
+        for WaitingMessage { message, .. } in expired {
             self.ni.finalize(message, Err(ConnError::WaitedTooLong.failure(BytesSent::Nothing)));
         }
         if acks_overdue {

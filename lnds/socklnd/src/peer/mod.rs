@@ -65,15 +65,15 @@ pub(crate) struct Peer {
     owner: Arc<dyn PeerOwner>,
     /// Weak reference to the peer itself.
     this: Weak<Self>,
-    state: Mutex<State>,
+    state: Mutex<PeerState>,
     pending_acks: PendingAcks,
     /// Bytes of the peer's payloads that wait for a decision of the core.
     pub(crate) deferred_bytes: Arc<AtomicUsize>,
 }
 
 #[derive(Default)]
-struct State {
-    connections: Vec<Slot>,
+struct PeerState {
+    connections: Vec<ConnSlot>,
     /// Connections that the peer has ended, until the bytes that it sent before are read.
     leaving: Vec<Arc<Connection>>,
     uses: u64,
@@ -88,7 +88,7 @@ struct State {
     proposed: Option<Version>,
     /// The type of connection to request next; `None` when the set is complete.
     wanted: Option<ConnectionType>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingMessage>,
     last_keepalive: Option<Time>,
     last_probe: Option<Time>,
     /// Pause before the peer is probed again because it asks for connections that it has; zero before the first such probe.
@@ -109,12 +109,12 @@ struct State {
     removed: bool,
 }
 
-struct Slot {
+struct ConnSlot {
     connection: Arc<Connection>,
     last_used: u64,
 }
 
-struct Waiting {
+struct WaitingMessage {
     message: Box<Message>,
     since: Time,
 }
@@ -190,9 +190,9 @@ impl Peer {
         }
     }
 
-    fn target(&self, state: &mut State, message: Box<Message>) -> TxTarget {
+    fn target(&self, state: &mut PeerState, message: Box<Message>) -> TxTarget {
         if state.must_queue() {
-            state.waiting.push_back(Waiting { message, since: self.ni.shared.now() });
+            state.waiting.push_back(WaitingMessage { message, since: self.ni.shared.now() });
             return TxTarget::Waiting;
         }
         if let Some(connection) =
@@ -213,21 +213,21 @@ impl Peer {
             let why = state.last_failure.unwrap_or(Errno::HostUnreachable);
             return TxTarget::Failed(message, ConnError::NotConnected(why));
         }
-        state.waiting.push_back(Waiting { message, since: now });
+        state.waiting.push_back(WaitingMessage { message, since: now });
         TxTarget::Waiting
     }
 
     /// Connects for a message, unless there is a connection. While a connection of a peer that has connected to this node
     /// exists, of whatever type, this node does not connect to it (wire-tcp 2.11); a peer with a synthetic ID has no
     /// address to connect to (wire-tcp 2.7).
-    fn connect_if_not_connected(&self, state: &mut State) {
+    fn connect_if_not_connected(&self, state: &mut PeerState) {
         if state.connections.is_empty() && !self.synthetic && !state.active {
             state.active = true;
             self.recount(state);
         }
     }
 
-    fn wants_ack(&self, state: &State, connection: &Connection, payload: usize) -> bool {
+    fn wants_ack(&self, state: &PeerState, connection: &Connection, payload: usize) -> bool {
         let config = &self.ni.shared.config;
         config.delivery_acks.wanted(AckRequest {
             same_implementation: connection.same_implementation(),
@@ -284,7 +284,7 @@ impl Peer {
     }
 }
 
-impl State {
+impl PeerState {
     fn all(&self) -> impl Iterator<Item = &Arc<Connection>> {
         self.connections.iter().map(|slot| &slot.connection).chain(&self.leaving)
     }

@@ -3,7 +3,7 @@
 //! A peer that detects duplicates loses its connections as soon as there is another path for everything. For
 //! any other peer TCP keeps the messages that have begun to leave; the others wait, or take another path.
 
-use super::{Peer, UnresponsiveAction, Waiting};
+use super::{Peer, UnresponsiveAction, WaitingMessage};
 use crate::conn::Connection;
 use crate::conn::watch::Liveness;
 use crate::decide::cause::{BytesSent, ConnError};
@@ -187,7 +187,7 @@ impl Peer {
         let no_dedup = connections.iter().filter(|connection| !connection.same_implementation());
         let queued: Vec<_> = no_dedup.flat_map(|connection| connection.withdraw()).collect();
         let since = self.ni.shared.now();
-        let queued = queued.into_iter().map(|message| Waiting { message, since });
+        let queued = queued.into_iter().map(|message| WaitingMessage { message, since });
         let waiting = std::mem::take(&mut lock(&self.state).waiting);
         let (mut still_waiting, mut moved) = (VecDeque::new(), 0);
         for waiting in queued.chain(waiting) {

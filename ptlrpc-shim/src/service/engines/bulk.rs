@@ -38,13 +38,13 @@ pub(crate) struct BulkTransfer<'a> {
 
 /// The state of a transfer, for the thread that waits for it.
 #[derive(Default)]
-struct Progress {
-    state: Mutex<State>,
+struct BulkProgress {
+    state: Mutex<BulkState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct BulkState {
     /// The number of MDs that have not had their last event.
     live: usize,
     failed: Option<Errno>,
@@ -55,7 +55,7 @@ struct State {
 }
 
 struct MdEvents {
-    progress: Arc<Progress>,
+    progress: Arc<BulkProgress>,
     bits: u64,
     len: u32,
     _descriptor: DescriptorGuard,
@@ -111,7 +111,7 @@ impl BulkTransfer<'_> {
                 true => Path { from: None, to: request.arrived.peer },
             };
             let may_fall_back = env.config.reply_fallback && !is_fallback;
-            let progress = Arc::new(Progress::default());
+            let progress = Arc::new(BulkProgress::default());
             let mds = progress.start(env, &route, path, operation, region, &transferred)?;
             let outcome = self.wait(&progress, route, &mds, may_fall_back);
             if let Err(errno) = outcome {
@@ -145,7 +145,7 @@ impl BulkTransfer<'_> {
     /// the failed one is. If the client gives up, or has attached other memory, all are unlinked.
     fn wait(
         &self,
-        progress: &Progress,
+        progress: &BulkProgress,
         route: ReplyRoute,
         mds: &HashMap<u64, Md>,
         may_fall_back: bool,
@@ -185,7 +185,7 @@ impl BulkTransfer<'_> {
     }
 }
 
-impl Progress {
+impl BulkProgress {
     /// Starts the transfer of all MDs except those that were `transferred`; returns their handles.
     fn start(
         self: &Arc<Self>,

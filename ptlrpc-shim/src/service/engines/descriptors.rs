@@ -10,12 +10,12 @@ use std::time::Instant;
 /// Descriptors of one kind, which can be unlinked and waited for together.
 #[derive(Debug, Default)]
 pub(crate) struct DescriptorSet {
-    state: Mutex<State>,
+    state: Mutex<DescriptorState>,
     is_empty: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DescriptorState {
     next_id: u64,
     /// `None`: not made yet.
     live: BTreeMap<u64, Option<Md>>,

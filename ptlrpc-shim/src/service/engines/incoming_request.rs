@@ -20,12 +20,12 @@ pub(crate) struct IncomingRequest {
     pub(crate) id: RequestId,
     pub(crate) arrived: ArrivedRequest,
     pub(crate) head: RequestHead,
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     early_reply_sent: Condvar,
 }
 
 /// The state that changes while the request is in service.
-struct State {
+struct RequestState {
     route: ReplyRoute,
     timeout: ClientTimeout,
     early: EarlyState,
@@ -88,7 +88,7 @@ impl IncomingRequest {
         route: ReplyRoute,
         timeout: ClientTimeout,
     ) -> Self {
-        let state = State { route, timeout, early: EarlyState::Open };
+        let state = RequestState { route, timeout, early: EarlyState::Open };
         Self { id, arrived, head, state: Mutex::new(state), early_reply_sent: Condvar::new() }
     }
 

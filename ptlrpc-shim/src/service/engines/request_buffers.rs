@@ -42,13 +42,13 @@ pub(crate) trait BufferUser: Send + Sync {
 
 /// The request buffers of a service.
 pub(crate) struct RequestBuffers {
-    state: Mutex<State>,
+    state: Mutex<BufferState>,
     user: Arc<dyn BufferUser>,
     descriptors: Arc<DescriptorSet>,
 }
 
 #[derive(Default)]
-struct State {
+struct BufferState {
     idle: Vec<Arc<Region>>,
     levels: Levels,
     is_closed: bool,

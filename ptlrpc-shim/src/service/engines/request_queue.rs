@@ -26,11 +26,11 @@ pub(crate) enum Work<A, R> {
 /// The waiting requests of a service: those that have arrived (`A`), and those that are to be served (`R`). Their number is
 /// limited by their request buffers.
 pub(crate) struct RequestQueue<A, R> {
-    state: Mutex<State<A, R>>,
+    state: Mutex<QueueState<A, R>>,
     changed: Condvar,
 }
 
-struct State<A, R> {
+struct QueueState<A, R> {
     arrived: VecDeque<A>,
     urgent: VecDeque<R>,
     normal: VecDeque<R>,
@@ -49,7 +49,7 @@ struct State<A, R> {
 impl<A, R> RequestQueue<A, R> {
     /// A queue for `threads` threads, at least 2; one of them serves urgent requests only.
     pub(crate) fn new(threads: usize) -> Self {
-        let state = State {
+        let state = QueueState {
             arrived: VecDeque::new(),
             urgent: VecDeque::new(),
             normal: VecDeque::new(),
@@ -101,7 +101,7 @@ impl<A, R> RequestQueue<A, R> {
     }
 
     /// Wakes a thread, if one sleeps: notifying is a system call, even if no thread waits.
-    fn wake_one(&self, state: &State<A, R>) {
+    fn wake_one(&self, state: &QueueState<A, R>) {
         if state.sleeping > 0 {
             self.changed.notify_one();
         }
@@ -145,7 +145,7 @@ impl<A, R> RequestQueue<A, R> {
     }
 }
 
-impl<A, R> State<A, R> {
+impl<A, R> QueueState<A, R> {
     fn has_arrivals(&self) -> bool {
         self.is_closed || !self.arrived.is_empty()
     }

@@ -9,11 +9,11 @@ use std::time::Instant;
 
 /// Requests (`R`) by the time of their next early reply, and deferred work (`W`). Any thread adds to it, event handlers too.
 pub(crate) struct TimerQueue<R, W> {
-    state: Mutex<State<R, W>>,
+    state: Mutex<TimerState<R, W>>,
     changed: Condvar,
 }
 
-struct State<R, W> {
+struct TimerState<R, W> {
     work: VecDeque<W>,
     by_time: BTreeMap<(Instant, RequestId), R>,
     times: HashMap<RequestId, Instant>,
@@ -33,7 +33,7 @@ pub(crate) struct TimerTick {
 
 impl<R, W> Default for TimerQueue<R, W> {
     fn default() -> Self {
-        let state = State {
+        let state = TimerState {
             work: VecDeque::new(),
             by_time: BTreeMap::new(),
             times: HashMap::new(),

@@ -16,10 +16,10 @@ pub struct Export {
     cookie: ExportCookie,
     client: Name,
     target: Arc<Target>,
-    state: Mutex<State>,
+    state: Mutex<ExportState>,
 }
 
-struct State {
+struct ExportState {
     client_side: ClientSide,
     peer: ProcessId,
     agreed: ConnectData,
@@ -39,7 +39,7 @@ impl Export {
         now: Instant,
     ) -> Self {
         let requests = Duplicates::new(agreed.maxmodrpcs);
-        let state = State { client_side, peer, agreed, last_heard: now, is_connected: true, requests };
+        let state = ExportState { client_side, peer, agreed, last_heard: now, is_connected: true, requests };
         Self { cookie, client, target, state: Mutex::new(state) }
     }
 

@@ -4,10 +4,10 @@ use crate::console::{Action, RpcId};
 use std::collections::HashMap;
 
 /// The RPCs that have not ended. `H` is the handle by which an RPC is aborted after it was sent.
-pub(super) struct InFlight<H>(HashMap<RpcId, Progress<H>>);
+pub(super) struct InFlight<H>(HashMap<RpcId, RequestProgress<H>>);
 
 /// The state of an RPC.
-enum Progress<H> {
+enum RequestProgress<H> {
     /// The RPC is about to be sent.
     Posting,
     /// The RPC has been sent; `H` aborts it.
@@ -33,14 +33,14 @@ impl<H> InFlight<H> {
     pub(super) fn expect(&mut self, actions: &[Action]) {
         for action in actions {
             if let Action::Post(id, _) = action {
-                self.0.insert(*id, Progress::Posting);
+                self.0.insert(*id, RequestProgress::Posting);
             }
         }
     }
 
     /// Whether an RPC is still to be sent. If not, it has ended.
     pub(super) fn wants(&mut self, id: RpcId) -> bool {
-        let wants = matches!(self.0.get(&id), Some(Progress::Posting));
+        let wants = matches!(self.0.get(&id), Some(RequestProgress::Posting));
         if !wants {
             self.ended(id);
         }
@@ -50,29 +50,29 @@ impl<H> InFlight<H> {
     /// Notes that an RPC was sent. Returns the handle if the RPC was given up meanwhile: the caller aborts it.
     pub(super) fn sent(&mut self, id: RpcId, handle: H) -> Option<H> {
         match self.0.get_mut(&id) {
-            Some(progress @ Progress::Posting) => {
-                *progress = Progress::Sent(handle);
+            Some(progress @ RequestProgress::Posting) => {
+                *progress = RequestProgress::Sent(handle);
                 None
             }
-            Some(Progress::GivenUp) => Some(handle),
+            Some(RequestProgress::GivenUp) => Some(handle),
             // The RPC has ended, or the host has.
-            Some(Progress::Sent(_)) | None => None,
+            Some(RequestProgress::Sent(_)) | None => None,
         }
     }
 
     /// Gives an RPC up. Returns its handle if it was sent: the caller aborts it.
     pub(super) fn give_up(&mut self, id: RpcId) -> Option<H> {
-        match std::mem::replace(self.0.get_mut(&id)?, Progress::GivenUp) {
-            Progress::Sent(handle) => Some(handle),
-            Progress::Posting | Progress::GivenUp => None,
+        match std::mem::replace(self.0.get_mut(&id)?, RequestProgress::GivenUp) {
+            RequestProgress::Sent(handle) => Some(handle),
+            RequestProgress::Posting | RequestProgress::GivenUp => None,
         }
     }
 
     /// Forgets all RPCs. Returns the handles of those in flight: the caller aborts them.
     pub(super) fn give_up_all(&mut self) -> Vec<H> {
         let sent = |(_, progress)| match progress {
-            Progress::Sent(handle) => Some(handle),
-            Progress::Posting | Progress::GivenUp => None,
+            RequestProgress::Sent(handle) => Some(handle),
+            RequestProgress::Posting | RequestProgress::GivenUp => None,
         };
         self.0.drain().filter_map(sent).collect()
     }

@@ -27,14 +27,14 @@ use std::time::Duration;
 /// A console on an engine.
 pub struct ConsoleHost {
     engine: Arc<RpcEngine>,
-    state: Mutex<State>,
+    state: Mutex<HostState>,
     /// Notified when the time of the next timeout has changed, or the session has ended.
     changed: Condvar,
     timer: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
-struct State {
+struct HostState {
     console: Console,
     rpcs: InFlight<CallHandle>,
     waiting: HashMap<CommandId, Sender<Result<Answer, Refusal>>>,
