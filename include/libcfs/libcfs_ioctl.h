@@ -20,7 +20,7 @@ extern "C" {
 
 /** The start of every LNetCtl argument. */
 struct libcfs_ioctl_hdr {
-	/** Bytes of the whole argument, this included. */
+	/** The number of bytes of the whole argument, including this header. */
 	__u32 ioc_len;
 	/** LIBCFS_IOCTL_VERSION or LIBCFS_IOCTL_VERSION2. */
 	__u32 ioc_version;

@@ -13,15 +13,15 @@ extern "C" {
 
 /** A piece of a string, not terminated. */
 struct cfs_lstr {
-	/** Its first character; NULL when there is none. */
+	/** The first character; NULL if the piece is absent. */
 	char *ls_str;
-	/** Characters. */
+	/** The number of characters. */
 	int ls_len;
 };
 
-/** One range of a numeric expression: every re_stride-th number from re_lo to re_hi. */
+/** A range of a numeric expression: every re_stride-th number from re_lo to re_hi. */
 struct cfs_range_expr {
-	/** In cfs_expr_list.el_exprs. */
+	/** The link in cfs_expr_list.el_exprs. */
 	struct list_head re_link;
 	/** The first number. */
 	__u32 re_lo;
@@ -33,14 +33,14 @@ struct cfs_range_expr {
 
 /** A numeric expression: `[1-5,8,10-20/2]`, `7` or `*`. */
 struct cfs_expr_list {
-	/** In a list of expressions, for instance the four of an IPv4 address. */
+	/** The link in a list of expressions, for instance the four of an IPv4 address. */
 	struct list_head el_link;
 	/** The ranges. */
 	struct list_head el_exprs;
 };
 
 /**
- * Takes the next piece of next, up to the character delim or the end, without the blanks around it.
+ * Removes the first piece of next, up to the character delim or the end, without the blanks around it.
  *
  * Returns 1 and stores it in *res, which points into the same string; next then holds the rest, and NULL
  * after the last piece. Returns 0 if there is none.
@@ -48,8 +48,8 @@ struct cfs_expr_list {
 int cfs_gettok(struct cfs_lstr *next, char delim, struct cfs_lstr *res);
 
 /**
- * Reads a number from the first nob bytes of str: decimal, 0x hexadecimal or 0 octal, with blanks around
- * it passed over. Returns 1 and stores it in *num if it lies from min to max, else 0.
+ * Reads a number from the first nob bytes of str: decimal, 0x hexadecimal or 0 octal; blanks around
+ * it are ignored. Returns 1 and stores it in *num if it is from min to max, else 0.
  */
 int cfs_str2num_check(char *str, int nob, unsigned int *num, unsigned int min, unsigned int max);
 
@@ -62,12 +62,12 @@ int cfs_str2num_check(char *str, int nob, unsigned int *num, unsigned int min, u
 int cfs_expr_list_parse(char *str, int len, unsigned int min, unsigned int max,
 		struct cfs_expr_list **out);
 
-/** 1 if value is among the numbers of the expression, else 0. */
+/** Returns 1 if value is among the numbers of the expression, else 0. */
 int cfs_expr_list_match(__u32 value, struct cfs_expr_list *list);
 
 /**
- * Writes the expression into the count bytes of buf, terminated, and cut short where buf is too small.
- * Returns the characters written.
+ * Writes the expression into the count bytes of buf, terminated, and truncated if buf is too small.
+ * Returns the number of characters written.
  */
 int cfs_expr_list_print(char *buf, int count, struct cfs_expr_list *list);
 
@@ -75,7 +75,7 @@ int cfs_expr_list_print(char *buf, int count, struct cfs_expr_list *list);
  * Stores in *vals an array of all numbers of the expression, which the caller frees with
  * cfs_expr_list_values_free.
  *
- * Returns how many there are; 0, and no array, if there are none; -EINVAL if there are more than max;
+ * Returns the number of values; 0, and no array, if there are none; -EINVAL if there are more than max;
  * -ENOMEM.
  */
 int cfs_expr_list_values(struct cfs_expr_list *list, int max, __u32 **vals);
@@ -97,16 +97,16 @@ void cfs_expr_list_free_list(struct list_head *list);
  */
 int cfs_ip_addr_parse(char *str, int len, struct list_head *list);
 
-/** 1 if addr, an IPv4 address in host byte order, matches the four expressions in list, else 0. */
+/** Returns 1 if addr, an IPv4 address in host byte order, matches the four expressions in list, else 0. */
 int cfs_ip_addr_match(__u32 addr, struct list_head *list);
 
-/** Removes the blanks at the end of str, in place; returns where its first character that is no blank is. */
+/** Removes the blanks at the end of str, in place; returns the address of its first character that is no blank. */
 char *cfs_trimwhite(char *str);
 
-/** Ends str after its first word, looking at no more than size bytes; returns where the word starts. */
+/** Ends str after its first word, reading at most size bytes; returns the start of the word. */
 char *cfs_firststr(char *str, size_t size);
 
-/** Where needle occurs last in haystack; NULL if it does not occur. */
+/** The last occurrence of needle in haystack; NULL if there is none. */
 char *cfs_strrstr(const char *haystack, const char *needle);
 
 #ifdef __cplusplus

@@ -20,29 +20,29 @@ extern "C" {
 /* ---- up and down ---- */
 
 /**
- * Brings the network up, or takes another reference if it is up.
+ * Starts the network, or takes another reference if it is up.
  *
- * requested_pid becomes the PID of this node if the call brings it up (LNET_PID_LUSTRE for all known
- * consumers); LNET_PID_ANY takes a reference only. The environment says which networks there are:
- * LNET_NETWORKS and others; see the manual.
+ * requested_pid becomes the PID of this node if the call starts it (LNET_PID_LUSTRE for all known
+ * consumers); LNET_PID_ANY takes a reference only. The networks are configured by the environment:
+ * LNET_NETWORKS and other variables; see the manual.
  *
- * Returns the number of references that there were before: 0 if this call brought the network up, or a
+ * Returns the number of references before the call: 0 if this call started the network, or a
  * positive number. Test for < 0, never for != 0. Errors: -ENETDOWN (LNET_PID_ANY, and the network is
- * down), -EINVAL (the configuration, or a PID with LNET_PID_USERFLAG), -ENOMEM, and what a network's
- * driver found wrong. After an error there is no reference. Not from an event handler.
+ * down), -EINVAL (the configuration, or a PID with LNET_PID_USERFLAG), -ENOMEM, and the errors of a network's
+ * driver. After an error there is no reference. Must not be called from an event handler.
  */
 int LNetNIInit(lnet_pid_t requested_pid);
 
 /**
- * Gives back the reference of one LNetNIInit. The last one takes the network down: what is left of match
- * entries, memory descriptors and event queues is gone, without events. Threads that wait for events in LNetEQWait or
+ * Releases the reference of one LNetNIInit. The last call stops the network: the remaining match
+ * entries, memory descriptors and event queues are freed, without events. Threads that wait for events in LNetEQWait or
  * LNetEQPoll return -ENETDOWN.
  *
- * Before it does, PUTs and GETs that have not left yet have two seconds to do so, and ACKs and REPLYs to other nodes
- * half a second. What has not left then ends with -ESHUTDOWN, and the log says how many were lost. It does not wait for
- * the ACKs and REPLYs to this node's own requests. A process that exits without this call loses what has not left.
+ * Before that, PUTs and GETs that have not been sent yet have two seconds to leave, and ACKs and REPLYs to other nodes
+ * half a second. Messages that have not left then end with -ESHUTDOWN, and the log has their number. The call does not wait for
+ * the ACKs and REPLYs to this node's own requests. A process that exits without this call loses the messages that have not left.
  *
- * Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Not from an
+ * Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Must not be called from an
  * event handler.
  */
 int LNetNIFini(void);
@@ -52,35 +52,35 @@ int LNetNIFini(void);
 /**
  * Stores in *id the address of this node's interface number index. Number 0 is 0@lo.
  *
- * Returns 0; -ENOENT from the first number on that there is no interface for, with *id unchanged.
+ * Returns 0; -ENOENT if there is no interface with this number, with *id unchanged.
  * Allowed in an event handler.
  */
 int LNetGetId(unsigned int index, struct lnet_process_id *id);
 
 /**
- * How far it is to an interface: 0 for one of this node's own, 1 on a network that this node is on, more
- * by way of routers.
+ * The distance of an interface: 0 for an interface of this node, 1 on a network that this node is on, more
+ * over routers.
  *
- * Stores in *srcnid (unless NULL) this node's interface that would send, and in *order (unless NULL) the
- * rank of the way among those of the same length: smaller is better, 0 is 0@lo, 1 another of this node's
- * own. Error: -EHOSTUNREACH. Allowed in an event handler.
+ * Stores the interface of this node that would send in *srcnid (unless NULL), and in *order (unless NULL) the
+ * rank among paths of equal distance: smaller is better, 0 is 0@lo, 1 another interface of this
+ * node. Error: -EHOSTUNREACH. Allowed in an event handler.
  */
 int LNetDist(lnet_nid_t nid, lnet_nid_t *srcnid, __u32 *order);
 
 /**
- * The primary NID of the node that has the interface nid: the one that match entries see, and the initiator in
+ * The primary NID of the node that has the interface nid: match entries compare it, and it is the initiator in
  * events. nid itself if the node is unknown.
  *
- * The answer stays valid: what is attached with it as the match id matches, and is the initiator, whatever discovery
- * finds later. A node that has not been discovered is discovered. The call does not wait for that: what it returns
+ * The result stays valid: a match id with it matches the node's messages, and it is their initiator, whatever discovery
+ * finds later. A node that has not been discovered is discovered. The call does not wait for that: its result
  * stays the node's primary NID. If the environment has LNET_LOCK_PRIM_NID=0 it waits, but not in an event handler,
- * for at most twice the transaction timeout; then only what could not be discovered stays.
+ * for at most twice the transaction timeout; then the result is permanent only for nodes that could not be discovered.
  */
 lnet_nid_t LNetPrimaryNID(lnet_nid_t nid);
 
 /**
- * Declares that these NIDs, at most 128, belong to one node: of 2.15. The first is its primary NID, and stays it
- * unless the environment has LNET_LOCK_PRIM_NID=0. Without discovery each is a node of its own. Configured peers are
+ * Declares that these NIDs, at most 128, belong to one node. From 2.15. The first one is its primary NID, permanently
+ * unless the environment has LNET_LOCK_PRIM_NID=0. Without discovery each NID is a separate node. Configured peers are
  * not changed. Sends nothing.
  *
  * Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or an invalid one, or too many), -EEXIST
@@ -90,33 +90,33 @@ lnet_nid_t LNetPrimaryNID(lnet_nid_t nid);
 int LNetAddPeer(lnet_nid_t *nids, __u32 num_nids);
 
 /**
- * Whether the node with this NID can be used: of 2.17, where NIDs are larger. Does not wait.
+ * Whether the node with this NID can be used. From 2.17, where NIDs are larger. Does not wait.
  *
- * Returns 1 if so. -EALREADY: that is being found out. -EAGAIN: it is from now on. -EHOSTUNREACH: the node is
- * not known, or it has not answered; the next call asks it again. -EINVAL: this is no NID.
+ * Returns 1 if so. -EALREADY: a discovery is in progress. -EAGAIN: a discovery has been started. -EHOSTUNREACH: the node is
+ * not known, or it has not responded; the next call tries again. -EINVAL: the argument is not a NID.
  * Errors: -ENETDOWN.
  */
 int LNetPeerDiscovered(lnet_nid_t nid);
 
-/** Whether this node discovers others: 1 or 0. Of 2.12. Errors: -ENETDOWN. Allowed in an event handler. */
+/** Whether this node discovers others: 1 or 0. From 2.12. Errors: -ENETDOWN. Allowed in an event handler. */
 int LNetGetPeerDiscoveryStatus(void);
 
-/** Logs what this node knows of a peer. Allowed in an event handler. */
+/** Logs this node's knowledge of a peer. Allowed in an event handler. */
 void LNetDebugPeer(struct lnet_process_id id);
 
 /* ---- match entries ---- */
 
 /**
- * Adds a match entry to a portal. It matches nothing until it has a memory descriptor; so nor do the PUTs that wait
+ * Adds a match entry to a portal. It matches nothing until it has a memory descriptor, not even the PUTs that wait
  * on a lazy portal, which LNetMDAttach delivers.
  *
- * It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
+ * The entry matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
  * match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
- * descriptor, with LNET_RETAIN it stays. The first entry of a portal decides for good whether the portal is for
+ * descriptor, with LNET_RETAIN it stays. The first entry of a portal decides permanently whether the portal is for
  * entries with wildcards (in match_id or ignore_bits) or without.
  *
  * Stores the handle in *handle. Errors: -EINVAL (no such portal), -EPERM (an entry of another kind than the
- * portal's; pos is unknown), -ENOMEM. Not from an event handler.
+ * portal's; pos is unknown), -ENOMEM. Must not be called from an event handler.
  */
 int LNetMEAttach(unsigned int portal, struct lnet_process_id match_id, __u64 match_bits,
 		__u64 ignore_bits, enum lnet_unlink unlink, enum lnet_ins_pos pos,
@@ -126,7 +126,7 @@ int LNetMEAttach(unsigned int portal, struct lnet_process_id match_id, __u64 mat
  * Adds a match entry beside another, on the same portal. The portal must be one for wildcards.
  *
  * Stores the handle in *handle. Errors: -ENOENT (current is no match entry), -EPERM (LNET_INS_LOCAL; a
- * portal without wildcards), -ENOMEM. Not from an event handler.
+ * portal without wildcards), -ENOMEM. Must not be called from an event handler.
  */
 int LNetMEInsert(struct lnet_handle_me current, struct lnet_process_id match_id, __u64 match_bits,
 		__u64 ignore_bits, enum lnet_unlink unlink, enum lnet_ins_pos pos,
@@ -136,8 +136,8 @@ int LNetMEInsert(struct lnet_handle_me current, struct lnet_process_id match_id,
  * Removes a match entry, and its memory descriptor if it has one.
  *
  * If the memory descriptor has an event queue and nothing is in progress with it, its
- * LNET_EVENT_UNLINK is delivered before this returns; otherwise the last operation's event has
- * `unlinked` set. The handle is dead on return. Error: -ENOENT. Not from an event handler.
+ * LNET_EVENT_UNLINK is delivered before the function returns; otherwise the last operation's event has
+ * `unlinked` set. The handle is invalid on return. Error: -ENOENT. Must not be called from an event handler.
  */
 int LNetMEUnlink(struct lnet_handle_me me);
 
@@ -149,36 +149,36 @@ int LNetMEUnlink(struct lnet_handle_me me);
  * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
  * exhausted, with LNET_RETAIN it stays until LNetMDUnlink.
  *
- * On a lazy portal the PUTs that wait and match are delivered to it, oldest first, until it is exhausted. Of those whose
- * data was there when they waited, the events come before this returns, and their handler runs on the calling thread; so
- * the caller must hold no lock that the handler takes. The events of those whose data was still to arrive come when it
- * has. If another thread attaches memory that matches at the same time, each PUT goes to one of the two.
+ * On a lazy portal the waiting PUTs that match are delivered to the descriptor, oldest first, until it is exhausted. For
+ * PUTs whose data has arrived, the events come before the function returns, and their handler runs on the calling thread; so
+ * the caller must hold no lock that the handler takes. For PUTs whose data is still arriving, the events come when it has
+ * arrived. If another thread attaches matching memory at the same time, each PUT goes to one of the two.
  *
  * Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or allows
  * neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has one already),
- * -ENOMEM. After an error the match entry is not changed. Not from an event handler.
+ * -ENOMEM. After an error the match entry is not changed. Must not be called from an event handler.
  */
 int LNetMDAttach(struct lnet_handle_me me, struct lnet_md md, enum lnet_unlink unlink,
 		struct lnet_handle_md *handle);
 
 /**
- * Makes memory ready for LNetPut and LNetGet.
+ * Binds memory for LNetPut and LNetGet.
  *
  * md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
  * exhausted, with LNET_RETAIN it stays until LNetMDUnlink.
  *
  * Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such event
- * queue), -ENOMEM. Not from an event handler.
+ * queue), -ENOMEM. Must not be called from an event handler.
  */
 int LNetMDBind(struct lnet_md md, enum lnet_unlink unlink, struct lnet_handle_md *handle);
 
 /**
  * Ends a memory descriptor.
  *
- * If nothing is in progress with it, its LNET_EVENT_UNLINK is delivered before this returns. Otherwise
- * this returns at once and the last operation's event has `unlinked` set; until that event the memory is
- * in use. The handle is dead on return either way. Error: -ENOENT (also for one that has gone by itself,
- * whose last event may still be on its way). Not from an event handler.
+ * If nothing is in progress with it, its LNET_EVENT_UNLINK is delivered before the function returns. Otherwise
+ * the function returns at once and the last operation's event has `unlinked` set; until that event the memory is
+ * in use. The handle is invalid on return either way. Error: -ENOENT (also for a descriptor that was unlinked automatically,
+ * whose last event may not have been delivered yet). Must not be called from an event handler.
  */
 int LNetMDUnlink(struct lnet_handle_md md);
 
@@ -187,11 +187,11 @@ int LNetMDUnlink(struct lnet_handle_md md);
 /**
  * Makes an event queue.
  *
- * count is how many events it keeps for LNetEQGet, LNetEQWait and LNetEQPoll (rounded up to a power of
+ * count is the number of events that the queue keeps for LNetEQGet, LNetEQWait and LNetEQPoll (rounded up to a power of
  * two; when it is full the oldest is lost); 0 for none. handler, unless it is LNET_EQ_HANDLER_NONE, is
  * called for every event. At least one of the two must be given.
  *
- * Stores the handle in *handle. Errors: -EINVAL, -ENOMEM. Not from an event handler.
+ * Stores the handle in *handle. Errors: -EINVAL, -ENOMEM. Must not be called from an event handler.
  */
 int LNetEQAlloc(unsigned int count, lnet_eq_handler_t handler, struct lnet_handle_eq *handle);
 
@@ -205,15 +205,15 @@ int LNetEQAlloc(unsigned int count, lnet_eq_handler_t handler, struct lnet_handl
 int LNetEQFree(struct lnet_handle_eq eq);
 
 /**
- * Takes the oldest event out of a queue.
+ * Removes the oldest event from a queue.
  *
- * Returns 1 and stores it in *event; 0 if there is none; -EOVERFLOW if it is stored but others before it
+ * Returns 1 and stores the event in *event; 0 if there is none; -EOVERFLOW if it is stored but earlier events
  * were lost; -ENOENT for a bad handle.
  */
 int LNetEQGet(struct lnet_handle_eq eq, struct lnet_event *event);
 
 /**
- * As LNetEQGet, but waits until there is an event.
+ * Does the same as LNetEQGet, but waits until there is an event.
  *
  * Also returns -ENOENT when the queue is freed meanwhile, and -ENETDOWN when the network goes down. In an event
  * handler: -EBUSY, without waiting.
@@ -221,11 +221,11 @@ int LNetEQGet(struct lnet_handle_eq eq, struct lnet_event *event);
 int LNetEQWait(struct lnet_handle_eq eq, struct lnet_event *event);
 
 /**
- * Takes the oldest event out of the first of neq queues that has one; waits up to timeout for it.
+ * Removes the oldest event from the first of neq queues that has one; waits up to timeout for an event.
  *
  * timeout is in milliseconds: 0 does not wait; a negative value and LONG_MAX wait without limit. Stores
- * the event in *event and the number of its queue in *which. Returns as LNetEQGet, 0 when the time is
- * over; -ENOENT also for neq < 1, and when one of the queues is freed meanwhile; -ENETDOWN when the network goes
+ * the event in *event and the index of its queue in *which. Returns like LNetEQGet, and 0 at the
+ * timeout; -ENOENT also for neq < 1, and when one of the queues is freed meanwhile; -ENETDOWN when the network goes
  * down. In an event handler, unless timeout is 0: -EBUSY, without waiting.
  */
 int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_event *event,
@@ -236,12 +236,12 @@ int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_ev
 /**
  * Sends all of a memory descriptor's data to a target.
  *
- * self_nid is the interface to send from, and then the target's NID is used as it is; LNET_NID_ANY leaves both to
- * LNet. The target takes the data into what matches on portal by match_bits and this node; offset counts only if it
- * has LNET_MD_MANAGE_REMOTE there. hdr_data goes into the target's event.
+ * self_nid is the interface to send from, and then the target's NID is used unchanged; LNET_NID_ANY leaves both to
+ * LNet. The target receives the data into the match entry that matches on portal by match_bits and this node; offset only
+ * has an effect with LNET_MD_MANAGE_REMOTE there. hdr_data becomes part of the target's event.
  *
- * Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is reported by events:
- * LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come before this
+ * Returns 0 when the PUT was accepted: everything else, including that it cannot be sent, is reported by events:
+ * LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. The events may come before the function
  * returns.
  *
  * If the ACK does not come within the transaction timeout (LNET_TRANSACTION_TIMEOUT) the memory descriptor is
@@ -256,7 +256,7 @@ int LNetEQPoll(struct lnet_handle_eq *eqs, int neq, long timeout, struct lnet_ev
  *
  * Errors, without events: -ENOENT (no such memory descriptor, or it is exhausted, or attached to a match entry),
  * -EINVAL (ack; portal is not below MAX_PORTALS, the number of portals of every node), -ENOMEM, -EIO (fault
- * injection). Not from an event handler.
+ * injection). Must not be called from an event handler.
  */
 int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack,
 		struct lnet_process_id target, unsigned int portal, __u64 match_bits,
@@ -266,9 +266,9 @@ int LNetPut(lnet_nid_t self_nid, struct lnet_handle_md md, enum lnet_ack_req ack
  * Fetches data from a target into all of a memory descriptor.
  *
  * The arguments are those of LNetPut. Returns 0 when the GET was accepted: everything else is reported by events:
- * LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before this returns, in any order.
- * For a REPLY that does not come, or that cannot come because LNET_EVENT_SEND failed, the same holds as for the ACK
- * of LNetPut; so it does for the statuses. Errors, without events: as LNetPut. Not from an event handler.
+ * LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before the function returns, in any order.
+ * If the REPLY does not come, or cannot come because LNET_EVENT_SEND failed, the events are those of LNetPut without an
+ * ACK, and so are the statuses. Errors, without events: those of LNetPut. Must not be called from an event handler.
  */
 int LNetGet(lnet_nid_t self_nid, struct lnet_handle_md md, struct lnet_process_id target,
 		unsigned int portal, __u64 match_bits, unsigned int offset);
@@ -279,14 +279,14 @@ int LNetGet(lnet_nid_t self_nid, struct lnet_handle_md md, struct lnet_process_i
  * Makes a portal lazy: PUTs that nothing matches wait for a memory descriptor instead of being dropped.
  * GETs never wait.
  *
- * Returns 0; -EINVAL for a number that is no portal's. Not from an event handler.
+ * Returns 0; -EINVAL for a number that is no portal's. Must not be called from an event handler.
  */
 int LNetSetLazyPortal(int portal);
 
 /**
  * Makes a portal not lazy, and drops the PUTs that wait, before it returns.
  *
- * Returns 0, also if the portal was not lazy; -EINVAL for a number that is no portal's. Not from an event
+ * Returns 0, also if the portal was not lazy; -EINVAL for a number that is no portal's. Must not be called from an event
  * handler.
  */
 int LNetClearLazyPortal(int portal);
@@ -294,12 +294,12 @@ int LNetClearLazyPortal(int portal);
 /* ---- configuration and inquiry ---- */
 
 /**
- * Gives a command to the node or asks it something. cmd is an IOC_LIBCFS_* number, arg its argument,
- * which starts with a struct libcfs_ioctl_hdr; answers are stored in it. IOC_LIBCFS_LNET_FAULT may leave the header
+ * Sends a command or a query to the node. cmd is an IOC_LIBCFS_* number, arg its argument,
+ * which starts with a struct libcfs_ioctl_hdr; results are stored in it. IOC_LIBCFS_LNET_FAULT may leave the header
  * and the lengths of its buffers zero.
  *
  * Returns 0. Errors: -EINVAL (unknown command; wrong header, length or content), -EOPNOTSUPP (a command
- * that this library does not have), -ENOENT (past the end of a list), and what the command found. Not
+ * that this library does not have), -ENOENT (past the end of a list), and the errors of the command. Must not be called
  * from an event handler.
  */
 int LNetCtl(unsigned int cmd, void *arg);

@@ -283,7 +283,7 @@ struct lnet_ioctl_peer_cfg {
 
 /** The argument of IOC_LIBCFS_SET_NUMA_RANGE and IOC_LIBCFS_GET_NUMA_RANGE. */
 struct lnet_ioctl_numa_range {
-	/** The start. */
+	/** The header. */
 	struct libcfs_ioctl_hdr nr_hdr;
 	/** The distance up to which interfaces count as equally near. */
 	__u32 nr_range;
@@ -291,19 +291,19 @@ struct lnet_ioctl_numa_range {
 
 /** The argument of IOC_LIBCFS_GET_LNET_STATS. */
 struct __attribute__((packed)) lnet_ioctl_lnet_stats {
-	/** The start. */
+	/** The header. */
 	struct libcfs_ioctl_hdr st_hdr;
-	/** What the node has moved. */
+	/** The counters of the node. */
 	struct lnet_counters st_cntrs;
 };
 
 /** The argument of IOC_LIBCFS_PING_PEER and IOC_LIBCFS_DISCOVER. */
 struct lnet_ioctl_ping_data {
-	/** The start. */
+	/** The header. */
 	struct libcfs_ioctl_hdr ping_hdr;
-	/** In: milliseconds to wait; for a discovery, 1: push to the peer even if it is up to date. */
+	/** In: the timeout in milliseconds; for a discovery, 1: push to the peer even if it is up to date. */
 	__u32 op_param;
-	/** In: room in ping_buf. Out: how many there are. */
+	/** In: the number of elements of ping_buf. Out: the number of interfaces. */
 	__u32 ping_count;
 	/** Not used. */
 	__u32 ping_flags;
@@ -311,7 +311,7 @@ struct lnet_ioctl_ping_data {
 	bool mr_info;
 	/** In: the target. Out of a discovery: its primary NID. */
 	struct lnet_process_id ping_id;
-	/** Out: its interfaces. */
+	/** Out: the interfaces of the peer. */
 	struct lnet_process_id *ping_buf;
 };
 

@@ -14,7 +14,7 @@ extern "C" {
 /** Portals are numbered from 0 to MAX_PORTALS - 1. */
 #define MAX_PORTALS 64
 
-/** Stores in *counters what the node has moved; zeros while the network is down. */
+/** Stores the counters of the node in *counters; zeros while the network is down. */
 void lnet_counters_get(struct lnet_counters *counters);
 
 /** The CPU partition that serves a peer: for C programs there is only one, number 0. */
@@ -33,14 +33,14 @@ struct cfs_cpt_table *lnet_cpt_table(void);
 
 /**
  * The distance between two CPU partitions of this process's node: the largest between their NUMA nodes; the largest
- * of the machine if there is no such partition, as CFS_CPT_ANY. Only for comparison with other distances. cptab is not
- * looked at. 0 while the network is down.
+ * of the machine if there is no such partition, as CFS_CPT_ANY. Use it only for comparison with other distances. cptab is
+ * ignored. 0 while the network is down.
  */
 unsigned int cfs_cpt_distance(struct cfs_cpt_table *cptab, int cpt1, int cpt2);
 
 /**
  * The CPU partition of this process's node that a NUMA node belongs to, always the same one; CFS_CPT_ANY if there is
- * no such NUMA node, and while the network is down. cptab is not looked at.
+ * no such NUMA node, and while the network is down. cptab is ignored.
  */
 int cfs_cpt_of_node(struct cfs_cpt_table *cptab, int node);
 

@@ -26,15 +26,15 @@ enum {
 #define LNET_NIDSTR_SIZE 32
 
 /**
- * The next of 1024 strings that are used in turn, never NULL: for a string that is needed only until as
- * many others have been made.
+ * The next of 1024 strings that are used in turn, never NULL. A string is valid until 1024 others have
+ * been returned.
  */
 char *libcfs_next_nidstring(void);
 
-/** 1 if lnd is the number of a kind of network that has a name, else 0. */
+/** Returns 1 if lnd is the number of a kind of network that has a name, else 0. */
 int libcfs_isknown_lnd(__u32 lnd);
 
-/** The name of the kernel module that drives a kind of network; NULL if there is none. Static. */
+/** The name of the kernel module that drives a kind of network; NULL if there is none. The string is static. */
 char *libcfs_lnd2modname(__u32 lnd);
 
 /**
@@ -80,21 +80,21 @@ static inline char *libcfs_nid2str(lnet_nid_t nid)
 __u32 libcfs_str2net(const char *str);
 
 /**
- * The NID that a string such as 10.0.0.1@tcp names (tcp if there is no @); LNET_NID_ANY if it names none,
- * or one whose address is longer than four bytes. The name of a host may stand in place of an IPv4 address; then the system's resolver is
- * asked, for at most 5 s.
+ * The NID that a string such as 10.0.0.1@tcp names (tcp if there is no @); LNET_NID_ANY if it names none, or one whose
+ * address is longer than four bytes. A host name may replace an IPv4 address; it is looked up by the system's resolver, for
+ * at most 5 s.
  */
 lnet_nid_t libcfs_str2nid(const char *str);
 
 /**
- * As libcfs_str2nid, but takes * for LNET_NID_ANY. Stores the NID in *nid and returns 1; returns 0, and
+ * Does the same as libcfs_str2nid, but accepts * for LNET_NID_ANY. Stores the NID in *nid and returns 1; returns 0, and
  * stores LNET_NID_ANY, if the string names none.
  */
 int libcfs_str2anynid(lnet_nid_t *nid, const char *str);
 
 /**
  * A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring: at most LNET_NIDSTR_SIZE
- * bytes with its end, cut short where that is too few.
+ * bytes with the terminator, truncated if necessary.
  */
 char *libcfs_id2str(struct lnet_process_id id);
 
@@ -104,7 +104,7 @@ char *libcfs_id2str(struct lnet_process_id id);
 struct list_head;
 
 /**
- * Reads a list of NIDs from the first len bytes of str into list, which this initialises: one or more
+ * Reads a list of NIDs from the first len bytes of str into list, which the function initialises: one or more
  * ADDRESSES@NETWORK with blanks between.
  *
  * ADDRESSES is *, or four expressions with dots between, or for networks with numeric addresses one
@@ -113,16 +113,16 @@ struct list_head;
  */
 int cfs_parse_nidlist(char *str, int len, struct list_head *list);
 
-/** 1 if nid is in the list, else 0. */
+/** Returns 1 if nid is in the list, else 0. */
 int cfs_match_nid(lnet_nid_t nid, struct list_head *list);
 
 /**
- * Writes the list into the count bytes of buf, terminated, and cut short where buf is too small. Entries
- * on the same network stand together. Returns the characters written; 0 for count <= 0.
+ * Writes the list into the count bytes of buf, terminated, and truncated if buf is too small. Entries
+ * on the same network are adjacent. Returns the number of characters written; 0 for count <= 0.
  */
 int cfs_print_nidlist(char *buf, int count, struct list_head *list);
 
-/** Ends a list: it is then empty. */
+/** Frees the items of a list, which is then empty. */
 void cfs_free_nidlist(struct list_head *list);
 
 /** Whether the list names one network, and all addresses between the lowest and the highest. */

@@ -113,9 +113,9 @@ static inline __u32 LNET_MKNET(__u32 type, __u32 num)
 
 /** A process on a node, as an address. */
 struct lnet_process_id {
-	/** The node's interface. */
+	/** The NID of the node's interface. */
 	lnet_nid_t nid;
-	/** The process. */
+	/** The process on the node. */
 	lnet_pid_t pid;
 };
 typedef struct lnet_process_id lnet_process_id_t;
@@ -132,23 +132,23 @@ typedef struct lnet_process_id_packed lnet_process_id_packed;
 /** The cookie of a handle that names nothing. */
 #define LNET_WIRE_HANDLE_COOKIE_NONE (-1)
 
-/** Names a memory descriptor. Opaque; never reused while the network is up. */
+/** The handle of a memory descriptor. Opaque; never reused while the network is up. */
 struct lnet_handle_md {
-	/** Opaque; all ones names nothing. */
+	/** Opaque; all ones is no handle. */
 	__u64 cookie;
 };
 typedef struct lnet_handle_md lnet_handle_md_t;
 
-/** Names a match entry. Opaque; never reused while the network is up. */
+/** The handle of a match entry. Opaque; never reused while the network is up. */
 struct lnet_handle_me {
-	/** Opaque; all ones names nothing. */
+	/** Opaque; all ones is no handle. */
 	__u64 cookie;
 };
 typedef struct lnet_handle_me lnet_handle_me_t;
 
-/** Names an event queue. Opaque; never reused while the network is up. */
+/** The handle of an event queue. Opaque; never reused while the network is up. */
 struct lnet_handle_eq {
-	/** Opaque; all ones names nothing. */
+	/** Opaque; all ones is no handle. */
 	__u64 cookie;
 };
 typedef struct lnet_handle_eq lnet_handle_eq_t;
@@ -179,16 +179,16 @@ static inline int LNetMDHandleIsInvalid(struct lnet_handle_md h)
 
 /* ---- match entries and memory descriptors ---- */
 
-/** Whether an object goes when it is used up. */
+/** Whether an object is unlinked automatically when it is exhausted. */
 enum lnet_unlink {
-	/** It stays until it is unlinked. */
+	/** The object stays until it is unlinked by a call. */
 	LNET_RETAIN = 0,
-	/** It is unlinked automatically. */
+	/** The object is unlinked automatically. */
 	LNET_UNLINK = 1,
 };
 typedef enum lnet_unlink lnet_unlink_t;
 
-/** Where a new match entry goes among those that are there. */
+/** The position of a new match entry among the existing ones. */
 enum lnet_ins_pos {
 	/** Before the others. */
 	LNET_INS_BEFORE = 0,
@@ -224,29 +224,29 @@ typedef enum lnet_ins_pos lnet_ins_pos;
 #define LNET_MD_THRESH_INF (-1)
 
 /**
- * Describes memory and what may be done with it. The structure, and the fragment array it may point to,
+ * Describes memory and the operations that may use it. The structure, and the fragment array it may point to,
  * are copied by LNetMDAttach and LNetMDBind; the memory itself is borrowed until the last event of the
  * MD, which has `unlinked` set.
  */
 struct lnet_md {
 	/** The memory; or an array of fragments with LNET_MD_KIOV or LNET_MD_IOVEC. */
 	void *start;
-	/** Bytes; or fragments with LNET_MD_KIOV or LNET_MD_IOVEC, at most LNET_MAX_IOV. */
+	/** The number of bytes; or of fragments with LNET_MD_KIOV or LNET_MD_IOVEC, at most LNET_MAX_IOV. */
 	unsigned int length;
 	/**
-	 * Operations that it serves before it is used up; LNET_MD_THRESH_INF for no limit. A PUT with an
-	 * acknowledgement and a GET take two, everything else one.
+	 * The number of operations after which the MD is exhausted; LNET_MD_THRESH_INF for no limit. A PUT with an
+	 * acknowledgement and a GET take two, every other operation one.
 	 */
 	int threshold;
-	/** Valid with LNET_MD_MAX_SIZE: the longest message, and the room below which it is used up. */
+	/** Valid with LNET_MD_MAX_SIZE: the length of the longest message, and the free space below which the MD is exhausted. */
 	int max_size;
-	/** LNET_MD_* bits. */
+	/** A combination of LNET_MD_* bits. */
 	unsigned int options;
-	/** The caller's own, handed back in every event. */
+	/** Data of the caller, which is part of every event. */
 	void *user_ptr;
-	/** Where its events go; an invalid handle for nowhere. */
+	/** The queue for the MD's events; an invalid handle for none. */
 	struct lnet_handle_eq eq_handle;
-	/** Valid with LNET_MD_BULK_HANDLE: prefer the interface that suits that MD. */
+	/** Valid with LNET_MD_BULK_HANDLE: an MD whose best interface is preferred. */
 	struct lnet_handle_md bulk_handle;
 };
 typedef struct lnet_md lnet_md_t;
@@ -258,9 +258,9 @@ struct page;
 struct lnet_kiov {
 	/** The address of the page. */
 	struct page *kiov_page;
-	/** Bytes. */
+	/** The number of bytes. */
 	unsigned int kiov_len;
-	/** Where they start in the page. */
+	/** The offset of these bytes in the page. */
 	unsigned int kiov_offset;
 };
 typedef struct lnet_kiov lnet_kiov_t;
@@ -269,16 +269,16 @@ typedef struct lnet_kiov lnet_kiov_t;
 
 /** Whether a PUT asks for an acknowledgement. Note that 0 asks for one. */
 enum lnet_ack_req {
-	/** It does. */
+	/** The PUT asks for an acknowledgement. */
 	LNET_ACK_REQ = 0,
-	/** It does not. */
+	/** The PUT does not ask for an acknowledgement. */
 	LNET_NOACK_REQ = 1,
 };
 typedef enum lnet_ack_req lnet_ack_req_t;
 
-/** What an event reports. */
+/** The type of an event. */
 enum lnet_event_kind {
-	/** Data of this MD was fetched; the reply has been sent. */
+	/** Data of this MD was fetched by a peer; the REPLY has been sent. */
 	LNET_EVENT_GET = 1,
 	/** Data has been put into this MD. */
 	LNET_EVENT_PUT = 2,
@@ -286,47 +286,47 @@ enum lnet_event_kind {
 	LNET_EVENT_REPLY = 3,
 	/** The target of an LNetPut has the data. */
 	LNET_EVENT_ACK = 4,
-	/** A PUT or GET has left (or failed to): the memory of a PUT is free again. */
+	/** A PUT or GET has been sent, or has failed: the memory of a PUT is free again. */
 	LNET_EVENT_SEND = 5,
 	/**
-	 * The MD was unlinked while nothing was in progress: by a call (status 0), or because the answer that it
+	 * The MD was unlinked while nothing was in progress: by a call (status 0), or because the response that it
 	 * waited for did not come in time (status -ETIMEDOUT).
 	 */
 	LNET_EVENT_UNLINK = 6,
 };
 typedef enum lnet_event_kind lnet_event_kind_t;
 
-/** What happened to a memory descriptor. */
+/** An event of a memory descriptor. */
 struct lnet_event {
-	/** Who the message was for. */
+	/** The process that the message was sent to. */
 	struct lnet_process_id target;
-	/** Who sent it: the primary NID of the node. Says who, is not the address to answer to. */
+	/** The sender, by the primary NID of its node: an identity, not an address for responses. */
 	struct lnet_process_id initiator;
-	/** The interface that it was sent from: the address to answer to. */
+	/** The interface that the message was sent from: the address for responses. */
 	struct lnet_process_id source;
-	/** The last hop: a router, or the same as source. */
+	/** The previous hop: a router, or the same as source. */
 	lnet_nid_t sender;
-	/** What happened. */
+	/** The type of the event. */
 	enum lnet_event_kind type;
 	/** The portal. */
 	unsigned int pt_index;
-	/** As given by the initiator. */
+	/** The match bits, as given by the initiator. */
 	__u64 match_bits;
-	/** Bytes requested. */
+	/** The number of bytes requested. */
 	unsigned int rlength;
-	/** Bytes moved. */
+	/** The number of bytes moved. */
 	unsigned int mlength;
 	/** The memory descriptor. */
 	struct lnet_handle_md md_handle;
-	/** What it was when the operation started, with this operation already taken off its threshold. */
+	/** The memory descriptor when the operation started, with the operation already subtracted from its threshold. */
 	struct lnet_md md;
-	/** 64 bits of the initiator's of a PUT. */
+	/** The 64 bits that the initiator of a PUT has given. */
 	__u64 hdr_data;
 	/** 0, or a negative errno. */
 	int status;
-	/** Not 0: this is the last event of the MD, its handle is dead and its memory free. */
+	/** Not 0: this is the last event of the MD, its handle is invalid and its memory free. */
 	int unlinked;
-	/** Where in the MD the data is, in bytes. */
+	/** The offset of the data in the MD, in bytes. */
 	unsigned int offset;
 	/** The number of the event in its queue, from 1; 0 if the queue keeps none. */
 	volatile unsigned long sequence;
@@ -334,15 +334,15 @@ struct lnet_event {
 typedef struct lnet_event lnet_event_t;
 
 /**
- * Called for each event of a queue, on a thread of the library or on one that is inside an LNet call;
- * never twice at once for the same MD. The event is valid until it returns.
+ * Called for each event of a queue, on a thread of the library or on a thread that is inside an LNet call;
+ * never at the same time for two events of one MD. The event is valid until the handler returns.
  *
- * A handler should return soon, and need not: what it sends leaves while it runs, and it may wait for the events of that,
- * by means of the program's own (LNetEQWait is refused), but not for a further event of its own MD, which comes after
- * it. If it runs on a thread that serves connections, another takes the place of that after some milliseconds, and the
+ * A handler should return soon, but need not: the messages that it sends leave while it runs, and it may wait for their events
+ * by means of the program (LNetEQWait is refused), but not for a further event of its own MD, which comes after
+ * it. If it runs on a thread that serves connections, another thread replaces that after some milliseconds, and the
  * other peers of the node, and other messages of the same peer, are served; so 64 handlers may take long at the same
  * time. A handler for an operation that failed or timed out may run on a thread that connects, resends and
- * discovers: those wait for it, established connections do not. LNetNIFini waits for every handler.
+ * discovers: these activities wait for it, established connections do not. LNetNIFini waits for every handler.
  */
 typedef void (*lnet_eq_handler_t)(struct lnet_event *event);
 
@@ -464,11 +464,11 @@ struct lnet_ping_info {
 	__extension__ struct lnet_ni_status pi_ni[0];
 } __attribute__((packed));
 
-/** What a node has moved since it started. */
+/** The counters of a node since it started. */
 struct __attribute__((packed)) lnet_counters {
-	/** Messages in the node now. */
+	/** The number of messages in the node now. */
 	__u32 msgs_alloc;
-	/** The most that there were at once. */
+	/** The highest number of messages at the same time. */
 	__u32 msgs_max;
 	/** Messages that could not be sent or understood. */
 	__u32 errors;

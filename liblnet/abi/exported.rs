@@ -3,14 +3,14 @@
 // The build script exports exactly these (with the symbol version), a test compares the built library
 // with them, and `docs/c-api-matrix.md` is made from them. No `//!` here: build script and test include this file.
 
-/// One function of the C API.
+/// A function of the C API.
 #[derive(Clone, Copy)]
 pub struct Export {
     /// The C name; the Rust function has a `_` before it.
     pub name: &'static str,
     /// The header that declares the function.
     pub header: &'static str,
-    /// Which consumers are known to call it: `p` ptlrpc, `s` LNet selftest, `m` Motr.
+    /// The consumers that are known to call the function: `p` ptlrpc, `s` LNet selftest, `m` Motr.
     pub users: &'static str,
 }
 
@@ -18,24 +18,24 @@ const fn export(name: &'static str, header: &'static str, users: &'static str) -
     Export { name, header, users }
 }
 
-/// The version of every symbol but those of liblnetconfig.
+/// The version of every symbol except those of liblnetconfig.
 pub const SYMBOL_VERSION: &str = "LNET_2.10";
 /// The version of liblnetconfig's symbols.
 pub const LNETCONFIG_VERSION: &str = "LNETCONFIG_2.15";
 
 impl Export {
-    /// Whether it is one of liblnetconfig's.
+    /// Whether the function belongs to liblnetconfig.
     pub fn is_lnetconfig(&self) -> bool {
         self.header.starts_with("lnet/lnetconfig/") || self.header == "libcfs/util/parser.h"
     }
 
-    /// The version of its symbol.
+    /// The version of the function's symbol.
     pub fn version(&self) -> &'static str {
         if self.is_lnetconfig() { LNETCONFIG_VERSION } else { SYMBOL_VERSION }
     }
 }
 
-/// All of them.
+/// All exported functions.
 pub fn exported() -> impl Iterator<Item = Export> {
     let of_settings = lnet_settings::c_functions().into_iter();
     let of_settings =

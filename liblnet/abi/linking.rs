@@ -28,12 +28,12 @@ pub fn name_library(soname: &str) {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }
 
-/// Links the shared library of a crate with `liblnet.so.1`, so that whoever loads it gets that, too; it is looked for in its own directory first. A
-/// name that `liblnet.so.1` does not export does not link.
+/// Links the shared library of a crate with `liblnet.so.1`, so that a program that loads it gets that library, too; it is
+/// searched in its own directory first. A name that `liblnet.so.1` does not export does not link.
 ///
 /// Cargo builds the two in any order. So the linker gets another library of that name, with the same symbols and no code.
 pub fn need_liblnet() {
-    // Such a target has no shared libraries.
+    // This target has no shared libraries.
     if env::var("CARGO_CFG_TARGET_FEATURE")
         .is_ok_and(|features| features.split(',').any(|it| it == "crt-static"))
     {
@@ -45,7 +45,7 @@ pub fn need_liblnet() {
         Ok(library) => {
             println!("cargo::rustc-cdylib-link-arg=-Wl,--no-as-needed");
             println!("cargo::rustc-cdylib-link-arg={}", library.display());
-            // What is built to be fuzzed leaves names to the program that it is linked into.
+            // Fuzz targets leave names to the program that they are linked into.
             if env::var_os("CARGO_CFG_FUZZING").is_none() {
                 println!("cargo::rustc-cdylib-link-arg=-Wl,-z,defs");
             }
@@ -62,7 +62,7 @@ fn make_stand_in(out: &Path) -> Result<PathBuf, String> {
     let written =
         fs::write(&source, functions.collect::<String>()).and_then(|()| fs::write(&script, version_script()));
     written.map_err(|error| format!("{}: {error}", out.display()))?;
-    // The one that links all else.
+    // The linker is the one that links everything else.
     let linker = env::var("RUSTC_LINKER").unwrap_or_else(|_| "cc".to_owned());
     let mut compile = Command::new(&linker);
     compile.args(["-shared", "-nostdlib", "-fPIC", "-fno-builtin", "-w"]);

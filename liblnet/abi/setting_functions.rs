@@ -3,7 +3,7 @@
 
 use lnet_settings::{CFunction, Setting};
 
-/// The source of all of them.
+/// The source of all these functions.
 pub(crate) fn source() -> String {
     let mut source = String::new();
     for setting in Setting::ALL {

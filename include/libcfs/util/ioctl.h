@@ -31,7 +31,7 @@ extern "C" {
 	} while (0)
 
 /**
- * As ioctl on the device /dev/lnet (dev_id LNET_DEV_ID), but for the node of this process: LNetCtl.
+ * Does the same as ioctl on the device /dev/lnet (dev_id LNET_DEV_ID), but for the node of this process: LNetCtl.
  * Returns 0; -1 with errno set.
  */
 int l_ioctl(int dev_id, unsigned int opc, void *buf);

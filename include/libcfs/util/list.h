@@ -15,11 +15,11 @@
 extern "C" {
 #endif
 
-/** A doubly linked ring, as in Linux: the head and the links look alike. */
+/** A doubly linked circular list, as in Linux: the head has the same form as the links. */
 struct list_head {
-	/** The one after. */
+	/** The next link, or the head. */
 	struct list_head *next;
-	/** The one before. */
+	/** The previous link, or the head. */
 	struct list_head *prev;
 };
 

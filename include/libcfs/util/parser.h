@@ -20,13 +20,13 @@ extern "C" {
 
 /** A command of a table. A NULL pc_name ends the table. */
 struct parser_cmd {
-	/** Its name. */
+	/** The name of the command. */
 	char *pc_name;
-	/** What it does; NULL if it is only its sub-commands. Its result is that of the command. */
+	/** The function of the command; NULL if it has sub-commands only. Its result is that of the command. */
 	int (*pc_func)(int argc, char **argv);
-	/** The table of its sub-commands; NULL for none. */
+	/** The table of sub-commands; NULL for none. */
 	struct parser_cmd *pc_sub_cmd;
-	/** How it is called and what it does; NULL for none. */
+	/** The usage and purpose of the command; NULL for none. */
 	char *pc_help;
 };
 typedef struct parser_cmd command_t;
@@ -35,34 +35,34 @@ typedef struct parser_cmd command_t;
 void Parser_init(char *prompt, struct parser_cmd *cmds);
 
 /**
- * Runs the command that argv names, from the table cmds (NULL: the first one). Its function gets the arguments from its
- * own name on; an abbreviation in argv is replaced by the name.
+ * Runs the command that argv names, from the table cmds (NULL: the first one). Its function gets the arguments beginning
+ * with its own name; an abbreviation in argv is replaced by the name.
  *
- * Returns what the function returned; -1 if there is no such command, with the commands on standard output, or more
- * than one, which are named on standard error.
+ * Returns the result of the function; -1 if there is no such command, with the commands on standard output, or more than
+ * one, which are named on standard error.
  */
 int Parser_execarg(int argc, char **argv, struct parser_cmd *cmds);
 
 /**
  * Reads lines from standard input and runs the commands of the first table that they name, until the end of the input or
- * Parser_quit. Words are separated by blanks and tabs; an empty line, and one that begins with #, is passed over. On a
- * terminal there is a prompt. Otherwise a command that fails ends it, unless Parser_ignore_errors says otherwise. A word
- * that is no command, or the beginning of several, is told on standard error and does not count as failed.
+ * Parser_quit. Words are separated by blanks and tabs; empty lines, and lines that begin with #, are skipped. On a
+ * terminal there is a prompt. Otherwise the first command that fails ends the loop, unless Parser_ignore_errors is set. A word
+ * that is no command, or the beginning of several, is reported on standard error and is no failure.
  *
- * Returns what the last command returned; 0 if there was none.
+ * Returns the result of the last command; 0 if there was none.
  */
 int Parser_commands(void);
 
 /**
- * Whether Parser_commands goes on after a command that failed, when standard input is no terminal; 0: it ends, as it
- * does unless told otherwise.
+ * Sets whether Parser_commands continues after a command that failed, if standard input is no terminal; 0: it ends, which is
+ * the default.
  */
 void Parser_ignore_errors(int ignore);
 
 /** A command that ends Parser_commands. Returns 0. */
 int Parser_quit(int argc, char **argv);
 
-/** As Parser_quit. */
+/** Does the same as Parser_quit. */
 void Parser_exit(int argc, char **argv);
 
 /**
@@ -79,23 +79,23 @@ void Parser_qhelp(int argc, char **argv);
 
 /**
  * A command that shows the name of the program and its version (Parser_set_version); that of this library, in parentheses, if
- * the program has said none. Returns 0.
+ * the program has not set one. Returns 0.
  */
 int Parser_version(int argc, char **argv);
 
 /**
- * Says which version the program has, for Parser_version: a string, which is copied; NULL if it is not known. Parser_init does so
+ * Sets the version of the program for Parser_version: a string, which is copied; NULL if it is not known. Parser_init does this
  * for programs whose version is a macro, see above. Not in other implementations.
  */
 void Parser_set_version(const char *version);
 
 /**
- * Shows the names of the commands of a table on standard output, in rows of col_num cells, and those of sub-commands
- * behind the names of their commands. buffer, of size bytes, holds a row, so that a cell is (size - 1) / col_num wide.
- * With a parent, which is written before each name, a row that is not full stays in buffer; col_start cells are in it
- * when this is called.
+ * Shows the names of the commands of a table on standard output, in rows of col_num cells, and the names of sub-commands
+ * behind those of their commands. buffer, of size bytes, holds a row, so that a cell is (size - 1) / col_num wide.
+ * With a parent, which is written before each name, a row that is not full stays in buffer; at the time of the call it contains
+ * col_start cells.
  *
- * Returns how many cells are in buffer: 0 without a parent.
+ * Returns the number of cells in buffer: 0 without a parent.
  */
 int Parser_list_commands(const struct parser_cmd *cmds, char *buffer, size_t size,
 		const char *parent, int col_start, int col_num);

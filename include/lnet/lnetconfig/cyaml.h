@@ -26,7 +26,7 @@ enum cYAML_object_type {
 
 /**
  * A node of a tree. The root is an object without a key, and so are the items of a sequence that have
- * keys of their own. Nodes come from the functions of this header and go with cYAML_free_tree.
+ * keys. Nodes come from the functions of this header and are freed by cYAML_free_tree.
  */
 struct cYAML {
 	/** The next among the children of the same parent. */
@@ -35,9 +35,9 @@ struct cYAML {
 	struct cYAML *cy_prev;
 	/** The first child of an array or object. */
 	struct cYAML *cy_child;
-	/** What it is. */
+	/** The type of the node. */
 	enum cYAML_object_type cy_type;
-	/** The text of a string. In a tree that was read also that of a number or truth value, as it stood. */
+	/** The text of a string. In a tree that was read also the text of a number or truth value, unchanged. */
 	char *cy_valuestring;
 	/** A number, without its fraction; 1 for true. */
 	int64_t cy_valueint;
@@ -45,11 +45,11 @@ struct cYAML {
 	double cy_valuedouble;
 	/** The key; NULL in an item of a sequence. */
 	char *cy_string;
-	/** The user's. cYAML_free_tree leaves alone what it points to. */
+	/** Data of the program. cYAML_free_tree does not free it. */
 	void *cy_user_data;
 };
 
-/** Frees what the user hung on a node. */
+/** Frees the data that the program has attached to a node. */
 typedef void (*cYAML_user_data_free_cb)(void *data);
 
 /** What a walk over a tree calls for each node: false ends it. */
@@ -57,7 +57,7 @@ typedef bool (*cYAML_walk_cb)(struct cYAML *node, void *data, void **result);
 
 /**
  * Reads YAML from a file up to its end. The caller frees the tree with cYAML_free_tree; an empty file is a
- * root without children. NULL for what is no YAML or no mapping; *err_rc then says what is wrong and where.
+ * root without children. NULL if the text is not YAML or not a mapping; *err_rc then has the error and its place.
  * debug is ignored.
  */
 struct cYAML *cYAML_load(FILE *file, struct cYAML **err_rc, bool debug);
@@ -70,40 +70,40 @@ struct cYAML *cYAML_build_tree(char *path, const char *yaml_blk, size_t yaml_blk
 		struct cYAML **err_str, bool debug);
 
 /**
- * Writes a node and all below it, but not its siblings, to standard output, in the form of lnetctl. NULL
+ * Writes a node and all nodes below it, but not its siblings, to standard output, in the form of lnetctl. NULL
  * does nothing.
  */
 void cYAML_print_tree(struct cYAML *node);
 
-/** As cYAML_print_tree, to another file. */
+/** Does the same as cYAML_print_tree, to another file. */
 void cYAML_print_tree2file(FILE *f, struct cYAML *node);
 
 /**
- * As cYAML_print_tree, into a string that is stored in *buf and that the caller frees with free. NULL
- * where there is no node or no memory.
+ * Does the same as cYAML_print_tree, into a string that is stored in *buf and that the caller frees with free. NULL
+ * if there is no node or no memory.
  */
 void cYAML_dump(struct cYAML *node, char **buf);
 
 /**
- * Frees a node, all below it and all siblings that follow it. The caller makes sure that nothing points
- * there any more; for a whole tree, give its root. NULL does nothing.
+ * Frees a node, all nodes below it and all siblings that follow it. The caller ensures that nothing points
+ * to them any more; to free a whole tree, pass its root. NULL does nothing.
  */
 void cYAML_free_tree(struct cYAML *node);
 
 /**
- * Calls free_cb for the cy_user_data of the node, of all below it and of all siblings that follow it,
- * where it is not NULL, and makes it NULL.
+ * Calls free_cb for the cy_user_data of the node, of all nodes below it and of all siblings that follow it,
+ * if it is not NULL, and makes it NULL.
  */
 void cYAML_clean_usr_data(struct cYAML *node, cYAML_user_data_free_cb free_cb);
 
 /**
- * The first node with the key name; NULL if there is none. Looks at parent itself, at all below it, and
- * then at the siblings that follow it: in an item of a sequence that lacks the key, that of a later item
- * is found. To look at one item alone, walk its cy_child and their cy_next.
+ * The first node with the key name; NULL if there is none. The search goes through parent itself, all nodes below it, and
+ * then the siblings that follow it: if an item of a sequence lacks the key, the key of a later item
+ * is found. To search one item alone, iterate over its cy_child and their cy_next.
  */
 struct cYAML *cYAML_get_object_item(struct cYAML *parent, const char *name);
 
-/** As cYAML_get_object_item. */
+/** Does the same as cYAML_get_object_item. */
 struct cYAML *cYAML_find_object(struct cYAML *root, const char *key);
 
 /**
@@ -112,7 +112,7 @@ struct cYAML *cYAML_find_object(struct cYAML *root, const char *key);
  */
 struct cYAML *cYAML_get_next_seq_item(struct cYAML *seq, struct cYAML **itm);
 
-/** Whether node is a sequence; NULL is none. */
+/** Whether node is a sequence; false for NULL. */
 bool cYAML_is_sequence(struct cYAML *node);
 
 /**
@@ -128,24 +128,24 @@ struct cYAML *cYAML_create_seq(struct cYAML *parent, char *key);
 struct cYAML *cYAML_create_seq_item(struct cYAML *seq);
 
 /**
- * Makes a string, as cYAML_create_object makes an object, with a copy of value. It is printed as it is:
- * quotes that shall be seen must be in it. NULL for no value and when there is no memory.
+ * Makes a string, as cYAML_create_object makes an object, with a copy of value. The string is printed unchanged:
+ * quotes are only printed if it contains them. NULL without a value, and if there is no memory.
  */
 struct cYAML *cYAML_create_string(struct cYAML *parent, char *key, char *value);
 
 /** Makes a number, as cYAML_create_object makes an object. cy_valueint is value without its fraction. */
 struct cYAML *cYAML_create_number(struct cYAML *parent, char *key, double value);
 
-/** Puts sibling, with what follows it, behind the last sibling of root. It then belongs to root's tree. */
+/** Adds sibling, and the nodes that follow it, behind the last sibling of root. They then belong to root's tree. */
 void cYAML_insert_sibling(struct cYAML *root, struct cYAML *sibling);
 
-/** Makes node, with what follows it, the last child of parent. It then belongs to parent's tree. */
+/** Makes node, and the nodes that follow it, the last children of parent. They then belong to parent's tree. */
 void cYAML_insert_child(struct cYAML *parent, struct cYAML *node);
 
 /**
- * Adds to the tree of errors *root, which is made if it is NULL, how an operation ended: under the key cmd
- * an item with the key entity, and in that seq_no (unless negative), errno = rc, and descr = err_str as it
- * is. Items of the same cmd stand together.
+ * Adds the result of an operation to the tree of errors *root, which is made if it is NULL: under the key cmd
+ * an item with the key entity, which has seq_no (unless negative), errno = rc, and descr = err_str, which is not
+ * changed. Items of the same cmd are adjacent.
  */
 void cYAML_build_error(int rc, int seq_no, char *cmd, char *entity, char *err_str,
 		struct cYAML **root);

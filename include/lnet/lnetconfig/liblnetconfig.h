@@ -72,26 +72,26 @@ enum lnetctl_cmd {
 #define LNET_INTERFACES_MIN 16
 #define LNET_INTERFACES_MAX_DEFAULT 200
 
-/** A net and interfaces on it. Made with lustre_lnet_init_nw_descr. */
+/** A net and its interfaces. Made with lustre_lnet_init_nw_descr. */
 struct lnet_dlc_network_descr {
-	/** For the user's lists. */
+	/** The link in lists of the program. */
 	struct list_head network_on_rule;
 	/** The net: libcfs_str2net; all ones for none. */
 	__u32 nw_id;
-	/** Its struct lnet_dlc_intf_descr. */
+	/** The list of its interfaces, struct lnet_dlc_intf_descr. */
 	struct list_head nw_intflist;
 };
 
 /**
- * An interface. Whoever fills a list by hand takes it, and cpt_expr, from malloc: calls that are given a
+ * An interface. A program that fills a list itself allocates it, and cpt_expr, with malloc: functions that get a
  * list free its descriptors.
  */
 struct lnet_dlc_intf_descr {
-	/** In nw_intflist. */
+	/** The link in nw_intflist. */
 	struct list_head intf_on_network;
-	/** Its name, or its address; with a terminating zero. */
+	/** The name of the interface, or its address; with a terminating zero. */
 	char intf_name[16];
-	/** The CPU partitions it is bound to; NULL for no choice. Freed with the descriptor. */
+	/** The CPU partitions that the interface is bound to; NULL if none were given. Freed with the descriptor. */
 	struct cfs_expr_list *cpt_expr;
 };
 
@@ -102,7 +102,7 @@ enum lnet_udsp_action_type {
 	EN_LNET_UDSP_ACTION_PREFERRED_LIST = 2
 };
 
-/** What a selection rule does. */
+/** The action of a selection rule. */
 union lnet_udsp_action {
 	/** The priority, from 0 to 255: smaller is preferred. */
 	int udsp_priority;
@@ -148,19 +148,19 @@ int lustre_lnet_config_lib_init(void);
 void lustre_lnet_config_lib_uninit(void);
 
 /**
- * Brings LNet up (up), with the nets that are configured for its start if load_ni_from_mod; or takes it
- * down. Returns 0, also when there is nothing to do; -EBUSY when a program uses what shall go down.
+ * Starts LNet (up), with the nets that are configured for the start if load_ni_from_mod; or stops
+ * it. Returns 0, also if there is nothing to do; -EBUSY if a program uses the node that is to be stopped.
  */
 int lustre_lnet_config_ni_system(bool up, bool load_ni_from_mod, int seq_no, struct cYAML **err_rc);
 
 /* Descriptions of nets and interfaces. */
 
-/** Makes a descriptor of no net and no interfaces. */
+/** Makes a descriptor without a net and without interfaces. */
 void lustre_lnet_init_nw_descr(struct lnet_dlc_network_descr *nw_descr);
 
 /**
  * Adds the interfaces of a list such as eth0,eth1[0,2] to the descriptor; in brackets are CPU partitions.
- * Addresses may stand for names. Returns 0; LUSTRE_CFG_RC_BAD_PARAM for what is no such list or has a name
+ * Addresses may replace names. Returns 0; LUSTRE_CFG_RC_BAD_PARAM if the text is not such a list or has a name
  * of more than 15 characters, LUSTRE_CFG_RC_OUT_OF_MEM: nothing is added then.
  */
 int lustre_lnet_parse_interfaces(char *intf_str, struct lnet_dlc_network_descr *nw_descr);
@@ -168,15 +168,15 @@ int lustre_lnet_parse_interfaces(char *intf_str, struct lnet_dlc_network_descr *
 /* Interfaces of this node. */
 
 /**
- * Adds the interfaces of nw_descr, in their order; the first that is refused ends it, those before stay.
+ * Adds the interfaces of nw_descr, in their order; the first that is refused ends the call, those before it stay.
  *
- * global_cpts is for interfaces without CPU partitions of their own and remains the caller's; NULL for all.
- * ip2net, unless NULL, is a rule such as "tcp 10.0.0.*" in place of nw_descr. tunables NULL, and a member
- * that is 0 or -1, leaves the default; so does cpp -1, connections to each peer. The interfaces of nw_descr
- * are taken out of it and freed in any case.
+ * global_cpts applies to interfaces without CPU partitions, and the caller still owns it; NULL for all.
+ * ip2net, unless NULL, is a rule such as "tcp 10.0.0.*" in place of nw_descr. With tunables NULL, and a member
+ * 0 or -1, the default is used; so it is with cpp -1, the connections to each peer. The interfaces of nw_descr
+ * are removed from it and freed in any case.
  *
- * Returns 0; LUSTRE_CFG_RC_BAD_PARAM, LUSTRE_CFG_RC_MISSING_PARAM; -EEXIST, -EINVAL and what else the node
- * found.
+ * Returns 0; LUSTRE_CFG_RC_BAD_PARAM, LUSTRE_CFG_RC_MISSING_PARAM; -EEXIST, -EINVAL and other errors of the
+ * node.
  */
 int lustre_lnet_config_ni(struct lnet_dlc_network_descr *nw_descr,
 		struct cfs_expr_list *global_cpts, char *ip2net,
@@ -184,21 +184,22 @@ int lustre_lnet_config_ni(struct lnet_dlc_network_descr *nw_descr,
 		struct cYAML **err_rc);
 
 /**
- * Takes away the interfaces of nw, all of the net where it has none; all are tried. The interfaces are
- * taken out of nw and freed in any case. Returns 0 or the last failure, such as -ENOENT.
+ * Deletes the interfaces of nw, all of the net if it has none; all are tried. The interfaces are
+ * removed from nw and freed in any case. Returns 0 or the last failure, such as -ENOENT.
  */
 int lustre_lnet_del_ni(struct lnet_dlc_network_descr *nw, int seq_no, struct cYAML **err_rc);
 
 /**
- * Shows the interfaces of the net nw, or all where it is NULL, under net. detail is the level of
- * verbosity, 0 to 4; backup shows only what can be imported again.
+ * Shows the interfaces of the net nw, or all if it is NULL, under net. detail is the level of
+ * verbosity, 0 to 4; with backup, only what can be imported again is shown.
  */
 int lustre_lnet_show_net(char *nw, int detail, int seq_no, struct cYAML **show_rc,
 		struct cYAML **err_rc, bool backup);
 
 /**
- * Sets the health value of the interface ni_nid, or of all: 0 to 1000; -1 is 1000. LUSTRE_CFG_RC_BAD_PARAM for any other value and for
- * what is no NID, -ENOENT for a NID that the node does not have, LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
+ * Sets the health value of the interface ni_nid, or of all: 0 to 1000; -1 stands for 1000. LUSTRE_CFG_RC_BAD_PARAM for any
+ * other value and for a text that is not a NID, -ENOENT for a NID that the node does not have, LUSTRE_CFG_RC_MISSING_PARAM
+ * without ni_nid and all.
  */
 int lustre_lnet_config_ni_healthv(int value, bool all, char *ni_nid, int seq_no,
 		struct cYAML **err_rc);
@@ -211,69 +212,69 @@ int lustre_lnet_config_ni_conns_per_peer(int value, bool all, char *ni_nid, int 
 		struct cYAML **err_rc);
 
 /**
- * Elsewhere sets up the host's routing tables for several interfaces on one net. This library does not
- * touch the host's routing: returns 0 and does nothing. SOCKLND_BIND_TO_DEVICE=1 has connections leave by their interface.
+ * Does nothing and returns 0. Other implementations set up the host's routing tables for several interfaces on one net; this
+ * library does not change the host's routing. SOCKLND_BIND_TO_DEVICE=1 makes connections leave by their interface.
  */
 int lustre_lnet_setup_mrrouting(struct cYAML **err_rc);
 
-/** The RDMA service of LNet. There is no RDMA here: LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0. */
+/** Returns LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0: there is no RDMA here, and so no RDMA service of LNet. */
 int lustre_lnet_calc_service_id(__u64 *service_id);
 
 /**
- * The CPU partition, of ncpts, that the NID nidc belongs to when nothing else says so. Needs no network.
- * LUSTRE_CFG_RC_BAD_PARAM for what is no NID, and unless ncpts is positive.
+ * The CPU partition, of ncpts, that the NID nidc belongs to unless configured otherwise. Needs no network.
+ * LUSTRE_CFG_RC_BAD_PARAM for a text that is not a NID, and unless ncpts is positive.
  */
 int lustre_lnet_calc_cpt_of_nid(char *nidc, long ncpts);
 
 /* Routes. */
 
 /**
- * Adds routes to the net nw by each gateway of the list gw (NIDs or ranges of them). hops from 1 to 255,
+ * Adds routes to the net nw over each gateway of the list gw (NIDs or ranges of NIDs). hops is from 1 to 255,
  * prio from 0 (smaller is preferred), sen from 1 (the gateways' health sensitivity); -1 leaves each open.
- * A route that is there already is no failure.
+ * A route that exists already is no failure.
  */
 int lustre_lnet_config_route(char *nw, char *gw, int hops, int prio, int sen, int seq_no,
 		struct cYAML **err_rc);
 
-/** Deletes the routes to the net nw by each gateway of the list gw. */
+/** Deletes the routes to the net nw over each gateway of the list gw. */
 int lustre_lnet_del_route(char *nw, char *gw, int seq_no, struct cYAML **err_rc);
 
 /**
- * Shows routes under route: those to the net nw, by the gateway gw, with so many hops and this priority;
- * NULL and -1 for any. detail above 0 shows all that is known of each; backup only what can be imported.
+ * Shows routes under route: those to the net nw, over the gateway gw, with this number of hops and this priority;
+ * NULL and -1 for any. If detail is above 0 all values of each are shown; with backup, only what can be imported.
  */
 int lustre_lnet_show_route(char *nw, char *gw, int hops, int prio, int detail, int seq_no,
 		struct cYAML **show_rc, struct cYAML **err_rc, bool backup);
 
 /* Forwarding for others. */
 
-/** Forwards messages for others (enable other than 0), or no longer (0). */
+/** Switches forwarding for other nodes on (enable other than 0) or off (0). */
 int lustre_lnet_enable_routing(int enable, int seq_no, struct cYAML **err_rc);
 
 /**
- * Sets how many router buffers there shall be over all CPU partitions: 0 for the default, -1 for as many
- * as now. Without effect while nothing is forwarded.
+ * Sets the numbers of router buffers over all CPU partitions: 0 for the default, -1 for no
+ * change. Without effect while forwarding is off.
  */
 int lustre_lnet_config_buffers(int tiny, int small, int large, int seq_no, struct cYAML **err_rc);
 
-/** Shows the router buffers under routing; nothing until messages have been forwarded once. */
+/** Shows the router buffers under routing; nothing until forwarding has been switched on once. */
 int lustre_lnet_show_routing(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc,
 		bool backup);
 
 /* Other nodes. */
 
 /**
- * Makes the peer with the primary NID prim_nid or gives it NIDs (cmd LNETCTL_ADD_CMD; is_mr: it is
- * multi-rail; force other than 0: discovery may not change its primary NID), or takes NIDs from it or
- * forgets it (LNETCTL_DEL_CMD; force: even if its primary NID is locked). nids is a list of NIDs or ranges
- * of them, at most 128; NULL for the peer as such. A refused NID ends it, those before stay.
+ * Creates the peer with the primary NID prim_nid or adds NIDs to it (cmd LNETCTL_ADD_CMD; is_mr: the peer is
+ * multi-rail; force other than 0: discovery must not change its primary NID), or removes NIDs from it or
+ * the peer (LNETCTL_DEL_CMD; force: even if its primary NID is locked). nids is a list of NIDs or ranges
+ * of NIDs, at most 128; NULL for the peer itself. A refused NID ends the call, those before it stay.
  */
 int lustre_lnet_modify_peer(char *prim_nid, char *nids, bool is_mr, int cmd, int force, int seq_no,
 		struct cYAML **err_rc);
 
 /**
- * Shows the peer with the NID knid, or all where it is NULL, under peer. detail is the level of verbosity,
- * 0 to 4; backup shows only what can be imported again.
+ * Shows the peer with the NID knid, or all if it is NULL, under peer. detail is the level of verbosity,
+ * 0 to 4; with backup, only what can be imported again is shown.
  */
 int lustre_lnet_show_peer(char *knid, int detail, int seq_no, struct cYAML **show_rc,
 		struct cYAML **err_rc, bool backup);
@@ -296,28 +297,28 @@ int lustre_lnet_config_peer_ni_healthv(int value, bool all, char *pni_nid, int s
 int lustre_lnet_set_peer_state(int state, char *lpni_nid, int seq_no, struct cYAML **err_rc);
 
 /**
- * Stores every NID of a list of NIDs or ranges of them, such as "10.0.0.[1-3]@tcp", in lnet_nidlist, which
- * has room for max_nids.
+ * Stores every NID of a list of NIDs or ranges of NIDs, such as "10.0.0.[1-3]@tcp", in lnet_nidlist, which
+ * has space for max_nids.
  *
- * Returns how many there are; a negative number for what is no such list, names no NID, or more. What is
- * wrong is then in err_str, of at least LNET_MAX_STR_LEN bytes, unless that is NULL.
+ * Returns the number of NIDs; a negative number if the text is not such a list, names no NID, or more than max_nids. The
+ * error is then in err_str, of at least LNET_MAX_STR_LEN bytes, unless that is NULL.
  */
 int lustre_lnet_parse_nidstr(char *nidstr, lnet_nid_t *lnet_nidlist, int max_nids, char *err_str);
 
 /* Asking other nodes who they are. */
 
 /**
- * Pings every node of the comma list pnid and shows its NIDs under ping. src_nidstr is the NID to use, or
- * NULL; timeout in milliseconds, where 0 and what is negative or above 180000 is 180000. Returns 0 if at
- * least one answered.
+ * Pings every node of the comma list pnid and shows its NIDs under ping. src_nidstr is the NID to send from, or
+ * NULL; timeout is in milliseconds, and a value that is not positive or above 180000 means 180000. Returns 0 if at
+ * least one node responded.
  */
 int lustre_lnet_ping_nid(char *pnid, char *src_nidstr, int timeout, int seq_no,
 		struct cYAML **show_rc, struct cYAML **err_rc);
 
 /**
- * Finds out the NIDs of every node of the comma list pnid, even of those that are known already, and shows them
- * under discover. If force is not 0 each is also told this node's NIDs, even if it has them. err_rc says which
- * step failed at which NID. Returns 0 if at least one answered.
+ * Discovers the NIDs of every node of the comma list pnid, even of nodes that are known already, and shows them
+ * under discover. If force is not 0 each node also gets this node's NIDs, even if it has them. err_rc has the
+ * step that failed and the NID. Returns 0 if at least one node responded.
  */
 int lustre_lnet_discover_nid(char *pnid, int force, int seq_no, struct cYAML **show_rc,
 		struct cYAML **err_rc);
@@ -445,37 +446,38 @@ int lustre_lnet_show_peer_ni_recovq(int seq_no, struct cYAML **show_rc, struct c
 /* Selection rules. */
 
 /**
- * Adds a selection rule: src for interfaces of this node, dst for those of others, rte for routers, each
- * NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value from 0 to 255 in *action, or pref, for which
- * action may be NULL; NULL for what suits the rule. idx is its place, -1 for the end. A rule that is there
- * already: -EALREADY.
+ * Adds a selection rule: src for interfaces of this node, dst for those of peers, rte for routers, each NULL or such as
+ * tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value from 0 to 255 in *action, or pref, for which action may be
+ * NULL; with NULL the type follows from the criteria. idx is the rule's index, -1 for the end. -EALREADY if the rule exists.
  */
 int lustre_lnet_add_udsp(char *src, char *dst, char *rte, char *type,
 		union lnet_udsp_action *action, int idx, int seq_no, struct cYAML **err_rc);
 
-/** Deletes the selection rule at the place idx; all, if it is (unsigned int)-1. */
+/** Deletes the selection rule with the index idx; all, if idx is (unsigned int)-1. */
 int lustre_lnet_del_udsp(unsigned int idx, int seq_no, struct cYAML **err_rc);
 
 /**
- * Deletes the selection rule that has exactly these criteria, each as for lustre_lnet_add_udsp; with an idx that is not negative
- * it must be at that place. Not in other implementations.
+ * Deletes the selection rule that has exactly these criteria, each as for lustre_lnet_add_udsp; if idx is not negative
+ * the rule must have it as its index. Not in other implementations.
  */
 int lustre_lnet_del_same_udsp(char *src, char *dst, char *rte, int idx, int seq_no,
 		struct cYAML **err_rc);
 
-/** Shows the selection rule at the place idx, all if it is negative, under udsp. */
+/** Shows the selection rule with the index idx, all if it is negative, under udsp. */
 int lustre_lnet_show_udsp(int idx, int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
 /**
- * Adds a selection rule of a selection_type, without which net, NIDs or pair of NIDs it is refused; about NIDs two, this node's and
- * others'. 0 is the highest priority, 255 the lowest. Not in other implementations.
+ * Adds a selection rule of a selection_type, which is refused without the net, the NIDs or the pair of NIDs that the type
+ * needs; for NIDs two rules are added, for those of this node and of peers. 0 is the highest priority, 255 the lowest. Not
+ * in other implementations.
  */
 int lustre_lnet_selection_add(int type, char *pattern1, char *pattern2, unsigned int priority,
 		int seq_no, struct cYAML **err_rc);
 
 /**
- * Deletes the selection rule with the index idx, which must be of this selection_type, or if that is negative those with these
- * criteria, each as for lustre_lnet_selection_add or NULL; with both they must be of one rule. Not in other implementations.
+ * Deletes the selection rule with the index idx, which must be of this selection_type, or if that is negative the rules with
+ * these criteria, each as for lustre_lnet_selection_add or NULL; if both are given they must mean one rule. Not in other
+ * implementations.
  */
 int lustre_lnet_selection_del(int type, char *pattern1, char *pattern2, int idx, int seq_no,
 		struct cYAML **err_rc);
@@ -483,43 +485,44 @@ int lustre_lnet_selection_del(int type, char *pattern1, char *pattern2, int idx,
 /** Shows the selection rules of this selection_type, each with its index, under udsp. Not in other implementations. */
 int lustre_lnet_selection_show(int type, int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
-/** What a selection rule with this action does: `priority`, or `pref` for a list. The beginning of the word counts. */
+/** The type of selection rules with this name: `priority`, or `pref` for a list. The beginning of the word decides. */
 enum lnet_udsp_action_type lustre_lnet_udsp_str_to_action(char *action);
 
-/** Bytes that lnet_udsp_marshal needs for a selection rule; -EINVAL for one that is none. */
+/** The number of bytes that lnet_udsp_marshal needs for a selection rule; -EINVAL for an invalid rule. */
 int lnet_get_udsp_size(struct lnet_udsp *udsp);
 
 /**
- * Stores a selection rule in one piece in the *bulk_size bytes of bulk, and in *bulk_size how many they are. Returns 0; -ENOSPC for
- * too few, -EINVAL for what is no rule.
+ * Stores a selection rule in one piece in the *bulk_size bytes of bulk, and the number of bytes in *bulk_size. Returns 0;
+ * -ENOSPC if bulk is too small, -EINVAL for an invalid rule.
  */
 int lnet_udsp_marshal(struct lnet_udsp *udsp, __u32 *bulk_size, void *bulk);
 
 /**
- * Makes *udsp the selection rule that lnet_udsp_marshal has stored in the bulk_size bytes of bulk. It is on no list. The caller frees its
- * ranges, each with cfs_expr_list_free_list. Returns 0; -EINVAL for other bytes, -ENOMEM; the rule has no ranges then.
+ * Makes *udsp the selection rule that lnet_udsp_marshal has stored in the bulk_size bytes of bulk. It is in no list. The
+ * caller frees its ranges, each with cfs_expr_list_free_list. Returns 0; -EINVAL for other bytes, -ENOMEM; the rule has no
+ * ranges then.
  */
 int lnet_udsp_demarshal(void *bulk, __u32 bulk_size, struct lnet_udsp *udsp);
 
 /* Files of configuration; f is a name, NULL for standard input. */
 
 /**
- * Adds what the YAML file with the name f, or standard input where it is NULL, describes. Returns 0 or the
- * last failure; the items after one that fails are still taken. LUSTRE_CFG_RC_BAD_PARAM for a file with a
- * mistake, of which nothing is taken.
+ * Adds the items of the YAML file with the name f, or of standard input if f is NULL. Returns 0 or the
+ * last failure; the items after one that fails are still added. LUSTRE_CFG_RC_BAD_PARAM for a file with an
+ * error, of which nothing is added.
  */
 int lustre_yaml_config(char *f, struct cYAML **err_rc);
 
-/** Deletes what such a file describes; otherwise as lustre_yaml_config. */
+/** Deletes the items of such a file; otherwise like lustre_yaml_config. */
 int lustre_yaml_del(char *f, struct cYAML **err_rc);
 
 /**
- * Shows what such a file names; otherwise as lustre_yaml_config. What could be shown is, also when other
- * items failed.
+ * Shows the items of such a file; otherwise like lustre_yaml_config. Items are also shown if others
+ * failed.
  */
 int lustre_yaml_show(char *f, struct cYAML **show_rc, struct cYAML **err_rc);
 
-/** Carries out the pings and discoveries of such a file; otherwise as lustre_yaml_show. */
+/** Carries out the pings and discoveries of such a file; otherwise like lustre_yaml_show. */
 int lustre_yaml_exec(char *f, struct cYAML **show_rc, struct cYAML **err_rc);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ const TEMPLATES: &str = "liblnet/abi/headers";
 const LINE_LENGTH: usize = 100;
 const SOURCES: &str = "liblnet/abi/src";
 
-/// Names that are C's own, or that stand for a C spelling that Rust does not have.
+/// Names that C defines itself, or that stand for a C spelling that Rust does not have.
 const C_SPELLINGS: &[(&str, &str)] = &[
     ("__u8", "__u8"),
     ("__u16", "__u16"),
@@ -169,7 +169,7 @@ fn tidy(item: &str) -> String {
     out.replace("        ", "\t").trim_end().to_owned()
 }
 
-/// A prototype on as few lines as it takes.
+/// A prototype on as few lines as possible.
 fn wrap(prototype: &str) -> String {
     let one_line = prototype.split_whitespace().collect::<Vec<_>>().join(" ").replace("* ", "*");
     let (mut out, mut column) = (String::new(), 0);

@@ -23,8 +23,8 @@ pub unsafe extern "C" fn _lnet_cpt_table() -> *mut cfs_cpt_table {
 }
 
 /// The distance between two CPU partitions of this process's node: the largest between their NUMA nodes; the largest
-/// of the machine if there is no such partition, as CFS_CPT_ANY. Only for comparison with other distances. cptab is not
-/// looked at. 0 while the network is down.
+/// of the machine if there is no such partition, as CFS_CPT_ANY. Use it only for comparison with other distances. cptab is
+/// ignored. 0 while the network is down.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_cpt_distance(cptab: *mut cfs_cpt_table, cpt1: c_int, cpt2: c_int) -> c_uint {
     let _ = cptab;
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn _cfs_cpt_distance(cptab: *mut cfs_cpt_table, cpt1: c_in
 }
 
 /// The CPU partition of this process's node that a NUMA node belongs to, always the same one; CFS_CPT_ANY if there is
-/// no such NUMA node, and while the network is down. cptab is not looked at.
+/// no such NUMA node, and while the network is down. cptab is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_cpt_of_node(cptab: *mut cfs_cpt_table, node: c_int) -> c_int {
     let _ = cptab;

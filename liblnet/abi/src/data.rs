@@ -9,12 +9,12 @@ use std::ffi::{c_int, c_uint};
 
 /// Sends all of a memory descriptor's data to a target.
 ///
-/// self_nid is the interface to send from, and then the target's NID is used as it is; LNET_NID_ANY leaves both to
-/// LNet. The target takes the data into what matches on portal by match_bits and this node; offset counts only if it
-/// has LNET_MD_MANAGE_REMOTE there. hdr_data goes into the target's event.
+/// self_nid is the interface to send from, and then the target's NID is used unchanged; LNET_NID_ANY leaves both to
+/// LNet. The target receives the data into the match entry that matches on portal by match_bits and this node; offset only
+/// has an effect with LNET_MD_MANAGE_REMOTE there. hdr_data becomes part of the target's event.
 ///
-/// Returns 0 when the PUT was accepted: everything else, also that it cannot be sent, is reported by events:
-/// LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. They may come before this
+/// Returns 0 when the PUT was accepted: everything else, including that it cannot be sent, is reported by events:
+/// LNET_EVENT_SEND, and LNET_EVENT_ACK if ack is LNET_ACK_REQ and the target accepted it. The events may come before the function
 /// returns.
 ///
 /// If the ACK does not come within the transaction timeout (LNET_TRANSACTION_TIMEOUT) the memory descriptor is
@@ -29,7 +29,7 @@ use std::ffi::{c_int, c_uint};
 ///
 /// Errors, without events: -ENOENT (no such memory descriptor, or it is exhausted, or attached to a match entry),
 /// -EINVAL (ack; portal is not below MAX_PORTALS, the number of portals of every node), -ENOMEM, -EIO (fault
-/// injection). Not from an event handler.
+/// injection). Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPut(
     self_nid: lnet_nid_t,
@@ -55,9 +55,9 @@ pub unsafe extern "C" fn _LNetPut(
 /// Fetches data from a target into all of a memory descriptor.
 ///
 /// The arguments are those of LNetPut. Returns 0 when the GET was accepted: everything else is reported by events:
-/// LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before this returns, in any order.
-/// For a REPLY that does not come, or that cannot come because LNET_EVENT_SEND failed, the same holds as for the ACK
-/// of LNetPut; so it does for the statuses. Errors, without events: as LNetPut. Not from an event handler.
+/// LNET_EVENT_SEND, and LNET_EVENT_REPLY when the data has arrived. They may come before the function returns, in any order.
+/// If the REPLY does not come, or cannot come because LNET_EVENT_SEND failed, the events are those of LNetPut without an
+/// ACK, and so are the statuses. Errors, without events: those of LNetPut. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetGet(
     self_nid: lnet_nid_t,

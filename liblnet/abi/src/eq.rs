@@ -10,11 +10,11 @@ use std::time::Duration;
 
 /// Makes an event queue.
 ///
-/// count is how many events it keeps for LNetEQGet, LNetEQWait and LNetEQPoll (rounded up to a power of
+/// count is the number of events that the queue keeps for LNetEQGet, LNetEQWait and LNetEQPoll (rounded up to a power of
 /// two; when it is full the oldest is lost); 0 for none. handler, unless it is LNET_EQ_HANDLER_NONE, is
 /// called for every event. At least one of the two must be given.
 ///
-/// Stores the handle in *handle. Errors: -EINVAL, -ENOMEM. Not from an event handler.
+/// Stores the handle in *handle. Errors: -EINVAL, -ENOMEM. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetEQAlloc(
     count: c_uint,
@@ -49,9 +49,9 @@ pub unsafe extern "C" fn _LNetEQFree(eq: lnet_handle_eq) -> c_int {
     entry("LNetEQFree", || backend::core(|core| core.eq_free(eq.into())).map(|()| 0))
 }
 
-/// Takes the oldest event out of a queue.
+/// Removes the oldest event from a queue.
 ///
-/// Returns 1 and stores it in *event; 0 if there is none; -EOVERFLOW if it is stored but others before it
+/// Returns 1 and stores the event in *event; 0 if there is none; -EOVERFLOW if it is stored but earlier events
 /// were lost; -ENOENT for a bad handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) 
     })
 }
 
-/// As LNetEQGet, but waits until there is an event.
+/// Does the same as LNetEQGet, but waits until there is an event.
 ///
 /// Also returns -ENOENT when the queue is freed meanwhile, and -ENETDOWN when the network goes down. In an event
 /// handler: -EBUSY, without waiting.
@@ -81,11 +81,11 @@ pub unsafe extern "C" fn _LNetEQWait(eq: lnet_handle_eq, event: *mut lnet_event)
     })
 }
 
-/// Takes the oldest event out of the first of neq queues that has one; waits up to timeout for it.
+/// Removes the oldest event from the first of neq queues that has one; waits up to timeout for an event.
 ///
 /// timeout is in milliseconds: 0 does not wait; a negative value and LONG_MAX wait without limit. Stores
-/// the event in *event and the number of its queue in *which. Returns as LNetEQGet, 0 when the time is
-/// over; -ENOENT also for neq < 1, and when one of the queues is freed meanwhile; -ENETDOWN when the network goes
+/// the event in *event and the index of its queue in *which. Returns like LNetEQGet, and 0 at the
+/// timeout; -ENOENT also for neq < 1, and when one of the queues is freed meanwhile; -ENETDOWN when the network goes
 /// down. In an event handler, unless timeout is 0: -EBUSY, without waiting.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetEQPoll(

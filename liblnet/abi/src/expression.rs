@@ -43,14 +43,14 @@ pub unsafe extern "C" fn _cfs_expr_list_parse(
     })
 }
 
-/// 1 if value is among the numbers of the expression, else 0.
+/// Returns 1 if value is among the numbers of the expression, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cfs_expr_list_match(value: __u32, list: ExprListArg) -> c_int {
     helper(0, || from_c(list).matches(value).into())
 }
 
-/// Writes the expression into the count bytes of buf, terminated, and cut short where buf is too small.
-/// Returns the characters written.
+/// Writes the expression into the count bytes of buf, terminated, and truncated if buf is too small.
+/// Returns the number of characters written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_expr_list_print(buf: *mut c_char, count: c_int, list: ExprListArg) -> c_int {
     helper(0, || {
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn _cfs_expr_list_print(buf: *mut c_char, count: c_int, li
 /// Stores in *vals an array of all numbers of the expression, which the caller frees with
 /// cfs_expr_list_values_free.
 ///
-/// Returns how many there are; 0, and no array, if there are none; -EINVAL if there are more than max;
+/// Returns the number of values; 0, and no array, if there are none; -EINVAL if there are more than max;
 /// -ENOMEM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_expr_list_values(
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn _cfs_ip_addr_parse(str: *mut c_char, len: c_int, list: 
     })
 }
 
-/// 1 if addr, an IPv4 address in host byte order, matches the four expressions in list, else 0.
+/// Returns 1 if addr, an IPv4 address in host byte order, matches the four expressions in list, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cfs_ip_addr_match(addr: __u32, list: RingArg) -> c_int {
     helper(0, || {

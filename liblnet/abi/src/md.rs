@@ -18,14 +18,14 @@ const PAGE_SIZE: u64 = 4096;
 /// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
 /// exhausted, with LNET_RETAIN it stays until LNetMDUnlink.
 ///
-/// On a lazy portal the PUTs that wait and match are delivered to it, oldest first, until it is exhausted. Of those whose
-/// data was there when they waited, the events come before this returns, and their handler runs on the calling thread; so
-/// the caller must hold no lock that the handler takes. The events of those whose data was still to arrive come when it
-/// has. If another thread attaches memory that matches at the same time, each PUT goes to one of the two.
+/// On a lazy portal the waiting PUTs that match are delivered to the descriptor, oldest first, until it is exhausted. For
+/// PUTs whose data has arrived, the events come before the function returns, and their handler runs on the calling thread; so
+/// the caller must hold no lock that the handler takes. For PUTs whose data is still arriving, the events come when it has
+/// arrived. If another thread attaches matching memory at the same time, each PUT goes to one of the two.
 ///
 /// Stores the handle in *handle before any event of the descriptor. Errors: -EINVAL (md is not valid, or allows
 /// neither PUT nor GET), -ENOENT (no such match entry or event queue), -EBUSY (the match entry has one already),
-/// -ENOMEM. After an error the match entry is not changed. Not from an event handler.
+/// -ENOMEM. After an error the match entry is not changed. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDAttach(
     me: lnet_handle_me,
@@ -49,13 +49,13 @@ pub unsafe extern "C" fn _LNetMDAttach(
     })
 }
 
-/// Makes memory ready for LNetPut and LNetGet.
+/// Binds memory for LNetPut and LNetGet.
 ///
 /// md and the fragment array that it may point to are copied. With LNET_UNLINK the descriptor is unlinked when it is
 /// exhausted, with LNET_RETAIN it stays until LNetMDUnlink.
 ///
 /// Stores the handle in *handle. Errors: -EINVAL (md is not valid, or allows PUT or GET), -ENOENT (no such event
-/// queue), -ENOMEM. Not from an event handler.
+/// queue), -ENOMEM. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *mut lnet_handle_md) -> c_int {
     entry("LNetMDBind", || {
@@ -75,10 +75,10 @@ pub unsafe extern "C" fn _LNetMDBind(md: lnet_md, unlink: EnumUnlink, handle: *m
 
 /// Ends a memory descriptor.
 ///
-/// If nothing is in progress with it, its LNET_EVENT_UNLINK is delivered before this returns. Otherwise
-/// this returns at once and the last operation's event has `unlinked` set; until that event the memory is
-/// in use. The handle is dead on return either way. Error: -ENOENT (also for one that has gone by itself,
-/// whose last event may still be on its way). Not from an event handler.
+/// If nothing is in progress with it, its LNET_EVENT_UNLINK is delivered before the function returns. Otherwise
+/// the function returns at once and the last operation's event has `unlinked` set; until that event the memory is
+/// in use. The handle is invalid on return either way. Error: -ENOENT (also for a descriptor that was unlinked automatically,
+/// whose last event may not have been delivered yet). Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMDUnlink(md: lnet_handle_md) -> c_int {
     entry("LNetMDUnlink", || backend::core(|core| core.md_unlink(md.into())).map(|()| 0))

@@ -9,16 +9,16 @@ use lnet_core::{Errno, InsertPosition, MatchId};
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};
 
-/// Adds a match entry to a portal. It matches nothing until it has a memory descriptor; so nor do the PUTs that wait
+/// Adds a match entry to a portal. It matches nothing until it has a memory descriptor, not even the PUTs that wait
 /// on a lazy portal, which LNetMDAttach delivers.
 ///
-/// It matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
+/// The entry matches messages from match_id (its node's primary NID; LNET_NID_ANY and LNET_PID_ANY are wildcards) whose
 /// match bits equal match_bits where ignore_bits has zeros. With LNET_UNLINK it is removed together with its memory
-/// descriptor, with LNET_RETAIN it stays. The first entry of a portal decides for good whether the portal is for
+/// descriptor, with LNET_RETAIN it stays. The first entry of a portal decides permanently whether the portal is for
 /// entries with wildcards (in match_id or ignore_bits) or without.
 ///
 /// Stores the handle in *handle. Errors: -EINVAL (no such portal), -EPERM (an entry of another kind than the
-/// portal's; pos is unknown), -ENOMEM. Not from an event handler.
+/// portal's; pos is unknown), -ENOMEM. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMEAttach(
     portal: c_uint,
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn _LNetMEAttach(
 /// Adds a match entry beside another, on the same portal. The portal must be one for wildcards.
 ///
 /// Stores the handle in *handle. Errors: -ENOENT (current is no match entry), -EPERM (LNET_INS_LOCAL; a
-/// portal without wildcards), -ENOMEM. Not from an event handler.
+/// portal without wildcards), -ENOMEM. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMEInsert(
     current: lnet_handle_me,
@@ -71,8 +71,8 @@ pub unsafe extern "C" fn _LNetMEInsert(
 /// Removes a match entry, and its memory descriptor if it has one.
 ///
 /// If the memory descriptor has an event queue and nothing is in progress with it, its
-/// LNET_EVENT_UNLINK is delivered before this returns; otherwise the last operation's event has
-/// `unlinked` set. The handle is dead on return. Error: -ENOENT. Not from an event handler.
+/// LNET_EVENT_UNLINK is delivered before the function returns; otherwise the last operation's event has
+/// `unlinked` set. The handle is invalid on return. Error: -ENOENT. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMEUnlink(me: lnet_handle_me) -> c_int {
     entry("LNetMEUnlink", || backend::core(|core| core.me_unlink(me.into())).map(|()| 0))

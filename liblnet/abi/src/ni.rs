@@ -7,16 +7,16 @@ use lnet_core::Errno;
 use lnet_wire::{Nid, Pid};
 use std::ffi::{c_int, c_uint};
 
-/// Brings the network up, or takes another reference if it is up.
+/// Starts the network, or takes another reference if it is up.
 ///
-/// requested_pid becomes the PID of this node if the call brings it up (LNET_PID_LUSTRE for all known
-/// consumers); LNET_PID_ANY takes a reference only. The environment says which networks there are:
-/// LNET_NETWORKS and others; see the manual.
+/// requested_pid becomes the PID of this node if the call starts it (LNET_PID_LUSTRE for all known
+/// consumers); LNET_PID_ANY takes a reference only. The networks are configured by the environment:
+/// LNET_NETWORKS and other variables; see the manual.
 ///
-/// Returns the number of references that there were before: 0 if this call brought the network up, or a
+/// Returns the number of references before the call: 0 if this call started the network, or a
 /// positive number. Test for < 0, never for != 0. Errors: -ENETDOWN (LNET_PID_ANY, and the network is
-/// down), -EINVAL (the configuration, or a PID with LNET_PID_USERFLAG), -ENOMEM, and what a network's
-/// driver found wrong. After an error there is no reference. Not from an event handler.
+/// down), -EINVAL (the configuration, or a PID with LNET_PID_USERFLAG), -ENOMEM, and the errors of a network's
+/// driver. After an error there is no reference. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
     entry("LNetNIInit", || {
@@ -31,15 +31,15 @@ pub unsafe extern "C" fn _LNetNIInit(requested_pid: lnet_pid_t) -> c_int {
     })
 }
 
-/// Gives back the reference of one LNetNIInit. The last one takes the network down: what is left of match
-/// entries, memory descriptors and event queues is gone, without events. Threads that wait for events in LNetEQWait or
+/// Releases the reference of one LNetNIInit. The last call stops the network: the remaining match
+/// entries, memory descriptors and event queues are freed, without events. Threads that wait for events in LNetEQWait or
 /// LNetEQPoll return -ENETDOWN.
 ///
-/// Before it does, PUTs and GETs that have not left yet have two seconds to do so, and ACKs and REPLYs to other nodes
-/// half a second. What has not left then ends with -ESHUTDOWN, and the log says how many were lost. It does not wait for
-/// the ACKs and REPLYs to this node's own requests. A process that exits without this call loses what has not left.
+/// Before that, PUTs and GETs that have not been sent yet have two seconds to leave, and ACKs and REPLYs to other nodes
+/// half a second. Messages that have not left then end with -ESHUTDOWN, and the log has their number. The call does not wait for
+/// the ACKs and REPLYs to this node's own requests. A process that exits without this call loses the messages that have not left.
 ///
-/// Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Not from an
+/// Returns 0; -ENETDOWN if there was no reference. Waits for event handlers that are running. Must not be called from an
 /// event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetNIFini() -> c_int {
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn _LNetNIFini() -> c_int {
 
 /// Stores in *id the address of this node's interface number index. Number 0 is 0@lo.
 ///
-/// Returns 0; -ENOENT from the first number on that there is no interface for, with *id unchanged.
+/// Returns 0; -ENOENT if there is no interface with this number, with *id unchanged.
 /// Allowed in an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetGetId(index: c_uint, id: *mut lnet_process_id) -> c_int {
@@ -67,12 +67,12 @@ pub unsafe extern "C" fn _LNetGetId(index: c_uint, id: *mut lnet_process_id) -> 
     })
 }
 
-/// How far it is to an interface: 0 for one of this node's own, 1 on a network that this node is on, more
-/// by way of routers.
+/// The distance of an interface: 0 for an interface of this node, 1 on a network that this node is on, more
+/// over routers.
 ///
-/// Stores in *srcnid (unless NULL) this node's interface that would send, and in *order (unless NULL) the
-/// rank of the way among those of the same length: smaller is better, 0 is 0@lo, 1 another of this node's
-/// own. Error: -EHOSTUNREACH. Allowed in an event handler.
+/// Stores the interface of this node that would send in *srcnid (unless NULL), and in *order (unless NULL) the
+/// rank among paths of equal distance: smaller is better, 0 is 0@lo, 1 another interface of this
+/// node. Error: -EHOSTUNREACH. Allowed in an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetDist(nid: lnet_nid_t, srcnid: *mut lnet_nid_t, order: *mut __u32) -> c_int {
     entry("LNetDist", || {

@@ -18,7 +18,7 @@ struct Node {
     range: NidRange,
 }
 
-/// Reads a list of NIDs from the first len bytes of str into list, which this initialises: one or more
+/// Reads a list of NIDs from the first len bytes of str into list, which the function initialises: one or more
 /// ADDRESSES@NETWORK with blanks between.
 ///
 /// ADDRESSES is *, or four expressions with dots between, or for networks with numeric addresses one
@@ -42,14 +42,14 @@ pub unsafe extern "C" fn _cfs_parse_nidlist(str: *mut c_char, len: c_int, list: 
     })
 }
 
-/// 1 if nid is in the list, else 0.
+/// Returns 1 if nid is in the list, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cfs_match_nid(nid: lnet_nid_t, list: RingArg) -> c_int {
     helper(0, || Nid::from_u64(nid).is_some_and(|nid| ranges(list).any(|range| range.matches(nid))).into())
 }
 
-/// Writes the list into the count bytes of buf, terminated, and cut short where buf is too small. Entries
-/// on the same network stand together. Returns the characters written; 0 for count <= 0.
+/// Writes the list into the count bytes of buf, terminated, and truncated if buf is too small. Entries
+/// on the same network are adjacent. Returns the number of characters written; 0 for count <= 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_print_nidlist(buf: *mut c_char, count: c_int, list: RingArg) -> c_int {
     helper(0, || {
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn _cfs_print_nidlist(buf: *mut c_char, count: c_int, list
     })
 }
 
-/// Ends a list: it is then empty.
+/// Frees the items of a list, which is then empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_free_nidlist(list: RingArg) {
     helper((), || {

@@ -19,20 +19,20 @@ const SLOT_SIZE: usize = 64;
 /// The size of a string in the headers, `LNET_NIDSTR_SIZE`: programs that copy a string have space for this many bytes.
 const NIDSTR_SIZE: usize = 32;
 
-/// The next of 1024 strings that are used in turn, never NULL: for a string that is needed only until as
-/// many others have been made.
+/// The next of 1024 strings that are used in turn, never NULL. A string is valid until 1024 others have
+/// been returned.
 #[unsafe(no_mangle)]
 pub extern "C" fn _libcfs_next_nidstring() -> *mut c_char {
     next_slot()
 }
 
-/// 1 if lnd is the number of a kind of network that has a name, else 0.
+/// Returns 1 if lnd is the number of a kind of network that has a name, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn _libcfs_isknown_lnd(lnd: __u32) -> c_int {
     helper(0, || known(lnd).is_some().into())
 }
 
-/// The name of the kernel module that drives a kind of network; NULL if there is none. Static.
+/// The name of the kernel module that drives a kind of network; NULL if there is none. The string is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn _libcfs_lnd2modname(lnd: __u32) -> *mut c_char {
     let name: &'static CStr = match known(lnd).and_then(|lnd| lnd.module) {
@@ -98,9 +98,9 @@ pub extern "C" fn _libcfs_str2net(str: InConstString<'_>) -> __u32 {
     })
 }
 
-/// The NID that a string such as 10.0.0.1@tcp names (tcp if there is no @); LNET_NID_ANY if it names none,
-/// or one whose address is longer than four bytes. The name of a host may stand in place of an IPv4 address; then the system's resolver is
-/// asked, for at most 5 s.
+/// The NID that a string such as 10.0.0.1@tcp names (tcp if there is no @); LNET_NID_ANY if it names none, or one whose
+/// address is longer than four bytes. A host name may replace an IPv4 address; it is looked up by the system's resolver, for
+/// at most 5 s.
 #[unsafe(no_mangle)]
 pub extern "C" fn _libcfs_str2nid(str: InConstString<'_>) -> lnet_nid_t {
     helper(NID_ANY, || {
@@ -109,7 +109,7 @@ pub extern "C" fn _libcfs_str2nid(str: InConstString<'_>) -> lnet_nid_t {
     })
 }
 
-/// As libcfs_str2nid, but takes * for LNET_NID_ANY. Stores the NID in *nid and returns 1; returns 0, and
+/// Does the same as libcfs_str2nid, but accepts * for LNET_NID_ANY. Stores the NID in *nid and returns 1; returns 0, and
 /// stores LNET_NID_ANY, if the string names none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _libcfs_str2anynid(nid: *mut lnet_nid_t, str: InConstString<'_>) -> c_int {
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn _libcfs_str2anynid(nid: *mut lnet_nid_t, str: InConstSt
 }
 
 /// A process on a node, such as 12345-10.0.0.1@tcp, in a string of libcfs_next_nidstring: at most LNET_NIDSTR_SIZE
-/// bytes with its end, cut short where that is too few.
+/// bytes with the terminator, truncated if necessary.
 #[unsafe(no_mangle)]
 pub extern "C" fn _libcfs_id2str(id: lnet_process_id) -> *mut c_char {
     let slot = next_slot();

@@ -11,13 +11,13 @@ use lnet_log::{LogClass, write_line};
 use lnet_wire::Nid;
 use std::ffi::c_int;
 
-/// The primary NID of the node that has the interface nid: the one that match entries see, and the initiator in
+/// The primary NID of the node that has the interface nid: match entries compare it, and it is the initiator in
 /// events. nid itself if the node is unknown.
 ///
-/// The answer stays valid: what is attached with it as the match id matches, and is the initiator, whatever discovery
-/// finds later. A node that has not been discovered is discovered. The call does not wait for that: what it returns
+/// The result stays valid: a match id with it matches the node's messages, and it is their initiator, whatever discovery
+/// finds later. A node that has not been discovered is discovered. The call does not wait for that: its result
 /// stays the node's primary NID. If the environment has LNET_LOCK_PRIM_NID=0 it waits, but not in an event handler,
-/// for at most twice the transaction timeout; then only what could not be discovered stays.
+/// for at most twice the transaction timeout; then the result is permanent only for nodes that could not be discovered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     helper(nid, || match Nid::from_u64(nid) {
@@ -26,8 +26,8 @@ pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     })
 }
 
-/// Declares that these NIDs, at most 128, belong to one node: of 2.15. The first is its primary NID, and stays it
-/// unless the environment has LNET_LOCK_PRIM_NID=0. Without discovery each is a node of its own. Configured peers are
+/// Declares that these NIDs, at most 128, belong to one node. From 2.15. The first one is its primary NID, permanently
+/// unless the environment has LNET_LOCK_PRIM_NID=0. Without discovery each NID is a separate node. Configured peers are
 /// not changed. Sends nothing.
 ///
 /// Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or an invalid one, or too many), -EEXIST
@@ -46,10 +46,10 @@ pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) ->
     })
 }
 
-/// Whether the node with this NID can be used: of 2.17, where NIDs are larger. Does not wait.
+/// Whether the node with this NID can be used. From 2.17, where NIDs are larger. Does not wait.
 ///
-/// Returns 1 if so. -EALREADY: that is being found out. -EAGAIN: it is from now on. -EHOSTUNREACH: the node is
-/// not known, or it has not answered; the next call asks it again. -EINVAL: this is no NID.
+/// Returns 1 if so. -EALREADY: a discovery is in progress. -EAGAIN: a discovery has been started. -EHOSTUNREACH: the node is
+/// not known, or it has not responded; the next call tries again. -EINVAL: the argument is not a NID.
 /// Errors: -ENETDOWN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPeerDiscovered(nid: lnet_nid_t) -> c_int {
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn _LNetPeerDiscovered(nid: lnet_nid_t) -> c_int {
     })
 }
 
-/// Whether this node discovers others: 1 or 0. Of 2.12. Errors: -ENETDOWN. Allowed in an event handler.
+/// Whether this node discovers others: 1 or 0. From 2.12. Errors: -ENETDOWN. Allowed in an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetGetPeerDiscoveryStatus() -> c_int {
     entry("LNetGetPeerDiscoveryStatus", || {
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn _LNetGetPeerDiscoveryStatus() -> c_int {
     })
 }
 
-/// Logs what this node knows of a peer. Allowed in an event handler.
+/// Logs this node's knowledge of a peer. Allowed in an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
     entry("LNetDebugPeer", || {

@@ -8,7 +8,7 @@ use std::ffi::c_int;
 /// Makes a portal lazy: PUTs that nothing matches wait for a memory descriptor instead of being dropped.
 /// GETs never wait.
 ///
-/// Returns 0; -EINVAL for a number that is no portal's. Not from an event handler.
+/// Returns 0; -EINVAL for a number that is no portal's. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetSetLazyPortal(portal: c_int) -> c_int {
     entry("LNetSetLazyPortal", || {
@@ -19,7 +19,7 @@ pub unsafe extern "C" fn _LNetSetLazyPortal(portal: c_int) -> c_int {
 
 /// Makes a portal not lazy, and drops the PUTs that wait, before it returns.
 ///
-/// Returns 0, also if the portal was not lazy; -EINVAL for a number that is no portal's. Not from an event
+/// Returns 0, also if the portal was not lazy; -EINVAL for a number that is no portal's. Must not be called from an event
 /// handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetClearLazyPortal(portal: c_int) -> c_int {

@@ -7,7 +7,7 @@ use lnet_wire::expression::parse_number;
 use std::ffi::{c_char, c_int, c_uint};
 use std::ptr;
 
-/// Takes the next piece of next, up to the character delim or the end, without the blanks around it.
+/// Removes the first piece of next, up to the character delim or the end, without the blanks around it.
 ///
 /// Returns 1 and stores it in *res, which points into the same string; next then holds the rest, and NULL
 /// after the last piece. Returns 0 if there is none.
@@ -38,8 +38,8 @@ pub unsafe extern "C" fn _cfs_gettok(next: *mut cfs_lstr, delim: c_char, res: *m
     })
 }
 
-/// Reads a number from the first nob bytes of str: decimal, 0x hexadecimal or 0 octal, with blanks around
-/// it passed over. Returns 1 and stores it in *num if it lies from min to max, else 0.
+/// Reads a number from the first nob bytes of str: decimal, 0x hexadecimal or 0 octal; blanks around
+/// it are ignored. Returns 1 and stores it in *num if it is from min to max, else 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_str2num_check(
     str: *mut c_char,
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn _cfs_str2num_check(
     })
 }
 
-/// Removes the blanks at the end of str, in place; returns where its first character that is no blank is.
+/// Removes the blanks at the end of str, in place; returns the address of its first character that is no blank.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_trimwhite(str: *mut c_char) -> *mut c_char {
     helper(str, || {
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn _cfs_trimwhite(str: *mut c_char) -> *mut c_char {
     })
 }
 
-/// Ends str after its first word, looking at no more than size bytes; returns where the word starts.
+/// Ends str after its first word, reading at most size bytes; returns the start of the word.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_firststr(str: *mut c_char, size: usize) -> *mut c_char {
     if str.is_null() {
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn _cfs_firststr(str: *mut c_char, size: usize) -> *mut c_
     }
 }
 
-/// Where needle occurs last in haystack; NULL if it does not occur.
+/// The last occurrence of needle in haystack; NULL if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cfs_strrstr(haystack: *const c_char, needle: *const c_char) -> *mut c_char {
     helper(ptr::null_mut(), || {

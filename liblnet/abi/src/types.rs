@@ -45,47 +45,47 @@ pub(crate) const PID_ANY: lnet_pid_t = lnet_pid_t::MAX;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lnet_process_id {
-    /// The node's interface.
+    /// The NID of the node's interface.
     pub nid: lnet_nid_t,
-    /// The process.
+    /// The process on the node.
     pub pid: lnet_pid_t,
 }
 
-/// Names a memory descriptor. Opaque; never reused while the network is up.
+/// The handle of a memory descriptor. Opaque; never reused while the network is up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lnet_handle_md {
-    /// Opaque; all ones names nothing.
+    /// Opaque; all ones is no handle.
     pub cookie: __u64,
 }
 
-/// Names a match entry. Opaque; never reused while the network is up.
+/// The handle of a match entry. Opaque; never reused while the network is up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lnet_handle_me {
-    /// Opaque; all ones names nothing.
+    /// Opaque; all ones is no handle.
     pub cookie: __u64,
 }
 
-/// Names an event queue. Opaque; never reused while the network is up.
+/// The handle of an event queue. Opaque; never reused while the network is up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct lnet_handle_eq {
-    /// Opaque; all ones names nothing.
+    /// Opaque; all ones is no handle.
     pub cookie: __u64,
 }
 
-/// Whether an object goes when it is used up.
+/// Whether an object is unlinked automatically when it is exhausted.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum lnet_unlink {
-    /// It stays until it is unlinked.
+    /// The object stays until it is unlinked by a call.
     LNET_RETAIN = 0,
-    /// It is unlinked automatically.
+    /// The object is unlinked automatically.
     LNET_UNLINK = 1,
 }
 
-/// Where a new match entry goes among those that are there.
+/// The position of a new match entry among the existing ones.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum lnet_ins_pos {
@@ -101,17 +101,17 @@ pub enum lnet_ins_pos {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum lnet_ack_req {
-    /// It does.
+    /// The PUT asks for an acknowledgement.
     LNET_ACK_REQ = 0,
-    /// It does not.
+    /// The PUT does not ask for an acknowledgement.
     LNET_NOACK_REQ = 1,
 }
 
-/// What an event reports.
+/// The type of an event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum lnet_event_kind {
-    /// Data of this MD was fetched; the reply has been sent.
+    /// Data of this MD was fetched by a peer; the REPLY has been sent.
     LNET_EVENT_GET = 1,
     /// Data has been put into this MD.
     LNET_EVENT_PUT = 2,
@@ -119,9 +119,9 @@ pub enum lnet_event_kind {
     LNET_EVENT_REPLY = 3,
     /// The target of an LNetPut has the data.
     LNET_EVENT_ACK = 4,
-    /// A PUT or GET has left (or failed to): the memory of a PUT is free again.
+    /// A PUT or GET has been sent, or has failed: the memory of a PUT is free again.
     LNET_EVENT_SEND = 5,
-    /// The MD was unlinked while nothing was in progress: by a call (status 0), or because the answer that it
+    /// The MD was unlinked while nothing was in progress: by a call (status 0), or because the response that it
     /// waited for did not come in time (status -ETIMEDOUT).
     LNET_EVENT_UNLINK = 6,
 }
@@ -142,7 +142,7 @@ pub enum lnet_msg_type {
     LNET_MSG_HELLO = 4,
 }
 
-/// Describes memory and what may be done with it. The structure, and the fragment array it may point to,
+/// Describes memory and the operations that may use it. The structure, and the fragment array it may point to,
 /// are copied by LNetMDAttach and LNetMDBind; the memory itself is borrowed until the last event of the
 /// MD, which has `unlinked` set.
 #[repr(C)]
@@ -150,20 +150,20 @@ pub enum lnet_msg_type {
 pub struct lnet_md {
     /// The memory; or an array of fragments with LNET_MD_KIOV or LNET_MD_IOVEC.
     pub start: *mut c_void,
-    /// Bytes; or fragments with LNET_MD_KIOV or LNET_MD_IOVEC, at most LNET_MAX_IOV.
+    /// The number of bytes; or of fragments with LNET_MD_KIOV or LNET_MD_IOVEC, at most LNET_MAX_IOV.
     pub length: c_uint,
-    /// Operations that it serves before it is used up; LNET_MD_THRESH_INF for no limit. A PUT with an
-    /// acknowledgement and a GET take two, everything else one.
+    /// The number of operations after which the MD is exhausted; LNET_MD_THRESH_INF for no limit. A PUT with an
+    /// acknowledgement and a GET take two, every other operation one.
     pub threshold: c_int,
-    /// Valid with LNET_MD_MAX_SIZE: the longest message, and the room below which it is used up.
+    /// Valid with LNET_MD_MAX_SIZE: the length of the longest message, and the free space below which the MD is exhausted.
     pub max_size: c_int,
-    /// LNET_MD_* bits.
+    /// A combination of LNET_MD_* bits.
     pub options: c_uint,
-    /// The caller's own, handed back in every event.
+    /// Data of the caller, which is part of every event.
     pub user_ptr: *mut c_void,
-    /// Where its events go; an invalid handle for nowhere.
+    /// The queue for the MD's events; an invalid handle for none.
     pub eq_handle: lnet_handle_eq,
-    /// Valid with LNET_MD_BULK_HANDLE: prefer the interface that suits that MD.
+    /// Valid with LNET_MD_BULK_HANDLE: an MD whose best interface is preferred.
     pub bulk_handle: lnet_handle_md,
 }
 
@@ -173,9 +173,9 @@ pub struct lnet_md {
 pub struct lnet_kiov {
     /// The address of the page.
     pub kiov_page: *mut page,
-    /// Bytes.
+    /// The number of bytes.
     pub kiov_len: c_uint,
-    /// Where they start in the page.
+    /// The offset of these bytes in the page.
     pub kiov_offset: c_uint,
 }
 
@@ -186,62 +186,62 @@ pub struct page {
     _opaque: [u8; 0],
 }
 
-/// What happened to a memory descriptor.
+/// An event of a memory descriptor.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct lnet_event {
-    /// Who the message was for.
+    /// The process that the message was sent to.
     pub target: lnet_process_id,
-    /// Who sent it: the primary NID of the node. Says who, is not the address to answer to.
+    /// The sender, by the primary NID of its node: an identity, not an address for responses.
     pub initiator: lnet_process_id,
-    /// The interface that it was sent from: the address to answer to.
+    /// The interface that the message was sent from: the address for responses.
     pub source: lnet_process_id,
-    /// The last hop: a router, or the same as source.
+    /// The previous hop: a router, or the same as source.
     pub sender: lnet_nid_t,
-    /// What happened.
+    /// The type of the event.
     pub r#type: lnet_event_kind,
     /// The portal.
     pub pt_index: c_uint,
-    /// As given by the initiator.
+    /// The match bits, as given by the initiator.
     pub match_bits: __u64,
-    /// Bytes requested.
+    /// The number of bytes requested.
     pub rlength: c_uint,
-    /// Bytes moved.
+    /// The number of bytes moved.
     pub mlength: c_uint,
     /// The memory descriptor.
     pub md_handle: lnet_handle_md,
-    /// What it was when the operation started, with this operation already taken off its threshold.
+    /// The memory descriptor when the operation started, with the operation already subtracted from its threshold.
     pub md: lnet_md,
-    /// 64 bits of the initiator's of a PUT.
+    /// The 64 bits that the initiator of a PUT has given.
     pub hdr_data: __u64,
     /// 0, or a negative errno.
     pub status: c_int,
-    /// Not 0: this is the last event of the MD, its handle is dead and its memory free.
+    /// Not 0: this is the last event of the MD, its handle is invalid and its memory free.
     pub unlinked: c_int,
-    /// Where in the MD the data is, in bytes.
+    /// The offset of the data in the MD, in bytes.
     pub offset: c_uint,
     /// The number of the event in its queue, from 1; 0 if the queue keeps none.
     pub sequence: volatile_ulong,
 }
 
-/// Called for each event of a queue, on a thread of the library or on one that is inside an LNet call;
-/// never twice at once for the same MD. The event is valid until it returns.
+/// Called for each event of a queue, on a thread of the library or on a thread that is inside an LNet call;
+/// never at the same time for two events of one MD. The event is valid until the handler returns.
 ///
-/// A handler should return soon, and need not: what it sends leaves while it runs, and it may wait for the events of that,
-/// by means of the program's own (LNetEQWait is refused), but not for a further event of its own MD, which comes after
-/// it. If it runs on a thread that serves connections, another takes the place of that after some milliseconds, and the
+/// A handler should return soon, but need not: the messages that it sends leave while it runs, and it may wait for their events
+/// by means of the program (LNetEQWait is refused), but not for a further event of its own MD, which comes after
+/// it. If it runs on a thread that serves connections, another thread replaces that after some milliseconds, and the
 /// other peers of the node, and other messages of the same peer, are served; so 64 handlers may take long at the same
 /// time. A handler for an operation that failed or timed out may run on a thread that connects, resends and
-/// discovers: those wait for it, established connections do not. LNetNIFini waits for every handler.
+/// discovers: these activities wait for it, established connections do not. LNetNIFini waits for every handler.
 pub type lnet_eq_handler_t = Option<unsafe extern "C" fn(event: *mut lnet_event)>;
 
-/// What a node has moved since it started.
+/// The counters of a node since it started.
 #[repr(C, packed)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct lnet_counters {
-    /// Messages in the node now.
+    /// The number of messages in the node now.
     pub msgs_alloc: __u32,
-    /// The most that there were at once.
+    /// The highest number of messages at the same time.
     pub msgs_max: __u32,
     /// Messages that could not be sent or understood.
     pub errors: __u32,
@@ -277,15 +277,15 @@ pub struct cfs_cpt_table {
     _opaque: [u8; 0],
 }
 
-/// A doubly linked ring, as in Linux: the head and the links look alike.
+/// A doubly linked circular list, as in Linux: the head has the same form as the links.
 // cbindgen does not know what `Self` means here.
 #[allow(clippy::use_self)]
 #[repr(C)]
 #[derive(Debug)]
 pub struct list_head {
-    /// The one after.
+    /// The next link, or the head.
     pub next: *mut list_head,
-    /// The one before.
+    /// The previous link, or the head.
     pub prev: *mut list_head,
 }
 
@@ -293,17 +293,17 @@ pub struct list_head {
 #[repr(C)]
 #[derive(Debug)]
 pub struct cfs_lstr {
-    /// Its first character; NULL when there is none.
+    /// The first character; NULL if the piece is absent.
     pub ls_str: *mut c_char,
-    /// Characters.
+    /// The number of characters.
     pub ls_len: c_int,
 }
 
-/// One range of a numeric expression: every re_stride-th number from re_lo to re_hi.
+/// A range of a numeric expression: every re_stride-th number from re_lo to re_hi.
 #[repr(C)]
 #[derive(Debug)]
 pub struct cfs_range_expr {
-    /// In cfs_expr_list.el_exprs.
+    /// The link in cfs_expr_list.el_exprs.
     pub re_link: list_head,
     /// The first number.
     pub re_lo: __u32,
@@ -317,7 +317,7 @@ pub struct cfs_range_expr {
 #[repr(C)]
 #[derive(Debug)]
 pub struct cfs_expr_list {
-    /// In a list of expressions, for instance the four of an IPv4 address.
+    /// The link in a list of expressions, for instance the four of an IPv4 address.
     pub el_link: list_head,
     /// The ranges.
     pub el_exprs: list_head,
@@ -327,7 +327,7 @@ pub struct cfs_expr_list {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct libcfs_ioctl_hdr {
-    /// Bytes of the whole argument, this included.
+    /// The number of bytes of the whole argument, including this header.
     pub ioc_len: __u32,
     /// LIBCFS_IOCTL_VERSION or LIBCFS_IOCTL_VERSION2.
     pub ioc_version: __u32,
@@ -337,7 +337,7 @@ pub struct libcfs_ioctl_hdr {
 #[repr(C)]
 #[derive(Debug)]
 pub struct libcfs_ioctl_data {
-    /// The start.
+    /// The header.
     pub ioc_hdr: libcfs_ioctl_hdr,
     /// A NID.
     pub ioc_nid: __u64,
@@ -351,11 +351,11 @@ pub struct libcfs_ioctl_data {
     pub ioc_net: __u32,
     /// Meaning depends on the command.
     pub ioc_u32: [__u32; 7],
-    /// Bytes of the first inline buffer.
+    /// The number of bytes of the first inline buffer.
     pub ioc_inllen1: __u32,
     /// The first inline buffer.
     pub ioc_inlbuf1: *mut c_char,
-    /// Bytes of the second inline buffer.
+    /// The number of bytes of the second inline buffer.
     pub ioc_inllen2: __u32,
     /// The second inline buffer.
     pub ioc_inlbuf2: *mut c_char,
@@ -373,7 +373,7 @@ pub struct libcfs_ioctl_data {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct lnet_ioctl_numa_range {
-    /// The start.
+    /// The header.
     pub nr_hdr: libcfs_ioctl_hdr,
     /// The distance up to which interfaces count as equally near.
     pub nr_range: __u32,
@@ -383,9 +383,9 @@ pub struct lnet_ioctl_numa_range {
 #[repr(C, packed)]
 #[derive(Clone, Copy, Debug)]
 pub struct lnet_ioctl_lnet_stats {
-    /// The start.
+    /// The header.
     pub st_hdr: libcfs_ioctl_hdr,
-    /// What the node has moved.
+    /// The counters of the node.
     pub st_cntrs: lnet_counters,
 }
 
@@ -393,11 +393,11 @@ pub struct lnet_ioctl_lnet_stats {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct lnet_ioctl_ping_data {
-    /// The start.
+    /// The header.
     pub ping_hdr: libcfs_ioctl_hdr,
-    /// In: milliseconds to wait; for a discovery, 1: push to the peer even if it is up to date.
+    /// In: the timeout in milliseconds; for a discovery, 1: push to the peer even if it is up to date.
     pub op_param: __u32,
-    /// In: room in ping_buf. Out: how many there are.
+    /// In: the number of elements of ping_buf. Out: the number of interfaces.
     pub ping_count: __u32,
     /// Not used.
     pub ping_flags: __u32,
@@ -405,7 +405,7 @@ pub struct lnet_ioctl_ping_data {
     pub mr_info: Flag,
     /// In: the target. Out of a discovery: its primary NID.
     pub ping_id: lnet_process_id,
-    /// Out: its interfaces.
+    /// Out: the interfaces of the peer.
     pub ping_buf: *mut lnet_process_id,
 }
 

@@ -32,12 +32,12 @@ const PING_MAX: Duration = Duration::from_secs(120);
 const PING_MAX_IDS: u32 = 20;
 const PROCESS_ID_SIZE: u32 = size_of::<lnet_process_id>() as u32;
 
-/// Gives a command to the node or asks it something. cmd is an IOC_LIBCFS_* number, arg its argument,
-/// which starts with a struct libcfs_ioctl_hdr; answers are stored in it. IOC_LIBCFS_LNET_FAULT may leave the header
+/// Sends a command or a query to the node. cmd is an IOC_LIBCFS_* number, arg its argument,
+/// which starts with a struct libcfs_ioctl_hdr; results are stored in it. IOC_LIBCFS_LNET_FAULT may leave the header
 /// and the lengths of its buffers zero.
 ///
 /// Returns 0. Errors: -EINVAL (unknown command; wrong header, length or content), -EOPNOTSUPP (a command
-/// that this library does not have), -ENOENT (past the end of a list), and what the command found. Not
+/// that this library does not have), -ENOENT (past the end of a list), and the errors of the command. Must not be called
 /// from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetCtl(cmd: c_uint, arg: *mut c_void) -> c_int {
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn _LNetCtl(cmd: c_uint, arg: *mut c_void) -> c_int {
     })
 }
 
-/// As ioctl on the device /dev/lnet (dev_id LNET_DEV_ID), but for the node of this process: LNetCtl.
+/// Does the same as ioctl on the device /dev/lnet (dev_id LNET_DEV_ID), but for the node of this process: LNetCtl.
 /// Returns 0; -1 with errno set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _l_ioctl(dev_id: c_int, opc: c_uint, buf: *mut c_void) -> c_int {
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn _unregister_ioc_dev(dev_id: c_int) {
     let _ = dev_id;
 }
 
-/// Stores in *counters what the node has moved; zeros while the network is down.
+/// Stores the counters of the node in *counters; zeros while the network is down.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lnet_counters_get(counters: *mut lnet_counters) {
     entry("lnet_counters_get", || {

@@ -25,8 +25,8 @@ pub extern "C" fn _cYAML_create_seq_item(seq: YamlNode) -> YamlNode {
     helper(None, || create(seq, InString::NULL, OBJECT))
 }
 
-/// Makes a string, as cYAML_create_object makes an object, with a copy of value. It is printed as it is:
-/// quotes that shall be seen must be in it. NULL for no value and when there is no memory.
+/// Makes a string, as cYAML_create_object makes an object, with a copy of value. The string is printed unchanged:
+/// quotes are only printed if it contains them. NULL without a value, and if there is no memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cYAML_create_string(parent: YamlNode, key: InString<'_>, value: InString<'_>) -> YamlNode {
     helper(None, || {
@@ -54,7 +54,7 @@ pub extern "C" fn _cYAML_create_number(parent: YamlNode, key: InString<'_>, valu
     })
 }
 
-/// Puts sibling, with what follows it, behind the last sibling of root. It then belongs to root's tree.
+/// Adds sibling, and the nodes that follow it, behind the last sibling of root. They then belong to root's tree.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cYAML_insert_sibling(root: YamlNode, sibling: YamlNode) {
     if let (Some(root), Some(sibling)) = (root, sibling) {
@@ -62,7 +62,7 @@ pub extern "C" fn _cYAML_insert_sibling(root: YamlNode, sibling: YamlNode) {
     }
 }
 
-/// Makes node, with what follows it, the last child of parent. It then belongs to parent's tree.
+/// Makes node, and the nodes that follow it, the last children of parent. They then belong to parent's tree.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cYAML_insert_child(parent: YamlNode, node: YamlNode) {
     if let (Some(parent), Some(node)) = (parent, node) {
@@ -70,9 +70,9 @@ pub extern "C" fn _cYAML_insert_child(parent: YamlNode, node: YamlNode) {
     }
 }
 
-/// Adds to the tree of errors *root, which is made if it is NULL, how an operation ended: under the key cmd
-/// an item with the key entity, and in that seq_no (unless negative), errno = rc, and descr = err_str as it
-/// is. Items of the same cmd stand together.
+/// Adds the result of an operation to the tree of errors *root, which is made if it is NULL: under the key cmd
+/// an item with the key entity, which has seq_no (unless negative), errno = rc, and descr = err_str, which is not
+/// changed. Items of the same cmd are adjacent.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cYAML_build_error(
     rc: c_int,

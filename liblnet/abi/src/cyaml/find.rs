@@ -4,9 +4,9 @@ use super::convert::TreeOut;
 use super::node::{self, ARRAY, Node, YamlNode};
 use crate::entry::{InConstString, helper};
 
-/// The first node with the key name; NULL if there is none. Looks at parent itself, at all below it, and
-/// then at the siblings that follow it: in an item of a sequence that lacks the key, that of a later item
-/// is found. To look at one item alone, walk its cy_child and their cy_next.
+/// The first node with the key name; NULL if there is none. The search goes through parent itself, all nodes below it, and
+/// then the siblings that follow it: if an item of a sequence lacks the key, the key of a later item
+/// is found. To search one item alone, iterate over its cy_child and their cy_next.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cYAML_get_object_item(parent: YamlNode, name: InConstString<'_>) -> YamlNode {
     helper(None, || {
@@ -15,7 +15,7 @@ pub extern "C" fn _cYAML_get_object_item(parent: YamlNode, name: InConstString<'
     })
 }
 
-/// As cYAML_get_object_item.
+/// Does the same as cYAML_get_object_item.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cYAML_find_object(root: YamlNode, key: InConstString<'_>) -> YamlNode {
     _cYAML_get_object_item(root, key)
@@ -31,7 +31,7 @@ pub extern "C" fn _cYAML_get_next_seq_item(seq: YamlNode, itm: TreeOut) -> YamlN
     Some(next)
 }
 
-/// Whether node is a sequence; NULL is none.
+/// Whether node is a sequence; false for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cYAML_is_sequence(node: YamlNode) -> bool {
     node.is_some_and(|node| node.kind() == ARRAY)

@@ -25,7 +25,7 @@ pub(crate) const ARRAY: EnumCyamlType = 5;
 pub(crate) const OBJECT: EnumCyamlType = 6;
 
 /// A node of a tree. The root is an object without a key, and so are the items of a sequence that have
-/// keys of their own. Nodes come from the functions of this header and go with cYAML_free_tree.
+/// keys. Nodes come from the functions of this header and are freed by cYAML_free_tree.
 #[repr(C)]
 #[derive(Debug)]
 pub struct cYAML {
@@ -35,9 +35,9 @@ pub struct cYAML {
     pub cy_prev: *mut Self,
     /// The first child of an array or object.
     pub cy_child: *mut Self,
-    /// What it is.
+    /// The type of the node.
     pub cy_type: EnumCyamlType,
-    /// The text of a string. In a tree that was read also that of a number or truth value, as it stood.
+    /// The text of a string. In a tree that was read also the text of a number or truth value, unchanged.
     pub cy_valuestring: *mut c_char,
     /// A number, without its fraction; 1 for true.
     pub cy_valueint: i64,
@@ -45,7 +45,7 @@ pub struct cYAML {
     pub cy_valuedouble: f64,
     /// The key; NULL in an item of a sequence.
     pub cy_string: *mut c_char,
-    /// The user's. cYAML_free_tree leaves alone what it points to.
+    /// Data of the program. cYAML_free_tree does not free it.
     pub cy_user_data: *mut c_void,
 }
 
@@ -150,11 +150,11 @@ fn string<'a>(text: *const c_char) -> Option<&'a [u8]> {
     unsafe { Text::new(text) }.get().map(CStr::to_bytes)
 }
 
-/// Frees what the user hung on a node.
+/// Frees the data that the program has attached to a node.
 pub type cYAML_user_data_free_cb = Option<unsafe extern "C" fn(data: *mut c_void)>;
 
-/// Frees a node, all below it and all siblings that follow it. The caller makes sure that nothing points
-/// there any more; for a whole tree, give its root. NULL does nothing.
+/// Frees a node, all nodes below it and all siblings that follow it. The caller ensures that nothing points
+/// to them any more; to free a whole tree, pass its root. NULL does nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cYAML_free_tree(node: YamlNode) {
     helper((), || {
@@ -165,8 +165,8 @@ pub unsafe extern "C" fn _cYAML_free_tree(node: YamlNode) {
     });
 }
 
-/// Calls free_cb for the cy_user_data of the node, of all below it and of all siblings that follow it,
-/// where it is not NULL, and makes it NULL.
+/// Calls free_cb for the cy_user_data of the node, of all nodes below it and of all siblings that follow it,
+/// if it is not NULL, and makes it NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cYAML_clean_usr_data(node: YamlNode, free_cb: cYAML_user_data_free_cb) {
     helper((), || {

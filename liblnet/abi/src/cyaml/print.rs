@@ -6,14 +6,14 @@ use super::node::{self, Node, YamlNode};
 use crate::entry::helper;
 use std::ffi::c_char;
 
-/// Writes a node and all below it, but not its siblings, to standard output, in the form of lnetctl. NULL
+/// Writes a node and all nodes below it, but not its siblings, to standard output, in the form of lnetctl. NULL
 /// does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn _cYAML_print_tree(node: YamlNode) {
     helper((), || file::print(&text(node)));
 }
 
-/// As cYAML_print_tree, to another file.
+/// Does the same as cYAML_print_tree, to another file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cYAML_print_tree2file(f: *mut libc::FILE, node: YamlNode) {
     helper((), || {
@@ -24,8 +24,8 @@ pub unsafe extern "C" fn _cYAML_print_tree2file(f: *mut libc::FILE, node: YamlNo
     });
 }
 
-/// As cYAML_print_tree, into a string that is stored in *buf and that the caller frees with free. NULL
-/// where there is no node or no memory.
+/// Does the same as cYAML_print_tree, into a string that is stored in *buf and that the caller frees with free. NULL
+/// if there is no node or no memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cYAML_dump(node: YamlNode, buf: *mut *mut c_char) {
     helper((), || {

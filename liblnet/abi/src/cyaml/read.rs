@@ -14,7 +14,7 @@ use yaml_rust::parser::{Event, Parser};
 use yaml_rust::scanner::{Marker, TScalarStyle};
 
 /// Reads YAML from a file up to its end. The caller frees the tree with cYAML_free_tree; an empty file is a
-/// root without children. NULL for what is no YAML or no mapping; *err_rc then says what is wrong and where.
+/// root without children. NULL if the text is not YAML or not a mapping; *err_rc then has the error and its place.
 /// debug is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _cYAML_load(file: *mut libc::FILE, err_rc: TreeOut, debug: Flag) -> YamlNode {

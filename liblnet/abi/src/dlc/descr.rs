@@ -16,7 +16,7 @@ const NET_ANY: __u32 = __u32::MAX;
 /// The most CPTs that one interface may name (`LNET_MAX_SHOW_NUM_CPT`).
 const MAX_CPTS: usize = 128;
 
-/// Makes a descriptor of no net and no interfaces.
+/// Makes a descriptor without a net and without interfaces.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_init_nw_descr(nw_descr: *mut lnet_dlc_network_descr) {
     if nw_descr.is_null() {
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn _lustre_lnet_init_nw_descr(nw_descr: *mut lnet_dlc_netw
 }
 
 /// Adds the interfaces of a list such as eth0,eth1[0,2] to the descriptor; in brackets are CPU partitions.
-/// Addresses may stand for names. Returns 0; LUSTRE_CFG_RC_BAD_PARAM for what is no such list or has a name
+/// Addresses may replace names. Returns 0; LUSTRE_CFG_RC_BAD_PARAM if the text is not such a list or has a name
 /// of more than 15 characters, LUSTRE_CFG_RC_OUT_OF_MEM: nothing is added then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_parse_interfaces(

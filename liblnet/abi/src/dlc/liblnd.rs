@@ -56,7 +56,7 @@ pub unsafe extern "C" fn _lustre_ni_show_tunables(
 }
 
 /// Reads the tunables of the driver of net_type (a net or its type) from the object under the key
-/// lnd tunables in a tree into *lnd. Without that key, *lnd remains as it is; what the object lacks becomes
+/// lnd tunables in a tree into *lnd. Without that key, *lnd is not changed; tunables that the object lacks become
 /// 0, and conns_per_peer 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_yaml_extract_lnd_tunables(

@@ -18,8 +18,8 @@ pub extern "C" fn _lustre_lnet_config_lib_init() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_config_lib_uninit() {}
 
-/// Brings LNet up (up), with the nets that are configured for its start if load_ni_from_mod; or takes it
-/// down. Returns 0, also when there is nothing to do; -EBUSY when a program uses what shall go down.
+/// Starts LNet (up), with the nets that are configured for the start if load_ni_from_mod; or stops
+/// it. Returns 0, also if there is nothing to do; -EBUSY if a program uses the node that is to be stopped.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_config_ni_system(
     up: Flag,

@@ -14,15 +14,15 @@ use lnet_wire::NetId;
 use std::ffi::{c_int, c_long};
 use std::num::NonZeroUsize;
 
-/// Adds the interfaces of nw_descr, in their order; the first that is refused ends it, those before stay.
+/// Adds the interfaces of nw_descr, in their order; the first that is refused ends the call, those before it stay.
 ///
-/// global_cpts is for interfaces without CPU partitions of their own and remains the caller's; NULL for all.
-/// ip2net, unless NULL, is a rule such as "tcp 10.0.0.*" in place of nw_descr. tunables NULL, and a member
-/// that is 0 or -1, leaves the default; so does cpp -1, connections to each peer. The interfaces of nw_descr
-/// are taken out of it and freed in any case.
+/// global_cpts applies to interfaces without CPU partitions, and the caller still owns it; NULL for all.
+/// ip2net, unless NULL, is a rule such as "tcp 10.0.0.*" in place of nw_descr. With tunables NULL, and a member
+/// 0 or -1, the default is used; so it is with cpp -1, the connections to each peer. The interfaces of nw_descr
+/// are removed from it and freed in any case.
 ///
-/// Returns 0; LUSTRE_CFG_RC_BAD_PARAM, LUSTRE_CFG_RC_MISSING_PARAM; -EEXIST, -EINVAL and what else the node
-/// found.
+/// Returns 0; LUSTRE_CFG_RC_BAD_PARAM, LUSTRE_CFG_RC_MISSING_PARAM; -EEXIST, -EINVAL and other errors of the
+/// node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_config_ni(
     nw_descr: *mut lnet_dlc_network_descr,
@@ -58,8 +58,8 @@ pub unsafe extern "C" fn _lustre_lnet_config_ni(
     })
 }
 
-/// Takes away the interfaces of nw, all of the net where it has none; all are tried. The interfaces are
-/// taken out of nw and freed in any case. Returns 0 or the last failure, such as -ENOENT.
+/// Deletes the interfaces of nw, all of the net if it has none; all are tried. The interfaces are
+/// removed from nw and freed in any case. Returns 0 or the last failure, such as -ENOENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_del_ni(
     nw: *mut lnet_dlc_network_descr,
@@ -73,8 +73,8 @@ pub unsafe extern "C" fn _lustre_lnet_del_ni(
     })
 }
 
-/// Shows the interfaces of the net nw, or all where it is NULL, under net. detail is the level of
-/// verbosity, 0 to 4; backup shows only what can be imported again.
+/// Shows the interfaces of the net nw, or all if it is NULL, under net. detail is the level of
+/// verbosity, 0 to 4; with backup, only what can be imported again is shown.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_show_net(
     nw: InString<'_>,
@@ -90,8 +90,9 @@ pub extern "C" fn _lustre_lnet_show_net(
     })
 }
 
-/// Sets the health value of the interface ni_nid, or of all: 0 to 1000; -1 is 1000. LUSTRE_CFG_RC_BAD_PARAM for any other value and for
-/// what is no NID, -ENOENT for a NID that the node does not have, LUSTRE_CFG_RC_MISSING_PARAM without ni_nid and all.
+/// Sets the health value of the interface ni_nid, or of all: 0 to 1000; -1 stands for 1000. LUSTRE_CFG_RC_BAD_PARAM for any
+/// other value and for a text that is not a NID, -ENOENT for a NID that the node does not have, LUSTRE_CFG_RC_MISSING_PARAM
+/// without ni_nid and all.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_config_ni_healthv(
     value: c_int,
@@ -128,8 +129,8 @@ pub extern "C" fn _lustre_lnet_config_ni_conns_per_peer(
     })
 }
 
-/// Elsewhere sets up the host's routing tables for several interfaces on one net. This library does not
-/// touch the host's routing: returns 0 and does nothing. SOCKLND_BIND_TO_DEVICE=1 has connections leave by their interface.
+/// Does nothing and returns 0. Other implementations set up the host's routing tables for several interfaces on one net; this
+/// library does not change the host's routing. SOCKLND_BIND_TO_DEVICE=1 makes connections leave by their interface.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_setup_mrrouting(err_rc: TreeOut) -> c_int {
     call("lustre_lnet_setup_mrrouting", err_rc, |_, report| {
@@ -137,7 +138,7 @@ pub extern "C" fn _lustre_lnet_setup_mrrouting(err_rc: TreeOut) -> c_int {
     })
 }
 
-/// The RDMA service of LNet. There is no RDMA here: LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0.
+/// Returns LUSTRE_CFG_RC_NO_MATCH, and *service_id is 0: there is no RDMA here, and so no RDMA service of LNet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_calc_service_id(service_id: *mut __u64) -> c_int {
     if !service_id.is_null() {
@@ -147,8 +148,8 @@ pub unsafe extern "C" fn _lustre_lnet_calc_service_id(service_id: *mut __u64) ->
     ReturnCode::NO_MATCH.0
 }
 
-/// The CPU partition, of ncpts, that the NID nidc belongs to when nothing else says so. Needs no network.
-/// LUSTRE_CFG_RC_BAD_PARAM for what is no NID, and unless ncpts is positive.
+/// The CPU partition, of ncpts, that the NID nidc belongs to unless configured otherwise. Needs no network.
+/// LUSTRE_CFG_RC_BAD_PARAM for a text that is not a NID, and unless ncpts is positive.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_calc_cpt_of_nid(nidc: InString<'_>, ncpts: c_long) -> c_int {
     helper(ReturnCode::GENERIC.0, || {

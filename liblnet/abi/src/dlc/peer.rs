@@ -17,10 +17,10 @@ const DEL: c_int = 4;
 /// The number of bytes of `err_str` (`LNET_MAX_STR_LEN`).
 const ERR_STR: usize = 128;
 
-/// Makes the peer with the primary NID prim_nid or gives it NIDs (cmd LNETCTL_ADD_CMD; is_mr: it is
-/// multi-rail; force other than 0: discovery may not change its primary NID), or takes NIDs from it or
-/// forgets it (LNETCTL_DEL_CMD; force: even if its primary NID is locked). nids is a list of NIDs or ranges
-/// of them, at most 128; NULL for the peer as such. A refused NID ends it, those before stay.
+/// Creates the peer with the primary NID prim_nid or adds NIDs to it (cmd LNETCTL_ADD_CMD; is_mr: the peer is
+/// multi-rail; force other than 0: discovery must not change its primary NID), or removes NIDs from it or
+/// the peer (LNETCTL_DEL_CMD; force: even if its primary NID is locked). nids is a list of NIDs or ranges
+/// of NIDs, at most 128; NULL for the peer itself. A refused NID ends the call, those before it stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_modify_peer(
     prim_nid: InString<'_>,
@@ -45,8 +45,8 @@ pub extern "C" fn _lustre_lnet_modify_peer(
     })
 }
 
-/// Shows the peer with the NID knid, or all where it is NULL, under peer. detail is the level of verbosity,
-/// 0 to 4; backup shows only what can be imported again.
+/// Shows the peer with the NID knid, or all if it is NULL, under peer. detail is the level of verbosity,
+/// 0 to 4; with backup, only what can be imported again is shown.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_show_peer(
     knid: InString<'_>,
@@ -119,11 +119,11 @@ pub extern "C" fn _lustre_lnet_set_peer_state(
     })
 }
 
-/// Stores every NID of a list of NIDs or ranges of them, such as "10.0.0.[1-3]@tcp", in lnet_nidlist, which
-/// has room for max_nids.
+/// Stores every NID of a list of NIDs or ranges of NIDs, such as "10.0.0.[1-3]@tcp", in lnet_nidlist, which
+/// has space for max_nids.
 ///
-/// Returns how many there are; a negative number for what is no such list, names no NID, or more. What is
-/// wrong is then in err_str, of at least LNET_MAX_STR_LEN bytes, unless that is NULL.
+/// Returns the number of NIDs; a negative number if the text is not such a list, names no NID, or more than max_nids. The
+/// error is then in err_str, of at least LNET_MAX_STR_LEN bytes, unless that is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_parse_nidstr(
     nidstr: InString<'_>,

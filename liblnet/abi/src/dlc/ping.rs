@@ -7,9 +7,9 @@ use lnet_dlc::SeqNo;
 use lnet_dlc::ops::ping;
 use std::ffi::c_int;
 
-/// Pings every node of the comma list pnid and shows its NIDs under ping. src_nidstr is the NID to use, or
-/// NULL; timeout in milliseconds, where 0 and what is negative or above 180000 is 180000. Returns 0 if at
-/// least one answered.
+/// Pings every node of the comma list pnid and shows its NIDs under ping. src_nidstr is the NID to send from, or
+/// NULL; timeout is in milliseconds, and a value that is not positive or above 180000 means 180000. Returns 0 if at
+/// least one node responded.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_ping_nid(
     pnid: InString<'_>,
@@ -25,9 +25,9 @@ pub extern "C" fn _lustre_lnet_ping_nid(
     })
 }
 
-/// Finds out the NIDs of every node of the comma list pnid, even of those that are known already, and shows them
-/// under discover. If force is not 0 each is also told this node's NIDs, even if it has them. err_rc says which
-/// step failed at which NID. Returns 0 if at least one answered.
+/// Discovers the NIDs of every node of the comma list pnid, even of nodes that are known already, and shows them
+/// under discover. If force is not 0 each node also gets this node's NIDs, even if it has them. err_rc has the
+/// step that failed and the NID. Returns 0 if at least one node responded.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_discover_nid(
     pnid: InString<'_>,

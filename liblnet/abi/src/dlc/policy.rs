@@ -9,10 +9,9 @@ use lnet_dlc::ranges::RULE_INDEX;
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_int, c_uint};
 
-/// Adds a selection rule: src for interfaces of this node, dst for those of others, rte for routers, each
-/// NULL or such as tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value from 0 to 255 in *action, or pref, for which
-/// action may be NULL; NULL for what suits the rule. idx is its place, -1 for the end. A rule that is there
-/// already: -EALREADY.
+/// Adds a selection rule: src for interfaces of this node, dst for those of peers, rte for routers, each NULL or such as
+/// tcp[1-3] or 10.0.0.*@tcp. type is priority, with its value from 0 to 255 in *action, or pref, for which action may be
+/// NULL; with NULL the type follows from the criteria. idx is the rule's index, -1 for the end. -EALREADY if the rule exists.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lustre_lnet_add_udsp(
     src: InString<'_>,
@@ -60,7 +59,7 @@ pub unsafe extern "C" fn _lustre_lnet_add_udsp(
     })
 }
 
-/// Deletes the selection rule at the place idx; all, if it is (unsigned int)-1.
+/// Deletes the selection rule with the index idx; all, if idx is (unsigned int)-1.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_del_udsp(idx: c_uint, seq_no: c_int, err_rc: TreeOut) -> c_int {
     let index = Some(idx).filter(|idx| *idx != c_uint::MAX);
@@ -69,8 +68,8 @@ pub extern "C" fn _lustre_lnet_del_udsp(idx: c_uint, seq_no: c_int, err_rc: Tree
     })
 }
 
-/// Deletes the selection rule that has exactly these criteria, each as for lustre_lnet_add_udsp; with an idx that is not negative
-/// it must be at that place. Not in other implementations.
+/// Deletes the selection rule that has exactly these criteria, each as for lustre_lnet_add_udsp; if idx is not negative
+/// the rule must have it as its index. Not in other implementations.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_del_same_udsp(
     src: InString<'_>,
@@ -87,7 +86,7 @@ pub extern "C" fn _lustre_lnet_del_same_udsp(
     })
 }
 
-/// What a selection rule with this action does: `priority`, or `pref` for a list. The beginning of the word counts.
+/// The type of selection rules with this name: `priority`, or `pref` for a list. The beginning of the word decides.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_udsp_str_to_action(action: InString<'_>) -> lnet_udsp_action_type {
     helper(lnet_udsp_action_type::EN_LNET_UDSP_ACTION_NONE, || match text(action).as_deref() {
@@ -97,7 +96,7 @@ pub extern "C" fn _lustre_lnet_udsp_str_to_action(action: InString<'_>) -> lnet_
     })
 }
 
-/// Shows the selection rule at the place idx, all if it is negative, under udsp.
+/// Shows the selection rule with the index idx, all if it is negative, under udsp.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_show_udsp(
     idx: c_int,

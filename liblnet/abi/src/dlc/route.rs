@@ -8,9 +8,9 @@ use lnet_dlc::SeqNo;
 use lnet_dlc::ops::route::{self, RouteConfig, RouteFilter};
 use std::ffi::c_int;
 
-/// Adds routes to the net nw by each gateway of the list gw (NIDs or ranges of them). hops from 1 to 255,
+/// Adds routes to the net nw over each gateway of the list gw (NIDs or ranges of NIDs). hops is from 1 to 255,
 /// prio from 0 (smaller is preferred), sen from 1 (the gateways' health sensitivity); -1 leaves each open.
-/// A route that is there already is no failure.
+/// A route that exists already is no failure.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_config_route(
     nw: InString<'_>,
@@ -34,7 +34,7 @@ pub extern "C" fn _lustre_lnet_config_route(
     })
 }
 
-/// Deletes the routes to the net nw by each gateway of the list gw.
+/// Deletes the routes to the net nw over each gateway of the list gw.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_del_route(
     nw: InString<'_>,
@@ -47,8 +47,8 @@ pub extern "C" fn _lustre_lnet_del_route(
     })
 }
 
-/// Shows routes under route: those to the net nw, by the gateway gw, with so many hops and this priority;
-/// NULL and -1 for any. detail above 0 shows all that is known of each; backup only what can be imported.
+/// Shows routes under route: those to the net nw, over the gateway gw, with this number of hops and this priority;
+/// NULL and -1 for any. If detail is above 0 all values of each are shown; with backup, only what can be imported.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_show_route(
     nw: InString<'_>,

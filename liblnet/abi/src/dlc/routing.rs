@@ -7,7 +7,7 @@ use lnet_dlc::SeqNo;
 use lnet_dlc::ops::routing;
 use std::ffi::c_int;
 
-/// Forwards messages for others (enable other than 0), or no longer (0).
+/// Switches forwarding for other nodes on (enable other than 0) or off (0).
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_enable_routing(enable: c_int, seq_no: c_int, err_rc: TreeOut) -> c_int {
     call("lustre_lnet_enable_routing", err_rc, |node, report| {
@@ -15,8 +15,8 @@ pub extern "C" fn _lustre_lnet_enable_routing(enable: c_int, seq_no: c_int, err_
     })
 }
 
-/// Sets how many router buffers there shall be over all CPU partitions: 0 for the default, -1 for as many
-/// as now. Without effect while nothing is forwarded.
+/// Sets the numbers of router buffers over all CPU partitions: 0 for the default, -1 for no
+/// change. Without effect while forwarding is off.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_config_buffers(
     tiny: c_int,
@@ -30,7 +30,7 @@ pub extern "C" fn _lustre_lnet_config_buffers(
     })
 }
 
-/// Shows the router buffers under routing; nothing until messages have been forwarded once.
+/// Shows the router buffers under routing; nothing until forwarding has been switched on once.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_show_routing(
     seq_no: c_int,

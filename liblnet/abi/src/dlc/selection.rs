@@ -9,8 +9,9 @@ use lnet_dlc::ops::selection::{self, Selection};
 use lnet_dlc::{Operation, ReturnCode, SeqNo};
 use std::ffi::{c_int, c_uint};
 
-/// Adds a selection rule of a selection_type, without which net, NIDs or pair of NIDs it is refused; about NIDs two, this node's and
-/// others'. 0 is the highest priority, 255 the lowest. Not in other implementations.
+/// Adds a selection rule of a selection_type, which is refused without the net, the NIDs or the pair of NIDs that the type
+/// needs; for NIDs two rules are added, for those of this node and of peers. 0 is the highest priority, 255 the lowest. Not
+/// in other implementations.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_selection_add(
     r#type: c_int,
@@ -30,8 +31,9 @@ pub extern "C" fn _lustre_lnet_selection_add(
     })
 }
 
-/// Deletes the selection rule with the index idx, which must be of this selection_type, or if that is negative those with these
-/// criteria, each as for lustre_lnet_selection_add or NULL; with both they must be of one rule. Not in other implementations.
+/// Deletes the selection rule with the index idx, which must be of this selection_type, or if that is negative the rules with
+/// these criteria, each as for lustre_lnet_selection_add or NULL; if both are given they must mean one rule. Not in other
+/// implementations.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_lnet_selection_del(
     r#type: c_int,

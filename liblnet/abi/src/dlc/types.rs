@@ -7,28 +7,28 @@ use std::ffi::{c_char, c_int};
 /// Bytes of an interface's name with its terminating zero.
 pub(crate) const IFNAMSIZ: usize = 16;
 
-/// A net and interfaces on it. Made with lustre_lnet_init_nw_descr.
+/// A net and its interfaces. Made with lustre_lnet_init_nw_descr.
 #[repr(C)]
 #[derive(Debug)]
 pub struct lnet_dlc_network_descr {
-    /// For the user's lists.
+    /// The link in lists of the program.
     pub network_on_rule: list_head,
     /// The net: libcfs_str2net; all ones for none.
     pub nw_id: __u32,
-    /// Its struct lnet_dlc_intf_descr.
+    /// The list of its interfaces, struct lnet_dlc_intf_descr.
     pub nw_intflist: list_head,
 }
 
-/// An interface. Whoever fills a list by hand takes it, and cpt_expr, from malloc: calls that are given a
+/// An interface. A program that fills a list itself allocates it, and cpt_expr, with malloc: functions that get a
 /// list free its descriptors.
 #[repr(C)]
 #[derive(Debug)]
 pub struct lnet_dlc_intf_descr {
-    /// In nw_intflist.
+    /// The link in nw_intflist.
     pub intf_on_network: list_head,
-    /// Its name, or its address; with a terminating zero.
+    /// The name of the interface, or its address; with a terminating zero.
     pub intf_name: [c_char; 16],
-    /// The CPU partitions it is bound to; NULL for no choice. Freed with the descriptor.
+    /// The CPU partitions that the interface is bound to; NULL if none were given. Freed with the descriptor.
     pub cpt_expr: *mut cfs_expr_list,
 }
 
@@ -37,7 +37,7 @@ pub struct lnet_dlc_intf_descr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::enum_variant_names, reason = "the names of C")]
 pub enum lnet_udsp_action_type {
-    /// None.
+    /// No action.
     EN_LNET_UDSP_ACTION_NONE = 0,
     /// A priority.
     EN_LNET_UDSP_ACTION_PRIORITY = 1,
@@ -45,7 +45,7 @@ pub enum lnet_udsp_action_type {
     EN_LNET_UDSP_ACTION_PREFERRED_LIST = 2,
 }
 
-/// What a selection rule does.
+/// The action of a selection rule.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union lnet_udsp_action {
@@ -124,7 +124,7 @@ pub struct lnet_lnd_tunables {
     pub(crate) lnd_tun_u: lnd_tun_u,
 }
 
-/// Has no name in C. Every view is made of plain numbers, so that each may be read.
+/// The union of the drivers' tunables, which has no name in C. Every view consists of plain numbers, so that each may be read.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union lnd_tun_u {

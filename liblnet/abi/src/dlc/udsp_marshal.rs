@@ -14,7 +14,7 @@ use lnet_wire::nid_range::AddressRange;
 use lnet_wire::{Expression, IpRange, NetType, Selector};
 use std::ffi::{c_int, c_void};
 
-/// Bytes that lnet_udsp_marshal needs for a selection rule; -EINVAL for one that is none.
+/// The number of bytes that lnet_udsp_marshal needs for a selection rule; -EINVAL for an invalid rule.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lnet_get_udsp_size(udsp: *mut lnet_udsp) -> c_int {
     helper(Errno::Invalid.to_c(), || {
@@ -24,8 +24,8 @@ pub unsafe extern "C" fn _lnet_get_udsp_size(udsp: *mut lnet_udsp) -> c_int {
     })
 }
 
-/// Stores a selection rule in one piece in the *bulk_size bytes of bulk, and in *bulk_size how many they are. Returns 0; -ENOSPC for
-/// too few, -EINVAL for what is no rule.
+/// Stores a selection rule in one piece in the *bulk_size bytes of bulk, and the number of bytes in *bulk_size. Returns 0;
+/// -ENOSPC if bulk is too small, -EINVAL for an invalid rule.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lnet_udsp_marshal(
     udsp: *mut lnet_udsp,
@@ -67,8 +67,9 @@ pub unsafe extern "C" fn _lnet_udsp_marshal(
     })
 }
 
-/// Makes *udsp the selection rule that lnet_udsp_marshal has stored in the bulk_size bytes of bulk. It is on no list. The caller frees its
-/// ranges, each with cfs_expr_list_free_list. Returns 0; -EINVAL for other bytes, -ENOMEM; the rule has no ranges then.
+/// Makes *udsp the selection rule that lnet_udsp_marshal has stored in the bulk_size bytes of bulk. It is in no list. The
+/// caller frees its ranges, each with cfs_expr_list_free_list. Returns 0; -EINVAL for other bytes, -ENOMEM; the rule has no
+/// ranges then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _lnet_udsp_demarshal(
     bulk: *mut c_void,

@@ -9,22 +9,22 @@ use lnet_dlc::yaml::Purpose;
 use lnet_dlc::{Backend, Operation, Report, ReturnCode, SeqNo};
 use std::ffi::c_int;
 
-/// Adds what the YAML file with the name f, or standard input where it is NULL, describes. Returns 0 or the
-/// last failure; the items after one that fails are still taken. LUSTRE_CFG_RC_BAD_PARAM for a file with a
-/// mistake, of which nothing is taken.
+/// Adds the items of the YAML file with the name f, or of standard input if f is NULL. Returns 0 or the
+/// last failure; the items after one that fails are still added. LUSTRE_CFG_RC_BAD_PARAM for a file with an
+/// error, of which nothing is added.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_yaml_config(f: InString<'_>, err_rc: TreeOut) -> c_int {
     call("lustre_yaml_config", err_rc, |node, report| run(f, Purpose::Add, node, report))
 }
 
-/// Deletes what such a file describes; otherwise as lustre_yaml_config.
+/// Deletes the items of such a file; otherwise like lustre_yaml_config.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_yaml_del(f: InString<'_>, err_rc: TreeOut) -> c_int {
     call("lustre_yaml_del", err_rc, |node, report| run(f, Purpose::Del, node, report))
 }
 
-/// Shows what such a file names; otherwise as lustre_yaml_config. What could be shown is, also when other
-/// items failed.
+/// Shows the items of such a file; otherwise like lustre_yaml_config. Items are also shown if others
+/// failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_yaml_show(f: InString<'_>, show_rc: TreeOut, err_rc: TreeOut) -> c_int {
     show("lustre_yaml_show", show_rc, err_rc, OnFailure::Show, |node, report| {
@@ -32,7 +32,7 @@ pub extern "C" fn _lustre_yaml_show(f: InString<'_>, show_rc: TreeOut, err_rc: T
     })
 }
 
-/// Carries out the pings and discoveries of such a file; otherwise as lustre_yaml_show.
+/// Carries out the pings and discoveries of such a file; otherwise like lustre_yaml_show.
 #[unsafe(no_mangle)]
 pub extern "C" fn _lustre_yaml_exec(f: InString<'_>, show_rc: TreeOut, err_rc: TreeOut) -> c_int {
     show("lustre_yaml_exec", show_rc, err_rc, OnFailure::Show, |node, report| {

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn _Parser_qhelp(argc: c_int, argv: *mut *mut c_char) {
 }
 
 /// A command that shows the name of the program and its version (Parser_set_version); that of this library, in parentheses, if
-/// the program has said none. Returns 0.
+/// the program has not set one. Returns 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_version(argc: c_int, argv: *mut *mut c_char) -> c_int {
     let _ = (argc, argv);
@@ -55,12 +55,12 @@ pub unsafe extern "C" fn _Parser_version(argc: c_int, argv: *mut *mut c_char) ->
     })
 }
 
-/// Shows the names of the commands of a table on standard output, in rows of col_num cells, and those of sub-commands
-/// behind the names of their commands. buffer, of size bytes, holds a row, so that a cell is (size - 1) / col_num wide.
-/// With a parent, which is written before each name, a row that is not full stays in buffer; col_start cells are in it
-/// when this is called.
+/// Shows the names of the commands of a table on standard output, in rows of col_num cells, and the names of sub-commands
+/// behind those of their commands. buffer, of size bytes, holds a row, so that a cell is (size - 1) / col_num wide.
+/// With a parent, which is written before each name, a row that is not full stays in buffer; at the time of the call it contains
+/// col_start cells.
 ///
-/// Returns how many cells are in buffer: 0 without a parent.
+/// Returns the number of cells in buffer: 0 without a parent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_list_commands(
     cmds: *const parser_cmd,

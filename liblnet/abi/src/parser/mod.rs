@@ -45,7 +45,7 @@ pub unsafe extern "C" fn _Parser_init(prompt: *mut c_char, cmds: *mut parser_cmd
     });
 }
 
-/// Says which version the program has, for Parser_version: a string, which is copied; NULL if it is not known. Parser_init does so
+/// Sets the version of the program for Parser_version: a string, which is copied; NULL if it is not known. Parser_init does this
 /// for programs whose version is a macro, see above. Not in other implementations.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_set_version(version: *const c_char) {
@@ -56,11 +56,11 @@ pub unsafe extern "C" fn _Parser_set_version(version: *const c_char) {
     });
 }
 
-/// Runs the command that argv names, from the table cmds (NULL: the first one). Its function gets the arguments from its
-/// own name on; an abbreviation in argv is replaced by the name.
+/// Runs the command that argv names, from the table cmds (NULL: the first one). Its function gets the arguments beginning
+/// with its own name; an abbreviation in argv is replaced by the name.
 ///
-/// Returns what the function returned; -1 if there is no such command, with the commands on standard output, or more
-/// than one, which are named on standard error.
+/// Returns the result of the function; -1 if there is no such command, with the commands on standard output, or more than
+/// one, which are named on standard error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_execarg(
     argc: c_int,
@@ -76,11 +76,11 @@ pub unsafe extern "C" fn _Parser_execarg(
 }
 
 /// Reads lines from standard input and runs the commands of the first table that they name, until the end of the input or
-/// Parser_quit. Words are separated by blanks and tabs; an empty line, and one that begins with #, is passed over. On a
-/// terminal there is a prompt. Otherwise a command that fails ends it, unless Parser_ignore_errors says otherwise. A word
-/// that is no command, or the beginning of several, is told on standard error and does not count as failed.
+/// Parser_quit. Words are separated by blanks and tabs; empty lines, and lines that begin with #, are skipped. On a
+/// terminal there is a prompt. Otherwise the first command that fails ends the loop, unless Parser_ignore_errors is set. A word
+/// that is no command, or the beginning of several, is reported on standard error and is no failure.
 ///
-/// Returns what the last command returned; 0 if there was none.
+/// Returns the result of the last command; 0 if there was none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_commands() -> c_int {
     helper(FAILED, || {
@@ -117,8 +117,8 @@ pub unsafe extern "C" fn _Parser_commands() -> c_int {
     })
 }
 
-/// Whether Parser_commands goes on after a command that failed, when standard input is no terminal; 0: it ends, as it
-/// does unless told otherwise.
+/// Sets whether Parser_commands continues after a command that failed, if standard input is no terminal; 0: it ends, which is
+/// the default.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_ignore_errors(ignore: c_int) {
     IGNORE_ERRORS.store(ignore != 0, Ordering::Relaxed);
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn _Parser_quit(argc: c_int, argv: *mut *mut c_char) -> c_
     0
 }
 
-/// As Parser_quit.
+/// Does the same as Parser_quit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _Parser_exit(argc: c_int, argv: *mut *mut c_char) {
     let _ = (argc, argv);

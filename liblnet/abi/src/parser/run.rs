@@ -110,7 +110,7 @@ pub(super) unsafe fn run(
 }
 
 /// The contract is that of [`run`].
-/// As [`run`].
+/// The contract is that of [`run`].
 unsafe fn run_built_in(built_in: BuiltIn, argc: c_int, argv: *mut *mut c_char, table: Table) -> c_int {
     // SAFETY: `argc` arguments, for which the caller vouches until this returns.
     unsafe {

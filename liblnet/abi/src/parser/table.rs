@@ -10,13 +10,13 @@ use std::ffi::{c_char, c_int};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct parser_cmd {
-    /// Its name.
+    /// The name of the command.
     pub pc_name: *mut c_char,
-    /// What it does; NULL if it is only its sub-commands. Its result is that of the command.
+    /// The function of the command; NULL if it has sub-commands only. Its result is that of the command.
     pub pc_func: Option<unsafe extern "C" fn(argc: c_int, argv: *mut *mut c_char) -> c_int>,
-    /// The table of its sub-commands; NULL for none.
+    /// The table of sub-commands; NULL for none.
     pub pc_sub_cmd: *mut parser_cmd,
-    /// How it is called and what it does; NULL for none.
+    /// The usage and purpose of the command; NULL for none.
     pub pc_help: *mut c_char,
 }
 
