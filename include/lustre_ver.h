@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which release of Lustre the headers are like, for consumers that ask. */
+/* The release of Lustre to which the headers correspond, for consumers that check it. */
 #ifndef LUSTRE_VER_H
 #define LUSTRE_VER_H
 

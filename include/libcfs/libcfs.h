@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What LNet programs expect of libcfs in user space: lists, strings, messages and assertions. Pages and struct kvec are
- * in libcfs/linux_compat.h. */
+/* The parts of libcfs that LNet programs use in user space: lists, strings, messages and assertions. Pages and struct
+ * kvec are in libcfs/linux_compat.h. */
 #ifndef LIBCFS_LIBCFS_H
 #define LIBCFS_LIBCFS_H
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** After a structure: it has no padding, as on the wire. */
+/** An attribute that follows a structure: the structure has no padding, like its form on the wire. */
 #ifndef WIRE_ATTR
 #define WIRE_ATTR __attribute__((packed))
 #endif
@@ -66,7 +66,7 @@
 		}                                                              \
 	} while (0)
 
-/** As LASSERT, with an explanation. */
+/** Like LASSERT, with an explanation. */
 #define LASSERTF(cond, ...)                                                    \
 	do {                                                                   \
 		if (!(cond)) {                                                 \
@@ -80,7 +80,7 @@
 /** Does not compile if cond does not hold. Only inside functions. */
 #define CLASSERT(cond) ((void)sizeof(char[1 - 2 * !(cond)]))
 
-/** Memory, filled with zeros; NULL if there is none. */
+/** Allocates memory that is filled with zeros; ptr is NULL if there is not enough memory. */
 #define LIBCFS_ALLOC(ptr, size)                               \
 	do {                                                  \
 		(ptr) = (__typeof__(ptr))calloc(1, (size));   \

@@ -48,14 +48,17 @@ struct libcfs_ioctl_data {
 	__extension__ char ioc_bulk[0];
 };
 
-/** A command: its number, with a size that says nothing of the argument: that of IOCTL_LIBCFS_TYPE up to number 80,
- * that of IOCTL_CONFIG_SIZE (lnet/lib-dlc.h) from 81 on. */
+/** The code of a command: its number, and a size that does not depend on the argument. The size is that of
+ * IOCTL_LIBCFS_TYPE up to number 80, and that of IOCTL_CONFIG_SIZE (lnet/lib-dlc.h) from 81 on. */
 #define IOC_LIBCFS_TYPE 'e'
 #define IOCTL_LIBCFS_TYPE long
 #define IOCTL_CONFIG_SIZE struct lnet_ioctl_config_data
 #define LIBCFS_IOC_OLD(nr) _IOC(_IOC_READ | _IOC_WRITE, IOC_LIBCFS_TYPE, nr, 8)
 #define LIBCFS_IOC_NEW(nr) _IOC(_IOC_READ | _IOC_WRITE, IOC_LIBCFS_TYPE, nr, 184)
-/** The numbers of 2.10. Those above, below, are of later releases; LNetCtl takes them too. */
+/**
+ * The range of command numbers of 2.10. LNetCtl also takes the numbers outside this range, which are of later
+ * releases.
+ */
 #define IOC_LIBCFS_MIN_NR 30
 #define IOC_LIBCFS_MAX_NR 99
 
@@ -116,9 +119,11 @@ struct libcfs_ioctl_data {
 #define IOC_LIBCFS_SET_CONNS_PER_PEER LIBCFS_IOC_NEW(111)
 #define IOC_LIBCFS_SET_PEER LIBCFS_IOC_NEW(112)
 
-/* The commands of the Multi-Rail design under its names. Four are those above. It gave the others no numbers, and releases have
- * selection policies in their place (IOC_LIBCFS_ADD_UDSP): these numbers are this library's. The argument of those for selection rules is
- * struct lnet_ioctl_selection_rule (lnet/lib-dlc.h), that of the last two struct lnet_ioctl_config_data, with the value in cfg_count. */
+/* The commands of the Multi-Rail design under their names there. Four of them are commands from above. The design
+ * gives no numbers to the others, and releases have selection policies instead of them (IOC_LIBCFS_ADD_UDSP), so
+ * these numbers are specific to this library. The argument of the commands for selection rules is struct
+ * lnet_ioctl_selection_rule (lnet/lib-dlc.h). The argument of the last two is struct lnet_ioctl_config_data, with the
+ * value in cfg_count. */
 #define IOC_LNET_ADD_LOCAL_NI IOC_LIBCFS_ADD_LOCAL_NI
 #define IOC_LNET_DEL_LOCAL_NI IOC_LIBCFS_DEL_LOCAL_NI
 #define IOC_LNET_ADD_PEER_NI IOC_LIBCFS_ADD_PEER_NI

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Names of the Linux kernel that programs for LNet use: struct kvec, pages. No other header includes this one, so that
- * a program may have definitions of its own. */
+/* Names of the Linux kernel that programs for LNet use: struct kvec and pages. No other header includes this one, so
+ * a program may have its own definitions. */
 #ifndef LIBCFS_LINUX_COMPAT_H
 #define LIBCFS_LINUX_COMPAT_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** One fragment of an MD with LNET_MD_IOVEC; struct iovec has the same layout. */
+/** A fragment of an MD with LNET_MD_IOVEC; struct iovec has the same layout. */
 struct kvec {
 	void *iov_base;
 	size_t iov_len;
@@ -26,7 +26,7 @@ struct kvec {
 #define PAGE_MASK (~(PAGE_SIZE - 1))
 #endif
 
-/** In user space a `struct page *` is the address of the page's memory. */
+/** The type of pages: in user space a `struct page *` is the address of the page's memory. */
 struct page;
 
 /** The page that an address is in. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The functions of the LNet API, as of Lustre 2.10.
  *
- * Results: 0 or a positive number for success, a negative errno for failure; errno is never set. Every
- * function but LNetNIInit gives -ENETDOWN while the network is down, and in a child of fork (which may bring
- * the network up for itself), -EFAULT for a NULL pointer that it
- * needs, and -EIO if it fails for a reason of the library's own, after which every call gives -ENETDOWN.
- * Threads: every function may be called from every thread at any time. Only where it is said so may a
- * function be called from an event handler; what a handler may do besides is with lnet_eq_handler_t.
+ * Results: 0 or a positive number for success, a negative errno for failure; errno is never set. Every function but
+ * LNetNIInit returns -ENETDOWN while the network is down, and in a child process after fork (which may start the
+ * network again), -EFAULT if a pointer that must not be NULL is NULL, and -EIO after an internal error of the
+ * library, after which every call returns -ENETDOWN.
+ *
+ * Threads: every function may be called from every thread at any time. A function may be called from an event handler
+ * only if its comment says so; lnet_eq_handler_t describes what else a handler may do.
  */
 #ifndef LNET_API_H
 #define LNET_API_H

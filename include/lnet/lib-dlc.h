@@ -22,7 +22,7 @@ extern "C" {
 #define LNET_LARGE_BUF_IDX 2
 #define LNET_NRBPOOLS (LNET_LARGE_BUF_IDX + 1)
 
-/** What can be tuned on every kind of network. Counts and seconds; -1 leaves the default. */
+/** The tunables of every kind of network: counts, and times in seconds. -1 leaves the default. */
 struct lnet_ioctl_config_lnd_cmn_tunables {
 	__u32 lct_version;
 	__s32 lct_peer_timeout;
@@ -31,7 +31,7 @@ struct lnet_ioctl_config_lnd_cmn_tunables {
 	__s32 lct_max_tx_credits;
 };
 
-/** What can be tuned on InfiniBand. */
+/** The tunables of InfiniBand networks. */
 struct lnet_ioctl_config_o2iblnd_tunables {
 	__u32 lnd_version;
 	__u32 lnd_peercredits_hiw;
@@ -44,7 +44,7 @@ struct lnet_ioctl_config_o2iblnd_tunables {
 	__u16 lnd_ntx;
 };
 
-/** What can be tuned on TCP. */
+/** The tunables of TCP networks. */
 struct lnet_ioctl_config_socklnd_tunables {
 	__u32 lnd_version;
 	/** Connections to each peer; 0 leaves the default. */
@@ -52,7 +52,7 @@ struct lnet_ioctl_config_socklnd_tunables {
 	__u16 lnd_pad;
 };
 
-/** What can be tuned, by kind of network. */
+/** The tunables that depend on the kind of network. */
 struct lnet_lnd_tunables {
 	union {
 		struct lnet_ioctl_config_o2iblnd_tunables lnd_o2ib;
@@ -60,13 +60,13 @@ struct lnet_lnd_tunables {
 	} lnd_tun_u;
 };
 
-/** What can be tuned, common and by kind of network. */
+/** All tunables: those of every kind of network, and those that depend on the kind. */
 struct lnet_ioctl_config_lnd_tunables {
 	struct lnet_ioctl_config_lnd_cmn_tunables lt_cmn;
 	struct lnet_lnd_tunables lt_tun;
 };
 
-/** Follows lnet_ioctl_config_data in the answer to IOC_LIBCFS_GET_NET. */
+/** Follows lnet_ioctl_config_data in the reply to IOC_LIBCFS_GET_NET. */
 struct lnet_ioctl_net_config {
 	char ni_interfaces[LNET_NUM_INTERFACES][LNET_MAX_STR_LEN];
 	__u32 ni_status;
@@ -78,11 +78,14 @@ struct lnet_ioctl_net_config {
 struct lnet_ioctl_udsp {
 	/** The start. */
 	struct libcfs_ioctl_hdr iou_hdr;
-	/** Its place among the rules; -1: the end, or all of them. */
+	/**
+	 * The position of the rule among the rules; -1: the end when a rule is added, all rules when rules are
+	 * deleted.
+	 */
 	__s32 iou_idx;
-	/** Of enum lnet_udsp_action_type. */
+	/** A value of enum lnet_udsp_action_type. */
 	__u32 iou_action_type;
-	/** Bytes of iou_bulk. */
+	/** The size of iou_bulk in bytes. */
 	__u32 iou_bulk_size;
 	union {
 		__u32 priority;
@@ -102,53 +105,58 @@ struct lnet_match_expr {
 	__extension__ char lme_r_expr[0];
 };
 
-/** Where an expression lies in lisr_selection_bulk: lodesc_size bytes of struct lnet_match_expr from lodesc_offset on; no bytes: any
- * number. */
+/** The position of an expression in lisr_selection_bulk: lodesc_size bytes of struct lnet_match_expr from
+ * lodesc_offset on. If the size is 0, the expression matches every number. */
 struct lnet_offset_descriptor {
 	__u32 lodesc_size;
 	__u32 lodesc_offset;
 };
 
-/** The parts of an address; of one that is a number, only the first. */
+/** The expressions for the parts of an address. An address that is a single number has only the first. */
 struct lnet_address_descriptor {
 	struct lnet_offset_descriptor lad_octets[4];
 };
 
-/** A rule about nets: the name of their kind, and an expression for their numbers; or the name of one net, or of several, alone. */
+/**
+ * A rule about nets: the name of a kind of network and an expression for the numbers; or only the name of one net or
+ * of several nets.
+ */
 struct lnet_ioctl_selection_net_rule {
 	char lnsn_net_name[LNET_MAX_STR];
 	__u32 lnsn_priority;
 	struct lnet_offset_descriptor lnsn_net_descr;
 };
 
-/** A rule about NIDs, this node's and others'. */
+/** A rule about NIDs, either of this node or of other nodes. */
 struct lnet_ioctl_selection_nid_rule {
 	char lnsn_net_name[LNET_MAX_STR];
 	__u32 lnsn_priority;
 	struct lnet_address_descriptor lnsn_ip_descr;
 };
 
-/** A rule about pairs: NIDs of this node, and those of others. */
+/** A rule about pairs: NIDs of this node, and NIDs of other nodes. */
 struct lnet_ioctl_selection_peer_rule {
 	char lisp_net_name[2][LNET_MAX_STR];
 	__u32 lisp_priority;
 	struct lnet_address_descriptor lisp_nid_descrs[2];
 };
 
-/** What a selection rule is about. */
+/** The subject of a selection rule. */
 enum lnet_selection_rule_type {
 	LNET_SELECTION_NET_RULE = 0,
 	LNET_SELECTION_NID_RULE = 1,
 	LNET_SELECTION_PEER_RULE = 2
 };
 
-/** The argument of IOC_LNET_ADD_NET_SELECTION_RULE and of its kin. */
+/** The argument of IOC_LNET_ADD_NET_SELECTION_RULE and of similar commands. */
 struct lnet_ioctl_selection_rule {
 	/** The start; ioc_len counts lisr_selection_bulk too. */
 	struct libcfs_ioctl_hdr lisr_hdr;
-	/** To show: which of the rules of this kind, from 0 on; -ENOENT behind the last. */
+	/**
+	 * Show: the index of the rule among the rules of this kind, from 0 on; the result is -ENOENT after the last.
+	 */
 	__u32 lisr_idx;
-	/** Its ID. Out when shown; to delete: -1 for the rules with the criteria. */
+	/** The ID of the rule. Show returns it. Delete takes it, or -1 to delete the rules with the given criteria. */
 	__s32 lisr_id;
 	enum lnet_selection_rule_type lisr_selection_type;
 	union {
@@ -156,7 +164,7 @@ struct lnet_ioctl_selection_rule {
 		struct lnet_ioctl_selection_nid_rule lisr_nid_rule;
 		struct lnet_ioctl_selection_peer_rule lisr_peer_rule;
 	} lisr_u;
-	/** Expressions; -ENOSPC if a rule that is shown has more. */
+	/** The expressions. Show fails with -ENOSPC if they do not fit. */
 	__extension__ char lisr_selection_bulk[0];
 };
 
@@ -245,7 +253,7 @@ struct lnet_ioctl_config_ni {
 	__extension__ char lic_bulk[0];
 };
 
-/** How a peer's interface stands with its credits. */
+/** The state of a peer's NI and its credits. */
 struct lnet_peer_ni_credit_info {
 	char cr_aliveness[LNET_MAX_STR_LEN];
 	__u32 cr_refcount;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What consumers use of LNet's internal functions. */
+/* Those of LNet's internal functions that consumers use. */
 #ifndef LNET_LIB_LNET_H
 #define LNET_LIB_LNET_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What consumers use of LNet's internal types: names and two constants. The types stay opaque. */
+/* Those of LNet's internal types that consumers use: their names, and two constants. The types stay opaque. */
 #ifndef LNET_LIB_TYPES_H
 #define LNET_LIB_TYPES_H
 

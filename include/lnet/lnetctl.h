@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/** What IOC_LIBCFS_LNET_FAULT does (in ioc_flags). */
+/** The operations of IOC_LIBCFS_LNET_FAULT (in ioc_flags). */
 enum {
 	LNET_CTL_DROP_ADD,
 	LNET_CTL_DROP_DEL,
@@ -27,39 +27,39 @@ enum {
 #define LNET_GET_BIT (1 << 2)
 #define LNET_REPLY_BIT (1 << 3)
 
-/** A rule: which messages, and what becomes of them. */
+/** A fault rule: the messages that it matches, and its effect. */
 struct lnet_fault_attr {
-	/** Sender and receiver; LNET_NID_ANY, or all ones in the address part, match more than one. */
+	/** The sender and the receiver; LNET_NID_ANY, or an address part of all ones, matches several. */
 	lnet_nid_t fa_src;
 	lnet_nid_t fa_dst;
-	/** Bit n: portal n; 0: all. */
+	/** Bit n stands for portal n; 0: all portals. */
 	__u64 fa_ptl_mask;
-	/** Kinds of message; 0: all. */
+	/** The types of message; 0: all types. */
 	__u32 fa_msg_mask;
 	union {
 		struct {
-			/** One message in so many is dropped ... */
+			/** The rule drops one of da_rate messages ... */
 			__u32 da_rate;
-			/** ... or one in so many seconds. */
+			/** ... or one message in da_interval seconds. */
 			__u32 da_interval;
 		} drop;
 		struct {
-			/** One message in so many is delayed ... */
+			/** The rule delays one of la_rate messages ... */
 			__u32 la_rate;
-			/** ... or one in so many seconds ... */
+			/** ... or one message in la_interval seconds ... */
 			__u32 la_interval;
-			/** ... by so many seconds. */
+			/** ... by la_latency seconds. */
 			__u32 la_latency;
 		} delay;
 		__u64 space[8];
 	} u;
 };
 
-/** What a rule has done. */
+/** The counts of a rule. */
 struct lnet_fault_stat {
-	/** Messages that it was about. */
+	/** Messages that the rule matched. */
 	__u64 fs_count;
-	/** Messages that it hit, by type. */
+	/** Messages that the rule dropped or delayed, by type. */
 	__u64 fs_put;
 	__u64 fs_ack;
 	__u64 fs_get;

@@ -21,7 +21,7 @@ enum {
 	PTL4LND = 15
 };
 
-/** How many strings libcfs_next_nidstring keeps, and bytes of each that a caller may use. */
+/** The number of strings that libcfs_next_nidstring keeps, and the number of bytes of each that a caller may use. */
 #define LNET_NIDSTR_COUNT 1024
 #define LNET_NIDSTR_SIZE 32
 
@@ -43,7 +43,7 @@ char *libcfs_lnd2modname(__u32 lnd);
  */
 char *libcfs_lnd2str_r(__u32 lnd, char *buf, size_t n);
 
-/** As libcfs_lnd2str_r, into a string of libcfs_next_nidstring. */
+/** Like libcfs_lnd2str_r, but writes into a string of libcfs_next_nidstring. */
 static inline char *libcfs_lnd2str(__u32 lnd)
 {
 	return libcfs_lnd2str_r(lnd, libcfs_next_nidstring(), LNET_NIDSTR_SIZE);
@@ -58,7 +58,7 @@ int libcfs_str2lnd(const char *str);
  */
 char *libcfs_net2str_r(__u32 net, char *buf, size_t n);
 
-/** As libcfs_net2str_r, into a string of libcfs_next_nidstring. */
+/** Like libcfs_net2str_r, but writes into a string of libcfs_next_nidstring. */
 static inline char *libcfs_net2str(__u32 net)
 {
 	return libcfs_net2str_r(net, libcfs_next_nidstring(), LNET_NIDSTR_SIZE);
@@ -70,7 +70,7 @@ static inline char *libcfs_net2str(__u32 net)
  */
 char *libcfs_nid2str_r(lnet_nid_t nid, char *buf, size_t n);
 
-/** As libcfs_nid2str_r, into a string of libcfs_next_nidstring. */
+/** Like libcfs_nid2str_r, but writes into a string of libcfs_next_nidstring. */
 static inline char *libcfs_nid2str(lnet_nid_t nid)
 {
 	return libcfs_nid2str_r(nid, libcfs_next_nidstring(), LNET_NIDSTR_SIZE);
@@ -134,7 +134,10 @@ bool cfs_nidrange_is_contiguous(struct list_head *list);
  */
 void cfs_nidrange_find_min_max(struct list_head *list, char *min, char *max, size_t len);
 
-/** How a driver's addresses become strings and back. For drivers within LNet: no function takes or gives one. */
+/**
+ * The conversion between a driver's addresses and strings. It is for drivers within LNet: no function of the API
+ * takes or returns this structure.
+ */
 struct netstrfns {
 	__u32 nf_type;
 	char *nf_name;

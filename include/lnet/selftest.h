@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* LNet selftest on the LNet node of a program: it takes part in tests as consoles (lst) ask for, of ours and of the kernel's.
- * Link with -llnet_selftest -llnet.
+/* LNet selftest on the LNet node of a program: the node takes part in tests that consoles (lst) start, those of this
+ * project and those of the kernel. Link with -llnet_selftest -llnet.
  *
  * Any console that reaches the node may use it, so this is for trusted networks.
  */
@@ -12,22 +12,24 @@ extern "C" {
 #endif
 
 /**
- * Starts LNet, or takes a reference if it is up, and a test node on it; or takes another reference on the test node.
+ * Starts LNet and a test node on it. If LNet is already up, takes a reference on it; if the test node is already up,
+ * takes a reference on the test node.
  *
- * The environment says how it works, by the names of the kernel module's parameters: LNET_SELFTEST_SESSION_TIMEOUT and
- * LNET_SELFTEST_RPC_TIMEOUT in seconds (0: never), LNET_SELFTEST_BRW_SRV_WORKITEMS and LNET_SELFTEST_PING_SRV_WORKITEMS. It has
- * threads of its own. It uses the portals 50, 51 and 52, which are then not the program's.
+ * The environment configures the test node, with the names of the kernel module's parameters:
+ * LNET_SELFTEST_SESSION_TIMEOUT and LNET_SELFTEST_RPC_TIMEOUT in seconds (0: never), LNET_SELFTEST_BRW_SRV_WORKITEMS
+ * and LNET_SELFTEST_PING_SRV_WORKITEMS. The test node has its own threads. It uses the portals 50, 51 and 52, which
+ * the program must not use then.
  *
- * Returns 0, or a negative errno: -EINVAL for an environment that cannot be read (the log says what is wrong), -ENOMEM, or what
- * LNetNIInit returns. Any thread, but not in an event handler.
+ * Returns 0 or a negative errno: -EINVAL for an environment that cannot be read (the log names the error), -ENOMEM,
+ * or the result of LNetNIInit. May be called from any thread, but not in an event handler.
  */
 int lnet_selftest_start(void);
 
 /**
- * Gives a reference back. The last one ends the test node: its session, the tests that run in it, and the reference on LNet. Waits
- * until all that is done.
+ * Drops a reference. Without references the test node ends: its session, the tests that run in it, and the reference
+ * on LNet. This function waits for that.
  *
- * Returns 0, or -ENETDOWN if there is no reference. Any thread, but not in an event handler.
+ * Returns 0, or -ENETDOWN if there is no reference. May be called from any thread, but not in an event handler.
  */
 int lnet_selftest_stop(void);
 

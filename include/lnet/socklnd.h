@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the TCP driver says on the wire, as of Lustre 2.10: the handshake and the header of each message. Integers are in
- * the byte order of their sender, which the magic number of its handshake tells. */
+/* The TCP driver's protocol on the wire, as of Lustre 2.10: the handshake and the header of each message. Integers
+ * are in the byte order of their sender, which the magic number of its handshake shows. */
 #ifndef LNET_SOCKLND_H
 #define LNET_SOCKLND_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** The type of a connection, as the node sees it that writes it. */
+/** The type of a connection, from the point of view of the node that writes it. */
 #define SOCKLND_CONN_NONE (-1)
 #define SOCKLND_CONN_ANY 0
 #define SOCKLND_CONN_CONTROL 1
@@ -33,13 +33,13 @@ struct ksock_hello_msg {
 	__u64 kshm_dst_incarnation;
 	/** SOCKLND_CONN_* */
 	__u32 kshm_ctype;
-	/** How many IPv4 addresses follow. */
+	/** The number of IPv4 addresses that follow. */
 	__u32 kshm_nips;
 	__extension__ __u32 kshm_ips[0];
 } WIRE_ATTR;
 typedef struct ksock_hello_msg ksock_hello_msg_t;
 
-/** What follows in a message of LNet, before its payload. */
+/** The part of a KSOCK_MSG_LNET message that follows ksock_msg's own fields and precedes the payload. */
 struct ksock_lnet_msg {
 	struct lnet_hdr ksnm_hdr;
 } WIRE_ATTR;
@@ -54,7 +54,10 @@ struct ksock_msg {
 	__u32 ksm_type;
 	/** 0: none. */
 	__u32 ksm_csum;
-	/** In KSOCK_MSG_LNET: the cookie of which an ACK is wanted, and an ACK; 0: none. */
+	/**
+	 * In KSOCK_MSG_LNET: the cookie for which the sender wants a zero-copy ACK, and the cookie that the sender
+	 * acknowledges; 0: none.
+	 */
 	__u64 ksm_zc_cookies[2];
 	union {
 		struct ksock_lnet_msg lnetmsg;

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** After a structure: it has no padding, as on the wire. */
+/** An attribute that follows a structure: the structure has no padding, like its form on the wire. */
 #ifndef WIRE_ATTR
 #define WIRE_ATTR __attribute__((packed))
 #endif
@@ -33,7 +33,7 @@ typedef __u32 lnet_pid_t;
 #define LNET_PID_RESERVED 0xf0000000U
 /** Set by the accepting node in the PID of a peer that called from an unprivileged port. */
 #define LNET_PID_USERFLAG 0x80000000U
-/** The PID that Lustre, LNet selftest and Motr use; the only one that kernel nodes have. */
+/** The PID that Lustre, LNet selftest and Motr use. Kernel nodes have no other PID. */
 #define LNET_PID_LUSTRE 12345
 
 /** The portal that LNet keeps for itself. Portals are numbered from 0; see MAX_PORTALS. */
@@ -48,7 +48,7 @@ typedef __u32 lnet_pid_t;
 /** The version of the interface between LNet and its drivers. */
 #define LNET_VERSION "0.7.0"
 
-/** What answers to a ping start with, and what they may announce. */
+/** The first word of ping replies, and the features that they may announce. */
 #define LNET_PROTO_PING_MAGIC 0x70696E67
 #define LNET_PING_FEAT_INVAL 0
 #define LNET_PING_FEAT_BASE (1 << 0)
@@ -57,12 +57,12 @@ typedef __u32 lnet_pid_t;
 #define LNET_PING_FEAT_MULTI_RAIL (1 << 3)
 #define LNET_PING_FEAT_DISCOVERY (1 << 4)
 
-/** The state of an interface in an answer to a ping. */
+/** The state of an interface in a ping reply. */
 #define LNET_NI_STATUS_UP 0x15aac0deU
 #define LNET_NI_STATUS_DOWN 0xdeadfaceU
 #define LNET_NI_STATUS_INVALID 0x00000000U
 
-/** How the wire's handshakes start. */
+/** The first words of the handshakes. */
 #define LNET_PROTO_IB_MAGIC 0x0be91b91U
 #define LNET_PROTO_GNI_MAGIC 0xb00fbabeU
 #define LNET_PROTO_TCP_MAGIC 0xeebc0dedU
@@ -93,7 +93,7 @@ static inline lnet_nid_t LNET_MKNID(__u32 net, __u32 addr)
 	return ((__u64)net << 32) | addr;
 }
 
-/** The number of a network among those of its type. */
+/** The number of a network within its type. */
 static inline __u32 LNET_NETNUM(__u32 net)
 {
 	return net & 0xffffU;
@@ -199,15 +199,15 @@ enum lnet_ins_pos {
 };
 typedef enum lnet_ins_pos lnet_ins_pos;
 
-/** PUTs may match it. */
+/** The MD accepts PUTs. */
 #define LNET_MD_OP_PUT (1 << 0)
-/** GETs may match it. */
+/** The MD accepts GETs. */
 #define LNET_MD_OP_GET (1 << 1)
-/** The initiator says where in the memory, not the MD. */
+/** The initiator of an operation determines the offset in the memory; otherwise the MD does. */
 #define LNET_MD_MANAGE_REMOTE (1 << 2)
-/** What is too long is cut short, not dropped. */
+/** A message that is too long is truncated instead of dropped. */
 #define LNET_MD_TRUNCATE (1 << 4)
-/** No acknowledgement for what arrives here, even if it is asked for. */
+/** Messages that arrive here are not acknowledged, even if their senders ask for an acknowledgement. */
 #define LNET_MD_ACK_DISABLE (1 << 5)
 /** `start` is an array of struct iovec, or of Linux's struct kvec, which has the same layout. */
 #define LNET_MD_IOVEC (1 << 6)
@@ -217,7 +217,7 @@ typedef enum lnet_ins_pos lnet_ins_pos;
 #define LNET_MD_KIOV (1 << 8)
 /** `bulk_handle` is valid. */
 #define LNET_MD_BULK_HANDLE (1 << 9)
-/** Means nothing; some consumers name it. */
+/** Has no meaning; some consumers use the name. */
 #define LNET_MD_PHYS 0
 
 /** A threshold without limit. */
@@ -251,7 +251,7 @@ struct lnet_md {
 };
 typedef struct lnet_md lnet_md_t;
 
-/** A page; in user space a `struct page *` is the address of its memory. */
+/** The type of pages; in user space a `struct page *` is the address of the page's memory. */
 struct page;
 
 /** One fragment of an MD with LNET_MD_KIOV. In user space a page is its address. */
@@ -366,14 +366,14 @@ enum lnet_msg_type {
 };
 typedef enum lnet_msg_type lnet_msg_type_t;
 
-/** A descriptor as it travels; only the node that made it can read it. */
+/** The handle of a memory descriptor on the wire. Only the node that created it can interpret it. */
 struct lnet_handle_wire {
 	__u64 wh_interface_cookie;
 	__u64 wh_object_cookie;
 } __attribute__((packed));
 typedef struct lnet_handle_wire lnet_handle_wire_t;
 
-/** What an ACK says. */
+/** The contents of an ACK. */
 struct lnet_ack {
 	struct lnet_handle_wire dst_wmd;
 	__u64 match_bits;
@@ -381,7 +381,7 @@ struct lnet_ack {
 } __attribute__((packed));
 typedef struct lnet_ack lnet_ack_t;
 
-/** What a PUT says. */
+/** The contents of a PUT. */
 struct lnet_put {
 	struct lnet_handle_wire ack_wmd;
 	__u64 match_bits;
@@ -391,7 +391,7 @@ struct lnet_put {
 } __attribute__((packed));
 typedef struct lnet_put lnet_put_t;
 
-/** What a GET says. */
+/** The contents of a GET. */
 struct lnet_get {
 	struct lnet_handle_wire return_wmd;
 	__u64 match_bits;
@@ -401,13 +401,13 @@ struct lnet_get {
 } __attribute__((packed));
 typedef struct lnet_get lnet_get_t;
 
-/** What a REPLY says. */
+/** The contents of a REPLY. */
 struct lnet_reply {
 	struct lnet_handle_wire dst_wmd;
 } __attribute__((packed));
 typedef struct lnet_reply lnet_reply_t;
 
-/** What the oldest handshake says. */
+/** The contents of the oldest handshake. */
 struct lnet_hello {
 	__u64 incarnation;
 	__u32 type;
@@ -432,7 +432,7 @@ struct lnet_hdr {
 } __attribute__((packed));
 typedef struct lnet_hdr lnet_hdr_t;
 
-/** How a handshake starts. */
+/** The first fields of a handshake. */
 struct lnet_magicversion {
 	__u32 magic;
 	__u16 version_major;
@@ -440,7 +440,7 @@ struct lnet_magicversion {
 } __attribute__((packed));
 typedef struct lnet_magicversion lnet_magic_version_t;
 
-/** What a connecting TCP node says first. */
+/** The first message that a connecting TCP node sends. */
 struct lnet_acceptor_connreq {
 	__u32 acr_magic;
 	__u32 acr_version;
@@ -448,14 +448,14 @@ struct lnet_acceptor_connreq {
 } __attribute__((packed));
 typedef struct lnet_acceptor_connreq lnet_acceptor_connreq_t;
 
-/** One interface in the answer to a ping. */
+/** An interface in a ping reply. */
 struct lnet_ni_status {
 	lnet_nid_t ns_nid;
 	__u32 ns_status;
 	__u32 ns_unused;
 } __attribute__((packed));
 
-/** The answer to a ping. */
+/** The reply to a ping. */
 struct lnet_ping_info {
 	__u32 pi_magic;
 	__u32 pi_features;

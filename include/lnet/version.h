@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which release of liblnet the headers belong to. LUSTRE_VERSION_CODE in lustre_ver.h is the release of Lustre whose
- * API they have. */
+/* The release of liblnet to which the headers belong. LUSTRE_VERSION_CODE in lustre_ver.h is the release of Lustre
+ * whose API it provides. */
 #ifndef LNET_VERSION_H
 #define LNET_VERSION_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Doubly linked rings and hash chains, with the names that Linux gives them.
  *
- * A program may have rings of its own with those names, in which struct list_head is { next, prev } too. It includes
- * them before this header, which then defines nothing; if they have no macro LIST_HEAD_INIT by which they are
- * recognised, the program defines LIBCFS_OWN_LIST before. */
+ * A program may define its own rings with those names, if its struct list_head is { next, prev } too. Such a program
+ * includes its definitions before this header, which then defines nothing. This header recognises them by the macro
+ * LIST_HEAD_INIT; if they do not have this macro, the program defines LIBCFS_OWN_LIST first. */
 #ifndef LIBCFS_UTIL_LIST_H
 #define LIBCFS_UTIL_LIST_H
 
@@ -24,7 +24,7 @@ struct list_head {
 };
 
 #define LIST_HEAD_INIT(name) { &(name), &(name) }
-/* In sys/queue.h this is something else. */
+/* sys/queue.h defines another macro of this name. */
 #ifndef LIST_HEAD
 #define LIST_HEAD(name) struct list_head name = LIST_HEAD_INIT(name)
 #endif
@@ -65,7 +65,7 @@ static inline void list_del(struct list_head *item)
 	item->prev = NULL;
 }
 
-/** Takes item out of its list; it is then an empty list of its own. */
+/** Removes item from its list. Afterwards item is an empty list. */
 static inline void list_del_init(struct list_head *item)
 {
 	libcfs_list_join(item->prev, item->next);
@@ -85,7 +85,7 @@ static inline int list_empty(const struct list_head *head)
 	return head->next == head;
 }
 
-/** Whether a list has no items, and nobody is in the middle of taking the last one out with list_del_init. */
+/** Whether a list has no items and no other thread is removing the last item with list_del_init. */
 static inline int list_empty_careful(const struct list_head *head)
 {
 	return head->next == head && head->prev == head;
@@ -111,7 +111,10 @@ static inline void list_move_tail(struct list_head *item, struct list_head *head
 	list_add_tail(item, head);
 }
 
-/** Adds all items of a list at the front of another; what is left of the first may not be used as a list. */
+/**
+ * Adds all items of a list at the front of another list. The head of the first list may not be used afterwards until
+ * it is initialised.
+ */
 static inline void list_splice(const struct list_head *from, struct list_head *head)
 {
 	if (!list_empty(from)) {
@@ -120,7 +123,10 @@ static inline void list_splice(const struct list_head *from, struct list_head *h
 	}
 }
 
-/** Adds all items of a list at the end of another; what is left of the first may not be used as a list. */
+/**
+ * Adds all items of a list at the end of another list. The head of the first list may not be used afterwards until it
+ * is initialised.
+ */
 static inline void list_splice_tail(const struct list_head *from, struct list_head *head)
 {
 	if (!list_empty(from)) {
@@ -159,18 +165,18 @@ static inline void list_splice_tail_init(struct list_head *from, struct list_hea
 #define list_for_each_safe(pos, n, head) \
 	for (pos = (head)->next, n = pos->next; pos != (head); pos = n, n = pos->next)
 
-/* Of the structures in a list, those with _safe also if the loop takes pos out of it. */
+/* Loops over the structures in a list. The body of the forms with _safe may remove pos from the list. */
 #define list_for_each_entry(pos, head, member)                                                      \
 	for (pos = list_first_entry(head, __typeof__(*pos), member); &pos->member != (head);        \
 	     pos = list_next_entry(pos, member))
 #define list_for_each_entry_reverse(pos, head, member)                                              \
 	for (pos = list_last_entry(head, __typeof__(*pos), member); &pos->member != (head);         \
 	     pos = list_prev_entry(pos, member))
-/* From the one after pos on. */
+/* Loops over the structures after pos. */
 #define list_for_each_entry_continue(pos, head, member)                                             \
 	for (pos = list_next_entry(pos, member); &pos->member != (head);                            \
 	     pos = list_next_entry(pos, member))
-/* From pos on. */
+/* Loops over pos and the structures after it. */
 #define list_for_each_entry_from(pos, head, member) \
 	for (; &pos->member != (head); pos = list_next_entry(pos, member))
 #define list_for_each_entry_safe(pos, n, head, member)                                              \
@@ -191,7 +197,10 @@ static inline void list_splice_tail_init(struct list_head *from, struct list_hea
 struct hlist_node {
 	/** The one after; NULL at the end. */
 	struct hlist_node *next;
-	/** What points here: the head's first, or the next of the one before. NULL in no chain. */
+	/**
+	 * The pointer that refers to this node: `first` of the head, or `next` of the previous node. NULL if the node
+	 * is in no chain.
+	 */
 	struct hlist_node **pprev;
 };
 
@@ -252,7 +261,7 @@ static inline void hlist_add_behind(struct hlist_node *node, struct hlist_node *
 	libcfs_hlist_insert(node, &prev->next);
 }
 
-/** As hlist_add_behind, in the order of arguments of older releases. */
+/** Like hlist_add_behind, with the arguments in the order of older releases. */
 static inline void hlist_add_after(struct hlist_node *prev, struct hlist_node *node)
 {
 	libcfs_hlist_insert(node, &prev->next);
@@ -283,8 +292,8 @@ static inline void hlist_del(struct hlist_node *node)
 #define hlist_for_each_safe(pos, n, head) \
 	for (pos = (head)->first; pos != NULL && (n = pos->next, 1); pos = n)
 
-/* Of the structures in a chain: (pos, head, member) as in newer releases of Linux; (tpos, pos, head, member), with a
- * struct hlist_node *pos, as in older ones and in Lustre 2.10. */
+/* Loops over the structures in a chain. The arguments are (pos, head, member), as in newer releases of Linux, or
+ * (tpos, pos, head, member) with a struct hlist_node *pos, as in older releases and in Lustre 2.10. */
 #define hlist_for_each_entry(...) \
 	LIBCFS_FIFTH(__VA_ARGS__, libcfs_hlist_each_4, libcfs_hlist_each_3, , )(__VA_ARGS__)
 /* (pos, n, head, member) with a struct hlist_node *n; (tpos, pos, n, head, member). Also if the loop takes pos out. */

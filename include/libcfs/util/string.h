@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Another name of libcfs/libcfs_string.h. */
+/* This header is the same as libcfs/libcfs_string.h. */
 #ifndef LIBCFS_UTIL_STRING_H
 #define LIBCFS_UTIL_STRING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Another name of lnet/lib-dlc.h. */
+/* This header is the same as lnet/lib-dlc.h. */
 #ifndef LINUX_LNET_DLC_H
 #define LINUX_LNET_DLC_H
 

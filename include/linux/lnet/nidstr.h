@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Another name of lnet/nidstr.h. */
+/* This header is the same as lnet/nidstr.h. */
 #ifndef LINUX_LNET_NIDSTR_H
 #define LINUX_LNET_NIDSTR_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* YAML as a tree of structures: what the functions of liblnetconfig.h show, and what went wrong in them.
- * Different trees may be used by different threads at the same time. */
+/* YAML as a tree of structures: the form in which the functions of liblnetconfig.h show things and report errors.
+ * Different threads may use different trees at the same time. */
 #ifndef LNETCONFIG_CYAML_H
 #define LNETCONFIG_CYAML_H
 
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/** What a node is. */
+/** The type of a node. */
 enum cYAML_object_type {
 	CYAML_TYPE_FALSE = 0,
 	CYAML_TYPE_TRUE,
@@ -52,7 +52,7 @@ struct cYAML {
 /** Frees the data that the program has attached to a node. */
 typedef void (*cYAML_user_data_free_cb)(void *data);
 
-/** What a walk over a tree calls for each node: false ends it. */
+/** The function that a walk over a tree calls for each node. The walk ends when it returns false. */
 typedef bool (*cYAML_walk_cb)(struct cYAML *node, void *data, void **result);
 
 /**

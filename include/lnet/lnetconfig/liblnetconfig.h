@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Dynamic LNet configuration: what lnetctl does, for programs.
+/* Dynamic LNet configuration: the operations of lnetctl, for programs.
  *
- * The node that is configured is that of this process or, if it has none, the one behind the control socket
- * of the name LNET_NODE. Unless said otherwise, functions return 0, one of LUSTRE_CFG_RC_*, or the negative
- * errno with which the node refused; -ENETDOWN where there is no node. Common parameters:
+ * The functions configure the node of this process. If the process has none, they configure the node behind the
+ * control socket of the name LNET_NODE. Unless stated otherwise, functions return 0, one of LUSTRE_CFG_RC_*, or the
+ * negative errno with which the node refused; -ENETDOWN if there is no node. Common parameters:
  *
- * seq_no   a number of the caller's, by which errors are found again; -1 for none
- * err_rc   a tree of errors, which is made if *err_rc is NULL and else extended, on success too (with errno
- *          0), but for ping and discover; NULL for none. The caller frees it with cYAML_free_tree
- * show_rc  a tree of what is shown, made or extended likewise; *show_rc remains as it is when there is
- *          nothing to show and when the call fails. With NULL, it is written to standard output
+ * seq_no   a number that the caller chooses, by which it finds the errors of this call; -1 for none
+ * err_rc   the tree of errors. It is created if *err_rc is NULL, and extended otherwise. Functions other
+ *          than ping and discover extend it on success too (with errno 0). NULL for none. The caller
+ *          frees it with cYAML_free_tree
+ * show_rc  the tree of things shown, created or extended likewise; *show_rc does not change if there is
+ *          nothing to show or the call fails. If it is NULL, the things shown are written to standard output
  *
- * Strings are not changed and not kept. Every function may be called from every thread; a tree may be used
- * by one at a time. No function may be called from an event handler. */
+ * The functions neither change strings nor keep pointers to them. Every function may be called from every thread; a
+ * tree may be used by one thread at a time. No function may be called from an event handler. */
 #ifndef LNETCONFIG_LIBLNETCONFIG_H
 #define LNETCONFIG_LIBLNETCONFIG_H
 
@@ -36,7 +37,7 @@ extern "C" {
 #define LUSTRE_CFG_RC_OUT_OF_MEM (-4)
 /** A setting refused its value. */
 #define LUSTRE_CFG_RC_GENERIC_ERR (-5)
-/** There is no such thing. */
+/** The named thing does not exist. */
 #define LUSTRE_CFG_RC_NO_MATCH (-6)
 /* The rest is never returned. */
 #define LUSTRE_CFG_RC_MATCH (-7)
@@ -44,7 +45,7 @@ extern "C" {
 #define LUSTRE_CFG_RC_LAST_ELEM (-9)
 #define LUSTRE_CFG_RC_MARSHAL_FAIL (-10)
 
-/** The first level of a tree of errors: what was tried. */
+/** The first level of a tree of errors: the operation that was tried. */
 #define CONFIG_CMD "configure"
 #define UNCONFIG_CMD "unconfigure"
 #define ADD_CMD "add"
@@ -53,7 +54,7 @@ extern "C" {
 #define DBG_CMD "dbg"
 #define MANAGE_CMD "manage"
 
-/** What to do; lustre_lnet_modify_peer takes two of them. */
+/** The operations; lustre_lnet_modify_peer takes two of them. */
 enum lnetctl_cmd {
 	LNETCTL_CONFIG_CMD = 1,
 	LNETCTL_UNCONFIG_CMD = 2,
@@ -95,7 +96,7 @@ struct lnet_dlc_intf_descr {
 	struct cfs_expr_list *cpt_expr;
 };
 
-/** What a selection rule does. */
+/** The effect of a selection rule. */
 enum lnet_udsp_action_type {
 	EN_LNET_UDSP_ACTION_NONE = 0,
 	EN_LNET_UDSP_ACTION_PRIORITY = 1,
@@ -261,7 +262,7 @@ int lustre_lnet_config_buffers(int tiny, int small, int large, int seq_no, struc
 int lustre_lnet_show_routing(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc,
 		bool backup);
 
-/* Other nodes. */
+/* Functions for other nodes. */
 
 /**
  * Creates the peer with the primary NID prim_nid or adds NIDs to it (cmd LNETCTL_ADD_CMD; is_mr: the peer is

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/** What a rule of struct lnet_selection_descriptor is about. */
+/** The subject of a rule of struct lnet_selection_descriptor. */
 enum selection_type {
 	LNET_SELECTION_NET = 0,
 	LNET_SELECTION_NID = 1,
@@ -26,7 +26,7 @@ struct lnet_selection_descriptor {
 	enum selection_type lsd_type;
 	/** A net or its pattern; a NID's; of a point-to-point rule, this node's NIDs. */
 	char *lsd_pattern1;
-	/** Of a point-to-point rule, the other node's NIDs. Otherwise NULL. */
+	/** The pattern for the other node's NIDs in a point-to-point rule; otherwise NULL. */
 	char *lsd_pattern2;
 	union {
 		/** 0 is the highest, 255 the lowest. */
@@ -44,8 +44,8 @@ static inline int lustre_lnet_hld_bad_param(const char *cmd, const char *entity,
 }
 
 /**
- * Adds the interfaces of the comma list intf to a net, or what the rule ip2net says. Time-out and credits:
- * -1 leaves the default. smp is an expression for CPU partitions, or NULL.
+ * Adds the interfaces of the comma-separated list intf to a net, or those that the rule ip2net specifies. Time-out
+ * and credits: -1 leaves the default. smp is an expression for CPU partitions, or NULL.
  */
 static inline int lustre_lnet_config_net(char *net, char *intf, char *ip2net, int peer_to, int peer_cr,
 					 int peer_buf_cr, int credits, char *smp, int seq_no,
@@ -162,7 +162,7 @@ static inline int lustre_lnet_del_peer_nid(char **nids, int seq_no, struct cYAML
 	peer = peer == NULL ? NULL : cYAML_get_next_seq_item(peer, &place);
 	primary = peer == NULL ? NULL : cYAML_get_object_item(peer, "primary nid");
 	if (primary == NULL || primary->cy_valuestring == NULL)
-		/* No peer has it, or there is no node: this finds the words for it. */
+		/* No peer has this NID, or there is no node. This call fails and creates the message. */
 		rc = lustre_lnet_modify_peer(nids[0], NULL, true, LNETCTL_DEL_CMD, 0, seq_no, err_rc);
 	else {
 		for (char **nid = nids; rc == 0 && *nid != NULL; nid++)
@@ -193,8 +193,8 @@ static inline int lustre_lnet_del_peer(char **nids, int seq_no, struct cYAML **e
 }
 
 /**
- * Adds a selection rule: the priority of a net of this node; that of NIDs, this node's and others', which
- * are two rules; that of pairs of NIDs, this node's and others'.
+ * Adds a selection rule: the priority of a net of this node; the priority of NIDs (of this node or of others: two
+ * rules); or the priority of pairs of NIDs (one of this node, one of another).
  */
 static inline int lustre_lnet_add_selection(struct lnet_selection_descriptor *selection, int seq_no,
 					    struct cYAML **err_rc)
@@ -261,7 +261,7 @@ static inline int lustre_lnet_peer_selection_rule(int seq_no, struct cYAML **sho
 	return lustre_lnet_selection_show(LNET_SELECTION_PEER, seq_no, show_rc, err_rc);
 }
 
-/** The same three for the kind of rule that the design calls connection in one place and peer in another. */
+/** The three functions for the kind of rule that the design calls "connection" in one place and "peer" in another. */
 static inline int lustre_lnet_config_connection_selection_rule(char *local, char *remote, __u32 priority, int seq_no,
 							       struct cYAML **err_rc)
 {
@@ -279,7 +279,7 @@ static inline int lustre_lnet_connection_selection_rule(int seq_no, struct cYAML
 	return lustre_lnet_peer_selection_rule(seq_no, show_rc, err_rc);
 }
 
-/** Sets whether peers are discovered: 0 no, 1 yes, 2 only to compare what they say with what is known of them. */
+/** Sets whether peers are discovered: 0 no, 1 yes, 2 only to compare their replies with what is known of them. */
 static inline int lustre_lnet_set_dynamic_discover(int enable, int seq_no, struct cYAML **err_rc)
 {
 	return lustre_lnet_config_discovery(enable, seq_no, err_rc);
