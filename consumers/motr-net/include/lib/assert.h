@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Says what is wrong and where, and aborts. */
+/* Writes the failed condition and its position, and aborts. */
 __attribute__((noreturn)) static inline void m0_condition_failed(const char *condition, const char *function,
 								 const char *file, int line)
 {
@@ -16,7 +16,7 @@ __attribute__((noreturn)) static inline void m0_condition_failed(const char *con
 }
 
 #define M0_ASSERT(cond) ((cond) ? (void)0 : m0_condition_failed(#cond " does not hold", __func__, __FILE__, __LINE__))
-/** The same, with what helps to understand it, as printf takes it. */
+/** Like M0_ASSERT, with an explanation in the form of printf's arguments. */
 #define M0_ASSERT_INFO(cond, ...)                                         \
 	do {                                                              \
 		if (!(cond)) {                                            \
@@ -25,12 +25,12 @@ __attribute__((noreturn)) static inline void m0_condition_failed(const char *con
 			m0_condition_failed(#cond " does not hold", __func__, __FILE__, __LINE__); \
 		}                                                         \
 	} while (0)
-/** What a function demands of its caller. */
+/** A condition that the caller of a function must fulfil. */
 #define M0_PRE(cond) M0_ASSERT(cond)
-/** What a function has brought about. */
+/** A condition that a function has established. */
 #define M0_POST(cond) M0_ASSERT(cond)
 #define M0_INVARIANT_EX(cond) M0_ASSERT(cond)
-/** Where the program never comes. Takes what printf takes. */
+/** A point that the program never reaches. Takes the arguments of printf. */
 #define M0_IMPOSSIBLE(...)                                                              \
 	do {                                                                            \
 		fprintf(stderr, __VA_ARGS__);                                           \
@@ -40,7 +40,7 @@ __attribute__((noreturn)) static inline void m0_condition_failed(const char *con
 
 /** A condition of constants, checked by the compiler where statements or declarations stand. */
 #define M0_BASSERT(cond) _Static_assert(cond, #cond)
-/** The same where only a statement may stand. */
+/** The same, for places that allow only a statement. */
 #define M0_CASSERT(cond)                           \
 	do {                                       \
 		_Static_assert(cond, #cond);       \

@@ -6,7 +6,7 @@
 #include <lib/types.h>
 
 struct m0_bitmap {
-	/** How many bits there are. */
+	/** The number of bits. */
 	size_t b_nr;
 	/** Bit `i` is bit `i % 64` of word `i / 64`. Those beyond b_nr are 0. */
 	uint64_t *b_words;
@@ -22,7 +22,7 @@ void m0_bitmap_set(struct m0_bitmap *map, size_t idx, bool val);
 int m0_bitmap_ffs(const struct m0_bitmap *map);
 /** The first bit that is not set; -1: all are. */
 int m0_bitmap_ffz(const struct m0_bitmap *map);
-/** How many bits are set. */
+/** The number of bits that are set. */
 size_t m0_bitmap_set_nr(const struct m0_bitmap *map);
 /** Copies all bits; `dst` has as many or more, and zeros beyond them. */
 void m0_bitmap_copy(struct m0_bitmap *dst, const struct m0_bitmap *src);

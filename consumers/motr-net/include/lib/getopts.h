@@ -19,14 +19,14 @@ struct m0_getopts_opt {
 	void (*go_void)(void);
 	void (*go_number)(int64_t number);
 	void (*go_string)(const char *text);
-	/** As scanf takes it, with one conversion. */
+	/** A format for scanf with one conversion. */
 	const char *go_format;
 	void *go_data;
 	bool *go_flag;
 };
 
-/** Reads the options. Returns 0. Errors: -EINVAL (an unknown option, or an argument that cannot be read; said on standard
- * error); -EAGAIN (it was asked what there is). */
+/** Reads the options. Returns 0. Errors: -EINVAL (an unknown option, or an argument that cannot be read; a message
+ * goes to standard error); -EAGAIN (-? or -h was given). */
 int m0_getopts(const char *program, int argc, char *const *argv, const struct m0_getopts_opt *opts, uint32_t nr);
 
 #define M0_GETOPTS(program, argc, argv, ...)                                              \
@@ -38,20 +38,20 @@ int m0_getopts(const char *program, int argc, char *const *argv, const struct m0
 
 /** Calls a function. */
 #define M0_VOIDARG(ch, desc, func) { .go_type = M0_GETOPTS_VOID, .go_opt = (ch), .go_desc = (desc), .go_void = (func) }
-/** Gives a number, decimal or as C writes it, to a function. */
+/** Passes a number, decimal or as C writes it, to a function. */
 #define M0_NUMBERARG(ch, desc, func) \
 	{ .go_type = M0_GETOPTS_NUMBER, .go_opt = (ch), .go_desc = (desc), .go_number = (func) }
 /** Reads the argument as scanf does. */
 #define M0_FORMATARG(ch, desc, fmt, ptr) \
 	{ .go_type = M0_GETOPTS_FORMAT, .go_opt = (ch), .go_desc = (desc), .go_format = (fmt), .go_data = (ptr) }
-/** Gives the argument to a function. */
+/** Passes the argument to a function. */
 #define M0_STRINGARG(ch, desc, func) \
 	{ .go_type = M0_GETOPTS_STRING, .go_opt = (ch), .go_desc = (desc), .go_string = (func) }
 /** Sets a bool. */
 #define M0_FLAGARG(ch, desc, ptr) { .go_type = M0_GETOPTS_FLAG, .go_opt = (ch), .go_desc = (desc), .go_flag = (ptr) }
 
-/** A function without a name: LAMBDA(type, (parameters) { body }). gcc only; one that uses variables of the function around it
- * makes the stack executable. */
+/** An anonymous function: LAMBDA(type, (parameters) { body }). Works with gcc only. A body that uses variables of the
+ * enclosing function makes the stack executable. */
 #define LAMBDA(T, ...)                 \
 	({                             \
 		T m0_lambda_ __VA_ARGS__; \

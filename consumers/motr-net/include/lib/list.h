@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Rings of links that lie in what is listed. The head is a link itself, and points to itself when the list is empty. Nothing
- * is locked, and no memory is allocated. Zeros are an empty list, and a link that is in no list. */
+/* Rings of links that are embedded in the objects of a list. The head is itself a link, and points to itself when the
+ * list is empty. The functions neither lock nor allocate memory. A head of zeros is an empty list, and a link of
+ * zeros is in no list. */
 #ifndef M0_LIB_LIST_H
 #define M0_LIB_LIST_H
 
@@ -31,23 +32,23 @@ void m0_list_add(struct m0_list *head, struct m0_list_link *link);
 void m0_list_add_tail(struct m0_list *head, struct m0_list_link *link);
 void m0_list_add_after(struct m0_list_link *anchor, struct m0_list_link *link);
 void m0_list_add_before(struct m0_list_link *anchor, struct m0_list_link *link);
-/** Takes a link out of its list; one that is in none stays so. */
+/** Removes a link from its list, if it is in one. */
 void m0_list_del(struct m0_list_link *link);
-/** Whether the link is in this list: looks at all of it. */
+/** Whether the link is in this list. Searches the whole list. */
 bool m0_list_contains(const struct m0_list *list, const struct m0_list_link *link);
 size_t m0_list_length(const struct m0_list *list);
 /** NULL: the list is empty. */
 struct m0_list_link *m0_list_first(const struct m0_list *head);
 struct m0_list_link *m0_list_last(const struct m0_list *head);
 
-/** What the link lies in. */
+/** The object in which the link is embedded. */
 #define m0_list_entry(link, type, member) container_of(link, type, member)
 
-/** For each link. None may be taken out meanwhile. */
+/** Loops over the links. The body must not remove links. */
 #define m0_list_for_each(head, pos) \
 	for ((pos) = m0_list_first(head); (pos) != NULL && (pos) != (const void *)(head); (pos) = (pos)->ll_next)
 
-/** For each entry; the current one may be taken out meanwhile. */
+/** Loops over the objects. The body may remove the current one. */
 #define m0_list_for_each_entry(head, pos, type, member)                                        \
 	for (struct m0_list_link *m0_link_ = m0_list_first(head), *m0_next_ = NULL;            \
 	     m0_link_ != NULL && m0_link_ != (const void *)(head) &&                           \

@@ -5,12 +5,12 @@
 
 #include <lib/types.h>
 
-/** `size` bytes; NULL: there is not so much. */
+/** Allocates `size` bytes; NULL if there is not enough memory. */
 void *m0_alloc(size_t size);
 /** Gives back what m0_alloc gave. NULL is allowed. */
 void m0_free(void *data);
 
-/** `size` bytes at a multiple of 2^shift; NULL: there is not so much, or no such multiple. */
+/** Allocates `size` bytes at a multiple of 2^shift; NULL if there is not enough memory or no such multiple. */
 void *m0_alloc_aligned(size_t size, unsigned int shift);
 /** Gives back what m0_alloc_aligned gave, with the same size and shift. NULL is allowed. */
 void m0_free_aligned(void *data, size_t size, unsigned int shift);

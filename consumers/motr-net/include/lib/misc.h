@@ -25,9 +25,9 @@
 /** Sets an array to zeros. */
 #define M0_SET_ARR0(array) ((void)memset((array), 0, sizeof(array)))
 
-/** If `a` then `b`. */
+/** Whether `a` implies `b`. */
 #define ergo(a, b) (!(a) || (b))
-/** Both or neither. */
+/** Whether both conditions hold or neither does. */
 #define equi(a, b) (!(a) == !(b))
 
 #define M0_WITHOUT_PARENTHESES(...) __VA_ARGS__

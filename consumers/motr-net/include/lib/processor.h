@@ -5,10 +5,10 @@
 
 #include <lib/bitmap.h>
 
-/** A number above that of every processor that is online. */
+/** A number greater than that of every online processor. */
 size_t m0_processor_nr_max(void);
-/** Sets the bits of the processors that this process may use, and clears the others. `map` has m0_processor_nr_max() bits or
- * more; what does not fit is left out. */
+/** Sets the bits of the processors that this process may use, and clears the others. `map` should have at least
+ * m0_processor_nr_max() bits; processors beyond its end are ignored. */
 void m0_processors_online(struct m0_bitmap *map);
 
 #endif

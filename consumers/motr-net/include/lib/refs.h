@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A count of references. When it falls to 0 what it lies in is released. */
+/* A reference count. When it reaches 0 the object that contains it is released. */
 #ifndef M0_LIB_REFS_H
 #define M0_LIB_REFS_H
 
@@ -12,7 +12,7 @@ struct m0_ref {
 
 void m0_ref_init(struct m0_ref *ref, int init_num, void (*release)(struct m0_ref *ref));
 void m0_ref_get(struct m0_ref *ref);
-/** Calls `release` if it was the last one. */
+/** Drops a reference, and calls `release` after the last one. */
 void m0_ref_put(struct m0_ref *ref);
 int64_t m0_ref_read(const struct m0_ref *ref);
 

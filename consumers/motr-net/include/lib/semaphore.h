@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A counting semaphore. Zeros are an initialised one with the count 0. */
+/* A counting semaphore. A semaphore of zeros is initialised, with the count 0. */
 #ifndef M0_LIB_SEMAPHORE_H
 #define M0_LIB_SEMAPHORE_H
 
@@ -7,21 +7,21 @@
 #include <lib/types.h>
 
 struct m0_semaphore {
-	/* The library's. */
+	/* Private to the library. */
 	uint32_t s_count;
 	uint32_t s_waiters;
 };
 
 /** Returns 0. */
 int m0_semaphore_init(struct m0_semaphore *semaphore, unsigned int value);
-/** Nobody may wait for it, nor be on the way out of m0_semaphore_up. */
+/** No thread may be waiting, or be about to return from m0_semaphore_up. */
 void m0_semaphore_fini(struct m0_semaphore *semaphore);
-/** Waits until the count is above 0, and takes one of it. */
+/** Waits until the count is above 0, and decrements it. */
 void m0_semaphore_down(struct m0_semaphore *semaphore);
 void m0_semaphore_up(struct m0_semaphore *semaphore);
-/** Takes one if there is one; does not wait. */
+/** Decrements the count if it is above 0; does not wait. */
 bool m0_semaphore_trydown(struct m0_semaphore *semaphore);
-/** Waits until then at most; false: nothing was to be taken. */
+/** Like m0_semaphore_down, until abs_timeout at the latest. False: the count stayed 0. */
 bool m0_semaphore_timeddown(struct m0_semaphore *semaphore, m0_time_t abs_timeout);
 unsigned int m0_semaphore_value(const struct m0_semaphore *semaphore);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads. Those that the library did not make may call everything too. */
+/* Threads. Threads that were not created by this library may call every function too. */
 #ifndef M0_LIB_THREAD_H
 #define M0_LIB_THREAD_H
 
@@ -12,13 +12,13 @@
 
 enum m0_thread_state { TS_PARKED = 0, TS_RUNNING };
 
-/** Bytes of a thread's name, with the NUL that ends it; what is longer is cut off. */
+/** The size of a thread's name in bytes, with the terminating NUL; a longer name is truncated. */
 enum { M0_THREAD_NAME_LEN = 16 };
 
-/** Set it to zeros before each m0_thread_init. */
+/** The structure must be set to zeros before each m0_thread_init. */
 struct m0_thread {
 	enum m0_thread_state t_state;
-	/** What the first function has returned. */
+	/** The result of `init`. */
 	int t_initrc;
 	pthread_t t_handle;
 	int (*t_init)(void *);
@@ -28,14 +28,14 @@ struct m0_thread {
 	char t_namebuf[M0_THREAD_NAME_LEN];
 };
 
-/** What m0_thread_init calls when it has the name. */
+/** Like m0_thread_init, with a name that is already formatted. */
 int m0_thread_create(struct m0_thread *thread, int (*init)(void *), void (*func)(void *), void *arg, const char *name);
 
 /**
- * Starts a thread, which calls `init` (unless NULL) and, if that returns 0, `func`, both with `arg`. The name is made as printf
- * does. Returns when `init` has.
+ * Starts a thread, which calls `init` (unless NULL) and, if that returns 0, `func`, both with `arg`. The name is
+ * formatted like printf's output. Returns when `init` has returned.
  *
- * Returns 0. Errors: what `init` returned; -EAGAIN (no thread). There is no thread then.
+ * Returns 0. Errors: the result of `init`; -EAGAIN (the thread cannot be created). After an error there is no thread.
  */
 __attribute__((format(printf, 5, 6))) static inline int m0_thread_init(struct m0_thread *thread, int (*init)(void *),
 								       void (*func)(void *), void *arg,
@@ -50,7 +50,7 @@ __attribute__((format(printf, 5, 6))) static inline int m0_thread_init(struct m0
 	return m0_thread_create(thread, init, func, arg, name);
 }
 
-/** The same for functions whose argument is of another type than void *. */
+/** The same for functions whose argument has another type than void *. */
 #define M0_THREAD_INIT(thread, TYPE, init, func, arg, namefmt, ...)                               \
 	({                                                                                        \
 		int (*m0_init_)(TYPE) = (init);                                                   \
@@ -62,13 +62,13 @@ __attribute__((format(printf, 5, 6))) static inline int m0_thread_init(struct m0
 			       (void *)(uintptr_t)m0_arg_, (namefmt), ##__VA_ARGS__);             \
 	})
 
-/** Waits until the thread has ended. Returns 0. Not by the thread itself. */
+/** Waits until the thread has ended. Returns 0. Must not be called by the thread itself. */
 int m0_thread_join(struct m0_thread *thread);
-/** The thread was joined, or never started. */
+/** The thread must have been joined, or never started. */
 void m0_thread_fini(struct m0_thread *thread);
 /** The calling thread, never NULL. */
 struct m0_thread *m0_thread_self(void);
-/** Has the thread run on these processors only. Returns 0. Errors: -EINVAL (none of them is online), -ESRCH. */
+/** Restricts the thread to these processors. Returns 0. Errors: -EINVAL (none of them is online), -ESRCH. */
 int m0_thread_confine(struct m0_thread *thread, const struct m0_bitmap *processors);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lists of objects of one type. A descriptor says where in an object its link is; a family of functions, NAME_tlist_... and
- * NAME_tlink_..., is a descriptor with its type. This library has three families: m0_nep, m0_net_tm (net/net.h) and
- * m0_net_pool (net/buffer_pool.h). Zeros are an empty list, and a link that is in no list. */
+/* Lists of objects of one type. A descriptor contains the offset of the link in an object. A family of functions,
+ * NAME_tlist_... and NAME_tlink_..., is a descriptor with its type. This library has three families: m0_nep,
+ * m0_net_tm (net/net.h) and m0_net_pool (net/buffer_pool.h). A head of zeros is an empty list, and a link of zeros is
+ * in no list. */
 #ifndef M0_LIB_TLIST_H
 #define M0_LIB_TLIST_H
 
@@ -19,11 +20,11 @@ struct m0_tlink {
 };
 
 struct m0_tl_descr {
-	/** For messages. */
+	/** The name of the list in messages. */
 	const char *td_name;
-	/** Where in an object its link is. */
+	/** The offset of the link in an object. */
 	size_t td_link_offset;
-	/** Where in an object its mark is, a uint64_t, and the mark; 0: objects have none. */
+	/** The offset of the mark (a uint64_t) in an object, and the mark; 0: the objects have no marks. */
 	size_t td_magic_offset;
 	uint64_t td_magic;
 };
@@ -34,7 +35,7 @@ void m0_tlist_fini(const struct m0_tl_descr *d, struct m0_tl *list);
 bool m0_tlist_is_empty(const struct m0_tl_descr *d, const struct m0_tl *list);
 size_t m0_tlist_length(const struct m0_tl_descr *d, const struct m0_tl *list);
 bool m0_tlist_contains(const struct m0_tl_descr *d, const struct m0_tl *list, const void *obj);
-/** Makes the link of `obj` one that is in no list, and marks `obj`. */
+/** Initialises the link of `obj` as one that is in no list, and marks `obj`. */
 void m0_tlink_init(const struct m0_tl_descr *d, void *obj);
 /** The link must be in no list. */
 void m0_tlink_fini(const struct m0_tl_descr *d, void *obj);
@@ -42,7 +43,7 @@ bool m0_tlink_is_in(const struct m0_tl_descr *d, const void *obj);
 void m0_tlist_add(const struct m0_tl_descr *d, struct m0_tl *list, void *obj);
 void m0_tlist_add_tail(const struct m0_tl_descr *d, struct m0_tl *list, void *obj);
 void m0_tlist_del(const struct m0_tl_descr *d, void *obj);
-/** The first object; NULL: there is none. */
+/** The first object; NULL if the list is empty. */
 void *m0_tlist_head(const struct m0_tl_descr *d, const struct m0_tl *list);
 void *m0_tlist_tail(const struct m0_tl_descr *d, const struct m0_tl *list);
 /** The next one after `obj`; NULL: that is the last. */
@@ -153,7 +154,10 @@ void *m0_tlist_prev(const struct m0_tl_descr *d, const struct m0_tl *list, const
 	scope bool name##_tlink_is_in(const amb_type *obj) { return m0_tlink_is_in(&name##_tl, obj); }        \
 	struct name##_tlist_needs_a_semicolon
 
-/** For each object of a list: m0_tl_for(family, list, obj) { ... } m0_tl_endfor; The current object may be taken out. */
+/**
+ * Loops over the objects of a list: m0_tl_for(family, list, obj) { ... } m0_tl_endfor; The body may remove the
+ * current object.
+ */
 #define m0_tl_for(name, head, obj)                                                                     \
 	do {                                                                                           \
 		const struct m0_tl *m0_head_ = (head);                                                 \

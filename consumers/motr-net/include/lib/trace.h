@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Trace points. Those up to M0_WARN are written on standard error, one line each; the others are compiled, so that their
- * arguments are checked, and write nothing. A source may define M0_TRACE_SUBSYSTEM, the part of Motr it belongs to, before it
- * includes this. */
+/* Trace points. Those with the levels up to M0_WARN are written to standard error, one line each. The others are
+ * compiled, so that their arguments are checked, but write nothing. A source may define M0_TRACE_SUBSYSTEM, the part
+ * of Motr to which it belongs, before it includes this header. */
 #ifndef M0_LIB_TRACE_H
 #define M0_LIB_TRACE_H
 
@@ -21,7 +21,7 @@ enum m0_trace_level {
 	M0_CALL = 1 << 7,
 };
 
-/** The parts of Motr that a program of the network layer has; the values mean nothing. */
+/** The parts of Motr that a program of the network layer uses; the values have no meaning. */
 enum m0_trace_subsystem {
 	M0_TRACE_SUBSYS_OTHER = 0,
 	M0_TRACE_SUBSYS_LIB,
@@ -36,7 +36,7 @@ enum m0_trace_subsystem {
 #define M0_TRACE_SUBSYSTEM M0_TRACE_SUBSYS_OTHER
 #endif
 
-/** What M0_LOG calls. */
+/** The function behind M0_LOG. */
 __attribute__((format(printf, 4, 5))) static inline void
 m0_trace_print(enum m0_trace_subsystem subsystem, enum m0_trace_level level, const char *function,
 	       const char *format, ...)

@@ -13,7 +13,7 @@ typedef uint64_t m0_bcount_t;
 /** A place in something. */
 typedef uint64_t m0_bindex_t;
 
-/** A number of 128 bits, or an identifier of so many. */
+/** A number or an identifier of 128 bits. */
 struct m0_uint128 {
 	/** The upper and the lower half. */
 	uint64_t u_hi;

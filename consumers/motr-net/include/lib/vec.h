@@ -23,7 +23,7 @@ struct m0_bufvec {
 	void **ov_buf;
 };
 
-/** A place in a vector. At the end vc_seg is v_nr; elsewhere its piece has bytes left. */
+/** A position in a vector. At the end vc_seg is v_nr; otherwise vc_offset is less than the length of the piece. */
 struct m0_vec_cursor {
 	const struct m0_vec *vc_vec;
 	uint32_t vc_seg;
@@ -38,33 +38,36 @@ struct m0_bufvec_cursor {
 #define M0_BUFVEC_INIT_BUF(addr_ptr, count_ptr) \
 	((struct m0_bufvec){ .ov_vec = { .v_nr = 1, .v_count = (count_ptr) }, .ov_buf = (addr_ptr) })
 
-/** All bytes. */
+/** The number of bytes of all pieces. */
 m0_bcount_t m0_vec_count(const struct m0_vec *vec);
 
-/** `num_segs` pieces of `seg_size` bytes of zeros, each allocated by itself. Returns 0; -ENOMEM, and nothing is allocated;
- * -EINVAL (0 pieces or bytes). */
+/** Allocates `num_segs` pieces of `seg_size` bytes of zeros, each separately. Returns 0; -ENOMEM (then nothing is
+ * allocated); -EINVAL (0 pieces or bytes). */
 int m0_bufvec_alloc(struct m0_bufvec *bufvec, uint32_t num_segs, m0_bcount_t seg_size);
-/** Frees the pieces and the arrays, and sets it to zeros; one of zeros stays so. */
+/** Frees the pieces and the arrays, and sets the vector to zeros. A vector of zeros stays unchanged. */
 void m0_bufvec_free(struct m0_bufvec *bufvec);
-/** The same, each piece at a multiple of 2^shift. */
+/** Like m0_bufvec_alloc, with each piece at a multiple of 2^shift. */
 int m0_bufvec_alloc_aligned(struct m0_bufvec *bufvec, uint32_t num_segs, m0_bcount_t seg_size, unsigned int shift);
 void m0_bufvec_free_aligned(struct m0_bufvec *bufvec, unsigned int shift);
-/** The same, all pieces in one block of memory, one behind the other. */
+/** Like m0_bufvec_alloc_aligned, with all pieces in one block of memory, one after another. */
 int m0_bufvec_alloc_aligned_packed(struct m0_bufvec *bufvec, uint32_t num_segs, m0_bcount_t seg_size,
 				   unsigned int shift);
 void m0_bufvec_free_aligned_packed(struct m0_bufvec *bufvec, unsigned int shift);
 
 /** Puts a cursor at the beginning. */
 void m0_bufvec_cursor_init(struct m0_bufvec_cursor *cur, const struct m0_bufvec *bvec);
-/** Moves it so many bytes on. True: it is at the end now. */
+/** Moves the cursor forward by count bytes. True: the cursor is now at the end. */
 bool m0_bufvec_cursor_move(struct m0_bufvec_cursor *cur, m0_bcount_t count);
-/** The bytes left in the piece it is in. Not at the end. */
+/** The number of bytes left in the current piece. The cursor must not be at the end. */
 m0_bcount_t m0_bufvec_cursor_step(const struct m0_bufvec_cursor *cur);
-/** The memory it is at. Not at the end. */
+/** The address of the cursor. The cursor must not be at the end. */
 void *m0_bufvec_cursor_addr(struct m0_bufvec_cursor *cur);
-/** Copies so many bytes, fewer if one of them comes to its end, and moves both. Returns the number copied. */
+/**
+ * Copies num_bytes bytes, or fewer if a cursor reaches its end, and moves both cursors. Returns the number of bytes
+ * copied.
+ */
 m0_bcount_t m0_bufvec_cursor_copy(struct m0_bufvec_cursor *dcur, struct m0_bufvec_cursor *scur, m0_bcount_t num_bytes);
-/** The same from, or to, plain memory. */
+/** Like m0_bufvec_cursor_copy, from or to plain memory. */
 m0_bcount_t m0_bufvec_cursor_copyto(struct m0_bufvec_cursor *dcur, void *sdata, m0_bcount_t num_bytes);
 m0_bcount_t m0_bufvec_cursor_copyfrom(struct m0_bufvec_cursor *scur, void *ddata, m0_bcount_t num_bytes);
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Motr's network layer: domains, transfer machines, end points, buffers. Link with -lm0net -llnet.
  *
- * A domain is a program's use of a transport. A transfer machine (TM) has an address, sends and receives in its domain. An end
- * point is an address of another TM (or of itself), for one TM. A buffer is memory that is registered with a domain; an operation
- * is a buffer added to one of the six queues of a TM, and ends with a call of the buffer's callback for that queue.
+ * A domain represents a program's use of a transport. A transfer machine (TM) has an address, and sends and receives
+ * in its domain. An end point stands for the address of another TM (or of the TM itself), from the point of view of
+ * one TM. A buffer is memory that is registered with a domain. An operation is a buffer that has been added to one of
+ * the six queues of a TM; it ends with a call of the buffer's callback for that queue.
  *
- * Structures are the program's: it sets them to zeros, and only looks at what the functions here fill in. Results are 0 or a
- * negative errno; errno is never set. What a function demands of its caller is checked where that is cheap: if it does not hold
- * the result is -EINVAL where there is one, otherwise the process ends with a message.
+ * Structures belong to the program: it sets them to zeros, and only reads the fields that the functions here fill in.
+ * Results are 0 or a negative errno; errno is never set. Preconditions are checked where that is cheap: if one does
+ * not hold, the result is -EINVAL if the function has one, otherwise the process ends with a message.
  *
- * Threads: any thread may call any function. Callbacks run with no lock held, on the TM's own thread, or on the one that calls
- * m0_net_buffer_event_deliver_all. They may call everything but m0_net_tm_fini of their TM, m0_net_domain_fini and
- * m0_net_buffer_deregister. Locks are taken in this order: pool, domain, TM. */
+ * Threads: any thread may call any function. Callbacks run with no lock held, on the TM's own thread, or on the
+ * thread that calls m0_net_buffer_event_deliver_all. They may call every function but m0_net_tm_fini of their TM,
+ * m0_net_domain_fini and m0_net_buffer_deregister. The order of the locks is: pool, domain, TM. */
 #ifndef M0_NET_NET_H
 #define M0_NET_NET_H
 
@@ -44,7 +45,7 @@ struct m0_net_buffer_pool;
 struct m0_net_qstats;
 
 enum {
-	/** Receive buffers that a TM with a pool keeps queued unless the program says more. */
+	/** The number of receive buffers that a TM with a pool keeps queued unless the program asks for more. */
 	M0_NET_TM_RECV_QUEUE_DEF_LEN = 2,
 };
 
@@ -52,20 +53,20 @@ enum {
 
 struct m0_net_xprt {
 	const char *nx_name;
-	/** By this the library knows a transport. */
+	/** The functions of the transport, which also identify it. */
 	const struct m0_net_xprt_ops *nx_ops;
 };
 
-/** What a transport does. The mutex named is held in each call. */
+/** The functions of a transport. The mutex in the comment before a group is held in each call. */
 struct m0_net_xprt_ops {
 	/* m0_net_mutex */
 	int (*xo_dom_init)(const struct m0_net_xprt *xprt, struct m0_net_domain *dom);
 	void (*xo_dom_fini)(struct m0_net_domain *dom);
 	/* nd_mutex */
 	int (*xo_tm_init)(struct m0_net_transfer_mc *tm);
-	/** May be NULL. ntm_mutex, as those below. */
+	/** May be NULL. ntm_mutex is held, as for the two functions that follow. */
 	int (*xo_tm_confine)(struct m0_net_transfer_mc *tm, const struct m0_bitmap *processors);
-	/** Begins to start; the event comes later, from another thread. */
+	/** Begins to start the TM; the event comes later, from another thread. */
 	int (*xo_tm_start)(struct m0_net_transfer_mc *tm, const char *addr);
 	int (*xo_tm_stop)(struct m0_net_transfer_mc *tm, bool cancel);
 	/* nd_mutex */
@@ -88,25 +89,28 @@ struct m0_net_xprt_ops {
 	m0_bcount_t (*xo_get_max_buffer_segment_size)(const struct m0_net_domain *dom);
 	int32_t (*xo_get_max_buffer_segments)(const struct m0_net_domain *dom);
 	m0_bcount_t (*xo_get_max_buffer_desc_size)(const struct m0_net_domain *dom);
-	/* What an RPC layer above may use. */
+	/* Limits for an RPC layer that uses this one. */
 	m0_bcount_t (*xo_rpc_max_seg_size)(struct m0_net_domain *dom);
 	uint32_t (*xo_rpc_max_segs_nr)(struct m0_net_domain *dom);
 	m0_bcount_t (*xo_rpc_max_msg_size)(struct m0_net_domain *dom, m0_bcount_t rpc_size);
 	uint32_t (*xo_rpc_max_recv_msgs)(struct m0_net_domain *dom, m0_bcount_t rpc_size);
 };
 
-/** The registered transports: four at most. m0_init registers the LNet transport and makes it the default. */
+/**
+ * Functions for the registered transports, of which there can be four. m0_init registers the LNet transport and makes
+ * it the default.
+ */
 void m0_net_xprt_register(const struct m0_net_xprt *xprt);
 void m0_net_xprt_deregister(const struct m0_net_xprt *xprt);
 void m0_net_xprt_default_set(const struct m0_net_xprt *xprt);
-/** NULL: there is none. */
+/** The default transport; NULL if there is none. */
 struct m0_net_xprt *m0_net_xprt_default_get(void);
-/** m0_net_xprt_nr() of them; the array is the library's. */
+/** The registered transports, m0_net_xprt_nr() of them. The array belongs to the library. */
 struct m0_net_xprt **m0_net_all_xprt_get(void);
 int m0_net_xprt_nr(void);
-/** Whether it is registered. */
+/** Whether the transport is registered. */
 bool m0_net_check_xprt(const struct m0_net_xprt *xprt);
-/** Writes their names to standard error. */
+/** Writes the names of the registered transports to standard error. */
 void m0_net_print_xprt(void);
 
 /* ---- domains ---- */
@@ -116,11 +120,11 @@ struct m0_net_domain {
 	struct m0_mutex nd_mutex;
 	struct m0_list nd_registered_bufs;
 	struct m0_list nd_tms;
-	/** The transport's. */
+	/** For the transport. */
 	void *nd_xprt_private;
 	/** NULL: not initialised. */
 	const struct m0_net_xprt *nd_xprt;
-	/** The program's. */
+	/** For the program. */
 	struct m0_tlink nd_app_linkage;
 	uint32_t nd_get_max_buffer_segments;
 	m0_bcount_t nd_get_max_buffer_segment_size;
@@ -132,14 +136,15 @@ struct m0_net_domain {
 /**
  * Begins to use a transport. A process may have several domains.
  *
- * Returns 0. Errors, after which `dom` may be used again: those of the transport. The LNet transport starts this process's LNet node
- * (LNET_NETWORKS and the like configure it) and returns what LNetNIInit does; -ENOMEM.
+ * Returns 0. Errors, after which `dom` may be used again: -ENOMEM, and those of the transport. The LNet transport
+ * starts this process's LNet node (configured by LNET_NETWORKS and similar variables) and returns the errors of
+ * LNetNIInit.
  */
 int m0_net_domain_init(struct m0_net_domain *dom, const struct m0_net_xprt *xprt);
-/** Ends that. There must be no TM and no registered buffer. */
+/** Ends the use of a transport. There must be no TM and no registered buffer. */
 void m0_net_domain_fini(struct m0_net_domain *dom);
-/** The most bytes of a buffer and of one of its pieces, the most pieces, and the bytes of a descriptor. LNet: 1 MiB, 4096, 256,
- * 48. */
+/** The largest number of bytes of a buffer and of one of its pieces, the largest number of pieces, and the size of a
+ * descriptor in bytes. LNet: 1 MiB, 4096, 256, 48. */
 m0_bcount_t m0_net_domain_get_max_buffer_size(struct m0_net_domain *dom);
 m0_bcount_t m0_net_domain_get_max_buffer_segment_size(struct m0_net_domain *dom);
 int32_t m0_net_domain_get_max_buffer_segments(struct m0_net_domain *dom);
@@ -161,23 +166,23 @@ struct m0_net_end_point {
 M0_TL_FAMILY_DECLARE(m0_nep, struct m0_net_end_point);
 
 /**
- * The end point of an address, with one more reference, which the caller gives back. The TM is started; nobody need be at the
- * address.
+ * Creates the end point of an address, or finds the existing one, and takes a reference for the caller. The TM must
+ * be started; the address need not be in use.
  *
  * Returns 0. Errors: -EINVAL (no address, `*` for the TMID, or the TM is not started), -ENOMEM.
  */
 int m0_net_end_point_create(struct m0_net_end_point **epp, struct m0_net_transfer_mc *tm, const char *addr);
-/** One more reference. */
+/** Takes a reference. */
 void m0_net_end_point_get(struct m0_net_end_point *ep);
-/** One fewer; the last one frees it. Takes the TM's lock. */
+/** Drops a reference; dropping the last one frees the end point. Takes the TM's lock. */
 void m0_net_end_point_put(struct m0_net_end_point *ep);
-/** Whether that is an address in its strictest form, with the PID 12345 and a TMID. */
+/** Whether the text is an address in its strictest form, with the PID 12345 and a TMID. */
 bool m0_net_endpoint_is_valid(const char *endpoint);
 
 /* ---- queues ---- */
 
 enum m0_net_queue_type {
-	/** For messages that come. */
+	/** Buffers for received messages. */
 	M0_NET_QT_MSG_RECV = 0,
 	/** Messages to send. */
 	M0_NET_QT_MSG_SEND,
@@ -198,9 +203,9 @@ struct m0_net_qstats {
 	/** Events of success and of failure; receive buffers that were lacking when the pool was empty are failures too. */
 	uint64_t nqs_num_s_events;
 	uint64_t nqs_num_f_events;
-	/** How long buffers have been queued, all together. */
+	/** The total time that buffers have been queued. */
 	m0_time_t nqs_time_in_queue;
-	/** Bytes transferred, and the most of one event. */
+	/** The bytes transferred in all, and the largest number of bytes of one event. */
 	uint64_t nqs_total_bytes;
 	uint64_t nqs_max_bytes;
 };
@@ -230,9 +235,9 @@ struct m0_net_tm_event {
 	m0_time_t nte_time;
 	/** 0 or a negative errno. */
 	int32_t nte_status;
-	/** For M0_NET_TEV_STATE_CHANGE. */
+	/** The new state, for M0_NET_TEV_STATE_CHANGE. */
 	enum m0_net_tm_state nte_next_state;
-	/** With M0_NET_TM_STARTED: the TM's own. */
+	/** The TM's own end point, for M0_NET_TM_STARTED. */
 	struct m0_net_end_point *nte_ep;
 	void *nte_payload;
 };
@@ -250,7 +255,7 @@ struct m0_net_transfer_mc {
 	uint32_t ntm_callback_counter;
 	struct m0_net_domain *ntm_dom;
 	struct m0_tl ntm_end_points;
-	/** Its own address, from STARTED on. */
+	/** The end point of the TM's own address, from STARTED on. */
 	struct m0_net_end_point *ntm_ep;
 	/** Broadcast after callbacks: once for each event of the TM, once for each batch of buffer events. */
 	struct m0_chan ntm_chan;
@@ -264,7 +269,7 @@ struct m0_net_transfer_mc {
 	struct m0_net_buffer_pool *ntm_recv_pool;
 	const struct m0_net_buffer_callbacks *ntm_recv_pool_callbacks;
 	uint32_t ntm_recv_queue_min_length;
-	/** Receive buffers that the pool did not have. */
+	/** The number of receive buffers that the TM lacks because the pool was empty. */
 	struct m0_atomic64 ntm_recv_queue_deficit;
 	uint32_t ntm_pool_colour;
 	m0_bcount_t ntm_recv_queue_min_recv_size;
@@ -277,14 +282,14 @@ struct m0_net_transfer_mc {
 /* The buffers of a queue. */
 M0_TL_FAMILY_DECLARE(m0_net_tm, struct m0_net_buffer);
 
-/** Makes a TM of one that is UNDEFINED, and has ntm_callbacks. Returns 0 or a negative errno. */
+/** Initialises a TM that is UNDEFINED and has ntm_callbacks. Returns 0 or a negative errno. */
 int m0_net_tm_init(struct m0_net_transfer_mc *tm, struct m0_net_domain *dom);
-/** Ends a TM that is INITIALIZED, STOPPED or FAILED, with no buffer queued and no end point but its own in use. Waits for callbacks
- * that are running; so not from one of them. */
+/** Ends a TM that is INITIALIZED, STOPPED or FAILED, with no buffer queued and no end point but its own in use. Waits
+ * for running callbacks, so it must not be called from one of them. */
 void m0_net_tm_fini(struct m0_net_transfer_mc *tm);
 
-/** Has the TM's thread, and with it the callbacks, run on these processors only. Before the start; the last call counts. Returns 0.
- * Errors: -ENOSYS (the transport cannot), -EINVAL, -ENOMEM. */
+/** Restricts the TM's thread, and with it the callbacks, to these processors. To be called before the start; the last
+ * call counts. Returns 0. Errors: -ENOSYS (the transport does not support it), -EINVAL, -ENOMEM. */
 int m0_net_tm_confine(struct m0_net_transfer_mc *tm, const struct m0_bitmap *processors);
 
 /**
@@ -305,23 +310,23 @@ int m0_net_tm_stop(struct m0_net_transfer_mc *tm, bool abort);
 int m0_net_tm_stats_get(struct m0_net_transfer_mc *tm, enum m0_net_queue_type qtype, struct m0_net_qstats *qs,
 			bool reset);
 
-/** Has the TM take its receive buffers from a pool of its domain: INITIALIZED only. At least `min_recv_queue_len` are kept queued;
- * 2 or less means 2. Returns 0. Errors: -EINVAL. */
+/** Makes the TM take its receive buffers from a pool of its domain. The TM must be INITIALIZED. The TM keeps at least
+ * `min_recv_queue_len` buffers queued; 2 or less means 2. Returns 0. Errors: -EINVAL. */
 int m0_net_tm_pool_attach(struct m0_net_transfer_mc *tm, struct m0_net_buffer_pool *bufpool,
 			  const struct m0_net_buffer_callbacks *callbacks, m0_bcount_t min_recv_size,
 			  uint32_t max_recv_msgs, uint32_t min_recv_queue_len);
-/** Changes that number; 2 or less changes nothing. */
+/** Changes the minimum number of queued buffers; 2 or less changes nothing. */
 void m0_net_tm_pool_length_set(struct m0_net_transfer_mc *tm, uint32_t len);
 /** The colour of buffers that the TM prefers. */
 void m0_net_tm_colour_set(struct m0_net_transfer_mc *tm, uint32_t colour);
 uint32_t m0_net_tm_colour_get(struct m0_net_transfer_mc *tm);
 
-/** For transports, without the TM's lock: delivers an event of a TM. */
+/** Delivers an event of a TM. For transports; called without the TM's lock. */
 void m0_net_tm_event_post(const struct m0_net_tm_event *ev);
 
 /* ---- buffers ---- */
 
-/** Describes a passive buffer to whoever is to be active: opaque bytes. */
+/** The description of a passive buffer for the active side: opaque bytes. */
 struct m0_net_buf_desc {
 	uint32_t nbd_len;
 	uint8_t *nbd_data;
@@ -334,29 +339,29 @@ struct m0_net_buf_desc_data {
 
 /** Copies a descriptor that is not empty. Returns 0 or -ENOMEM. */
 int m0_net_desc_copy(const struct m0_net_buf_desc *from_desc, struct m0_net_buf_desc *to_desc);
-/** Frees its memory and empties it. */
+/** Frees the memory of a descriptor and makes it empty. */
 void m0_net_desc_free(struct m0_net_buf_desc *desc);
 
 enum m0_net_buf_flags {
 	M0_NET_BUF_REGISTERED = 1 << 0,
 	M0_NET_BUF_QUEUED = 1 << 1,
-	/** The transport uses it at the moment. */
+	/** The transport is using the buffer. */
 	M0_NET_BUF_IN_USE = 1 << 2,
 	M0_NET_BUF_CANCELLED = 1 << 3,
 	M0_NET_BUF_TIMED_OUT = 1 << 4,
-	/** The transport's, for an event after which the buffer stays queued. */
+	/** Set by the transport for an event after which the buffer stays queued. */
 	M0_NET_BUF_RETAIN = 1 << 5,
 };
 
 struct m0_net_buffer_event {
 	struct m0_net_buffer *nbe_buffer;
 	m0_time_t nbe_time;
-	/** 0 or a negative errno: -ECANCELED, -ETIMEDOUT, what LNet says. */
+	/** 0 or a negative errno: -ECANCELED, -ETIMEDOUT, or an error of LNet. */
 	int32_t nbe_status;
-	/** Bytes that have come, and where in the buffer. */
+	/** The number of bytes received, and their offset in the buffer. */
 	m0_bcount_t nbe_length;
 	m0_bcount_t nbe_offset;
-	/** Who sent the message; valid during the callback unless it takes a reference. */
+	/** The sender of the message; valid only during the callback, unless the callback takes a reference. */
 	struct m0_net_end_point *nbe_ep;
 };
 
@@ -367,77 +372,91 @@ struct m0_net_buffer_callbacks {
 };
 
 struct m0_net_buffer {
-	/** Its memory: the program's. */
+	/** The memory of the buffer, which belongs to the program. */
 	struct m0_bufvec nb_buffer;
-	/** Bytes to send; not changed by what is received. */
+	/** The number of bytes to send; receiving does not change it. */
 	m0_bcount_t nb_length;
-	/** Where they begin: 0 with LNet. */
+	/** The offset of these bytes: 0 with LNet. */
 	m0_bcount_t nb_offset;
 	struct m0_net_domain *nb_dom;
 	struct m0_net_transfer_mc *nb_tm;
 	enum m0_net_queue_type nb_qtype;
 	const struct m0_net_buffer_callbacks *nb_callbacks;
-	/** When the operation fails with -ETIMEDOUT. M0_TIME_NEVER after registering and after each operation. */
+	/**
+	 * The time at which the operation fails with -ETIMEDOUT. M0_TIME_NEVER after registering and after each
+	 * operation.
+	 */
 	m0_time_t nb_timeout;
 	m0_time_t nb_add_time;
-	/** Passive: set by m0_net_buffer_add, which does not free what was there. Active: that of the passive side. */
+	/**
+	 * Passive side: m0_net_buffer_add sets the descriptor, without freeing the previous one. Active side: the
+	 * descriptor from the passive side.
+	 */
 	struct m0_net_buf_desc nb_desc;
-	/** Where to send; NULL when receiving messages. */
+	/** The receiver of a message; NULL for buffers that receive messages. */
 	struct m0_net_end_point *nb_ep;
 	struct m0_tlink nb_tm_linkage;
 	struct m0_tlink nb_lru;
-	/** The program's. */
+	/** For the program. */
 	struct m0_tlink nb_extern_linkage;
 	uint64_t nb_magic;
 	struct m0_list_link nb_dom_linkage;
 	void *nb_xprt_private;
 	void *nb_app_private;
-	/** Of enum m0_net_buf_flags. */
+	/** Bits of enum m0_net_buf_flags. */
 	uint64_t nb_flags;
-	/** Receiving messages: it is used as long as so much room is left, and no longer message is taken; above 0. */
+	/**
+	 * The buffer receives messages as long as this much room is left in it, and it accepts no message longer than
+	 * this; above 0.
+	 */
 	m0_bcount_t nb_min_receive_size;
-	/** Receiving messages: how many are taken at most; above 0. */
+	/** The largest number of messages that the buffer receives; above 0. */
 	uint32_t nb_max_receive_msgs;
-	/** The pool that it comes from. */
+	/** The pool to which the buffer belongs. */
 	struct m0_net_buffer_pool *nb_pool;
-	/** Messages received since it was added. */
+	/** The number of messages received since the buffer was added. */
 	uint32_t nb_msgs_received;
 };
 
 /**
- * Registers a buffer, whose nb_buffer is filled in and everything else zeros.
+ * Registers a buffer, whose nb_buffer is filled in while everything else is zeros.
  *
- * Returns 0. Errors: -EINVAL (pieces that are empty or NULL); -EFBIG (too many bytes, pieces, bytes in a piece, or pages); -EBADR
- * (pieces that leave gaps in pages); -ENOMEM.
+ * Returns 0. Errors: -EINVAL (pieces that are empty or NULL); -EFBIG (too many bytes, pieces, bytes in a piece, or
+ * pages); -EBADR (pieces that leave gaps in pages); -ENOMEM.
  */
 int m0_net_buffer_register(struct m0_net_buffer *buf, struct m0_net_domain *dom);
-/** Ends that. It must not be queued. Not in a callback. */
+/** Deregisters a buffer, which must not be queued. Must not be called in a callback. */
 void m0_net_buffer_deregister(struct m0_net_buffer *buf, struct m0_net_domain *dom);
 
 /**
- * Begins the operation nb_qtype. The callback may run before this returns.
+ * Begins the operation nb_qtype. The callback may run before this function returns.
  *
- * Returns 0. Errors, after which nothing is queued and nothing follows: -ETIME (nb_timeout is over); -EINVAL (a bad descriptor); -EPERM
- * (a descriptor of the other direction); -EFBIG (it does not fit); -ENOMEM; what LNet says.
+ * Returns 0. Errors, after which nothing is queued and no callback follows: -ETIME (nb_timeout is over); -EINVAL (a
+ * bad descriptor); -EPERM (a descriptor of the other direction); -EFBIG (the data do not fit); -ENOMEM; errors of
+ * LNet.
  */
 int m0_net_buffer_add(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm);
-/** Asks that an operation end. Its callback gets -ECANCELED, or what it has come to before. False: the buffer was not queued. */
+/**
+ * Cancels an operation. Its callback gets -ECANCELED, or the result of the operation if it has ended before. False:
+ * the buffer was not queued.
+ */
 bool m0_net_buffer_del(struct m0_net_buffer *buf, struct m0_net_transfer_mc *tm);
 
-/** For transports, without the TM's lock: delivers an event of a buffer. */
+/** Delivers an event of a buffer. For transports; called without the TM's lock. */
 void m0_net_buffer_event_post(const struct m0_net_buffer_event *ev);
 
 /* ---- delivery by the program ---- */
 
-/** Has buffer events wait until m0_net_buffer_event_deliver_all: INITIALIZED only, not to be taken back. Returns 0. Errors: -ENOSYS (the
- * transport cannot). The other three are for such a TM that is started. */
+/** Makes buffer events wait until m0_net_buffer_event_deliver_all. The TM must be INITIALIZED; this cannot be undone.
+ * Returns 0. Errors: -ENOSYS (the transport does not support it). The other three functions are for such a TM that is
+ * started. */
 int m0_net_buffer_event_deliver_synchronously(struct m0_net_transfer_mc *tm);
-/** Whether there are events. Does not wait. */
+/** Whether there are undelivered events. Does not wait. */
 bool m0_net_buffer_event_pending(struct m0_net_transfer_mc *tm);
-/** Delivers all events there are, on this thread. */
+/** Delivers all waiting events, on this thread. */
 void m0_net_buffer_event_deliver_all(struct m0_net_transfer_mc *tm);
-/** Signals `chan` once, on another thread, when there are events, perhaps at once. A later call takes the place of one that has not
- * signalled yet. */
+/** Signals `chan` once, on another thread, when there are events, perhaps at once. A later call replaces an earlier
+ * one that has not signalled yet. */
 void m0_net_buffer_event_notify(struct m0_net_transfer_mc *tm, struct m0_chan *chan);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* For transports and their tests. */
+/* Declarations for transports and their tests. */
 #ifndef M0_NET_NET_INTERNAL_H
 #define M0_NET_NET_INTERNAL_H
 

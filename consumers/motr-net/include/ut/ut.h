@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* For tests that were written for Motr: a condition that does not hold ends the process. */
+/* Macros for tests that were written for Motr: a condition that does not hold ends the process. */
 #ifndef M0_UT_UT_H
 #define M0_UT_UT_H
 
@@ -16,10 +16,10 @@ struct m0_ut {
 
 struct m0_ut_suite {
 	const char *ts_name;
-	/** NULL, or what is called before the tests and after them. 0: all is well. */
+	/** The functions that run before the tests and after them, or NULL. They return 0 for success. */
 	int (*ts_init)(void);
 	int (*ts_fini)(void);
-	/** The one without a name ends them. */
+	/** The tests; an entry without a name ends them. */
 	struct m0_ut ts_tests[];
 };
 

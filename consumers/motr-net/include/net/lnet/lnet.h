@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The LNet transport. Addresses are NID:PID:PORTAL:TMID, such as 192.168.96.128@tcp1:12345:32:7. The PID is 12345; portals 30
- * to 61 are free of what Lustre uses; a TMID is at most 4095, or * for one that is free, from 4095 downwards. */
+/* The LNet transport. Addresses have the form NID:PID:PORTAL:TMID, such as 192.168.96.128@tcp1:12345:32:7. The PID is
+ * 12345; Lustre uses none of the portals 30 to 61; a TMID is at most 4095, or * for a free one, which is searched
+ * from 4095 downwards. */
 #ifndef M0_NET_LNET_LNET_H
 #define M0_NET_LNET_LNET_H
 
@@ -11,7 +12,7 @@ enum {
 	M0_NET_LNET_PID = 12345,
 	/** Room for an address, with the NUL that ends it. */
 	M0_NET_LNET_XEP_ADDR_LEN = 80,
-	/** Motr's; here nothing is reported by itself. */
+	/** A constant of Motr; this library makes no periodic reports. */
 	M0_NET_LNET_TM_STAT_INTERVAL_SECS = 300,
 };
 
@@ -19,7 +20,7 @@ enum {
 extern const struct m0_net_xprt m0_net_lnet_xprt;
 extern struct m0_net_xprt m0_lnet_xprt;
 
-/** Registers the transport and takes it off: m0_init and m0_fini do that. Returns 0. */
+/** Register and deregister the transport. m0_init and m0_fini call these functions. Returns 0. */
 int m0_net_lnet_init(void);
 void m0_net_lnet_fini(void);
 
@@ -27,30 +28,33 @@ void m0_net_lnet_fini(void);
  * address without ':'. */
 int m0_net_lnet_ep_addr_net_cmp(const char *addr1, const char *addr2);
 
-/** Stores in *addrs an array of the NIDs of this node, which NULL ends; give it back with m0_net_lnet_ifaces_put. Returns 0 or
- * a negative errno. */
+/** Stores in *addrs a NULL-terminated array of the NIDs of this node; m0_net_lnet_ifaces_put frees it. Returns 0 or a
+ * negative errno. */
 int m0_net_lnet_ifaces_get(struct m0_net_domain *dom, char ***addrs);
 /** Frees the array, and sets *addrs to NULL. */
 void m0_net_lnet_ifaces_put(struct m0_net_domain *dom, char ***addrs);
 
-/** How much a domain uses, or may use; as a limit 0 is as much as there is. */
+/** The resources that a domain uses or may use. As a limit 0 means unlimited. */
 struct m0_net_lnet_limits {
 	/** Transfer machines that are started. */
 	uint32_t ll_tms;
 	/** Registered buffers. */
 	uint32_t ll_buffers;
-	/** Events for which room is kept: of a queued buffer one, of one for messages nb_max_receive_msgs, at most 4096. */
+	/**
+	 * Events for which room is reserved: 1 for a queued buffer, or nb_max_receive_msgs (at most 4096) if it is
+	 * for messages.
+	 */
 	uint32_t ll_events;
 };
 
-/** Limits what a domain may use from now on: m0_net_tm_start, m0_net_buffer_register and m0_net_buffer_add return -ENOSPC for
- * more. Nothing in use is taken away. Returns 0 or -EINVAL. Not in Motr. */
+/** Limits the resources that a domain may use from now on: beyond them m0_net_tm_start, m0_net_buffer_register and
+ * m0_net_buffer_add return -ENOSPC. Resources in use stay in use. Returns 0 or -EINVAL. Not in Motr. */
 int m0_net_lnet_dom_set_limits(struct m0_net_domain *dom, const struct m0_net_lnet_limits *limits);
-/** Stores the limits, and what is used now; either may be NULL. Returns 0 or -EINVAL. Not in Motr. */
+/** Stores the limits and the resources in use; either pointer may be NULL. Returns 0 or -EINVAL. Not in Motr. */
 int m0_net_lnet_dom_get_limits(struct m0_net_domain *dom, struct m0_net_lnet_limits *limits, struct m0_net_lnet_limits *used);
 
-/** Makes all transfer machines of a domain, or one, say in the log (standard error) which state they have and how each operation
- * ends; 0: no more. With LNET_DEBUG set only if that includes info. */
+/** Makes all transfer machines of a domain, or one, log (to standard error) their state changes and the result of each
+ * operation; 0: no longer. If LNET_DEBUG is set, it must include info. */
 void m0_net_lnet_dom_set_debug(struct m0_net_domain *dom, unsigned dbg);
 void m0_net_lnet_tm_set_debug(struct m0_net_transfer_mc *tm, unsigned dbg);
 
