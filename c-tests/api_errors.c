@@ -154,7 +154,7 @@ static void match_entries(void)
 	CHECK_EQ(LNetMEUnlink(no_me), -ENOENT);
 }
 
-/* The rules of 1.4, both for MDs that are attached and for those that are bound. */
+/* Tests the rules of c-abi 1.4, for attached and for bound MDs. */
 static void invalid_memory(void)
 {
 	static struct iovec two[2] = { { buffer, 10 }, { buffer + 100, 10 } };
@@ -184,7 +184,7 @@ static void invalid_memory(void)
 		{ buffer, 64, LNET_MD_MAX_SIZE, 64, 0 },
 		{ two, 2, LNET_MD_IOVEC | LNET_MD_MAX_SIZE, 20, 0 },
 		{ two, 2, LNET_MD_IOVEC | LNET_MD_MAX_SIZE, 21, -EINVAL },
-		/* TRAP-8: garbage without its option; bits that nobody knows. */
+		/* TRAP-8: garbage in max_size without its option, and unknown option bits. */
 		{ buffer, 64, 0, 1 << 30, 0 },
 		{ buffer, 64, 0x40000000, 0, 0 },
 	};
@@ -217,7 +217,7 @@ static void memory_descriptors(void)
 		 -ENOENT);
 	CHECK_EQ(LNetMDAttach(me, md, LNET_RETAIN, NULL), -EFAULT);
 	CHECK_EQ(LNetMDAttach(me, md, (enum lnet_unlink)2, &handle), -EINVAL);
-	/* After each failure the ME is as before. */
+	/* The failures did not change the ME. */
 	CHECK_EQ(LNetMDAttach(me, md, LNET_RETAIN, &handle), 0);
 	CHECK_EQ(LNetMDAttach(me, md, LNET_RETAIN, &other), -EBUSY);
 	CHECK_EQ(LNetEQFree(eq), -EBUSY);
@@ -417,7 +417,7 @@ static void commands(void)
 	unregister_ioc_dev(LNET_DEV_ID);
 }
 
-/* IOC_LIBCFS_FAIL_NID: the next so many calls fail, without events. */
+/* Tests IOC_LIBCFS_FAIL_NID: the requested number of calls fail, without events. */
 static void failures_that_were_asked_for(void)
 {
 	struct libcfs_ioctl_data data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Peers that go away at every point of a connection, and clients of the control socket that do: a program that leaves SIGPIPE at its
- * default goes on. The node stands still (SIGSTOP) while they come and go, so that what it does next meets a socket whose other end is
- * gone. */
+/* Tests that peers which disconnect at every point of a connection, and clients of the control socket which do so, do
+ * not end a program that leaves SIGPIPE at its default. The node is stopped (SIGSTOP) while they come and go, so that
+ * its next operation uses a socket whose other end is closed. */
 #include "wire.h"
 #include <lnet/lnetconfig/liblnetconfig.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ static void serve(void)
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	CHECK_EQ(LNetEQAlloc(64, LNET_EQ_HANDLER_NONE, &eq), 0);
 	CHECK_EQ(write(done[1], &byte, 1), 1);
-	/* A PUT to each address, whose end nobody waits for. */
+	/* Sends a PUT to each address, without waiting for its completion. */
 	while (read(orders[0], ip, sizeof(ip)) == sizeof(ip)) {
 		struct lnet_process_id peer = { nid_of(ip), LNET_PID_LUSTRE };
 		struct lnet_handle_md md;
@@ -93,7 +93,7 @@ static void go_on(void)
 
 /* ---- peers that connect ---- */
 
-/* How much a peer sends before it goes. */
+/* The number of bytes that a peer sends before it disconnects. */
 static const size_t parts[] = {
 	0, 3, sizeof(((struct opening *)0)->request), offsetof(struct opening, hello) + 8,
 	sizeof(struct opening) - 1, sizeof(struct opening),
@@ -109,7 +109,7 @@ static int connect_from(const char *ip)
 	return fd;
 }
 
-/* What the node answers to: a HELLO, a HELLO of an unknown version, a request for another NID. */
+/* The opening that the peer sends: a HELLO, a HELLO of an unknown version, or a request for another NID. */
 static struct opening opening_of_kind(int kind, const char *ip)
 {
 	struct opening opening = opening_to(node_ip, ip);
@@ -137,7 +137,10 @@ static void peers_that_connect(void)
 				stop();
 				fd = connect_from(ip);
 				CHECK_EQ(send(fd, &opening, parts[part], 0), parts[part]);
-				/* In order, with a reset, or with a reset behind the end of what it sends. */
+				/*
+				 * The connection is closed, reset, or reset after the peer has shut down its sending
+				 * half.
+				 */
 				if (end == 2)
 					shutdown(fd, SHUT_WR);
 				end_connection(fd, end != 0);
@@ -209,11 +212,11 @@ static void peers_that_are_connected_to(void)
 			end_connection(fd, reset);
 			close(listener);
 			go_on();
-			/* What it sends next is for nobody. */
+			/* No peer listens for what the node sends next. */
 			order_put(ip);
 			expect_alive("peers that are connected to", at);
 		}
-	/* Connections that are reset at once, and nobody there. */
+	/* Connections that are reset at once, and an address at which no peer listens. */
 	for (int end = 0; end < 2; end++, at++) {
 		int listener;
 
@@ -226,8 +229,8 @@ static void peers_that_are_connected_to(void)
 		order_put(ip);
 		expect_alive("peers that reset", at);
 	}
-	/* One that stands still, and reads nothing: before its answer, until the node gives it up after SOCKLND_SOCK_TIMEOUT; and behind it,
-	 * until it is killed with messages that it has not read. */
+	/* A peer that stops and reads nothing. First it stops before its reply, until the node gives it up after
+	 * SOCKLND_SOCK_TIMEOUT; then after its reply, until it is killed with unread messages. */
 	for (int answers_first = 0; answers_first < 2; answers_first++, at++) {
 		struct opening opening;
 		int listener, fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the test programs share: checks, and a record of events. */
+/* Definitions that the test programs share: checks, and a record of events. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -15,7 +15,7 @@
 
 static int failures;
 
-/* Says where a check failed, and goes on. */
+/* Prints the position of a failed check, and continues. */
 #define CHECK(cond)                                                               \
 	do {                                                                      \
 		if (!(cond)) {                                                    \
@@ -25,7 +25,7 @@ static int failures;
 		}                                                                 \
 	} while (0)
 
-/* The same for two numbers, which are shown. */
+/* Like CHECK, for two numbers, which it prints. */
 #define CHECK_EQ(got, want)                                                          \
 	do {                                                                         \
 		long long got_ = (long long)(got), want_ = (long long)(want);        \
@@ -36,7 +36,7 @@ static int failures;
 		}                                                                    \
 	} while (0)
 
-/* The same for two strings. */
+/* Like CHECK, for two strings, which it prints. */
 #define CHECK_STR(got, want)                                                          \
 	do {                                                                          \
 		const char *got_ = (got), *want_ = (want);                            \
@@ -77,7 +77,7 @@ static inline void record_event(struct lnet_event *event)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Waits until there are so many events. */
+/* Waits until count events are recorded. */
 static inline void record_wait(struct record *r, int count)
 {
 	pthread_mutex_lock(&r->lock);
@@ -86,8 +86,8 @@ static inline void record_wait(struct record *r, int count)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The kinds of the events so far as letters: P put, G get, R reply, A ack, S send, U unlink; a capital
- * letter is followed by a dot if the event is the last of its MD, and by ! if it failed. */
+/* The types of the recorded events as letters: P put, G get, R reply, A ack, S send, U unlink. A letter is followed
+ * by ! if the event reports a failure and by a dot if the event is the last of its MD. */
 static inline const char *record_kinds(struct record *r)
 {
 	static char text[256];

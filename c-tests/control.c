@@ -33,7 +33,7 @@ static void start(void *argument, size_t size)
 	header->ioc_len = size;
 }
 
-/* What follows a structure whose last member is an empty array. */
+/* The memory after a structure whose last member is an empty array. */
 static __attribute__((noinline)) void *behind(void *argument, size_t offset)
 {
 	return (char *)argument + offset;
@@ -227,7 +227,7 @@ static void routes(void)
 	CHECK_EQ(pools->pl_routing, 1);
 }
 
-/* In the layout of 2.15; for most lib-dlc.h has no structures (c-abi 5.4). */
+/* Tests the structures of 2.15, most of which lib-dlc.h does not define (c-abi 5.4). */
 static void newer(void)
 {
 	struct lnet_ioctl_udsp udsp;
@@ -313,7 +313,10 @@ static int fault(unsigned int what, struct lnet_fault_attr *attr, struct lnet_fa
 	return rc;
 }
 
-/* As a caller within the kernel fills it: no header, and buffers wherever they are, of no said length. */
+/*
+ * Calls IOC_LIBCFS_LNET_FAULT as a caller within the kernel does: without a header, and with buffers at any address
+ * and without lengths.
+ */
 static int fault_without_header(unsigned int what, struct lnet_fault_attr *attr, struct lnet_fault_stat *stat)
 {
 	struct libcfs_ioctl_data data;
@@ -347,7 +350,7 @@ static void faults_as_the_kernel_has_them(void)
 	CHECK_EQ(fault_without_header(LNET_CTL_DROP_DEL, &attr, NULL), 0);
 	CHECK_EQ(fault_without_header(LNET_CTL_DROP_LIST, &back, &stat), -ENOENT);
 
-	/* With a header that is right for the structure alone. */
+	/* With a header whose length covers only the structure. */
 	LIBCFS_IOC_INIT(data);
 	data.ioc_flags = LNET_CTL_DROP_ADD;
 	data.ioc_inllen1 = sizeof(attr);
@@ -357,7 +360,7 @@ static void faults_as_the_kernel_has_them(void)
 	data.ioc_inllen1 = sizeof(attr) - 1;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_LNET_FAULT, &data), -EINVAL);
 	CHECK_EQ(fault_without_header(LNET_CTL_DROP_DEL, &attr, NULL), 0);
-	/* Only this command can do without. */
+	/* Only IOC_LIBCFS_LNET_FAULT works without a header. */
 	memset(&data, 0, sizeof(data));
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NI, &data), -EINVAL);
 }
@@ -422,7 +425,7 @@ static void faults(void)
 
 struct selection {
 	struct lnet_ioctl_selection_rule rule;
-	/* Where lisr_selection_bulk is. */
+	/* The memory of lisr_selection_bulk. */
 	struct lnet_match_expr bulk[8];
 };
 
@@ -496,7 +499,7 @@ static void selection_rules(void)
 		CHECK_STR(back.rule.lisr_u.lisr_nid_rule.lnsn_net_name, "tcp1");
 		CHECK_EQ(back.rule.lisr_id, i + 1);
 		CHECK(memcmp(back.bulk, nids.bulk, 3 * sizeof(nids.bulk[0])) == 0);
-		/* What was left out is any number. */
+		/* An expression that was omitted matches any number. */
 		CHECK(back.bulk[3].lme_start == 0 && back.bulk[3].lme_end == 255);
 	}
 	begin_selection(&back, LNET_SELECTION_PEER_RULE);
@@ -507,7 +510,7 @@ static void selection_rules(void)
 	CHECK_STR(back.rule.lisr_u.lisr_peer_rule.lisp_net_name[1], "tcp");
 	CHECK(back.rule.lisr_id == 3 && back.rule.lisr_u.lisr_peer_rule.lisp_priority == 5);
 
-	/* What is no expression is refused. */
+	/* An invalid expression is refused. */
 	net.rule.lisr_u.lisr_net_rule.lnsn_net_descr.lodesc_offset = sizeof(net.bulk);
 	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NET_SELECTION_RULE, &net), -EINVAL);
 	net.rule.lisr_u.lisr_net_rule.lnsn_net_descr = expression(&net, 0, 9, 1, 1);
@@ -577,7 +580,7 @@ int main(void)
 	range.nr_range = 0;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_NUMA_RANGE, &range), 0);
 	CHECK_EQ(range.nr_range, 9);
-	/* The node is this program's: nobody else may end it. */
+	/* The node belongs to this program: other programs must not end it. */
 	LIBCFS_IOC_INIT(data);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_CONFIGURE, &data), 0);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_UNCONFIGURE, &data), -EBUSY);

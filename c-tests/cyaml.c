@@ -4,7 +4,7 @@
 #include <lnet/lnetconfig/cyaml.h>
 #include <unistd.h>
 
-/* What a tree is printed as, and what it is freed with. */
+/* Compares the printed form of a tree, and frees the tree. */
 #define CHECK_TEXT(tree, want)                      \
 	do {                                        \
 		char *text_ = NULL;                 \
@@ -112,7 +112,7 @@ static void finding(void)
 	}
 	CHECK_EQ(count, 2);
 	CHECK(item == last);
-	/* As documented: what an item lacks is found in the one after it. */
+	/* As documented: a key that an item lacks is found in the next item. */
 	CHECK(cYAML_get_object_item(net->cy_child, "credits") != NULL);
 	item = NULL;
 	CHECK(cYAML_get_next_seq_item(root, &item) == NULL);
@@ -211,7 +211,7 @@ static void reading(void)
 	CHECK_TEXT(root, "net:\n    - net type: tcp\n");
 	cYAML_free_tree(root);
 	fclose(file);
-	/* Neither a name nor a block: standard input. */
+	/* Without a name and a block the function reads standard input. */
 	CHECK(freopen(path, "r", stdin) != NULL);
 	root = cYAML_build_tree(NULL, NULL, 0, &err, false);
 	CHECK_TEXT(root, "net:\n    - net type: tcp\n");
@@ -219,7 +219,7 @@ static void reading(void)
 	CHECK(err == NULL);
 	unlink(path);
 
-	/* What is far too deep is refused, and does not end the program. */
+	/* A tree that is nested far too deeply is refused, and does not end the program. */
 	deep = malloc(200001);
 	memcpy(deep, "a: ", 3);
 	memset(deep + 3, '[', 199997);

@@ -140,7 +140,7 @@ static void without_a_node(void)
 	CALL(lustre_lnet_show_route(NULL, NULL, -1, -1, 0, NONE, &shown, &err, false), -ENETDOWN);
 	CHECK(shown == NULL);
 	CHECK_EQ(lustre_lnet_show_stats(NONE, NULL, NULL), -ENETDOWN);
-	/* The number of a command is told again. */
+	/* The tree of errors contains the sequence number of the command. */
 	CHECK_EQ(lustre_lnet_show_stats(42, &shown, &err), -ENETDOWN);
 	CHECK_EQ(cYAML_find_object(err, "seq_no")->cy_valueint, 42);
 	/* And what went wrong before remains. */
@@ -187,13 +187,13 @@ static void interfaces(void)
 	CHECK_EQ(number("peer_credits"), 16);
 	CHECK_EQ(number("credits"), 64);
 	CHECK_EQ(number("conns_per_peer"), 2);
-	/* What is shown is added to what there is. */
+	/* A call adds its result to the existing tree. */
 	CALL(lustre_lnet_show_net(c("tcp"), 0, NONE, &shown, &err, false), 0);
 	CHECK(shown->cy_child->cy_next == NULL && shown->cy_child->cy_child->cy_next != NULL);
 	cYAML_free_tree(shown);
 	SHOW(lustre_lnet_show_net(c("tcp77"), 0, NONE, &shown, &err, false), "");
 	CALL(lustre_lnet_show_net(c("\xfftcp"), 0, NONE, &shown, &err, false), LUSTRE_CFG_RC_BAD_PARAM);
-	/* Without a tree, to standard output. */
+	/* Without a tree the result goes to standard output. */
 	CALL(lustre_lnet_show_net(NULL, 4, NONE, NULL, &err, false), 0);
 
 	CALL(lustre_lnet_config_ni_healthv(500, false, c(OWN), NONE, &err), 0);
@@ -240,7 +240,7 @@ static void peers(void)
 	CALL(lustre_lnet_modify_peer(c("10.0.0.1@tcp"), NULL, false, LNETCTL_DEL_CMD, 0, NONE, &err), 0);
 
 	shown = NULL;
-	/* What an answer says is shown; nothing is said among the errors. */
+	/* The contents of the reply are shown, and the tree of errors stays empty. */
 	CHECK_EQ(lustre_lnet_ping_nid(c(OWN), NULL, 5000, NONE, &shown, &err), 0);
 	CHECK_STR(string("primary nid"), OWN);
 	CHECK(err == NULL);
@@ -381,13 +381,13 @@ static void files(void)
 
 	CALL(lustre_yaml_config(c(file_with("net: [\n")), &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_yaml_config(c("/no/such/file"), &err), LUSTRE_CFG_RC_BAD_PARAM);
-	/* Without a name: standard input. */
+	/* Without a name the function reads standard input. */
 	CHECK(freopen(file_with("global:\n    retry_count: 2\n"), "r", stdin) != NULL);
 	CALL(lustre_yaml_config(NULL, &err), 0);
 	unlink(path);
 }
 
-/* How many items a call has shown under a key. */
+/* The number of items that a call has shown under a key. */
 static int items(const char *key)
 {
 	struct cYAML *list = shown == NULL ? NULL : cYAML_get_object_item(shown, key), *place = NULL;
@@ -468,7 +468,7 @@ static void nids_of_a_peer_go(void)
 	CALL(lustre_lnet_del_peer_nid(primary, NONE, &err), 0);
 	CHECK_STR(nids_of(A), "none");
 	CHECK_STR(nids_of(D), C " " D);
-	/* With the last NID the peer goes. */
+	/* The peer is removed together with its last NID. */
 	CALL(lustre_lnet_del_peer_nid(rest, NONE, &err), 0);
 	CHECK_STR(nids_of(C), "none");
 	CHECK_STR(nids_of(D), "none");
@@ -477,7 +477,7 @@ static void nids_of_a_peer_go(void)
 	CALL(lustre_lnet_del_peer_nid(two, NONE, &err), 0);
 	CHECK_STR(nids_of(A), "none");
 	CHECK_STR(nids_of(B), "none");
-	/* What the peer does not have ends it, before the primary one goes. */
+	/* A NID that the peer does not have ends the operation, before the primary NID is removed. */
 	CALL(lustre_lnet_config_peer_nid(one, NONE, &err), 0);
 	CHECK(lustre_lnet_del_peer_nid(two + 1, NONE, NULL) == 0);
 	CALL(lustre_lnet_config_peer_nid(one, NONE, &err), 0);
@@ -566,7 +566,7 @@ static const char *free_port(void)
 	return text;
 }
 
-/* The same calls in a process that has no node of its own. */
+/* Tests the same calls in a process that has no node itself. */
 static int in_another_process(void)
 {
 	shown = NULL;

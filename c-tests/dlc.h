@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls of the DLC API, what they return, record and show. */
+/* Helpers for tests of the DLC API: the results of calls, their errors and the trees that they show. */
 #ifndef DLC_H
 #define DLC_H
 
@@ -10,7 +10,7 @@
 
 static struct cYAML *err, *shown;
 
-/* A call, what it returns, and that it has said so at the end of the tree of errors. */
+/* Checks the result of a call, and that the last entry of the tree of errors contains it. */
 #define CALL(call, want)                                                   \
 	do {                                                               \
 		err = NULL;                                                \
@@ -20,7 +20,7 @@ static struct cYAML *err, *shown;
 		err = NULL;                                                \
 	} while (0)
 
-/* The same for one that shows something: the text, unless NULL. */
+/* Like CALL, for a call that shows something; compares the text, unless that is NULL. */
 #define SHOW(call, text)                                                   \
 	do {                                                               \
 		shown = NULL;                                              \
@@ -68,7 +68,7 @@ static inline void check_shown(const char *text, const char *call)
 	free(got);
 }
 
-/* The string under a key of what was shown. */
+/* The string under a key in the shown tree. */
 static inline const char *string(const char *key)
 {
 	struct cYAML *node = cYAML_find_object(shown, key);
@@ -76,7 +76,7 @@ static inline const char *string(const char *key)
 	return node && node->cy_valuestring ? node->cy_valuestring : "";
 }
 
-/* The number under a key of what was shown. */
+/* The number under a key in the shown tree. */
 static inline long long number(const char *key)
 {
 	struct cYAML *node = cYAML_find_object(shown, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How operations end that fail: with which errno, and with which last event of their MD. */
+/* Tests how operations end that fail: with which errno, and with which last event of their MD. */
 #include "own_address.h"
 
 #define PORTAL 20
@@ -32,7 +32,7 @@ static struct lnet_process_id process(const char *nid)
 	return id;
 }
 
-/* Nobody answers: the UNLINK event says so. */
+/* Tests that the UNLINK event reports a reply that does not arrive. */
 static void the_answer_does_not_come(void)
 {
 	struct lnet_handle_md md;
@@ -53,7 +53,7 @@ static void the_answer_does_not_come(void)
 	}
 }
 
-/* A request that was not sent is not answered: what the answer would have taken of the threshold is taken. */
+/* Tests that a request that was not sent also consumes the part of the threshold that its reply would have consumed. */
 static void the_request_does_not_leave(void)
 {
 	struct lnet_process_id unreachable = process("10.0.0.1@tcp77");
@@ -77,7 +77,7 @@ static void the_request_does_not_leave(void)
 		CHECK_EQ(record.events[1].status, 0);
 		CHECK_EQ(record.events[1].md.threshold, 0);
 
-		/* What is left of the threshold is left. */
+		/* The rest of the threshold stays usable. */
 		md = bind_md(8, 3, LNET_UNLINK);
 		ask(get, LNET_NID_ANY, md, unreachable);
 		CHECK_STR(record_kinds(&record), "S!");
@@ -113,7 +113,10 @@ static void too_long(void)
 	}
 }
 
-/* To a peer that refuses connections, known or not; and from a NID that is none of this node's. */
+/*
+ * Tests operations to a peer that refuses connections, known or unknown, and operations from a NID that this node
+ * does not have.
+ */
 static void refused(void)
 {
 	struct lnet_process_id nobody;
@@ -129,7 +132,7 @@ static void refused(void)
 			CHECK_STR(record_kinds(&record), "S!.");
 			CHECK_EQ(record.events[0].status, -EINVAL);
 			CHECK_EQ(LNetMDUnlink(md), -ENOENT);
-			/* 0@lo is 0@lo, whatever the source. */
+			/* 0@lo means 0@lo with every source. */
 			md = bind_md(8, 2, LNET_UNLINK);
 			ask(get, libcfs_str2nid("9.9.9.9@tcp"), md, loopback());
 			CHECK_STR(record_kinds(&record), "S");

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A node named a whose process ends without taking it down, and a child of that process that goes on until
- * the other end of the pipe is closed. */
+/* Starts a node named "a" and ends its process without stopping the node, while a child of that process continues
+ * until the other end of the pipe is closed. */
 static void die_with_a_child(int wait_on, int leave)
 {
 	char byte;
@@ -92,7 +92,7 @@ static int call_number(int call)
 	case 20:
 		return LNetCtl(IOC_LIBCFS_GET_LNET_STATS, &counters);
 	default:
-		/* By the handler of `exit`, as a program may take its node down. */
+		/* The handler of `exit` calls LNetNIFini, as a program may do. */
 		return -ENETDOWN;
 	}
 }
@@ -103,7 +103,7 @@ static void take_down(void)
 		_exit(1);
 }
 
-/* What a child does that inherits the node of this process, as a handler of atexit may. */
+/* Tests a child process that inherits the node of this process, for example in a handler of atexit. */
 static void inherit(void)
 {
 	int status, which;
@@ -129,7 +129,7 @@ static void inherit(void)
 		CHECK_EQ(waitpid(child, &status, 0), child);
 		CHECK_EQ(status, 0);
 	}
-	/* It may have a node of its own, which its child has not either. */
+	/* The child may start its own node. The child of that child has no node either. */
 	child = fork();
 	if (child == 0) {
 		setenv("LNET_NODE", "b", 1);
@@ -168,9 +168,9 @@ int main(int argc, char **argv)
 	CHECK_EQ(waitpid(node, &status, 0), node);
 	CHECK_EQ(status, 0);
 
-	/* There is no node, and nobody waits for its answer. */
+	/* There is no node, and no call waits for its answer. */
 	CHECK_EQ(ask(), -ENETDOWN);
-	/* Its name is free. */
+	/* The name of the node is free. */
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	node = fork();
 	if (node == 0) {

@@ -39,7 +39,7 @@ int main(void)
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	CHECK_EQ(LNetEQAlloc(0, handler, &eq), 0);
 	CHECK_EQ(LNetMDBind(make_md(&byte, 1, 1, 0, NULL, eq), LNET_UNLINK, &md), 0);
-	/* Nobody takes it: there is the SEND event only. */
+	/* No ME matches the PUT: there is only the SEND event. */
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, loopback(), 10, 1, 0, 0), 0);
 	CHECK_EQ(heard, 1);
 	CHECK_EQ(lustre_lnet_config_numa_range(7, -1, NULL), 0);

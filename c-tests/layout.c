@@ -269,7 +269,7 @@ AT(struct lnet_ioctl_udsp, iou_action_type, 12);
 AT(struct lnet_ioctl_udsp, iou_bulk_size, 16);
 AT(struct lnet_ioctl_udsp, iou_action, 20);
 AT(struct lnet_ioctl_udsp, iou_bulk, 24);
-/* Of the first design, which gives no sizes: these are this library's. */
+/* Structures of the first design, which specifies no sizes: these are the sizes in this library. */
 SIZE(struct lnet_match_expr, 12);
 SIZE(struct lnet_ioctl_selection_net_rule, 140);
 SIZE(struct lnet_ioctl_selection_nid_rule, 164);

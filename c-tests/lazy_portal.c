@@ -33,7 +33,7 @@ static void send_all(int go, int said)
 		CHECK_EQ(LNetMDBind(make_md(memory[i], LENGTH_OF_PUT, 1, 0, &ends, eq), LNET_UNLINK, &md), 0);
 		CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, node_at(ME), LAZY, 1, 0, i), 0);
 	}
-	/* With its delivery ACK each is at the other node. */
+	/* The delivery ACKs show that the PUTs have reached the other node. */
 	record_wait(&ends, PUTS);
 	say(said);
 	hear(go);
@@ -63,7 +63,10 @@ static void send_and_end(int go, int said)
 
 /* ---- the node under test ---- */
 
-/* `number` is that of the thread; it looks at each event right after its call has returned. */
+/*
+ * Attaches some MEs and MDs in the thread with this `number`, which checks each event right after the call has
+ * returned.
+ */
 static void *attach_some(void *number)
 {
 	struct record one;
@@ -113,7 +116,7 @@ int main(void)
 	say(another.go);
 	hear(another.said);
 	end_peer(another);
-	/* Both have exited, and what they sent has arrived. */
+	/* Both peers have exited, and the messages that they sent have arrived. */
 	record_wait(&last, 2 * AT_THE_END);
 	CHECK_EQ(LNetNIFini(), 0);
 	return failures != 0;

@@ -149,7 +149,7 @@ static void chains(void)
 	CHECK_EQ(chain_as_number(&head), 0);
 }
 
-/* Not a variable with the name of the attribute. */
+/* WIRE_ATTR is an attribute here and does not define a variable. */
 struct of_the_wire {
 	__u8 one;
 	__u64 eight;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Loads a library by its path, as plug-ins and other languages do, calls a function of it, and lets it go: it brings LNet itself, and what it
- * left running goes on. Not linked with any of ours. */
+/* Loads a library by its path, as plug-ins and other languages do, calls one of its functions, and unloads it. The
+ * library loads LNet itself, and what it started keeps running. This program is not linked with any library of this
+ * project. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,10 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	alarm(60);
-	/* With a NULL where the function takes an argument. At this level each call is a line of the log. */
+	/*
+	 * The argument of the function, if it has one, is NULL. With this log level each call writes a line of the
+	 * log.
+	 */
 	setenv("LNET_DEBUG", "debug", 1);
 	setenv("LNET_NETWORKS", "lo", 1);
 	if (begin(NULL) != 0) {

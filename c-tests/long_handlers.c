@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A handler that sends and waits for the events of that, and one that waits for a message of another peer: both of another node, with
- * timeouts that are far beyond the time of the test. */
+/* Tests a handler that sends messages and waits for their events, and a handler that waits for a message of another
+ * peer. Both run for messages from another node, with timeouts that are much longer than the test. */
 #include "peers.h"
 
 #define ASKED 20
@@ -61,7 +61,7 @@ static void wait_inside(struct lnet_event *event)
 		put(node_at(SECOND), SINK, &of_handler);
 		record_wait(&of_handler, 2 * i + 2);
 	}
-	/* Another peer sends while this handler runs. */
+	/* Another peer sends a message while this handler runs. */
 	record_wait(&of_second, 1);
 }
 
@@ -82,7 +82,7 @@ int main(void)
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	CHECK_EQ(LNetEQAlloc(0, record_event, &record_eq), 0);
 	CHECK_EQ(LNetEQAlloc(0, wait_inside, &eq), 0);
-	/* Each peer's PUT has a memory descriptor of its own: the events of one come one after another. */
+	/* Each peer's PUT has its own memory descriptor, because the events of one MD are handled one after another. */
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(LNetMDAttach(attach_me(ASKED, 1, LNET_UNLINK),
 				      make_md(memory, sizeof(memory), 1, LNET_MD_OP_PUT, &of_second, eq),

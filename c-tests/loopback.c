@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What consumers rely on, shown on the loopback: c-abi 3, and its traps. */
+/* Tests the behaviour that consumers rely on, on the loopback: c-abi 3 and its TRAP rules. */
 #include "check.h"
 #include <semaphore.h>
 #include <sys/uio.h>
@@ -124,14 +124,14 @@ static void a_put_with_its_ack(void)
 	CHECK_EQ(e->hdr_data, 0xfeed);
 	CHECK_EQ(e->md.threshold, 1);
 
-	/* Both are gone. */
+	/* Both MDs are unlinked. */
 	CHECK_EQ(LNetMDUnlink(put_md), -ENOENT);
 	CHECK_EQ(LNetMDUnlink(at), -ENOENT);
 }
 
 static struct record order;
 
-/* Notes whose event it is: the MD's user_ptr is a record, but all go into one. */
+/* Records the owner of an event: each MD's user_ptr is a record, but all events go into one record. */
 static void record_order(struct lnet_event *event)
 {
 	void *user_ptr = event->md.user_ptr;
@@ -206,7 +206,10 @@ static void a_get_and_its_reply(void)
 	CHECK_STR(record_kinds(&to), "GGU.");
 }
 
-/* TRAP-2: an idle MD's UNLINK comes before the call returns. TRAP-9: what it says. */
+/*
+ * Tests TRAP-2, that an idle MD's UNLINK event occurs before the call returns, and TRAP-9, the contents of that
+ * event.
+ */
 static void unlinking_what_is_idle(void)
 {
 	struct lnet_handle_me me;
@@ -237,7 +240,7 @@ static void unlinking_what_is_idle(void)
 	CHECK_EQ(e->md.options, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE);
 	CHECK_EQ(LNetMDUnlink(md), -ENOENT);
 
-	/* With LNET_UNLINK the ME goes with its MD; with LNET_RETAIN it can have another. */
+	/* With LNET_UNLINK the ME is removed together with its MD; with LNET_RETAIN it can get another MD. */
 	me = attach_me(PORTAL, 4, LNET_UNLINK);
 	CHECK_EQ(LNetMDAttach(me, make_md(dst, 100, 5, LNET_MD_OP_PUT, &to, eq), LNET_RETAIN, &md), 0);
 	CHECK_EQ(LNetMDUnlink(md), 0);
@@ -262,7 +265,10 @@ static void thresholds(void)
 	CHECK_STR(record_kinds(&from), "S.");
 	CHECK_EQ(LNetMDUnlink(md), -ENOENT);
 
-	/* A used-up MD that stays matches nothing; the PUT is dropped, and SEND says nothing of it. */
+	/*
+	 * An MD with an exhausted threshold that stays attached matches nothing: the PUT is dropped, and the SEND
+	 * event does not show that.
+	 */
 	md = source(src, 10, LNET_MD_THRESH_INF, LNET_RETAIN);
 	put(md, LNET_ACK_REQ, 5, 0);
 	put(md, LNET_ACK_REQ, 5, 0);
@@ -298,7 +304,7 @@ static void what_is_too_long(void)
 	CHECK_EQ(to.events[0].mlength, 10);
 	CHECK_EQ(memcmp(src, dst, 10), 0);
 	CHECK_EQ(dst[10], 0);
-	/* The ACK says what was accepted. */
+	/* The ACK contains the accepted length and offset. */
 	CHECK_EQ(from.events[0].type, LNET_EVENT_ACK);
 	CHECK_EQ(from.events[0].mlength, 10);
 	CHECK_EQ(LNetMDUnlink(small), 0);
@@ -728,7 +734,7 @@ static void counters(void)
 	CHECK_EQ(lnet_cpt_of_nid(loopback().nid, NULL), 0);
 }
 
-/* c-abi 1.1: what is left goes without events. */
+/* Tests c-abi 1.1: LNetNIFini removes the remaining objects without events. */
 static void the_end_reports_no_event(void)
 {
 	struct lnet_handle_md at;

@@ -170,7 +170,10 @@ static void a_descriptor_of_another_length_or_with_a_changed_word_is_refused(voi
 	pair_end(pair);
 }
 
-/* Another transfer machine than the one that the passive side had in mind does the active half. */
+/*
+ * Tests that the active side may be another transfer machine than the one for which the passive side meant the
+ * descriptor.
+ */
 static void a_descriptor_may_be_forwarded(void)
 {
 	static struct side third;
@@ -217,7 +220,7 @@ static void an_active_receive_from_nobody_ends_when_it_is_deleted(void)
 	pair_end(pair);
 }
 
-/* What a buffer may be, and what it may not be. */
+/* Tests which buffers can be registered and which cannot. */
 static void buffers_that_are_too_large_or_have_gaps_are_refused(void)
 {
 	static struct side side;

@@ -27,7 +27,7 @@ static void await_pending(struct side *side, struct m0_chan *chan)
 	m0_clink_fini(&clink);
 }
 
-/* Delivers until so many events were recorded. */
+/* Delivers events until count events are recorded. */
 static void deliver(struct side *side, int count)
 {
 	while (side->count < count) {
@@ -116,7 +116,7 @@ static void a_notification_comes_once_for_each_call_also_for_what_is_pending_alr
 	CHECK_EQ(one->count, 1);
 	CHECK_EQ(one->events[0].status, -ECANCELED);
 
-	/* Nothing is pending: it is not an error, and another call takes its place. */
+	/* Calls without pending events are allowed, and the second call replaces the first. */
 	m0_net_buffer_event_notify(&one->tm, &one->tm.ntm_chan);
 	m0_net_buffer_event_notify(&one->tm, &chan);
 	CHECK(!m0_chan_trywait(&clink));
@@ -161,7 +161,7 @@ static void notify_may_be_called_with_the_channels_guard(void)
 	m0_mutex_fini(&guard);
 }
 
-/* Where the reference waits for ever. */
+/* Tests a case in which Motr's own implementation waits forever. */
 static void a_stop_ends_though_events_wait_to_be_delivered(void)
 {
 	struct pair *pair = pair_synchronous();

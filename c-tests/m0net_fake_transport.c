@@ -18,7 +18,7 @@ enum operation {
 };
 
 static int calls[OPERATIONS];
-/* What the next call of an operation returns. */
+/* The result of the next call of an operation. */
 static int result;
 
 static struct m0_net_domain dom;
@@ -261,7 +261,7 @@ static m0_bcount_t fake_max_desc(const struct m0_net_domain *domain)
 	return 8;
 }
 
-/* Not constant: a hook is added to it. */
+/* Not constant, because a test adds a hook. */
 static struct m0_net_xprt_ops ops = {
 	.xo_dom_init = fake_dom_init,
 	.xo_dom_fini = fake_dom_fini,
@@ -329,7 +329,7 @@ static void domains_and_their_limits(void)
 	CHECK_EQ(m0_net_domain_get_max_buffer_desc_size(&dom), 8);
 	CHECK(dom.nd_get_max_buffer_size == 1 << 16 && dom.nd_get_max_buffer_segment_size == 1 << 12);
 	CHECK(dom.nd_get_max_buffer_segments == 16 && dom.nd_get_max_buffer_desc_size == 8);
-	/* When the domain was initialised, and now. */
+	/* The limits were asked for when the domain was initialised, and now. */
 	CHECK(calls[MAX_SIZE] == 2 && calls[MAX_SEGMENT] == 2 && calls[MAX_SEGMENTS] == 2 && calls[MAX_DESC] == 2);
 }
 
@@ -367,7 +367,7 @@ static void a_transfer_machine_starts(void)
 	CHECK_EQ(m0_net_tm_init(&tm, &dom), 0);
 	CHECK_EQ(calls[TM_INIT], 2);
 
-	/* Without the hooks, and with them. The bitmap is the transport's to look at. */
+	/* First without the hooks, then with them. Only the transport reads the bitmap. */
 	bitmap_given = (struct m0_bitmap *)-1L;
 	CHECK_EQ(m0_net_tm_confine(&tm, bitmap_given), -ENOSYS);
 	CHECK_EQ(m0_net_buffer_event_deliver_synchronously(&tm), -ENOSYS);
@@ -455,7 +455,7 @@ static void every_queue_adds_and_completes_once(void)
 		struct m0_net_qstats stats;
 
 		prepare(nb, queue, ep);
-		/* What the transport refuses is not queued and not counted. */
+		/* A buffer that the transport refuses is neither queued nor counted. */
 		result = -ENOSPC;
 		CHECK_EQ(m0_net_buffer_add(nb, &tm), -ENOSPC);
 		CHECK_EQ(nb->nb_flags, M0_NET_BUF_REGISTERED);
@@ -479,7 +479,7 @@ static void every_queue_adds_and_completes_once(void)
 		CHECK(m0_net_tm_tlist_is_empty(&tm.ntm_q[queue]));
 		CHECK(m0_chan_trywait(&clink) && !m0_chan_trywait(&clink));
 
-		/* Deleted: the transport marks it, and says so. */
+		/* When a buffer is deleted, the transport marks it and reports an event. */
 		if (passive)
 			m0_net_desc_free(&nb->nb_desc);
 		prepare(nb, queue, ep);
@@ -577,8 +577,9 @@ static void end_quietly(const struct m0_net_buffer_event *ev)
 static const struct m0_net_tm_callbacks looking_callbacks = { .ntc_event_cb = look_at_the_pool };
 static const struct m0_net_buffer_callbacks quiet_callbacks = { .nbc_cb = { [M0_NET_QT_MSG_RECV] = end_quietly } };
 
-/* A stop cancels them, whether it aborts or not, and what the transport leaves queued is back before the event. So it is when the
- * machine fails. A buffer of the program's is not touched. */
+/* Tests that stopping a machine cancels the buffers of its pool, with and without `abort`, and that those which the
+ * transport leaves queued are back in the pool before the event. The same holds when the machine fails. A buffer of
+ * the program is not touched. */
 static void buffers_of_a_pool_are_back_before_a_machine_is_stopped_or_failed(void)
 {
 	static enum m0_net_tm_state ends[] = { M0_NET_TM_STOPPED, M0_NET_TM_FAILED };

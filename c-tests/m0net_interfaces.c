@@ -65,7 +65,7 @@ static void machines_on_different_interfaces_do_not_share_a_portal_and_a_tmid(vo
 	side_fini(&four);
 }
 
-/* Also to and from the machine that is not on the node's primary NID. */
+/* Also tests messages to and from the machine that is not on the node's primary NID. */
 static void messages_name_the_interface_of_their_sender(void)
 {
 	static struct side sides[2];

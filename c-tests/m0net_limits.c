@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a domain may use: limits that the program sets, and what it says in the log when the program asks. */
+/*
+ * Tests the limits that a program sets for a domain, and the log lines of a domain for which the program has switched
+ * debugging on.
+ */
 #include "m0net_rig.h"
 #include <fcntl.h>
 
@@ -55,7 +58,7 @@ static void buffers_beyond_the_limit_are_not_registered(void)
 	side_fini(&side);
 }
 
-/* One that stops, or cannot start, makes room for another one. */
+/* Also tests that a transfer machine that stops or cannot start makes room for another one. */
 static void transfer_machines_beyond_the_limit_do_not_start(void)
 {
 	static struct side side;
@@ -104,7 +107,7 @@ static void operations_beyond_the_limit_of_events_do_not_begin(void)
 	pair_end(pair);
 }
 
-/* What is written to standard error while `body` runs. */
+/* The text that is written to standard error while `body` runs. */
 static const char *said_by(void body(void))
 {
 	static char said[8192];

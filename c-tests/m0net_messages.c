@@ -56,7 +56,7 @@ static void a_buffer_receives_as_many_messages_as_it_says(void)
 		offset += lengths[i];
 	}
 	CHECK_EQ(in->nb_msgs_received, 4);
-	/* What the callbacks took, and the pair's own. */
+	/* The references are those that the callbacks took, and one of the pair. */
 	CHECK(from == pair->to_two);
 	await_idle(one);
 	CHECK_EQ(m0_ref_read(&from->nep_ref), 5);
@@ -102,7 +102,7 @@ static void a_buffer_that_has_received_something_is_cancelled_with_one_more_even
 	pair_end(pair);
 }
 
-/* nb_min_receive_size is also what a message may have at most. */
+/* Tests that nb_min_receive_size is also the largest length of a message. */
 static void a_message_longer_than_the_least_room_is_dropped(void)
 {
 	struct pair *pair = pair_started();
@@ -164,7 +164,7 @@ static void a_callback_may_add_its_buffer_again(void)
 	pair_end(pair);
 }
 
-/* One operation, one broadcast: as many waits end as there were operations, and none more. */
+/* Tests that each operation causes one broadcast: as many waits end as there were operations. */
 static void each_operation_ends_one_wait(void)
 {
 	struct pair *pair = pair_started();

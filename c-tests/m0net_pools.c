@@ -37,7 +37,7 @@ static void a_pool_gives_takes_grows_and_shrinks(void)
 	CHECK(pool.nbp_free == 10 && pool.nbp_buf_nr == 10 && m0_net_buffer_pool_invariant(&pool));
 	CHECK_EQ(m0_list_length(&dom.nd_registered_bufs), 10);
 
-	/* Without a colour. */
+	/* A buffer without a colour. */
 	nb = m0_net_buffer_pool_get(&pool, M0_BUFFER_ANY_COLOUR);
 	CHECK(nb != NULL && nb->nb_pool == &pool && pool.nbp_free == 9 && m0_net_buffer_pool_invariant(&pool));
 	CHECK_EQ(m0_vec_count(&nb->nb_buffer.ov_vec), 64 * SEGMENT);
@@ -45,7 +45,10 @@ static void a_pool_gives_takes_grows_and_shrinks(void)
 	m0_net_buffer_pool_put(&pool, nb, M0_BUFFER_ANY_COLOUR);
 	CHECK_EQ(pool.nbp_free, 10);
 
-	/* With a colour: the last one put back with it comes first, though it is the youngest. */
+	/*
+	 * With a colour: the buffer that was last put back with this colour comes first, although it was put back
+	 * most recently.
+	 */
 	nb = m0_net_buffer_pool_get(&pool, 3);
 	first = m0_net_buffer_pool_get(&pool, 3);
 	m0_net_buffer_pool_put(&pool, first, 3);
@@ -55,7 +58,7 @@ static void a_pool_gives_takes_grows_and_shrinks(void)
 	CHECK(m0_net_buffer_pool_invariant(&pool));
 	CHECK(m0_net_buffer_pool_get(&pool, 3) == nb);
 	CHECK(m0_net_buffer_pool_get(&pool, 3) == first);
-	/* Of another colour: one that has none. */
+	/* With another colour: the pool returns a buffer without a colour. */
 	m0_net_buffer_pool_put(&pool, nb, 3);
 	other = m0_net_buffer_pool_get(&pool, 4);
 	CHECK(other != NULL && other != nb);
@@ -63,7 +66,7 @@ static void a_pool_gives_takes_grows_and_shrinks(void)
 	CHECK(m0_net_buffer_pool_get(&pool, 3) == nb);
 	CHECK_EQ(below_threshold_calls, 0);
 
-	/* What is left, and what is put back again. */
+	/* Takes the remaining buffers, and puts them back. */
 	{
 		struct m0_net_buffer *taken[7];
 
@@ -268,7 +271,10 @@ static void receive_queues_are_kept_at_their_length_from_a_pool(void)
 	m0_net_tm_pool_length_set(&one.tm, 4);
 	CHECK(queue_length(&one) == 13 && deficit(&one) == 0 && one.tm.ntm_recv_queue_min_length == 4);
 
-	/* Four messages use a buffer up: it is replaced before the last callback, and the pool has it again with its colour. */
+	/*
+	 * Four messages fill a buffer. It is replaced before the last callback, and returns to the pool with its
+	 * colour.
+	 */
 	side_buffer(&rig, 0, 1);
 	side_start(&rig, addr);
 	ep = end_point(&rig, two.tm.ntm_ep->nep_addr);
@@ -367,7 +373,7 @@ static bool grows;
 
 static void grow(struct m0_net_buffer_pool *it)
 {
-	/* What it adds is taken at once, one by one. */
+	/* The buffers that this callback adds are taken at once, one by one. */
 	if (grows)
 		return;
 	grows = true;
@@ -377,7 +383,7 @@ static void grow(struct m0_net_buffer_pool *it)
 
 static const struct m0_net_buffer_pool_ops growing_ops = { m0_net_domain_buffer_pool_not_empty, grow };
 
-/* Whether a machine takes buffers, or a buffer is put back for one that lacks some. */
+/* Tests both cases: a machine takes buffers, and a buffer is put back while a machine lacks some. */
 static void a_pool_grows_in_the_callback_for_its_threshold(void)
 {
 	static struct side rig, one;
@@ -389,7 +395,7 @@ static void a_pool_grows_in_the_callback_for_its_threshold(void)
 	side_with_pool(&one, &rig.dom, 1, 2);
 	side_start(&one, own_addr(&rig, PORTAL, "*"));
 	CHECK(queue_length(&one) == 2 && free_buffers() == 3 && pool.nbp_buf_nr == 5);
-	/* More than there are: what the callback adds goes there too. */
+	/* More buffers than the pool has: those that the callback adds go to the machine too. */
 	m0_net_tm_pool_length_set(&one.tm, 20);
 	CHECK(queue_length(&one) == 8 && free_buffers() == 0 && pool.nbp_buf_nr == 8);
 	CHECK_EQ(deficit(&one), 12);

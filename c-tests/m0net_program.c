@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program with the headers, macros and habits of Motr's own programs of the network layer: trace points, fault points, lists
- * of its own, numbers of 128 bits, an instance. Two commands travel to a node in this process, which answers each. */
+/* Tests a program that is written like Motr's own programs of the network layer, with their headers, macros and
+ * habits: trace points, fault points, its own lists, numbers of 128 bits, an instance. Two commands travel to a node
+ * in this process, which replies to each. */
 #define M0_TRACE_SUBSYSTEM M0_TRACE_SUBSYS_NETTEST
 #include "lib/trace.h"
 
@@ -109,7 +110,10 @@ static void on_sent(const struct m0_net_buffer_event *ev)
 
 static void on_state(const struct m0_net_tm_event *ev)
 {
-	/* What the machine has taken from the pool is there again, before anybody hears that it has stopped. */
+	/*
+	 * The buffers that the machine has taken from the pool are back before the callback reports that the machine
+	 * has stopped.
+	 */
 	if (ev->nte_next_state == M0_NET_TM_STOPPED)
 		CHECK_EQ(node.nc_pool.nbp_free, node.nc_pool.nbp_buf_nr);
 }
@@ -224,7 +228,7 @@ static void commands_travel_and_pool_buffers_come_back(void)
 	m0_net_buffer_pool_fini(&node.nc_pool);
 	m0_cond_fini(&node.nc_cond);
 	m0_mutex_fini(&node.nc_lock);
-	/* What programs read of a pool and a machine that they have finalised. */
+	/* Fields of a finalised pool and a finalised machine that programs read. */
 	CHECK(node.nc_pool.nbp_ndom == &node.nc_dom && node.nc_pool.nbp_seg_size == M0_SEG_SIZE && node.nc_pool.nbp_free == 0);
 	CHECK(node.nc_tm.ntm_dom == &node.nc_dom);
 	m0_net_domain_fini(node.nc_pool.nbp_ndom);
@@ -237,7 +241,7 @@ static bool two_calls(void *data)
 	return (*(int *)data)++ < 2;
 }
 
-/* How the next six calls of the point end: a bit each, the last one lowest. */
+/* The results of the next six calls of the fault point, one bit each; the last call is the lowest bit. */
 static unsigned calls_of_the_point(void)
 {
 	struct command_wire wire = { 0, 0 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Domains with a transfer machine each, in this process, and a record of what their callbacks were told. */
+/*
+ * Helpers for tests of the network layer: domains with one transfer machine each, in this process, and records of the
+ * events that their callbacks received.
+ */
 #ifndef M0NET_RIG_H
 #define M0NET_RIG_H
 
@@ -114,7 +117,7 @@ static void on_tm_event(const struct m0_net_tm_event *ev)
 	};
 
 	CHECK_EQ(ev->nte_type, M0_NET_TEV_STATE_CHANGE);
-	/* One that is stopped while it starts has been started, and goes on stopping. */
+	/* A transfer machine that is stopped while it starts reports STARTED and continues to stop. */
 	CHECK(ev->nte_tm->ntm_state == ev->nte_next_state ||
 	      (ev->nte_next_state == M0_NET_TM_STARTED && ev->nte_tm->ntm_state == M0_NET_TM_STOPPING));
 	CHECK(m0_mutex_is_not_locked(&side->tm.ntm_mutex));
@@ -132,7 +135,7 @@ static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb = on_tm_e
 
 /* ---- waiting ---- */
 
-/* Until so many events of buffers were recorded. */
+/* Waits until count events of buffers are recorded. */
 static inline void await_events(struct side *side, int count)
 {
 	pthread_mutex_lock(&side->lock);
@@ -141,7 +144,7 @@ static inline void await_events(struct side *side, int count)
 	pthread_mutex_unlock(&side->lock);
 }
 
-/* Until so many events of the transfer machine were recorded. */
+/* Waits until count events of the transfer machine are recorded. */
 static inline void await_states(struct side *side, int count)
 {
 	pthread_mutex_lock(&side->lock);
@@ -157,7 +160,7 @@ static inline struct seen *event_of(struct side *side, int index)
 	return &side->events[index];
 }
 
-/* Until no callback is running: what the library does after one is done too. */
+/* Waits until no callback is running. The library's work after the last callback is then done too. */
 static inline void await_idle(struct side *side)
 {
 	struct m0_clink clink;
@@ -178,7 +181,7 @@ static inline void await_idle(struct side *side)
 
 /* ---- domains ---- */
 
-/* The first NID of the node that is not that of the loopback. */
+/* The first NID of the node other than the loopback NID. */
 static inline const char *own_nid(struct m0_net_domain *dom)
 {
 	static char nid[LNET_NIDSTR_SIZE];
@@ -205,7 +208,7 @@ static inline const char *own_addr(struct side *side, int portal, const char *tm
 	return addr;
 }
 
-/* Before the first domain; all of them are on one node with TCP. */
+/* To be called before the first domain is initialised; all domains are on one node with TCP. */
 static inline void begin(void)
 {
 	/* A test that hangs is a test that fails. */
@@ -231,7 +234,7 @@ static inline void side_init(struct side *side)
 	CHECK_EQ(side->tm.ntm_state, M0_NET_TM_INITIALIZED);
 }
 
-/* Allocates and registers a buffer of so many segments. */
+/* Allocates and registers a buffer with the given number of segments. */
 static inline struct m0_net_buffer *side_buffer(struct side *side, int index, uint32_t segments)
 {
 	struct m0_net_buffer *nb = &side->buffers[index];
@@ -273,7 +276,7 @@ static inline void side_stop(struct side *side, bool abort)
 	m0_clink_fini(&clink);
 }
 
-/* Ends it in whatever state it is, buffers included. */
+/* Ends a side and its buffers, in every state. */
 static inline void side_fini(struct side *side)
 {
 	if (M0_IN(side->tm.ntm_state, (M0_NET_TM_STARTING, M0_NET_TM_STARTED)))
@@ -295,9 +298,9 @@ static inline void side_fini(struct side *side)
 
 struct pair {
 	struct side one, two;
-	/* Where the first side is to the second. */
+	/* The end point of the first side for the second side. */
 	struct m0_net_end_point *to_one;
-	/* Where the second side is to the first. */
+	/* The end point of the second side for the first side. */
 	struct m0_net_end_point *to_two;
 };
 
@@ -355,8 +358,8 @@ static inline void pair_end(struct pair *pair)
 
 /* ---- memory and operations ---- */
 
-/* Goes over so many bytes from `offset` on, which depend on where they are and on `seed`: writes them, or tells whether they are
- * those. */
+/* Writes length bytes from `offset` on, or checks whether they have their values, which depend on the offset and on
+ * `seed`. */
 static inline bool go_over(struct m0_net_buffer *nb, m0_bcount_t offset, m0_bcount_t length, unsigned int seed, bool write)
 {
 	struct m0_bufvec_cursor cur;
@@ -401,7 +404,7 @@ static inline void receive_messages(struct side *side, struct m0_net_buffer *nb,
 	CHECK_EQ(m0_net_buffer_add(nb, &side->tm), 0);
 }
 
-/* Sends so many bytes of a buffer; the result of adding it. */
+/* Sends a number of bytes of a buffer. Returns the result of adding the buffer. */
 static inline int send_message(struct side *side, struct m0_net_buffer *nb, struct m0_net_end_point *ep, m0_bcount_t length)
 {
 	nb->nb_qtype = M0_NET_QT_MSG_SEND;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The scenarios of the transport's design document, each as a program would have it; and LNet's other users on the same node. */
+/*
+ * Tests the scenarios of the transport's design document as programs perform them, and other users of LNet on the
+ * same node.
+ */
 #include "m0net_rig.h"
 #include <lib/thread.h>
 
@@ -7,7 +10,7 @@ enum { MESSAGE = 256, MESSAGES = 40 };
 
 /* ---- several messages in a buffer ---- */
 
-/* What the component does when a buffer is used up: it queues it again, or puts it back into its pool. */
+/* Queues a used-up buffer again, or puts it back into its pool, like the component of the scenario. */
 static void requeue(struct side *side, const struct m0_net_buffer_event *ev)
 {
 	struct m0_net_buffer *nb = ev->nbe_buffer;
@@ -104,7 +107,10 @@ static void several_messages_in_buffers_of_a_pool(void)
 
 /* ---- sending ---- */
 
-/* From buffers that are allocated once, and from one that is built of memory that lies about and is given up again. */
+/*
+ * Tests sending from buffers that are allocated once, and from a buffer that consists of existing memory and is
+ * deregistered after use.
+ */
 static void messages_are_sent_from_standing_and_from_transient_buffers(void)
 {
 	static struct side client;
@@ -154,7 +160,7 @@ static void messages_are_sent_from_standing_and_from_transient_buffers(void)
 
 /* ---- bulk data ---- */
 
-/* A message with a descriptor, as higher layers have it. */
+/* A message with a descriptor, like those of higher layers. */
 struct offer {
 	uint32_t write;
 	uint32_t length;
@@ -241,7 +247,10 @@ static void clients_and_tools_are_passive_and_servers_active(void)
 	side_fini(&client);
 }
 
-/* Several tools at once, all with one NID, PID and portal: each has an address of its own, which its answers come to. */
+/*
+ * Tests several tools at the same time, all with one NID, PID and portal: each has its own address, at which it
+ * receives its replies.
+ */
 static void tools_have_addresses_of_their_own(void)
 {
 	enum { TOOLS = 3 };
@@ -284,8 +293,8 @@ static void tools_have_addresses_of_their_own(void)
 
 /* ---- a request handler ---- */
 
-/* One thread that does everything: it delivers events when there are some, and else waits for them and for other work on one
- * channel. */
+/* A handler with a single thread. It delivers events when there are some, and otherwise waits on one channel for
+ * events and for other work. */
 struct handler {
 	struct side side;
 	struct m0_mutex lock;
@@ -320,7 +329,10 @@ static void handle_requests(struct handler *handler)
 		end = handler->end;
 		m0_mutex_unlock(&handler->lock);
 		if (!end) {
-			/* Either of both ends the wait. It may be that nothing is there then: that is no error. */
+			/*
+			 * Either an event or other work ends the wait. After it there may be nothing to do, which is
+			 * no error.
+			 */
 			m0_net_buffer_event_notify(&handler->side.tm, &handler->work);
 			m0_chan_wait(&clink);
 		}

@@ -436,7 +436,7 @@ static void options(void)
 	CHECK_EQ(M0_GETOPTS("program", 2, help, OPTIONS), -EAGAIN);
 }
 
-/* ---- what is not allowed ends the process ---- */
+/* ---- misuse ends the process ---- */
 
 static struct m0_mutex mutex;
 static struct m0_chan channel;

@@ -81,7 +81,7 @@ static void a_fixed_address_is_the_one_of_the_end_point(void)
 	}
 }
 
-/* Also with the loopback's NID, and with tcp0 for tcp. */
+/* Also tests the loopback's NID, and tcp0 instead of tcp. */
 static void other_forms_of_an_own_address_are_accepted(void)
 {
 	static struct side side;
@@ -335,7 +335,7 @@ static void callbacks_run_on_the_processors_that_the_machine_is_confined_to(void
 		pair = calloc(1, sizeof(*pair));
 		pair_init(pair);
 		CHECK_EQ(m0_net_tm_confine(&pair->one.tm, &one), 0);
-		/* It has its own copy. */
+		/* The machine has its own copy of the bitmap. */
 		m0_bitmap_reset(&one);
 		pair_start(pair);
 		for (int i = 0; i < 8; i++) {

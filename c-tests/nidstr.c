@@ -168,7 +168,7 @@ static void nid_lists(void)
 		CHECK(list_empty(&list));
 		cfs_free_nidlist(&list);
 	}
-	/* Only so many characters count. */
+	/* Only the given number of characters is read. */
 	CHECK_EQ(cfs_parse_nidlist((char *)"10.0.0.1@tcp12", 12, &list), 1);
 	cfs_print_nidlist(buf, sizeof(buf), &list);
 	CHECK_STR(buf, "10.0.0.1@tcp");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Who asks for more memory than the system has is told so, and the node goes on. */
+/* Tests that a call that needs more memory than the system has fails with an error, and that the node continues. */
 #include "check.h"
 #include <sys/resource.h>
 #include <unistd.h>

@@ -32,7 +32,7 @@ int main(void)
 	struct list_head list;
 	struct hlist_head chain = { NULL };
 
-	/* What a program does with rings that LNet fills. */
+	/* A program uses its own ring macros on a ring that LNet fills. */
 	if (cfs_parse_nidlist((char *)"10.0.0.1@tcp", 12, &list) != 1 || list_empty(&list))
 		return 1;
 	cfs_free_nidlist(&list);

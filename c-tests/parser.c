@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The command parser, with the tables of a small tool. With arguments this program is the tool: it runs them, or with "-"
- * the lines of standard input. Without, it calls itself and looks at what is said. Needs no network. */
+/* Tests the command parser with the tables of a small tool. With arguments this program is the tool: it runs them, or
+ * the lines of standard input for "-". Without arguments it calls itself and checks the output. Needs no network. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <getopt.h>
@@ -134,7 +134,7 @@ static int tool(int argc, char **argv)
 
 static const char *program;
 
-/* The tool with arguments and an input: what it says, and its exit status behind that. */
+/* Runs the tool with arguments and an input. Returns its output, followed by its exit status. */
 static const char *run(const char *arguments, const char *input)
 {
 	static char said[8192];
@@ -225,7 +225,7 @@ static void lines(void)
 	CHECK_STR(run("-", "show 1\\nquit\\nshow 2\\n"), "show 1\n= 0");
 	CHECK_STR(run("-", "exit now\\nshow 2\\n"), "= 0");
 	CHECK_STR(run("-", "q\\nshow 2\\n"), "= 0");
-	/* What a command reads is not run, and is not lost. */
+	/* A line that a command reads is not run as a command, and later lines are not lost. */
 	CHECK_STR(run("-", "readline\\nshow 1\\nshow 2\\n"), "read: show 1\nshow 2\n= 0");
 }
 
@@ -259,7 +259,10 @@ int main(int argc, char **argv)
 		return tool(argc, argv);
 	program = argv[0];
 #ifdef UNDER_VALGRIND
-	/* Each of these is a start of its own, which takes long there: a few that touch everything. */
+	/*
+	 * Each call starts the tool, which is slow under Valgrind, so there are only a few calls, which reach every
+	 * part.
+	 */
 	run("batch run 1 2", "");
 	run("-rows", "");
 	CHECK_STR(run("-", "new -t 1 a\\nshow x\\nsh\\nhelp new\\nbogus\\nquit\\n"),

@@ -8,7 +8,7 @@
 
 struct peer {
 	pid_t pid;
-	/* The program writes here to let the peer go on; the peer writes there to say that it has come so far. */
+	/* The program writes to `go` to let the peer continue; the peer reports its progress through `said`. */
 	int go, said;
 };
 

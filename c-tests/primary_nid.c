@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What LNetPrimaryNID answers stays right. PtlRPC asks it for the name of a server that it knows by some NID, sends
- * requests there, and takes replies from nobody else: as here, with a server that has two rails and is named by its
- * second NID. */
+/* Tests that the result of LNetPrimaryNID stays correct. PtlRPC calls it to find the name of a server of which it
+ * knows some NID, sends requests to that name, and accepts replies from no other. The test does the same with a
+ * server that has two rails and is named by its second NID. */
 #include "check.h"
 #include <arpa/inet.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ static void start_node(const char *addresses)
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 }
 
-/* ---- the server: answers each request from the NID that it came to, to the one that it came from ---- */
+/* ---- the server: replies to each request, from the NID that received it to the NID that sent it ---- */
 
 static void serve(int ready, int done)
 {
@@ -78,7 +78,7 @@ static void rpc(struct lnet_process_id server, __u64 xid)
 	CHECK_EQ(LNetMDAttach(me, make_md(answer, sizeof(answer), 1, LNET_MD_OP_PUT, &replies, eq), LNET_UNLINK, &reply), 0);
 	CHECK_EQ(LNetMDBind(make_md(memory, sizeof(memory), 1, 0, &requests, eq), LNET_UNLINK, &request), 0);
 	CHECK_EQ(LNetPut(LNET_NID_ANY, request, LNET_NOACK_REQ, server, REQUESTS, xid, 0, 0), 0);
-	/* One that is lost is waited for until the alarm. */
+	/* The alarm ends the wait for a lost reply. */
 	record_wait(&replies, 1);
 	CHECK_STR(record_kinds(&replies), "P.");
 	CHECK_EQ(replies.events[0].initiator.nid, server.nid);
@@ -101,7 +101,7 @@ static void ask_the_server(const char *lock)
 	CHECK_EQ(LNetNIFini(), 0);
 }
 
-/* With a server of its own, that has not heard of the client before. */
+/* Tests one setting with a new server, which does not know the client yet. */
 static void with_setting(const char *lock)
 {
 	int ready[2], done[2], status = -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a program may do with its process while a node runs in it: signals, descriptors, umask, directories, users, limits. Each case is a
- * process of its own, whose node exchanges messages with that of another process over TCP. */
+/* Tests what a program may do with its process while a node runs in it: signals, descriptors, umask, directories,
+ * users, limits. Each case is a separate process, whose node exchanges messages with that of another process over
+ * TCP. */
 #define _GNU_SOURCE
 #include "own_address.h"
 #include <dirent.h>
@@ -142,7 +143,10 @@ static void handlers_without_restart(void)
 	CHECK_EQ(elsewhere, 0);
 }
 
-/* One for the process that only a thread of the library could take stays pending. */
+/*
+ * Tests that a signal to the process stays pending if all threads of the program block it: no thread of the library
+ * handles it.
+ */
 static void signals_blocked(void)
 {
 	struct sigaction action = { .sa_handler = count_signal };
@@ -184,7 +188,7 @@ static void descriptors_are_closed_on_exec(void)
 		if (now >> fd & 1)
 			CHECK_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	end();
-	/* None is left but that of this program. */
+	/* Only the descriptors of this program are left. */
 	CHECK_EQ(descriptors() & ~before, 0);
 }
 
@@ -206,7 +210,7 @@ static void standard_files_closed(void)
 	dup2(kept, 2);
 }
 
-/* No descriptor is left: what is connected goes on, what comes new waits. */
+/* Tests a process that has no descriptor left: existing connections continue, and new ones wait. */
 static void descriptors_exhausted(void)
 {
 	struct rlimit had, few;
@@ -257,7 +261,7 @@ static void umask_that_permits_nothing(void)
 	start();
 	CHECK(answers());
 	end();
-	/* Once more, with what the first left. */
+	/* Starts the node again, with the files that the first run left. */
 	start();
 	CHECK(answers());
 	CHECK(stat(path, &found) == 0 && (found.st_mode & 0777) == 0755);
@@ -295,7 +299,7 @@ static void another_user(void)
 	end();
 }
 
-/* What may be none from the start on, or from when the node runs. */
+/* Tests limits that may be 0, either from the start on or from when the node runs. */
 static void limits(void)
 {
 	static const int kinds[] = { RLIMIT_FSIZE, RLIMIT_MEMLOCK, RLIMIT_CORE, RLIMIT_MSGQUEUE, RLIMIT_SIGPENDING, RLIMIT_NICE,
@@ -311,7 +315,10 @@ static void limits(void)
 	end();
 }
 
-/* Without a thread to be had, a start fails; with one, the next succeeds. Root has no such limit. */
+/*
+ * Tests that a start fails if no thread can be created, and that the next start succeeds when that is possible again.
+ * The limit does not apply to root.
+ */
 static void no_threads(void)
 {
 	struct rlimit had, none;
@@ -325,7 +332,7 @@ static void no_threads(void)
 	CHECK(LNetNIInit(LNET_PID_LUSTRE) < 0);
 	CHECK_EQ(setrlimit(RLIMIT_NPROC, &had), 0);
 	start();
-	/* One that runs needs none for its messages. */
+	/* A running node creates no threads for its messages. */
 	CHECK_EQ(setrlimit(RLIMIT_NPROC, &none), 0);
 	exchange(MESSAGES);
 	end();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A child of fork has none of the threads of libptlrpc: its calls are refused, and none waits; it may start a client of its own. */
+/*
+ * Tests that a child of fork, which has none of the threads of libptlrpc, gets an error from every call instead of
+ * waiting, and may start its own client.
+ */
 #include "check.h"
 #include <ptlrpc/ptlrpc.h>
 #include <sys/wait.h>

@@ -137,7 +137,7 @@ static void once(struct obd_import *imp)
 	CHECK_EQ(ptlrpc_req_transno(req), 77);
 	ptlrpc_req_finished(req);
 
-	/* Its reply does not fit the first time: it is resent, and not executed again. */
+	/* The reply does not fit the first time: the reply is resent, but the request is not executed again. */
 	req = ptlrpc_request_alloc(imp, COUNT, 0, NULL);
 	CHECK_EQ(ptlrpc_req_set_flags(req, PTLRPC_AT_MOST_ONCE), 0);
 	CHECK_EQ(ptlrpc_queue_wait(req), 0);

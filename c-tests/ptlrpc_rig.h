@@ -13,18 +13,18 @@ enum opcode {
 	ECHO = PTLRPC_OWN_OPCODES,
 	/* Replies with the buffer of the request. */
 	STATUS,
-	/* The service transfers as many bytes as the request says. */
+	/* The service transfers the number of bytes that the request contains. */
 	READ,
 	WRITE,
-	/* Counts; the reply has the count. */
+	/* The service counts these requests; the reply contains the count. */
 	COUNT,
-	/* No reply the first time. */
+	/* The service does not reply the first time. */
 	AGAIN,
-	/* Replies when the test permits it. */
+	/* The service replies when the test permits it. */
 	HELD,
-	/* A difficult reply. */
+	/* The service sends a difficult reply. */
 	DIFFICULT,
-	/* Not supported. */
+	/* An opcode that the service does not support. */
 	UNKNOWN,
 };
 
@@ -92,7 +92,7 @@ static __u32 number(const struct ptlrpc_svc_req *req, __u32 index)
 	return value;
 }
 
-/* What a handler can read of a request. */
+/* Checks the fields of a request that a handler can read. */
 static void look(struct ptlrpc_svc_req *req)
 {
 	struct lnet_process_id peer, source;

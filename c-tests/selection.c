@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Selection rules: the calls that were released, those of the first design, and rules in one piece of memory. */
+/*
+ * Tests selection rules: the released calls, those of the first design, and the form of a rule in one block of
+ * memory.
+ */
 #include "dlc.h"
 #include "own_address.h"
 
@@ -34,7 +37,7 @@ static void policy(void)
 	CHECK_EQ(lustre_lnet_udsp_str_to_action(NULL), EN_LNET_UDSP_ACTION_NONE);
 }
 
-/** One expression on a ring. */
+/** Adds an expression to a ring. */
 static void put(struct list_head *ring, const char *text)
 {
 	struct cfs_expr_list *expression;
@@ -180,7 +183,10 @@ static void marshalled_router_rule(void)
 	free_rule(&back);
 }
 
-/* Each byte changed in turn, and each size too short: what is no rule is refused, what is one has the same size again. */
+/*
+ * Tests every change of a single byte, and every size that is too small: memory that contains no rule is refused, and
+ * a rule that is read has the same size when it is written again.
+ */
 static void other_bytes_are_no_rule(void)
 {
 	static const unsigned char changes[] = { 0x01, 0x80, 0xff };
@@ -217,7 +223,7 @@ static void other_bytes_are_no_rule(void)
 	CHECK_EQ(lnet_udsp_demarshal(memory, size, NULL), -EINVAL);
 }
 
-/* How many rules a call shows. */
+/* The number of rules that a call shows. */
 static int rules_shown(int show(int, struct cYAML **, struct cYAML **))
 {
 	struct cYAML *rules, *place = NULL;
@@ -240,7 +246,7 @@ static void check_rules(int of_nets, int of_nids, int of_pairs)
 	CHECK_EQ(rules_shown(lustre_lnet_peer_selection_rule), of_pairs);
 }
 
-/* The calls of the first design, which name what a rule is about. */
+/* Tests the calls of the first design, which name the subject of a rule. */
 static void rules_by_kind(void)
 {
 	struct lnet_selection_descriptor rule = { LNET_SELECTION_NET, c("tcp"), NULL, { 3 } };
@@ -268,7 +274,7 @@ static void rules_by_kind(void)
 	CALL(lustre_lnet_del_net_selection_rule(NULL, -1, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_lnet_selection_del(7, NULL, NULL, 0, NONE, &err), LUSTRE_CFG_RC_BAD_PARAM);
 	CALL(lustre_lnet_selection_show(7, NONE, NULL, &err), LUSTRE_CFG_RC_BAD_PARAM);
-	/* An index deletes a rule of its own kind only. */
+	/* An index refers only to the rules of one kind. */
 	CALL(lustre_lnet_del_net_selection_rule(c("tcp"), 1, NONE, &err), -EINVAL);
 	CALL(lustre_lnet_del_net_selection_rule(NULL, 1, NONE, &err), -EINVAL);
 	CALL(lustre_lnet_del_nid_selection_rule(NULL, 3, NONE, &err), -EINVAL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A child of fork has none of the threads of liblnet_selftest: to stop is refused and does not wait; it may start one of its own. */
+/*
+ * Tests that a child of fork, which has none of the threads of liblnet_selftest, gets an error from a stop instead of
+ * waiting, and may start its own test node.
+ */
 #include "check.h"
 #include <lnet/selftest.h>
 #include <sys/wait.h>

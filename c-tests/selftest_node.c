@@ -60,7 +60,7 @@ int main(void)
 	for (int i = 0; i < 3; i++) {
 		CHECK_EQ(lnet_selftest_start(), 0);
 		CHECK_EQ(lnet_selftest_start(), 0);
-		/* It has a reference of its own. */
+		/* The test node has its own reference. */
 		CHECK_EQ(LNetNIInit(LNET_PID_ANY), 1);
 		CHECK_EQ(LNetEQAlloc(0, record_event, &eq), 0);
 		CHECK_EQ(ask_for_session(eq), ESRCH);

@@ -8,7 +8,7 @@
 #define BITS 100
 #define LENGTH_OF_GET (1 << 20)
 #define IN_FLIGHT 8
-/* The server ends after so many GETs. */
+/* The number of GETs after which the server ends. */
 #define BEFORE_THE_END 100
 
 enum end { KILLED, SHUT_DOWN };

@@ -141,7 +141,10 @@ static void serve(const char *address, const char *port, int ready, int done)
 					  &puts, eq), LNET_RETAIN, &md), 0);
 	CHECK_EQ(LNetSetLazyPortal(LAZY), 0);
 	CHECK_EQ(write(ready, &byte, 1), 1);
-	/* Until the client has ended: what it had sent in part may still be waited for here. */
+	/*
+	 * Waits until the client has ended, because the node may still wait for the rest of a message that the client
+	 * has sent in part.
+	 */
 	CHECK_EQ(read(done, &byte, 1), 1);
 	stop_node(descriptors);
 	CHECK(puts.count >= 1 && puts.count <= 1 + MANY);
@@ -154,11 +157,11 @@ static void to_a_stopped_node(const char *client, const char *server, const char
 	struct lnet_handle_md md, mds[MANY];
 
 	start_node(client, port);
-	/* There and back: they know each other. */
+	/* A PUT and its ACK connect the nodes in both directions. */
 	put(bind_md(&first, 8), node(server), PORTAL, LNET_ACK_REQ);
 	record_wait(&first, 2);
 
-	/* Nobody answers: the PUT waits at a lazy portal there, the GET finds nothing. */
+	/* These operations get no reply: the PUT waits at a lazy portal of the server, and no ME matches the GET. */
 	md = bind_md(&acked, 8);
 	put(md, node(server), LAZY, LNET_ACK_REQ);
 	record_wait(&acked, 1);
@@ -186,7 +189,10 @@ static void to_a_stopped_node(const char *client, const char *server, const char
 	kill(child, SIGCONT);
 }
 
-/* A port that is free on all of them; and on the last somebody who never says anything. */
+/*
+ * Returns a port that is free on all addresses. On the last address `deaf` becomes a socket that accepts connections
+ * but never sends anything.
+ */
 static int free_port(char addresses[][32], int count, int *deaf)
 {
 	for (int tries = 0; tries < 50; tries++) {
@@ -217,7 +223,7 @@ int main(void)
 	int ready[2], done[2], listener, status = -1;
 	pid_t child;
 
-	/* Other runs of this program at the same time have other addresses. */
+	/* Simultaneous runs of this program use different addresses. */
 	for (int i = 0; i < 3; i++)
 		snprintf(addresses[i], sizeof(addresses[i]), "127.%d.%d.%d", 1 + getpid() / 250 % 250,
 			 1 + getpid() % 250, 11 + i);
@@ -237,7 +243,7 @@ int main(void)
 	close(ready[1]);
 	close(done[0]);
 	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	/* What is kept once for the whole process is there after the first round. */
+	/* Resources that are kept once for the whole process exist after the first round. */
 	held_over_the_loopback(client, port);
 	for (int round = 0; round < 2; round++) {
 		at_the_gate(client, deaf, port);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A node goes on whatever becomes of standard error: a pipe that nobody reads, one whose reader has gone, a full disk, a file that may
- * not grow, none at all. What was lost is counted, and said when writing works again. */
+/* Tests that a node continues in every state of standard error: a pipe that no process reads, a pipe whose reader has
+ * closed it, a full disk, a file that may not grow, a closed descriptor. Lost lines are counted, and the count is
+ * logged when writing works again. */
 #define _GNU_SOURCE
 #include "own_address.h"
 #include <fcntl.h>
@@ -63,7 +64,7 @@ static void fill(int pipe_end)
 	fcntl(pipe_end, F_SETFL, flags);
 }
 
-/* Reads until a line says that some were lost. */
+/* Reads until a line reports lost lines. */
 static void read_until_lost(int from)
 {
 	static char text[1 << 20];
@@ -75,7 +76,7 @@ static void read_until_lost(int from)
 
 		if (got <= 0)
 			break;
-		/* What filled the pipe is zeros. */
+		/* The test filled the pipe with zeros. */
 		for (ssize_t i = 0; i < got; i++)
 			if (text[len + i] != 0)
 				text[end++] = text[len + i];
@@ -126,7 +127,7 @@ static int break_standard_error(enum sink sink)
 	return ends[0];
 }
 
-/* Standard error takes lines again: the number of lines that were lost is said. */
+/* Makes standard error writable again: the node then reports the number of lost lines. */
 static void mend_standard_error(enum sink sink, int other_end)
 {
 	int ends[2];
@@ -135,11 +136,11 @@ static void mend_standard_error(enum sink sink, int other_end)
 	setrlimit(RLIMIT_FSIZE, &any);
 	if (other_end >= 0) {
 		read_until_lost(other_end);
-		/* What is still to come finds room. */
+		/* Makes room for the remaining lines. */
 		fcntl(2, F_SETFL, fcntl(2, F_GETFL) & ~O_NONBLOCK);
 	} else {
 		result |= pipe(ends) != 0;
-		/* One of them may have got the number. */
+		/* One of the two descriptors may be 2. */
 		if (ends[0] == 2)
 			ends[0] = dup(2);
 		if (ends[1] != 2) {
@@ -164,7 +165,7 @@ static void run(enum sink sink)
 	other_end = break_standard_error(sink);
 	flags = fcntl(2, F_GETFL);
 	make_lines(50);
-	/* Until the first write has taken too long, or failed, lines wait and are not lost: they are written later. */
+	/* Lines are kept and written later, until the first write has taken too long or has failed. */
 	for (int i = 0; i < 8; i++) {
 		move_a_message();
 		usleep(100000);
@@ -183,7 +184,7 @@ int main(void)
 	pid_t child;
 
 	kept = dup(2);
-	/* None is a full disk where there is no such device. */
+	/* The full disk is skipped if there is no such device. */
 	for (enum sink sink = 0; sink < SINKS; sink++) {
 		if (sink == FULL_DISK && access("/dev/full", W_OK) != 0)
 			continue;

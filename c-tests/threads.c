@@ -12,7 +12,7 @@
 #define ROUNDS 500
 #endif
 
-/* One MD of a round: freed as soon as its last event has been handled. */
+/* An MD of a round, which is freed as soon as its last event has been handled. */
 struct operation {
 	struct lnet_handle_md md;
 	char *memory;
@@ -78,7 +78,7 @@ static struct lnet_md describe(struct operation *op, unsigned int options, struc
 	return md;
 }
 
-/* Sends from an MD until somebody has unlinked it. */
+/* Sends from an MD until another thread has unlinked it. */
 static void *send_until_gone(void *arg)
 {
 	struct operation *op = arg;

@@ -79,7 +79,7 @@ static struct lnet_process_id node(const char *address)
 	return id;
 }
 
-/* ---- the one that waits for messages ---- */
+/* ---- the server ---- */
 
 static char *taken[LENGTH(sizes)], *given[LENGTH(sizes)];
 
@@ -136,7 +136,7 @@ static void serve(const char *address, const char *port, struct lnet_process_id 
 	}
 }
 
-/* ---- the one that sends them ---- */
+/* ---- the client ---- */
 
 static void distances(struct lnet_process_id self, struct lnet_process_id server)
 {
@@ -185,7 +185,7 @@ static void ping(struct lnet_process_id server)
 	CHECK_EQ(ids[1].nid, server.nid);
 }
 
-/* The server is found by the NID that is known; nobody is behind the other NID. */
+/* The server is found by its known NID; no node has the other NID. */
 static void discover(struct lnet_process_id server)
 {
 	lnet_nid_t nobody[] = { loopback().nid, node("127.0.9.9").nid };
@@ -206,7 +206,7 @@ static void discover(struct lnet_process_id server)
 	CHECK_EQ(ids[0].nid, server.nid);
 	CHECK_EQ(ids[0].pid, LNET_PID_LUSTRE);
 	CHECK_EQ(LNetGetPeerDiscoveryStatus(), 1);
-	/* The server tells what it is, too: while that is being looked at the answer is -EALREADY. */
+	/* The server also sends its own description. While discovery processes it, the result is -EALREADY. */
 	do
 		result = LNetPeerDiscovered(server.nid);
 	while (result == -EALREADY);
@@ -220,7 +220,7 @@ static void discover(struct lnet_process_id server)
 	peer.ping_id.nid = nobody[1];
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_DISCOVER, &peer), -ECONNREFUSED);
 	CHECK_EQ(LNetPeerDiscovered(nobody[1]), -EHOSTUNREACH);
-	/* From then on it is tried again. */
+	/* After this result discovery is tried again. */
 	while ((result = LNetPeerDiscovered(nobody[1])) != -EHOSTUNREACH)
 		CHECK(result == -EAGAIN || result == -EALREADY);
 	peer.ping_count = 0;
@@ -264,7 +264,7 @@ static void get_with_reply(struct lnet_process_id self, struct lnet_process_id s
 	record_init(&r);
 	memset(pages, 0, sizeof(pages));
 	CHECK_EQ(LNetMDBind(make_md(kiov, page_fragments(kiov, sizes[i]), 2, LNET_MD_KIOV, &r, eq), LNET_UNLINK, &md), 0);
-	/* From an interface that is named, as servers answer. */
+	/* The GET names the local interface, like the replies of servers. */
 	CHECK_EQ(LNetGet(self.nid, md, server, PORTAL, GET_BITS + i, 0), 0);
 	record_wait(&r, 2);
 	reply = r.events[0].type == LNET_EVENT_REPLY ? 0 : 1;
@@ -277,7 +277,7 @@ static void get_with_reply(struct lnet_process_id self, struct lnet_process_id s
 		CHECK_EQ(((char *)pages)[sizes[i]], 0);
 }
 
-/* To one's own NID, by TCP or not: the events show the real NID. Motr depends on it. */
+/* Tests operations to the node's own NID, by TCP or not: the events contain the real NID. Motr depends on that. */
 static void to_myself(struct lnet_process_id self)
 {
 	struct lnet_handle_me me = attach_me(PORTAL, 1, LNET_UNLINK);
@@ -299,7 +299,7 @@ static void to_myself(struct lnet_process_id self)
 	CHECK_EQ(memcmp(ours, theirs, 100), 0);
 }
 
-/* Nobody listens there: the SEND event says so. */
+/* Tests that the SEND event reports an address at which no node listens. */
 static void to_nobody(struct lnet_process_id nobody)
 {
 	struct lnet_handle_md md;
@@ -341,7 +341,7 @@ int main(void)
 	int ready[2], done[2], status = -1;
 	pid_t child;
 
-	/* Other runs of this program at the same time have other addresses. */
+	/* Simultaneous runs of this program use different addresses. */
 	snprintf(client, sizeof(client), "127.%d.%d.1", 1 + getpid() / 250 % 250, 1 + getpid() % 250);
 	snprintf(server, sizeof(server), "127.%d.%d.2", 1 + getpid() / 250 % 250, 1 + getpid() % 250);
 	snprintf(nobody, sizeof(nobody), "127.%d.%d.3", 1 + getpid() / 250 % 250, 1 + getpid() % 250);

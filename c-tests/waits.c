@@ -17,7 +17,7 @@
 /* LNetEQWait in the place of a time-out. */
 #define EQ_WAIT (-2)
 
-/* A thread that waits again whenever its time is over, until it is told an error. */
+/* A thread that waits again whenever its timeout is over, until the wait returns an error. */
 struct waiter {
 	pthread_t thread;
 	struct lnet_handle_eq eqs[2];
@@ -110,7 +110,7 @@ static void a_queue_is_freed(void)
 	CHECK_EQ(LNetNIFini(), 0);
 }
 
-/* In an event handler nobody waits, but looks. */
+/* In an event handler the waiting functions do not wait; they only check for events. */
 static struct lnet_handle_eq looked_at;
 static int handled;
 

@@ -6,7 +6,7 @@
 #include "own_address.h"
 #include <sys/socket.h>
 
-/* What a peer sends to connect (wire-tcp 2 and 3), in the byte order of this machine. */
+/* The bytes that a peer sends to connect (wire-tcp 2 and 3), in the byte order of this machine. */
 struct opening {
 	struct {
 		__u32 magic, version;
