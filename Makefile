@@ -31,7 +31,7 @@ LNETCONFIG := $(RELEASE)/liblnetconfig.so.4
 BUILT := $(RELEASE)/.built
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: help demo test test-fast bench bench-quick lint headers install build clean
+.PHONY: help demo test test-fast bench bench-quick lint install build clean
 .DEFAULT_GOAL := help
 
 help:
@@ -47,8 +47,7 @@ help:
 	@echo "make bench-motr  Motr's network layer beside bare LNet"
 	@echo "make message-costs  counts instructions, system calls and allocations of a message against their limits"
 	@echo "make build      the library, optimised: $(RELEASE)/liblnet.so"
-	@echo "make headers    makes include/ anew from the Rust items and their templates"
-	@echo "make generated-files  makes docs/logs.md and the tables of docs/environment.md and docs/configuration.md anew"
+	@echo "make generated-files  makes include/, the documents and the tables in documents anew that come from sources"
 	@echo "make install    libraries, headers, lnet.pc, ptlrpc.pc, m0net.pc, lnetctl, lnetd, lst and the manual under PREFIX=$(PREFIX) (DESTDIR=, LIBDIR=, INCLUDEDIR=, SBINDIR=; WITH_LUSTRE_NAMES=1 also where Lustre's own lnetctl is)"
 	@echo "make clean      removes all that was built"
 
@@ -206,15 +205,10 @@ message-costs: $(C_PROGRAMS)/lnet_perf $(C_PROGRAMS)/libcount_allocations.so
 	cargo build --release --package compare --package message-path
 	@scripts/message-costs $(RELEASE) $(C_PROGRAMS)
 
-headers:
-	@scripts/setup build
-	liblnet/abi/headers/generate
-
 .PHONY: generated-files
 generated-files:
 	@scripts/setup build
-	cargo run --quiet --package log-lines -- docs/logs.md
-	LNET_WRITE_SETTINGS=1 cargo test --quiet --package lnet-node --lib the_tables_in_the_documentation
+	cargo run --quiet --package xtask -- generate
 
 clean:
 	cargo clean

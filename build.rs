@@ -1,4 +1,4 @@
-//! Tells the linker which functions the library exports, makes the C functions of the settings, and on request the C headers.
+//! Tells the linker which functions the library exports, and makes the C functions of the settings.
 //!
 //! A Rust function `_LNetPut` is exported as `LNetPut@@LNET_2.10` through `--defsym`: rustc passes a
 //! version script of its own that keeps plain names unversioned, so the name C sees must be a new one.
@@ -17,19 +17,12 @@ mod linking;
 #[path = "liblnet/abi/setting_functions.rs"]
 mod setting_functions;
 
-#[cfg(feature = "headers")]
-#[path = "liblnet/abi/headers/generator.rs"]
-mod generator;
-
 fn main() {
     println!("cargo::rerun-if-changed=liblnet/abi/exported.rs");
     println!("cargo::rerun-if-changed=liblnet/abi/linking.rs");
     println!("cargo::rerun-if-changed=liblnet/abi/setting_functions.rs");
     export_symbols();
-    let setting_functions = out_dir().join("setting_functions.rs");
-    write(&setting_functions, &setting_functions::source());
-    #[cfg(feature = "headers")]
-    generator::generate(&setting_functions);
+    write(&out_dir().join("setting_functions.rs"), &setting_functions::source());
 }
 
 fn export_symbols() {

@@ -1,16 +1,14 @@
-//! Compares three lists of functions: those that the library exports, those that the headers declare, and those in
-//! `docs/c-api-matrix.md`.
+//! Compares the functions that a library exports with those that its headers declare.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 #[path = "../liblnet/abi/exported.rs"]
-#[allow(unreachable_pub)]
+#[allow(dead_code, unreachable_pub)]
 mod exported;
 
 use exported::exported;
@@ -169,70 +167,4 @@ fn every_call_of_the_dlc_api_is_described_in_its_header() {
         .map(|export| export.name)
         .collect();
     assert!(undescribed.is_empty(), "{undescribed:?}");
-}
-
-/// Write the file anew with `LNET_WRITE_MATRIX=1 cargo test --test c_symbols`.
-/// doc-015: fails if a function is missing in the list of functions.
-#[test]
-fn the_matrix_of_functions_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/c-api-matrix.md");
-    let matrix = matrix();
-    if std::env::var_os("LNET_WRITE_MATRIX").is_some() {
-        fs::write(&path, &matrix).unwrap();
-    }
-    assert!(fs::read_to_string(&path).unwrap_or_default() == matrix, "{} is out of date", path.display());
-}
-
-fn matrix() -> String {
-    let mut text = String::from(
-        "# The functions of the C API\n\n\
-         Every function that `liblnet.so` exports, as of Lustre 2.10, and which of three known consumers call\n\
-         it as far as [c-abi](protocol/c-abi.md) says. Generated from `liblnet/abi/exported.rs` and the table of settings; a test compares it with\n\
-         the library and the headers. Each symbol has the version `LNET_2.10`, those of `lnet/lnetconfig/`\n\
-         and `libcfs/util/parser.h` `LNETCONFIG_2.15`; `liblnetconfig.so.4` has no code of its own and needs\n\
-         `liblnet.so.1`.\n\n\
-         | function | header | implemented | ptlrpc | selftest | Motr |\n\
-         | --- | --- | --- | --- | --- | --- |\n",
-    );
-    for export in exported() {
-        let used = |by: char| if export.users.contains(by) { "yes" } else { "" };
-        writeln!(
-            text,
-            "| `{}` | `{}` | {} | {} | {} | {} |",
-            export.name,
-            export.header,
-            partly(export.name).unwrap_or("yes"),
-            used('p'),
-            used('s'),
-            used('m')
-        )
-        .unwrap();
-    }
-    text.push_str(
-        "\nInline in the headers, so that programs need no symbol: `LNET_NIDADDR`, `LNET_NIDNET`, `LNET_MKNID`,\n\
-         `LNET_NETNUM`, `LNET_NETTYP`, `LNET_MKNET`, `LNetInvalidateEQHandle`, `LNetEQHandleIsInvalid`,\n\
-         `LNetInvalidateMDHandle`, `LNetMDHandleIsInvalid`, `libcfs_lnd2str`, `libcfs_net2str`, `libcfs_nid2str`,\n\
-         and the functions of `libcfs/util/list.h`. The names of the design documents and of releases before 2.10\n\
-         are inline in `lnet/lnetconfig/lnetconfig_hld.h`.\n\n\
-         The dynamic symbol table also shows each function under its Rust name, with a leading `_` and no\n\
-         version: rustc exports what is `no_mangle` in any case. Those names are not part of the API.\n",
-    );
-    text
-}
-
-/// Returns the text of the limitation of a function; `None` if it is complete.
-fn partly(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "LNetCtl" | "l_ioctl" => {
-            "GET_NI, FAIL_NID, LNET_DIST, PING, PING_PEER, DISCOVER, GET_LNET_STATS, NUMA range"
-        }
-        "register_ioc_dev" | "unregister_ioc_dev" => "does nothing, by design",
-        "lnet_cpt_of_nid" => "always 0",
-        "lnet_cpt_table" => "an opaque pointer",
-        "lustre_lnet_config_lib_init" | "lustre_lnet_config_lib_uninit" | "lustre_lnet_setup_mrrouting" => {
-            "does nothing, by design"
-        }
-        "lustre_lnet_calc_service_id" => "there is no RDMA",
-        _ => return None,
-    })
 }

@@ -1,7 +1,7 @@
 // Every function of the C API, once: its name, its header, and which consumers call it. Those of the settings are in the table of settings.
 //
-// The build script exports exactly these (with the symbol version), a test compares the built library
-// with them, and `docs/c-api-matrix.md` is made from them. No `//!` here: build script and test include this file.
+// The build script exports exactly these (with the symbol version), a test compares the built library with them, and `xtask` makes
+// `docs/c-api-matrix.md` and the headers from them. No `//!` here: all three include this file.
 
 /// A function of the C API.
 #[derive(Clone, Copy)]

@@ -26,3 +26,4 @@ pub use environment::{CONFIGURATION, warn_of_unknown_variables};
 pub use node::Node;
 pub use ping::PingRequest;
 pub use start_config::{Forwarding, StartConfig};
+pub use tunables::for_each as for_each_setting;

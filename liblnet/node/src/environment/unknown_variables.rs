@@ -10,7 +10,7 @@ const PREFIXES: [&str; 2] = ["LNET_", "SOCKLND_"];
 /// socket.
 const READ_ELSEWHERE: [&str; 4] = ["LNET_DEBUG", "LNET_NODE", "LNET_RUNTIME_DIR", "LNET_STATUS_MODE"];
 /// Prefixes of the variables of LNet selftest, which checks them, and of this project's tests.
-const OTHERS: [&str; 4] = ["LNET_SELFTEST_", "LNET_SIM_", "LNET_TEST_", "LNET_WRITE_"];
+const OTHERS: [&str; 3] = ["LNET_SELFTEST_", "LNET_SIM_", "LNET_TEST_"];
 
 /// Logs variables that look like the library's and are unknown. To be called once at the start of a node that is
 /// configured from the environment.

@@ -22,8 +22,8 @@ pub(crate) fn apply(
     Ok(set)
 }
 
-/// Calls `each` with all rows and their values in `config`.
-pub(crate) fn for_each(config: &StartConfig, mut each: impl FnMut(&'static Spec, Value)) {
+/// Calls `each` with the row of each setting of a node, of its start and of its drivers, and with the value that it has in `config`.
+pub fn for_each(config: &StartConfig, mut each: impl FnMut(&'static Spec, Value)) {
     NODE.iter().for_each(|row| each(&row.spec, row.read(&config.settings)));
     START.iter().for_each(|row| each(&row.spec, row.read(config)));
     socklnd::TUNABLES.iter().for_each(|row| each(&row.spec, row.read(&config.socklnd)));

@@ -1,6 +1,5 @@
 use super::start::START;
 use super::{apply, for_each};
-use crate::environment::CONFIGURATION;
 use crate::start_config::StartConfig;
 use lnet_core::cpt::{Layout, Pattern};
 use lnet_core::{DiscoveryMode, Errno, Settings};
@@ -220,39 +219,5 @@ fn every_row_has_its_own_name_and_variables_and_takes_its_default() {
         let value = row.read(&config.socklnd);
         assert_eq!(row.write(&mut config.socklnd, &value), Ok(()), "{}", row.spec.name);
         assert_eq!(row.read(&config.socklnd), value, "{}", row.spec.name);
-    }
-}
-
-/// Writes the tables if `LNET_WRITE_SETTINGS` is set, as `make generated-files` does.
-#[test]
-fn the_tables_in_the_documentation_are_up_to_date() {
-    let (mut variables, mut global) = (String::new(), String::new());
-    for_each(&StartConfig::default(), |spec, value| {
-        let value = spec.values.shown(value).to_string();
-        variables += &spec.variable_rows(&value);
-        global.extend(spec.global.map(|_| spec.global_row(&value)));
-    });
-    let nets: String = CONFIGURATION.iter().map(|(name, help)| format!("| `{name}` | {help} |\n")).collect();
-    let tables = [
-        ("environment.md", "configuration", "variable | what it says", nets),
-        ("environment.md", "settings", "variable | what it says | values | default", variables),
-        ("configuration.md", "settings", "setting | what it says | values | default | at the start", global),
-    ];
-    let writes = std::env::var_os("LNET_WRITE_SETTINGS").is_some();
-    for (document, name, head, rows) in tables {
-        let path = format!("{}/../../docs/{document}", env!("CARGO_MANIFEST_DIR"));
-        let mut text = std::fs::read_to_string(&path).unwrap();
-        let line = "|---".repeat(head.split(" | ").count());
-        let table = format!("| {head} |\n{line}|\n{rows}");
-        let [begin, end] = ["begin", "end"]
-            .map(|word| format!("<!-- {word} {name}: made from the tables of settings -->\n"));
-        let from = text.find(&begin).expect(name) + begin.len();
-        let to = text.find(&end).expect(name);
-        let fresh = text[from..to] == table;
-        assert!(fresh || writes, "docs/{document} is stale: `make generated-files` writes it");
-        text.replace_range(from..to, &table);
-        if !fresh {
-            std::fs::write(&path, text).unwrap();
-        }
     }
 }

@@ -1,0 +1,34 @@
+//! Writes the seeds that other sources have: `write_seeds DIRECTORY` makes `DIRECTORY/TARGET/NAME` for each. Those that are
+//! written by hand are in `seeds/`.
+
+mod captures;
+mod ptlrpc;
+mod selftest;
+#[allow(dead_code)]
+mod support {
+    #[path = "../../../tests/support/conversation.rs"]
+    pub mod conversation;
+    #[path = "../../../tests/support/pcap.rs"]
+    pub mod pcap;
+    #[path = "../../../tests/support/streams.rs"]
+    pub mod streams;
+}
+
+use std::path::Path;
+use std::{env, fs};
+
+fn main() {
+    let directory = env::args().nth(1).expect("usage: write_seeds DIRECTORY");
+    // The first of each name.
+    let mut add = |target: &str, name: String, bytes: Vec<u8>| {
+        let directory = Path::new(&directory).join(target);
+        fs::create_dir_all(&directory).expect("a directory that can be made");
+        let file = directory.join(name);
+        if !file.exists() {
+            fs::write(file, bytes).expect("a file that can be written");
+        }
+    };
+    captures::seeds(&mut add);
+    ptlrpc::seeds(|name, bytes| add("ptlrpc_message", name, bytes));
+    selftest::seeds(|name, bytes| add("selftest_message", name, bytes));
+}

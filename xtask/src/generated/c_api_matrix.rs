@@ -1,0 +1,60 @@
+//! The list of all functions of the C API.
+
+use super::exported::exported;
+use crate::Result;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Returns docs/c-api-matrix.md.
+pub(super) fn document(_: &Path) -> Result<String> {
+    let mut text = String::from(
+        "# The functions of the C API\n\n\
+         Every function that `liblnet.so` exports, as of Lustre 2.10, and which of three known consumers call\n\
+         it as far as [c-abi](protocol/c-abi.md) says. Generated from `liblnet/abi/exported.rs` and the table of settings; a test compares it with\n\
+         the library and the headers. Each symbol has the version `LNET_2.10`, those of `lnet/lnetconfig/`\n\
+         and `libcfs/util/parser.h` `LNETCONFIG_2.15`; `liblnetconfig.so.4` has no code of its own and needs\n\
+         `liblnet.so.1`.\n\n\
+         | function | header | implemented | ptlrpc | selftest | Motr |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for export in exported() {
+        let used = |by: char| if export.users.contains(by) { "yes" } else { "" };
+        writeln!(
+            text,
+            "| `{}` | `{}` | {} | {} | {} | {} |",
+            export.name,
+            export.header,
+            partly(export.name).unwrap_or("yes"),
+            used('p'),
+            used('s'),
+            used('m')
+        )?;
+    }
+    text.push_str(
+        "\nInline in the headers, so that programs need no symbol: `LNET_NIDADDR`, `LNET_NIDNET`, `LNET_MKNID`,\n\
+         `LNET_NETNUM`, `LNET_NETTYP`, `LNET_MKNET`, `LNetInvalidateEQHandle`, `LNetEQHandleIsInvalid`,\n\
+         `LNetInvalidateMDHandle`, `LNetMDHandleIsInvalid`, `libcfs_lnd2str`, `libcfs_net2str`, `libcfs_nid2str`,\n\
+         and the functions of `libcfs/util/list.h`. The names of the design documents and of releases before 2.10\n\
+         are inline in `lnet/lnetconfig/lnetconfig_hld.h`.\n\n\
+         The dynamic symbol table also shows each function under its Rust name, with a leading `_` and no\n\
+         version: rustc exports what is `no_mangle` in any case. Those names are not part of the API.\n",
+    );
+    Ok(text)
+}
+
+/// Returns the text of the limitation of a function; `None` if it is complete.
+fn partly(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "LNetCtl" | "l_ioctl" => {
+            "GET_NI, FAIL_NID, LNET_DIST, PING, PING_PEER, DISCOVER, GET_LNET_STATS, NUMA range"
+        }
+        "register_ioc_dev" | "unregister_ioc_dev" => "does nothing, by design",
+        "lnet_cpt_of_nid" => "always 0",
+        "lnet_cpt_table" => "an opaque pointer",
+        "lustre_lnet_config_lib_init" | "lustre_lnet_config_lib_uninit" | "lustre_lnet_setup_mrrouting" => {
+            "does nothing, by design"
+        }
+        "lustre_lnet_calc_service_id" => "there is no RDMA",
+        _ => return None,
+    })
+}
