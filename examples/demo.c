@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Two nodes with two rails each: pings, small and large PUTs and GETs over each rail, all of them checked.
  *
- *   demo serve                       node B: offers memory, says what arrives, ends when it is told to
+ *   demo serve                       node B: offers memory, prints what arrives, ends when node A tells it to
  *   demo visit RAIL RAIL [...]       node A: each RAIL is FROM,TO: two NIDs
  *
- * scripts/demo starts both and shows what they say. */
+ * scripts/demo starts both and shows their output. */
 #include <lnet/api.h>
 #include <lnet/lnet.h>
 #include <libcfs/libcfs_ioctl.h>
@@ -148,7 +148,7 @@ static void serve(void)
 
 	start(&eq);
 	fill(library, LARGE, 0);
-	/* Each message lands behind the one before; the event says where. */
+	/* Each message is written behind the previous one; the event contains the offset. */
 	offer(INBOX, md_of(inbox, INBOX_SIZE, LNET_MD_OP_PUT, eq));
 	offer(LIBRARY, md_of(library, LARGE, LNET_MD_OP_GET | LNET_MD_MANAGE_REMOTE | LNET_MD_TRUNCATE, eq));
 	offer(GOODBYE, md_of(&other_nodes_result, 8, LNET_MD_OP_PUT | LNET_MD_MANAGE_REMOTE, eq));
@@ -198,7 +198,7 @@ static struct rail parse_rail(unsigned int number, const char *text)
 	return rail;
 }
 
-/* What lnetctl ping does. Every node answers, with a list of its interfaces. */
+/* Pings a node, like lnetctl ping. Every node replies with a list of its interfaces. */
 static void ping(const struct rail *rail)
 {
 	struct lnet_process_id found[16];

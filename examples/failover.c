@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Messages that go on while rails come and go: nothing is lost, nothing comes twice, nobody waits long.
+/* Messages continue while rails fail and return: none is lost, none arrives twice, and none takes long.
  *
- *   failover serve               node B: checks what arrives, ends with SIGTERM
- *   failover send SECONDS NID    node A: sends to the node with this NID, and says every half second how it goes
+ *   failover serve               node B: checks the messages that arrive, ends with SIGTERM
+ *   failover send SECONDS NID    node A: sends to the node with this NID, and prints a report every half second
  *
- * Neither of them knows how many rails there are: that is LNet's business. scripts/demo-failover starts both and
- * breaks the rails. */
+ * Neither program knows the number of rails: LNet chooses them. scripts/demo-failover starts both and interrupts the
+ * rails. */
 #include <lnet/api.h>
 #include <lnet/lnet.h>
 
@@ -20,7 +20,10 @@
 
 enum { PORTAL = 10 };
 
-/* So many messages are under way at once, each from memory of its own to memory of its own: a slot. */
+/*
+ * SLOTS messages are in flight at the same time. Each goes from its own memory to its own memory; the pair is called
+ * a slot.
+ */
 enum { SLOTS = 8, SIZE = 16 * 1024, PAUSE_MS = 5, REPORT_MS = 500, DRAIN_TIMEOUT_MS = 90000, RAILS = 8 };
 
 static unsigned char memory[SLOTS][SIZE];
@@ -90,7 +93,7 @@ static unsigned int slot_of(const struct lnet_event *event)
 	return (unsigned int)((unsigned char(*)[SIZE])event->md.user_ptr - memory);
 }
 
-/* The node comes up; events go to handler, or are fetched where there is none. */
+/* Starts the node. Events go to handler; if there is none, the program fetches them. */
 static struct lnet_handle_eq start(lnet_eq_handler_t handler)
 {
 	struct lnet_handle_eq eq;
@@ -111,13 +114,13 @@ static void on_end(int signal)
 	ended = 1;
 }
 
-/* Called by LNet before the acknowledgement leaves: until then nothing else is put into the same memory. Slots may be
- * told of at the same time, each by another thread. */
+/* LNet calls this function before it sends the acknowledgement; until then no other message is written to the same
+ * memory. Several threads may call it at the same time for different slots. */
 static void on_arrival(struct lnet_event *event)
 {
 	unsigned int slot;
 
-	/* What was broken off on its way comes again. */
+	/* A message that was interrupted is sent again. */
 	if (event->type != LNET_EVENT_PUT || event->status != 0)
 		return;
 	slot = slot_of(event);
@@ -179,7 +182,7 @@ struct counts {
 	} rails[RAILS];
 };
 
-/* The interface of the peer that a message was acknowledged from says which rail it was. */
+/* Counts an acknowledged message for its rail, which is identified by the peer's NID in the acknowledgement. */
 static void count(struct counts *counts, lnet_nid_t nid, double took)
 {
 	unsigned int i;
@@ -196,7 +199,7 @@ static void count(struct counts *counts, lnet_nid_t nid, double took)
 	}
 }
 
-/* Says how the time since the last report went, and begins anew; rails stay where they are in the line. */
+/* Prints the counts since the last report, and resets them. Each rail keeps its position in the line. */
 static void report(struct counts *counts, const struct slot *slots, double since_start)
 {
 	double now = now_ms();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What kv_server and kv_client agree on: keys and values of bytes, kept in the memory of the server.
+/* The protocol of kv_server and kv_client: keys and values of bytes, which the server keeps in memory.
  *
  * PUT   request: the key; struct kv_put; the value, if it is small          reply: struct kv_value
  * GET   request: the key; struct kv_get                                     reply: struct kv_value; the value, if small
  *
- * A value that is not small goes beside, as bulk data: from memory to memory, without a copy in between. Numbers are
+ * A value that is not small is transferred as bulk data: from memory to memory, without a copy in between. Numbers are
  * little-endian. */
 #ifndef KV_H
 #define KV_H
@@ -38,7 +38,7 @@ struct kv_get {
 
 struct kv_value {
 	__u32 length;
-	/* How often the key has been put. */
+	/* The number of PUTs of the key. */
 	__u32 version;
 };
 

@@ -51,7 +51,7 @@ static struct ptlrpc_request *new_get(struct obd_import *imp, const char *key, v
 	return req;
 }
 
-/* The description of the value in the reply; -EPROTO: there is none. */
+/* Reads the description of the value from the reply; -EPROTO: the reply has none. */
 static int told(const struct ptlrpc_request *req, __u32 *length, __u32 *version)
 {
 	__u32 bytes;
@@ -137,7 +137,7 @@ enum { LIMIT_MS = 120000, LONGEST_VALUE = 1 << 20, MOST_IN_FLIGHT = 256 };
 
 static const __u32 LENGTHS[] = { 64, KV_SMALL, 64 * 1024, LONGEST_VALUE, 1, KV_SMALL + 1 };
 
-/* One key, which is put and got in turn. */
+/* A key, for which PUT and GET alternate. */
 struct slot {
 	char key[80];
 	unsigned char *memory;
@@ -207,7 +207,7 @@ static int judge(struct ptlrpc_request *req, void *arg, int rc)
 	if (rc != 0) {
 		fprintf(stderr, "kv_client: %s %s: %s\n", slot->is_put ? "PUT" : "GET", slot->key, strerror(-rc));
 		counts.failed++;
-		/* It may have been executed: the next GET shows it. */
+		/* The PUT may have been executed; the next GET shows whether it was. */
 		slot->is_known = slot->is_known && !slot->is_put;
 		return rc;
 	}
@@ -271,7 +271,7 @@ static int load(struct obd_import *imp, const char *name, unsigned int in_flight
 		snprintf(slots[i].key, sizeof(slots[i].key), "%s/%u", name, i);
 		slots[i].memory = malloc(LONGEST_VALUE);
 		must(slots[i].memory == NULL ? -ENOMEM : 0, "load");
-		/* It has not been put yet. */
+		/* The version of the key is known: there was no PUT yet. */
 		slots[i].is_known = true;
 	}
 	do {

@@ -3,7 +3,7 @@
  *
  *   kv_server          prints its NIDs, and ends with SIGTERM or SIGINT
  *
- * As for every program of LNet the environment says which networks there are. Between two terminals of one machine:
+ * The environment configures the networks, as for every program that uses LNet. In two terminals of one machine:
  *
  *   LNET_NETWORKS='tcp(127.0.1.2)' LNET_ACCEPT=all kv_server
  *   LNET_NETWORKS='tcp(127.0.1.1)' LNET_ACCEPT=all kv_client 127.0.1.2@tcp put colour blue */
@@ -142,7 +142,7 @@ static int answer(struct ptlrpc_svc_req *req, __u32 length, __u32 version, const
 	return status;
 }
 
-/* The client sends it with PTLRPC_AT_MOST_ONCE: it is executed once, whatever messages are lost. */
+/* The client sends the PUT with PTLRPC_AT_MOST_ONCE: it is executed once, even if messages are lost. */
 static int put(struct ptlrpc_svc_req *req, const unsigned char *key, __u32 key_length)
 {
 	__u32 asked_length, length, data_length;
@@ -224,7 +224,7 @@ int main(void)
 	sigset_t ends;
 	int signal;
 
-	/* Before other threads are started, so that they inherit the mask. */
+	/* Blocks the signals before other threads are started, so that they inherit the mask. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);

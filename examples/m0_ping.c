@@ -2,16 +2,16 @@
 /* Messages and bulk data over Motr's network layer:
  *
  *   m0_ping server             prints its address, serves until SIGTERM or SIGINT
- *   m0_ping client NID         does its loops with the server of that NID
+ *   m0_ping client NID         runs its loops with the server of that NID
  *   m0_ping both               a server and clients in one process
  *
- *   -k THREADS    client threads                -l LOOPS      loops of each; or
- *   -m BYTES      of a text message, 16..4096   -s SECONDS    for so long, with a line each second
+ *   -k THREADS    client threads                -l LOOPS      loops of each client; or
+ *   -m BYTES      of a text message, 16..4096   -s SECONDS    the duration, with a line each second
  *   -d BYTES      of bulk data                  -n BUFFERS    of the server
- *   -p PORTAL, -t TMID   of the server          -i NID        its own, not the first one
- *   -A            the server's events come on the transfer machine's thread
+ *   -p PORTAL, -t TMID   of the server          -i NID        the own NID, if not the first one
+ *   -A            the transfer machine's thread delivers the server's events
  *
- * As for every program of LNet the environment says which networks there are. Between two terminals of one machine:
+ * The environment configures the networks, as for every program that uses LNet. In two terminals of one machine:
  *
  *   LNET_NETWORKS='tcp(127.0.1.2)' LNET_ACCEPT=all m0_ping server
  *   LNET_NETWORKS='tcp(127.0.1.1)' LNET_ACCEPT=all m0_ping client 127.0.1.2@tcp -k 4 -s 5 */

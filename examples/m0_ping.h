@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What both sides of m0_ping have in common: messages, data with a checksum, buffers, the wait for an end.
+/* Definitions for both sides of m0_ping: messages, data with a checksum, buffers, the wait for the end.
  *
  * A message begins with a letter:
- *   m  text, with a number of eight digits in front: it comes back with " pong" behind it
+ *   m  text that begins with a number of eight digits; the server returns it with " pong" appended
  *   s  the client offers data (a passive send): the server receives it actively and verifies it
  *   r  the client offers memory (a passive receive): the server sends data into it actively
- * Behind s and r are the length of the descriptor and that of the data, as texts of eight digits that NUL ends, then the
- * descriptor. */
+ * After s and r follow the length of the descriptor and that of the data, as NUL-terminated texts of eight digits, and
+ * then the descriptor. */
 #ifndef M0_PING_H
 #define M0_PING_H
 
@@ -63,7 +63,10 @@ static inline uint64_t checksum_of(const uint64_t *words, size_t count)
 	return sum;
 }
 
-/* Words made of `seed`, and their checksum; what is left behind the last whole word is made of its place. */
+/*
+ * Fills data with words that depend on `seed`, and with their checksum. The bytes after the last whole word depend on
+ * their position.
+ */
 static inline void make_data(void *data, size_t length, uint64_t seed)
 {
 	uint64_t *words = data;
@@ -162,7 +165,7 @@ static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb = on_tm_e
 
 /* ---- the two sides ---- */
 
-/* What a server has done. */
+/* The counts of a server. */
 struct served {
 	unsigned long long texts, received, sent, failed, wrong;
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The clients of m0_ping: threads, each with a domain and a transfer machine with a dynamic address of its own. A loop is a text that
- * comes back, a passive receive and a passive send. What gets no answer in time is done again, until LIMIT_SECONDS are over. */
+/* The clients of m0_ping: threads, each with a domain and a transfer machine that has a dynamic address. A loop
+ * consists of a text that comes back, a passive receive and a passive send. Operations without a reply in time are
+ * repeated until LIMIT_SECONDS are over. */
 #include "m0_ping.h"
 #include <lib/arith.h>
 
-/* Less after the program was told to end. */
+/* The time for a loop, and a shorter one after the program was told to end. */
 enum { LIMIT_SECONDS = 120, LIMIT_AT_THE_END = 20 };
 enum { SEND, RECV, BULK, BUFFERS };
 
@@ -28,11 +29,11 @@ struct client {
 	struct m0_net_transfer_mc tm;
 	struct m0_net_end_point *server;
 	struct client_buffer buffers[BUFFERS];
-	/* Guards what is below, and `done` of the buffers. */
+	/* Guards the following fields, and `done` of the buffers. */
 	struct m0_mutex lock;
 	struct m0_cond changed;
 	bool stopping;
-	/* The number of the last text, and of the last one that came back. */
+	/* The number of the last text sent, and that of the last text that came back. */
 	uint32_t asked, answered;
 	unsigned long long done, again, failed, wrong, in_second;
 	m0_time_t longest, begun;

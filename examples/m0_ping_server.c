@@ -8,7 +8,7 @@
 struct request {
 	struct m0_list_link link;
 	char kind;
-	/* Whom to answer, with a reference; only for texts. */
+	/* The end point for the reply, with a reference; only for texts. */
 	struct m0_net_end_point *from;
 	/* The text or the descriptor. */
 	uint32_t length, bulk;
@@ -26,7 +26,7 @@ struct server {
 	struct m0_net_domain dom;
 	struct m0_net_transfer_mc tm;
 	struct settings settings;
-	/* Guards what is below. */
+	/* Guards the following fields. */
 	struct m0_mutex lock;
 	struct m0_cond changed;
 	struct m0_list requests, free;
@@ -44,7 +44,7 @@ static struct server *server_of(const struct m0_net_buffer_event *ev)
 
 /* ---- messages ---- */
 
-/* The number in a text of eight digits, ended by NUL; -EPROTO: it is none. */
+/* The number in a NUL-terminated text of eight digits; -EPROTO if it is none. */
 static long number_of(const unsigned char *text)
 {
 	long number = 0;

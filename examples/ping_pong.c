@@ -4,11 +4,11 @@
  *   cc ping_pong.c $(pkg-config --cflags --libs lnet) -o ping_pong
  *   export LNET_ACCEPT=all LNET_ACCEPT_PORT=9988
  *   LNET_NETWORKS='tcp(127.0.1.2)' ./ping_pong &
- *   LNET_NETWORKS='tcp(127.0.1.1)' ./ping_pong 127.0.1.2@tcp       (when the first says that it is waiting)
+ *   LNET_NETWORKS='tcp(127.0.1.1)' ./ping_pong 127.0.1.2@tcp       (when the first has printed that it is waiting)
  *
  * Terms: a NID (127.0.1.2@tcp) is the address of a node's interface. A portal is a numbered list of
- * match entries. A match entry (ME) says which messages may come in; a memory descriptor (MD) says
- * which memory they go to or come from; an event queue (EQ) says when something has happened to it. */
+ * match entries. A match entry (ME) selects the messages that may arrive; a memory descriptor (MD) describes
+ * the memory that they are written to or read from; an event queue (EQ) contains the events of MDs. */
 #include <lnet/api.h>
 #include <lnet/lnet.h>
 
@@ -19,7 +19,7 @@
 
 enum { PORTAL = 10, MATCH_BITS = 42 };
 
-/* Every function of LNet says with a negative errno what went wrong. */
+/* Ends the program if result is an error. Every function of LNet reports errors as a negative errno. */
 static void must(int result, const char *what)
 {
 	if (result < 0) {
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 		md.threshold = 1;
 		md.options = LNET_MD_OP_PUT;
 		must(LNetMDAttach(me, md, LNET_UNLINK, &handle), "LNetMDAttach");
-		/* What comes before this is dropped: nothing would take it. */
+		/* Messages that arrive before this point match no ME and are dropped. */
 		printf("%s is waiting\n", libcfs_nid2str(self.nid));
 		fflush(stdout);
 		must(LNetEQWait(eq, &event), "LNetEQWait");

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Measures LNet through its C API: one process serves, another asks. Both wait in LNetEQWait.
+/* Measures LNet through its C API: one process is the server, another the client. Both wait in LNetEQWait.
  *
- *   lnet_perf serve                               answers the others; ends when it is killed
+ *   lnet_perf serve                               replies to the other commands; ends when it is killed
  *   lnet_perf serve-handler                       the same, but PUTs and GETs are reported to an event handler
- *                                                 (round-trip finds nobody who answers)
- *   lnet_perf round-trip NID SIZE SECONDS         PUT there, PUT back; prints microseconds for both
+ *                                                 (it does not reply to round-trip)
+ *   lnet_perf round-trip NID SIZE SECONDS         a PUT in each direction; prints microseconds for both
  *   lnet_perf put NID SIZE IN_FLIGHT SECONDS      acknowledged PUTs; prints bytes per second
  *   lnet_perf get NID SIZE IN_FLIGHT SECONDS      GETs; prints bytes per second
  *   lnet_perf put-many NID,NID,... SIZE IN_FLIGHT THREADS SECONDS
- *                                                 acknowledged PUTs to all of them in turn, IN_FLIGHT in all, from so
- *                                                 many threads; prints messages per second
+ *                                                 acknowledged PUTs to all servers in turn, IN_FLIGHT in all, from
+ *                                                 THREADS threads; prints messages per second
  *   lnet_perf hold NID                            connects, then waits for the end of its input
- *   lnet_perf idle                                a node that does nothing of its own until the end of its input, such as
- *                                                 a router; answers each byte of it with how many allocations it has made
+ *   lnet_perf idle                                a node that only waits for the end of its input, such as a router;
+ *                                                 replies to each byte of it with its number of allocations
  *
- * SECONDS may be a number of operations instead, such as 20000x; the warm-up before it is as long.
- * The environment (LNET_NETWORKS, LNET_ACCEPT, LNET_ACCEPT_PORT) says which node each process is.
- * The measuring commands also print how many messages they sent from start to end, warm-up included: who adds up
- * the CPU time of both processes divides by that. put-many prints the CPU time of its own process for a message,
- * without the warm-up.
- * With the library count_allocations preloaded, the measuring commands also print how many allocations
- * a message took on either side. */
+ * SECONDS may be a number of operations instead, such as 20000x; the warm-up before it has the same length.
+ * The environment (LNET_NETWORKS, LNET_ACCEPT, LNET_ACCEPT_PORT) configures the node of each process.
+ * The measuring commands also print the number of messages that they sent from start to end, warm-up included; the
+ * CPU time of both processes is divided by it. put-many prints the CPU time of its own process per message, without
+ * the warm-up.
+ * With the library count_allocations preloaded, the measuring commands also print the number of allocations per
+ * message on either side. */
 #include <lnet/api.h>
 #include <lnet/lnet.h>
 #include <libcfs/libcfs_ioctl.h>
@@ -46,7 +46,7 @@ enum { EVENTS = 4096, PING_TIMEOUT_MS = 10000, MOST_PEERS = 64, MOST_THREADS = 1
 extern unsigned long allocation_count(void) __attribute__((weak));
 
 static char *buffer;
-/* Of the thread: each one that measures waits for its own events. */
+/* The event queue of this thread: each measuring thread waits for its own events. */
 static __thread struct lnet_handle_eq events;
 /* The number of operations to measure, if it was given in place of a time. */
 static unsigned long operations_wanted;
@@ -217,22 +217,22 @@ static void serve(lnet_eq_handler_t handler)
 
 /* ---- the measuring side ---- */
 
-/* What a measurement repeats, and whom it talks to. */
+/* The operation that a measurement repeats, and its server. */
 struct work {
 	struct lnet_process_id server;
 	struct lnet_handle_md md;
 	unsigned long in_flight;
-	/* With many servers, the one that gets the first message. */
+	/* If there are several servers, the index of the one that gets the first message. */
 	unsigned int first_server;
 	void (*once)(const struct work *work);
-	/* Events that say an operation is complete. */
+	/* The type of the event that completes an operation. */
 	enum lnet_event_kind completion;
 };
 
 struct result {
 	double seconds;
 	unsigned long operations;
-	/* With those of the warm-up. */
+	/* The number of operations including those of the warm-up. */
 	unsigned long operations_in_all;
 	long allocations, allocations_there;
 };
@@ -359,7 +359,7 @@ static struct lnet_process_id servers[MOST_PEERS];
 static unsigned int number_of_servers;
 static pthread_barrier_t all_threads;
 
-/* What one thread does, and what it found. */
+/* The task of one thread, and its results. */
 struct sender {
 	pthread_t thread;
 	unsigned int size, first;
@@ -467,7 +467,7 @@ int main(int argc, char **argv)
 	struct work work = { .server = { LNET_NID_ANY, LNET_PID_LUSTRE } };
 	unsigned int size;
 
-	/* Whoever started this may die: then nobody else would end it. */
+	/* This process ends when its parent ends, since no other process would end it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (strcmp(command, "serve") == 0) {
 		serve(LNET_EQ_HANDLER_NONE);

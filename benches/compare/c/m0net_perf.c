@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Measures Motr's network layer, as lnet_perf measures LNet: one process serves, another asks. All work is done in callbacks, on the
- * thread of the transfer machine.
+/* Measures Motr's network layer, as lnet_perf measures LNet: one process is the server, another the client.
+ * All work is done in callbacks, on the thread of the transfer machine.
  *
- *   m0net_perf serve                               answers the others; ends when it is killed
- *   m0net_perf round-trip NID SIZE SECONDS         a message there, one back; prints microseconds for both
+ *   m0net_perf serve                               replies to the other commands; ends when it is killed
+ *   m0net_perf round-trip NID SIZE SECONDS         a message in each direction; prints microseconds for both
  *   m0net_perf send NID SIZE IN_FLIGHT SECONDS     messages; prints bytes per second
  *   m0net_perf put NID SIZE IN_FLIGHT SECONDS      active sends into passive buffers of the server; prints bytes per second
  *   m0net_perf get NID SIZE IN_FLIGHT SECONDS      active receives from passive buffers; prints bytes per second
  *
  * A passive buffer is used once: after each transfer the server queues it again, and sends its new descriptor in a message.
- * The environment (LNET_NETWORKS, LNET_ACCEPT, LNET_ACCEPT_PORT) says which node each process is. */
+ * The environment (LNET_NETWORKS, LNET_ACCEPT, LNET_ACCEPT_PORT) configures the node of each process. */
 #include <errno.h>
 #include <lib/atomic.h>
 #include <lib/chan.h>
@@ -25,7 +25,10 @@
 #include <unistd.h>
 
 enum { PORTAL = 39, TMID = 12, MOST = 64, LONGEST = 1 << 20, SEGMENT = 4096, RECEIVERS = 8, MESSAGE_ROOM = 64 * 1024 };
-/* The first byte of a message: to be answered; to be dropped; a descriptor; a wish for so many passive buffers; no more of them. */
+/*
+ * The first byte of a message: a message to reply to; a message to drop; a descriptor; a request for passive buffers;
+ * the end of that request.
+ */
 enum { ECHO = 'e', DROP = 'd', DESCRIPTOR = 'D', WANT_GET = 'g', WANT_PUT = 'p', ENOUGH = 'x' };
 
 struct buffer {
@@ -40,12 +43,12 @@ static struct buffer receivers[RECEIVERS], senders[2 * MOST], bulk[MOST];
 static struct buffer *free_senders, *free_bulk;
 static struct m0_net_end_point *server_ep;
 
-/* Of the server: the client that has passive buffers. */
+/* On the server: the client to which the passive buffers belong. */
 static struct m0_net_end_point *client_ep;
 static enum m0_net_queue_type passive_queue;
 static uint64_t passive_length;
 
-/* Of the client. Written by callbacks, which are all on one thread. */
+/* On the client. Only callbacks write these variables, all on one thread. */
 static enum { NOTHING, ROUND_TRIPS, SENDS, TRANSFERS } what;
 static enum m0_net_queue_type active_queue;
 static uint64_t size;
@@ -212,7 +215,10 @@ static const struct m0_net_tm_callbacks tm_callbacks = { .ntc_event_cb = on_tm_e
 
 /* ---- both ---- */
 
-/* Those for bulk data share their memory, as all operations of lnet_perf do: what is compared is not the processor's cache. */
+/*
+ * The buffers for bulk data share their memory, like all operations of lnet_perf, so that the processor's cache does
+ * not influence the comparison.
+ */
 static void new_buffers(struct buffer *buffers, int count, uint32_t room, struct buffer **list)
 {
 	for (int i = 0; i < count; i++) {
@@ -361,7 +367,7 @@ int main(int argc, char **argv)
 		printf("%.0f\n", rate * (double)size);
 	fflush(stdout);
 	over = true;
-	/* What is under way ends first, so that the server's buffers are not in use. */
+	/* Operations in flight end first, so that the server's buffers are not in use. */
 	pass(0.1);
 	if (transfers) {
 		send_message(server_ep, ENOUGH, NULL, 0, 1);
