@@ -85,7 +85,8 @@ impl Drop for Scene {
     }
 }
 
-/// Returns the directory of `lnetctl` and `lnetd`, with their current builds: a test does not build another package's programs.
+/// Returns the directory of `lnetctl` and `lnetd`, with their current builds. Cargo builds the programs of other packages only if the tests
+/// of those run, too; they are built here if a source is newer.
 pub fn programs() -> PathBuf {
     let test = env::current_exe().unwrap();
     let bin = test.parent().and_then(Path::parent).unwrap();
@@ -94,6 +95,13 @@ pub fn programs() -> PathBuf {
         Some("debug") | None => "dev",
         Some(profile) => profile,
     };
+    let is_built = |program: &&str| {
+        let mut is_built = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/is-built"));
+        is_built.arg(bin.join(program)).status().is_ok_and(|status| status.success())
+    };
+    if ["lnetctl", "lnetd"].iter().all(is_built) {
+        return bin.to_owned();
+    }
     let status = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--package", "lnetctl", "--package", "lnetd", "--profile", profile])
         .arg("--target-dir")
