@@ -4,7 +4,7 @@
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lnet_core::cpt::{Hardware, Layout, NumaNode, Pattern};
-use lnet_core::lnd::{Driver, LndNi, SendOutcome, Upcalls};
+use lnet_core::lnd::{Driver, LndNi, SendOutcome, StartError, Upcalls};
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::Route;
 use lnet_core::{Core, CoreConfig, CptTable, Errno, Message, Ni, NiConfig, NiTunables, Placement};
@@ -23,7 +23,7 @@ impl Driver for Idle {
         NetType::TCP
     }
 
-    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+    fn start_ni(&self, _: &Arc<Ni>, _: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
         Ok(Arc::new(Self))
     }
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use clap::CommandFactory;
-use lnet_dlc::{Backend, Reply, Request};
+use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_wire::Errno;
 use lnetctl::cli::{Cli, Globals};
 use lnetctl::output::Streams;
@@ -19,15 +19,15 @@ struct BeforeMultiRail(Rc<RefCell<Vec<Request>>>);
 impl Node for BeforeMultiRail {}
 
 impl Backend for BeforeMultiRail {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         match request {
-            Request::GetRoute(_) => Err(Errno::NotFound),
+            Request::GetRoute(_) => Err(Errno::NotFound.into()),
             Request::GetLnetStats => Ok(Reply::Stats(Box::default())),
             Request::AddRoute(_) | Request::DelRoute(_) | Request::ConfigRouter(_) => {
                 self.0.borrow_mut().push(request);
                 Ok(Reply::Done)
             }
-            _ => Err(Errno::Invalid),
+            _ => Err(Errno::Invalid.into()),
         }
     }
 }

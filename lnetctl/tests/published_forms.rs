@@ -8,7 +8,7 @@ mod fake;
 
 use fake::{Told, Up};
 use lnet_dlc::request::AppliedUdsp;
-use lnet_dlc::{Backend, Reply, Request};
+use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_wire::Errno;
 use lnetctl::cli::Globals;
 use lnetctl::output::Streams;
@@ -29,10 +29,10 @@ use Outcome::{Refused, Taken};
 struct Willing(Up);
 
 impl Backend for Willing {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         match request {
             Request::AddPeerNi(_) => Ok(Reply::Done),
-            Request::GetPeerNi(_) => Err(Errno::NotFound),
+            Request::GetPeerNi(_) => Err(Errno::NotFound.into()),
             Request::GetAppliedUdsp(..) => Ok(Reply::AppliedUdsp(AppliedUdsp::default())),
             other => self.0.call(other),
         }

@@ -5,7 +5,7 @@ use crate::selftest::Selftest;
 use crate::source::Nets;
 use listenfd::ListenFd;
 use lnet_dlc::request::NodeInfo;
-use lnet_dlc::{Backend, Reply, Request};
+use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_node::{ControlConfig, ControlServer, Node};
 use lnet_wire::{Errno, Pid};
 use sd_notify::NotifyState;
@@ -188,7 +188,7 @@ impl Daemon {
 }
 
 impl Backend for Daemon {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         let node = self.node.wait();
         if request != Request::Unconfigure {
             let reply = node.call(request)?;

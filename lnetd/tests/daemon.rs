@@ -85,7 +85,7 @@ fn ends(output: Child) -> Output {
 fn configuring_starts_a_daemon_and_unconfiguring_ends_it() {
     let place = Place::new();
     let client = place.client(None);
-    assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+    assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown.into()));
     // Twice over: name and socket are free as soon as the first one has been taken down.
     for _ in 0..2 {
         assert_eq!(client.call(Request::Configure(false)), Ok(Reply::Done), "{:?}", client.explain());
@@ -101,7 +101,7 @@ fn configuring_starts_a_daemon_and_unconfiguring_ends_it() {
         assert_eq!(place.sockets(), 0);
         // Readable when the process has ended.
         poll(&mut [PollFd::new(&process, PollFlags::IN)], None).unwrap();
-        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown.into()));
         assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
     }
 }

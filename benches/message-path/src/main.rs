@@ -16,7 +16,7 @@
 //! arrives within the call that sends it. The clock stands still.
 #![forbid(unsafe_code)]
 
-use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
 use lnet_core::topology::Route;
 use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
@@ -242,7 +242,7 @@ impl Driver for NetworkDriver {
         NetType::TCP
     }
 
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
         let interface = Arc::new(Interface { nid: ni.nid(), ni: Arc::downgrade(ni), upcalls });
         lock(&self.0.interfaces).insert(ni.nid(), Arc::clone(&interface));
         Ok(Arc::new(NetworkNi { network: Arc::clone(&self.0), nid: ni.nid(), interface }))

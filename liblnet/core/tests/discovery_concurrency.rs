@@ -82,7 +82,10 @@ fn every_request_completes_once_while_interfaces_and_peers_change() {
                     settings.discovery = mode[turn as usize / 7 % 4];
                     Ok(())
                 }),
-                4 => core.add_ni(on_net(1, 1000), NiTunables::default(), &unsteady_driver()).map(drop),
+                4 => {
+                    let added = core.add_ni(on_net(1, 1000), NiTunables::default(), &unsteady_driver());
+                    added.map(drop).map_err(Errno::from)
+                }
                 5 => core.remove_ni(on_net(1, 1000)),
                 _ => core.add_peer(&[peer, tcp((turn + 5) % PEERS)]),
             };

@@ -96,7 +96,8 @@ fn make(rig: &Rig, change: &Change) {
         Change::Add(rule, index) => core.add_rule(rule.clone(), *index),
         Change::Delete(index) => core.delete_rule(*index),
         Change::AddNi(last) => {
-            core.add_ni(own(*last), NiTunables::default(), &FakeDriver::new(OnSend::Complete)).map(|_| ())
+            let added = core.add_ni(own(*last), NiTunables::default(), &FakeDriver::new(OnSend::Complete));
+            added.map(drop).map_err(lnet_wire::Errno::from)
         }
         Change::RemoveNi(last) => core.remove_ni(own(*last)),
         Change::AddPeer(last) => core.make_peer(its(*last), true, false),

@@ -158,7 +158,7 @@ fn configuration_changes_from_an_event_handler_return_busy_and_do_not_deadlock()
             core.change_router(|router| router),
             core.change_settings(|_| Ok(())),
             core.remove_ni(tcp(1)),
-            core.add_ni(on_net(1, 1), NiTunables::default(), &driver).map(drop),
+            core.add_ni(on_net(1, 1), NiTunables::default(), &driver).map(drop).map_err(Errno::from),
         ]);
     };
     let eq = Some(rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap());

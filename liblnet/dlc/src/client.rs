@@ -3,7 +3,7 @@
 use crate::daemon::{self, Nets};
 use crate::frame::{self, FrameError};
 use crate::peer_cred::connect;
-use crate::request::{Backend, Reply, Request};
+use crate::request::{Backend, Reply, Request, RequestError};
 use crate::runtime_dir::{NodeName, RuntimeDir};
 use lnet_wire::Errno;
 use std::io;
@@ -51,7 +51,7 @@ impl Client {
         lock(&self.why).clone()
     }
 
-    fn carry_out(&self, request: &Request) -> Result<Result<Reply, Errno>, Failure> {
+    fn carry_out(&self, request: &Request) -> Result<Result<Reply, RequestError>, Failure> {
         let bytes = frame::encode_request(request).map_err(|error| Failure::new(error.errno(), error))?;
         let old = lock(&self.idle).take();
         if let Some(link) = old.filter(|link| link.serves(request)) {
@@ -94,7 +94,12 @@ impl Client {
     }
 
     /// Keeps the connection for the next request, unless the node was stopped.
-    fn keep(&self, link: Link, request: &Request, answer: Result<Reply, Errno>) -> Result<Reply, Errno> {
+    fn keep(
+        &self,
+        link: Link,
+        request: &Request,
+        answer: Result<Reply, RequestError>,
+    ) -> Result<Reply, RequestError> {
         if *request != Request::Unconfigure || answer.is_err() {
             *lock(&self.idle) = Some(link);
         }
@@ -181,11 +186,11 @@ impl Client {
 }
 
 impl Backend for Client {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         let outcome = self.carry_out(&request);
         let (why, result) = match outcome {
             Ok(result) => (None, result),
-            Err(failure) => (Some(failure.text), Err(failure.errno)),
+            Err(failure) => (Some(failure.text), Err(failure.errno.into())),
         };
         *lock(&self.why) = why;
         result
@@ -327,7 +332,11 @@ impl Link {
         !self.read_only || request.only_reads()
     }
 
-    fn exchange(&self, request: &[u8], timeout: Option<Duration>) -> Result<Result<Reply, Errno>, Lost> {
+    fn exchange(
+        &self,
+        request: &[u8],
+        timeout: Option<Duration>,
+    ) -> Result<Result<Reply, RequestError>, Lost> {
         self.stream.set_read_timeout(timeout).map_err(Lost::NotSent)?;
         let sent = frame::write(&self.stream, request, None);
         // A client that is rejected finds the reason in the bytes that the node wrote before it closed the connection.
@@ -385,15 +394,15 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let directory = RuntimeDir::at(temporary.path().join("none"));
         let client = Client::at(directory.clone(), None);
-        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown.into()));
         assert!(client.explain().unwrap().contains("lnetctl lnet configure"));
         assert_eq!(client.call(Request::Unconfigure), Ok(Reply::Done));
         assert_eq!(client.explain(), None);
 
         let client = Client::at(directory.clone(), Some("a".into()));
-        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown.into()));
         let client = Client::at(directory, Some("../a".into()));
-        assert_eq!(client.call(Request::GetNode), Err(Errno::Invalid));
+        assert_eq!(client.call(Request::GetNode), Err(Errno::Invalid.into()));
     }
 
     #[test]
@@ -410,7 +419,7 @@ mod tests {
         std::fs::remove_dir(directory.path()).unwrap();
         let wanted = format!("{}: its mode is 0777, so others can write to it", directory.path().display());
         for (result, why) in asked {
-            assert_eq!(result, Err(Errno::Access));
+            assert_eq!(result, Err(Errno::Access.into()));
             assert!(why.starts_with(&wanted), "{why}");
         }
     }
@@ -422,13 +431,13 @@ mod tests {
         let [dead, a, b] = ["dead", "a", "b"].map(|name| name.parse::<NodeName>().unwrap());
         drop(UnixListener::bind(directory.socket(&dead)).unwrap());
         let client = Client::at(directory.clone(), None);
-        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown));
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NetworkDown.into()));
 
         let _a = UnixListener::bind(directory.socket(&a)).unwrap();
         let _b = UnixListener::bind(directory.socket(&b)).unwrap();
-        assert_eq!(client.call(Request::GetNode), Err(Errno::NotUnique));
+        assert_eq!(client.call(Request::GetNode), Err(Errno::NotUnique.into()));
         assert_eq!(client.explain().unwrap(), "several nodes: a, b; choose with --node");
-        assert_eq!(client.call(Request::Unconfigure), Err(Errno::NotUnique));
+        assert_eq!(client.call(Request::Unconfigure), Err(Errno::NotUnique.into()));
     }
 
     /// A node that responds to `requests` requests of each connection but the last.
@@ -475,7 +484,7 @@ mod tests {
         // The node reads this request and closes; the client repeats it on the next connection.
         assert_eq!(client.call(Request::GetNode), Ok(Reply::Done));
         // The same; but whether this request was carried out is unknown.
-        assert_eq!(client.call(Request::ConfigRouter(true)), Err(Errno::ConnectionReset));
+        assert_eq!(client.call(Request::ConfigRouter(true)), Err(Errno::ConnectionReset.into()));
         assert!(client.explain().is_some());
         node.join().unwrap();
     }

@@ -1,9 +1,9 @@
 //! The control socket's messages: four bytes of length, little-endian, and as many bytes of JSON.
 //!
 //! A client sends `{"version":1,"request":...}` and gets, in the order of its requests, `{"version":1,"reply":...}`
-//! or `{"version":1,"errno":-17}`.
+//! or `{"version":1,"errno":-19,"text":"interface eth9: ..."}`, without `text` if only the number is known.
 
-use crate::request::{Reply, Request};
+use crate::request::{Reply, Request, RequestError};
 use lnet_os::socket::{Wait, send};
 use lnet_wire::Errno;
 use serde::{Deserialize, Serialize};
@@ -63,12 +63,18 @@ pub fn encode_request(request: &Request) -> Result<Vec<u8>, FrameError> {
 }
 
 /// Encodes the outcome of a request as the bytes to be sent. A reply that is too long for a message becomes [`Errno::Overflow`].
-pub fn encode_reply(result: &Result<Reply, Errno>) -> Vec<u8> {
-    let encoded = match result {
-        Ok(reply) => encode(&ReplyOut { version: VERSION, outcome: OutcomeOut::Reply(reply) }, MAX_REPLY),
-        Err(errno) => return encode_errno(*errno),
+pub fn encode_reply(result: &Result<Reply, RequestError>) -> Vec<u8> {
+    let (encoded, otherwise) = match result {
+        Ok(reply) => {
+            let message = ReplyOut { version: VERSION, outcome: OutcomeOut::Reply(reply), text: None };
+            (encode(&message, MAX_REPLY), Errno::Overflow)
+        }
+        Err(RequestError { errno, text }) => {
+            let outcome = OutcomeOut::Errno(errno.to_c());
+            (encode(&ReplyOut { version: VERSION, outcome, text: text.as_deref() }, MAX_REPLY), *errno)
+        }
     };
-    encoded.unwrap_or_else(|_| encode_errno(Errno::Overflow))
+    encoded.unwrap_or_else(|_| encode_errno(otherwise))
 }
 
 /// Decodes the request in the JSON of a message.
@@ -78,12 +84,12 @@ pub fn decode_request(body: &[u8]) -> Result<Request, FrameError> {
 }
 
 /// Decodes the reply in the JSON of a message. An errno that LNet has no name for is [`Errno::Io`].
-pub fn decode_reply(body: &[u8]) -> Result<Result<Reply, Errno>, FrameError> {
+pub fn decode_reply(body: &[u8]) -> Result<Result<Reply, RequestError>, FrameError> {
     check_version(body)?;
     let message: ReplyIn = serde_json::from_slice(body).map_err(FrameError::Unknown)?;
     Ok(match message.outcome {
         OutcomeIn::Reply(reply) => Ok(reply),
-        OutcomeIn::Errno(number) => Err(Errno::from_c(number)),
+        OutcomeIn::Errno(number) => Err(RequestError { errno: Errno::from_c(number), text: message.text }),
     })
 }
 
@@ -156,18 +162,23 @@ struct ReplyOut<'a> {
     version: u32,
     #[serde(flatten)]
     outcome: OutcomeOut<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum OutcomeOut<'a> {
     Reply(&'a Reply),
+    Errno(i32),
 }
 
 #[derive(Deserialize)]
 struct ReplyIn {
     #[serde(flatten)]
     outcome: OutcomeIn,
+    #[serde(default)]
+    text: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -235,7 +246,8 @@ mod tests {
             assert!(read(&mut reader, MAX_REQUEST).unwrap().is_none(), "nothing is behind it");
         }
         let node = NodeInfo { version: "1".into(), name: "a".into(), process: 7, selftest: None };
-        for result in [Ok(Reply::Done), Ok(Reply::Node(node)), Err(Errno::Exists)] {
+        let told = RequestError { errno: Errno::NoDevice, text: Some("interface \"eth9\": missing".into()) };
+        for result in [Ok(Reply::Done), Ok(Reply::Node(node)), Err(Errno::Exists.into()), Err(told)] {
             let mut reader = Drop(io::Cursor::new(encode_reply(&result)));
             let body = read(&mut reader, MAX_REPLY).unwrap().unwrap();
             assert_eq!(decode_reply(&body).unwrap(), result);
@@ -251,7 +263,10 @@ mod tests {
         let body = br#"{"version":1,"errno":-17}"#;
         let mut expected = (body.len() as u32).to_le_bytes().to_vec();
         expected.extend_from_slice(body);
-        assert_eq!(encode_reply(&Err(Errno::Exists)), expected);
+        assert_eq!(encode_reply(&Err(Errno::Exists.into())), expected);
+        let told = RequestError { errno: Errno::NoDevice, text: Some("why".into()) };
+        let body = br#"{"version":1,"errno":-19,"text":"why"}"#;
+        assert!(encode_reply(&Err(told)).ends_with(body));
     }
 
     #[test]

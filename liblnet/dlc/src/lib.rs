@@ -43,6 +43,6 @@ pub use cpts::CptList;
 pub use interface_spec::InterfaceSpec;
 pub use nearest::nearest;
 pub use report::{Operation, Report, SeqNo};
-pub use request::{Backend, Reply, Request};
+pub use request::{Backend, Reply, Request, RequestError};
 pub use return_code::ReturnCode;
 pub use value::Value;

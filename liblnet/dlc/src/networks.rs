@@ -8,8 +8,8 @@
 use crate::interface_spec::InterfaceError;
 use crate::legacy_syntax::Piece;
 use crate::{CptList, InterfaceSpec};
+use lnet_wire::NetId;
 use lnet_wire::text::Problem;
-use lnet_wire::{NetId, NetType};
 use std::fmt;
 use thiserror::Error;
 
@@ -22,11 +22,6 @@ pub struct Network {
     pub interfaces: Vec<InterfaceSpec>,
     /// The CPTs of interfaces that have none of their own.
     pub cpts: Option<CptList>,
-}
-
-/// Whether this library has a driver for nets of this kind, so that a node can be put on `net`.
-pub fn has_driver(net: NetId) -> bool {
-    matches!(net.kind(), NetType::LO | NetType::TCP)
 }
 
 /// An error in a `networks` string, and the byte at which it is.

@@ -344,7 +344,7 @@ log_classes! {
         level: Error,
         limit: Unlimited,
         meaning: "An interface could not be added to the node.",
-        action: "Compare the configuration with `ip address`. `Address already in use`: another node of this machine has the address.",
+        action: "Do what the line says, or compare the configuration with `ip address`. `Address already in use`: another node of this machine has the address.",
     }
     NoNetwork {
         name: "no_network",
@@ -380,20 +380,6 @@ log_classes! {
         limit: Unlimited,
         meaning: "The kernel does not say on which NUMA node memory is (a container may forbid it). Interfaces are chosen by the NUMA node of the thread.",
         action: "Nothing, or allow the process move_pages().",
-    }
-    DriverNotStarted {
-        name: "driver_not_started",
-        level: Error,
-        limit: Unlimited,
-        meaning: "The TCP driver could not create its threads or descriptors, or not give its connections what the settings ask for; the NI does not start.",
-        action: "Raise the limit of threads or descriptors, or name a congestion control of /proc/sys/net/ipv4/tcp_allowed_congestion_control.",
-    }
-    ListenFailed {
-        name: "listen_failed",
-        level: Error,
-        limit: Unlimited,
-        meaning: "The TCP driver cannot listen on the address of an NI; the NI does not start.",
-        action: "The line says what to do: another node on this machine, an address that the machine does not have, or a port that needs a privilege.",
     }
     ConnectFailed {
         name: "connect_failed",

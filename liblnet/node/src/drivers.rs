@@ -2,8 +2,9 @@
 
 use crate::clock::MonotonicClock;
 use crate::start_config::StartConfig;
-use lnet_core::lnd::{Driver, Progress};
-use lnet_wire::NetType;
+use lnet_core::lnd::{Driver, Progress, StartError};
+use lnet_core::start_error;
+use lnet_wire::{Errno, NetId};
 use socklnd::{DeliveryAcks, Socklnd, SocklndConfig};
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -20,9 +21,17 @@ impl Drivers {
         Self(vec![socklnd(config, clock, seed)])
     }
 
-    /// The driver for a kind of network.
-    pub(crate) fn of(&self, kind: NetType) -> Option<&dyn Driver> {
-        self.0.iter().find(|driver| driver.net_type() == kind).map(|driver| &**driver)
+    /// The driver for a net.
+    pub(crate) fn for_net(&self, net: NetId) -> Result<&dyn Driver, StartError> {
+        let found = self.0.iter().find(|driver| driver.net_type() == net.kind());
+        found.map(|driver| &**driver).ok_or_else(|| {
+            let all = self.0.iter().map(|driver| NetId::new(driver.net_type(), 0).to_string());
+            let all = all.collect::<Vec<_>>().join(", ");
+            start_error!(
+                Errno::ProtocolNotSupported,
+                "net {net}: not started (there is no driver for nets of this kind here, only for {all})"
+            )
+        })
     }
 
     /// Runs the I/O of all drivers on the calling thread, as [`Driver::progress`] does for one. Several share the time.

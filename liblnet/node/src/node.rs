@@ -12,7 +12,7 @@ use crate::spin::Spin;
 use crate::start;
 use crate::start_config::StartConfig;
 use crate::tunables::SettingStates;
-use lnet_core::lnd::FoundInterface;
+use lnet_core::lnd::StartError;
 use lnet_core::time::{Clock, Time};
 use lnet_core::{Core, CoreConfig, Errno, NiConfig, NiTunables};
 use lnet_dlc::runtime_dir::NodeName;
@@ -114,44 +114,27 @@ impl Node {
         self.ni
     }
 
-    /// Adds an interface on `net`: by name, by address, or the machine's first. The cause of an error is logged;
+    /// Adds an interface on `net`: by name, by address, or the machine's first. An error is logged;
     /// [`Errno::ProtocolNotSupported`] for a kind of net without a driver, [`Errno::Exists`] if the interface exists.
-    pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, Errno> {
-        let found = self.find_interface(net, interface)?;
-        self.start_ni(found.nid, NiConfig { interface: Some(found.name), ..self.ni.into() })
-    }
-
-    /// Has the driver of `net` find an interface of the host. The cause of an error is logged.
-    pub(crate) fn find_interface(
-        &self,
-        net: NetId,
-        interface: Option<&str>,
-    ) -> Result<FoundInterface, Errno> {
-        let driver = self.drivers.of(net.kind()).ok_or(Errno::ProtocolNotSupported)?;
-        driver.find_interface(net, interface).map_err(|error| {
-            write_line!(LogClass::NiNotStarted, "{error}");
-            error.errno
-        })
+    pub fn add_ni(&self, net: NetId, interface: Option<&str>) -> Result<Nid, StartError> {
+        let found = self.drivers.for_net(net).and_then(|driver| driver.find_interface(net, interface));
+        let config = |name| NiConfig { interface: Some(name), ..self.ni.into() };
+        found.and_then(|found| self.start_ni(found.nid, config(found.name))).map_err(logged)
     }
 
     /// Like [`Node::add_ni`], by NID: the address of the NID must be local.
-    pub fn add_nid(&self, nid: Nid) -> Result<Nid, Errno> {
-        self.start_ni(nid, self.ni.into())
+    pub fn add_nid(&self, nid: Nid) -> Result<Nid, StartError> {
+        self.start_ni(nid, self.ni.into()).map_err(logged)
     }
 
-    /// Adds a resolved interface with this configuration.
-    pub(crate) fn start_ni(&self, nid: Nid, mut config: NiConfig) -> Result<Nid, Errno> {
-        let Some(driver) = self.drivers.of(nid.net().kind()) else {
-            write_line!(LogClass::NiNotStarted, "NI {nid}: not started (there is no driver for its net)");
-            return Err(Errno::ProtocolNotSupported);
-        };
+    /// Adds a resolved interface with this configuration. An error is not logged.
+    pub(crate) fn start_ni(&self, nid: Nid, mut config: NiConfig) -> Result<Nid, StartError> {
+        let driver = self.drivers.for_net(nid.net())?;
         let name = config.interface.as_deref();
         config.ip_address = driver.ip_address(nid);
         config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, config.ip_address, name);
         config.device = config.ip_address.and_then(links::device_of);
-        self.core
-            .add_ni(nid, config, driver)
-            .inspect_err(|errno| write_line!(LogClass::NiNotStarted, "NI {nid}: not started ({errno})"))?;
+        self.core.add_ni(nid, config, driver)?;
         self.links.cover(&self.core, nid);
         if !driver.binds_to_links() {
             links::warn_of_shared_subnet(&self.core, nid);
@@ -192,6 +175,12 @@ impl Node {
             thread::sleep(POLL_INTERVAL);
         }
     }
+}
+
+/// Logs why an interface was not added.
+pub(crate) fn logged(error: StartError) -> StartError {
+    write_line!(LogClass::NiNotStarted, "{error}");
+    error
 }
 
 /// The time that the shutdown waits for the last responses to other nodes to arrive.

@@ -4,8 +4,7 @@ use crate::start_config::{Forwarding, StartConfig};
 use lnet_core::Errno;
 use lnet_dlc::import::{Source, import};
 use lnet_dlc::ip2nets::{Matched, Mismatch, Rule, matched};
-use lnet_dlc::networks::{self, Network};
-use lnet_dlc::ops::net::why_refused;
+use lnet_dlc::networks::Network;
 use lnet_dlc::request::{
     AddLocalNi, AddRoute, BufferCounts, Discover, Discovered, LndTunables, LocalNi, NiTunables,
 };
@@ -45,7 +44,8 @@ fn carry_out(node: &dyn Backend, config: &StartConfig, host: &[HostInterface]) -
         // Forwarding starts before the nets, so that no peer is told that this node does not forward.
         start_forwarding(node, config.router_buffers)?;
     }
-    nis.into_iter().try_for_each(|ni| add_ni(node, ni))?;
+    // The node logs why it refuses one.
+    nis.into_iter().try_for_each(|ni| node.tell(Request::AddLocalNi(ni)))?;
     add_routes(node, config)?;
     config.config_file.as_deref().map_or(Ok(()), |file| import_file(node, file))
 }
@@ -108,24 +108,6 @@ fn ni_on(net: NetId) -> AddLocalNi {
     AddLocalNi { net, interface: None, tunables, lnd, cpts: None }
 }
 
-fn add_ni(node: &dyn Backend, ni: AddLocalNi) -> Result<(), Errno> {
-    // Checked before the interface is resolved, which may be missing for the same reason.
-    if !networks::has_driver(ni.net) {
-        write_line!(
-            LogClass::NiNotStarted,
-            "net {}: not started (there is no driver for it); remove it from the configuration",
-            ni.net
-        );
-        return Err(Errno::ProtocolNotSupported);
-    }
-    node.tell(Request::AddLocalNi(ni.clone())).inspect_err(|errno| {
-        let net = ni.net;
-        let interface = ni.interface.as_deref().unwrap_or("its first interface");
-        let why = why_refused(node, &ni, *errno);
-        write_line!(LogClass::NiNotStarted, "net {net} on {interface}: not started ({why})")
-    })
-}
-
 fn start_forwarding(node: &dyn Backend, buffers: [u32; 3]) -> Result<(), Errno> {
     node.tell(Request::ConfigRouter(true))?;
     if buffers == [0; 3] {
@@ -164,7 +146,7 @@ fn check_gateway(node: &dyn Backend, gateway: Nid) {
     let failed = match node.call(Request::Discover(Discover { target, force: false, max_nids: 1 })) {
         Ok(Reply::Discovered(Discovered::Failed(failure))) => failure.errno,
         Ok(_) => return,
-        Err(errno) => errno,
+        Err(error) => error.errno,
     };
     write_line!(
         LogClass::ConfigIgnored,
@@ -232,6 +214,7 @@ fn errno_of(rc: ReturnCode) -> Errno {
 mod tests {
     use super::*;
     use crate::node::Node;
+    use lnet_dlc::RequestError;
     use std::sync::Mutex;
 
     /// A backend that records its requests, and refuses those whose text contains `refuse`.
@@ -241,19 +224,20 @@ mod tests {
     }
 
     impl Backend for Fake {
-        fn call(&self, request: Request) -> Result<Reply, Errno> {
+        fn call(&self, request: Request) -> Result<Reply, RequestError> {
             let text = match request {
                 Request::AddLocalNi(ni) => {
                     let interface = ni.interface.unwrap_or_default();
                     format!("{}({interface}){}", ni.net, ni.cpts.map(|it| it.to_string()).unwrap_or_default())
                 }
                 Request::AddRoute(route) => format!("{} by {}", route.net, route.gateway),
-                Request::GetLocalNi(_) => return Err(Errno::NotFound),
+                Request::GetLocalNi(_) => return Err(Errno::NotFound.into()),
                 Request::Discover(discover) => format!("discover {}", discover.target.nid),
                 other => format!("{other:?}"),
             };
             match self.refuse {
-                Some((part, errno)) if text.contains(part) => Err(errno),
+                Some((part, errno)) if text.contains(part) => Err(errno.into()),
+                _ if text.starts_with("o2ib") => Err(Errno::ProtocolNotSupported.into()),
                 _ => {
                     self.asked.lock().unwrap().push(text);
                     Ok(Reply::Done)

@@ -149,6 +149,38 @@ fn what_adding_an_interface_would_fail_with_is_told_without_adding_it() {
     }
 }
 
+/// Fails if a client does not get the words of whoever found the cause: the driver, the core, or the list of drivers.
+#[test]
+fn what_is_in_the_way_of_an_interface_is_told_in_words() {
+    let node = node();
+    let backend: &dyn Backend = &*node;
+    backend.tell(Request::AddLocalNi(add("tcp", "127.0.1.1"))).unwrap();
+    let too_many = LndTunables { conns_per_peer: Some(128) };
+    let table = [
+        (add("tcp", "nosuch0"), "interface nosuch0: not usable (there is no such interface)"),
+        (add("tcp", "192.0.2.1"), "address 192.0.2.1: not usable ("),
+        (
+            add("o2ib", "ib0"),
+            "net o2ib: not started (there is no driver for nets of this kind here, only for tcp)",
+        ),
+        (
+            add("tcp", "127.0.1.1"),
+            "NI 127.0.1.1@tcp: not started (File exists; the net has this interface already)",
+        ),
+        (
+            AddLocalNi { cpts: Some(CptList::new(vec![2])), ..add("tcp1", "127.0.1.2") },
+            "NI 127.0.1.2@tcp1: not started (CPT 2 is not within 0 to 1, which are the node's CPU partitions)",
+        ),
+        (AddLocalNi { lnd: too_many, ..add("tcp1", "127.0.1.2") }, "net tcp1: not started ("),
+    ];
+    for (asked, expected) in table {
+        let check = backend.call(Request::CheckLocalNi(asked.clone())).unwrap_err();
+        let refused = backend.call(Request::AddLocalNi(asked)).unwrap_err();
+        assert!(refused.text().starts_with(expected), "{expected}: {refused}");
+        assert_eq!(check, refused);
+    }
+}
+
 /// dbg-030: fails if an interface is reported in a state that differs from its health, its link and its net's other
 /// interfaces.
 #[test]

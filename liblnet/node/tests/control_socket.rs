@@ -4,7 +4,7 @@
 use lnet_dlc::frame::{self, MAX_REPLY, MAX_REQUEST};
 use lnet_dlc::request::NodeInfo;
 use lnet_dlc::runtime_dir::{NodeName, RuntimeDir};
-use lnet_dlc::{Backend, Client, Reply, Request};
+use lnet_dlc::{Backend, Client, Reply, Request, RequestError};
 use lnet_node::{ControlConfig, ControlServer};
 use lnet_wire::{Errno, Nid};
 use std::fs;
@@ -28,7 +28,7 @@ struct Fake {
 const MANY: usize = 100_000;
 
 impl Backend for Fake {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         match request {
             Request::GetNode => Ok(Reply::Node(NodeInfo {
                 version: "1".into(),
@@ -45,7 +45,7 @@ impl Backend for Fake {
                 Ok(Reply::Done)
             }
             Request::ResetLnetStats => Ok(Reply::Done),
-            _ => Err(Errno::NotFound),
+            _ => Err(Errno::NotFound.into()),
         }
     }
 }
@@ -91,7 +91,7 @@ impl Fixture {
     /// Repeats the call while all places are taken, or while the server's short timeout disconnects this client.
     fn call_until_served(&self, request: &Request) -> Reply {
         loop {
-            match self.client().call(request.clone()) {
+            match self.client().call(request.clone()).map_err(Errno::from) {
                 Ok(reply) => return reply,
                 Err(Errno::TooManyUsers | Errno::ConnectionReset) => thread::yield_now(),
                 Err(errno) => panic!("{errno}"),
@@ -108,7 +108,7 @@ fn send(stream: &UnixStream, request: &Request) {
     frame::write(stream, &frame::encode_request(request).unwrap(), None).unwrap();
 }
 
-fn receive(mut stream: &UnixStream) -> Result<Reply, Errno> {
+fn receive(mut stream: &UnixStream) -> Result<Reply, RequestError> {
     frame::decode_reply(&frame::read(&mut stream, MAX_REPLY).unwrap().unwrap()).unwrap()
 }
 
@@ -132,7 +132,7 @@ fn several_clients_are_served_at_once_even_while_one_waits_for_a_slow_answer() {
                 let client = node.client();
                 for _ in 0..20 {
                     assert!(matches!(client.call(Request::GetNode), Ok(Reply::Node(_))));
-                    assert_eq!(client.call(Request::GetNi(9)), Err(Errno::NotFound));
+                    assert_eq!(client.call(Request::GetNi(9)), Err(Errno::NotFound.into()));
                 }
             });
         }
@@ -189,7 +189,7 @@ fn an_invalid_request_is_rejected_and_the_server_continues() {
     for (what, bytes, errno, goes_on) in table {
         let stream = node.connect();
         (&stream).write_all(&bytes).unwrap();
-        assert_eq!(receive(&stream), Err(errno), "{what}");
+        assert_eq!(receive(&stream), Err(errno.into()), "{what}");
         if goes_on {
             send(&stream, &Request::GetNode);
             assert!(receive(&stream).is_ok(), "{what}");
@@ -230,7 +230,7 @@ fn a_client_that_dies_or_does_not_take_its_answer_costs_only_its_connection() {
 fn a_panic_while_a_request_is_carried_out_is_an_error_of_that_request() {
     let node = start();
     let client = node.client();
-    assert_eq!(client.call(Request::GetLnetStats), Err(Errno::Io));
+    assert_eq!(client.call(Request::GetLnetStats), Err(Errno::Io.into()));
     assert!(client.call(Request::GetNode).is_ok());
 }
 
@@ -264,7 +264,7 @@ fn if_all_clients_are_busy_another_one_is_told_to_retry() {
     let slow = node.connect();
     send(&slow, &Request::ConfigRouter(true));
     node.entered.lock().unwrap().recv().unwrap();
-    assert_eq!(node.client().call(Request::GetNode), Err(Errno::TooManyUsers));
+    assert_eq!(node.client().call(Request::GetNode), Err(Errno::TooManyUsers.into()));
     node.leave.send(()).unwrap();
     assert_eq!(receive(&slow), Ok(Reply::Done));
     // Uses the one connection that there may be: the test cannot see when its place is free again.
@@ -288,7 +288,7 @@ fn the_status_socket_has_its_mode_and_is_read_only() {
         send(&stream, &request);
         let answer = receive(&stream);
         assert_eq!(answer.is_ok(), allowed, "{request:?}");
-        assert!(allowed || answer == Err(Errno::Access), "{request:?}");
+        assert!(allowed || answer == Err(Errno::Access.into()), "{request:?}");
     }
     drop(node.server);
     assert!(!path.exists());
@@ -312,11 +312,11 @@ fn a_user_without_access_to_the_control_socket_reads_the_status_socket() {
     assert!(UnixStream::connect(&control).is_err());
     let client = node.client();
     assert!(client.call(Request::GetNode).is_ok());
-    assert_eq!(client.call(Request::ResetLnetStats), Err(Errno::Access));
+    assert_eq!(client.call(Request::ResetLnetStats), Err(Errno::Access.into()));
     assert!(client.explain().unwrap().contains("status only"));
     fs::remove_file(node.directory.status_socket(&node.config_name)).unwrap();
     let client = node.client();
-    assert_eq!(client.call(Request::GetNode), Err(Errno::Access));
+    assert_eq!(client.call(Request::GetNode), Err(Errno::Access.into()));
     assert!(client.explain().unwrap().contains("only the owner and root"));
 }
 
@@ -364,7 +364,7 @@ fn stopping_closes_idle_and_stalled_clients_and_finishes_requests() {
         assert_eq!(receive(&slow), Ok(Reply::Done));
         stop.join().unwrap();
     });
-    assert_eq!(node.client().call(Request::GetNode), Err(Errno::NetworkDown));
+    assert_eq!(node.client().call(Request::GetNode), Err(Errno::NetworkDown.into()));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use crate::link::InterfaceId;
 use crate::network::{ConnError, Meeting, Network};
 use crate::trace::NodeId;
-use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
 use lnet_core::{Cause, Confirmation, Message, MessageOrigin, Ni};
-use lnet_wire::{Errno, NetType, Nid};
+use lnet_wire::{NetType, Nid};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The network as nodes' drivers share it with the world. Its lock is never held over a call of the core.
@@ -33,7 +33,7 @@ impl Driver for SimDriver {
         NetType::TCP
     }
 
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
         let place = self.network.lock().plug_in(self.node, ni, upcalls);
         Ok(Arc::new(SimNi { network: self.network.clone(), place }))
     }

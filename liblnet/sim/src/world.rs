@@ -145,8 +145,8 @@ impl World {
         }
         let Some(incarnation) = &it.incarnation else { return };
         let driver = SimDriver { network: self.network.clone(), node };
-        if let Err(errno) = incarnation.core.add_ni(nid, it.spec.tunables, &driver) {
-            self.fail(format!("{node} does not get {nid}: {}", errno.text()));
+        if let Err(error) = incarnation.core.add_ni(nid, it.spec.tunables, &driver) {
+            self.fail(format!("{node} does not get {nid}: {}", error));
         }
         self.settle(node);
     }

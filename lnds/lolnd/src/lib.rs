@@ -8,7 +8,7 @@
 pub mod copy;
 
 use lnet_core::Errno;
-use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls, Violation};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls, Violation};
 use lnet_core::topology::Ni;
 use lnet_core::{Message, Provenance};
 use lnet_wire::{Body, NetType, Nid};
@@ -24,7 +24,7 @@ impl Driver for Lolnd {
         NetType::LO
     }
 
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
         Ok(Arc::new(Loopback { ni: Arc::downgrade(ni), upcalls }))
     }
 }

@@ -21,7 +21,7 @@ use crate::sync::lock;
 use lnd_common::ip_interfaces;
 use lnet_core::lnd::{Driver, FoundInterface, LndNi, Progress, SendOutcome, StartError, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin};
+use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin, start_error};
 use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetId, NetType, Nid};
 use std::cell::RefCell;
@@ -166,23 +166,22 @@ impl Driver for Socklnd {
         self.config.bind_to_device
     }
 
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
-        let parts = self.running().inspect_err(|errno| {
-            write_line!(LogClass::DriverNotStarted, "{}: the TCP driver cannot start ({errno})", ni.nid());
-        })?;
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
+        let nid = ni.nid();
+        let parts = self
+            .running()
+            .map_err(|errno| start_error!(errno, "{nid}: the TCP driver cannot start ({})", errno.text()))?;
         if let Some(congestion) = &self.config.congestion {
             sockets::check_congestion(congestion).map_err(|error| {
-                let errno = Errno::from(&error);
-                write_line!(
-                    LogClass::DriverNotStarted,
-                    "{}: TCP connections cannot have the congestion control {congestion} ({errno})",
-                    ni.nid()
-                );
-                errno
+                start_error!(
+                    Errno::from(&error),
+                    "{nid}: TCP connections cannot have the congestion control {congestion} ({error}); name one \
+                     of /proc/sys/net/ipv4/tcp_allowed_congestion_control"
+                )
             })?;
         }
         let local = LocalNi {
-            nid: ni.nid(),
+            nid,
             pid: self.config.pid,
             incarnation: parts.shared.next_incarnation(),
             identity: self.config.implementation_id,
@@ -193,10 +192,7 @@ impl Driver for Socklnd {
             let address = parts.address_of(&ni_peers);
             let listening =
                 parts.commands.listen(address, || sockets::listen(address, self.config.accept_backlog));
-            if let Err(error) = listening {
-                log_cannot_listen(ni.nid(), address, &error);
-                return Err(Errno::from(error));
-            }
+            listening.map_err(|error| cannot_listen(nid, address, &error))?;
         }
         Ok(Arc::new(NiHandle { ni_peers, parts: parts.clone() }))
     }
@@ -333,7 +329,7 @@ impl LndNi for NiHandle {
     }
 }
 
-fn log_cannot_listen(nid: Nid, address: SocketAddr, error: &io::Error) {
+fn cannot_listen(nid: Nid, address: SocketAddr, error: &io::Error) -> StartError {
     let remedy = match error.kind() {
         io::ErrorKind::AddrInUse => {
             "another program, perhaps another LNet node, has it: stop that or set another accept_port"
@@ -347,5 +343,5 @@ fn log_cannot_listen(nid: Nid, address: SocketAddr, error: &io::Error) {
         }
         _ => "no peer can connect to this interface",
     };
-    write_line!(LogClass::ListenFailed, "{nid}: cannot listen on {address} ({error}); {remedy}");
+    start_error!(Errno::from(error), "{nid}: cannot listen on {address} ({error}); {remedy}")
 }

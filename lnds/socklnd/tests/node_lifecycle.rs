@@ -93,12 +93,19 @@ fn an_ni_needs_its_address_and_port() {
             lnet_core::Core::new(lnet_core::CoreConfig::new(lnet_wire::Pid::LUSTRE, 1).without_discovery());
         let result = core.add_ni(nid, lnet_core::NiTunables::default(), &*driver).map(|_| ());
         core.shutdown();
-        result
+        result.map_err(|error| (error.errno, error.text))
     };
     use lnet_core::Errno;
     let foreign = Nid::new(NetId::new(NetType::TCP, 0), 0x0808_0808);
-    assert_eq!(start(tcp(low), AcceptFrom::All), Err(Errno::AddressInUse));
-    assert_eq!(start(foreign, AcceptFrom::All), Err(Errno::AddressNotAvailable));
+    let table = [
+        (tcp(low), Errno::AddressInUse, "another program, perhaps another LNet node, has it"),
+        (foreign, Errno::AddressNotAvailable, "this machine has no such address"),
+    ];
+    for (nid, errno, remedy) in table {
+        let (found, text) = start(nid, AcceptFrom::All).unwrap_err();
+        assert_eq!(found, errno, "{text}");
+        assert!(text.starts_with(&format!("{nid}: cannot listen on ")) && text.contains(remedy), "{text}");
+    }
     assert_eq!(start(tcp(low), AcceptFrom::None), Ok(()));
     drop(taken);
     assert_eq!(start(tcp(low), AcceptFrom::All), Ok(()));

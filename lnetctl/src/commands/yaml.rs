@@ -28,7 +28,7 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
         return check(source, cx);
     }
     // A file of which nothing need be asked is no success without a node. One that does not know the request is there.
-    if let Err(errno) = cx.node.call(Request::GetNode)
+    if let Err(errno) = cx.node.tell(Request::GetNode)
         && errno != Errno::Invalid
     {
         let text = format!("cannot import {name}: {}", errno.text());
@@ -52,8 +52,8 @@ pub(super) fn import(command: &Import, cx: &mut Context<'_>) -> Outcome {
 
 /// Checks a file against the node, or by itself if no node runs. A node that was named, or that cannot be asked, is an error.
 fn check(source: Source<'_>, cx: &mut Context<'_>) -> Outcome {
-    let node = match cx.node.call(Request::GetNode) {
-        Ok(_) => Some(cx.node),
+    let node = match cx.node.tell(Request::GetNode) {
+        Ok(()) => Some(cx.node),
         Err(Errno::NetworkDown) if !cx.is_node_named => None,
         Err(errno) => {
             let text = format!("cannot ask the node for its configuration: {}", errno.text());

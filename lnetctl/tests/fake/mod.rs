@@ -9,7 +9,7 @@ use lnet_dlc::request::{
     LocalNi, MessageStats, NiStatus, NiTunables, NodeInfo, Peer, PeerHealth, PeerNi, PeerReachability, Ping,
     PingAnswer, SetBy, SettingState, Tunables, Udsp, UdspAction,
 };
-use lnet_dlc::{Backend, CptList, Reply, Request};
+use lnet_dlc::{Backend, CptList, Reply, Request, RequestError};
 use lnet_settings::Value;
 use lnet_wire::{Errno, Nid};
 use lnetctl::run::Node;
@@ -23,8 +23,8 @@ pub(crate) type Told = Rc<RefCell<Vec<Request>>>;
 pub(crate) struct Down;
 
 impl Backend for Down {
-    fn call(&self, _: Request) -> Result<Reply, Errno> {
-        Err(Errno::NetworkDown)
+    fn call(&self, _: Request) -> Result<Reply, RequestError> {
+        Err(Errno::NetworkDown.into())
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Up(pub(crate) Told);
 impl Node for Up {}
 
 impl Backend for Up {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         if !request.only_reads() {
             self.0.borrow_mut().push(request.clone());
         }
@@ -66,7 +66,7 @@ impl Backend for Up {
             Request::GetLnetStats => Some(Reply::Stats(Box::<LnetStats>::default())),
             Request::PingPeer(Ping { target, .. }) => return ping(target.nid),
             Request::Discover(Discover { target, .. }) => return Ok(Reply::Discovered(discover(target.nid))),
-            Request::AddPeerNi(_) => return Err(Errno::Exists),
+            Request::AddPeerNi(_) => return Err(Errno::Exists.into()),
             Request::GetPeerNi(nid) if nid == unreachable() => Some(Reply::Peer(Box::new(peer()))),
             Request::Explain(ask) if ask.destination == unreachable() => {
                 Some(Reply::Explanation(Explanation {
@@ -86,7 +86,7 @@ impl Backend for Up {
             }
             _ => Some(Reply::Done),
         }
-        .ok_or(Errno::NotFound)
+        .ok_or(Errno::NotFound.into())
     }
 }
 
@@ -143,9 +143,9 @@ fn fault(kind: FaultKind) -> Fault {
 }
 
 /// Answers a ping to a host; hosts from 77 on do not answer.
-fn ping(nid: Nid) -> Result<Reply, Errno> {
+fn ping(nid: Nid) -> Result<Reply, RequestError> {
     match nid.to_string().contains(".77@") {
-        true => Err(Errno::HostUnreachable),
+        true => Err(Errno::HostUnreachable.into()),
         false => Ok(Reply::Ping(PingAnswer { primary: nid, pid: 12345, multi_rail: true, nids: vec![nid] })),
     }
 }

@@ -1,8 +1,9 @@
 //! Adding and removing interfaces, and the shutdown of the node.
 
 use crate::core::Core;
-use crate::model::lnd::{Driver, Upcalls};
+use crate::model::lnd::{Driver, StartError, Upcalls};
 use crate::model::{Nets, Ni, NiConfig, PeerNi};
+use crate::start_error;
 use crate::sync::lock;
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
@@ -17,8 +18,10 @@ impl Core {
         nid: Nid,
         config: impl Into<NiConfig>,
         driver: &dyn Driver,
-    ) -> Result<Arc<Ni>, Errno> {
-        let guard = self.configuring()?;
+    ) -> Result<Arc<Ni>, StartError> {
+        let guard = self.configuring().map_err(|errno| {
+            start_error!(errno, "NI {nid}: not started (an event handler may not add interfaces)")
+        })?;
         let (ni, nets) = self.with_ni(nid, config.into())?;
         ni.set_number(self.health.next_number());
         // The driver may make upcalls as soon as it is started, so the interface must be in the table before that.
@@ -43,25 +46,29 @@ impl Core {
                 self.health.reachability_may_change_for_all(&self.topology);
                 Ok(ni)
             }
-            Err(errno) => {
+            Err(error) => {
                 self.topology.replace_nets(&guard, before);
-                Err(errno)
+                Err(error)
             }
         }
     }
 
     /// Checks whether [`Core::add_ni`] would fail before it starts the driver, and returns that error.
-    pub fn check_ni(&self, nid: Nid, config: impl Into<NiConfig>) -> Result<(), Errno> {
+    pub fn check_ni(&self, nid: Nid, config: impl Into<NiConfig>) -> Result<(), StartError> {
         self.with_ni(nid, config.into()).map(drop)
     }
 
     /// Creates an interface; returns it, and the nets with it.
-    fn with_ni(&self, nid: Nid, config: NiConfig) -> Result<(Arc<Ni>, Nets), Errno> {
+    fn with_ni(&self, nid: Nid, config: NiConfig) -> Result<(Arc<Ni>, Nets), StartError> {
         if self.is_ending() {
-            return Err(Errno::Shutdown);
+            return Err(start_error!(Errno::Shutdown, "NI {nid}: not started ({})", Errno::Shutdown.text()));
         }
         if self.topology.has_route_to(nid.net()) {
-            return Err(Errno::TooManyUsers);
+            let net = nid.net();
+            return Err(start_error!(
+                Errno::TooManyUsers,
+                "NI {nid}: not started (there is a route to {net}; delete it first, see 'lnetctl route show --net {net}')"
+            ));
         }
         let ni = Arc::new(Ni::new(nid, config, self.env.config().cpts.count())?);
         let nets = self.nets().with(Arc::clone(&ni))?;

@@ -25,10 +25,8 @@ pub trait Driver: Send + Sync {
     /// The kind of network that the driver serves.
     fn net_type(&self) -> NetType;
 
-    /// Brings `ni` up, but accepts inbound connections only after [`LndNi::open`]. An error is logged with its cause before
-    /// it is returned.
-    /// logged, with its cause.
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno>;
+    /// Brings `ni` up, but accepts inbound connections only after [`LndNi::open`]. The node logs an error, and `lnetctl` shows it.
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError>;
 
     /// Finds the interface of the host that an operator names, by its name or address, or the driver's choice if none is named; returns its
     /// NID on `net`.
@@ -71,7 +69,7 @@ pub struct FoundInterface {
     pub name: String,
 }
 
-/// The reason why something of a driver cannot be started, in the driver's words.
+/// The reason why an interface cannot be added to a node, in the words of the driver, or of whoever else finds it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct StartError {
@@ -79,6 +77,12 @@ pub struct StartError {
     pub errno: Errno,
     /// The subject and the cause, as in a log line: `interface eth9: not usable (there is no such interface)`.
     pub text: String,
+}
+
+impl From<StartError> for Errno {
+    fn from(error: StartError) -> Self {
+        error.errno
+    }
 }
 
 /// A [`StartError`](crate::lnd::StartError) with an error number and a text with arguments, as in `format!`. The list of log lines has

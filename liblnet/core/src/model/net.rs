@@ -3,8 +3,10 @@
 //! A [`Nets`] never changes: adding or removing an interface makes a new one, so that senders read without
 //! a lock.
 
+use super::lnd::StartError;
 use super::net_usage::NetUsage;
 use super::ni::Ni;
+use crate::start_error;
 use lnet_wire::Errno;
 use lnet_wire::nid::cpt_of_nid;
 use lnet_wire::{NetId, Nid};
@@ -112,14 +114,19 @@ impl Nets {
 
     /// The nets with `ni` added at the end of its net. [`Errno::Exists`] if the NID exists, or the interface is on
     /// that net (cfg-040, OM-13).
-    pub(crate) fn with(&self, ni: Arc<Ni>) -> Result<Self, Errno> {
+    pub(crate) fn with(&self, ni: Arc<Ni>) -> Result<Self, StartError> {
         let same = |its: &Arc<Ni>| {
             let (its, new) = (&its.config().interface, &ni.config().interface);
             new.is_some() && its == new
         };
         if self.ni(ni.nid()).is_some() || self.net(ni.nid().net()).is_some_and(|net| net.nis.iter().any(same))
         {
-            return Err(Errno::Exists);
+            return Err(start_error!(
+                Errno::Exists,
+                "NI {}: not started ({}; the net has this interface already)",
+                ni.nid(),
+                Errno::Exists.text()
+            ));
         }
         let mut nets = self.0.clone();
         match nets.iter_mut().find(|net| net.id == ni.nid().net()) {
@@ -182,7 +189,7 @@ mod tests {
         let twice = nets(&[nid(0, 1)]).with(Arc::new(
             Ni::new(nid(0, 1), NiTunables::default().into(), std::num::NonZeroUsize::MIN).unwrap(),
         ));
-        assert_eq!(twice.err(), Some(Errno::Exists));
+        assert_eq!(twice.err().map(Errno::from), Some(Errno::Exists));
     }
 
     /// OM-11, OM-12: fails if a net is bound to other partitions than its interfaces, or a NID is mapped to another partition.

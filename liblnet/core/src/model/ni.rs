@@ -2,12 +2,13 @@
 
 use super::failure_counts::CauseCounters;
 use super::last_use::LastUse;
-use super::lnd::LndNi;
+use super::lnd::{LndNi, StartError};
 use super::message::Message;
 use super::message_turn::MessageTurn;
 use super::priority::LOWEST_PRIORITY;
 use super::recovery_state::{Recovery, RecoveryState};
 use crate::credit::{Credits, SharedNiPool, ni_credits_per_cpt};
+use crate::start_error;
 use crate::stats::Counters;
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::nid::{Address, cpt_of_nid};
@@ -103,13 +104,20 @@ pub struct Ni {
 impl Ni {
     /// An interface without a driver, on a node with `cpts` CPU partitions. [`Errno::Invalid`] for no credits (CR-2)
     /// and for a partition that does not exist.
-    pub(crate) fn new(nid: Nid, config: NiConfig, cpts: NonZeroUsize) -> Result<Self, Errno> {
+    pub(crate) fn new(nid: Nid, config: NiConfig, cpts: NonZeroUsize) -> Result<Self, StartError> {
         let tunables = config.tunables;
         if tunables.credits == 0 || tunables.peer_credits == 0 {
-            return Err(Errno::Invalid);
+            return Err(start_error!(
+                Errno::Invalid,
+                "NI {nid}: not started (credits and peer_credits must be at least 1)"
+            ));
         }
-        if config.cpts.iter().any(|cpt| *cpt as usize >= cpts.get()) {
-            return Err(Errno::Invalid);
+        if let Some(wrong) = config.cpts.iter().find(|cpt| **cpt as usize >= cpts.get()) {
+            let last = cpts.get() - 1;
+            return Err(start_error!(
+                Errno::Invalid,
+                "NI {nid}: not started (CPT {wrong} is not within 0 to {last}, which are the node's CPU partitions)"
+            ));
         }
         let bound_to = NonZeroUsize::new(config.cpts.len()).unwrap_or(cpts);
         let per_cpt = ni_credits_per_cpt(tunables.credits, tunables.peer_credits, bound_to);

@@ -1,6 +1,6 @@
 //! A network driver that treats each message as the test says.
 
-use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, Upcalls};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
 use lnet_core::{Cause, Confirmation, Delivery, Errno, Message, MessageOrigin, Ni, Provenance, SendFailure};
 use lnet_wire::{Body, Header, NetType, Nid};
 use std::num::NonZeroU64;
@@ -138,7 +138,7 @@ impl Driver for FakeDriver {
         NetType::TCP
     }
 
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
         let fake = Arc::new(FakeNi {
             ni: Arc::downgrade(ni),
             upcalls,

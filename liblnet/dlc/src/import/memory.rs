@@ -3,10 +3,10 @@
 use crate::CptList;
 use crate::request::{
     AddLocalNi, AddPeerNi, AddUdsp, AppliedUdsp, Backend, CptBuffers, DelLocalNi, GivenByUdsp, LocalHealth,
-    LocalNi, NiStatus, Peer, PeerHealth, PeerNi, Reply, Request, Route, Tunables, Udsp, UdspAction,
-    UdspPartner,
+    LocalNi, NiStatus, Peer, PeerHealth, PeerNi, Reply, Request, RequestError, Route, Tunables, Udsp,
+    UdspAction, UdspPartner,
 };
-use lnet_wire::{Errno, Nid};
+use lnet_wire::{Errno, NetType, Nid};
 use std::cell::RefCell;
 
 /// The configuration of the node that is kept in memory.
@@ -88,19 +88,20 @@ impl State {
         all.get(index as usize).cloned().ok_or(Errno::NotFound)
     }
 
-    fn add_ni(&mut self, request: AddLocalNi) -> Result<Reply, Errno> {
+    fn add_ni(&mut self, request: AddLocalNi) -> Result<Reply, RequestError> {
         let AddLocalNi { net, interface, tunables, lnd, cpts } = request;
-        if !crate::networks::has_driver(net) {
-            return Err(Errno::ProtocolNotSupported);
+        let refused = |errno, text: &str| Err(RequestError { errno, text: Some(text.to_owned()) });
+        if net.kind() != NetType::TCP {
+            return refused(Errno::ProtocolNotSupported, "net o2ib: not started (there is no driver)");
         }
         if interface.as_deref() == Some("nosuch0") {
-            return Err(Errno::NoDevice);
+            return refused(Errno::NoDevice, "interface nosuch0: not usable (missing)");
         }
         if cpts.as_ref().is_some_and(|cpts| cpts.as_slice().iter().any(|cpt| *cpt > 1)) {
-            return Err(Errno::Invalid);
+            return refused(Errno::Invalid, "CPT 9 is not within 0 to 1");
         }
         if self.nis.iter().any(|ni| ni.nid.net() == net && ni.interface == interface) {
-            return Err(Errno::Exists);
+            return Err(Errno::Exists.into());
         }
         let nid = Nid::new(net, 0x0a00_0000 + self.nis.len() as u32);
         let mut ni = local(nid, interface);
@@ -171,10 +172,22 @@ impl State {
 }
 
 impl Backend for Memory {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         if !request.only_reads() {
             self.told.borrow_mut().push(request.clone());
         }
+        match request {
+            Request::AddLocalNi(request) => self.state.borrow_mut().add_ni(request),
+            Request::CheckLocalNi(request) => {
+                self.state.borrow().clone().add_ni(request).map(|_| Reply::Done)
+            }
+            other => Ok(self.carry_out(other)?),
+        }
+    }
+}
+
+impl Memory {
+    fn carry_out(&self, request: Request) -> Result<Reply, Errno> {
         let mut state = self.state.borrow_mut();
         match request {
             Request::GetLocalNi(index) => State::at(&state.nis, index).map(|ni| Reply::LocalNi(Box::new(ni))),
@@ -205,8 +218,6 @@ impl Backend for Memory {
             Request::GetLnetStats => Ok(Reply::Stats(Box::default())),
             Request::GetNumaRange => Ok(Reply::Number(state.numa_range)),
             Request::GetTunables => Ok(Reply::Tunables(state.tunables)),
-            Request::AddLocalNi(request) => state.add_ni(request),
-            Request::CheckLocalNi(request) => state.clone().add_ni(request).map(|_| Reply::Done),
             Request::SetConnsPerPeer(set) => {
                 let ni = state.nis.iter_mut().find(|ni| Some(ni.nid) == set.nid).ok_or(Errno::NotFound)?;
                 ni.lnd.conns_per_peer = Some(set.value);

@@ -650,17 +650,15 @@ route:
 ";
     let expected = "\
 check:
-    - conflict: cannot add ib0 to o2ib: there is no driver for nets of this kind here, only for tcp
+    - conflict: cannot add ib0 to o2ib: net o2ib: not started (there is no driver)
     - add: net tcp eth0
     - conflict: cannot add a route to tcp9 by 192.0.2.1@o2ib: No route to host; the gateway must be on a net of this node, see 'lnetctl net show'
 ";
     assert_eq!(checked(&Memory::new(), text), expected);
+    // Which drivers there are only a node knows.
     let mut report = Report::new();
     let (rc, value) = check(None, source(text), &mut report);
-    assert_eq!(
-        (rc, value.to_yaml().as_str()),
-        (ReturnCode::from(lnet_wire::Errno::HostUnreachable), expected)
-    );
+    assert_eq!((rc, value.to_yaml().matches("- add: ").count()), (ReturnCode::OK, 3));
 }
 
 #[test]

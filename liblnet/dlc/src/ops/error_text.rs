@@ -2,7 +2,7 @@
 
 use crate::ReturnCode;
 use crate::host_names::Names;
-use crate::request::{Backend, LocalNi, Request};
+use crate::request::{Backend, LocalNi, Request, RequestError};
 use lnet_wire::text::Problem;
 use lnet_wire::{Errno, NetId, Nid, TextError};
 
@@ -18,6 +18,11 @@ pub(super) fn error_text(errno: Errno) -> String {
         _ => "",
     };
     format!("{}{remedy}", errno.text())
+}
+
+/// The cause of the error in the words of the node, or else the text for its number.
+pub(super) fn cause(error: &RequestError) -> String {
+    error.text.clone().unwrap_or_else(|| error_text(error.errno))
 }
 
 /// Whether there is no node. [`Errno::NetworkDown`] does not say that where an interface may be

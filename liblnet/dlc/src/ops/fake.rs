@@ -1,6 +1,6 @@
 //! A backend with a script of requests and replies, for tests of the requests that an operation makes.
 
-use crate::request::{Backend, Reply, Request};
+use crate::request::{Backend, Reply, Request, RequestError};
 use lnet_wire::Errno;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,12 +8,19 @@ use std::collections::VecDeque;
 type Scene = (Request, Result<Reply, Errno>);
 
 /// Answers the scripted requests in their order and panics at any other.
-pub(super) struct Fake(RefCell<VecDeque<Scene>>);
+pub(super) struct Fake(RefCell<VecDeque<(Request, Result<Reply, RequestError>)>>);
 
 impl Fake {
     /// Expects these requests in order and no others.
     pub(super) fn new(script: impl IntoIterator<Item = Scene>) -> Self {
-        Self(RefCell::new(script.into_iter().collect()))
+        let script = script.into_iter().map(|(request, reply)| (request, reply.map_err(Into::into)));
+        Self(RefCell::new(script.collect()))
+    }
+
+    /// Expects one request and refuses it, with a text.
+    pub(super) fn refusing(request: Request, errno: Errno, text: &str) -> Self {
+        let error = RequestError { errno, text: Some(text.to_owned()) };
+        Self(RefCell::new(VecDeque::from([(request, Err(error))])))
     }
 
     /// Expects no request.
@@ -28,7 +35,7 @@ impl Fake {
 }
 
 impl Backend for Fake {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         let scene = self.0.borrow_mut().pop_front();
         let (expected, reply) = scene.unwrap_or_else(|| panic!("nothing more was expected: {request:?}"));
         assert_eq!(request, expected);

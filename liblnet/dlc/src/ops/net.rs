@@ -4,12 +4,12 @@ mod add;
 mod existing;
 mod show;
 
-pub use add::{add, add_rule, why_refused};
-pub(crate) use add::{ensure, no_driver, rehearse, request};
+pub use add::{add, add_rule};
+pub(crate) use add::{ensure, rehearse, request};
 pub(crate) use existing::Adjustment;
 pub use show::show;
 
-use super::error_text::{error_text, one_nid, parse_net};
+use super::error_text::{cause, error_text, one_nid, parse_net};
 use super::health;
 use crate::host_names::Names;
 use crate::ranges::{CONNS_PER_PEER, OutOfRange};
@@ -69,20 +69,20 @@ pub fn del(
     let mut rc = ReturnCode::OK;
     for interface in asked {
         let request = DelLocalNi { net, interface: interface.map(str::to_owned) };
-        if let Err(errno) = backend.tell(Request::DelLocalNi(request)) {
-            let code = match errno {
+        if let Err(error) = backend.call(Request::DelLocalNi(request)) {
+            let code = match error.errno {
                 Errno::NoDevice | Errno::AddressNotAvailable => ReturnCode::BAD_PARAM,
                 errno => errno.into(),
             };
             let what = interface.map_or_else(|| net.to_string(), |name| format!("{name} of {net}"));
-            let remedy = match errno {
+            let remedy = match error.errno {
                 Errno::NotFound => "; the node does not have it, see 'lnetctl net show'",
                 Errno::NoDevice | Errno::AddressNotAvailable => {
                     "; name the interface as 'lnetctl net show' does"
                 }
                 _ => "",
             };
-            let text = format!("cannot delete {what}: {}{remedy}", error_text(errno));
+            let text = format!("cannot delete {what}: {}{remedy}", cause(&error));
             rc = report.end(Operation::Del, NET, seq_no, code, text);
         }
     }

@@ -31,12 +31,42 @@ pub use stats::{CommCount, ElementStats, Heat, LnetStats, MessageStats};
 
 use lnet_wire::{Errno, NetId, Nid, ProcessId};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// The receiver of requests: a node in this process, or a connection to one in another process.
 pub trait Backend {
     /// Carries out one request and waits for its reply; a ping may take minutes.
     /// [`Errno::NetworkDown`] where there is no node.
-    fn call(&self, request: Request) -> Result<Reply, Errno>;
+    fn call(&self, request: Request) -> Result<Reply, RequestError>;
+}
+
+/// The error of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.text())]
+pub struct RequestError {
+    /// The number that the kernel would give.
+    pub errno: Errno,
+    /// The cause, in the words of whoever found it; `None` if nothing but the number is known.
+    pub text: Option<String>,
+}
+
+impl RequestError {
+    /// The cause, or the text of the number.
+    pub fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_else(|| self.errno.text())
+    }
+}
+
+impl From<Errno> for RequestError {
+    fn from(errno: Errno) -> Self {
+        Self { errno, text: None }
+    }
+}
+
+impl From<RequestError> for Errno {
+    fn from(error: RequestError) -> Self {
+        error.errno
+    }
 }
 
 /// A request to a node. The number in brackets is that of the kernel's IOCTL.
@@ -255,16 +285,18 @@ replies! {
     Explanation(Explanation),
 }
 
-/// Calls that convert the reply to the type that the request has.
+/// Calls that convert the reply to the type that the request has. The error is the number alone; that of [`Backend::call`] has the text
+/// as well.
 impl dyn Backend + '_ {
     /// Carries out a request whose reply is a `T`. [`Errno::Protocol`] for any other reply.
     pub fn ask<T: TryFrom<Reply, Error = Errno>>(&self, request: Request) -> Result<T, Errno> {
-        self.call(request).and_then(T::try_from)
+        self.call(request)?.try_into()
     }
 
     /// Carries out a request without a result.
     pub fn tell(&self, request: Request) -> Result<(), Errno> {
-        self.call(request).map(drop)
+        self.call(request)?;
+        Ok(())
     }
 
     /// All items that `request` lists, by index from 0 until [`Errno::NotFound`].

@@ -1,41 +1,43 @@
 //! Requests about local NIs.
 
 use super::stats::{self, Due};
-use crate::node::Node;
+use crate::node::{Node, logged};
 use lnet_core::MAX_HEALTH;
 use lnet_core::health::{Cause, NiState};
-use lnet_core::lnd::FoundInterface;
-use lnet_core::{Core, Errno, Ni, NiConfig};
-use lnet_dlc::CptList;
+use lnet_core::lnd::{Driver, FoundInterface, StartError};
+use lnet_core::{Core, Errno, Ni, NiConfig, start_error};
 use lnet_dlc::ops::net::conns_per_peer;
 use lnet_dlc::request::{
     self, AddLocalNi, DelLocalNi, LndTunables, LocalHealth, LocalNi, NiStatus, NiTunables, SetConnsPerPeer,
 };
+use lnet_dlc::{CptList, RequestError};
 use lnet_wire::{NetId, Nid};
 use std::sync::Arc;
 
 /// Adds an interface; tunables that are not given are those of the node's start (cfg-020, cfg-025, cfg-035).
-pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, Errno> {
-    let (nid, config) = configured(node, add)?;
-    node.start_ni(nid, config)
+pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, RequestError> {
+    let added = configured(node, add).and_then(|(nid, config)| node.start_ni(nid, config));
+    added.map_err(|error| refused(logged(error)))
 }
 
 /// Checks whether adding the interface would fail, as far as that shows before its driver is started.
-pub(super) fn check(node: &Node, add: AddLocalNi) -> Result<(), Errno> {
-    let (nid, config) = configured(node, add)?;
-    node.core().check_ni(nid, config)
+pub(super) fn check(node: &Node, add: AddLocalNi) -> Result<(), RequestError> {
+    let checked = configured(node, add).and_then(|(nid, config)| node.core().check_ni(nid, config));
+    checked.map_err(refused)
 }
 
-/// The NID and the configuration of a requested interface. The driver is checked before the interface is looked up, which may
-/// be missing for the same reason.
-fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), Errno> {
-    if node.drivers.of(add.net.kind()).is_none() {
-        return Err(Errno::ProtocolNotSupported);
-    }
+fn refused(error: StartError) -> RequestError {
+    RequestError { errno: error.errno, text: Some(error.text) }
+}
+
+/// The NID and the configuration of a requested interface.
+fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), StartError> {
+    let driver = node.drivers.for_net(add.net)?;
     if let Some(connections) = add.lnd.conns_per_peer {
-        conns_per_peer(connections.into()).map_err(|_| Errno::Invalid)?;
+        conns_per_peer(connections.into())
+            .map_err(|error| start_error!(Errno::Invalid, "net {}: not started ({error})", add.net))?;
     }
-    let found = find(node, add.net, add.interface.as_deref())?;
+    let found = find(driver, add.net, add.interface.as_deref())?;
     let mut tunables = node.ni_tunables();
     let asked = add.tunables;
     for (place, value) in [
@@ -53,16 +55,16 @@ fn configured(node: &Node, add: AddLocalNi) -> Result<(Nid, NiConfig), Errno> {
 
 /// Finds an interface. One that is down is [`Errno::AddressNotAvailable`]: for clients of the control socket
 /// [`Errno::NetworkDown`] means that LNet is down.
-fn find(node: &Node, net: NetId, interface: Option<&str>) -> Result<FoundInterface, Errno> {
-    node.find_interface(net, interface).map_err(|errno| match errno {
-        Errno::NetworkDown => Errno::AddressNotAvailable,
-        other => other,
+fn find(driver: &dyn Driver, net: NetId, interface: Option<&str>) -> Result<FoundInterface, StartError> {
+    driver.find_interface(net, interface).map_err(|error| match error.errno {
+        Errno::NetworkDown => StartError { errno: Errno::AddressNotAvailable, ..error },
+        _ => error,
     })
 }
 
 /// Removes an interface, or a net. An interface is found by the name under which it was added, in whatever state, or
 /// else by its current address.
-pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
+pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), RequestError> {
     let nets = node.core().nets();
     let on_net = |net: NetId| nets.net(net).map_or(&[][..], |net| net.nis());
     let nids: Vec<Nid> = match &del.interface {
@@ -71,14 +73,17 @@ pub(super) fn delete(node: &Node, del: &DelLocalNi) -> Result<(), Errno> {
             let recorded = on_net(del.net).iter().find(|ni| ni.config().interface.as_ref() == Some(name));
             vec![match recorded {
                 Some(ni) => ni.nid(),
-                None => find(node, del.net, Some(name))?.nid,
+                None => {
+                    let driver = node.drivers.for_net(del.net).map_err(refused)?;
+                    find(driver, del.net, Some(name)).map_err(refused)?.nid
+                }
             }]
         }
     };
     if nids.is_empty() {
-        return Err(Errno::NotFound);
+        return Err(Errno::NotFound.into());
     }
-    nids.into_iter().try_for_each(|nid| node.remove_ni(nid))
+    Ok(nids.into_iter().try_for_each(|nid| node.remove_ni(nid))?)
 }
 
 /// The report on the interface with this index (dbg-035, dbg-040).

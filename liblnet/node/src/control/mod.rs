@@ -16,7 +16,7 @@ use lnet_core::health::NiKind;
 use lnet_core::{Errno, Setting};
 use lnet_dlc::ranges::PING_TIMEOUT_MS;
 use lnet_dlc::request::{DistanceAnswer, NodeInfo, PingAnswer, Tunables};
-use lnet_dlc::{Backend, Reply, Request, request};
+use lnet_dlc::{Backend, Reply, Request, RequestError, request};
 use lnet_settings::Change;
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ use std::time::Duration;
 const MAX_PING_TIMEOUT: Duration = Duration::from_millis(PING_TIMEOUT_MS.most as u64);
 
 impl Backend for Node {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         let core = self.core();
-        match request {
+        let result = match request {
             Request::GetNode => Ok(Reply::Node(NodeInfo {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 name: self.name().to_string(),
@@ -83,9 +83,9 @@ impl Backend for Node {
                 Ok(Reply::Nids(peers.iter().map(|peer| peer.primary).collect()))
             }
             Request::SetPeer(set) => peer::set_state(core, set).map(|()| Reply::Done),
-            Request::AddLocalNi(add) => local_ni::add(self, add).map(Reply::Nid),
-            Request::CheckLocalNi(add) => local_ni::check(self, add).map(|()| Reply::Done),
-            Request::DelLocalNi(del) => local_ni::delete(self, &del).map(|()| Reply::Done),
+            Request::AddLocalNi(add) => return local_ni::add(self, add).map(Reply::Nid),
+            Request::CheckLocalNi(add) => return local_ni::check(self, add).map(|()| Reply::Done),
+            Request::DelLocalNi(del) => return local_ni::delete(self, &del).map(|()| Reply::Done),
             Request::GetLocalNi(index) => local_ni::get(self, index).map(|ni| Reply::LocalNi(Box::new(ni))),
             Request::SetNumaRange(range) => self.set(Setting::NumaRange, range.into()),
             Request::GetNumaRange => Ok(Reply::Number(core.settings().numa_range)),
@@ -104,7 +104,8 @@ impl Backend for Node {
             Request::GetUdsp(index) => policy::get(core, index).map(|rule| Reply::Udsp(Box::new(rule))),
             Request::GetAppliedUdsp(nid, own) => policy::applied(core, nid, own).map(Reply::AppliedUdsp),
             Request::SetConnsPerPeer(set) => local_ni::set_conns_per_peer(core, set).map(|()| Reply::Done),
-        }
+        };
+        result.map_err(RequestError::from)
     }
 }
 

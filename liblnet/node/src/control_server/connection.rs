@@ -3,7 +3,7 @@
 use super::clients::ClientSlot;
 use super::listener::Access;
 use lnet_dlc::frame::{self, FrameError};
-use lnet_dlc::{Backend, Reply, Request};
+use lnet_dlc::{Backend, Reply, Request, RequestError};
 use lnet_log::LogClass;
 use lnet_wire::Errno;
 use std::io::{self, Read};
@@ -32,7 +32,7 @@ pub(super) fn serve(
                     format_args!("control socket: request of {} not read ({error}); closing", slot.user),
                 );
                 if !matches!(error, FrameError::Io(_)) {
-                    let _ = answer(Err(error.errno()));
+                    let _ = answer(Err(error.errno().into()));
                 }
                 return;
             }
@@ -40,13 +40,16 @@ pub(super) fn serve(
         slot.busy();
         let request = frame::decode_request(&body);
         let result = match &request {
-            Ok(request) => access.allows(request).and_then(|()| carry_out(backend, request, slot)),
+            Ok(request) => match access.allows(request) {
+                Ok(()) => carry_out(backend, request, slot),
+                Err(errno) => Err(errno.into()),
+            },
             Err(error) => {
                 slot.log(
                     LogClass::ControlRequestFailed,
                     format_args!("control socket: request of {} rejected ({error})", slot.user),
                 );
-                Err(error.errno())
+                Err(error.errno().into())
             }
         };
         if let Err(error) = answer(result) {
@@ -64,14 +67,14 @@ pub(super) fn serve(
 }
 
 /// Carries out a request. A panic while doing so does not end the node.
-fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Result<Reply, Errno> {
+fn carry_out(backend: &dyn Backend, request: &Request, slot: &ClientSlot) -> Result<Reply, RequestError> {
     log::debug!("control socket: {request:?}");
     catch_unwind(AssertUnwindSafe(|| backend.call(request.clone()))).unwrap_or_else(|_| {
         slot.log(
             LogClass::InternalError,
             format_args!("control socket: internal error (panic) while carrying out a request, see above; please report"),
         );
-        Err(Errno::Io)
+        Err(Errno::Io.into())
     })
 }
 

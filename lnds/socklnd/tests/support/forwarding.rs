@@ -1,7 +1,7 @@
 //! A layer between a core and the driver that forwards every call, and lets a test observe or change it.
 
 use super::Node;
-use lnet_core::lnd::{DeferredRx, Driver, LndNi, Progress, RxAction, SendOutcome, Upcalls};
+use lnet_core::lnd::{DeferredRx, Driver, LndNi, Progress, RxAction, SendOutcome, StartError, Upcalls};
 use lnet_core::message::TakenCredits;
 use lnet_core::topology::Ni;
 use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin, Provenance, SendFailure};
@@ -72,7 +72,7 @@ impl<H: Hooks> Driver for ForwardingDriver<H> {
         self.driver.net_type()
     }
 
-    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, Errno> {
+    fn start_ni(&self, ni: &Arc<Ni>, upcalls: Arc<dyn Upcalls>) -> Result<Arc<dyn LndNi>, StartError> {
         let hooks = || Arc::clone(&self.hooks);
         let forwarding = Arc::new(ForwardingUpcalls { upcalls: Arc::clone(&upcalls), hooks: hooks() });
         let started = self.driver.start_ni(ni, forwarding)?;

@@ -3,9 +3,9 @@
 use super::existing::{self, Adjustment, adjustment};
 use super::{NET, NetConfig};
 use crate::ip2nets::{self, Rule};
-use crate::ops::error_text::{OpError, error_text, is_down, parse_net};
+use crate::ops::error_text::{OpError, cause, error_text, parse_net};
 use crate::report::{Operation, Report, SeqNo};
-use crate::request::{AddLocalNi, Backend, LocalNi, Request};
+use crate::request::{AddLocalNi, Backend, Request, RequestError};
 use crate::{InterfaceSpec, ReturnCode};
 use lnet_log::{LogClass, write_line};
 use lnet_os::interfaces::{HostInterface, host_interfaces};
@@ -28,8 +28,8 @@ pub fn add(backend: &dyn Backend, config: &NetConfig<'_>, seq_no: SeqNo, report:
                 return is_there_a_node(backend);
             }
             requests.into_iter().try_for_each(|request| {
-                let told = backend.tell(Request::AddLocalNi(request.clone()));
-                told.map_err(|errno| refused(backend, &request, errno))
+                let added = backend.call(Request::AddLocalNi(request.clone()));
+                added.map(drop).map_err(|error| refused(&request, &error))
             })
         }),
     };
@@ -64,30 +64,35 @@ pub(crate) fn ensure(
 /// Returns the change that [`ensure`] would make to an existing interface, or `None` if it would add one. The node is not
 /// changed.
 pub(crate) fn rehearse(backend: &dyn Backend, request: &AddLocalNi) -> Result<Option<Adjustment>, OpError> {
-    match backend.tell(Request::CheckLocalNi(request.clone())) {
-        Ok(()) => Ok(None),
-        Err(Errno::Exists) => to_adjust(backend, request).map(Some),
-        Err(errno) => Err(refused(backend, request, errno)),
+    match backend.call(Request::CheckLocalNi(request.clone())) {
+        Ok(_) => Ok(None),
+        Err(error) if error.errno == Errno::Exists => to_adjust(backend, request, &error).map(Some),
+        Err(error) => Err(refused(request, &error)),
     }
 }
 
 fn add_or_adjust(backend: &dyn Backend, request: &AddLocalNi) -> Result<(), OpError> {
-    match backend.tell(Request::AddLocalNi(request.clone())) {
-        Ok(()) => Ok(()),
-        Err(Errno::Exists) => adjust(backend, request),
-        Err(errno) => Err(refused(backend, request, errno)),
+    match backend.call(Request::AddLocalNi(request.clone())) {
+        Ok(_) => Ok(()),
+        Err(error) if error.errno == Errno::Exists => adjust(backend, request, &error),
+        Err(error) => Err(refused(request, &error)),
     }
 }
 
-fn to_adjust(backend: &dyn Backend, request: &AddLocalNi) -> Result<Adjustment, OpError> {
+/// Returns the change to the interface that is there, for which the node refused the request with `error`.
+fn to_adjust(
+    backend: &dyn Backend,
+    request: &AddLocalNi,
+    error: &RequestError,
+) -> Result<Adjustment, OpError> {
     match existing::find(backend, request) {
         Some(now) => adjustment(request, &now),
-        None => Err(refused(backend, request, Errno::Exists)),
+        None => Err(refused(request, error)),
     }
 }
 
-fn adjust(backend: &dyn Backend, request: &AddLocalNi) -> Result<(), OpError> {
-    match to_adjust(backend, request)? {
+fn adjust(backend: &dyn Backend, request: &AddLocalNi, error: &RequestError) -> Result<(), OpError> {
+    match to_adjust(backend, request, error)? {
         Adjustment::Nothing => Ok(()),
         Adjustment::ConnsPerPeer(set) => backend
             .tell(Request::SetConnsPerPeer(set))
@@ -144,73 +149,17 @@ pub(crate) fn request(net: NetId, spec: Option<&InterfaceSpec>, config: &NetConf
     }
 }
 
-/// The code and the text for an interface without a driver on its net.
-pub(crate) fn no_driver(request: &AddLocalNi) -> OpError {
-    let interface = request.interface.as_deref().unwrap_or("an interface");
-    let text = format!("cannot add {interface} to {}: {}", request.net, NO_DRIVER);
-    (Errno::Invalid.into(), text)
-}
-
-const NO_DRIVER: &str = "there is no driver for nets of this kind here, only for tcp";
-
-/// The reason for which the node refused to add an interface, and the remedy: for a log line.
-pub fn why_refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> String {
-    wrong_cpt(backend, request, errno).unwrap_or_else(|| match errno {
-        Errno::ProtocolNotSupported => NO_DRIVER.to_owned(),
-        errno => errno.text().to_owned(),
-    })
-}
-
-/// The CPT that the node lacks, if it refused the interface for that reason.
-fn wrong_cpt(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> Option<String> {
-    if errno != Errno::Invalid {
-        return None;
-    }
-    // The loopback, which is the first interface, is bound to all CPTs.
-    let all = backend.ask::<Box<LocalNi>>(Request::GetLocalNi(0)).ok()?.cpts;
-    let wrong = request.cpts.as_ref()?.as_slice().iter().find(|cpt| !all.as_slice().contains(cpt))?;
-    let last = all.as_slice().iter().max()?;
-    Some(format!("CPT {wrong} is not within 0 to {last}, which are the node's CPU partitions"))
-}
-
-/// The code and the text for an interface that the node refused.
-fn refused(backend: &dyn Backend, request: &AddLocalNi, errno: Errno) -> OpError {
-    if let Some(said) = wrong_cpt(backend, request, errno) {
-        let interface = request.interface.as_deref().unwrap_or("the first interface");
-        return (errno.into(), format!("cannot add {interface} to {}: {said}", request.net));
-    }
-    let net = request.net;
-    let interface = request.interface.as_deref().unwrap_or("the first interface");
-    let (rc, said) = match errno {
-        Errno::NoDevice | Errno::AddressNotAvailable => (
-            ReturnCode::BAD_PARAM,
-            format!("{}; the interface must exist, be up and have an IPv4 address", errno.text()),
-        ),
-        // If LNet is not started there is no net to add to, which has another code than an interface that is down.
-        Errno::NetworkDown if is_down(backend) => (Errno::Invalid.into(), error_text(errno)),
-        Errno::NetworkDown => (errno.into(), format!("{}; the interface is down", errno.text())),
-        Errno::ProtocolNotSupported | Errno::NotSupported => return no_driver(request),
-        Errno::Exists => (errno.into(), format!("{}; the net has this interface already", errno.text())),
-        Errno::TooManyUsers => (
-            errno.into(),
-            format!("there is a route to {net}; delete it first, see 'lnetctl route show --net {net}'"),
-        ),
-        Errno::AddressInUse => (
-            errno.into(),
-            format!("{}; another node or program listens there, see LNET_ACCEPT_PORT", errno.text()),
-        ),
-        // The node admits only its owner and root, and the system lets only root listen on the port.
-        Errno::Access => (
-            errno.into(),
-            format!(
-                "{}; a node without root's rights needs LNET_ACCEPT=all and LNET_ACCEPT_PORT above 1023 when it \
-                 starts",
-                error_text(errno)
-            ),
-        ),
-        errno => (errno.into(), error_text(errno)),
+/// The code and the text for what the node refused, in the words of the node.
+fn refused(request: &AddLocalNi, error: &RequestError) -> OpError {
+    let rc = match error.errno {
+        Errno::NoDevice | Errno::AddressNotAvailable => ReturnCode::BAD_PARAM,
+        // Without a text it comes from no node: LNet that is down has no net to add to.
+        Errno::NetworkDown if error.text.is_none() => Errno::Invalid.into(),
+        Errno::ProtocolNotSupported | Errno::NotSupported => Errno::Invalid.into(),
+        errno => errno.into(),
     };
-    (rc, format!("cannot add {interface} to {net}: {said}"))
+    let interface = request.interface.as_deref().unwrap_or("the first interface");
+    (rc, format!("cannot add {interface} to {}: {}", request.net, cause(error)))
 }
 
 fn rules_of(text: &str) -> Result<(Vec<Rule>, Vec<HostInterface>), OpError> {

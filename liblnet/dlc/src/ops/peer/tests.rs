@@ -1,6 +1,7 @@
 use super::*;
 use crate::ops::fake::Fake;
 use crate::peer_state;
+use crate::request::RequestError;
 use crate::request::{
     AppliedUdsp, CommCount, Difference, DiscoveryFailure, DiscoveryStep, ElementStats, Heat, MessageStats,
     Peer, PeerDiscovery, PeerHealth, PeerNi, PeerNiState, PeerReachability, Reply, SetHealth,
@@ -442,7 +443,7 @@ fn primary_nids_are_listed() {
 struct Thousand(Cell<usize>);
 
 impl Backend for Thousand {
-    fn call(&self, request: Request) -> Result<Reply, Errno> {
+    fn call(&self, request: Request) -> Result<Reply, RequestError> {
         self.0.set(self.0.get() + 1);
         match request {
             Request::GetPeerList => {
@@ -450,7 +451,7 @@ impl Backend for Thousand {
                 Ok(Reply::Nids((1..=1000).map(|address| Nid::new(net, address)).collect()))
             }
             Request::GetPeerNi(primary) => Ok(Reply::Peer(Box::new(Peer { primary, ..peer() }))),
-            _ => Err(Errno::Invalid),
+            _ => Err(Errno::Invalid.into()),
         }
     }
 }
