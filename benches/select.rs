@@ -7,7 +7,9 @@ use lnet_core::cpt::{Hardware, Layout, NumaNode, Pattern};
 use lnet_core::lnd::{Driver, LndNi, SendOutcome, StartError, Upcalls};
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::Route;
-use lnet_core::{Core, CoreConfig, CptTable, Errno, Message, Ni, NiConfig, NiTunables, Placement};
+use lnet_core::{
+    Core, CoreConfig, CptTable, Errno, Ni, NiConfig, NiTunables, OutgoingMessage, Placement, Pooled,
+};
 use lnet_wire::{NetId, NetType, Nid, Pid};
 use std::hint::black_box;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -29,7 +31,7 @@ impl Driver for Idle {
 }
 
 impl LndNi for Idle {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
+    fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
         SendOutcome::Done(message, Err(Errno::HostUnreachable.into()))
     }
 

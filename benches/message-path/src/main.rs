@@ -20,7 +20,7 @@ use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartErro
 use lnet_core::topology::Route;
 use lnet_core::{
     Core, CoreConfig, EqHandle, Errno, EventKind, InsertPosition, MatchId, MdHandle, MdMemory, MdOptions,
-    MdSpec, Message, Ni, NiTunables, Provenance, Target,
+    MdSpec, Ni, NiTunables, OutgoingMessage, Pooled, Provenance, Target,
 };
 use lnet_wire::{Body, Header, NetId, NetType, Nid, Pid};
 use std::collections::{BTreeMap, VecDeque};
@@ -197,7 +197,7 @@ fn expect(core: &Core, eq: EqHandle, kind: EventKind) -> Result<(), Box<dyn Erro
 #[derive(Default)]
 struct Network {
     interfaces: Mutex<BTreeMap<Nid, Arc<Interface>>>,
-    in_flight: Mutex<VecDeque<(Arc<Interface>, Box<Message>)>>,
+    in_flight: Mutex<VecDeque<(Arc<Interface>, Pooled<OutgoingMessage>)>>,
 }
 
 struct Interface {
@@ -218,7 +218,7 @@ impl Network {
         }
     }
 
-    fn next(&self) -> Option<(Arc<Interface>, Box<Message>)> {
+    fn next(&self) -> Option<(Arc<Interface>, Pooled<OutgoingMessage>)> {
         lock(&self.in_flight).pop_front()
     }
 }
@@ -256,7 +256,7 @@ struct NetworkNi {
 }
 
 impl LndNi for NetworkNi {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
+    fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
         lock(&self.network.in_flight).push_back((Arc::clone(&self.interface), message));
         SendOutcome::Pending
     }

@@ -42,7 +42,8 @@ pub use lnet_settings::{DiscoveryMode, MAX_HEALTH, Setting, Settings};
 pub use lnet_wire::Errno;
 pub use memory::{EqHandle, MdHandle, MdMemory, MdOptions, MdSpec, MeHandle, Near};
 pub use model::{
-    CarriedOrigin, Confirmation, Message, MessageOrigin, PartialMessages, Provenance, Target, lnd, message,
+    ArrivingMessage, CarriedOrigin, Confirmation, MessageOrigin, OutgoingMessage, PartialMessages, Pooled,
+    Provenance, Target, lnd, message,
 };
 pub use objects::{InsertPosition, MatchId};
 pub use time::{Clock, Time};

@@ -7,8 +7,8 @@ mod support;
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::topology::Route;
 use lnet_core::{
-    CarriedOrigin, Cause, Confirmation, Delivery, Errno, EventKind, MdOptions, Message, MessageOrigin,
-    Provenance, SendFailure,
+    ArrivingMessage, CarriedOrigin, Cause, Confirmation, Delivery, Errno, EventKind, MdOptions,
+    MessageOrigin, OutgoingMessage, Provenance, SendFailure,
 };
 use lnet_wire::{Body, Header, Nid, WireHandle};
 use std::num::NonZeroU64;
@@ -46,7 +46,7 @@ fn sender(gateways: &[u32]) -> Rig {
 
 /// The first hop, the id and the origin of each message that the driver keeps.
 fn sent(rig: &Rig) -> Vec<(Nid, u64, Option<CarriedOrigin>)> {
-    rig.driver.ni(0).map_kept(|message: &Message| {
+    rig.driver.ni(0).map_kept(|message: &OutgoingMessage| {
         let id = message.message_id().map_or(0, NonZeroU64::get);
         (message.next_hop().nid, id, message.carried_origin())
     })
@@ -268,7 +268,7 @@ fn pass(rig: &Rig, halves: u32) {
     }
 }
 
-fn is_ping(message: &Message) -> bool {
+fn is_ping(message: &OutgoingMessage) -> bool {
     matches!(message.header().body, Body::Get { portal: 0, .. })
 }
 
@@ -361,7 +361,7 @@ fn a_gateway_confirms_a_message_when_the_next_node_has_it() {
     for (brought, sent_with) in [(None, first), (Some(carried), carried)] {
         let rig = router();
         passes(&rig, far(5), brought);
-        let origins = rig.driver.ni(1).map_kept(Message::carried_origin);
+        let origins = rig.driver.ni(1).map_kept(OutgoingMessage::carried_origin);
         assert_eq!(origins, [Some(sent_with)]);
         assert_eq!(rig.driver.ni(0).confirmations(), []);
         rig.driver.finish();
@@ -429,7 +429,7 @@ fn destination() -> Rig {
     rig
 }
 
-fn delivered(action: RxAction) -> Box<Message> {
+fn delivered(action: RxAction) -> ArrivingMessage {
     let RxAction::Deliver(message) = action else { panic!("{action:?}") };
     message
 }
@@ -485,7 +485,7 @@ fn a_message_that_breaks_off_is_received_again_into_the_same_memory() {
             delivered(comes_by(&rig, 9))
         };
         assert_eq!(rig.take_events(), []);
-        assert_eq!((copy.payload_len(), copy.next_hop().nid), (4, tcp(9)));
+        assert_eq!((copy.payload_len(), copy.sender()), (4, tcp(9)));
         rig.core.received(copy, Ok(()));
         assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
         assert!(matches!(comes_by(&rig, 8), RxAction::Discard));
@@ -609,7 +609,8 @@ fn a_gateway_marks_origins_that_it_does_not_believe() {
             RxAction::Deliver(message) => rig.core.received(message, Ok(())),
             action => panic!("{from} names {named}: {action:?}"),
         }
-        let origin_of = |message: &Message| message.carried_origin().map(|carried| carried.origin.node.get());
+        let origin_of =
+            |message: &OutgoingMessage| message.carried_origin().map(|carried| carried.origin.node.get());
         let sent: Vec<_> = rig.driver.nis().iter().flat_map(|ni| ni.map_kept(origin_of)).collect();
         assert_eq!(sent, [Some(passed_on)], "{from} names {named}");
     }

@@ -9,7 +9,7 @@ use lnet_core::policy::{Action, Rule};
 use lnet_core::router::{Forwarded, Router};
 use lnet_core::stats::Outcome;
 use lnet_core::topology::Route;
-use lnet_core::{CarriedOrigin, Cause, Confirmation, Errno, Message, MessageOrigin, Provenance};
+use lnet_core::{CarriedOrigin, Cause, Confirmation, Errno, MessageOrigin, OutgoingMessage, Provenance};
 use lnet_wire::{Body, Header, Nid, WireHandle};
 use log::Level;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -46,7 +46,7 @@ fn passes(rig: &Rig, header: &Header) {
 
 /// The next hop and the header of each message that the second interface keeps.
 fn sent(rig: &Rig) -> Vec<(Nid, Header)> {
-    rig.driver.ni(1).map_kept(|message: &Message| (message.next_hop().nid, *message.header()))
+    rig.driver.ni(1).map_kept(|message: &OutgoingMessage| (message.next_hop().nid, *message.header()))
 }
 
 /// The buffer credits: tiny, small, large.
@@ -436,6 +436,6 @@ fn rules_that_count_messages_of_interfaces_divide_what_is_forwarded() {
         rig.core.add_rule(Rule { messages: NonZeroU32::new(messages), ..rule }, None).unwrap();
     }
     (0..8).for_each(|_| passes(&rig, &put(2, 5, 0)));
-    let by = |ni: usize| rig.driver.ni(ni).map_kept(|message: &Message| message.next_hop().nid);
+    let by = |ni: usize| rig.driver.ni(ni).map_kept(|message: &OutgoingMessage| message.next_hop().nid);
     assert_eq!((by(1), by(2)), (vec![far(5); 6], vec![far(5); 2]));
 }

@@ -7,7 +7,7 @@ mod support;
 use lnet_core::lnd::{RxAction, Upcalls};
 use lnet_core::policy::{Action, Rule};
 use lnet_core::topology::PeerState;
-use lnet_core::{Cause, Errno, EventKind, MdOptions, Message, Setting};
+use lnet_core::{Cause, Errno, EventKind, MdOptions, OutgoingMessage, Setting};
 use lnet_wire::{NetId, Nid};
 use std::collections::BTreeSet;
 use support::routes::{far, far_net, hops, route};
@@ -251,7 +251,7 @@ fn a_message_may_leave_a_gateway_if_any_net_of_its_peer_is_reached_without_it() 
         prepare(&rig);
         to(&rig, source, ITS[0]);
         assert_eq!(hops(&rig), [BY[0]], "{what}");
-        let may = |message: &Message| rig.core.may_change_path(message);
+        let may = |message: &OutgoingMessage| rig.core.may_change_path(message);
         assert_eq!(rig.driver.ni(0).map_kept(may), [one_may], "{what}");
         assert_eq!(rig.core.path_is_unresponsive(rig.ni(), tcp(8)), all_may, "{what}");
     }
@@ -331,7 +331,7 @@ fn sources(rig: &Rig, to: Nid) -> Vec<Nid> {
     let md = rig.bind(-1);
     let one = |_| {
         rig.put(md, to);
-        let kept = |message: &Message| message.header().src_nid;
+        let kept = |message: &OutgoingMessage| message.header().src_nid;
         let sources: Vec<Nid> = rig.driver.nis().iter().flat_map(|ni| ni.map_kept(kept)).collect();
         rig.driver.finish();
         sources[0]

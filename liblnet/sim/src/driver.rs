@@ -4,7 +4,7 @@ use crate::link::InterfaceId;
 use crate::network::{ConnError, Meeting, Network};
 use crate::trace::NodeId;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
-use lnet_core::{Cause, Confirmation, Message, MessageOrigin, Ni};
+use lnet_core::{Cause, Confirmation, MessageOrigin, Ni, OutgoingMessage, Pooled};
 use lnet_wire::{NetType, Nid};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -45,7 +45,7 @@ struct SimNi {
 }
 
 impl LndNi for SimNi {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
+    fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
         let peer = message.next_hop().nid;
         let meeting = self.network.lock().meet(self.place, peer);
         if let Some(Meeting { ni, upcalls, incarnation }) = meeting {

@@ -7,7 +7,7 @@ use crate::network::{Arrival, Confirmed, Finding, Finished, Meeting, Notice, Pat
 use crate::trace::NodeId;
 use crate::world::World;
 use lnet_core::lnd::{DeferredRx, RxAction, SendOutcome, Upcalls};
-use lnet_core::{Clock, Core, Errno, Message, Time};
+use lnet_core::{ArrivingMessage, Clock, Core, Errno, OutgoingMessage, Time};
 use lnet_wire::Nid;
 use lolnd::copy::fill_payload_of;
 use std::cell::Cell;
@@ -96,7 +96,7 @@ impl World {
                 Finding::Unresponsive => {
                     let all_may_move = upcalls.path_is_unresponsive(&ni, peer);
                     self.note(from.node, || format!("{} -> {peer} is unresponsive", ni.nid()));
-                    let may_move = |message: &Message| upcalls.may_change_path(message);
+                    let may_move = |message: &OutgoingMessage| upcalls.may_change_path(message);
                     let stuck = self.network.lock().leave_path(from, peer, all_may_move, may_move);
                     upcalls.release_credits(stuck);
                 }
@@ -322,7 +322,7 @@ const ENDLESS: usize = 100_000;
 const SPINS: usize = 1000;
 
 /// Stores the payload, and reports the message to the core.
-fn place(upcalls: &dyn Upcalls, message: Box<Message>, payload: Option<&[u8]>, result: Result<(), Errno>) {
+fn place(upcalls: &dyn Upcalls, message: ArrivingMessage, payload: Option<&[u8]>, result: Result<(), Errno>) {
     if let (Some(payload), Ok(())) = (payload, result) {
         fill_payload_of(&message, payload);
     }

@@ -1,10 +1,10 @@
 //! Copying payloads: from one MD's memory to another's, and to and from bytes that a driver keeps.
 
-use lnet_core::Message;
 use lnet_core::memory::{MdMemory, MemSlice};
+use lnet_core::{ArrivingMessage, OutgoingMessage};
 
 /// The current payload of a message that is to be sent.
-pub fn payload_of(message: &Message) -> Box<[u8]> {
+pub fn payload_of(message: &OutgoingMessage) -> Box<[u8]> {
     let mut bytes = vec![0; message.payload_len()];
     let memory = MdMemory::contiguous(bytes.as_mut_ptr() as usize, message.payload_len() as u32);
     copy(message.payload(), memory.slice(0, memory.len()));
@@ -12,7 +12,7 @@ pub fn payload_of(message: &Message) -> Box<[u8]> {
 }
 
 /// Copies `bytes` to the payload memory of an arriving message; bytes beyond its length are discarded.
-pub fn fill_payload_of(message: &Message, bytes: &[u8]) {
+pub fn fill_payload_of(message: &ArrivingMessage, bytes: &[u8]) {
     let len = bytes.len().min(message.payload_len()) as u32;
     let memory = MdMemory::contiguous(bytes.as_ptr() as usize, len);
     copy(memory.slice(0, len), message.payload());

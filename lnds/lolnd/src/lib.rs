@@ -10,7 +10,7 @@ pub mod copy;
 use lnet_core::Errno;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls, Violation};
 use lnet_core::topology::Ni;
-use lnet_core::{Message, Provenance};
+use lnet_core::{OutgoingMessage, Pooled, Provenance};
 use lnet_wire::{Body, NetType, Nid};
 use std::cell::OnceCell;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -35,7 +35,7 @@ struct Loopback {
 }
 
 impl LndNi for Loopback {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
+    fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
         let Some(ni) = self.ni.upgrade() else {
             return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
         };
@@ -56,7 +56,7 @@ impl LndNi for Loopback {
 }
 
 /// Carries out an action on a message that this node sent itself.
-fn deliver(upcalls: &dyn Upcalls, sent: Box<Message>, action: RxAction) -> SendOutcome {
+fn deliver(upcalls: &dyn Upcalls, sent: Pooled<OutgoingMessage>, action: RxAction) -> SendOutcome {
     match action {
         RxAction::Deliver(arriving) if matches!(sent.header().body, Body::Get { .. }) => {
             // The SEND event of a request comes before the event of its response.
@@ -85,7 +85,7 @@ struct Held {
 enum HeldState {
     /// Neither the message nor the action is known yet.
     Empty,
-    Waiting(Box<Message>),
+    Waiting(Pooled<OutgoingMessage>),
     /// The action came before the message.
     Decided(RxAction),
 }
@@ -95,7 +95,7 @@ impl Held {
         Arc::new(Self { upcalls: Arc::clone(upcalls), state: Mutex::new(HeldState::Empty) })
     }
 
-    fn keep(&self, message: Box<Message>) {
+    fn keep(&self, message: Pooled<OutgoingMessage>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(&mut *state, HeldState::Empty) {
             HeldState::Decided(action) => {
@@ -106,7 +106,7 @@ impl Held {
         }
     }
 
-    fn finish(&self, message: Box<Message>, action: RxAction) {
+    fn finish(&self, message: Pooled<OutgoingMessage>, action: RxAction) {
         if let SendOutcome::Done(message, result) = deliver(&*self.upcalls, message, action) {
             self.upcalls.finalize(message, result);
         }

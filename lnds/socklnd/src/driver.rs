@@ -21,7 +21,7 @@ use crate::sync::lock;
 use lnd_common::ip_interfaces;
 use lnet_core::lnd::{Driver, FoundInterface, LndNi, Progress, SendOutcome, StartError, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin, start_error};
+use lnet_core::{Cause, Clock, Confirmation, Errno, MessageOrigin, OutgoingMessage, Pooled, start_error};
 use lnet_log::{LogClass, write_line};
 use lnet_wire::{NetId, NetType, Nid};
 use std::cell::RefCell;
@@ -296,7 +296,7 @@ impl LndNi for NiHandle {
         self.parts.commands.open(self.parts.address_of(&self.ni_peers));
     }
 
-    fn send(&self, message: Box<Message>) -> SendOutcome {
+    fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
         self.ni_peers.send(message)
     }
 

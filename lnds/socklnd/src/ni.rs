@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use crate::sync::lock;
 use lnet_core::lnd::Upcalls;
 use lnet_core::topology::Ni;
-use lnet_core::{Message, SendFailure};
+use lnet_core::{OutgoingMessage, Pooled, SendFailure};
 use lnet_log::LogClass;
 use lnet_wire::ProcessId;
 use std::hash::BuildHasher;
@@ -99,7 +99,7 @@ impl SockNi {
     }
 
     /// Reports a sent message to the core.
-    pub(crate) fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
+    pub(crate) fn finalize(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>) {
         self.upcalls.finalize(message, result);
     }
 

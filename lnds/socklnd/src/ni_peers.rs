@@ -11,7 +11,7 @@ use crate::peer::{Peer, PeerOwner};
 use crate::remote_nodes::RemoteNodes;
 use crate::sync::lock;
 use lnet_core::lnd::SendOutcome;
-use lnet_core::{Cause, Confirmation, Errno, Message, MessageOrigin};
+use lnet_core::{Cause, Confirmation, Errno, MessageOrigin, OutgoingMessage, Pooled};
 use lnet_wire::{Nid, Pid, ProcessId};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -57,7 +57,7 @@ impl NiPeers {
     }
 
     /// Sends `message` to its next hop.
-    pub(crate) fn send(self: &Arc<Self>, mut message: Box<Message>) -> SendOutcome {
+    pub(crate) fn send(self: &Arc<Self>, mut message: Pooled<OutgoingMessage>) -> SendOutcome {
         let identity = Identity { id: message.next_hop(), synthetic: message.next_hop().pid.is_user() };
         loop {
             let Some(peer) = self.peer(identity) else {
@@ -167,7 +167,7 @@ impl PeerOwner for NiPeers {
         }
     }
 
-    fn send_again(self: Arc<Self>, message: Box<Message>) -> SendOutcome {
+    fn send_again(self: Arc<Self>, message: Pooled<OutgoingMessage>) -> SendOutcome {
         self.send(message)
     }
 

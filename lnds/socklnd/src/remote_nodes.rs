@@ -9,7 +9,7 @@ use lnd_common::dedup::{DedupTable, Resend};
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::Time;
 use lnet_core::stats::Partial;
-use lnet_core::{Errno, Message, MessageOrigin, PartialMessages};
+use lnet_core::{ArrivingMessage, Errno, MessageOrigin, PartialMessages};
 use lnet_wire::Nid;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -84,7 +84,7 @@ pub(crate) struct Parked {
 #[derive(Debug)]
 pub(crate) enum ParkedState {
     /// The message has been matched.
-    Matched(Box<Message>),
+    Matched(ArrivingMessage),
     /// The core has deferred the message.
     Deferred(Arc<Deferred>),
 }

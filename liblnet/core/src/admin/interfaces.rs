@@ -147,9 +147,7 @@ impl Core {
         self.drop_waiting(removed, "its interface was removed while it waited for a buffer");
         self.resume_waiting(served);
         for portal in self.objects.portals() {
-            self.drop_delayed(
-                portal.take_delayed(|one| one.message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))),
-            );
+            self.drop_delayed(portal.take_delayed(|one| one.message.is_by(ni)));
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::core::Core;
 use crate::discovery::{Failure, Step};
 use crate::health::{Cause, NiState};
-use crate::model::message::Message;
+use crate::model::message::OutgoingMessage;
 use crate::model::{Ni, PeerNi};
 use crate::select;
 use lnet_log::LogClass;
@@ -84,8 +84,9 @@ impl Core {
         let nets = self.nets();
         let nis = nets.net(peer_ni.nid().net()).into_iter().flat_map(|net| net.nis());
         nis.for_each(|ni| self.abort_tx(ni, peer_ni, Cause::RemoteDropped));
-        let its = |message: &Message| {
-            message.peer_ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, peer_ni)) && message.source.is_none()
+        let its = |message: &OutgoingMessage| {
+            message.peer_ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, peer_ni))
+                && message.source().is_none()
         };
         self.move_waiting_for_peers(its);
     }
@@ -112,7 +113,7 @@ impl Core {
         if self.health.path_is_unresponsive(&self.env, &self.topology, ni, peer_ni) {
             self.ask_gateway(peer_ni);
             self.move_waiting_for_peers(|message| {
-                message.source.is_none()
+                message.source().is_none()
                     && message.peer_ni.as_ref().is_some_and(|its| its.nid() == peer_ni.nid())
                     && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
             });

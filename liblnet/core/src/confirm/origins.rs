@@ -5,7 +5,7 @@ use super::known_nodes::{BroughtBy, KnownNodes};
 use super::seen::REMEMBERED;
 use crate::environment::time::Time;
 use crate::model::lnd::DeferredRx;
-use crate::model::message::Message;
+use crate::model::message::{IncomingMessage, Pooled};
 use crate::model::{MessageOrigin, Ni, PartialMessages};
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
@@ -31,13 +31,13 @@ struct Table {
 
 /// A copy of a message that is still arriving by another gateway; the copy's driver keeps it.
 pub(crate) struct WaitingCopy {
-    pub(crate) message: Box<Message>,
+    pub(crate) message: Pooled<IncomingMessage>,
     pub(crate) deferred: Arc<dyn DeferredRx>,
 }
 
 /// A message that has arrived in part, and the copy that is received in its place.
 pub(crate) struct Recovered {
-    pub(crate) partial: Box<Message>,
+    pub(crate) partial: Pooled<IncomingMessage>,
     pub(crate) copy: WaitingCopy,
 }
 
@@ -50,14 +50,13 @@ enum OriginProgress {
         until: Option<Time>,
     },
     /// The payload has ended early. The operation fails unless a copy arrives before `until`.
-    Partial { message: Box<Message>, until: Time },
+    Partial { message: Pooled<IncomingMessage>, until: Time },
 }
 
 /// The treatment of a message whose payload has ended early.
 pub(crate) enum BrokenOff {
     /// The message is kept. The messages returned were given up for it, as too many were kept.
-    #[expect(clippy::vec_box, reason = "messages are handed on in their boxes")]
-    Kept(Vec<Box<Message>>),
+    Kept(Vec<Pooled<IncomingMessage>>),
     /// A copy has been waiting: the message is received from the copy.
     Resumes(Recovered),
 }
@@ -65,13 +64,13 @@ pub(crate) enum BrokenOff {
 /// The relation of an arriving message to those with the same origin.
 pub(crate) enum Arrived {
     /// The first message with the origin.
-    First(Box<Message>),
+    First(Pooled<IncomingMessage>),
     /// A copy of a message that has arrived completely.
-    Duplicate(Box<Message>),
+    Duplicate(Pooled<IncomingMessage>),
     /// A copy of a message that is still arriving by the path `first`: the copy waits. An earlier copy that waited is returned.
     Waits { first: (Option<Arc<Ni>>, Nid), earlier: Option<WaitingCopy> },
     /// A copy of the message `partial`, which has arrived in part.
-    Resumes { partial: Box<Message>, copy: Box<Message> },
+    Resumes { partial: Pooled<IncomingMessage>, copy: Pooled<IncomingMessage> },
 }
 
 impl Origins {
@@ -79,14 +78,14 @@ impl Origins {
     pub(crate) fn arrives(
         &self,
         origin: MessageOrigin,
-        message: Box<Message>,
+        message: Pooled<IncomingMessage>,
         make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
     ) -> Arrived {
         let table = &mut *lock(&self.0);
         if table.nodes.contains(origin) {
             return Arrived::Duplicate(message);
         }
-        let by = || (message.ni.clone(), message.next_hop.nid);
+        let by = || (message.ni.clone(), message.from);
         match table.arriving.remove(&origin) {
             None => {
                 table.arriving.insert(origin, OriginProgress::Arriving { by: by(), copy: None, until: None });
@@ -130,11 +129,16 @@ impl Origins {
 
     /// Records that the payload of the message has ended early. The message is kept for a copy until `until`, or until the time
     /// given when its payload first ended early; or it is returned with a copy that waits.
-    pub(crate) fn incomplete(&self, origin: MessageOrigin, message: Box<Message>, until: Time) -> BrokenOff {
+    pub(crate) fn incomplete(
+        &self,
+        origin: MessageOrigin,
+        message: Pooled<IncomingMessage>,
+        until: Time,
+    ) -> BrokenOff {
         let table = &mut *lock(&self.0);
         let until = match table.arriving.remove(&origin) {
             Some(OriginProgress::Arriving { copy: Some(copy), until: first, .. }) => {
-                let by = (copy.message.ni.clone(), copy.message.next_hop.nid);
+                let by = (copy.message.ni.clone(), copy.message.from);
                 let until = Some(first.unwrap_or(until));
                 table.arriving.insert(origin, OriginProgress::Arriving { by, copy: None, until });
                 return BrokenOff::Resumes(Recovered { partial: message, copy });
@@ -142,7 +146,7 @@ impl Origins {
             Some(OriginProgress::Arriving { until: Some(first), .. }) => first,
             _ => until,
         };
-        let too_many = table.partial.keep(message.next_hop.nid, origin);
+        let too_many = table.partial.keep(message.from, origin);
         table.arriving.insert(origin, OriginProgress::Partial { message, until });
         BrokenOff::Kept(too_many.into_iter().filter_map(|origin| table.take_one(origin)).collect())
     }
@@ -153,19 +157,18 @@ impl Origins {
         let Some(OriginProgress::Arriving { copy: Some(copy), .. }) = table.arriving.remove(&origin) else {
             return None;
         };
-        let by = (copy.message.ni.clone(), copy.message.next_hop.nid);
+        let by = (copy.message.ni.clone(), copy.message.from);
         table.arriving.insert(origin, OriginProgress::Arriving { by, copy: None, until: None });
         Some(copy)
     }
 
     /// Removes old entries. Returns the messages that have arrived in part and of which no copy has come in time, or for which
     /// `is_over` holds; and the time of the next call.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn expire(
         &self,
         now: Time,
-        is_over: impl Fn(&Message) -> bool,
-    ) -> (Vec<Box<Message>>, Option<Time>) {
+        is_over: impl Fn(&IncomingMessage) -> bool,
+    ) -> (Vec<Pooled<IncomingMessage>>, Option<Time>) {
         let table = &mut *lock(&self.0);
         let next = |table: &Table| {
             let has_partial =
@@ -186,15 +189,19 @@ impl Origins {
     }
 
     /// Removes the messages that have arrived in part for which `which` holds: they will not be completed.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    pub(crate) fn take_partial(&self, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
+    pub(crate) fn take_partial(
+        &self,
+        which: impl Fn(&IncomingMessage) -> bool,
+    ) -> Vec<Pooled<IncomingMessage>> {
         lock(&self.0).take_partial(|message, _| which(message))
     }
 }
 
 impl Table {
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    fn take_partial(&mut self, which: impl Fn(&Message, Time) -> bool) -> Vec<Box<Message>> {
+    fn take_partial(
+        &mut self,
+        which: impl Fn(&IncomingMessage, Time) -> bool,
+    ) -> Vec<Pooled<IncomingMessage>> {
         let is_it = |progress: &OriginProgress| match progress {
             OriginProgress::Partial { message, until } => which(message, *until),
             OriginProgress::Arriving { .. } => false,
@@ -205,7 +212,7 @@ impl Table {
     }
 
     /// Removes a message that has arrived in part; returns `None` if there is no such message.
-    fn take_one(&mut self, origin: MessageOrigin) -> Option<Box<Message>> {
+    fn take_one(&mut self, origin: MessageOrigin) -> Option<Pooled<IncomingMessage>> {
         self.partial.release(&origin);
         match self.arriving.remove(&origin)? {
             OriginProgress::Partial { message, .. } => Some(message),

@@ -1,7 +1,7 @@
 //! The messages that gateways have received and not confirmed.
 
 use crate::environment::time::Time;
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Pooled};
 use crate::model::{CarriedOrigin, Confirmation, MessageOrigin};
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
@@ -28,7 +28,7 @@ pub(crate) struct Unconfirmed {
 #[derive(Debug, Default)]
 struct Table {
     /// The messages, by the id that the driver gave them on their present path.
-    waiting: HashMap<NonZeroU64, Box<Message>>,
+    waiting: HashMap<NonZeroU64, Pooled<OutgoingMessage>>,
     /// The messages in `waiting` that this node forwards, by their origins, which are marked as refused in case they come back
     /// so.
     forwarded: BTreeSet<(MessageOrigin, NonZeroU64)>,
@@ -42,10 +42,9 @@ struct Table {
 
 /// The actions that are due.
 #[derive(Debug, Default)]
-#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 pub(crate) struct Due {
     /// Messages whose deadline has passed, or whose owner has given them up.
-    pub(crate) ended: Vec<Box<Message>>,
+    pub(crate) ended: Vec<Pooled<OutgoingMessage>>,
     /// The time of the next [`Unconfirmed::poll`].
     pub(crate) next: Option<Time>,
 }
@@ -57,10 +56,10 @@ impl Unconfirmed {
     pub(crate) fn keep(
         &self,
         id: NonZeroU64,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         now: Time,
         is_gateway: impl Fn(Nid) -> bool,
-    ) -> Result<bool, (Box<Message>, Confirmation)> {
+    ) -> Result<bool, (Pooled<OutgoingMessage>, Confirmation)> {
         let table = &mut *lock(&self.table);
         if let Some((from, confirmation)) = table.early.remove(&id)
             && is_gateway(from)
@@ -86,7 +85,7 @@ impl Unconfirmed {
         id: NonZeroU64,
         confirmation: Confirmation,
         is_gateway: impl Fn(Nid) -> bool,
-    ) -> Option<Box<Message>> {
+    ) -> Option<Pooled<OutgoingMessage>> {
         let table = &mut *lock(&self.table);
         if let Some(message) = table.waiting.get(&id) {
             return if is_gateway(message.next_hop.nid) { table.remove(id) } else { None };
@@ -119,8 +118,7 @@ impl Unconfirmed {
     }
 
     /// Removes and returns the messages for which `which` holds.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    pub(crate) fn take(&self, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
+    pub(crate) fn take(&self, which: impl Fn(&OutgoingMessage) -> bool) -> Vec<Pooled<OutgoingMessage>> {
         let table = &mut *lock(&self.table);
         if table.waiting.is_empty() {
             return Vec::new();
@@ -129,7 +127,7 @@ impl Unconfirmed {
     }
 
     /// The actions that are due now; `is_over` tells the messages to end.
-    pub(crate) fn poll(&self, now: Time, is_over: impl Fn(&Message) -> bool) -> Due {
+    pub(crate) fn poll(&self, now: Time, is_over: impl Fn(&OutgoingMessage) -> bool) -> Due {
         let table = &mut *lock(&self.table);
         if table.due.is_none_or(|due| now < due) {
             return Due { next: table.due, ..Due::default() };
@@ -151,7 +149,7 @@ impl Unconfirmed {
 }
 
 impl Table {
-    fn remove(&mut self, id: NonZeroU64) -> Option<Box<Message>> {
+    fn remove(&mut self, id: NonZeroU64) -> Option<Pooled<OutgoingMessage>> {
         let message = self.waiting.remove(&id)?;
         if let Some(forwarded) = place_of_forwarded(id, &message) {
             self.forwarded.remove(&forwarded);
@@ -159,8 +157,7 @@ impl Table {
         Some(message)
     }
 
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    fn take(&mut self, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
+    fn take(&mut self, which: impl Fn(&OutgoingMessage) -> bool) -> Vec<Pooled<OutgoingMessage>> {
         let Self { waiting, forwarded, .. } = self;
         let taken = waiting.extract_if(|_, message| which(message)).map(|(id, message)| {
             if let Some(forwarded_as) = place_of_forwarded(id, &message) {
@@ -172,6 +169,7 @@ impl Table {
     }
 }
 
-fn place_of_forwarded(id: NonZeroU64, message: &Message) -> Option<(MessageOrigin, NonZeroU64)> {
-    message.origin.filter(|_| message.is_forwarded()).map(|origin| (origin.refused(), id))
+fn place_of_forwarded(id: NonZeroU64, message: &OutgoingMessage) -> Option<(MessageOrigin, NonZeroU64)> {
+    let origin = message.origin.name().filter(|_| message.is_forwarded())?;
+    Some((origin.refused(), id))
 }

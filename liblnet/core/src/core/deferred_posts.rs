@@ -3,7 +3,7 @@
 
 use super::Core;
 use crate::event::{handler_depth, in_handler};
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Pooled};
 use crate::sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +15,12 @@ const MAX_DEPTH: u32 = 8;
 #[derive(Debug, Default)]
 pub(crate) struct DeferredPosts {
     any: AtomicBool,
-    queue: Mutex<VecDeque<Box<Message>>>,
+    queue: Mutex<VecDeque<Pooled<OutgoingMessage>>>,
 }
 
 impl Core {
     /// Keeps the message if its handler is nested too deep; returns it otherwise.
-    pub(crate) fn defer_post(&self, message: Box<Message>) -> Option<Box<Message>> {
+    pub(crate) fn defer_post(&self, message: Pooled<OutgoingMessage>) -> Option<Pooled<OutgoingMessage>> {
         if handler_depth() < MAX_DEPTH {
             return Some(message);
         }
@@ -43,7 +43,7 @@ impl Core {
         }
     }
 
-    fn next_deferred(&self) -> Option<Box<Message>> {
+    fn next_deferred(&self) -> Option<Pooled<OutgoingMessage>> {
         let mut queue = lock(&self.deferred_posts.queue);
         let next = queue.pop_front();
         self.deferred_posts.any.store(!queue.is_empty(), Ordering::Release);

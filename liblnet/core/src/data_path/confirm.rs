@@ -5,11 +5,11 @@ use crate::core::Core;
 use crate::environment::time::Time;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::model::lnd::{DeferredRx, RxAction};
-use crate::model::message::Message;
-use crate::model::{CarriedOrigin, Confirmation, MessageOrigin, Ni, PreviousHop, Provenance};
+use crate::model::message::{Gateway, IncomingMessage, OutgoingMessage, Pooled};
+use crate::model::{CarriedOrigin, Confirmation, MessageOrigin, Ni, PeerNi, PreviousHop, Provenance};
 use crate::stats::Partial;
 use lnet_log::LogClass;
-use lnet_wire::{Errno, Nid};
+use lnet_wire::{Errno, Header, Nid};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -19,10 +19,12 @@ impl Core {
     /// with it.
     pub(crate) fn await_confirmation(
         &self,
-        message: Box<Message>,
-    ) -> Option<(Box<Message>, Result<(), SendFailure>)> {
-        let Some(id) = message.message_id else { return Some((message, Ok(()))) };
-        let epoch = message.connection_epoch;
+        message: Pooled<OutgoingMessage>,
+    ) -> Option<(Pooled<OutgoingMessage>, Result<(), SendFailure>)> {
+        let (Some(id), Some(Gateway { connection_epoch: epoch, .. })) = (message.message_id, message.gateway)
+        else {
+            return Some((message, Ok(())));
+        };
         let peer_ni = message.peer_ni.clone();
         let gateway = message.next_hop.nid;
         let is_gateway = |from: Nid| self.topology.is_same_peer(gateway, from);
@@ -62,7 +64,7 @@ impl Core {
     /// Ends the unconfirmed messages on this path, to be resent: no more confirmations will come on its connections, or it is
     /// unresponsive.
     pub(crate) fn lose_confirmations(&self, ni: &Ni, gateway: Nid) {
-        let went_there = |message: &Message| {
+        let went_there = |message: &OutgoingMessage| {
             message.next_hop.nid == gateway && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
         };
         for message in self.unconfirmed.take(went_there) {
@@ -79,14 +81,12 @@ impl Core {
 
     /// Ends the messages that have waited for a confirmation until their deadline; returns the time of the next call.
     pub(crate) fn poll_unconfirmed(&self, now: Time) -> Option<Time> {
-        let is_over = |message: &Message| {
-            message.deadline <= now
-                || message.has_response()
-                || message.md.as_ref().is_some_and(|md| md.is_aborted())
+        let is_over = |message: &OutgoingMessage| {
+            message.deadline <= now || message.has_response() || message.is_given_up()
         };
         let Due { ended, next } = self.unconfirmed.poll(now, is_over);
         for mut message in ended {
-            message.awaits_confirmation = false;
+            message.gateway = None;
             let result = match (message.has_response(), message.deadline <= now) {
                 (true, _) => Ok(()),
                 (false, true) => Err(returned(Errno::TimedOut, Cause::RemoteTimeout)),
@@ -107,20 +107,15 @@ impl Core {
             lnd.confirm(from, name, confirmation);
         }
     }
+}
 
-    /// Confirms a message that this node was to forward to the node that it came from, with its result.
-    pub(crate) fn confirm_forwarded(&self, message: &mut Message, result: Result<(), Delivery>) {
-        if let Some(previous) = message.previous_hop.take() {
-            let confirmation = match (result, message.may_have_arrived) {
-                (Ok(()), _) => Confirmation::Delivered,
-                (Err(Delivery::Unknown | Delivery::Withheld | Delivery::NeedsOrigin), _) => {
-                    Confirmation::Withheld
-                }
-                (Err(_), true) => Confirmation::Unknown,
-                (Err(_), false) => Confirmation::NotDelivered,
-            };
-            self.confirm_to(*previous, confirmation);
-        }
+/// The confirmation of a message that this node was to forward and that ends with this result.
+pub(crate) const fn confirmation_of(result: Result<(), Delivery>, may_have_arrived: bool) -> Confirmation {
+    match (result, may_have_arrived) {
+        (Ok(()), _) => Confirmation::Delivered,
+        (Err(Delivery::Unknown | Delivery::Withheld | Delivery::NeedsOrigin), _) => Confirmation::Withheld,
+        (Err(_), true) => Confirmation::Unknown,
+        (Err(_), false) => Confirmation::NotDelivered,
     }
 }
 
@@ -129,17 +124,22 @@ impl Core {
     /// The provenance of an arriving message, with an origin marked as refused that the previous hop could not know: it is
     /// neither the previous hop's own, nor is that node a gateway on the path from the source. Routers still use a refused
     /// origin to recognise messages that circulate.
-    pub(crate) fn with_refusals(&self, message: &Message, provenance: &Provenance) -> Provenance {
-        let from = message.next_hop.nid;
+    pub(crate) fn with_refusals(
+        &self,
+        header: &Header,
+        from: Nid,
+        peer_ni: Option<&PeerNi>,
+        provenance: &Provenance,
+    ) -> Provenance {
         let Some(carried) = provenance.carried.filter(|carried| !carried.origin.is_refused()) else {
             return *provenance;
         };
-        let source = message.header.src_nid;
+        let source = header.src_nid;
         if provenance.is_from_its_origin() || self.topology.may_come_through(source, from, self.env.now()) {
             return *provenance;
         }
         self.message_counters.origin_refused();
-        let is_first = message.peer_ni.as_ref().is_some_and(|peer_ni| {
+        let is_first = peer_ni.is_some_and(|peer_ni| {
             let state = &peer_ni.peer_now().discovery;
             state.with(|inner| !std::mem::replace(&mut inner.origin_refused, true))
         });
@@ -150,7 +150,7 @@ impl Core {
                 format_args!(
                     "message {source} -> {} from {from}: origin refused (no route to the net of {source} goes over {from}); \
                      copies of such messages are not recognised",
-                    message.header.dest_nid
+                    header.dest_nid
                 ),
             );
         }
@@ -166,14 +166,16 @@ impl Core {
     pub(crate) fn unless_duplicate(
         &self,
         origin: MessageOrigin,
-        mut message: Box<Message>,
+        message: Pooled<IncomingMessage>,
         make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
-    ) -> Result<Box<Message>, RxAction> {
-        let copy_from = message.next_hop.nid;
+    ) -> Result<Pooled<IncomingMessage>, RxAction> {
+        let copy_from = message.from;
         match self.origins.arrives(origin, message, make_deferred) {
-            Arrived::First(message) => Ok(message),
-            Arrived::Duplicate(mut copy) => {
-                copy.arrives_as = None;
+            Arrived::First(mut message) => {
+                message.origin = Some(origin);
+                Ok(message)
+            }
+            Arrived::Duplicate(copy) => {
                 self.forget(copy);
                 Err(RxAction::Discard)
             }
@@ -191,15 +193,13 @@ impl Core {
             }
             Arrived::Resumes { partial, copy } => {
                 self.message_counters.partial(Partial::Resumed);
-                message = self.in_place_of(partial, copy);
-                Err(RxAction::Deliver(message))
+                Err(RxAction::Deliver(self.in_place_of(partial, copy).into()))
             }
         }
     }
 
     /// Records that a message with an origin has arrived or is dropped; a waiting copy is dropped.
-    pub(crate) fn note_arrival(&self, origin: MessageOrigin, message: &mut Message) {
-        message.arrives_as = None;
+    pub(crate) fn note_arrival(&self, origin: MessageOrigin, message: &IncomingMessage) {
         let by = self.brought_by(message);
         if let Some(copy) = self.origins.arrived(origin, by, self.env.now()) {
             self.drop_copy(copy);
@@ -207,14 +207,13 @@ impl Core {
     }
 
     /// The gateway that a message has come by; `None` if its origin has sent it directly.
-    fn brought_by(&self, message: &Message) -> BroughtBy {
+    fn brought_by(&self, message: &IncomingMessage) -> BroughtBy {
         let peer = message.peer_ni.as_ref()?.peer_now();
         self.topology.is_gateway(&peer).then_some(peer.primary)
     }
 
     fn drop_copy(&self, copy: WaitingCopy) {
-        let WaitingCopy { mut message, deferred } = copy;
-        message.arrives_as = None;
+        let WaitingCopy { message, deferred } = copy;
         self.forget(message);
         deferred.resume(RxAction::Discard);
     }
@@ -224,12 +223,12 @@ impl Core {
     pub(crate) fn keep_partial(
         &self,
         origin: MessageOrigin,
-        mut message: Box<Message>,
-    ) -> Option<Box<Message>> {
-        if message.md.is_none() || self.is_ending() {
-            message.arrives_as = None;
+        mut message: Pooled<IncomingMessage>,
+    ) -> Option<Pooled<IncomingMessage>> {
+        if message.operation.is_none() || self.is_ending() {
+            message.origin = None;
             if let Some(copy) = self.origins.lost(origin) {
-                self.deliver_copy(copy);
+                self.deliver_copy(origin, copy);
             }
             return Some(message);
         }
@@ -237,7 +236,7 @@ impl Core {
         match self.origins.incomplete(origin, message, until) {
             BrokenOff::Resumes(Recovered { partial, copy: WaitingCopy { message, deferred } }) => {
                 let message = self.in_place_of(partial, message);
-                deferred.resume(RxAction::Deliver(message));
+                deferred.resume(RxAction::Deliver(message.into()));
             }
             BrokenOff::Kept(too_many) => {
                 self.message_counters.partial(Partial::Kept);
@@ -249,8 +248,9 @@ impl Core {
     }
 
     /// Delivers a copy that has waited, since it is now the first one to arrive.
-    fn deliver_copy(&self, copy: WaitingCopy) {
-        let WaitingCopy { message, deferred } = copy;
+    fn deliver_copy(&self, origin: MessageOrigin, copy: WaitingCopy) {
+        let WaitingCopy { mut message, deferred } = copy;
+        message.origin = Some(origin);
         match self.deliver(message, &|| Arc::clone(&deferred)) {
             RxAction::Defer => {}
             action => deferred.resume(action),
@@ -259,34 +259,32 @@ impl Core {
 
     /// Ends the partial messages of which no copy came in time; returns the time of the next call.
     pub(crate) fn poll_origins(&self, now: Time) -> Option<Time> {
-        let is_given_up = |message: &Message| message.md.as_ref().is_some_and(|md| md.is_aborted());
-        let (over, next) = self.origins.expire(now, is_given_up);
+        let (over, next) = self.origins.expire(now, IncomingMessage::is_given_up);
         self.end_partial(over);
         next
     }
 
     /// Ends the partial messages that came by the interface `ni`.
     pub(crate) fn end_partial_of(&self, ni: &Arc<Ni>) {
-        let came_by = |message: &Message| message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni));
-        self.end_partial(self.origins.take_partial(came_by));
+        self.end_partial(self.origins.take_partial(|message| message.is_by(ni)));
     }
 
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    fn end_partial(&self, messages: Vec<Box<Message>>) {
+    fn end_partial(&self, messages: Vec<Pooled<IncomingMessage>>) {
         for mut message in messages {
             self.message_counters.partial(Partial::GivenUp);
-            message.arrives_as = None;
+            message.origin = None;
             self.finish_received(message, Err(Errno::Io));
         }
     }
 
     /// The copy, with the memory and the event of the partial message.
-    fn in_place_of(&self, mut partial: Box<Message>, mut copy: Box<Message>) -> Box<Message> {
-        copy.md = partial.md.take();
-        copy.event = partial.event.take();
-        copy.offset = partial.offset;
-        copy.length = partial.length;
-        partial.arrives_as = None;
+    fn in_place_of(
+        &self,
+        mut partial: Pooled<IncomingMessage>,
+        mut copy: Pooled<IncomingMessage>,
+    ) -> Pooled<IncomingMessage> {
+        copy.operation = partial.operation.take();
+        copy.origin = partial.origin.take();
         self.forget(partial);
         copy
     }
@@ -303,8 +301,8 @@ const fn returned(errno: Errno, cause: Cause) -> SendFailure {
 }
 
 /// Applies a confirmation to the message; returns the result of the attempt.
-fn settle(message: &mut Message, confirmation: Confirmation) -> Result<(), SendFailure> {
-    message.awaits_confirmation = false;
+fn settle(message: &mut OutgoingMessage, confirmation: Confirmation) -> Result<(), SendFailure> {
+    message.gateway = None;
     message.may_have_arrived |= confirmation == Confirmation::Unknown;
     match confirmation {
         Confirmation::Delivered => Ok(()),

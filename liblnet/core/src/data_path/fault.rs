@@ -5,7 +5,7 @@ use crate::environment::time::Time;
 use crate::fault::{DelayRule, Delayed, DelayedMessage, DropRule, FaultStats, Filter, Sent};
 use crate::model::Ni;
 use crate::model::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
-use crate::model::message::Message;
+use crate::model::message::{IncomingMessage, OutgoingMessage, Pooled};
 use crate::stats::Outcome;
 use lnet_log::{LogClass, write_line};
 use lnet_wire::{Errno, Header, Nid, NidPattern};
@@ -88,9 +88,9 @@ impl Core {
     /// Delays a message that has arrived, if a delay rule hits it; returns it otherwise.
     pub(crate) fn delay_by_fault_rule(
         &self,
-        message: Box<Message>,
+        message: Pooled<IncomingMessage>,
         defer: &dyn Fn() -> Arc<dyn DeferredRx>,
-    ) -> Option<Box<Message>> {
+    ) -> Option<Pooled<IncomingMessage>> {
         match self.faults.delay_arriving(message, defer, || self.env.now()) {
             Ok(delayed) => {
                 self.note_delayed(&delayed);
@@ -101,7 +101,7 @@ impl Core {
     }
 
     /// Passes a message with all its credits to its driver, unless a rule drops or delays it.
-    pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>) -> SendOutcome {
+    pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Pooled<OutgoingMessage>) -> SendOutcome {
         match self.faults.send_by(lnd, message, || self.env.now()) {
             Sent::Now(outcome) => outcome,
             Sent::Later(delayed) => {
@@ -154,8 +154,8 @@ impl Core {
         }
     }
 
-    fn send_late(&self, message: Box<Message>) {
-        if message.md.as_ref().is_some_and(|md| md.is_aborted()) {
+    fn send_late(&self, message: Pooled<OutgoingMessage>) {
+        if message.is_given_up() {
             return self.end(message, Err(Errno::Cancelled.into()));
         }
         let ni = message.ni.clone();

@@ -3,12 +3,13 @@
 use crate::core::Core;
 use crate::environment::time::Time;
 use crate::model::lnd::{DeferredRx, RxAction};
-use crate::model::message::Message;
-use crate::model::{CarriedOrigin, Net, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
+use crate::model::message::{OutgoingMessage, Pooled, TransitMessage};
+use crate::model::{Net, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{BufferGrant, BufferRequest, Waiting};
 use crate::select::ChosenPath;
+use crate::stats::Outcome;
 use crate::sync::lock;
-use lnet_wire::{Errno, Nid};
+use lnet_wire::{Errno, Header, Nid};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,44 +20,54 @@ const MAX_WAIT: Duration = Duration::from_secs(3);
 const NO_ROUTER: &str = "destination is another node, and this one is no router";
 
 impl Core {
+    /// A message that has arrived for another node.
+    pub(crate) fn transit(
+        &self,
+        ni: &Arc<Ni>,
+        from: Nid,
+        peer_ni: Option<Arc<PeerNi>>,
+        header: &Header,
+        provenance: &Provenance,
+    ) -> Pooled<TransitMessage> {
+        let mut message: Pooled<TransitMessage> = self.new_message(peer_ni.as_ref(), *header);
+        message.from = from;
+        message.origin = provenance.origin();
+        message.previous_hop =
+            provenance.hop.map(|name| Box::new(PreviousHop { ni: Arc::clone(ni), from, name }));
+        message.ni = Some(Arc::clone(ni));
+        message.peer_ni = peer_ni;
+        message
+    }
+
     /// Receives a message for another node, as soon as a buffer is free for it (RT-10).
     pub(crate) fn forward(
         &self,
         ni: &Ni,
-        mut message: Box<Message>,
-        provenance: &Provenance,
+        message: Pooled<TransitMessage>,
         make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
-        if let Some(CarriedOrigin { origin, may_have_arrived }) = provenance.origin() {
-            message.origin = Some(origin);
-            message.carries_origin = true;
-            message.may_have_arrived = may_have_arrived;
-        }
-        if let (Some(name), Some(ni)) = (provenance.hop, &message.ni) {
-            let previous = PreviousHop { ni: Arc::clone(ni), from: message.next_hop.nid, name };
-            message.previous_hop = Some(Box::new(previous));
-        }
         if !self.topology.router().forwards() {
-            return self.discard(message, NO_ROUTER);
+            return self.discard_transit(message, NO_ROUTER);
         }
         let Some(onward) = self.topology.onward(message.header.dest_nid.net()) else {
-            return self.discard(message, "no route to the net of its destination");
+            return self.discard_transit(message, "no route to the net of its destination");
         };
         let Some(from) = message.peer_ni.as_ref().map(|peer_ni| peer_ni.nid()) else {
-            return self.discard(message, "destination is another node, but it came over the loopback");
+            return self
+                .discard_transit(message, "destination is another node, but it came over the loopback");
         };
         if onward == Onward::ToRouter
-            && let Some(carried) = provenance.origin()
+            && let Some(carried) = message.origin
             && self.unconfirmed.has_come_back(carried, |nid| self.topology.is_same_peer(nid, from))
         {
-            return self.discard(message, "it goes in a circle: this node has forwarded it before");
+            return self.discard_transit(message, "it goes in a circle: this node has forwarded it before");
         }
         let share = ni.tunables().router_share();
         let request = BufferRequest { message, cpt: ni.cpt_of(from) as usize, from, share, onward };
         match self.router_buffers.apply(request, make_deferred) {
-            BufferGrant::Granted(message) => RxAction::Deliver(message),
+            BufferGrant::Granted(message) => RxAction::Deliver(message.into()),
             BufferGrant::Waits => RxAction::Defer,
-            BufferGrant::Refused(message) => self.discard(message, NO_ROUTER),
+            BufferGrant::Refused(message) => self.discard_transit(message, NO_ROUTER),
         }
     }
 
@@ -87,26 +98,45 @@ impl Core {
         next
     }
 
-    /// Sends a message on that has been received into its buffer, with its header unchanged.
-    pub(crate) fn forward_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
+    /// Sends a message on that has been received into its buffer.
+    pub(crate) fn transit_received(&self, message: Pooled<TransitMessage>, result: Result<(), Errno>) {
+        self.note_received(&message, result);
         if result.is_err() {
-            return self.forget(message);
+            return self.forget_transit(message);
         }
+        let mut message = match message.into_forwarded() {
+            Ok(message) => message,
+            Err(message) => return self.forget_transit(message),
+        };
         message.deadline = self.deadline_from_now();
         match self.path_onwards(&message) {
             Ok(chosen) => {
                 self.readdress(&mut message, chosen);
                 self.launch(message);
             }
-            Err(Errno::NoMemory) => self.count_drop(message, "this node knows as many peers as it may"),
-            Err(_) => {
-                self.count_drop(message, "no way to its destination is up, but for the net that it came by")
-            }
+            Err(Errno::NoMemory) => self.drop_forwarded(message, "this node knows as many peers as it may"),
+            Err(_) => self
+                .drop_forwarded(message, "no way to its destination is up, but for the net that it came by"),
         }
     }
 
+    fn discard_transit(&self, message: Pooled<TransitMessage>, why: &'static str) -> RxAction {
+        self.log_drop(&message.header, why);
+        self.count(&message, Outcome::Dropped);
+        self.forget_transit(message);
+        RxAction::Discard
+    }
+
+    /// Drops a message for which there is no path onwards.
+    fn drop_forwarded(&self, mut message: Pooled<OutgoingMessage>, why: &'static str) {
+        self.log_drop(&message.header, why);
+        self.count(&message, Outcome::Dropped);
+        self.report_sent(&mut message, Err(Errno::HostUnreachable.into()));
+        self.retire(message);
+    }
+
     /// The path of a forwarded message: to its very destination NID, if that works, or to a gateway.
-    pub(crate) fn path_onwards(&self, message: &Message) -> Result<ChosenPath, Errno> {
+    pub(crate) fn path_onwards(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
         let nid = message.header.dest_nid;
         // Limited, so that messages to NIDs that do not exist cannot fill the table of peers.
         let destination = self.peer_ni_if_room(nid).ok_or(Errno::NoMemory)?;
@@ -118,14 +148,14 @@ impl Core {
             return Ok(other);
         }
         // The previous hop may know a gateway with a better path.
-        match message.previous_hop.is_some() {
+        match message.is_returnable() {
             true => Err(Errno::HostUnreachable),
             false => Ok(chosen),
         }
     }
 
     /// The path to another NID of the destination node, if that node and the sender are multi-rail (PS-6).
-    fn path_to_other_nid(&self, message: &Message, destination: &PeerNi) -> Option<ChosenPath> {
+    fn path_to_other_nid(&self, message: &OutgoingMessage, destination: &PeerNi) -> Option<ChosenPath> {
         let is_multi_rail = |nid: Nid| self.topology.peer(nid).is_some_and(|peer| peer.is_multi_rail());
         if !destination.peer_now().is_multi_rail() || !is_multi_rail(message.header.src_nid) {
             return None;
@@ -141,14 +171,14 @@ impl Core {
     /// Resumes messages that have got their buffers: their drivers receive them.
     pub(crate) fn resume_waiting(&self, waiting: impl IntoIterator<Item = Waiting>) {
         for Waiting { message, deferred, .. } in waiting {
-            deferred.resume(RxAction::Deliver(message));
+            deferred.resume(RxAction::Deliver(message.into()));
         }
     }
 
     /// Drops messages that waited for a buffer.
     pub(crate) fn drop_waiting(&self, waiting: Vec<Waiting>, why: &'static str) {
         for Waiting { message, deferred, .. } in waiting {
-            self.count_drop(message, why);
+            self.discard_transit(message, why);
             deferred.resume(RxAction::Discard);
         }
     }

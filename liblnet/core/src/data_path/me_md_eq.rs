@@ -105,7 +105,7 @@ impl Core {
         for (delayed, found) in released {
             let initiator = self.primary_of(&delayed.message);
             let action = match self.arrival(delayed.message, found, initiator) {
-                Arrival::Wanted(message) => RxAction::Deliver(message),
+                Arrival::Wanted(message) => RxAction::Deliver(message.into()),
                 Arrival::Dropped(why, message) => {
                     self.count_drop(message, why);
                     RxAction::Discard
@@ -225,7 +225,7 @@ impl Core {
         for Delayed { message, .. } in
             self.objects.portals().flat_map(|portal| portal.take_delayed(|one| one.deferred.is_lost()))
         {
-            let message = match message.arrives_as {
+            let message = match message.origin {
                 Some(origin) => self.keep_partial(origin, message),
                 None => Some(message),
             };

@@ -1,8 +1,12 @@
 //! Creating, counting and recycling messages.
 
+use super::confirm::confirmation_of;
 use crate::core::Core;
 use crate::health::Delivery;
-use crate::model::{Message, MessagePool, PeerNi};
+use crate::model::PeerNi;
+use crate::model::message::{
+    Forwarded, IncomingMessage, MessageHead, MessagePool, OutgoingMessage, Part, Pooled, Role, TransitMessage,
+};
 use lnet_wire::{Body, Header};
 use std::sync::Arc;
 
@@ -11,43 +15,72 @@ const MIN_PENDING_RESPONSES_PER_PEER: u32 = 16;
 
 impl Core {
     /// A message to or from `peer_ni`, or over the loopback.
-    pub(crate) fn new_message(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Box<Message> {
+    pub(crate) fn new_message<M: Part>(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Pooled<M> {
         let mut message = self.spare_of(peer_ni).take(header);
-        message.counted = self.message_counters.enter(peer_ni.map_or(0, |peer_ni| peer_ni.number()));
+        M::head_mut(&mut message).counted =
+            self.message_counters.enter(peer_ni.map_or(0, |peer_ni| peer_ni.number()));
         message
     }
 
-    /// Recycles a message that refers to no MD any more into the pool of `peer_ni`.
-    pub(crate) fn recycle(&self, mut message: Box<Message>, peer_ni: Option<&Arc<PeerNi>>) {
-        if let Some(asker) = message.responds_to.take() {
-            asker.end_response();
-            self.message_counters.end_response(message.counted);
+    /// Recycles a message into the pool of its peer NI.
+    pub(crate) fn recycle<M: Part>(&self, mut message: Pooled<M>) {
+        let head = M::head_mut(&mut message);
+        let peer_ni = head.peer_ni.take();
+        self.message_counters.leave(head.counted);
+        self.spare_of(peer_ni.as_ref()).put(message);
+    }
+
+    /// Ends an outgoing message whose result has been reported and that holds no credits.
+    pub(crate) fn retire(&self, mut message: Pooled<OutgoingMessage>) {
+        match &mut message.role {
+            Role::Request(_) => {}
+            Role::Response(response) => {
+                if let Some(asker) = response.asker.take() {
+                    asker.end_response();
+                    self.message_counters.end_response(message.counted);
+                }
+            }
+            role @ Role::Forwarded(_) => {
+                if let Role::Forwarded(Forwarded { buffer, .. }) = std::mem::take(role) {
+                    self.return_buffer(buffer);
+                }
+            }
         }
-        if let Some(origin) = message.arrives_as {
-            self.note_arrival(origin, &mut message);
+        self.recycle(message);
+    }
+
+    /// Ends a message for this node that is not received, or whose operation has been reported.
+    pub(crate) fn forget(&self, mut message: Pooled<IncomingMessage>) {
+        if let Some(origin) = message.origin.take() {
+            self.note_arrival(origin, &message);
         }
-        if message.previous_hop.is_some() {
-            self.confirm_forwarded(&mut message, Err(Delivery::NotSent));
+        self.recycle(message);
+    }
+
+    /// Ends a message for another node that is not forwarded, and tells the node that it came from.
+    pub(crate) fn forget_transit(&self, mut message: Pooled<TransitMessage>) {
+        if let Some(previous) = message.previous_hop.take() {
+            let may_have_arrived = message.origin.is_some_and(|carried| carried.may_have_arrived);
+            self.confirm_to(*previous, confirmation_of(Err(Delivery::NotSent), may_have_arrived));
         }
         if let Some(buffer) = message.buffer.take() {
             self.return_buffer(buffer);
         }
-        self.message_counters.leave(message.counted);
-        self.spare_of(peer_ni).put(message);
+        self.recycle(message);
     }
 
-    /// Counts the message as a pending response to `asker` until it is recycled.
-    pub(crate) fn count_response(&self, message: &mut Message) {
-        if let Some(asker) = &message.peer_ni {
-            asker.begin_response();
-            self.message_counters.begin_response(message.counted);
-            message.responds_to = Some(Arc::clone(asker));
-        }
+    /// Counts the response to the message as pending at the peer NI that it came from, which is returned, until the response has
+    /// ended.
+    pub(crate) fn count_response(&self, message: &MessageHead) -> Option<Arc<PeerNi>> {
+        let asker = message.peer_ni.as_ref()?;
+        asker.begin_response();
+        self.message_counters.begin_response(message.counted);
+        Some(Arc::clone(asker))
     }
 
     /// Whether the response to `message` would exceed the limits on pending responses: that of its peer, or, beyond the few that
     /// each peer may always have, that of the node.
-    pub(crate) fn exceeds_response_limit(&self, message: &Message) -> bool {
+    pub(crate) fn exceeds_response_limit(&self, message: &MessageHead) -> bool {
         let wants_response = matches!(message.header.body, Body::Get { .. } | Body::Put { ack: Some(_), .. });
         wants_response
             && message.peer_ni.as_ref().is_some_and(|asker| {

@@ -6,7 +6,7 @@ use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
 use crate::memory::{Md, MdHandle, MdSpec, Near, PortalPlace, ResponseKind, ResponseTracker};
-use crate::model::message::Message;
+use crate::model::message::{Attempts, OutgoingMessage, Pooled, Request, Role};
 use crate::model::{DiscoveryWait, Outgoing, SendRequest, Target, response_to};
 use crate::model::{GatewayTerms, PeerNi};
 use crate::select::{self, ChosenPath, Explanation, Numa, Origin, PathRequest};
@@ -178,7 +178,7 @@ impl Core {
     }
 
     /// Makes a message of a request, with its path.
-    fn address(&self, request: SendRequest, chosen: ChosenPath) -> Box<Message> {
+    fn address(&self, request: SendRequest, chosen: ChosenPath) -> Pooled<OutgoingMessage> {
         self.use_path(&chosen);
         let pid = request.target.pid;
         let destination = ProcessId { nid: chosen.destination(), pid };
@@ -200,7 +200,7 @@ impl Core {
         peer_ni: Option<&Arc<PeerNi>>,
         source: Nid,
         destination: ProcessId,
-    ) -> Box<Message> {
+    ) -> Pooled<OutgoingMessage> {
         let outgoing = request.outgoing;
         let header = Header {
             dest_nid: destination.nid,
@@ -210,14 +210,15 @@ impl Core {
             payload_length: outgoing.length,
             body: outgoing.body,
         };
-        let mut message = self.new_message(peer_ni, header);
+        let mut message: Pooled<OutgoingMessage> = self.new_message(peer_ni, header);
         message.next_hop = destination;
-        message.md = Some(request.md);
-        message.length = outgoing.length;
-        message.event = Some(request.event);
-        message.source = request.source;
-        message.recovery = request.recovery;
         message.deadline = request.deadline;
+        message.role = Role::Request(Request {
+            md: request.md,
+            event: Some(request.event),
+            source: request.source,
+            recovery: request.recovery,
+        });
         message
     }
 
@@ -227,12 +228,11 @@ impl Core {
     }
 
     /// Makes the MD wait for the response until the deadline of the request, if the response is tracked.
-    fn track(&self, message: &Message) {
+    fn track(&self, message: &OutgoingMessage) {
         let body = &message.header.body;
         let (Some(response), Some(place)) = (response_to(body), PortalPlace::of(body)) else { return };
         let mode = self.env.response_tracking();
-        if let Some(md) = message.md.as_ref().filter(|md| response::is_tracked(mode, md.options(), response))
-        {
+        if let Some(md) = message.md().filter(|md| response::is_tracked(mode, md.options(), response)) {
             md.track(ResponseTracker { deadline: message.deadline, asked: message.header.dest_nid, place });
             self.health.watch();
         }
@@ -279,17 +279,21 @@ impl Core {
     pub(crate) fn choose_again_from(
         &self,
         source: Option<Nid>,
-        message: &Message,
+        message: &OutgoingMessage,
         peer_ni: &Arc<PeerNi>,
     ) -> Result<ChosenPath, Errno> {
-        let numa = self.numa(message.md.as_deref());
+        let numa = self.numa(message.md().map(|md| &**md));
         let path_request = self.path_request_again(source, message, peer_ni.nid(), numa.as_ref());
         self.topology.with_paths(|paths| select::choose(paths, Some(peer_ni), path_request))
     }
 
     /// [`select::choose_other_nid`] for a message that this node forwards.
-    pub(crate) fn choose_other_nid(&self, message: &Message, destination: &PeerNi) -> Option<ChosenPath> {
-        let numa = self.numa(message.md.as_deref());
+    pub(crate) fn choose_other_nid(
+        &self,
+        message: &OutgoingMessage,
+        destination: &PeerNi,
+    ) -> Option<ChosenPath> {
+        let numa = self.numa(None);
         let path_request = self.path_request_again(None, message, destination.nid(), numa.as_ref());
         self.topology.with_nets(|nets| select::choose_other_nid(nets, destination, path_request))
     }
@@ -297,15 +301,16 @@ impl Core {
     fn path_request_again<'a>(
         &self,
         source: Option<Nid>,
-        message: &'a Message,
+        message: &'a OutgoingMessage,
         destination: Nid,
         numa: Option<&'a Numa<'a>>,
     ) -> PathRequest<'a> {
-        let failed = (message.resends > 0 || !message.failed.is_empty()).then_some(&message.failed[..]);
+        let Attempts { resends, failed, tries_unresponsive, .. } = &message.attempts;
+        let failed = (*resends > 0 || !failed.is_empty()).then_some(&failed[..]);
         PathRequest {
             reserved: message.leaves_by_any(),
             failed,
-            tries_unresponsive: message.tries_unresponsive,
+            tries_unresponsive: *tries_unresponsive,
             forwarded: message.is_forwarded(),
             direct_only: message.may_be_with_peer(),
             needs_origin: message.needs_origin(),

@@ -5,8 +5,10 @@ use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
 use crate::memory::{Access, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
 use crate::model::lnd::{DeferredRx, RxAction, Upcalls, Violation};
-use crate::model::message::{Message, TakenCredits};
-use crate::model::{CarriedOrigin, Confirmation, Ni, Provenance};
+use crate::model::message::{
+    ArrivingMessage, IncomingMessage, MessageHead, Operation, OutgoingMessage, Pooled, TakenCredits,
+};
+use crate::model::{CarriedOrigin, Confirmation, Ni, PeerNi, Provenance};
 use crate::objects::{Delayed, DropReason, Found, Incoming, MatchRequest};
 use crate::select;
 use crate::stats::{Outcome, Partial};
@@ -18,8 +20,8 @@ use std::time::Duration;
 
 /// The result of the search for the memory of an arriving message.
 pub(crate) enum Arrival {
-    Wanted(Box<Message>),
-    Dropped(DropReason, Box<Message>),
+    Wanted(Pooled<IncomingMessage>),
+    Dropped(DropReason, Pooled<IncomingMessage>),
 }
 
 /// The node that a message with a valid header is for.
@@ -56,7 +58,7 @@ impl Upcalls for Core {
             }
             return RxAction::Discard;
         }
-        let Some(mut message) = self.incoming(ni, from, header) else {
+        let Some(peer_ni) = self.arrival_peer_ni(ni, from) else {
             self.message_counters.error();
             self.env.log(
                 LogClass::PeerLimit,
@@ -65,10 +67,12 @@ impl Upcalls for Core {
             );
             return RxAction::Discard;
         };
-        let provenance = &self.with_refusals(&message, provenance);
+        let provenance = &self.with_refusals(header, from, peer_ni.as_deref(), provenance);
         if inspection == Inspection::ForAnother {
-            return self.forward(ni, message, provenance, make_deferred);
+            let message = self.transit(ni, from, peer_ni, header, provenance);
+            return self.forward(ni, message, make_deferred);
         }
+        let message = self.incoming(ni, from, peer_ni, header);
         if header.src_nid.is_loopback() && !ni.nid().is_loopback() {
             return self.discard(message, "source is the loopback, but it came from the network");
         }
@@ -92,32 +96,29 @@ impl Upcalls for Core {
             return RxAction::Discard;
         }
         let believed = provenance.carried.filter(|carried| !carried.origin.is_refused());
-        if let Some(CarriedOrigin { origin, .. }) = believed {
-            message.arrives_as = Some(origin);
-            message = match self.unless_duplicate(origin, message, make_deferred) {
-                Ok(message) => message,
-                Err(action) => return action,
-            };
-        }
+        let message = match believed {
+            None => message,
+            Some(CarriedOrigin { origin, .. }) => {
+                match self.unless_duplicate(origin, message, make_deferred) {
+                    Ok(message) => message,
+                    Err(action) => return action,
+                }
+            }
+        };
         match self.delay_by_fault_rule(message, make_deferred) {
             Some(message) => self.deliver(message, make_deferred),
             None => RxAction::Defer,
         }
     }
 
-    fn received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
-        match (message.arrives_as, result) {
-            (None, _) => {}
-            (Some(origin), Ok(())) => self.note_arrival(origin, &mut message),
-            (Some(origin), Err(_)) => match self.keep_partial(origin, message) {
-                Some(failed) => message = failed,
-                None => return,
-            },
+    fn received(&self, message: ArrivingMessage, result: Result<(), Errno>) {
+        match message {
+            ArrivingMessage::ForThisNode(message) => self.incoming_received(message, result),
+            ArrivingMessage::ForAnother(message) => self.transit_received(message, result),
         }
-        self.finish_received(message, result);
     }
 
-    fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>) {
+    fn finalize(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>) {
         self.end(message, result);
     }
 
@@ -125,7 +126,7 @@ impl Upcalls for Core {
         Duration::from_secs(self.settings().lnd_timeout().into())
     }
 
-    fn is_late(&self, message: &Message) -> bool {
+    fn is_late(&self, message: &OutgoingMessage) -> bool {
         self.env.now() >= message.deadline
     }
 
@@ -147,7 +148,7 @@ impl Upcalls for Core {
         self.topology.peer_ni(peer).is_some_and(|peer_ni| self.note_path_late(ni, &peer_ni))
     }
 
-    fn may_change_path(&self, message: &Message) -> bool {
+    fn may_change_path(&self, message: &OutgoingMessage) -> bool {
         self.topology.may_change_path(message)
     }
 
@@ -171,7 +172,7 @@ impl Upcalls for Core {
         self.note_connected(peer, incarnation);
     }
 
-    fn is_for_earlier_incarnation(&self, message: &Message) -> bool {
+    fn is_for_earlier_incarnation(&self, message: &OutgoingMessage) -> bool {
         self.is_by_old_list(message)
     }
 
@@ -186,28 +187,31 @@ impl Upcalls for Core {
 }
 
 impl Core {
-    /// Completes a message whose payload has been received, or has finally failed.
-    pub(crate) fn finish_received(&self, message: Box<Message>, result: Result<(), Errno>) {
-        self.count(&message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
-        match (&result, &message.ni, &message.peer_ni) {
-            (Err(_), ..) => self.message_counters.error(),
-            (Ok(()), Some(ni), Some(peer_ni)) => {
-                self.health.heard(&self.env, &self.topology, ni, peer_ni);
-                let source = message.header.src_nid;
-                if self.gateway_checks.any_down() {
-                    self.recheck_gateway_now(peer_ni, source != peer_ni.nid());
-                }
-                if source.net() != peer_ni.nid().net()
-                    && !message.is_forwarded()
-                    && let Some(its) = self.topology.peer_ni(source)
-                {
-                    self.health.heard_behind_gateway(&self.env, &its);
-                }
+    /// Handles a message for this node whose payload has been received or has failed.
+    fn incoming_received(&self, mut message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
+        match (message.origin, result) {
+            (None, _) => {}
+            (Some(origin), Ok(())) => {
+                message.origin = None;
+                self.note_arrival(origin, &message);
             }
-            _ => {}
+            (Some(origin), Err(_)) => match self.keep_partial(origin, message) {
+                Some(failed) => message = failed,
+                None => return,
+            },
         }
-        if message.is_forwarded() {
-            return self.forward_received(message, result);
+        self.finish_received(message, result);
+    }
+
+    /// Completes a message for this node whose payload has been received, or has finally failed.
+    pub(crate) fn finish_received(&self, message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
+        self.note_received(&message, result);
+        if let (Ok(()), Some(peer_ni)) = (result, &message.peer_ni)
+            && let source = message.header.src_nid
+            && source.net() != peer_ni.nid().net()
+            && let Some(its) = self.topology.peer_ni(source)
+        {
+            self.health.heard_behind_gateway(&self.env, &its);
         }
         match message.header.body {
             Body::Put { ack, .. } => self.put_received(message, ack, result),
@@ -216,10 +220,25 @@ impl Core {
         }
     }
 
+    /// Counts a message whose payload has been received, or has finally failed, and records that its path works.
+    pub(crate) fn note_received(&self, message: &MessageHead, result: Result<(), Errno>) {
+        self.count(message, if result.is_ok() { Outcome::Received } else { Outcome::Dropped });
+        match (result, &message.ni, &message.peer_ni) {
+            (Err(_), ..) => self.message_counters.error(),
+            (Ok(()), Some(ni), Some(peer_ni)) => {
+                self.health.heard(&self.env, &self.topology, ni, peer_ni);
+                if self.gateway_checks.any_down() {
+                    self.recheck_gateway_now(peer_ni, message.header.src_nid != peer_ni.nid());
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Finds the memory for the payload of a message that is for this node and not delayed.
     pub(crate) fn deliver(
         &self,
-        message: Box<Message>,
+        message: Pooled<IncomingMessage>,
         make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         let arrival = match message.header.body {
@@ -230,13 +249,18 @@ impl Core {
             Body::Reply { handle } => self.find_request_md(handle, ResponseKind::Reply, message),
         };
         match arrival {
-            Arrival::Wanted(message) => RxAction::Deliver(message),
+            Arrival::Wanted(message) => RxAction::Deliver(message.into()),
             Arrival::Dropped(why, message) => self.discard(message, why),
         }
     }
 
     /// Gives a PUT or GET the memory that was found for it.
-    pub(crate) fn arrival(&self, mut message: Box<Message>, found: Found, initiator: Nid) -> Arrival {
+    pub(crate) fn arrival(
+        &self,
+        mut message: Pooled<IncomingMessage>,
+        found: Found,
+        initiator: Nid,
+    ) -> Arrival {
         let Found::Md { md, offset, length, spec, last } = found else {
             return Arrival::Dropped(DropReason::TooLong, message);
         };
@@ -244,17 +268,19 @@ impl Core {
             self.objects.remove_md(&md);
         }
         let event = arrival_event(&message, initiator, md.handle(), spec);
-        message.event = Some(Event { offset, mlength: length, ..event });
-        message.offset = offset;
-        // The memory of a GET is read later, by the REPLY.
-        message.length = if matches!(message.header.body, Body::Put { .. }) { length } else { 0 };
-        message.md = Some(md);
+        message.operation = Some(Operation { md, event: Event { offset, mlength: length, ..event } });
         Arrival::Wanted(message)
     }
 
     /// Logs that an arrived message is dropped, counts it, and recycles it (dbg-025).
-    pub(crate) fn count_drop(&self, message: Box<Message>, why: impl Into<DropReason>) {
-        let (header, kind) = (&message.header, message.header.body.kind());
+    pub(crate) fn count_drop(&self, message: Pooled<IncomingMessage>, why: impl Into<DropReason>) {
+        self.log_drop(&message.header, why);
+        self.forget_dropped(message);
+    }
+
+    /// Logs that a message is dropped that has arrived for this node, or for another one (dbg-025).
+    pub(crate) fn log_drop(&self, header: &Header, why: impl Into<DropReason>) {
+        let kind = header.body.kind();
         let (from, to) = (header.src_nid, header.dest_nid);
         let length = match header.body {
             Body::Get { sink_length, .. } => sink_length,
@@ -276,13 +302,11 @@ impl Core {
                 format_args!("{kind} {from} -> {to} of {length} bytes dropped ({cause})"),
             ),
         }
-        self.forget_dropped(message);
     }
 
-    fn forget_dropped(&self, mut message: Box<Message>) {
+    fn forget_dropped(&self, message: Pooled<IncomingMessage>) {
         self.count(&message, Outcome::Dropped);
-        let peer_ni = message.peer_ni.take();
-        self.recycle(message, peer_ni.as_ref());
+        self.forget(message);
     }
 
     /// Whether a message from the net `source` is to be dropped because it came by a node through which this node has no route to
@@ -291,24 +315,35 @@ impl Core {
         source != from.net() && self.settings().drop_asym_route && !self.topology.has_route_over(source, from)
     }
 
-    pub(crate) fn discard(&self, message: Box<Message>, why: impl Into<DropReason>) -> RxAction {
+    pub(crate) fn discard(&self, message: Pooled<IncomingMessage>, why: impl Into<DropReason>) -> RxAction {
         self.count_drop(message, why);
         RxAction::Discard
     }
 
-    fn incoming(&self, ni: &Arc<Ni>, from: Nid, header: &Header) -> Option<Box<Message>> {
-        let peer_ni = if from.is_loopback() { None } else { Some(self.sender(from, ni)?) };
-        let mut message = self.new_message(peer_ni.as_ref(), *header);
-        message.next_hop = ProcessId { nid: from, pid: header.src_pid };
+    /// The peer NI that a message came from: `Some(None)` over the loopback, `None` if there are too many peers.
+    #[allow(clippy::option_option, reason = "the loopback has no peer NI, and is no failure")]
+    fn arrival_peer_ni(&self, ni: &Arc<Ni>, from: Nid) -> Option<Option<Arc<PeerNi>>> {
+        if from.is_loopback() { Some(None) } else { self.sender(from, ni).map(Some) }
+    }
+
+    fn incoming(
+        &self,
+        ni: &Arc<Ni>,
+        from: Nid,
+        peer_ni: Option<Arc<PeerNi>>,
+        header: &Header,
+    ) -> Pooled<IncomingMessage> {
+        let mut message: Pooled<IncomingMessage> = self.new_message(peer_ni.as_ref(), *header);
+        message.from = from;
         message.ni = Some(Arc::clone(ni));
         message.peer_ni = peer_ni;
-        Some(message)
+        message
     }
 
     fn find_memory(
         &self,
         portal: u32,
-        message: Box<Message>,
+        message: Pooled<IncomingMessage>,
         make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
         let Ok(portal) = self.objects.portal(portal) else {
@@ -328,13 +363,13 @@ impl Core {
             Incoming::Held => return RxAction::Defer,
         };
         match arrival {
-            Arrival::Wanted(message) => RxAction::Deliver(message),
+            Arrival::Wanted(message) => RxAction::Deliver(message.into()),
             Arrival::Dropped(why, message) => self.discard(message, why),
         }
     }
 
     /// The match request of a PUT or GET, and whether it may wait at a lazy portal (TRAP-15).
-    fn request_of(&self, message: &Message) -> Option<(MatchRequest, bool)> {
+    fn request_of(&self, message: &IncomingMessage) -> Option<(MatchRequest, bool)> {
         let header = &message.header;
         let (needs, match_bits, length, remote_offset) = match header.body {
             Body::Put { match_bits, offset, .. } => {
@@ -352,7 +387,7 @@ impl Core {
     }
 
     /// The primary NID of the node that a message is from (OM-20).
-    pub(crate) fn primary_of(&self, message: &Message) -> Nid {
+    pub(crate) fn primary_of(&self, message: &IncomingMessage) -> Nid {
         let source = message.header.src_nid;
         match &message.peer_ni {
             Some(peer_ni) if peer_ni.nid() == source => peer_ni.primary(),
@@ -361,7 +396,12 @@ impl Core {
     }
 
     /// Finds the MD that an ACK or REPLY belongs to (MA-42).
-    fn find_request_md(&self, handle: WireHandle, kind: ResponseKind, mut message: Box<Message>) -> Arrival {
+    fn find_request_md(
+        &self,
+        handle: WireHandle,
+        kind: ResponseKind,
+        mut message: Pooled<IncomingMessage>,
+    ) -> Arrival {
         if handle.interface_cookie != self.env.config().interface_cookie {
             return Arrival::Dropped("response to a former instance of this node".into(), message);
         }
@@ -375,59 +415,49 @@ impl Core {
             );
         };
         let event = arrival_event(&message, self.primary_of(&message), md.handle(), spec);
-        message.event = Some(match message.header.body {
-            Body::Ack { accepted, .. } => Event { mlength: accepted, ..event },
-            _ => Event { mlength: length, ..event },
-        });
-        message.length = length;
-        message.md = Some(md);
+        let mlength = match message.header.body {
+            Body::Ack { accepted, .. } => accepted,
+            _ => length,
+        };
+        message.operation = Some(Operation { md, event: Event { mlength, ..event } });
         Arrival::Wanted(message)
     }
 
     /// Reports the PUT event, then sends the ACK, if one is requested and the PUT succeeded.
-    fn put_received(&self, mut message: Box<Message>, ack: Option<WireHandle>, result: Result<(), Errno>) {
-        let (Some(md), Some(event)) = (message.md.take(), message.event.take()) else { return };
+    fn put_received(
+        &self,
+        mut message: Pooled<IncomingMessage>,
+        ack: Option<WireHandle>,
+        result: Result<(), Errno>,
+    ) {
+        let Some(Operation { md, event }) = message.operation.take() else { return self.forget(message) };
         let ack = ack.filter(|_| result.is_ok() && !md.options().has(MdOptions::ACK_DISABLE));
-        if ack.is_some() {
-            // Counted before the event: if its handler shuts the node down, the ACK is still sent.
-            self.count_response(&mut message);
-        }
+        // Counted before the event: if its handler shuts the node down, the ACK is still sent.
+        let asker = ack.and_then(|_| self.count_response(&message));
         self.complete(&md, event, result);
         drop(md);
         match ack {
             Some(handle) => {
                 let body = Body::Ack { handle, match_bits: event.match_bits, accepted: event.mlength };
-                message.length = 0;
-                self.respond(message, body, 0);
+                self.respond(message, body, asker);
             }
             None => self.forget(message),
         }
     }
 
     /// Sends the REPLY to a GET; the GET event is reported when it has left.
-    fn reply_to(&self, mut message: Box<Message>, handle: WireHandle) {
-        let length = message.event.as_ref().map_or(0, |event| event.mlength);
-        message.length = length;
-        self.count_response(&mut message);
-        self.respond(message, Body::Reply { handle }, length);
+    fn reply_to(&self, message: Pooled<IncomingMessage>, handle: WireHandle) {
+        let asker = self.count_response(&message);
+        self.respond(message, Body::Reply { handle }, asker);
     }
 
-    /// Turns a received message into its response: from the NID that the message was sent to, to the NID that it came from,
-    /// on the path on which it came (wire-tcp 5.7).
-    fn respond(&self, mut message: Box<Message>, body: Body, payload_length: u32) {
-        let question = message.header;
-        message.header = Header {
-            dest_nid: question.src_nid,
-            src_nid: question.dest_nid,
-            dest_pid: question.src_pid,
-            src_pid: self.env.pid(),
-            payload_length,
-            body,
-        };
-        let asker = question.src_nid;
+    /// Sends the response to a message. `counted` is the peer NI that counts it as pending.
+    fn respond(&self, message: Pooled<IncomingMessage>, body: Body, counted: Option<Arc<PeerNi>>) {
+        let mut message = message.into_response(body, self.env.pid(), counted);
+        let (asker, asked) = (message.header.dest_nid, message.header.src_nid);
         // A node that sends requests from many unknown NIDs gets its responses by the interface on which they came, and no
         // peers are created for these NIDs.
-        if asker.net() == question.dest_nid.net()
+        if asker.net() == asked.net()
             && asker != message.next_hop.nid
             && let Some(peer_ni) = self.topology.peer_ni(asker)
         {
@@ -441,16 +471,11 @@ impl Core {
         self.launch_response(message);
     }
 
-    fn respond_to_received(&self, mut message: Box<Message>, result: Result<(), Errno>) {
-        if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
+    fn respond_to_received(&self, mut message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
+        if let Some(Operation { md, event }) = message.operation.take() {
             self.complete(&md, event, result);
         }
         self.forget(message);
-    }
-
-    pub(crate) fn forget(&self, mut message: Box<Message>) {
-        let peer_ni = message.peer_ni.take();
-        self.recycle(message, peer_ni.as_ref());
     }
 }
 
@@ -464,7 +489,7 @@ const fn drop_class(body: &Body) -> LogClass {
 
 /// The event of a message that arrived from the peer with the primary NID `initiator`, without the fields that the MD
 /// decides (c-abi 2.7).
-fn arrival_event(message: &Message, initiator: Nid, md_handle: MdHandle, md: MdSpec) -> Event {
+fn arrival_event(message: &IncomingMessage, initiator: Nid, md_handle: MdHandle, md: MdSpec) -> Event {
     let header = &message.header;
     let party = |nid| EventParty { nid: Some(nid), pid: header.src_pid };
     let (kind, portal, match_bits, rlength, hdr_data) = match header.body {
@@ -482,7 +507,7 @@ fn arrival_event(message: &Message, initiator: Nid, md_handle: MdHandle, md: MdS
         target: EventParty { nid: Some(header.dest_nid), pid: header.dest_pid },
         initiator: party(initiator),
         source: party(header.src_nid),
-        sender: Some(message.next_hop.nid),
+        sender: Some(message.from),
         portal,
         match_bits,
         rlength,

@@ -4,39 +4,43 @@ use super::put_get::next_hop;
 use crate::core::Core;
 use crate::environment::time::Time;
 use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Pooled, Role};
 use crate::model::{PeerNi, PeerState};
 use crate::select::{self, ChosenPath};
-use lnet_wire::{Body, Errno, Nid};
+use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
 impl ResendContext for Core {
-    fn choose_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
+    fn choose_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
         self.path_again(message)
     }
 
-    fn may_wait_for_route(&self, message: &Message) -> bool {
+    fn may_wait_for_route(&self, message: &OutgoingMessage) -> bool {
         self.awaits_route(message)
     }
 
-    fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
+    fn spend_retry(&self, message: &OutgoingMessage, peer_ni: &PeerNi, retry_count: u32) -> bool {
         self.may_retry(message, peer_ni, retry_count)
     }
 }
 
 impl Core {
     /// Plans the resend of a failed message (HE-20); `None` if it is not resent.
-    pub(crate) fn plan_resend(&self, message: &mut Message, failure: SendFailure) -> Option<ResendPlan> {
+    pub(crate) fn plan_resend(
+        &self,
+        message: &mut OutgoingMessage,
+        failure: SendFailure,
+    ) -> Option<ResendPlan> {
         self.health.plan_resend(&self.env, &self.topology, message, failure, self)
     }
 
     /// Sets the new path of a message without credits; returns the message if it is to be sent now, and queues it otherwise.
     pub(crate) fn resend(
         &self,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         plan: ResendPlan,
         failure: SendFailure,
-    ) -> Option<Box<Message>> {
+    ) -> Option<Pooled<OutgoingMessage>> {
         match self.health.resend(&self.env, message, plan, failure) {
             Resend::Now(mut message, path) => {
                 self.readdress(&mut message, path);
@@ -73,15 +77,15 @@ impl Core {
 
     /// Whether a message without a path waits for one until its deadline: a message of this node to a net that a route leads
     /// to, or to a peer that is being rediscovered. Forwarded messages do not wait, as they hold a buffer.
-    pub(crate) fn awaits_route(&self, message: &Message) -> bool {
+    pub(crate) fn awaits_route(&self, message: &OutgoingMessage) -> bool {
         let may_wait = !message.is_forwarded()
             && !message.is_reserved()
-            && !message.recovery
+            && !message.is_recovery_ping()
             && message.deadline > self.env.now();
         may_wait
             && self.topology.peer_ni(self.destination_again(message)).is_some_and(|peer_ni| {
                 is_being_rediscovered(&peer_ni)
-                    || self.route_may_come(&peer_ni, message.source, message.needs_origin()).is_some()
+                    || self.route_may_come(&peer_ni, message.source(), message.needs_origin()).is_some()
             })
     }
 
@@ -101,8 +105,8 @@ impl Core {
 
     /// Whether no path is left to the destination of a message of this node: the destination has no net in common with this
     /// node, and no gateway to any of its nets works.
-    pub(crate) fn is_unroutable(&self, message: &Message) -> bool {
-        if message.is_forwarded() || message.recovery {
+    pub(crate) fn is_unroutable(&self, message: &OutgoingMessage) -> bool {
+        if message.is_forwarded() || message.is_recovery_ping() {
             return false;
         }
         let nid = self.destination_again(message);
@@ -113,7 +117,7 @@ impl Core {
     }
 
     /// Keeps a message without credits until a route may have come up.
-    pub(crate) fn wait_for_route(&self, message: Box<Message>) {
+    pub(crate) fn wait_for_route(&self, message: Pooled<OutgoingMessage>) {
         self.health.wait_for_route(message, self.env.now());
         // The shutdown may have emptied the queue just before.
         if self.is_ending() {
@@ -123,7 +127,7 @@ impl Core {
 
     /// Selects a new path for a message: for a request as the caller asked for it, for a response the reverse path if
     /// possible, any other if not (snd-070).
-    pub(crate) fn path_again(&self, message: &Message) -> Result<ChosenPath, Errno> {
+    pub(crate) fn path_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
         if message.is_forwarded() {
             return self.path_onwards(message);
         }
@@ -144,15 +148,15 @@ impl Core {
         peer_ni.ok_or(Errno::HostUnreachable)
     }
 
-    pub(crate) fn destination_again(&self, message: &Message) -> Nid {
-        let named = message.event.as_ref().and_then(|event| event.target.nid);
-        match message.header.body {
-            Body::Put { .. } | Body::Get { .. } => named.unwrap_or(message.header.dest_nid),
-            Body::Ack { .. } | Body::Reply { .. } => message.header.dest_nid,
-        }
+    pub(crate) fn destination_again(&self, message: &OutgoingMessage) -> Nid {
+        let named = match &message.role {
+            Role::Request(request) => request.event.as_ref().and_then(|event| event.target.nid),
+            Role::Response(_) | Role::Forwarded(_) => None,
+        };
+        named.unwrap_or(message.header.dest_nid)
     }
 
-    pub(crate) fn readdress(&self, message: &mut Message, chosen: ChosenPath) {
+    pub(crate) fn readdress(&self, message: &mut OutgoingMessage, chosen: ChosenPath) {
         self.use_path(&chosen);
         let destination = chosen.destination();
         message.header.dest_nid = destination;
@@ -160,8 +164,8 @@ impl Core {
             message.header.src_nid = chosen.ni.nid();
         }
         message.next_hop = next_hop(&chosen, message.header.dest_pid);
-        if let (Some(md), Body::Put { .. } | Body::Get { .. }) = (&message.md, message.header.body) {
-            md.goes_to(destination);
+        if let Role::Request(request) = &message.role {
+            request.md.goes_to(destination);
         }
         message.ni = Some(chosen.ni);
         message.peer_ni = chosen.peer_ni;
@@ -176,10 +180,15 @@ impl Core {
     /// may have received in part, and that the peer deduplicates, takes another source rather than fail: a new
     /// message in its place would find the memory of the first in use. Only a multi-rail peer deduplicates by the
     /// node, whichever interface the message comes from.
-    pub(crate) fn choose_again(&self, message: &Message, peer_ni: &Arc<PeerNi>) -> Result<ChosenPath, Errno> {
-        let chosen = self.choose_again_from(message.source, message, peer_ni);
-        let may_leave_source =
-            message.source.is_some() && message.message_id().is_some() && peer_ni.peer_now().is_multi_rail();
+    pub(crate) fn choose_again(
+        &self,
+        message: &OutgoingMessage,
+        peer_ni: &Arc<PeerNi>,
+    ) -> Result<ChosenPath, Errno> {
+        let chosen = self.choose_again_from(message.source(), message, peer_ni);
+        let may_leave_source = message.source().is_some()
+            && message.message_id().is_some()
+            && peer_ni.peer_now().is_multi_rail();
         if may_leave_source
             && chosen.as_ref().map_or(true, ChosenPath::is_last_resort)
             && let Ok(other) = self.choose_again_from(None, message, peer_ni)

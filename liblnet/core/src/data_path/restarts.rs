@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::discovery::Input;
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Role};
 use crate::model::{Evidence, PeerNi};
 use lnet_wire::{Body, Header, Nid};
 use std::sync::Arc;
@@ -54,10 +54,9 @@ impl Core {
 
     /// Whether a request goes to a NID other than the one its caller named, selected among those of a peer that has restarted
     /// since: that NID may be another node's.
-    pub(crate) fn is_by_old_list(&self, message: &Message) -> bool {
-        let is_request = matches!(message.header.body, Body::Put { .. } | Body::Get { .. });
+    pub(crate) fn is_by_old_list(&self, message: &OutgoingMessage) -> bool {
         let may_choose =
-            is_request && !message.is_reserved() && !message.is_forwarded() && !message.is_routed();
+            matches!(message.role, Role::Request(_)) && !message.is_reserved() && !message.is_routed();
         let has_restarted = |peer_ni: &Arc<PeerNi>| peer_ni.peer_now().discovery.has_restarted();
         may_choose
             && message.peer_ni.as_ref().is_some_and(has_restarted)

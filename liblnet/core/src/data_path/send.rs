@@ -6,18 +6,21 @@
 //! depth their messages are sent by another thread, or when the outermost handler has returned.
 
 use crate::core::Core;
+use crate::data_path::confirm::confirmation_of;
 use crate::environment::time::Time;
 use crate::event::Event;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::memory::Md;
 use crate::model::lnd::SendOutcome;
-use crate::model::message::{Message, TakenCredits};
+use crate::model::message::{
+    Gateway, MessageHead, Operation, OutgoingMessage, Pooled, Request, Response, Role, TakenCredits,
+};
 use crate::model::response_to;
 use crate::model::{Ni, PeerNi};
-use crate::sending::{Admission, leaves_by};
+use crate::sending::Admission;
 use crate::stats::Outcome;
 use lnet_log::LogClass;
-use lnet_wire::{Body, Errno};
+use lnet_wire::{Body, Errno, Header};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,25 +28,25 @@ use std::sync::Arc;
 /// The next step of a message.
 enum Step {
     /// Take the credits and give the message to its driver.
-    Post(Box<Message>),
+    Post(Pooled<OutgoingMessage>),
     /// Send a message that has waited in a queue, otherwise like `Post`.
-    Resume(Box<Message>),
+    Resume(Pooled<OutgoingMessage>),
     /// Select another path for a message without credits whose path should be avoided.
-    Reroute(Box<Message>),
+    Reroute(Pooled<OutgoingMessage>),
     /// Complete the message.
-    End(Box<Message>, Result<(), SendFailure>),
+    End(Pooled<OutgoingMessage>, Result<(), SendFailure>),
 }
 
 impl Core {
     /// Sends a message with a selected path.
-    pub(crate) fn launch(&self, message: Box<Message>) {
+    pub(crate) fn launch(&self, message: Pooled<OutgoingMessage>) {
         if let Some(message) = self.defer_post(message) {
             self.post_now(message);
         }
     }
 
     /// Posts a message like [`Core::launch`], even if handlers are deeply nested.
-    pub(crate) fn post_now(&self, message: Box<Message>) {
+    pub(crate) fn post_now(&self, message: Pooled<OutgoingMessage>) {
         self.run(Step::Post(message));
     }
 
@@ -54,7 +57,7 @@ impl Core {
     }
 
     /// Sends a response, on another path if its own is known to be late or unresponsive.
-    pub(crate) fn launch_response(&self, message: Box<Message>) {
+    pub(crate) fn launch_response(&self, message: Pooled<OutgoingMessage>) {
         if self.topology.needs_other_path(&message) {
             self.run(Step::Reroute(message))
         } else {
@@ -63,19 +66,19 @@ impl Core {
     }
 
     /// Selects the path of a message again and sends it.
-    pub(crate) fn reroute_now(&self, message: Box<Message>) {
+    pub(crate) fn reroute_now(&self, message: Pooled<OutgoingMessage>) {
         self.run(Step::Reroute(message));
     }
 
     /// Completes a message that a driver had.
-    pub(crate) fn end(&self, message: Box<Message>, result: Result<(), SendFailure>) {
+    pub(crate) fn end(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>) {
         self.run(Step::End(message, result));
     }
 
     /// Moves the messages that wait for a credit of this interface, or of a peer NI and would leave by this
     /// interface, to other paths (snd-085).
     pub(crate) fn move_waiting(&self, ni: &Arc<Ni>) {
-        let may_move = |message: &Message| message.source.is_none() && leaves_by(message, ni);
+        let may_move = |message: &OutgoingMessage| message.source().is_none() && message.is_by(ni);
         self.resume_all(self.sending.withdraw_from_ni(ni, may_move));
         self.move_waiting_for_peers(may_move);
     }
@@ -86,7 +89,7 @@ impl Core {
         self.health.path_is_late(&self.topology, ni, peer_ni, self.env.now());
         let is_other_proven = self.topology.has_proven_path(peer_ni);
         if is_other_proven {
-            let may_move = |message: &Message| message.source.is_none() && leaves_by(message, ni);
+            let may_move = |message: &OutgoingMessage| message.source().is_none() && message.is_by(ni);
             self.resume_all(self.sending.withdraw_from_peer(peer_ni, may_move));
         }
         is_other_proven
@@ -94,7 +97,7 @@ impl Core {
 
     /// Moves the messages that wait for a peer credit and satisfy `may_move` to other paths, if theirs should
     /// be avoided.
-    pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&Message) -> bool) {
+    pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&OutgoingMessage) -> bool) {
         self.resume_all(self.sending.withdraw_from_peers(&self.topology, may_move));
     }
 
@@ -119,7 +122,7 @@ impl Core {
         }
     }
 
-    fn resume_all(&self, messages: impl IntoIterator<Item = Box<Message>>) {
+    fn resume_all(&self, messages: impl IntoIterator<Item = Pooled<OutgoingMessage>>) {
         messages.into_iter().for_each(|message| self.run(Step::Resume(message)));
     }
 
@@ -143,11 +146,11 @@ impl Core {
         while let Some(step) = next {
             match step {
                 Step::Post(message) => self.post(message, &mut steps),
-                Step::Resume(message) if message.md.as_ref().is_some_and(|md| md.is_aborted()) => {
+                Step::Resume(message) if message.is_given_up() => {
                     steps.push(Step::End(message, Err(Errno::Cancelled.into())));
                 }
                 Step::Resume(message) | Step::Reroute(message)
-                    if message.resends > 0 && message.has_response() =>
+                    if message.attempts.resends > 0 && message.has_response() =>
                 {
                     steps.push(Step::End(message, Ok(())));
                 }
@@ -170,22 +173,25 @@ impl Core {
 
     /// Takes the missing credits of the message, the peer's first, and passes it to its driver; without a credit it
     /// stays in a queue (core-behaviour 3.2).
-    fn post(&self, mut message: Box<Message>, steps: &mut Steps) {
+    fn post(&self, mut message: Pooled<OutgoingMessage>, steps: &mut Steps) {
         let Some(ni) = message.ni.clone() else {
             steps.push(Step::End(message, Err(Errno::HostUnreachable.into())));
             return;
         };
         if let Some(peer_ni) = &message.peer_ni {
             peer_ni.note_sent();
-            if message.is_routed() {
-                message.connection_epoch = peer_ni.connection_epoch();
+            let is_routed = message.is_routed();
+            let gateway =
+                is_routed.then(|| Gateway { connection_epoch: peer_ni.connection_epoch(), confirms: false });
+            message.gateway = gateway;
+            if is_routed {
                 if self.gateway_watch.arm(|| self.env.now()) {
                     self.health.wake();
                 }
             }
         }
         // A recovery ping must not wait for messages that are stuck on another path to the same peer NI.
-        if let Some(peer_ni) = message.peer_ni.clone().filter(|_| !message.recovery) {
+        if let Some(peer_ni) = message.peer_ni.clone().filter(|_| !message.is_recovery_ping()) {
             match self.sending.admit(message, &ni, &peer_ni) {
                 Admission::Granted(granted) => message = granted,
                 Admission::WaitsForPeer => return self.health.watch(),
@@ -208,8 +214,8 @@ impl Core {
     }
 
     /// Selects the path again, and posts the message; without another path it keeps its own.
-    fn reroute(&self, mut message: Box<Message>, steps: &mut Steps) {
-        if self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted()) {
+    fn reroute(&self, mut message: Pooled<OutgoingMessage>, steps: &mut Steps) {
+        if self.is_ending() || message.is_given_up() {
             let errno = if self.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
             return steps.push(Step::End(message, Err(errno.into())));
         }
@@ -232,7 +238,12 @@ impl Core {
     }
 
     /// Completes a message, or resends it. The event comes first, then the NI credit, then the peer credit (CR-10).
-    fn finish(&self, mut message: Box<Message>, result: Result<(), SendFailure>, steps: &mut Steps) {
+    fn finish(
+        &self,
+        mut message: Pooled<OutgoingMessage>,
+        result: Result<(), SendFailure>,
+        steps: &mut Steps,
+    ) {
         let answered = result.is_err() && message.has_response();
         let mut result = result;
         if let Err(mut failure) = result {
@@ -262,7 +273,7 @@ impl Core {
             }
         } else if let Some(ni) = &message.ni {
             self.health.ni_sends(&self.env, &self.topology, ni);
-            if message.awaits_confirmation && !message.has_response() {
+            if message.awaits_confirmation() && !message.has_response() {
                 self.release_credits_of(&mut message, steps);
                 let ended = self.await_confirmation(message);
                 return ended
@@ -274,23 +285,39 @@ impl Core {
         let result = if answered { Ok(()) } else { result };
         let outcome = if result.is_ok() { Outcome::Sent } else { Outcome::Dropped };
         self.count(&message, outcome);
-        if message.previous_hop.is_some() {
-            self.confirm_forwarded(&mut message, result.map_err(|failure| failure.delivery));
-        }
-        if let Some(buffer) = message.buffer.as_mut().filter(|_| result.is_ok()) {
-            buffer.sent = Some(message.header.payload_length);
-        }
-        if let (Some(md), Some(event)) = (message.md.take(), message.event.take()) {
-            let result = result.map_err(|failure| failure.errno);
-            self.complete_request(&md, event, &message.header.body, result);
-        }
+        self.report_sent(&mut message, result);
         self.release_credits_of(&mut message, steps);
-        let peer_ni = message.peer_ni.take();
-        self.recycle(message, peer_ni.as_ref());
+        self.retire(message);
+    }
+
+    /// Reports the end of a message: by an event, or by a confirmation to the node that it came from.
+    pub(crate) fn report_sent(&self, message: &mut OutgoingMessage, result: Result<(), SendFailure>) {
+        let Header { body, payload_length, .. } = message.header;
+        match &mut message.role {
+            Role::Request(Request { md, event, .. }) => {
+                if let Some(event) = event.take() {
+                    self.complete_request(md, event, &body, result.map_err(|failure| failure.errno));
+                }
+            }
+            Role::Response(Response { reply, .. }) => {
+                if let Some(Operation { md, event }) = reply.take() {
+                    self.complete(&md, event, result.map_err(|failure| failure.errno));
+                }
+            }
+            Role::Forwarded(forwarded) => {
+                if result.is_ok() {
+                    forwarded.buffer.sent = Some(payload_length);
+                }
+                if let Some(previous) = forwarded.previous_hop.take() {
+                    let result = result.map_err(|failure| failure.delivery);
+                    self.confirm_to(*previous, confirmation_of(result, message.may_have_arrived));
+                }
+            }
+        }
     }
 
     /// Schedules a check of a gateway to which a message could not be sent, or that has not accepted it.
-    fn note_failure_of_gateway(&self, message: &Message, failure: SendFailure) {
+    fn note_failure_of_gateway(&self, message: &OutgoingMessage, failure: SendFailure) {
         if let Some(gateway) = &message.peer_ni
             && message.is_routed()
             && failure.delivery.concerns_path()
@@ -303,7 +330,7 @@ impl Core {
     /// The failure reported when a message is given up. If no path is left it is EHOSTUNREACH, not the error of the last
     /// attempt. If the message could not be resent because no gateway supports its origin, it is the failure that made a resend
     /// necessary.
-    fn failure_of(&self, message: &Message, last: SendFailure) -> SendFailure {
+    fn failure_of(&self, message: &OutgoingMessage, last: SendFailure) -> SendFailure {
         let may_mean_no_path = matches!(
             last.errno,
             Errno::TimedOut
@@ -324,13 +351,13 @@ impl Core {
 
     /// Logs that a message is not resent (dbg-025). A message that its owner or the shutdown has cancelled was not
     /// lost, and failed recovery pings are logged elsewhere.
-    fn log_given_up(&self, message: &Message, failure: SendFailure) {
-        let is_cancelled = self.is_ending() || message.md.as_ref().is_some_and(|md| md.is_aborted());
-        if is_cancelled || message.recovery || failure.cause == Cause::LocalAborted {
+    fn log_given_up(&self, message: &OutgoingMessage, failure: SendFailure) {
+        let is_cancelled = self.is_ending() || message.is_given_up();
+        if is_cancelled || message.is_recovery_ping() || failure.cause == Cause::LocalAborted {
             return;
         }
         let (from, to, kind) = (message.header.src_nid, message.header.dest_nid, message.header.body.kind());
-        let (cause, errno, resends) = (failure.cause.text(), failure.errno.name(), message.resends);
+        let (cause, errno, resends) = (failure.cause.text(), failure.errno.name(), message.attempts.resends);
         self.env.log(
             LogClass::MessageFailed,
             format_args!("{from} -> {to}"),
@@ -338,7 +365,7 @@ impl Core {
         );
     }
 
-    fn release_credits_of(&self, message: &mut Message, steps: &mut Steps) {
+    fn release_credits_of(&self, message: &mut OutgoingMessage, steps: &mut Steps) {
         steps.extend(self.sending.release(message));
     }
 
@@ -350,7 +377,7 @@ impl Core {
     }
 
     /// Counts a message at its NI and its peer NI.
-    pub(crate) fn count(&self, message: &Message, outcome: Outcome) {
+    pub(crate) fn count(&self, message: &MessageHead, outcome: Outcome) {
         let kind = message.header.body.kind();
         let bytes = message.header.payload_length;
         if let Some(ni) = &message.ni {
@@ -363,7 +390,7 @@ impl Core {
 }
 
 /// Whether a gateway has reported that it could not forward this node's message.
-fn is_returned(message: &Message, failure: SendFailure) -> bool {
+fn is_returned(message: &OutgoingMessage, failure: SendFailure) -> bool {
     failure.delivery == Delivery::Returned && message.is_routed() && !message.is_forwarded()
 }
 
@@ -383,7 +410,7 @@ impl Steps {
         self.0.get_or_insert_with(|| SPARE_STEP_QUEUE.take()).push_back(step);
     }
 
-    fn extend(&mut self, woken: impl Iterator<Item = Box<Message>>) {
+    fn extend(&mut self, woken: impl Iterator<Item = Pooled<OutgoingMessage>>) {
         woken.for_each(|message| self.push(Step::Resume(message)));
     }
 

@@ -8,7 +8,7 @@ use super::{FaultRules, ON_ARRIVAL};
 use crate::environment::time::Time;
 use crate::model::Ni;
 use crate::model::lnd::DeferredRx;
-use crate::model::message::Message;
+use crate::model::message::{IncomingMessage, MessageHead, OutgoingMessage, Pooled};
 use crate::sync::lock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub(crate) struct Delayed {
 
 /// A delayed message, outbound or inbound.
 pub(crate) enum DelayedMessage {
-    Leaving(Box<Message>),
-    Arriving(Box<Message>, Arc<dyn DeferredRx>),
+    Leaving(Pooled<OutgoingMessage>),
+    Arriving(Pooled<IncomingMessage>, Arc<dyn DeferredRx>),
 }
 
 impl Late {
@@ -68,9 +68,10 @@ impl Late {
 }
 
 impl DelayedMessage {
-    const fn message(&self) -> &Message {
+    fn head(&self) -> &MessageHead {
         match self {
-            Self::Leaving(message) | Self::Arriving(message, _) => message,
+            Self::Leaving(message) => message,
+            Self::Arriving(message, _) => message,
         }
     }
 }
@@ -79,10 +80,10 @@ impl FaultRules {
     /// Delays a message that has arrived, if a rule hits it; returns it otherwise.
     pub(crate) fn delay_arriving(
         &self,
-        message: Box<Message>,
+        message: Pooled<IncomingMessage>,
         defer: &dyn Fn() -> Arc<dyn DeferredRx>,
         now: impl FnOnce() -> Time,
-    ) -> Result<Delayed, Box<Message>> {
+    ) -> Result<Delayed, Pooled<IncomingMessage>> {
         if !self.may_act(ON_ARRIVAL) {
             return Err(message);
         }
@@ -99,7 +100,7 @@ impl FaultRules {
     /// Delays a message that has its credits and is to be sent on `ni`.
     pub(super) fn delay_leaving(
         &self,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         due: Time,
         rule: RuleId,
         ni: Arc<Ni>,
@@ -129,8 +130,7 @@ impl FaultRules {
 
     /// Removes the messages of an interface that has been removed.
     pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> Vec<DelayedMessage> {
-        lock(&self.late)
-            .take(|waiting| waiting.message.message().ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))
+        lock(&self.late).take(|waiting| waiting.message.head().is_by(ni))
     }
 }
 
@@ -140,6 +140,6 @@ impl std::fmt::Debug for DelayedMessage {
             Self::Leaving(_) => "Leaving",
             Self::Arriving(..) => "Arriving",
         };
-        f.debug_tuple(name).field(&self.message().header).finish()
+        f.debug_tuple(name).field(&self.head().header).finish()
     }
 }

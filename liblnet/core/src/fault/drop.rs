@@ -5,7 +5,7 @@ use super::rules::Leaving;
 use super::{FaultRules, ON_ARRIVAL, ON_LEAVING};
 use crate::environment::time::Time;
 use crate::model::lnd::{LndNi, SendOutcome};
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Pooled};
 use lnet_wire::{Header, Nid};
 
 /// The result of sending a message while fault rules exist.
@@ -26,7 +26,12 @@ impl FaultRules {
     }
 
     /// Passes a message with all its credits to its driver, unless a rule drops or delays it.
-    pub(crate) fn send_by(&self, lnd: &dyn LndNi, message: Box<Message>, now: impl FnOnce() -> Time) -> Sent {
+    pub(crate) fn send_by(
+        &self,
+        lnd: &dyn LndNi,
+        message: Pooled<OutgoingMessage>,
+        now: impl FnOnce() -> Time,
+    ) -> Sent {
         if !self.may_act(ON_LEAVING) {
             return Sent::Now(lnd.send(message));
         }

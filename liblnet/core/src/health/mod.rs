@@ -40,7 +40,7 @@ pub use unresponsive_paths::UnresponsivePath;
 use crate::environment::time::Time;
 use crate::environment::{Environment, Notify};
 use crate::memory::Md;
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Pooled};
 use crate::sync::{Mutex, MutexGuard, lock};
 use lnet_wire::Nid;
 use ni_states::NiStates;
@@ -113,20 +113,18 @@ impl Health {
     }
 
     /// Takes the messages to be resent now; returns the time of the next resend.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    pub(crate) fn take_resends(&self, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
+    pub(crate) fn take_resends(&self, now: Time) -> (Vec<Pooled<OutgoingMessage>>, Option<Time>) {
         self.resend_queue.take_due(now)
     }
 
     /// Takes all messages to be resent, as the node shuts down.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    pub(crate) fn take_all_resends(&self) -> Vec<Box<Message>> {
+    pub(crate) fn take_all_resends(&self) -> Vec<Pooled<OutgoingMessage>> {
         self.resend_queue.take_all()
     }
 
     /// Records a request that is about to be sent on its path. If the path fails the request is repeated, from `source` if
     /// that is given, provided that it may arrive twice.
-    pub(crate) fn note_request(&self, env: &Environment, message: &Message, source: Option<Nid>) {
+    pub(crate) fn note_request(&self, env: &Environment, message: &OutgoingMessage, source: Option<Nid>) {
         self.repeats.note(message, source, env.now());
     }
 

@@ -7,7 +7,7 @@
 
 use crate::environment::time::Time;
 use crate::memory::Md;
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Request, Role};
 use crate::model::response_to;
 use crate::sync::{Mutex, lock};
 use lnet_wire::{Body, Header, Nid};
@@ -19,12 +19,12 @@ use std::sync::{Arc, Weak};
 const MIN_PRUNED: usize = 64;
 
 /// Whether a request may arrive twice: a request to the reserved portal that only reads, or a push of this node.
-pub(crate) fn is_repeatable(message: &Message) -> bool {
+pub(crate) fn is_repeatable(message: &OutgoingMessage) -> bool {
     message.is_reserved()
-        && !message.recovery
+        && !message.is_recovery_ping()
         && match message.header.body {
             Body::Get { .. } => true,
-            Body::Put { .. } => message.md.as_ref().is_some_and(|md| md.is_of_node()),
+            Body::Put { .. } => message.md().is_some_and(|md| md.is_of_node()),
             Body::Ack { .. } | Body::Reply { .. } => false,
         }
 }
@@ -49,7 +49,6 @@ struct RepeatState {
 pub(crate) struct Repeat {
     md: Weak<Md>,
     pub(crate) header: Header,
-    pub(crate) length: u32,
     pub(crate) deadline: Time,
     /// The source that a copy must have.
     pub(crate) source: Option<Nid>,
@@ -59,13 +58,12 @@ pub(crate) struct Repeat {
 
 impl Repeat {
     /// The request and its cookie. `None` if the message has no path, or goes to this node itself, which no other path does.
-    fn of(message: &Message, source: Option<Nid>) -> Option<(u64, Self)> {
-        let md = message.md.as_ref()?;
+    fn of(message: &OutgoingMessage, source: Option<Nid>) -> Option<(u64, Self)> {
+        let Role::Request(Request { md, .. }) = &message.role else { return None };
         let ni = message.ni.as_ref().filter(|ni| !ni.nid().is_loopback())?;
         let repeat = Self {
             md: Arc::downgrade(md),
             header: message.header,
-            length: message.length,
             deadline: message.deadline,
             source,
             path: (ni.nid(), message.next_hop.nid),
@@ -84,7 +82,7 @@ impl Repeat {
 impl Repeats {
     /// Records a message that is about to be sent on its path; a copy must have this source, if any. Only messages that are
     /// [`is_repeatable`] are kept.
-    pub(super) fn note(&self, message: &Message, source: Option<Nid>, now: Time) {
+    pub(crate) fn note(&self, message: &OutgoingMessage, source: Option<Nid>, now: Time) {
         if !is_repeatable(message) {
             return;
         }

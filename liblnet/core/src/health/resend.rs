@@ -12,7 +12,7 @@ use super::{Cause, Delivery, Health, SendFailure};
 use crate::environment::Environment;
 use crate::environment::time::Time;
 use crate::model::PeerNi;
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Pooled};
 use crate::select::{self, ChosenPath};
 use crate::sync::lock;
 use crate::topology::Topology;
@@ -45,7 +45,7 @@ pub(crate) struct ResendPlan {
 /// The result of a resend.
 pub(crate) enum Resend {
     /// The message is sent now, on this path.
-    Now(Box<Message>, ChosenPath),
+    Now(Pooled<OutgoingMessage>, ChosenPath),
     /// The message is in the queue.
     Later,
 }
@@ -53,13 +53,13 @@ pub(crate) enum Resend {
 /// The information about the node that the decision to resend needs.
 pub(crate) trait ResendContext {
     /// The path that the message would take now.
-    fn choose_again(&self, message: &Message) -> Result<ChosenPath, Errno>;
+    fn choose_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno>;
 
     /// Whether a message for which there is no path waits for one.
-    fn may_wait_for_route(&self, message: &Message) -> bool;
+    fn may_wait_for_route(&self, message: &OutgoingMessage) -> bool;
 
     /// Whether the message may be resent on a path that has failed, `retry_count` times in all; spends the retry.
-    fn spend_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool;
+    fn spend_retry(&self, message: &OutgoingMessage, peer_ni: &PeerNi, retry_count: u32) -> bool;
 }
 
 /// Whether the failure allows a resend (core-behaviour 4.2, and deduplication). `may_arrive_twice`: a second copy does no harm.
@@ -95,16 +95,16 @@ impl Health {
         &self,
         env: &Environment,
         topology: &Topology,
-        message: &mut Message,
+        message: &mut OutgoingMessage,
         failure: SendFailure,
         context: &impl ResendContext,
     ) -> Option<ResendPlan> {
         let settings = env.settings();
         let (ni, peer_ni) = (message.ni.clone()?, message.peer_ni.clone()?);
         if settings.retry_count == 0
-            || message.recovery
+            || message.is_recovery_ping()
             || env.is_ending()
-            || message.md.as_ref().is_some_and(|md| md.is_aborted())
+            || message.is_given_up()
             || !may_repeat(
                 failure,
                 settings.resend_unconfirmed || is_repeatable(message),
@@ -120,16 +120,16 @@ impl Health {
         let broke = is_broken_connection(failure);
         if broke {
             // A connection that breaks shows a path on which data arrived: the message may return to that path.
-            message.has_returned = false;
+            message.attempts.has_returned = false;
         } else {
             forget_responsive_paths(topology, message);
         }
-        message.failed.push((ni.nid(), peer_ni.nid()));
-        message.tries_unresponsive = !broke && message.attempts == 0;
+        message.attempts.failed.push((ni.nid(), peer_ni.nid()));
+        message.attempts.tries_unresponsive = !broke && message.attempts.retries == 0;
         let path = match context.choose_again(message) {
             Ok(path) => path,
             Err(Errno::HostUnreachable) if context.may_wait_for_route(message) => {
-                message.failed.clear();
+                message.attempts.failed.clear();
                 let at = Some((now + MAX_PAUSE).min(message.deadline));
                 return Some(ResendPlan { path: None, at, spends_a_retry: false });
             }
@@ -137,10 +137,11 @@ impl Health {
         };
         let next_peer_ni = path.peer_ni.as_ref()?;
         let path_nids = (path.ni.nid(), next_peer_ni.nid());
-        let may_be_tried = message.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
-        let is_new = may_be_tried && !message.failed.contains(&path_nids);
+        let may_be_tried =
+            message.attempts.tries_unresponsive || !next_peer_ni.unresponsive().has(path_nids.0);
+        let is_new = may_be_tried && !message.attempts.failed.contains(&path_nids);
         // The previous node may know another path; and a message that circulates must not occupy buffers there.
-        if message.previous_hop.is_some() && failure.delivery == Delivery::Returned && !is_new {
+        if message.is_returnable() && failure.delivery == Delivery::Returned && !is_new {
             return None;
         }
         // HE-10: the interface to blame has no substitute. A deduplicated message may be sent again over another connection.
@@ -151,22 +152,22 @@ impl Health {
             return None;
         }
         // The first message on each path is free: after the second on one path, all have had their first.
-        let spends_a_retry = (!is_new || message.attempts > 0) && !broke;
+        let spends_a_retry = (!is_new || message.attempts.retries > 0) && !broke;
         let is_spent = spends_a_retry && !context.spend_retry(message, &peer_ni, settings.retry_count);
         if is_spent && !is_kept {
             return None;
         }
         if !is_new {
             // All paths have failed; any may have recovered.
-            message.failed.clear();
+            message.attempts.failed.clear();
         }
-        let wait = if is_spent { PAUSE_WHEN_SPENT } else { pause(message.resends) };
+        let wait = if is_spent { PAUSE_WHEN_SPENT } else { pause(message.attempts.resends) };
         let at = (!is_new).then(|| (now + wait).min(message.deadline));
         Some(ResendPlan { path: Some(path), at, spends_a_retry })
     }
 
     /// Queues a message without credits for which there is no path until one may have come.
-    pub(crate) fn wait_for_route(&self, mut message: Box<Message>, now: Time) {
+    pub(crate) fn wait_for_route(&self, mut message: Pooled<OutgoingMessage>, now: Time) {
         (message.ni, message.peer_ni) = (None, None);
         self.resend_queue.push((now + MAX_PAUSE).min(message.deadline), message);
         self.wake();
@@ -183,15 +184,15 @@ impl Health {
     pub(crate) fn resend(
         &self,
         env: &Environment,
-        mut message: Box<Message>,
+        mut message: Pooled<OutgoingMessage>,
         plan: ResendPlan,
         failure: SendFailure,
     ) -> Resend {
         let ResendPlan { path, at, spends_a_retry } = plan;
         log_resend(env, &message, path.as_ref(), failure);
         self.count_resend();
-        message.attempts += u32::from(spends_a_retry);
-        message.resends += 1;
+        message.attempts.retries += u32::from(spends_a_retry);
+        message.attempts.resends += 1;
         match (at, path) {
             (None, Some(path)) => Resend::Now(message, path),
             (at, _) => {
@@ -207,19 +208,19 @@ impl Health {
 /// Treats failed paths on which something was received since as untried, as they are better than paths of unknown
 /// state. This is done once per message, unless its connection broke, so that a path that works in the other direction only does
 /// not hold the message.
-fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
-    if message.has_returned || message.failed.is_empty() {
+fn forget_responsive_paths(topology: &Topology, message: &mut OutgoingMessage) {
+    if message.attempts.has_returned || message.attempts.failed.is_empty() {
         return;
     }
-    let before = message.failed.len();
+    let before = message.attempts.failed.len();
     topology.with_nets(|nets| {
         let is_responsive = |(local, peer): &(Nid, Nid)| {
             let ends = nets.ni(*local).zip(topology.peer_ni(*peer));
             ends.is_some_and(|(ni, peer_ni)| peer_ni.was_heard_by(ni) && !select::is_avoided(ni, &peer_ni))
         };
-        message.failed.retain(|path| !is_responsive(path));
+        message.attempts.failed.retain(|path| !is_responsive(path));
     });
-    message.has_returned = message.failed.len() < before;
+    message.attempts.has_returned = message.attempts.failed.len() < before;
 }
 
 /// Whether a message that has spent its retries is resent until its deadline: a message of an application, to a peer
@@ -227,7 +228,7 @@ fn forget_responsive_paths(topology: &Topology, message: &mut Message) {
 /// may be starting, which does not concern the node behind it.
 fn retries_until_deadline(
     topology: &Topology,
-    message: &Message,
+    message: &OutgoingMessage,
     peer_ni: &PeerNi,
     failure: SendFailure,
 ) -> bool {
@@ -236,7 +237,7 @@ fn retries_until_deadline(
         && topology.was_heard(&peer_ni.peer_now())
 }
 
-fn log_resend(env: &Environment, message: &Message, path: Option<&ChosenPath>, failure: SendFailure) {
+fn log_resend(env: &Environment, message: &OutgoingMessage, path: Option<&ChosenPath>, failure: SendFailure) {
     let Some(ni) = &message.ni else { return };
     let (kind, from, to) = (message.header.body.kind(), ni.nid(), message.next_hop.nid);
     let (cause, errno) = (failure.cause.text(), failure.errno.name());
@@ -247,7 +248,7 @@ fn log_resend(env: &Environment, message: &Message, path: Option<&ChosenPath>, f
             format_args!("{kind} {from} -> {to} failed ({cause}, {errno}); waiting for a route"),
         );
     };
-    let (new_from, new_to, resend) = (path.ni.nid(), path.next_hop(), message.resends + 1);
+    let (new_from, new_to, resend) = (path.ni.nid(), path.next_hop(), message.attempts.resends + 1);
     env.log(resend_class(env, message),
         format_args!("{from} -> {to}"),
         format_args!(
@@ -257,7 +258,7 @@ fn log_resend(env: &Environment, message: &Message, path: Option<&ChosenPath>, f
 }
 
 /// The log class of a resend: that of the first resend to the peer for a while, or of a further one.
-fn resend_class(env: &Environment, message: &Message) -> LogClass {
+fn resend_class(env: &Environment, message: &OutgoingMessage) -> LogClass {
     let Some(peer_ni) = &message.peer_ni else { return LogClass::MessageResent };
     let now = env.now();
     let peer = peer_ni.peer_now();

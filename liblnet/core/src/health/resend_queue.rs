@@ -2,18 +2,16 @@
 
 use crate::environment::time::Time;
 use crate::model::Peer;
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Pooled};
 use crate::sync::{Mutex, lock};
 use lnet_wire::Nid;
 
 /// The messages, each with the time at which it is due.
 #[derive(Debug, Default)]
-#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-pub(super) struct ResendQueue(Mutex<Vec<(Time, Box<Message>)>>);
+pub(super) struct ResendQueue(Mutex<Vec<(Time, Pooled<OutgoingMessage>)>>);
 
-#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 impl ResendQueue {
-    pub(super) fn push(&self, at: Time, message: Box<Message>) {
+    pub(super) fn push(&self, at: Time, message: Pooled<OutgoingMessage>) {
         lock(&self.0).push((at, message));
     }
 
@@ -28,14 +26,14 @@ impl ResendQueue {
     }
 
     /// Makes some messages due now.
-    pub(super) fn expedite_where(&self, now: Time, is_meant: impl Fn(&Message) -> bool) {
+    pub(super) fn expedite_where(&self, now: Time, is_meant: impl Fn(&OutgoingMessage) -> bool) {
         for (at, _) in lock(&self.0).iter_mut().filter(|(_, message)| is_meant(message)) {
             *at = now;
         }
     }
 
     /// Takes the messages that are due; returns when the next one is.
-    pub(super) fn take_due(&self, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
+    pub(super) fn take_due(&self, now: Time) -> (Vec<Pooled<OutgoingMessage>>, Option<Time>) {
         let mut queue = lock(&self.0);
         let (due, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut *queue).into_iter().partition(|(at, _)| *at <= now);
@@ -44,7 +42,7 @@ impl ResendQueue {
         (due.into_iter().map(|(_, message)| message).collect(), next)
     }
 
-    pub(super) fn take_all(&self) -> Vec<Box<Message>> {
+    pub(super) fn take_all(&self) -> Vec<Pooled<OutgoingMessage>> {
         let queue = std::mem::take(&mut *lock(&self.0));
         queue.into_iter().map(|(_, message)| message).collect()
     }

@@ -3,7 +3,7 @@
 use super::{Cause, Health, NiState, SendFailure};
 use crate::environment::Environment;
 use crate::environment::time::Time;
-use crate::model::message::Message;
+use crate::model::message::OutgoingMessage;
 use crate::model::{Ni, PeerNi};
 use crate::select;
 use crate::topology::Topology;
@@ -27,7 +27,7 @@ impl Health {
         &self,
         env: &Environment,
         topology: &Topology,
-        message: &Message,
+        message: &OutgoingMessage,
         failure: SendFailure,
     ) {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return };
@@ -45,7 +45,7 @@ impl Health {
             peer_ni.note_not_heard_by(ni);
         }
         // The failure of an unresponsive path has already lowered the health of its ends.
-        if message.recovery
+        if message.is_recovery_ping()
             || env.now() >= message.deadline
             || is_of_the_path(failure.cause) && peer_ni.unresponsive().has(ni.nid())
         {

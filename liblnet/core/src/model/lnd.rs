@@ -1,14 +1,14 @@
 //! The interface of the core and a network driver (LND).
 //!
 //! A driver is a [`Driver`], one per kind of network and node; each interface that it serves is an [`LndNi`]. The
-//! core passes a [`Message`] to [`LndNi::send`]; the driver returns every message exactly once. When a message
-//! arrives the driver asks [`Upcalls::receive`] what to do with the payload, does it, and calls
+//! core passes an [`OutgoingMessage`] to [`LndNi::send`]; the driver returns every message exactly once. When a message
+//! arrives the driver asks [`Upcalls::receive`] what to do with the payload, does it, and returns the [`ArrivingMessage`] by
 //! [`Upcalls::received`].
 //!
 //! The core holds no lock during any call in either direction, so a driver may make upcalls from inside `send`.
 
 use super::failure::{Cause, SendFailure};
-use super::message::{Message, TakenCredits};
+use super::message::{ArrivingMessage, OutgoingMessage, Pooled, TakenCredits};
 use super::ni::Ni;
 use super::provenance::{Confirmation, MessageOrigin, Provenance};
 use crate::stats::Partial;
@@ -107,8 +107,8 @@ pub enum Progress {
 
 /// An interface of a driver.
 pub trait LndNi: Send + Sync {
-    /// Sends `message` to [`Message::next_hop`]. Never blocks on the network.
-    fn send(&self, message: Box<Message>) -> SendOutcome;
+    /// Sends `message` to [`OutgoingMessage::next_hop`]. Never blocks on the network.
+    fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome;
 
     /// Accepts inbound connections from now on. Called once, when messages can be sent on the interface; connections that
     /// arrive earlier wait.
@@ -154,7 +154,7 @@ pub trait LndNi: Send + Sync {
 #[derive(Debug)]
 pub enum SendOutcome {
     /// The driver has finished: the peer has the message, or will not get it. The driver does not use its memory any more.
-    Done(Box<Message>, Result<(), SendFailure>),
+    Done(Pooled<OutgoingMessage>, Result<(), SendFailure>),
     /// The driver keeps the message and will call [`Upcalls::finalize`].
     Pending,
 }
@@ -175,10 +175,10 @@ pub trait Upcalls: Send + Sync {
 
     /// The payload of a message from [`RxAction::Deliver`] has been received, or has failed. The REPLY to a GET is
     /// sent from inside this call.
-    fn received(&self, message: Box<Message>, result: Result<(), Errno>);
+    fn received(&self, message: ArrivingMessage, result: Result<(), Errno>);
 
     /// The driver has finished a message for which `send` returned [`SendOutcome::Pending`].
-    fn finalize(&self, message: Box<Message>, result: Result<(), SendFailure>);
+    fn finalize(&self, message: Pooled<OutgoingMessage>, result: Result<(), SendFailure>);
 
     /// The time a driver may spend on sending one message, unless the driver is configured otherwise (HE-30).
     fn lnd_timeout(&self) -> Duration {
@@ -186,7 +186,7 @@ pub trait Upcalls: Send + Sync {
     }
 
     /// Whether the deadline of the message has passed: a driver that has not begun to send it need not.
-    fn is_late(&self, message: &Message) -> bool {
+    fn is_late(&self, message: &OutgoingMessage) -> bool {
         let _ = message;
         false
     }
@@ -235,12 +235,12 @@ pub trait Upcalls: Send + Sync {
 
     /// Whether a message that has waited for the connection now made is to be returned as not sent: its peer has restarted, and
     /// the NID may be another node's.
-    fn is_for_earlier_incarnation(&self, message: &Message) -> bool {
+    fn is_for_earlier_incarnation(&self, message: &OutgoingMessage) -> bool {
         let _ = message;
         false
     }
 
-    /// Reports that the gateway `from` confirms the message sent to it as `id` ([`Message::message_id`]), before or after the
+    /// Reports that the gateway `from` confirms the message sent to it as `id` ([`OutgoingMessage::message_id`]), before or after the
     /// delivery ACK of the message.
     fn confirmed(&self, from: Nid, id: NonZeroU64, confirmation: Confirmation) {
         let _ = (from, id, confirmation);
@@ -262,7 +262,7 @@ pub trait Upcalls: Send + Sync {
     fn deferred_is_lost(&self) {}
 
     /// Whether the message, if it is returned unsent, could take another path that may work.
-    fn may_change_path(&self, message: &Message) -> bool {
+    fn may_change_path(&self, message: &OutgoingMessage) -> bool {
         let _ = message;
         false
     }
@@ -271,9 +271,9 @@ pub trait Upcalls: Send + Sync {
 /// The driver's next action for a message that arrived.
 #[derive(Debug)]
 pub enum RxAction {
-    /// Read [`Message::payload_len`] bytes into [`Message::payload`], discard what the header announces beyond that,
-    /// and call [`Upcalls::received`].
-    Deliver(Box<Message>),
+    /// Read [`ArrivingMessage::payload_len`] bytes into [`ArrivingMessage::payload`], discard what the header announces beyond
+    /// that, and call [`Upcalls::received`].
+    Deliver(ArrivingMessage),
     /// Read the whole payload and discard it; nothing to report.
     Discard,
     /// Stop reading: [`DeferredRx::resume`] supplies the action later (a lazy portal without a buffer).

@@ -42,8 +42,8 @@ pub(crate) use last_use::LastUse;
 #[cfg(all(test, not(loom)))]
 pub(crate) use last_use::LatestUse;
 pub use lnet_wire::Reachability;
-pub use message::Message;
-pub(crate) use message::{MessagePool, PreviousHop, response_to};
+pub use message::{ArrivingMessage, OutgoingMessage, Pooled};
+pub(crate) use message::{PreviousHop, response_to};
 pub(crate) use message_turn::TurnClock;
 pub use net::{Distance, Net, Nets};
 pub use net_usage::NetUsage;

@@ -3,7 +3,7 @@
 use super::failure_counts::CauseCounters;
 use super::last_use::LastUse;
 use super::lnd::{LndNi, StartError};
-use super::message::Message;
+use super::message::{OutgoingMessage, Pooled};
 use super::message_turn::MessageTurn;
 use super::priority::LOWEST_PRIORITY;
 use super::recovery_state::{Recovery, RecoveryState};
@@ -89,7 +89,7 @@ pub struct Ni {
     prefix_len: AtomicU32,
     lnd: OnceLock<std::sync::Arc<dyn LndNi>>,
     down: AtomicBool,
-    tx: Box<[SharedNiPool<Box<Message>>]>,
+    tx: Box<[SharedNiPool<Pooled<OutgoingMessage>>]>,
     /// The priority by selection rules.
     priority: AtomicU32,
     /// The interface's turn among the interfaces on its net.
@@ -297,7 +297,7 @@ impl Ni {
     }
 
     /// The send credits for messages whose next hop is `nid` (PS-40).
-    pub(crate) fn tx(&self, nid: Nid) -> &SharedNiPool<Box<Message>> {
+    pub(crate) fn tx(&self, nid: Nid) -> &SharedNiPool<Pooled<OutgoingMessage>> {
         &self.tx[self.place_of(nid)]
     }
 
@@ -309,7 +309,7 @@ impl Ni {
         }
     }
 
-    pub(crate) fn all_tx(&self) -> &[SharedNiPool<Box<Message>>] {
+    pub(crate) fn all_tx(&self) -> &[SharedNiPool<Pooled<OutgoingMessage>>] {
         &self.tx
     }
 }

@@ -4,7 +4,7 @@ use super::exchange::{Exchange, ExchangeCell};
 use super::failure_counts::CauseCounters;
 use super::incarnation::KnownIncarnation;
 use super::last_use::LastUse;
-use super::message::{Message, MessagePool};
+use super::message::{MessagePool, OutgoingMessage, Pooled};
 use super::ni::Ni;
 use super::partners::{Partner, Partners};
 use super::path_state::UnresponsiveFrom;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// [`PeerNiCriteria`] with the messages to the peer NI.
-pub(crate) type Criteria = PeerNiCriteria<Box<Message>>;
+pub(crate) type Criteria = PeerNiCriteria<Pooled<OutgoingMessage>>;
 
 /// An interface of another node.
 pub struct PeerNi {
@@ -423,7 +423,7 @@ impl PeerNi {
         &self.spare
     }
 
-    pub(crate) fn tx(&self) -> &SharedPool<Box<Message>> {
+    pub(crate) fn tx(&self) -> &SharedPool<Pooled<OutgoingMessage>> {
         self.criteria.tx()
     }
 }

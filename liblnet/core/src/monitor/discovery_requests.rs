@@ -5,7 +5,7 @@ use crate::discovery::{PingBuffer, PushEvent, push_spec, request_spec};
 use crate::event::{Event, EventKind};
 use crate::memory::{EqHandle, MdHandle, MdMemory, RecvBuffer};
 use crate::model::Target;
-use crate::model::message::Message;
+use crate::model::message::OutgoingMessage;
 use crate::model::{Peer, PeerNi};
 use lnet_wire::{Errno, Nid, Pid, ProcessId};
 use std::any::Any;
@@ -61,17 +61,17 @@ impl Core {
     }
 
     /// Whether the message is a request of a discovery.
-    pub(crate) fn is_of_discovery(&self, message: &Message) -> bool {
-        let eq = message.event.as_ref().and_then(|event| event.md.eq);
+    pub(crate) fn is_of_discovery(&self, message: &OutgoingMessage) -> bool {
+        let eq = message.event().and_then(|event| event.md.eq);
         eq.is_some() && eq == self.discovery.eq()
     }
 
     /// Whether a failed message may be resent by a path that has failed, `retry_count` times in all. The messages of
     /// one discovery share its retries.
-    pub(crate) fn may_retry(&self, message: &Message, peer_ni: &PeerNi, retry_count: u32) -> bool {
+    pub(crate) fn may_retry(&self, message: &OutgoingMessage, peer_ni: &PeerNi, retry_count: u32) -> bool {
         match self.is_of_discovery(message) {
             true => self.discovery.spend_retry(&peer_ni.peer_now()),
-            false => message.attempts < retry_count,
+            false => message.attempts.retries < retry_count,
         }
     }
 }

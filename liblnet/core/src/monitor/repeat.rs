@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::environment::time::Time;
 use crate::health::Repeat;
 use crate::memory::Md;
-use crate::model::message::Message;
+use crate::model::message::{OutgoingMessage, Pooled, Request, Role};
 use crate::select;
 use lnet_wire::Nid;
 use std::sync::Arc;
@@ -26,35 +26,28 @@ impl Core {
                     self.log_repeat(&repeat, path.ni.nid(), path.next_hop());
                     self.reroute_now(copy);
                 }
-                _ => self.recycle(Self::without_md(copy), None),
+                _ => self.recycle(copy),
             }
         }
     }
 
     /// Records a request to the reserved portal that is about to be sent. A copy of a request of discovery may be sent from
     /// another source; a copy of a program's request keeps the requested source.
-    pub(crate) fn note_request(&self, message: &Message) {
+    pub(crate) fn note_request(&self, message: &OutgoingMessage) {
         if !message.is_reserved() {
             return;
         }
-        let source = message.source.filter(|_| !self.is_of_discovery(message));
+        let source = message.source().filter(|_| !self.is_of_discovery(message));
         self.health.note_request(&self.env, message, source);
     }
 
-    fn copy_of(&self, md: Arc<Md>, repeat: &Repeat) -> Box<Message> {
-        let mut copy = self.new_message(None, repeat.header);
-        copy.length = repeat.length;
+    fn copy_of(&self, md: Arc<Md>, repeat: &Repeat) -> Pooled<OutgoingMessage> {
+        let mut copy: Pooled<OutgoingMessage> = self.new_message(None, repeat.header);
         copy.deadline = repeat.deadline;
-        copy.source = repeat.source;
-        copy.md = Some(md);
-        copy.resends = 1;
-        copy.failed.push(repeat.path);
+        copy.role = Role::Request(Request { md, event: None, source: repeat.source, recovery: false });
+        copy.attempts.resends = 1;
+        copy.attempts.failed.push(repeat.path);
         copy
-    }
-
-    fn without_md(mut message: Box<Message>) -> Box<Message> {
-        message.md = None;
-        message
     }
 
     fn log_repeat(&self, repeat: &Repeat, local: Nid, next_hop: Nid) {

@@ -5,7 +5,7 @@ use super::drop_reason::DropReason;
 use super::match_table::{Found, MatchTable};
 use crate::memory::{Md, Slot};
 use crate::model::lnd::DeferredRx;
-use crate::model::message::Message;
+use crate::model::message::{IncomingMessage, Pooled};
 use crate::sync::{Mutex, lock};
 use lnet_wire::Errno;
 use std::collections::VecDeque;
@@ -39,7 +39,7 @@ enum Lazy {
 /// A PUT that waits on a lazy portal, with its deferred payload.
 pub(crate) struct Delayed {
     pub(crate) request: MatchRequest,
-    pub(crate) message: Box<Message>,
+    pub(crate) message: Pooled<IncomingMessage>,
     pub(crate) deferred: Arc<dyn DeferredRx>,
 }
 

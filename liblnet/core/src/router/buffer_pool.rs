@@ -3,7 +3,7 @@
 use super::BUFFER_SIZES;
 use crate::memory::RecvBuffer;
 use crate::model::lnd::DeferredRx;
-use crate::model::message::Message;
+use crate::model::message::{Pooled, TransitMessage};
 use crate::model::{BufferPlace, Onward, RouterBuffer};
 use lnet_wire::Nid;
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ const RESERVED_ONE_IN: u32 = 8;
 
 /// A message that waits for a buffer; its driver keeps the payload.
 pub(crate) struct Waiting {
-    pub(crate) message: Box<Message>,
+    pub(crate) message: Pooled<TransitMessage>,
     pub(crate) deferred: Arc<dyn DeferredRx>,
     pub(super) onward: Onward,
     /// Whether the message waited already at the last search for messages that wait too long.

@@ -12,7 +12,7 @@
 use super::buffer_pool::{PAGE, Pool, PoolState, Waiting};
 use super::{BUFFER_SIZES, Router};
 use crate::model::lnd::DeferredRx;
-use crate::model::message::Message;
+use crate::model::message::{Pooled, TransitMessage};
 use crate::model::{BufferPlace, Ni, Onward, RouterBuffer};
 use crate::sync::{Mutex, lock};
 use foldhash::HashMap;
@@ -29,7 +29,7 @@ pub(crate) struct RouterBuffers(Box<[Mutex<CptBuffers>]>);
 /// The request of a message for another node for a buffer.
 #[derive(Debug)]
 pub(crate) struct BufferRequest {
-    pub(crate) message: Box<Message>,
+    pub(crate) message: Pooled<TransitMessage>,
     pub(crate) cpt: usize,
     /// The peer NI that the message came from, which may hold `share` buffers.
     pub(crate) from: Nid,
@@ -40,11 +40,11 @@ pub(crate) struct BufferRequest {
 /// The outcome of a [`BufferRequest`].
 pub(crate) enum BufferGrant {
     /// The message has a buffer.
-    Granted(Box<Message>),
+    Granted(Pooled<TransitMessage>),
     /// The message is kept until it gets a buffer.
     Waits,
     /// The node does not forward and has no buffers.
-    Refused(Box<Message>),
+    Refused(Pooled<TransitMessage>),
 }
 
 /// The counters of forwarded messages.
@@ -119,7 +119,7 @@ impl RouterBuffers {
     /// Removes the waiting messages that arrived on the interface `ni`, which is being shut down. Returns them, and the
     /// messages that have got a buffer now.
     pub(crate) fn take_of_ni(&self, ni: &Arc<Ni>) -> (Vec<Waiting>, Vec<Waiting>) {
-        self.withdraw(|waiting| waiting.message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni)))
+        self.withdraw(|waiting| waiting.message.is_by(ni))
     }
 
     /// Removes the messages to other routers that have waited since the last call and can be returned to their previous hop.
@@ -205,15 +205,15 @@ impl CptBuffers {
         cpt: usize,
         from: Nid,
         onward: Onward,
-        mut message: Box<Message>,
+        mut message: Pooled<TransitMessage>,
         make_deferred: impl FnOnce() -> Arc<dyn DeferredRx>,
-    ) -> Option<Box<Message>> {
-        let size = size_for(message.header().payload_length);
+    ) -> Option<Pooled<TransitMessage>> {
+        let size = size_for(message.header.payload_length);
         let pool = &mut self.pools[size];
         match pool.take(BufferPlace { cpt, size }, onward) {
             Some(mut buffer) => {
                 buffer.from = Some(from);
-                message.hold_buffer(buffer);
+                message.buffer = Some(buffer);
                 Some(message)
             }
             None => {

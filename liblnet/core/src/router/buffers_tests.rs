@@ -1,8 +1,8 @@
 //! Tests of router buffers against their rules, over random sequences of messages, ends and changes.
 
 use super::*;
-use crate::model::MessagePool;
 use crate::model::lnd::RxAction;
+use crate::model::message::MessagePool;
 use lnet_wire::{Body, Header, NetId, NetType, Pid, WireHandle};
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn tcp(address: u32) -> Nid {
 }
 
 /// A message with `number` as its source.
-fn message(number: u32, length: u32) -> Box<Message> {
+fn message(number: u32, length: u32) -> Pooled<TransitMessage> {
     let handle = WireHandle { interface_cookie: 0, object_cookie: 0 };
     MessagePool::default().take(Header {
         dest_nid: tcp(1),
@@ -116,8 +116,8 @@ impl Model {
         waits.min((SHARE as usize).saturating_sub(holds))
     }
 
-    fn served(&mut self, message: &Message) -> Known {
-        let number = message.header().src_nid.to_u64().unwrap() as u32;
+    fn served(&mut self, message: &TransitMessage) -> Known {
+        let number = message.header.src_nid.to_u64().unwrap() as u32;
         let at = self.waiting.iter().position(|its| its.number == number).expect("somebody who waited");
         let its = self.waiting.remove(at);
         // Messages of one peer and size are served in the order of arrival.
@@ -169,7 +169,7 @@ proptest! {
         let buffers = RouterBuffers::new(NonZeroUsize::MIN);
         let on = |counts| Router::Never.switched(true).with_buffers(counts);
         let mut model = Model { counts: [2; 3], ..Model::default() };
-        let mut held: Vec<(u32, Box<Message>)> = Vec::new();
+        let mut held: Vec<(u32, Pooled<TransitMessage>)> = Vec::new();
         prop_assert!(buffers.configure(on([Some(2); 3])).is_empty());
         for step in steps {
             let served = match step {

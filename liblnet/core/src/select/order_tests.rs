@@ -11,6 +11,7 @@ use super::tests::{nets, nid, path_request, peer};
 use super::*;
 use crate::environment::ConfigLock;
 use crate::environment::time::Time;
+use crate::model::message::{MessagePool, OutgoingMessage, Pooled};
 use crate::model::{NetUsage, Partner, PeerState, TurnClock};
 use proptest::prelude::*;
 use std::cmp::Ordering;
@@ -68,8 +69,8 @@ fn names(nids: &[String]) -> Vec<&str> {
     nids.iter().map(String::as_str).collect()
 }
 
-fn take_credits(count: usize, take: impl Fn(Box<crate::model::Message>)) {
-    (0..count).for_each(|_| take(crate::model::MessagePool::default().take(header())));
+fn take_credits(count: usize, take: impl Fn(Pooled<OutgoingMessage>)) {
+    (0..count).for_each(|_| take(MessagePool::default().take(header())));
 }
 
 proptest! {
@@ -243,7 +244,7 @@ proptest! {
             }
             ni.set_priority(*priority);
             for _ in 0..*messages {
-                let message = crate::model::MessagePool::default().take(header());
+                let message = MessagePool::default().take(header());
                 let _ = ni.tx(peer_nis[0].nid()).take(message);
             }
         }
@@ -281,7 +282,7 @@ proptest! {
             let _ = peer_ni.tx().resize(*credits);
             net().note_credits();
             for _ in 0..*messages {
-                let message = crate::model::MessagePool::default().take(header());
+                let message = MessagePool::default().take(header());
                 let _ = peer_ni.tx().take(message, 0);
             }
         }

@@ -8,12 +8,11 @@ mod epochs;
 
 use crate::credit::{NiCredit, RECLAIM_AFTER, SharedNiPool};
 use crate::environment::time::Time;
-use crate::model::message::{Message, TakenCredits};
+use crate::model::message::{OutgoingMessage, Pooled, TakenCredits};
 use crate::model::{Ni, PeerNi};
 use crate::topology::Topology;
 use epochs::Epochs;
 use std::cell::Cell;
-use std::sync::Arc;
 
 /// The credits of a node's interfaces and peer NIs. Any thread may call its methods.
 #[derive(Debug, Default)]
@@ -25,17 +24,16 @@ pub(crate) struct Sending {
 /// The result of [`Sending::admit`].
 pub(crate) enum Admission {
     /// The message has all its credits.
-    Granted(Box<Message>),
+    Granted(Pooled<OutgoingMessage>),
     /// The message waits for a credit of the peer NI.
     WaitsForPeer,
     /// The message waits for a credit of the interface.
     WaitsForNi,
 }
 
-#[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
 impl Sending {
     /// Takes the credits that a message to `peer_ni` on `ni` does not have yet, the peer NI's first.
-    pub(crate) fn admit(&self, mut message: Box<Message>, ni: &Ni, peer_ni: &PeerNi) -> Admission {
+    pub(crate) fn admit(&self, mut message: Pooled<OutgoingMessage>, ni: &Ni, peer_ni: &PeerNi) -> Admission {
         if !message.held.peer {
             message.held.peer = true;
             let bytes = message.wire_len();
@@ -54,7 +52,10 @@ impl Sending {
     }
 
     /// Returns the credits of a message, the interface's first (CR-10); returns the messages that get them.
-    pub(crate) fn release(&self, message: &mut Message) -> impl Iterator<Item = Box<Message>> + use<> {
+    pub(crate) fn release(
+        &self,
+        message: &mut OutgoingMessage,
+    ) -> impl Iterator<Item = Pooled<OutgoingMessage>> + use<> {
         let held = std::mem::take(&mut message.held);
         let of_ni = message.ni.as_ref().zip(held.ni);
         let of_ni = of_ni.and_then(|(ni, credit)| ni.tx(message.next_hop.nid).give_back(credit));
@@ -64,7 +65,10 @@ impl Sending {
     }
 
     /// Returns credits that were taken from a message which its driver still has; returns the messages that get them.
-    pub(crate) fn release_taken(&self, taken: TakenCredits) -> impl Iterator<Item = Box<Message>> + use<> {
+    pub(crate) fn release_taken(
+        &self,
+        taken: TakenCredits,
+    ) -> impl Iterator<Item = Pooled<OutgoingMessage>> + use<> {
         let TakenCredits { ni, peer_ni, next_hop, bytes } = taken;
         let of_ni = ni.and_then(|(ni, credit)| ni.tx(next_hop).give_back(credit));
         let of_peer = peer_ni.and_then(|peer_ni| peer_ni.tx().give_back(bytes));
@@ -75,8 +79,8 @@ impl Sending {
     pub(crate) fn withdraw_from_peers(
         &self,
         topology: &Topology,
-        which: impl Fn(&Message) -> bool,
-    ) -> Vec<Box<Message>> {
+        which: impl Fn(&OutgoingMessage) -> bool,
+    ) -> Vec<Pooled<OutgoingMessage>> {
         let all = topology.peers().all();
         all.iter().flat_map(|peer_ni| self.withdraw_from_peer(peer_ni, &which)).collect()
     }
@@ -85,8 +89,8 @@ impl Sending {
     pub(crate) fn withdraw_from_peer(
         &self,
         peer_ni: &PeerNi,
-        which: impl Fn(&Message) -> bool,
-    ) -> Vec<Box<Message>> {
+        which: impl Fn(&OutgoingMessage) -> bool,
+    ) -> Vec<Pooled<OutgoingMessage>> {
         let out = peer_ni.tx().withdraw(|message| which(message), |message| message.wire_len());
         let without_credit = out.into_iter().map(|mut message| {
             message.held.peer = false;
@@ -96,19 +100,27 @@ impl Sending {
     }
 
     /// Removes the messages for which `which` holds from the queues of an interface. They keep their peer credits.
-    pub(crate) fn withdraw_from_ni(&self, ni: &Ni, which: impl Fn(&Message) -> bool) -> Vec<Box<Message>> {
+    pub(crate) fn withdraw_from_ni(
+        &self,
+        ni: &Ni,
+        which: impl Fn(&OutgoingMessage) -> bool,
+    ) -> Vec<Pooled<OutgoingMessage>> {
         ni.all_tx().iter().flat_map(|pool| pool.withdraw(|message| which(message))).collect()
     }
 
     /// Removes all messages that wait for a credit of this interface, which is being removed.
-    pub(crate) fn abandon(&self, ni: &Ni) -> Vec<Box<Message>> {
+    pub(crate) fn abandon(&self, ni: &Ni) -> Vec<Pooled<OutgoingMessage>> {
         ni.all_tx().iter().flat_map(SharedNiPool::abandon).collect()
     }
 
     /// Removes the messages whose deadline has passed; returns them, and the next deadline of the others.
-    pub(crate) fn take_late(&self, topology: &Topology, now: Time) -> (Vec<Box<Message>>, Option<Time>) {
+    pub(crate) fn take_late(
+        &self,
+        topology: &Topology,
+        now: Time,
+    ) -> (Vec<Pooled<OutgoingMessage>>, Option<Time>) {
         let next: Cell<Option<Time>> = Cell::new(None);
-        let late = |message: &Message| {
+        let late = |message: &OutgoingMessage| {
             let is_late = message.deadline <= now;
             if !is_late {
                 next.set(Some(next.get().map_or(message.deadline, |next| next.min(message.deadline))));
@@ -131,7 +143,11 @@ impl Sending {
     /// Reclaims the credits of interfaces from messages that their drivers have had for too long, if others wait for
     /// them: see [`crate::credit::NiCreditPool`]. Returns the messages that get them, or the time of the next call, if
     /// one is needed.
-    pub(crate) fn reclaim(&self, topology: &Topology, now: Time) -> Result<Vec<Box<Message>>, Option<Time>> {
+    pub(crate) fn reclaim(
+        &self,
+        topology: &Topology,
+        now: Time,
+    ) -> Result<Vec<Pooled<OutgoingMessage>>, Option<Time>> {
         if !self.epochs.is_watched() {
             return Err(None);
         }
@@ -152,7 +168,7 @@ impl Sending {
     }
 
     /// Gives a peer NI `credits` credits (OM-6); returns the messages that waited for them.
-    pub(crate) fn grant(&self, peer_ni: &PeerNi, credits: u32) -> Vec<Box<Message>> {
+    pub(crate) fn grant(&self, peer_ni: &PeerNi, credits: u32) -> Vec<Pooled<OutgoingMessage>> {
         let woken = peer_ni.tx().resize(credits).into();
         if let Some(net) = peer_ni.peer_now().net(peer_ni.nid().net()) {
             net.note_credits();
@@ -161,12 +177,7 @@ impl Sending {
     }
 }
 
-/// Whether a message is sent on the interface `ni`.
-pub(crate) fn leaves_by(message: &Message, ni: &Arc<Ni>) -> bool {
-    message.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))
-}
-
-fn with_ni_credit((mut message, credit): (Box<Message>, NiCredit)) -> Box<Message> {
+fn with_ni_credit((mut message, credit): (Pooled<OutgoingMessage>, NiCredit)) -> Pooled<OutgoingMessage> {
     message.held.ni = Some(credit);
     message
 }

@@ -17,7 +17,7 @@ pub(crate) use rules::RuleChange;
 
 use crate::environment::ConfigGuard;
 use crate::environment::time::Time;
-use crate::model::message::Message;
+use crate::model::message::OutgoingMessage;
 use crate::model::{DiscoveryState, Onward, TurnClock};
 use crate::router::Router;
 use crate::select::{self, Paths};
@@ -192,10 +192,10 @@ impl Topology {
     }
 
     /// Whether this message, which has a path, could take another one that may work.
-    pub(crate) fn may_change_path(&self, message: &Message) -> bool {
+    pub(crate) fn may_change_path(&self, message: &OutgoingMessage) -> bool {
         let path = message.ni.as_ref().zip(message.peer_ni.as_ref());
-        message.previous_hop.is_some()
-            || message.source.is_none()
+        message.is_returnable()
+            || message.source().is_none()
                 && path.is_some_and(|(ni, peer_ni)| {
                     self.has_other_path(ni, peer_ni, message.leaves_by_any())
                         || message.leaves_by_any() && self.may_leave_by_another(ni, peer_ni)
@@ -267,7 +267,7 @@ impl Topology {
     }
 
     /// Whether the path of a message should be avoided, and another one exists.
-    pub(crate) fn needs_other_path(&self, message: &Message) -> bool {
+    pub(crate) fn needs_other_path(&self, message: &OutgoingMessage) -> bool {
         let Some((ni, peer_ni)) = message.ni.as_ref().zip(message.peer_ni.as_ref()) else { return false };
         (select::is_avoided(ni, peer_ni) || peer_ni.is_late_from(ni)) && self.may_change_path(message)
     }

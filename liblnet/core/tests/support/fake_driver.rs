@@ -1,7 +1,10 @@
 //! A network driver that treats each message as the test says.
 
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, RxAction, SendOutcome, StartError, Upcalls};
-use lnet_core::{Cause, Confirmation, Delivery, Errno, Message, MessageOrigin, Ni, Provenance, SendFailure};
+use lnet_core::{
+    ArrivingMessage, Cause, Confirmation, Delivery, Errno, MessageOrigin, Ni, OutgoingMessage, Pooled,
+    Provenance, SendFailure,
+};
 use lnet_wire::{Body, Header, NetType, Nid};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -23,8 +26,8 @@ pub enum OnSend {
     Reply,
 }
 
-type Script = Arc<dyn Fn(&Message) -> OnSend + Send + Sync>;
-type Boxes = Mutex<Vec<Box<Message>>>;
+type Script = Arc<dyn Fn(&OutgoingMessage) -> OnSend + Send + Sync>;
+type Boxes = Mutex<Vec<Pooled<OutgoingMessage>>>;
 
 /// A driver; clones share its state.
 #[derive(Clone)]
@@ -55,7 +58,7 @@ impl FakeDriver {
     }
 
     /// A driver that calls `script` for each message.
-    pub fn scripted(script: impl Fn(&Message) -> OnSend + Send + Sync + 'static) -> Self {
+    pub fn scripted(script: impl Fn(&OutgoingMessage) -> OnSend + Send + Sync + 'static) -> Self {
         Self(Arc::new(Shared {
             script: Mutex::new(Arc::new(script)),
             next_failure: Mutex::default(),
@@ -160,7 +163,7 @@ pub struct FakeNi {
     ni: Weak<Ni>,
     upcalls: Arc<dyn Upcalls>,
     kept: Boxes,
-    arriving: Boxes,
+    arriving: Mutex<Vec<ArrivingMessage>>,
     deferred: AtomicUsize,
     confirmations: Mutex<Vec<(Nid, MessageOrigin, Confirmation)>>,
     aborted: Mutex<Vec<Nid>>,
@@ -205,13 +208,13 @@ impl FakeNi {
     }
 
     /// Calls `look` for each message that is kept, and returns the results.
-    pub fn map_kept<T>(&self, look: impl Fn(&Message) -> T) -> Vec<T> {
+    pub fn map_kept<T>(&self, look: impl Fn(&OutgoingMessage) -> T) -> Vec<T> {
         self.kept.lock().unwrap().iter().map(|message| look(message)).collect()
     }
 
     /// Removes the messages that are kept; the caller returns them to the core.
     #[allow(clippy::vec_box, reason = "boxes are what the core gives and takes")]
-    pub fn take_kept(&self) -> Vec<Box<Message>> {
+    pub fn take_kept(&self) -> Vec<Pooled<OutgoingMessage>> {
         std::mem::take(&mut *self.kept.lock().unwrap())
     }
 
@@ -292,7 +295,7 @@ impl LndNi for Handle {
         self.0.aborted.lock().unwrap().extend(peer);
     }
 
-    fn send(&self, mut message: Box<Message>) -> SendOutcome {
+    fn send(&self, mut message: Pooled<OutgoingMessage>) -> SendOutcome {
         let Self(ni, driver) = self;
         if driver.forbids_sends_after_shutdown.load(Ordering::SeqCst) {
             assert!(!*ni.down.lock().unwrap(), "a send after the shutdown");

@@ -1,7 +1,7 @@
 //! A node with routes to `tcp1`.
 
 use super::{FakeDriver, OnSend, Rig, on_net, tcp};
-use lnet_core::Message;
+use lnet_core::OutgoingMessage;
 use lnet_core::topology::Route;
 use lnet_wire::{NetId, Nid};
 
@@ -27,7 +27,7 @@ pub fn rig(routes: &[Route]) -> Rig {
 
 /// The next hop and the destination of each message sent since the last call.
 pub fn hops(rig: &Rig) -> Vec<(Nid, Nid)> {
-    let hop = |message: &Message| (message.next_hop().nid, message.header().dest_nid);
+    let hop = |message: &OutgoingMessage| (message.next_hop().nid, message.header().dest_nid);
     rig.driver.nis().iter().flat_map(|ni| ni.map_kept(hop)).collect()
 }
 

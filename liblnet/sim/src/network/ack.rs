@@ -20,7 +20,7 @@ impl Network {
     pub(super) fn send_acked(
         &mut self,
         from: InterfaceId,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         payload: Option<Box<[u8]>>,
         digest: Digest,
     ) -> SendOutcome {
@@ -32,7 +32,7 @@ impl Network {
         &mut self,
         sent: Time,
         from: InterfaceId,
-        mut message: Box<Message>,
+        mut message: Pooled<OutgoingMessage>,
         payload: Option<Box<[u8]>>,
         digest: Digest,
     ) -> SendOutcome {
@@ -76,7 +76,7 @@ impl Network {
     }
 
     /// Returns the ID of a message: that of its first attempt, if receivers drop duplicates.
-    fn name(&self, message: &mut Message, number: u64) -> MessageId {
+    fn name(&self, message: &mut OutgoingMessage, number: u64) -> MessageId {
         let first = message.message_id().filter(|_| self.deduplicates());
         match (first, std::num::NonZeroU64::new(number)) {
             (Some(first), _) => MessageId { number: first.get(), again: true },
@@ -185,7 +185,11 @@ impl Network {
     }
 
     /// Removes and returns the messages that wait for a connection from an interface to a peer NI, each with the time at which it was sent.
-    pub(crate) fn take_waiting(&mut self, from: InterfaceId, peer: Nid) -> Vec<(Box<Message>, Time)> {
+    pub(crate) fn take_waiting(
+        &mut self,
+        from: InterfaceId,
+        peer: Nid,
+    ) -> Vec<(Pooled<OutgoingMessage>, Time)> {
         let waits = |it: &Unfinished| it.from == from && it.peer == peer && it.waits_for_connection();
         let numbers: Vec<u64> =
             self.unfinished.iter().filter(|(_, it)| waits(it)).map(|(number, _)| *number).collect();
@@ -197,7 +201,7 @@ impl Network {
     pub(crate) fn send_waiting(
         &mut self,
         from: InterfaceId,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         sent: Time,
     ) -> SendOutcome {
         let payload = (message.payload_len() > 0).then(|| payload_of(&message));

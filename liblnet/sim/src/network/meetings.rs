@@ -29,7 +29,7 @@ impl Network {
     }
 
     /// Gives back a message whose destination its node chose by information about an earlier incarnation.
-    pub(crate) fn hand_back(&mut self, from: InterfaceId, message: Box<Message>) -> SendOutcome {
+    pub(crate) fn hand_back(&mut self, from: InterfaceId, message: Pooled<OutgoingMessage>) -> SendOutcome {
         let digest = Digest::of(message.header(), None);
         self.fail(from, message, digest, Errno::ConnectionReset.into())
     }

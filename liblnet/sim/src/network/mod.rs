@@ -29,7 +29,7 @@ use crate::link::{InterfaceId, LinkKey};
 use crate::match_bits::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, TraceEvent};
 use lnet_core::lnd::{RxAction, SendOutcome, Upcalls};
-use lnet_core::{CarriedOrigin, Clock, Errno, Message, Ni, Provenance, SendFailure, Time};
+use lnet_core::{CarriedOrigin, Clock, Errno, Ni, OutgoingMessage, Pooled, Provenance, SendFailure, Time};
 use lnet_wire::{Body, Header, Nid};
 use lolnd::copy::payload_of;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -136,7 +136,7 @@ pub(crate) struct InFlight {
     name: MessageId,
 }
 
-/// The ID by which a receiver recognises a message that comes again ([`Message::message_id`]).
+/// The ID by which a receiver recognises a message that comes again ([`OutgoingMessage::message_id`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageId {
     number: u64,
@@ -158,7 +158,7 @@ struct Unfinished {
     /// The receiver, and the connection of the message; `None` if it has none.
     peer: Nid,
     key: Option<LinkKey>,
-    message: Box<Message>,
+    message: Pooled<OutgoingMessage>,
     sent: Time,
     /// Whether any part of the message may have left this node.
     left: bool,
@@ -175,13 +175,13 @@ impl Unfinished {
 }
 
 /// A message that was not sent, and its failure.
-pub(crate) type Failed = (Box<Message>, SendFailure);
+pub(crate) type Failed = (Pooled<OutgoingMessage>, SendFailure);
 
 /// A message whose result is to be reported to its sender.
 pub(crate) struct Finished {
     pub(crate) upcalls: Arc<dyn Upcalls>,
     pub(crate) node: NodeId,
-    pub(crate) message: Box<Message>,
+    pub(crate) message: Pooled<OutgoingMessage>,
     pub(crate) result: Result<(), SendFailure>,
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 
 impl Network {
-    pub(crate) fn send(&mut self, from: InterfaceId, message: Box<Message>) -> SendOutcome {
+    pub(crate) fn send(&mut self, from: InterfaceId, message: Pooled<OutgoingMessage>) -> SendOutcome {
         if self.faults.is_shut_off(from.node) {
             return SendOutcome::Done(message, Err(Errno::Shutdown.into()));
         }
@@ -50,7 +50,7 @@ impl Network {
     fn enqueue(
         &mut self,
         key: LinkKey,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         payload: Option<Box<[u8]>>,
         digest: Digest,
     ) -> SendOutcome {
@@ -87,7 +87,7 @@ impl Network {
     fn send_into_the_dark(
         &mut self,
         from: InterfaceId,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         digest: Digest,
     ) -> SendOutcome {
         if self.config.order == Order::Timed && self.random.bool() {
@@ -100,7 +100,7 @@ impl Network {
     pub(super) fn fail(
         &mut self,
         from: InterfaceId,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         digest: Digest,
         failure: SendFailure,
     ) -> SendOutcome {
@@ -118,7 +118,7 @@ impl Network {
         &mut self,
         number: u64,
         from: InterfaceId,
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         result: Result<(), SendFailure>,
     ) {
         let (peer, sent) = (message.next_hop().nid, self.now());

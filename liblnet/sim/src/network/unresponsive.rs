@@ -83,7 +83,7 @@ impl Network {
         from: InterfaceId,
         peer: Nid,
         all_may_move: bool,
-        may_move: impl Fn(&Message) -> bool,
+        may_move: impl Fn(&OutgoingMessage) -> bool,
     ) -> Vec<TakenCredits> {
         if all_may_move && self.deduplicates() {
             self.end_pair(from, peer, ConnError::Unresponsive);

@@ -7,7 +7,7 @@ use crate::ni::SockNi;
 use crate::socket_io;
 use crate::sync::lock;
 use lnet_core::lnd::{DeferredRx, RxAction};
-use lnet_core::{Errno, Message};
+use lnet_core::{ArrivingMessage, Errno};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -191,7 +191,7 @@ impl Deferred {
 
     /// Ends the message with its connection. Returns it if the core has decided to receive it; otherwise reports to the
     /// core that the payload is lost.
-    pub(crate) fn abandon(&self) -> Option<Box<Message>> {
+    pub(crate) fn abandon(&self) -> Option<ArrivingMessage> {
         let before = std::mem::replace(&mut *lock(&self.slot), DeferredSlot::Lost);
         match before {
             DeferredSlot::Decided(RxAction::Deliver(message)) => Some(message),

@@ -28,7 +28,7 @@ use deferred_rx::{DeferredConn, ResumeQueue, Resumed};
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::permit::Permit;
 use lnet_core::topology::Ni;
-use lnet_core::{Errno, Message, MessageOrigin, Time};
+use lnet_core::{Errno, MessageOrigin, OutgoingMessage, Pooled, Time};
 use lnet_wire::byte_order::ByteOrder;
 use receive::state::ReceiveSide;
 use receive_turn::ReceiveTurn;
@@ -55,7 +55,7 @@ pub(crate) enum Task {
     /// Carries out the core's decision about a deferred message.
     Execute(Resumed),
     /// Reports a sent message to the core.
-    Finish(Box<Message>, Arc<SockNi>),
+    Finish(Pooled<OutgoingMessage>, Arc<SockNi>),
 }
 
 /// The result of a completed handshake of either side.

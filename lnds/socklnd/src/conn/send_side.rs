@@ -8,7 +8,7 @@ use crate::proto::frame::{Cookies, Head};
 use crate::socket_io::{self, Vecs};
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnd_common::unacked::Unacked;
-use lnet_core::{Confirmation, Message, MessageOrigin, SendFailure};
+use lnet_core::{Confirmation, MessageOrigin, OutgoingMessage, Pooled, SendFailure};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::thread::{self, ThreadId};
@@ -21,7 +21,7 @@ const MAX_NOOPS: usize = 1024;
 pub(crate) struct Outgoing {
     pub(super) head: Head,
     pub(super) sent: usize,
-    pub(super) message: Option<Box<Message>>,
+    pub(super) message: Option<Pooled<OutgoingMessage>>,
     /// Whether the message asks for a delivery ACK.
     pub(super) wants_ack: bool,
     /// The cookie of the delivery ACK that goes with it; 0 for none.
@@ -37,13 +37,13 @@ impl Outgoing {
     /// the `same_implementation`. Returns the message if a NID does not fit in that version. If it `wants_ack`, it gets
     /// its message ID when its place among the messages of the connection is settled.
     pub(crate) fn message(
-        message: Box<Message>,
+        message: Pooled<OutgoingMessage>,
         version: Version,
         same_implementation: bool,
         wants_ack: bool,
         ack: u64,
         checksum: bool,
-    ) -> Result<Self, Box<Message>> {
+    ) -> Result<Self, Pooled<OutgoingMessage>> {
         let cookies = Cookies { request: 0, ack };
         let head = match message.carried_origin().filter(|_| same_implementation) {
             Some(carried) => Head::message_with_origin(version, message.header(), cookies, carried),
@@ -71,7 +71,7 @@ impl Outgoing {
     /// the ID of this node, if the peer is of the same implementation.
     pub(super) fn assign_message_id(
         &mut self,
-        unacked: &mut Unacked<Box<Message>>,
+        unacked: &mut Unacked<Pooled<OutgoingMessage>>,
         own_id: Option<NonZeroU64>,
     ) -> bool {
         let Some(message) = self.message.as_mut().filter(|_| self.wants_ack) else { return true };
@@ -108,7 +108,7 @@ impl Outgoing {
         }
     }
 
-    pub(crate) fn into_message(self) -> Option<Box<Message>> {
+    pub(crate) fn into_message(self) -> Option<Pooled<OutgoingMessage>> {
         self.message
     }
 
@@ -129,7 +129,7 @@ impl Outgoing {
 }
 
 /// A message that the driver has completed, with its result.
-pub(super) type EndedMessage = (Box<Message>, Result<(), SendFailure>);
+pub(super) type EndedMessage = (Pooled<OutgoingMessage>, Result<(), SendFailure>);
 pub(super) type Ended = Vec<EndedMessage>;
 
 /// Send state of a connection, behind its lock.
@@ -137,7 +137,7 @@ pub(super) type Ended = Vec<EndedMessage>;
 pub(crate) struct SendSide {
     pub(super) queue: VecDeque<Outgoing>,
     /// Messages that have asked for a delivery ACK, in the order of the wire: a message is entered when its place is settled.
-    pub(crate) unacked: Unacked<Box<Message>>,
+    pub(crate) unacked: Unacked<Pooled<OutgoingMessage>>,
     /// Vector that a writer leaves for the next one, so that none allocates.
     pub(super) spare: Vec<Outgoing>,
     spare_ended: Ended,
@@ -211,7 +211,7 @@ pub(crate) enum Transmitted {
     /// The message needs nothing more.
     Done(Outgoing),
     /// The message will never be written in full, or its delivery ACK will never come.
-    Failed(Box<Message>, SendFailure),
+    Failed(Pooled<OutgoingMessage>, SendFailure),
     /// The connection keeps the message, for sending or until its delivery ACK.
     Kept,
     /// The connection has ended; nothing of the message was written.

@@ -16,7 +16,7 @@ use crate::sync::lock;
 use lnd_common::message_id::MessageId;
 use lnd_common::unacked::Written as AfterWrite;
 use lnet_core::message::TakenCredits;
-use lnet_core::{Confirmation, Delivery, Errno, Message, SendFailure, Time};
+use lnet_core::{Confirmation, Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -192,7 +192,7 @@ impl Connection {
 
     /// Takes back the messages of which no byte has been written; the others stay.
     #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
-    pub(crate) fn withdraw(&self) -> Vec<Box<Message>> {
+    pub(crate) fn withdraw(&self) -> Vec<Pooled<OutgoingMessage>> {
         let mut side = lock(&self.tx);
         let queue = std::mem::take(&mut side.queue);
         let mut withdrawn = Vec::new();

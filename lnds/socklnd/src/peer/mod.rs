@@ -23,7 +23,7 @@ use crate::sync::lock;
 use lnd_common::connect_schedule::ConnectSchedule;
 use lnd_common::pending_acks::PendingAcks;
 use lnet_core::lnd::SendOutcome;
-use lnet_core::{Delivery, Errno, Message, SendFailure, Time};
+use lnet_core::{Delivery, Errno, OutgoingMessage, Pooled, SendFailure, Time};
 use lnet_wire::{Nid, ProcessId};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
@@ -36,7 +36,7 @@ pub(crate) trait PeerOwner: Send + Sync {
     fn forget_peer(&self, peer: &Peer);
 
     /// Sends a message that has waited. Not by the peer that it waited for, which may have been removed since.
-    fn send_again(self: Arc<Self>, message: Box<Message>) -> SendOutcome;
+    fn send_again(self: Arc<Self>, message: Pooled<OutgoingMessage>) -> SendOutcome;
 
     /// Makes the connecting thread connect to the peer.
     fn connect(&self, peer: Arc<Peer>);
@@ -115,7 +115,7 @@ struct ConnSlot {
 }
 
 struct WaitingMessage {
-    message: Box<Message>,
+    message: Pooled<OutgoingMessage>,
     since: Time,
 }
 
@@ -134,9 +134,9 @@ pub(crate) enum UnresponsiveAction {
 /// The destination of a message within the driver.
 enum TxTarget {
     /// The message is sent on this connection; the flag says whether it requests a delivery ACK.
-    Connection(Arc<Connection>, bool, Box<Message>),
+    Connection(Arc<Connection>, bool, Pooled<OutgoingMessage>),
     Waiting,
-    Failed(Box<Message>, ConnError),
+    Failed(Pooled<OutgoingMessage>, ConnError),
 }
 
 impl Peer {
@@ -161,7 +161,10 @@ impl Peer {
     }
 
     /// Sends, queues, or fails the message. It comes back if the peer has been removed from the NI's table.
-    pub(crate) fn send(&self, mut message: Box<Message>) -> Result<SendOutcome, Box<Message>> {
+    pub(crate) fn send(
+        &self,
+        mut message: Pooled<OutgoingMessage>,
+    ) -> Result<SendOutcome, Pooled<OutgoingMessage>> {
         loop {
             let (target, connect) = {
                 let mut state = lock(&self.state);
@@ -190,7 +193,7 @@ impl Peer {
         }
     }
 
-    fn target(&self, state: &mut PeerState, message: Box<Message>) -> TxTarget {
+    fn target(&self, state: &mut PeerState, message: Pooled<OutgoingMessage>) -> TxTarget {
         if state.must_queue() {
             state.waiting.push_back(WaitingMessage { message, since: self.ni.shared.now() });
             return TxTarget::Waiting;
@@ -242,8 +245,8 @@ impl Peer {
         &self,
         connection: &Arc<Connection>,
         request_ack: bool,
-        message: Box<Message>,
-    ) -> Result<SendOutcome, Box<Message>> {
+        message: Pooled<OutgoingMessage>,
+    ) -> Result<SendOutcome, Pooled<OutgoingMessage>> {
         let checksum = self.ni.shared.config.enable_csum;
         let same_implementation = connection.same_implementation();
         if !same_implementation && message.needs_origin() {

@@ -4,7 +4,10 @@ use super::Node;
 use lnet_core::lnd::{DeferredRx, Driver, LndNi, Progress, RxAction, SendOutcome, StartError, Upcalls};
 use lnet_core::message::TakenCredits;
 use lnet_core::topology::Ni;
-use lnet_core::{Cause, Clock, Confirmation, Errno, Message, MessageOrigin, Provenance, SendFailure};
+use lnet_core::{
+    ArrivingMessage, Cause, Clock, Confirmation, Errno, MessageOrigin, OutgoingMessage, Pooled, Provenance,
+    SendFailure,
+};
 use lnet_wire::{Header, NetType, Nid};
 use socklnd::{Socklnd, SocklndConfig};
 use std::num::NonZeroU64;
@@ -24,7 +27,11 @@ pub trait Hooks: Send + Sync + 'static {
     fn ended(&self) {}
 
     /// Called when the driver completes a message; `None` if the test keeps it.
-    fn completed(&self, message: Box<Message>, result: SendResult) -> Option<(Box<Message>, SendResult)> {
+    fn completed(
+        &self,
+        message: Pooled<OutgoingMessage>,
+        result: SendResult,
+    ) -> Option<(Pooled<OutgoingMessage>, SendResult)> {
         Some((message, result))
     }
 
@@ -40,7 +47,7 @@ pub trait Hooks: Send + Sync + 'static {
         upcalls.path_is_late(ni, peer)
     }
 
-    fn may_change_path(&self, upcalls: &dyn Upcalls, message: &Message) -> bool {
+    fn may_change_path(&self, upcalls: &dyn Upcalls, message: &OutgoingMessage) -> bool {
         upcalls.may_change_path(message)
     }
 }
@@ -86,7 +93,7 @@ impl<H: Hooks> Driver for ForwardingDriver<H> {
 }
 
 impl<H: Hooks> LndNi for ForwardingNi<H> {
-    fn send(&self, message: Box<Message>) -> SendOutcome {
+    fn send(&self, message: Pooled<OutgoingMessage>) -> SendOutcome {
         match self.ni.send(message) {
             SendOutcome::Done(message, result) => match self.hooks.completed(message, result) {
                 Some((message, result)) => SendOutcome::Done(message, result),
@@ -126,11 +133,11 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
         self.upcalls.receive(ni, from, header, provenance, defer)
     }
 
-    fn received(&self, message: Box<Message>, result: Result<(), Errno>) {
+    fn received(&self, message: ArrivingMessage, result: Result<(), Errno>) {
         self.upcalls.received(message, result);
     }
 
-    fn finalize(&self, message: Box<Message>, result: SendResult) {
+    fn finalize(&self, message: Pooled<OutgoingMessage>, result: SendResult) {
         if let Some((message, result)) = self.hooks.completed(message, result) {
             self.upcalls.finalize(message, result);
         }
@@ -140,7 +147,7 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
         self.upcalls.lnd_timeout()
     }
 
-    fn is_late(&self, message: &Message) -> bool {
+    fn is_late(&self, message: &OutgoingMessage) -> bool {
         self.upcalls.is_late(message)
     }
 
@@ -168,7 +175,7 @@ impl<H: Hooks> Upcalls for ForwardingUpcalls<H> {
         self.upcalls.release_credits(credits);
     }
 
-    fn may_change_path(&self, message: &Message) -> bool {
+    fn may_change_path(&self, message: &OutgoingMessage) -> bool {
         self.hooks.may_change_path(&*self.upcalls, message)
     }
 }

@@ -3,7 +3,7 @@
 use super::forwarding::{Hooks, SendResult, node_with};
 use super::{Node, running_clock};
 use lnet_core::lnd::{LndNi, SendOutcome, Upcalls};
-use lnet_core::{Delivery, Errno, Message, SendFailure};
+use lnet_core::{Delivery, Errno, OutgoingMessage, Pooled, SendFailure};
 use lnet_wire::Nid;
 use socklnd::SocklndConfig;
 use std::sync::mpsc::{Sender, channel};
@@ -24,7 +24,7 @@ pub fn resending_node(nid: Nid, config: SocklndConfig, failures: &Failures) -> N
 }
 
 struct Resending {
-    queue: Mutex<Option<Sender<Box<Message>>>>,
+    queue: Mutex<Option<Sender<Pooled<OutgoingMessage>>>>,
     failures: Failures,
 }
 
@@ -49,7 +49,11 @@ impl Hooks for Resending {
         *self.queue.lock().unwrap() = None;
     }
 
-    fn completed(&self, message: Box<Message>, result: SendResult) -> Option<(Box<Message>, SendResult)> {
+    fn completed(
+        &self,
+        message: Pooled<OutgoingMessage>,
+        result: SendResult,
+    ) -> Option<(Pooled<OutgoingMessage>, SendResult)> {
         match (result, &*self.queue.lock().unwrap()) {
             (Err(failure), Some(queue))
                 if failure.errno != Errno::Shutdown && failure.delivery != Delivery::Unknown =>

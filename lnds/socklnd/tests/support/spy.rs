@@ -4,7 +4,7 @@ use super::forwarding::{Hooks, SendResult, node_with};
 use super::{Node, running_clock};
 use lnet_core::lnd::{LndNi, Upcalls};
 use lnet_core::topology::Ni;
-use lnet_core::{Clock, Message, SendFailure};
+use lnet_core::{Clock, OutgoingMessage, Pooled, SendFailure};
 use lnet_wire::Nid;
 use socklnd::SocklndConfig;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -53,7 +53,11 @@ impl Hooks for Spy {
         *self.ni.lock().unwrap() = None;
     }
 
-    fn completed(&self, message: Box<Message>, result: SendResult) -> Option<(Box<Message>, SendResult)> {
+    fn completed(
+        &self,
+        message: Pooled<OutgoingMessage>,
+        result: SendResult,
+    ) -> Option<(Pooled<OutgoingMessage>, SendResult)> {
         self.failures.lock().unwrap().extend(result.err());
         Some((message, result))
     }
@@ -74,7 +78,7 @@ impl Hooks for Spy {
         self.responsive.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn may_change_path(&self, _: &dyn Upcalls, _: &Message) -> bool {
+    fn may_change_path(&self, _: &dyn Upcalls, _: &OutgoingMessage) -> bool {
         self.other_path.load(Ordering::SeqCst)
     }
 }

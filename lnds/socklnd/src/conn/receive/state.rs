@@ -8,7 +8,7 @@ use crate::proto::frame;
 use crate::socket_io;
 use lnd_common::message_id::{ConnSeq, MessageId};
 use lnet_core::lnd::RxAction;
-use lnet_core::{Confirmation, Errno, Message, Time};
+use lnet_core::{ArrivingMessage, Confirmation, Errno, OutgoingMessage, Pooled, Time};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -37,11 +37,11 @@ pub(crate) struct ReceiveSide {
 #[derive(Debug)]
 pub(super) enum Report {
     /// The delivery ACK of a message has come.
-    Sent(Box<Message>),
+    Sent(Pooled<OutgoingMessage>),
     /// The gateway confirms the message with this ID.
     Confirmed(NonZeroU64, Confirmation),
     /// The payload of a message has arrived in full.
-    Received(Box<Message>),
+    Received(ArrivingMessage),
     /// A deferred message has arrived in full, and the core has decided about it.
     Stored(RxAction, Stored),
 }
@@ -123,7 +123,7 @@ pub(super) struct Pending {
 /// A payload that is received into the core's memory.
 #[derive(Debug)]
 pub(super) struct Payload {
-    pub(super) message: Option<Box<Message>>,
+    pub(super) message: Option<ArrivingMessage>,
     /// Number of bytes that the core wants, and how many of them have arrived.
     pub(super) wanted: usize,
     pub(super) got: usize,
@@ -213,7 +213,7 @@ impl Storing {
 }
 
 impl Payload {
-    pub(super) fn new(message: Option<Box<Message>>, pending: Pending) -> Self {
+    pub(super) fn new(message: Option<ArrivingMessage>, pending: Pending) -> Self {
         let wanted = message.as_ref().map_or(0, |message| message.payload_len()).min(pending.length);
         let surplus = pending.length - wanted;
         Self { message, wanted, got: 0, surplus, delivered: false, pending }

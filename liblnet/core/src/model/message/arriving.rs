@@ -1,0 +1,272 @@
+//! Messages that arrive.
+
+use super::pool::Memory;
+use super::{Forwarded, MessageHead, Operation, OutgoingMessage, Part, Pooled, PreviousHop, Response, Role};
+use crate::memory::MemSlice;
+use crate::model::peer_ni::PeerNi;
+use crate::model::provenance::{CarriedOrigin, MessageOrigin};
+use crate::model::router_buffer::RouterBuffer;
+use lnet_wire::{Body, Header, Nid, Pid, ProcessId};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// A message that arrives, whose payload its driver is to read. The core creates it, and the driver returns it to the core.
+#[derive(Debug)]
+pub enum ArrivingMessage {
+    /// The message is for this node.
+    ForThisNode(Pooled<IncomingMessage>),
+    /// The message is for another node, to which this one forwards it.
+    ForAnother(Pooled<TransitMessage>),
+}
+
+/// A message from a peer for this node.
+#[derive(Debug)]
+pub struct IncomingMessage {
+    pub(super) head: MessageHead,
+    /// The NID of the node that sent the message here: its source, or a gateway.
+    pub(crate) from: Nid,
+    /// The origin by which copies of the message are recognised while it is arriving; `None` once it has arrived, and for one
+    /// that came without a gateway.
+    pub(crate) origin: Option<MessageOrigin>,
+    /// The operation that the message belongs to, once its memory has been found.
+    pub(crate) operation: Option<Operation>,
+}
+
+/// A message from a peer that this node receives for another node.
+#[derive(Debug)]
+pub struct TransitMessage {
+    pub(super) head: MessageHead,
+    /// The NID of the node that sent the message here.
+    pub(crate) from: Nid,
+    /// The node that the message came from, if that waits for this gateway's confirmation.
+    pub(crate) previous_hop: Option<Box<PreviousHop>>,
+    /// The origin that goes with the message to the next hop.
+    pub(crate) origin: Option<CarriedOrigin>,
+    /// The memory of the payload; `None` while the message waits for a buffer.
+    pub(crate) buffer: Option<Box<RouterBuffer>>,
+}
+
+impl ArrivingMessage {
+    fn head(&self) -> &MessageHead {
+        match self {
+            Self::ForThisNode(message) => &message.head,
+            Self::ForAnother(message) => &message.head,
+        }
+    }
+
+    /// The complete header, in its wire form.
+    pub fn header(&self) -> &Header {
+        &self.head().header
+    }
+
+    /// The NID of the node that sent the message here: its source, or a gateway.
+    pub fn sender(&self) -> Nid {
+        match self {
+            Self::ForThisNode(message) => message.from,
+            Self::ForAnother(message) => message.from,
+        }
+    }
+
+    /// The length of [`ArrivingMessage::payload`]: the bytes to be delivered, which may be fewer than the header announces.
+    pub fn payload_len(&self) -> usize {
+        match self {
+            Self::ForThisNode(message) => message.delivered_len() as usize,
+            Self::ForAnother(message) => message.buffered_len() as usize,
+        }
+    }
+
+    /// The memory of the payload.
+    pub fn payload(&self) -> MemSlice<'_> {
+        match self {
+            Self::ForThisNode(message) => match &message.operation {
+                Some(operation) => operation.memory(message.delivered_len()),
+                None => MemSlice::EMPTY,
+            },
+            Self::ForAnother(message) => match &message.buffer {
+                Some(buffer) => buffer.bytes.slice(0, message.buffered_len()),
+                None => MemSlice::EMPTY,
+            },
+        }
+    }
+
+    /// Whether the owner of the MD has unlinked it: a driver need not wait for the rest of the message any longer.
+    pub fn is_given_up(&self) -> bool {
+        match self {
+            Self::ForThisNode(message) => message.is_given_up(),
+            Self::ForAnother(_) => false,
+        }
+    }
+
+    /// Whether a driver keeps the message, if it has arrived in part, until the sender sends it again. If not it fails at once:
+    /// the core keeps it, or it comes by another path.
+    pub fn is_kept_for_resend(&self) -> bool {
+        match self {
+            Self::ForThisNode(message) => message.origin.is_none(),
+            Self::ForAnother(_) => false,
+        }
+    }
+}
+
+impl From<Pooled<IncomingMessage>> for ArrivingMessage {
+    fn from(message: Pooled<IncomingMessage>) -> Self {
+        Self::ForThisNode(message)
+    }
+}
+
+impl From<Pooled<TransitMessage>> for ArrivingMessage {
+    fn from(message: Pooled<TransitMessage>) -> Self {
+        Self::ForAnother(message)
+    }
+}
+
+impl IncomingMessage {
+    /// The bytes of the payload that are delivered. The memory of a GET is read later, by the REPLY.
+    fn delivered_len(&self) -> u32 {
+        let announced = self.head.header.payload_length;
+        self.operation.as_ref().map_or(0, |operation| operation.event.mlength.min(announced))
+    }
+
+    /// Whether the owner of the MD has unlinked it.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.operation.as_ref().is_some_and(|operation| operation.md.is_aborted())
+    }
+}
+
+impl Pooled<IncomingMessage> {
+    /// Turns a request that has arrived into its response: from the NID it came to, to the NID it came from, on the path it
+    /// came by (wire-tcp 5.7). The REPLY to a GET takes over the operation. `asker` counts the response as pending.
+    pub(crate) fn into_response(
+        mut self,
+        body: Body,
+        pid: Pid,
+        asker: Option<Arc<PeerNi>>,
+    ) -> Pooled<OutgoingMessage> {
+        let Memory { incoming, outgoing, .. } = self.memory();
+        std::mem::swap(&mut incoming.head, &mut outgoing.head);
+        incoming.origin = None;
+        let reply = incoming.operation.take();
+        let payload_length = reply.as_ref().map_or(0, |operation| operation.event.mlength);
+        let request = outgoing.head.header;
+        outgoing.next_hop = ProcessId { nid: incoming.from, pid: request.src_pid };
+        outgoing.head.header = Header {
+            dest_nid: request.src_nid,
+            src_nid: request.dest_nid,
+            dest_pid: request.src_pid,
+            src_pid: pid,
+            payload_length,
+            body,
+        };
+        outgoing.role = Role::Response(Response { reply, asker });
+        self.become_other()
+    }
+}
+
+impl TransitMessage {
+    /// The bytes of the payload that are received: all, once there is a buffer.
+    fn buffered_len(&self) -> u32 {
+        if self.buffer.is_some() { self.head.header.payload_length } else { 0 }
+    }
+}
+
+impl Pooled<TransitMessage> {
+    /// Turns a message that has been received into its buffer into one that is sent on, with its header unchanged. Returns it
+    /// unchanged if it has no buffer.
+    pub(crate) fn into_forwarded(mut self) -> Result<Pooled<OutgoingMessage>, Self> {
+        let Memory { transit, outgoing, .. } = self.memory();
+        let Some(buffer) = transit.buffer.take() else { return Err(self) };
+        std::mem::swap(&mut transit.head, &mut outgoing.head);
+        outgoing.next_hop = ProcessId { nid: transit.from, pid: outgoing.head.header.src_pid };
+        outgoing.carry(transit.origin.take());
+        outgoing.role = Role::Forwarded(Forwarded { buffer, previous_hop: transit.previous_hop.take() });
+        Ok(self.become_other())
+    }
+}
+
+impl Deref for IncomingMessage {
+    type Target = MessageHead;
+
+    fn deref(&self) -> &MessageHead {
+        &self.head
+    }
+}
+
+impl DerefMut for IncomingMessage {
+    fn deref_mut(&mut self) -> &mut MessageHead {
+        &mut self.head
+    }
+}
+
+impl Deref for TransitMessage {
+    type Target = MessageHead;
+
+    fn deref(&self) -> &MessageHead {
+        &self.head
+    }
+}
+
+impl DerefMut for TransitMessage {
+    fn deref_mut(&mut self) -> &mut MessageHead {
+        &mut self.head
+    }
+}
+
+impl Default for IncomingMessage {
+    fn default() -> Self {
+        Self { head: MessageHead::default(), from: Nid::LOOPBACK, origin: None, operation: None }
+    }
+}
+
+impl Default for TransitMessage {
+    fn default() -> Self {
+        Self {
+            head: MessageHead::default(),
+            from: Nid::LOOPBACK,
+            previous_hop: None,
+            origin: None,
+            buffer: None,
+        }
+    }
+}
+
+impl Part for IncomingMessage {
+    fn of(memory: &Memory) -> &Self {
+        &memory.incoming
+    }
+
+    fn of_mut(memory: &mut Memory) -> &mut Self {
+        &mut memory.incoming
+    }
+
+    fn head_mut(&mut self) -> &mut MessageHead {
+        &mut self.head
+    }
+
+    fn clear(&mut self) {
+        let Self { head, from: _, origin, operation } = self;
+        head.clear();
+        *origin = None;
+        *operation = None;
+    }
+}
+
+impl Part for TransitMessage {
+    fn of(memory: &Memory) -> &Self {
+        &memory.transit
+    }
+
+    fn of_mut(memory: &mut Memory) -> &mut Self {
+        &mut memory.transit
+    }
+
+    fn head_mut(&mut self) -> &mut MessageHead {
+        &mut self.head
+    }
+
+    fn clear(&mut self) {
+        let Self { head, from: _, previous_hop, origin, buffer } = self;
+        head.clear();
+        *previous_hop = None;
+        *origin = None;
+        *buffer = None;
+    }
+}

@@ -1,0 +1,417 @@
+//! Messages that this node sends.
+
+use super::pool::Memory;
+use super::{MessageHead, Operation, Part, PreviousHop, response_to};
+use crate::credit::NiCredit;
+use crate::environment::time::Time;
+use crate::event::Event;
+use crate::memory::{Md, MemSlice};
+use crate::model::failure::{Delivery, SendFailure};
+use crate::model::ni::Ni;
+use crate::model::peer_ni::PeerNi;
+use crate::model::provenance::{CarriedOrigin, MessageOrigin};
+use crate::model::router_buffer::RouterBuffer;
+use lnet_wire::{Header, NetId, Nid, Pid, ProcessId};
+use std::num::NonZeroU64;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// The length of a header on the wire in bytes.
+const HEADER_LEN: u64 = 72;
+
+/// A message that this node sends. The core creates it, a driver sends it, and returns it to the core.
+#[derive(Debug)]
+pub struct OutgoingMessage {
+    pub(super) head: MessageHead,
+    pub(crate) role: Role,
+    pub(crate) next_hop: ProcessId,
+    pub(crate) held: HeldCredits,
+    /// The id with which a driver first sent the message.
+    pub(crate) message_id: Option<NonZeroU64>,
+    /// The time after which the message is not resent.
+    pub(crate) deadline: Time,
+    pub(crate) attempts: Attempts,
+    pub(crate) origin: KnownOrigin,
+    /// Whether the destination may have the message already.
+    pub(crate) may_have_arrived: bool,
+    /// The failure since which the destination may have the message.
+    pub(crate) first_failure: Option<SendFailure>,
+    /// The gateway that the message was sent to; `None` if the next hop is the destination.
+    pub(crate) gateway: Option<Gateway>,
+}
+
+/// The role of a message that this node sends, with what only a message in that role has.
+#[derive(Debug)]
+pub(crate) enum Role {
+    Request(Request),
+    Response(Response),
+    Forwarded(Forwarded),
+}
+
+/// A PUT or GET of this node.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// The MD of the payload, or of the response.
+    pub(crate) md: Arc<Md>,
+    /// The SEND event to report when the message ends, without its status; `None` for a copy of a request whose result
+    /// another message reports.
+    pub(crate) event: Option<Event>,
+    /// The source NID that the caller asked for, to the exclusion of others.
+    pub(crate) source: Option<Nid>,
+    /// Whether the request is a recovery ping, whose failure lowers no health value (HE-10).
+    pub(crate) recovery: bool,
+}
+
+/// An ACK or REPLY of this node.
+#[derive(Debug, Default)]
+pub(crate) struct Response {
+    /// The GET that the REPLY answers; `None` for an ACK, and once the operation has ended.
+    pub(crate) reply: Option<Operation>,
+    /// The peer NI that the message counts as a pending response to; `None` over the loopback.
+    pub(crate) asker: Option<Arc<PeerNi>>,
+}
+
+/// A message from one node to another that this node, a gateway, sends on.
+#[derive(Debug)]
+pub(crate) struct Forwarded {
+    /// The memory of the payload.
+    pub(crate) buffer: Box<RouterBuffer>,
+    /// The node that the message came from, as long as that waits for this gateway's confirmation.
+    pub(crate) previous_hop: Option<Box<PreviousHop>>,
+}
+
+/// The attempts to send a message before the present one.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    /// The number of resends.
+    pub(crate) resends: u32,
+    /// The number of resends on paths that had failed.
+    pub(crate) retries: u32,
+    /// The paths that have failed since every path was last tried: local NID, peer NID.
+    pub(crate) failed: Vec<(Nid, Nid)>,
+    /// Whether failed paths on which something was received later have been made available again.
+    pub(crate) has_returned: bool,
+    /// Whether selection prefers an unresponsive path to a failed one that was made available again.
+    pub(crate) tries_unresponsive: bool,
+}
+
+/// The origin of a message, and whether it is sent with the message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum KnownOrigin {
+    /// The message was not sent to a gateway of this library.
+    #[default]
+    None,
+    /// The next hop knows the origin without being told: it is the name that the driver gave the message.
+    Implied(MessageOrigin),
+    /// The origin is sent with the message, because the next hop cannot know it otherwise.
+    Carried(MessageOrigin),
+}
+
+/// The gateway that a message was sent to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gateway {
+    /// [`PeerNi::connection_epoch`] of the gateway when the message was sent.
+    pub(crate) connection_epoch: u32,
+    /// Whether the gateway will confirm the message.
+    pub(crate) confirms: bool,
+}
+
+/// The send credits that a message holds and must return once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HeldCredits {
+    pub(crate) peer: bool,
+    /// The NI credit; `None` while the message waits for one.
+    pub(crate) ni: Option<NiCredit>,
+}
+
+/// The credits of a message that the driver still has: see [`OutgoingMessage::take_credits`].
+#[derive(Debug)]
+pub struct TakenCredits {
+    pub(crate) ni: Option<(Arc<Ni>, NiCredit)>,
+    pub(crate) peer_ni: Option<Arc<PeerNi>>,
+    pub(crate) next_hop: Nid,
+    pub(crate) bytes: u64,
+}
+
+impl KnownOrigin {
+    pub(crate) const fn name(self) -> Option<MessageOrigin> {
+        match self {
+            Self::None => None,
+            Self::Implied(origin) | Self::Carried(origin) => Some(origin),
+        }
+    }
+}
+
+/// Methods for drivers.
+impl OutgoingMessage {
+    /// Takes the send credits of the message, for [`crate::model::lnd::Upcalls::release_credits`]: it is stuck on a
+    /// late or unresponsive path, and other messages should not wait for it. `None` if it holds none.
+    pub fn take_credits(&mut self) -> Option<TakenCredits> {
+        let held = std::mem::take(&mut self.held);
+        (held.ni.is_some() || held.peer).then(|| TakenCredits {
+            ni: self.head.ni.clone().zip(held.ni),
+            peer_ni: self.head.peer_ni.clone().filter(|_| held.peer),
+            next_hop: self.next_hop.nid,
+            bytes: self.wire_len(),
+        })
+    }
+
+    /// The complete header, in its wire form.
+    pub const fn header(&self) -> &Header {
+        &self.head.header
+    }
+
+    /// The next hop: the destination, or a router.
+    pub const fn next_hop(&self) -> ProcessId {
+        self.next_hop
+    }
+
+    /// The length of [`OutgoingMessage::payload`], which follows the header.
+    pub const fn payload_len(&self) -> usize {
+        self.head.header.payload_length as usize
+    }
+
+    /// The memory of the payload.
+    pub fn payload(&self) -> MemSlice<'_> {
+        let length = self.head.header.payload_length;
+        match &self.role {
+            Role::Request(request) => request.md.memory().slice(0, length),
+            Role::Response(Response { reply: Some(operation), .. }) => operation.memory(length),
+            Role::Response(Response { reply: None, .. }) => MemSlice::EMPTY,
+            Role::Forwarded(forwarded) => forwarded.buffer.bytes.slice(0, length),
+        }
+    }
+
+    /// The id that a driver gave the message when it was first sent, by which the peer deduplicates it on another
+    /// path; `None` for a message that was never sent, or without an id.
+    pub const fn message_id(&self) -> Option<NonZeroU64> {
+        self.message_id
+    }
+
+    /// Sets the id with which the driver sends the message, unless it has one.
+    pub fn set_message_id(&mut self, id: NonZeroU64) {
+        self.message_id.get_or_insert(id);
+    }
+
+    /// Whether the next hop is a gateway.
+    pub fn is_routed(&self) -> bool {
+        self.next_hop.nid.net() != self.head.header.dest_nid.net()
+    }
+
+    /// Records that the next hop is a gateway of this library, which will confirm the message; `named` is the driver's name for
+    /// the message. Called each time that it is sent to such a gateway.
+    pub fn expect_confirmation(&mut self, named: MessageOrigin) {
+        if self.origin == KnownOrigin::None {
+            self.origin = KnownOrigin::Implied(named);
+        }
+        if let Some(gateway) = &mut self.gateway {
+            gateway.confirms = true;
+        }
+    }
+
+    /// The origin that the driver sends with the message.
+    pub fn carried_origin(&self) -> Option<CarriedOrigin> {
+        match self.origin {
+            KnownOrigin::None | KnownOrigin::Implied(_) => None,
+            KnownOrigin::Carried(origin) => {
+                Some(CarriedOrigin { origin, may_have_arrived: self.may_have_arrived })
+            }
+        }
+    }
+
+    /// Whether the message must not be sent without its origin: the destination may have it, and recognises a copy by the origin.
+    pub fn needs_origin(&self) -> bool {
+        self.carried_origin().is_some_and(|carried| carried.may_have_arrived)
+    }
+
+    /// Whether the message is a recovery ping. Its failure is not logged: the interface is known to be unhealthy.
+    pub const fn is_recovery_ping(&self) -> bool {
+        matches!(self.role, Role::Request(Request { recovery: true, .. }))
+    }
+
+    /// Whether the owner of the MD has unlinked it: a driver need not try to send the message any longer.
+    pub fn is_given_up(&self) -> bool {
+        self.md().is_some_and(|md| md.is_aborted())
+    }
+}
+
+/// Methods about the role.
+impl OutgoingMessage {
+    /// The MD of the payload: none of an ACK, or of a message that is forwarded.
+    pub(crate) const fn md(&self) -> Option<&Arc<Md>> {
+        match &self.role {
+            Role::Request(request) => Some(&request.md),
+            Role::Response(Response { reply: Some(operation), .. }) => Some(&operation.md),
+            Role::Response(Response { reply: None, .. }) | Role::Forwarded(_) => None,
+        }
+    }
+
+    /// The event to report when the message ends.
+    pub(crate) const fn event(&self) -> Option<&Event> {
+        match &self.role {
+            Role::Request(request) => request.event.as_ref(),
+            Role::Response(Response { reply: Some(operation), .. }) => Some(&operation.event),
+            Role::Response(Response { reply: None, .. }) | Role::Forwarded(_) => None,
+        }
+    }
+
+    /// The source NID that the caller of a request asked for.
+    pub(crate) const fn source(&self) -> Option<Nid> {
+        match &self.role {
+            Role::Request(request) => request.source,
+            Role::Response(_) | Role::Forwarded(_) => None,
+        }
+    }
+
+    /// Whether this node forwards the message from one node to another.
+    pub(crate) const fn is_forwarded(&self) -> bool {
+        matches!(self.role, Role::Forwarded(_))
+    }
+
+    /// Whether the message can be returned to the node that it came from, which waits for its confirmation.
+    pub(crate) const fn is_returnable(&self) -> bool {
+        matches!(self.role, Role::Forwarded(Forwarded { previous_hop: Some(_), .. }))
+    }
+
+    /// The net from which a forwarded message arrived.
+    pub(crate) fn came_by(&self) -> Option<NetId> {
+        match &self.role {
+            Role::Forwarded(forwarded) => forwarded.buffer.from.map(Nid::net),
+            Role::Request(_) | Role::Response(_) => None,
+        }
+    }
+
+    /// Whether the message repeats a request whose result another message reports.
+    pub(crate) const fn is_copy(&self) -> bool {
+        matches!(self.role, Role::Request(Request { event: None, .. }))
+    }
+
+    /// Whether the response to the message has arrived, which proves that the message has arrived, whatever its driver reports.
+    pub(crate) fn has_response(&self) -> bool {
+        let Role::Request(request) = &self.role else { return false };
+        response_to(&self.head.header.body).is_some_and(|response| request.md.has_response(response))
+    }
+}
+
+/// Methods about sending.
+impl OutgoingMessage {
+    /// Whether the message may have been sent to its destination without a gateway.
+    pub(crate) fn may_be_with_peer(&self) -> bool {
+        self.message_id.is_some() && !self.is_routed() && !self.is_forwarded()
+    }
+
+    /// Whether the gateway that the message was sent to will confirm it.
+    pub(crate) fn awaits_confirmation(&self) -> bool {
+        self.gateway.is_some_and(|gateway| gateway.confirms)
+    }
+
+    /// Records that an attempt to send the message failed. If a gateway may have the message, it is sent as a copy from now on.
+    pub(crate) fn note_failure(&mut self, failure: SendFailure) {
+        let delivery = failure.delivery;
+        let was_sent = !matches!(delivery, Delivery::NotSent | Delivery::NeedsOrigin);
+        if !self.is_routed() && !self.is_forwarded() || !was_sent {
+            return;
+        }
+        if delivery != Delivery::Returned {
+            self.may_have_arrived = true;
+            self.first_failure.get_or_insert(failure);
+        }
+        self.gateway = None;
+        if self.is_routed()
+            && let Some(origin) = self.origin.name()
+        {
+            self.origin = KnownOrigin::Carried(origin);
+            self.message_id = None;
+        }
+    }
+
+    /// Gives a message that comes from another node the origin that goes with it.
+    pub(super) fn carry(&mut self, carried: Option<CarriedOrigin>) {
+        let Some(CarriedOrigin { origin, may_have_arrived }) = carried else { return };
+        self.origin = KnownOrigin::Carried(origin);
+        self.may_have_arrived = may_have_arrived;
+    }
+
+    /// The length of the message on the wire in bytes, header included.
+    pub(crate) const fn wire_len(&self) -> u64 {
+        HEADER_LEN + self.head.header.payload_length as u64
+    }
+}
+
+impl Deref for OutgoingMessage {
+    type Target = MessageHead;
+
+    fn deref(&self) -> &MessageHead {
+        &self.head
+    }
+}
+
+impl DerefMut for OutgoingMessage {
+    fn deref_mut(&mut self) -> &mut MessageHead {
+        &mut self.head
+    }
+}
+
+impl Default for OutgoingMessage {
+    fn default() -> Self {
+        Self {
+            head: MessageHead::default(),
+            role: Role::default(),
+            next_hop: ProcessId { nid: Nid::LOOPBACK, pid: Pid(0) },
+            held: HeldCredits::default(),
+            message_id: None,
+            deadline: Time::START,
+            attempts: Attempts::default(),
+            origin: KnownOrigin::None,
+            may_have_arrived: false,
+            first_failure: None,
+            gateway: None,
+        }
+    }
+}
+
+/// The role that refers to nothing, of a message that has ended.
+impl Default for Role {
+    fn default() -> Self {
+        Self::Response(Response::default())
+    }
+}
+
+impl Part for OutgoingMessage {
+    fn of(memory: &Memory) -> &Self {
+        &memory.outgoing
+    }
+
+    fn of_mut(memory: &mut Memory) -> &mut Self {
+        &mut memory.outgoing
+    }
+
+    fn head_mut(&mut self) -> &mut MessageHead {
+        &mut self.head
+    }
+
+    fn clear(&mut self) {
+        let Self {
+            head,
+            role,
+            next_hop: _,
+            held,
+            message_id,
+            deadline: _,
+            attempts,
+            origin,
+            may_have_arrived,
+            first_failure,
+            gateway,
+        } = self;
+        head.clear();
+        *role = Role::default();
+        *held = HeldCredits::default();
+        *message_id = None;
+        *attempts = Attempts::default();
+        *origin = KnownOrigin::None;
+        *may_have_arrived = false;
+        *first_failure = None;
+        *gateway = None;
+    }
+}
