@@ -101,7 +101,7 @@ struct Pair {
     far: End,
 }
 
-/// A node, with its paths to the other.
+/// A node, with its paths to the other node.
 struct End {
     eq: EqHandle,
     /// Pairs of source and destination, used in turn.

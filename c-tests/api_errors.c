@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every error of every function: the rows of c-abi 1, and the arguments of c-abi 5. */
+/* Tests every error of every function: the rows of c-abi 1, and the arguments of c-abi 5. */
 #include "check.h"
 #include <time.h>
 #include <lnet/lib-dlc.h>
@@ -89,7 +89,7 @@ static void addresses(void)
 	CHECK_EQ(id.nid, loopback().nid);
 	CHECK_EQ(id.pid, LNET_PID_LUSTRE);
 	id.nid = 77;
-	/* TRAP-11: exactly this ends a consumer's loop; nothing is stored. */
+	/* TRAP-11: exactly -ENOENT ends a consumer's loop; nothing is stored. */
 	CHECK_EQ(LNetGetId(1000, &id), -ENOENT);
 	CHECK_EQ(LNetGetId(~0U, &id), -ENOENT);
 	CHECK_EQ(id.nid, 77);
@@ -128,7 +128,7 @@ static void match_entries(void)
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, (enum lnet_unlink)7, LNET_INS_AFTER, &me), -EINVAL);
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, LNET_RETAIN, (lnet_ins_pos)7, &me), -EPERM);
 
-	/* Portal 1 is now for wildcards, portal 2 for unique entries, and for good (TRAP-20). */
+	/* Portal 1 is now permanently for wildcards, portal 2 for unique entries (TRAP-20). */
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &wild), 0);
 	CHECK_EQ(LNetMEAttach(1, loopback(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), -EPERM);
 	CHECK_EQ(LNetMEAttach(1, loopback(), 0, 1, LNET_RETAIN, LNET_INS_AFTER, &me), 0);
@@ -138,7 +138,7 @@ static void match_entries(void)
 	CHECK_EQ(LNetMEInsert(me, loopback(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), -EPERM);
 	CHECK_EQ(LNetMEUnlink(me), 0);
 	CHECK_EQ(LNetMEAttach(2, anybody(), 0, 0, LNET_RETAIN, LNET_INS_AFTER, &me), -EPERM);
-	/* TRAP-21. */
+	/* TRAP-21: LNET_INS_LOCAL is valid for both kinds of portal. */
 	CHECK_EQ(LNetMEAttach(1, anybody(), 0, 0, LNET_RETAIN, LNET_INS_LOCAL, &me), 0);
 	CHECK_EQ(LNetMEUnlink(me), 0);
 	CHECK_EQ(LNetMEAttach(2, loopback(), 0, 0, LNET_RETAIN, LNET_INS_LOCAL, &me), 0);
@@ -235,7 +235,7 @@ static void memory_descriptors(void)
 	other.cookie = 0;
 	CHECK_EQ(LNetMDUnlink(other), -ENOENT);
 
-	/* TRAP-7: an attached MD cannot send; its own end is untouched by that. */
+	/* TRAP-7: an attached MD cannot send, and the failed call does not change it. */
 	CHECK_EQ(LNetPut(LNET_NID_ANY, handle, LNET_NOACK_REQ, loopback(), 1, 0, 0, 0), -ENOENT);
 	CHECK_EQ(LNetGet(LNET_NID_ANY, handle, loopback(), 1, 0, 0), -ENOENT);
 	CHECK_STR(record_kinds(&record), "");
@@ -296,13 +296,13 @@ static void moving_data(void)
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, (enum lnet_ack_req)2, loopback(), 1, 0, 0, 0), -EINVAL);
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, loopback(), 64, 0, 0, 0), -EINVAL);
 	CHECK_EQ(LNetGet(LNET_NID_ANY, md, loopback(), 9999, 0, 0), -EINVAL);
-	/* TRAP-6: these are accepted, and fail by event. */
+	/* TRAP-6: these calls succeed, and the failure is reported by an event. */
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, nobody, 1, 0, 0, 0), 0);
 	CHECK_STR(record_kinds(&record), "S!");
 	CHECK_EQ(record.events[0].status, -EINVAL);
 	CHECK_EQ(LNetPut(libcfs_str2nid("9.9.9.9@tcp9"), md, LNET_NOACK_REQ, loopback(), 1, 0, 0, 0), 0);
 	CHECK_EQ(record.count, 2);
-	/* There is no operation left, and yet it is there. */
+	/* The threshold is exhausted, but the MD still exists. */
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, loopback(), 1, 0, 0, 0), -ENOENT);
 	CHECK_EQ(LNetGet(LNET_NID_ANY, md, loopback(), 1, 0, 0), -ENOENT);
 	CHECK_EQ(record.count, 2);
@@ -314,7 +314,7 @@ static void moving_data(void)
 	CHECK_EQ(LNetMDBind(make_md(buffer, 64, 1, 0, &record, eq), LNET_UNLINK, &md), 0);
 	nobody.nid = libcfs_str2nid("10.0.0.1@tcp77");
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, nobody, 1, 0, 0, 0), 0);
-	/* TRAP-30: unlinked, although it failed. */
+	/* TRAP-30: the MD is unlinked although the operation failed. */
 	CHECK_STR(record_kinds(&record), "S!.");
 	CHECK_EQ(record.events[0].status, -EHOSTUNREACH);
 	CHECK_EQ(LNetMDUnlink(md), -ENOENT);
@@ -345,7 +345,7 @@ static void commands(void)
 	CHECK_EQ(LNetCtl(0, &data), -EINVAL);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_SET_PEER + 1, &data), -EINVAL);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_CLOSE_CONNECTION, &data), -EOPNOTSUPP);
-	/* A NID that is no peer's; a time that has not come. */
+	/* A NID that belongs to no peer, and a time in the future. */
 	data.ioc_nid = LNET_NID_ANY;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_NOTIFY_ROUTER, &data), -EINVAL);
 	data.ioc_nid = libcfs_str2nid("10.0.0.1@tcp78");
@@ -431,7 +431,7 @@ static void failures_that_were_asked_for(void)
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_FAIL_NID, &data), 0);
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, LNET_NOACK_REQ, loopback(), 1, 0, 0, 0), -EIO);
 	CHECK_STR(record_kinds(&record), "");
-	/* TRAP-7. */
+	/* TRAP-7: after a failed LNetPut the MD can be unlinked. */
 	CHECK_EQ(LNetMDUnlink(md), 0);
 	CHECK_STR(record_kinds(&record), "U.");
 }

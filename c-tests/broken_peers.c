@@ -15,7 +15,10 @@
 static char node_ip[32], network[32];
 static int port;
 static pid_t node;
-/* The driver tells the node whom to send to by the first, and by closing it to end; the node answers by the second. */
+/*
+ * The driver writes the addresses to which the node sends to the first pipe, and closes it to end the node. The node
+ * writes to the second pipe.
+ */
 static int orders[2], done[2];
 
 /* ---- the node ---- */
@@ -146,7 +149,7 @@ static void peers_that_connect(void)
 				end_connection(fd, end != 0);
 				go_on();
 			}
-	/* All of them have been served when this one is answered. */
+	/* When the node replies to this connection it has handled all others. */
 	snprintf(ip, sizeof(ip), "%s.%d", network, 10 + at);
 	for (int answered = 0; !answered;) {
 		struct opening opening = opening_to(node_ip, ip);
@@ -187,7 +190,10 @@ static void receive(int fd, void *to, size_t len)
 	CHECK_EQ(recv(fd, to, len, MSG_WAITALL), len);
 }
 
-/* The node connects, gets `part` bytes of the answer, and the peer goes, while the node stands still. */
+/*
+ * Tests peers to which the node connects: each sends `part` bytes of its reply and disconnects, while the node is
+ * stopped.
+ */
 static void peers_that_are_connected_to(void)
 {
 	static const size_t answers[] = { 0, 3, 8, sizeof(struct hello) - 1, sizeof(struct hello) };
@@ -293,7 +299,7 @@ static void clients_of_the_control_socket(void)
 		}
 }
 
-/* This program as the client of a node that closes the connection instead of answering. */
+/* Tests this program as the client of a node that closes the connection instead of replying. */
 static void a_node_that_closes(void)
 {
 	struct sockaddr_un at = socket_named("closes");

@@ -49,7 +49,7 @@ static int failures;
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The events of the MDs whose user_ptr it is, in order. */
+/* The events of all MDs that have this record as user_ptr, in order. */
 struct record {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -64,7 +64,7 @@ static inline void record_init(struct record *r)
 	pthread_cond_init(&r->more, NULL);
 }
 
-/* The handler: appends the event to the record. */
+/* The event handler: appends the event to the record. */
 static inline void record_event(struct lnet_event *event)
 {
 	struct record *r = event->md.user_ptr;
@@ -120,7 +120,7 @@ static inline struct lnet_process_id loopback(void)
 	return id;
 }
 
-/* An MD as consumers make them: what its options do not call for is left as garbage. */
+/* Makes an MD like consumers do: fields that its options do not need contain garbage. */
 static inline struct lnet_md make_md(void *start, unsigned int length, int threshold, unsigned int options,
 				     struct record *r, struct lnet_handle_eq eq)
 {
@@ -136,7 +136,7 @@ static inline struct lnet_md make_md(void *start, unsigned int length, int thres
 	return md;
 }
 
-/* An ME for anybody with exact match bits, at the end of its portal. */
+/* Attaches an ME for all peers with exact match bits, at the end of its portal. */
 static inline struct lnet_handle_me attach_me(unsigned int portal, __u64 bits, enum lnet_unlink unlink)
 {
 	struct lnet_handle_me me = { 0 };

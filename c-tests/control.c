@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* LNetCtl: the commands that change and tell the configuration, with their structures. */
+/* Tests LNetCtl: the commands that change or return the configuration, with their structures. */
 #include "check.h"
 #include <lnet/lib-dlc.h>
 #include <lnet/lib-lnet.h>
@@ -17,7 +17,7 @@ static lnet_nid_t nid(const char *text)
 	return libcfs_str2nid(text);
 }
 
-/* A structure with room for what follows it, as commands want it. */
+/* A structure with room for more data after it, as commands require. */
 #define ARGUMENT(type, more)                                  \
 	struct {                                              \
 		struct type it;                               \
@@ -483,7 +483,7 @@ static void selection_rules(void)
 	udsp.iou_idx = 4;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_GET_UDSP_SIZE, &udsp), -ENOENT);
 
-	/* Each is shown as it was given. */
+	/* Each rule is shown in the form in which it was added. */
 	begin_selection(&back, LNET_SELECTION_NET_RULE);
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_SHOW_NET_SELECTION_RULES, &back), 0);
 	CHECK_STR(back.rule.lisr_u.lisr_net_rule.lnsn_net_name, "o2ib");
@@ -519,7 +519,7 @@ static void selection_rules(void)
 	CHECK_EQ(LNetCtl(IOC_LNET_ADD_NET_SELECTION_RULE, &net), -EINVAL);
 	net.rule.lisr_u.lisr_net_rule.lnsn_net_descr = expression(&net, 0, 1, 9, 2);
 
-	/* Deleted by the ID, which must be of this kind, by criteria, or by both. */
+	/* Rules are deleted by their ID, which must be of this kind, by criteria, or by both. */
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_CONNECTION_SELECTION_RULE, &back), 0);
 	net.rule.lisr_id = 1;
 	CHECK_EQ(LNetCtl(IOC_LIBCFS_DEL_NET_SELECTION_RULE, &net), -EINVAL);
@@ -547,7 +547,7 @@ static void partitions(void)
 	struct cfs_cpt_table *table = lnet_cpt_table();
 	unsigned int own = cfs_cpt_distance(table, 0, 0), farthest = cfs_cpt_distance(table, CFS_CPT_ANY, 0);
 
-	/* Distances are there for comparison: a partition is no nearer to another one than to itself. */
+	/* Only the order of distances matters: a partition is no nearer to another one than to itself. */
 	CHECK(own > 0 && farthest >= own);
 	CHECK_EQ(cfs_cpt_distance(table, 0, CFS_CPT_ANY), farthest);
 	CHECK_EQ(cfs_cpt_distance(table, 9999, 0), farthest);

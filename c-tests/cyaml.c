@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Trees: made, read, printed, searched and freed. */
+/* Tests trees: making, reading, printing, searching and freeing them. */
 #include "check.h"
 #include <lnet/lnetconfig/cyaml.h>
 #include <unistd.h>
@@ -66,7 +66,7 @@ static void trees_made_by_hand(void)
 			 "    - net type: lo\n"
 			 "global:\n"
 			 "    retry_count: -2\n");
-	/* A part alone: with its key, without its siblings. */
+	/* Prints a part of a tree: with its key, without its siblings. */
 	CHECK_TEXT(loose, "global:\n    retry_count: -2\n");
 	CHECK_TEXT(second, "net type: lo\n");
 	CHECK(map->cy_prev != NULL && map->cy_prev->cy_next == map);

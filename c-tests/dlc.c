@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The functions of the DLC API, but those about selection rules: without a node, and on the node of this process. */
+/*
+ * Tests the functions of the DLC API other than those for selection rules: without a node, and on the node of this
+ * process.
+ */
 #include "dlc.h"
 #include <arpa/inet.h>
 #include <lnet/lnetconfig/liblnd.h>
@@ -39,7 +42,10 @@ static void descriptors(void)
 	CHECK_STR(second->intf_name, "127.0.0.1");
 	CHECK(second->cpt_expr == NULL);
 
-	/* A call that takes it empties it, whether it goes well or not; "no net" does not. */
+	/*
+	 * A call that takes the descriptor empties it, even if the call fails; a call that fails because no net is
+	 * named does not.
+	 */
 	CHECK(lustre_lnet_config_ni(&net, NULL, NULL, NULL, -1, NONE, NULL) < 0);
 	CHECK(list_empty(&net.nw_intflist));
 	CHECK(lustre_lnet_config_ni(NULL, NULL, NULL, NULL, -1, NONE, NULL) < 0);
@@ -129,7 +135,7 @@ static void tunables_in_trees(void)
 
 static void without_a_node(void)
 {
-	/* There is nothing to take down. */
+	/* There is no configuration to remove. */
 	CALL(lustre_lnet_config_ni_system(false, false, NONE, &err), 0);
 	CALL(lustre_lnet_show_net(NULL, 0, NONE, &shown, &err, false), -ENETDOWN);
 	CHECK(shown == NULL);
@@ -143,7 +149,7 @@ static void without_a_node(void)
 	/* The tree of errors contains the sequence number of the command. */
 	CHECK_EQ(lustre_lnet_show_stats(42, &shown, &err), -ENETDOWN);
 	CHECK_EQ(cYAML_find_object(err, "seq_no")->cy_valueint, 42);
-	/* And what went wrong before remains. */
+	/* Earlier errors stay in the tree. */
 	CHECK_EQ(lustre_lnet_reset_stats(43, &err), -ENETDOWN);
 	CHECK_EQ(cYAML_find_object(err, "seq_no")->cy_valueint, 42);
 	cYAML_free_tree(err);
@@ -325,7 +331,7 @@ static void settings(void)
 		CALL(rows[i].set(rows[i].back, NONE, &err), 0);
 	}
 	SHOW(lustre_lnet_show_lnd_timeout(NONE, &shown, &err), "global:\n    lnd_timeout: 16\n");
-	/* Settings shown one after the other stand under one key. */
+	/* Settings that are shown one after the other are under the same key. */
 	shown = NULL;
 	CALL(lustre_lnet_show_numa_range(NONE, &shown, &err), 0);
 	CALL(lustre_lnet_show_lnd_timeout(NONE, &shown, &err), 0);
@@ -409,7 +415,7 @@ static void names_of_the_first_design(void)
 	CHECK(items("net") >= 1);
 	CALL(lustre_lnet_config_peer(one, NONE, &err), 0);
 	CALL(lustre_lnet_config_peer(two, NONE, &err), 0);
-	/* A maximum of peers, or none. */
+	/* Shows peers up to a maximum number, and without a maximum. */
 	CALL(lustre_lnet_show_peers(1, 0, NONE, &shown, &err), 0);
 	CHECK_EQ(items("peer"), 1);
 	CALL(lustre_lnet_show_peers(2, 4, NONE, &shown, &err), 0);
@@ -425,7 +431,7 @@ static void names_of_the_first_design(void)
 	CALL(lustre_lnet_show_peer(c("10.3.0.2@tcp"), 0, NONE, &shown, &err, false), -ENOENT);
 }
 
-/* The NIDs of the peer with this one, the primary one first, with blanks between. */
+/* The NIDs of the peer with this NID, separated by blanks, the primary one first. */
 static const char *nids_of(const char *nid)
 {
 	static char nids[128];
@@ -460,11 +466,11 @@ static void nids_of_a_peer_go(void)
 
 	CALL(lustre_lnet_config_peer_nid(all, NONE, &err), 0);
 	CHECK_STR(nids_of(A), A " " B " " C " " D);
-	/* Any of its NIDs names the peer. */
+	/* Any NID of a peer identifies the peer. */
 	CALL(lustre_lnet_del_peer_nid(one, NONE, &err), 0);
 	CHECK_STR(nids_of(A), A " " C " " D);
 	CALL(lustre_lnet_del_peer_nid(one, NONE, &err), -ENOENT);
-	/* The primary one goes like any other. */
+	/* The primary NID can be removed like any other. */
 	CALL(lustre_lnet_del_peer_nid(primary, NONE, &err), 0);
 	CHECK_STR(nids_of(A), "none");
 	CHECK_STR(nids_of(D), C " " D);

@@ -19,7 +19,7 @@ static struct lnet_handle_md bind_md(unsigned int length, int threshold, enum ln
 	return md;
 }
 
-/* A PUT with ACK, or a GET. */
+/* Starts a PUT with ACK, or a GET. */
 static void ask(int get, lnet_nid_t self, struct lnet_handle_md md, struct lnet_process_id to)
 {
 	CHECK_EQ(get ? LNetGet(self, md, to, PORTAL, BITS, 0) : LNetPut(self, md, LNET_ACK_REQ, to, PORTAL, BITS, 0, 0), 0);
@@ -44,7 +44,7 @@ static void the_answer_does_not_come(void)
 		CHECK_STR(record_kinds(&record), "SU!.");
 		CHECK_EQ(record.events[1].status, -ETIMEDOUT);
 		CHECK_EQ(LNetMDUnlink(md), -ENOENT);
-		/* A program that gives up before that knows why. */
+		/* If the program unlinks the MD before the timeout, the UNLINK event has no error. */
 		md = bind_md(8, 2, LNET_UNLINK);
 		ask(get, LNET_NID_ANY, md, loopback());
 		CHECK_EQ(LNetMDUnlink(md), 0);
@@ -96,7 +96,7 @@ static void the_request_does_not_leave(void)
 	}
 }
 
-/* No message is longer than 1 MiB, no answer either. */
+/* Tests messages and replies that are longer than 1 MiB. */
 static void too_long(void)
 {
 	struct lnet_handle_md md;
@@ -149,7 +149,7 @@ static void refused(void)
 
 int main(void)
 {
-	/* A test that hangs is a test that fails. */
+	/* A test that hangs fails. */
 	alarm(300);
 	find_own_address(31);
 	setenv("LNET_RETRY_COUNT", "0", 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that forked and was killed: its child, which has its sockets, is taken for no node. */
+/* Tests a program that forked and was killed: its child, which has its sockets, is not treated as a node. */
 #include "check.h"
 #include <lnet/lnetconfig/liblnetconfig.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ static void die_with_a_child(int wait_on, int leave)
 	_exit(0);
 }
 
-/* Whether the node named a answers. */
+/* Asks the node named "a" for a reply, and returns the result. */
 static int ask(void)
 {
 	struct cYAML *shown = NULL, *errors = NULL;
@@ -114,7 +114,7 @@ static void inherit(void)
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	CHECK_EQ(LNetEQAlloc(8, LNET_EQ_HANDLER_NONE, &eq), 0);
 	CHECK_EQ(LNetMDBind(make_md(&byte, 1, 1, 0, NULL, eq), LNET_UNLINK, &md), 0);
-	/* Whichever call comes first. */
+	/* Tests each call as the first one of the child. */
 	for (int call = 0; call < CALLS; call++) {
 		child = fork();
 		if (child == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls that wait, made from an event handler against the rule: refused, and nothing hangs. */
+/* Tests calls that wait and are made from an event handler, against the rule: they are refused, and none hangs. */
 #include "check.h"
 #include <lnet/lnetconfig/liblnetconfig.h>
 #include <lnet/lib-dlc.h>

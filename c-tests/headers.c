@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One header alone: it needs no other before it, and may come twice. Or two, in an order. Only compiled, by
- * tests/c_headers.rs, with -DHEADER='<lnet/api.h>' and perhaps -DSECOND='<lnet/lnet.h>'. */
+/* Includes one header alone: it needs no other header before it, and may be included twice. Or includes two headers
+ * in an order. tests/c_headers.rs only compiles this file, with -DHEADER='<lnet/api.h>' and possibly
+ * -DSECOND='<lnet/lnet.h>'. */
 #include HEADER
 #ifdef SECOND
 #include SECOND

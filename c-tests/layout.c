@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every size, offset and constant of c-abi. There is nothing to run: it compiles or not. */
+/* Checks every size, offset and constant of c-abi at compile time. */
 #include <lnet/lnetconfig/liblnetconfig.h>
 #include <libcfs/libcfs.h>
 #include <libcfs/linux_compat.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* PUTs of another node that wait on a lazy portal, in full: LNetMDAttach has delivered their events when it returns, whichever of many
- * threads calls it. And PUTs of a program that ends at once arrive. */
+/* Tests PUTs of another node that wait in full on a lazy portal: LNetMDAttach has delivered their events when it
+ * returns, in whichever thread it is called. Also tests that the PUTs of a program that ends at once arrive. */
 #include "peers.h"
 
 #define LAZY 20
@@ -10,7 +10,7 @@
 #define EACH 10
 #define PUTS (THREADS * EACH)
 #define LENGTH_OF_PUT 3000
-/* Sent by a program that waits for nothing. */
+/* The number of PUTs of a program that ends without waiting. */
 #define AT_THE_END 10
 #define LAST_BITS 7
 
@@ -45,7 +45,7 @@ static void send_all(int go, int said)
 	CHECK_EQ(LNetNIFini(), 0);
 }
 
-/* A program that sends before it has any connection, and ends. */
+/* A program that sends before it has a connection, and ends. */
 static void send_and_end(int go, int said)
 {
 	struct lnet_handle_md md;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Rings and hash chains, and small definitions that programs take from the headers. Needs no network. */
+/* Tests rings and hash chains, and small definitions that programs use from the headers. Needs no network. */
 #include "check.h"
 #include <libcfs/libcfs.h>
 #include <libcfs/linux_compat.h>
@@ -13,7 +13,7 @@ struct item {
 
 static struct item items[6];
 
-/* The numbers of a ring as digits, forwards, and backwards the same. */
+/* The numbers of a ring as digits; checks that they are the same backwards. */
 static const char *digits(struct list_head *head)
 {
 	static char text[16];

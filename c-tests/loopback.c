@@ -23,7 +23,7 @@ static void start(void)
 	memset(dst, 0, sizeof(dst));
 }
 
-/* A target at the end of PORTAL that takes PUTs and GETs. */
+/* Attaches an ME and an MD for PUTs and GETs at the end of PORTAL. */
 static struct lnet_handle_md target(__u64 bits, void *mem, unsigned int len, int threshold, unsigned int options,
 				    enum lnet_unlink unlink)
 {
@@ -52,7 +52,7 @@ static void get(struct lnet_handle_md md, __u64 bits, unsigned int offset)
 	CHECK_EQ(LNetGet(LNET_NID_ANY, md, loopback(), PORTAL, bits, offset), 0);
 }
 
-/* c-abi 2.7, the columns PUT, ACK and SEND; c-abi 3.9, the order; TRAP-16, TRAP-17, TRAP-26. */
+/* Tests the columns PUT, ACK and SEND of c-abi 2.7, the order of events (c-abi 3.9), TRAP-16, TRAP-17 and TRAP-26. */
 static void a_put_with_its_ack(void)
 {
 	struct lnet_handle_md put_md, at;
@@ -87,7 +87,10 @@ static void a_put_with_its_ack(void)
 	CHECK_EQ(e->md_handle.cookie, at.cookie);
 	CHECK_EQ(e->status, 0);
 	CHECK_EQ(e->sequence, 0);
-	/* TRAP-10, and the snapshot: this operation is off the threshold. */
+	/*
+	 * TRAP-10: md.start is the caller's pointer. The threshold in the event does not count this operation any
+	 * more.
+	 */
 	CHECK(e->md.start == dst);
 	CHECK_EQ(e->md.length, 100);
 	CHECK_EQ(e->md.threshold, 0);
@@ -141,7 +144,7 @@ static void record_order(struct lnet_event *event)
 	order.events[order.count - 1].md.user_ptr = user_ptr;
 }
 
-/* c-abi 3.9: who hears what first. */
+/* Tests c-abi 3.9: the order of the events on both sides. */
 static void the_order_over_the_loopback(void)
 {
 	struct lnet_handle_eq queue;
@@ -162,7 +165,10 @@ static void the_order_over_the_loopback(void)
 	CHECK_EQ(LNetEQFree(queue), 0);
 }
 
-/* c-abi 2.7, the columns REPLY and GET; c-abi 3.5: the second message goes where the first ended. */
+/*
+ * Tests the columns REPLY and GET of c-abi 2.7, and c-abi 3.5: the second message is written after the end of the
+ * first.
+ */
 static void a_get_and_its_reply(void)
 {
 	struct lnet_handle_md at, md;
@@ -253,7 +259,7 @@ static void unlinking_what_is_idle(void)
 	CHECK_STR(record_kinds(&to), "U.U.U.U.");
 }
 
-/* c-abi 3.6; TRAP-22: the ACK of a PUT with threshold 1 is discarded without a word. */
+/* Tests c-abi 3.6 and TRAP-22: the ACK of a PUT with threshold 1 is discarded without an event. */
 static void thresholds(void)
 {
 	struct lnet_handle_md md, at;
@@ -282,7 +288,7 @@ static void thresholds(void)
 	CHECK_STR(record_kinds(&from), "S.ASSU.");
 }
 
-/* TRAP-14: the first that matches decides, even if it has no room. */
+/* Tests TRAP-14: the first matching ME is used, even if its MD has no room. */
 static void what_is_too_long(void)
 {
 	struct lnet_handle_md md = source(src, 20, LNET_MD_THRESH_INF, LNET_RETAIN), small, large;
@@ -309,7 +315,7 @@ static void what_is_too_long(void)
 	CHECK_EQ(from.events[0].mlength, 10);
 	CHECK_EQ(LNetMDUnlink(small), 0);
 
-	/* A GET for more than there is: dropped, or with TRUNCATE at the target, short. */
+	/* A GET for more bytes than the target has is dropped, or truncated if the target has LNET_MD_TRUNCATE. */
 	start();
 	small = target(8, dst, 10, LNET_MD_THRESH_INF, LNET_MD_OP_GET, LNET_RETAIN);
 	get(md, 8, 0);
@@ -324,7 +330,7 @@ static void what_is_too_long(void)
 	CHECK_EQ(LNetMDUnlink(md), 0);
 }
 
-/* c-abi 3.5, and the recommendation in 3.3: an offset beyond the end drops the message. */
+/* Tests c-abi 3.5, and the recommendation in 3.3: a message with an offset beyond the end is dropped. */
 static void offsets_of_the_initiator(void)
 {
 	struct lnet_handle_md md = source(src, 20, LNET_MD_THRESH_INF, LNET_RETAIN), at;
@@ -347,7 +353,7 @@ static void offsets_of_the_initiator(void)
 	CHECK_EQ(LNetMDUnlink(md), 0);
 }
 
-/* TRAP-23. */
+/* Tests TRAP-23: an MD with max_size stays attached while that much room is left, and accepts no longer message. */
 static void max_size(void)
 {
 	struct lnet_handle_md small = source(src, 20, LNET_MD_THRESH_INF, LNET_RETAIN);
@@ -360,12 +366,12 @@ static void max_size(void)
 	desc = make_md(dst, 100, LNET_MD_THRESH_INF, LNET_MD_OP_PUT | LNET_MD_MAX_SIZE, &to, eq);
 	desc.max_size = 40;
 	CHECK_EQ(LNetMDAttach(me, desc, LNET_UNLINK, &at), 0);
-	/* 50 bytes are more than 40, although there is room for them. */
+	/* A message of 50 bytes exceeds the max_size of 40, although there is room for it. */
 	CHECK_EQ(LNetPut(LNET_NID_ANY, large, LNET_NOACK_REQ, loopback(), MAX_SIZES, 0, 0, 0), 0);
 	CHECK_STR(record_kinds(&to), "");
 	for (int i = 0; i < 5; i++)
 		CHECK_EQ(LNetPut(LNET_NID_ANY, small, LNET_NOACK_REQ, loopback(), MAX_SIZES, 0, 0, 0), 0);
-	/* 60 bytes leave room for 40; 80 do not, and the MD goes. */
+	/* With 60 used bytes there is room for 40 more; with 80 there is not, and the MD is unlinked. */
 	CHECK_STR(record_kinds(&to), "PPPP.");
 	CHECK_EQ(to.events[3].offset, 60);
 	CHECK_EQ(LNetMDUnlink(at), -ENOENT);
@@ -373,7 +379,7 @@ static void max_size(void)
 	CHECK_EQ(LNetMDUnlink(large), 0);
 }
 
-/* c-abi 3.4: PUTs wait on a lazy portal, and the sender's MD is busy as long; TRAP-15 and TRAP-18. */
+/* Tests c-abi 3.4: PUTs wait on a lazy portal, and the sender's MD stays busy until then; TRAP-15 and TRAP-18. */
 static struct lnet_handle_md delayed_handle;
 static __u64 handle_in_handler;
 
@@ -406,7 +412,7 @@ static void lazy_portals(void)
 	CHECK_EQ(LNetMDUnlink(third), 0);
 	CHECK_STR(record_kinds(&from), "SU.");
 
-	/* The MD takes the first, and then is used up. */
+	/* The MD accepts the first PUT, which exhausts its threshold. */
 	CHECK_EQ(LNetMEAttach(LAZY, anybody(), 1, 0, LNET_UNLINK, LNET_INS_AFTER, &me), 0);
 	CHECK_EQ(LNetMDAttach(me, make_md(dst, 100, 1, LNET_MD_OP_PUT, &to, queue), LNET_UNLINK, &delayed_handle), 0);
 	CHECK_STR(record_kinds(&to), "P.");
@@ -415,13 +421,13 @@ static void lazy_portals(void)
 	CHECK_STR(record_kinds(&from), "SU.S.");
 	CHECK_EQ(from.events[2].md_handle.cookie, first.cookie);
 
-	/* The second is dropped by the end of laziness, before the call returns. */
+	/* LNetClearLazyPortal drops the second PUT before it returns. */
 	CHECK_EQ(LNetClearLazyPortal(LAZY), 0);
 	CHECK_STR(record_kinds(&from), "SU.S.S.");
 	CHECK_EQ(LNetEQFree(queue), 0);
 }
 
-/* c-abi 3.3, rule 3, and the position. */
+/* Tests c-abi 3.3, rule 3: the first matching ME in order is used; and the positions of new MEs. */
 static void the_first_in_order_matches(void)
 {
 	struct lnet_handle_me last, first, middle;
@@ -472,7 +478,7 @@ static void match_bits_and_ignore_bits(void)
 	CHECK_STR(record_kinds(&to), "P.");
 }
 
-/* c-abi 3.7. */
+/* Tests c-abi 3.7: PUTs that get no ACK although they ask for one. */
 static void acks_that_do_not_come(void)
 {
 	struct lnet_handle_md md = source(src, 4, LNET_MD_THRESH_INF, LNET_RETAIN), at;
@@ -489,7 +495,7 @@ static void acks_that_do_not_come(void)
 	CHECK_EQ(LNetMDUnlink(md), 0);
 }
 
-/* TRAP-25. */
+/* Tests TRAP-25: operations without data. */
 static void nothing_at_all_is_moved_too(void)
 {
 	struct lnet_handle_md at, md;
@@ -507,7 +513,7 @@ static void nothing_at_all_is_moved_too(void)
 	CHECK_EQ(LNetMDUnlink(at), 0);
 }
 
-/* TRAP-1: the fragments may be changed as soon as the call has returned. Both kinds of fragment. */
+/* Tests TRAP-1: both kinds of fragment lists may be changed as soon as the call has returned. */
 static void fragments_are_copied(void)
 {
 	static char pages[3][4096] __attribute__((aligned(4096)));
@@ -535,14 +541,14 @@ static void fragments_are_copied(void)
 	CHECK_EQ(dst[100], src[10]);
 	CHECK_EQ(memcmp(dst + 200, src + 11, 9), 0);
 	CHECK_EQ(memcmp(dst + 209, src + 200, 20), 0);
-	/* TRAP-10: the caller's own pointer and count; SEND counts bytes. */
+	/* TRAP-10: the event has the caller's pointer and count; SEND counts bytes. */
 	CHECK(to.events[0].md.start == vec);
 	CHECK_EQ(to.events[0].md.length, 3);
 	CHECK(from.events[0].md.start == kiov);
 	CHECK_EQ(from.events[0].mlength, 40);
 }
 
-/* c-abi 3.11. */
+/* Tests c-abi 3.11: rings of events. */
 static void rings(void)
 {
 	struct lnet_handle_eq ring, other, both[2];
@@ -563,7 +569,7 @@ static void rings(void)
 	CHECK_EQ(event.offset, 0);
 	CHECK_EQ(LNetEQGet(ring, &event), 0);
 
-	/* Room for four; of six the first two are lost. */
+	/* The ring has room for four events; of six the first two are lost. */
 	for (int i = 0; i < 6; i++)
 		put(md, LNET_NOACK_REQ, 25, 0);
 	CHECK_EQ(LNetEQWait(ring, &event), -EOVERFLOW);
@@ -576,7 +582,7 @@ static void rings(void)
 	CHECK_EQ(LNetEQGet(ring, &event), 1);
 	CHECK_EQ(LNetEQGet(ring, &event), 1);
 	CHECK_EQ(event.sequence, 7);
-	/* The handler saw all seven, the ring beside it keeps the last. */
+	/* The handler received all seven events; the ring keeps the last ones. */
 	CHECK_EQ(from.count, 7);
 	CHECK_EQ(LNetEQPoll(both, 2, -1, &event, &which), -EOVERFLOW);
 	CHECK_EQ(which, 1);
@@ -599,7 +605,7 @@ static void slow_handler(struct lnet_event *event)
 {
 	if (event->unlinked) {
 		sem_post(&final_event_began);
-		/* The other thread is about to free the queue, or already waits to. */
+		/* The other thread is about to free the queue, or already waits for that. */
 		sem_wait(&queue_is_being_freed);
 	}
 	record_event(event);
@@ -613,7 +619,7 @@ static void *free_queue(void *arg)
 	return NULL;
 }
 
-/* TRAP-3: while the final event is with the handler, another thread's LNetEQFree succeeds. */
+/* Tests TRAP-3: while the handler has the final event, another thread's LNetEQFree succeeds. */
 static void the_queue_is_free_after_the_final_event(void)
 {
 	struct lnet_handle_eq queue;
@@ -635,7 +641,7 @@ static void the_queue_is_free_after_the_final_event(void)
 	}
 }
 
-/* c-abi 1.0 forbids it, yet nothing may break: a handler that calls LNet. */
+/* Tests a handler that calls LNet: c-abi 1.0 forbids that, but it must not break anything. */
 static int in_handler_rc[3];
 
 static void forbidden_handler(struct lnet_event *event)
@@ -664,7 +670,7 @@ static void a_handler_that_breaks_the_rules(void)
 	CHECK_EQ(LNetEQFree(queue), 0);
 }
 
-/* MDs without a queue work, silently. */
+/* Tests MDs without a queue, which work without events. */
 static void without_a_queue(void)
 {
 	struct lnet_handle_me me = attach_me(PORTAL, 27, LNET_UNLINK);
@@ -680,7 +686,7 @@ static void without_a_queue(void)
 	CHECK_EQ(from.count + to.count, 0);
 }
 
-/* TRAP-24. */
+/* Tests TRAP-24: cookies are never reused. */
 static void cookies_do_not_come_back(void)
 {
 	struct lnet_handle_md old = source(src, 4, 1, LNET_RETAIN), md;
@@ -696,7 +702,7 @@ static void cookies_do_not_come_back(void)
 	CHECK(LNetMDHandleIsInvalid(md));
 }
 
-/* c-abi 3.14: LNet's own ping target, asked as any program may. */
+/* Tests c-abi 3.14: LNet's ping target, to which any program may send a GET. */
 static void the_ping_target(void)
 {
 	struct {
@@ -744,7 +750,7 @@ static void the_end_reports_no_event(void)
 	CHECK_EQ(LNetNIFini(), 0);
 	CHECK_STR(record_kinds(&to), "");
 	CHECK_EQ(LNetMDUnlink(at), -ENETDOWN);
-	/* A new life knows nothing of the old one's handles. */
+	/* Handles from before LNetNIFini are unknown after the next LNetNIInit. */
 	CHECK_EQ(LNetNIInit(LNET_PID_LUSTRE), 0);
 	CHECK_EQ(LNetMDUnlink(at), -ENOENT);
 	CHECK_EQ(LNetEQFree(eq), -ENOENT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Bulk data: a passive buffer, which has a descriptor, and an active one. Acceptance cases 18 to 21. */
+/* Tests bulk data, between a passive buffer, which has a descriptor, and an active one: acceptance cases 18 to 21. */
 #include "m0net_rig.h"
 
 enum { BULK = 2 * SEGMENT };
@@ -12,7 +12,7 @@ static int add(struct side *side, struct m0_net_buffer *nb, enum m0_net_queue_ty
 	return m0_net_buffer_add(nb, &side->tm);
 }
 
-/* Gives an active buffer the descriptor of a passive one. */
+/* Copies the descriptor of a passive buffer to an active one. */
 static void hand_over(struct m0_net_buffer *passive, struct m0_net_buffer *active)
 {
 	m0_net_desc_free(&active->nb_desc);
@@ -41,7 +41,7 @@ static void a_passive_buffer_has_a_descriptor_until_the_program_frees_it(void)
 	pair_end(pair);
 }
 
-/* The descriptor is on the wire: 48 bytes, little-endian. */
+/* Tests the form of the descriptor on the wire: 48 bytes, little-endian. */
 static void a_descriptor_says_where_the_buffer_is(void)
 {
 	static struct side side;
@@ -70,7 +70,7 @@ static void a_descriptor_says_where_the_buffer_is(void)
 	CHECK(m0_net_buffer_del(nb, &side.tm));
 	await_events(&side, 1);
 	m0_net_desc_free(&nb->nb_desc);
-	/* The next one has the next id, and a receiver offers all of its memory. */
+	/* The next descriptor has the next id, and a receiver offers all of its memory. */
 	CHECK_EQ(add(&side, nb, M0_NET_QT_PASSIVE_BULK_RECV, 0), 0);
 	memcpy(words, nb->nb_desc.nbd_data, sizeof(words));
 	CHECK_EQ(words[0] & ((1ULL << 52) - 1), 2);
@@ -200,7 +200,10 @@ static void a_descriptor_may_be_forwarded(void)
 	pair_end(pair);
 }
 
-/* The passive buffer is gone: no answer comes, and the buffer is free again when it is deleted. */
+/*
+ * Tests an active receive whose passive buffer does not exist: no reply arrives, and the buffer is free again when it
+ * is deleted.
+ */
 static void an_active_receive_from_nobody_ends_when_it_is_deleted(void)
 {
 	struct pair *pair = pair_started();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Events that the program delivers itself, time-outs. Acceptance cases 23 to 25. */
+/* Tests events that the program delivers itself, and timeouts: acceptance cases 23 to 25. */
 #include "m0net_rig.h"
 
-/* The first side delivers its events itself. */
+/* Makes a pair whose first side delivers its events itself. */
 static struct pair *pair_synchronous(void)
 {
 	struct pair *pair = calloc(1, sizeof(*pair));
@@ -72,7 +72,7 @@ static void events_wait_until_the_program_delivers_them(void)
 	CHECK(!m0_chan_trywait(&clink));
 	CHECK_EQ(one->count, 0);
 	CHECK(m0_net_buffer_event_pending(&one->tm) && m0_net_buffer_event_pending(&one->tm));
-	/* The message's own SEND event comes when it has arrived. */
+	/* The SEND event occurs when the message has arrived. */
 	while (one->count < 4)
 		m0_net_buffer_event_deliver_all(&one->tm);
 	CHECK(!m0_net_buffer_event_pending(&one->tm));
@@ -85,7 +85,7 @@ static void events_wait_until_the_program_delivers_them(void)
 		CHECK(is_filled(&one->buffers[0], offset, lengths[i], i));
 		offset += lengths[i];
 	}
-	/* A broadcast for the batch. */
+	/* There is one broadcast for the batch. */
 	m0_chan_wait(&clink);
 	m0_clink_del_lock(&clink);
 	m0_clink_fini(&clink);
@@ -132,7 +132,7 @@ static void a_notification_comes_once_for_each_call_also_for_what_is_pending_alr
 	m0_mutex_fini(&guard);
 }
 
-/* The caller has the guard of the channel, as programs do that look and then wait. */
+/* Tests calls while the caller holds the guard of the channel, as programs do that check a condition and then wait. */
 static void notify_may_be_called_with_the_channels_guard(void)
 {
 	struct pair *pair = pair_synchronous();
@@ -184,7 +184,7 @@ static void a_stop_ends_though_events_wait_to_be_delivered(void)
 
 /* ---- time-outs ---- */
 
-/* Adds a buffer that has 30 ms, more if the machine is so slow that they are over already; until when. */
+/* Adds a buffer with a deadline 30 ms from now, or later if the machine is too slow for that. Returns the deadline. */
 static m0_time_t add_with_deadline(struct side *side, struct m0_net_buffer *nb)
 {
 	m0_time_t deadline;
@@ -292,7 +292,7 @@ static bool is_timed_out(struct side *side, struct m0_net_buffer *nb)
 	return is_so;
 }
 
-/* A message that has arrived before the deadline is delivered after it: the buffer has timed out all the same. */
+/* Tests a message that arrives before the deadline and is delivered after it: the buffer has timed out. */
 static void a_buffer_times_out_though_it_has_a_message_that_was_not_delivered_yet(void)
 {
 	struct pair *pair = pair_synchronous();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Domains, their limits, interfaces and the registry of transports. Acceptance cases 1 to 4. */
+/* Tests domains, their limits, interfaces and the registry of transports: acceptance cases 1 to 4. */
 #include "m0net_rig.h"
 
 static bool power_of_two(m0_bcount_t value)

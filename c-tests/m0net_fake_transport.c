@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A transport of the program's own under the generic layer: every call reaches the operation that it is for, with the right lock.
- * Acceptance case 26. */
+/* Tests the generic layer with a transport of the program: every call reaches its operation, with the right lock
+ * held. Acceptance case 26. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <lib/memory.h>
@@ -26,7 +26,7 @@ static struct m0_net_transfer_mc tm;
 static struct m0_bitmap *bitmap_given;
 static struct m0_chan *chan_given;
 static bool abort_given;
-/* Whether a stop is followed by its event. */
+/* Whether the transport posts the event after a stop. */
 static bool stop_posts = true;
 
 /* ---- the transport ---- */
@@ -124,7 +124,7 @@ static int fake_end_point_create(struct m0_net_end_point **epp, struct m0_net_tr
 	return 0;
 }
 
-/* Threads that post what an operation leads to. */
+/* The thread that posts the events of an operation. */
 static struct m0_thread poster;
 
 static void post_state(enum m0_net_tm_state *state)
@@ -378,7 +378,7 @@ static void a_transfer_machine_starts(void)
 	CHECK_EQ(m0_net_buffer_event_deliver_synchronously(&tm), 0);
 	CHECK(!tm.ntm_bev_auto_deliver && calls[DELIVER_SYNC] == 1 && calls[TM_CONFINE] == 1);
 
-	/* A start that fails at once: no event, and no broadcast. */
+	/* Tests a start that fails at once: no event, and no broadcast. */
 	m0_clink_init(&clink, NULL);
 	m0_clink_add_lock(&tm.ntm_chan, &clink);
 	result = -EINVAL;
@@ -507,7 +507,7 @@ static void every_queue_adds_and_completes_once(void)
 	CHECK_EQ(calls[BUF_DEL], M0_NET_QT_NR);
 }
 
-/* RETAIN: an event after which the buffer stays queued. */
+/* Tests RETAIN, which marks an event after which the buffer stays queued. */
 static void a_buffer_that_is_retained_stays_queued_until_the_last_event(void)
 {
 	struct m0_net_buffer *nb = &buffers[0];

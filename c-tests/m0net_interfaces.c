@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Transfer machines on several interfaces of one node. */
+/* Tests transfer machines on several interfaces of one node. */
 #include "m0net_rig.h"
 
 static char second_address[32];
 
-/* A node with two interfaces. */
+/* Starts a node with two interfaces. */
 static void begin_with_two_interfaces(void)
 {
 	char networks[96];
@@ -42,7 +42,7 @@ static void all_interfaces_are_listed(void)
 	side_fini(&side);
 }
 
-/* LNet does not look at the NID that a message was sent to: two such machines would get each other's messages. */
+/* LNet ignores the NID to which a message was sent: two such machines would get each other's messages. */
 static void machines_on_different_interfaces_do_not_share_a_portal_and_a_tmid(void)
 {
 	static struct side one, two, three, four;

@@ -83,7 +83,7 @@ static void transfer_machines_beyond_the_limit_do_not_start(void)
 	side_fini(&side);
 }
 
-/* A buffer for messages keeps room for as many events as it may have. */
+/* Tests that a buffer for messages reserves as many events as it may have. */
 static void operations_beyond_the_limit_of_events_do_not_begin(void)
 {
 	struct pair *pair = pair_started();

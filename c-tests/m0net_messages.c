@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Messages: several in one buffer, none that receives, cancelling, counting of broadcasts. Acceptance cases 13 to 17. */
+/*
+ * Tests messages: several in one buffer, messages without a receive buffer, cancelling, the number of broadcasts.
+ * Acceptance cases 13 to 17.
+ */
 #include "m0net_rig.h"
 
 static void a_receive_buffer_that_is_deleted_is_cancelled(void)
@@ -85,7 +88,7 @@ static void a_buffer_receives_until_its_room_is_used_up(void)
 	pair_end(pair);
 }
 
-/* Space is left when it is deleted: one more event, without data. */
+/* Tests a buffer that still has room when it is deleted: there is one more event, without data. */
 static void a_buffer_that_has_received_something_is_cancelled_with_one_more_event(void)
 {
 	struct pair *pair = pair_started();
@@ -125,13 +128,13 @@ static void a_message_that_nobody_receives_is_sent_all_the_same(void)
 	struct m0_net_end_point *nobody;
 	char addr[M0_NET_LNET_XEP_ADDR_LEN];
 
-	/* No receive buffer. */
+	/* The receiver has no receive buffer. */
 	CHECK_EQ(send_message(two, out, pair->to_one, 100), 0);
 	CHECK_EQ(event_of(two, 0)->status, 0);
 	CHECK((out->nb_flags & M0_NET_BUF_QUEUED) == 0);
 	CHECK_STATS(two, M0_NET_QT_MSG_SEND, 1, 0, 1, 0);
 
-	/* No transfer machine. */
+	/* There is no transfer machine at the address. */
 	snprintf(addr, sizeof(addr), "%s", own_addr(two, 31, "1024"));
 	nobody = end_point(two, addr);
 	CHECK_EQ(send_message(two, out, nobody, 100), 0);
@@ -185,7 +188,7 @@ static void each_operation_ends_one_wait(void)
 	pair_end(pair);
 }
 
-/* A transfer machine sends to itself, also by the loopback's NID. */
+/* Tests a transfer machine that sends to itself, also by the loopback's NID. */
 static void a_transfer_machine_sends_to_itself(void)
 {
 	struct pair *pair = pair_started();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Buffer pools, and transfer machines that take their receive buffers from them. Acceptance cases 27 to 29. */
+/* Tests buffer pools, and transfer machines that take their receive buffers from them: acceptance cases 27 to 29. */
 #include "m0net_rig.h"
 
 static int not_empty_calls, below_threshold_calls;
@@ -81,7 +81,7 @@ static void a_pool_gives_takes_grows_and_shrinks(void)
 	CHECK_EQ(not_empty_calls, 2);
 	CHECK_EQ(pool.nbp_free, 7);
 
-	/* Grow by one, prune by one. */
+	/* The pool grows by one buffer, and one is freed. */
 	CHECK_EQ(m0_net_buffer_pool_provision(&pool, 1), 1);
 	CHECK(pool.nbp_buf_nr == 11 && pool.nbp_free == 8);
 	CHECK(m0_net_buffer_pool_prune(&pool));
@@ -138,7 +138,7 @@ static void give_up(struct m0_net_buffer_pool *it)
 
 static const struct m0_net_buffer_pool_ops provisioning_ops = { m0_net_domain_buffer_pool_not_empty, give_up };
 
-/* Puts the buffer back when it is not queued any more. */
+/* Puts the buffer back into the pool when it is no longer queued. */
 static void on_message(const struct m0_net_buffer_event *ev)
 {
 	struct m0_net_buffer *nb = ev->nbe_buffer;
@@ -162,7 +162,7 @@ static void look_at_the_queue(struct side *side, const struct m0_net_tm_event *e
 {
 	if (ev->nte_next_state == M0_NET_TM_STARTED)
 		queued_when_started = m0_net_tm_tlist_length(&side->tm.ntm_q[M0_NET_QT_MSG_RECV]);
-	/* All are back before the event. */
+	/* All buffers are back in the pool before the event. */
 	if (ev->nte_next_state == M0_NET_TM_STOPPED)
 		CHECK(m0_net_tm_tlist_is_empty(&side->tm.ntm_q[M0_NET_QT_MSG_RECV]));
 }
@@ -257,7 +257,7 @@ static void receive_queues_are_kept_at_their_length_from_a_pool(void)
 	CHECK_EQ(provision(2), 2);
 	CHECK(free_buffers() == 0 && deficit(&one) == 0 && queue_length(&one) == 10);
 
-	/* A second transfer machine at the pool, which has nothing. */
+	/* A second transfer machine uses the pool, which is empty. */
 	side_with_pool(&two, dom, 2, 2);
 	side_start(&two, addr);
 	CHECK(queue_length(&two) == 0 && deficit(&two) == 2);
@@ -267,7 +267,7 @@ static void receive_queues_are_kept_at_their_length_from_a_pool(void)
 	CHECK(deficit(&one) == 0 && deficit(&two) == 0 && free_buffers() == 1);
 	CHECK(queue_length(&one) == 13 && queue_length(&two) == 2);
 
-	/* Down again: nothing is given back. */
+	/* A smaller length returns no buffers to the pool. */
 	m0_net_tm_pool_length_set(&one.tm, 4);
 	CHECK(queue_length(&one) == 13 && deficit(&one) == 0 && one.tm.ntm_recv_queue_min_length == 4);
 
@@ -290,7 +290,7 @@ static void receive_queues_are_kept_at_their_length_from_a_pool(void)
 	CHECK_EQ(m0_net_tm_tlist_length(&pool.nbp_colours[2]), 1);
 	m0_net_end_point_put(ep);
 
-	/* A stop without an abort gives them back too, before its event. */
+	/* A stop without an abort also returns the buffers to the pool before its event. */
 	side_stop(&two, false);
 	CHECK(free_buffers() == 3 && deficit(&two) == 0);
 	side_stop(&one, true);

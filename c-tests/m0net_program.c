@@ -26,13 +26,13 @@
 
 enum { COMMANDS = 2, PORTAL = 41, BUFFERS = 4 };
 
-/* A command, as it is sent. */
+/* A command on the wire. */
 struct command_wire {
 	uint32_t cw_type;
 	uint64_t cw_size;
 };
 
-/* A command that has come. */
+/* A received command. */
 struct command {
 	uint64_t c_magic;
 	struct m0_tlink c_linkage;
@@ -50,7 +50,7 @@ struct M0_CAT(node_, ctx) {
 	struct m0_net_buffer_pool nc_pool;
 	struct m0_tl nc_commands;
 	struct m0_mutex nc_lock;
-	/* net/net.h brings the two. */
+	/* net/net.h includes the headers of these two types. */
 	struct m0_cond nc_cond;
 	struct m0_thread nc_thread;
 	int nc_nr;
@@ -219,7 +219,7 @@ static void commands_travel_and_pool_buffers_come_back(void)
 	CHECK(m0_uint128_eq(&node.nc_sum, &M0_UINT128(5ULL << 16, 0)));
 	m0_net_end_point_put(ep);
 
-	/* A stop that aborts nothing. The send buffer's callback may still run. */
+	/* The machine is stopped without an abort. The send buffer's callback may still run. */
 	CHECK_EQ(m0_net_tm_stop(&node.nc_tm, false), 0);
 	await_state(&node.nc_tm, M0_NET_TM_STOPPED);
 	m0_net_tm_fini(&node.nc_tm);

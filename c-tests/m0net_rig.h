@@ -21,7 +21,7 @@
 
 enum { PORTAL = 30, SEGMENT = 4096, MOST_EVENTS = 256, MOST_BUFFERS = 8 };
 
-/* An event of a buffer, as it was in the callback. */
+/* A recorded event of a buffer, with the state of the buffer during the callback. */
 struct seen {
 	struct m0_net_buffer *buffer;
 	enum m0_net_queue_type queue;
@@ -36,7 +36,7 @@ struct seen {
 	int cpu;
 };
 
-/* An event of a transfer machine. */
+/* A recorded event of a transfer machine. */
 struct seen_state {
 	enum m0_net_tm_state state;
 	int32_t status;
@@ -50,9 +50,9 @@ struct side {
 	struct m0_net_domain dom;
 	struct m0_net_transfer_mc tm;
 	struct m0_net_buffer buffers[MOST_BUFFERS];
-	/* Every message event keeps a reference of its end point. */
+	/* Whether every message event keeps a reference to its end point. */
 	bool keeps_end_points;
-	/* Called in callbacks, unless NULL. */
+	/* A function that callbacks call, or NULL. */
 	void (*on_buffer)(struct side *side, const struct m0_net_buffer_event *ev);
 	void (*on_state)(struct side *side, const struct m0_net_tm_event *ev);
 
@@ -153,7 +153,7 @@ static inline void await_states(struct side *side, int count)
 	pthread_mutex_unlock(&side->lock);
 }
 
-/* The event number `index`, counted from 0, when it is there. */
+/* Waits for the event number `index`, counted from 0, and returns it. */
 static inline struct seen *event_of(struct side *side, int index)
 {
 	await_events(side, index + 1);
@@ -211,7 +211,7 @@ static inline const char *own_addr(struct side *side, int portal, const char *tm
 /* To be called before the first domain is initialised; all domains are on one node with TCP. */
 static inline void begin(void)
 {
-	/* A test that hangs is a test that fails. */
+	/* A test that hangs fails. */
 	alarm(300);
 	find_own_address(1);
 	CHECK_EQ(m0_init(NULL), 0);
@@ -262,7 +262,7 @@ static inline void side_start(struct side *side, const char *addr)
 	CHECK(side->tm.ntm_ep != NULL);
 }
 
-/* Stops, as programs do: stop(false) when the queues are empty. */
+/* Stops a transfer machine like programs do: stop(false) when the queues are empty. */
 static inline void side_stop(struct side *side, bool abort)
 {
 	struct m0_clink clink;
@@ -329,7 +329,7 @@ static inline void pair_start(struct pair *pair)
 	pair->to_two = end_point(&pair->one, pair->two.tm.ntm_ep->nep_addr);
 }
 
-/* The first side has two buffers of 16 KiB, the second one of 8 KiB. */
+/* Starts a pair: the first side has two buffers of 16 KiB, the second one of 8 KiB. */
 static inline struct pair *pair_started(void)
 {
 	struct pair *pair = calloc(1, sizeof(*pair));
@@ -422,7 +422,7 @@ static inline struct m0_net_qstats stats_of(struct side *side, enum m0_net_queue
 	return stats;
 }
 
-/* Adds, deletions, successes, failures. */
+/* Checks the counts of added and deleted buffers, and of events of success and failure. */
 #define CHECK_STATS(side, queue, adds, dels, successes, failed)           \
 	do {                                                              \
 		struct m0_net_qstats stats_ = stats_of((side), (queue));  \

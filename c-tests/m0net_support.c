@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The small types and macros of Motr, as programs in C use them. */
+/* Tests the small types and macros of Motr, as programs in C use them. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <lib/arith.h>
@@ -171,7 +171,7 @@ static void lists(void)
 	struct m0_list_link *link;
 	int sum = 0;
 
-	/* Zeros are empty. */
+	/* A list of zeros is empty. */
 	CHECK(m0_list_is_empty(&list) && m0_list_first(&list) == NULL);
 	m0_list_for_each_entry(&list, item, struct item, link)
 		sum += item->number;
@@ -198,7 +198,7 @@ static void lists(void)
 	m0_list_fini(&list);
 }
 
-/* The families of the library, over objects that are the program's. */
+/* Tests the families of the library, with objects of the program. */
 static void families(void)
 {
 	static struct m0_tl list, other;
@@ -358,7 +358,7 @@ static void threads(void)
 	M0_SET0(&confined);
 	CHECK_EQ(M0_THREAD_INIT(&confined, void *, refuse, free, NULL, "refused"), -EPERM);
 
-	/* A function without a name, which the next channel waits for. */
+	/* An anonymous function, for which the next channel waits. */
 	m0_chan_init(&shared.chan, &shared.mutex);
 	m0_clink_init(&clink, NULL);
 	m0_clink_add_lock(&shared.chan, &clink);

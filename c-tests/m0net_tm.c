@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Transfer machines: their states and events, addresses, end points, processors. Acceptance cases 5 to 12. */
+/* Tests transfer machines: their states and events, addresses, end points, processors. Acceptance cases 5 to 12. */
 #include "m0net_rig.h"
 #include <lib/processor.h>
 
@@ -94,7 +94,7 @@ static void other_forms_of_an_own_address_are_accepted(void)
 	side_fini(&side);
 }
 
-/* Whether each next dynamic address sorts below the one before. */
+/* Tests that each dynamic address is lower than the previous one, and that gaps are filled. */
 static void dynamic_addresses_descend_and_gaps_are_filled(void)
 {
 	static struct side sides[3];
@@ -238,7 +238,7 @@ static void a_stop_ends_in_every_state(void)
 	}
 }
 
-/* A start that fails after the stop was asked for ends too. */
+/* Tests that a stop during a start ends if the start fails. */
 static void a_stop_of_a_start_that_fails_ends(void)
 {
 	static struct side side;

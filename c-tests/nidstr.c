@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* NIDs, networks, lists and expressions as strings: the recorded conversions of c-abi 2.8. Needs no
+/* Tests NIDs, networks, lists and expressions as strings, with the recorded conversions of c-abi 2.8. Needs no
  * network: LNetNIInit is never called. */
 #include "check.h"
 #include <libcfs/libcfs_string.h>
@@ -42,7 +42,7 @@ static void nids(void)
 		CHECK_EQ(nid, LNET_NID_ANY);
 	}
 	CHECK_EQ(libcfs_str2nid(NULL), LNET_NID_ANY);
-	/* The name of a host, as the kernel's user-space library takes it. */
+	/* A host name is accepted, as by the kernel's user-space library. */
 	CHECK_EQ(libcfs_str2nid("localhost@tcp3"), libcfs_str2nid("127.0.0.1@tcp3"));
 	CHECK_EQ(libcfs_str2nid("localhost@gni"), LNET_NID_ANY);
 	CHECK_STR(libcfs_nid2str(LNET_NID_ANY), "<?>");
@@ -98,7 +98,7 @@ static void process_ids(void)
 	id.pid = LNET_PID_USERFLAG | 7;
 	CHECK_STR(libcfs_id2str(id), "U7-10.0.0.1@tcp");
 	CHECK_STR(libcfs_id2str(anybody()), "LNET_PID_ANY-<?>");
-	/* The longest is cut short: programs copy it into LNET_NIDSTR_SIZE bytes. */
+	/* The longest text is truncated, because programs copy it into LNET_NIDSTR_SIZE bytes. */
 	id.pid = LNET_PID_USERFLAG | 0x7ffffffe;
 	id.nid = 0x0002fffffffffffe;
 	CHECK_STR(libcfs_id2str(id), "U2147483646-255.255.255.254@tcp");

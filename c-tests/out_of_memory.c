@@ -6,7 +6,7 @@
 
 /* The largest ring of events that may be asked for, about a gigabyte. */
 #define LARGEST (1U << 22)
-/* Memory that the process may still get. */
+/* The amount of memory that the process may still allocate. */
 #define LEFT (256UL << 20)
 
 static unsigned long address_space(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A node with TCP, on an address and a port that other runs of the program do not have at the same time. */
+/* A node with TCP, at an address and a port that simultaneous runs of the program do not use. */
 #ifndef OWN_ADDRESS_H
 #define OWN_ADDRESS_H
 
@@ -9,7 +9,7 @@
 
 static char own_address[32];
 
-/* Has this process's node start on such an address, which ends with `last`. */
+/* Makes this process's node start at such an address, which ends with `last`. */
 static inline void find_own_address(int last)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };

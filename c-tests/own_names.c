@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The headers beside a program's own PAGE_SIZE, struct kvec and rings: before LNet's headers (-DBEFORE) or between those
- * and the headers of libcfs that need rings. -DWITHOUT_MACROS: rings that have no macros, and are announced. */
+/* Tests the headers together with a program's own PAGE_SIZE, struct kvec and rings: before LNet's headers (-DBEFORE),
+ * or between those and the headers of libcfs that need rings. With -DWITHOUT_MACROS the rings have no macros, and are
+ * announced. */
 #ifdef WITHOUT_MACROS
 #define LIBCFS_OWN_LIST
 #endif

@@ -36,7 +36,7 @@ static inline void hear(int fd)
 	CHECK_EQ(read(fd, &byte, 1), 1);
 }
 
-/* Has a process run `peer` on the address that ends with `last`. To be called after find_own_address. */
+/* Starts a process that runs `peer` on the address that ends with `last`. To be called after find_own_address. */
 static inline struct peer start_peer(int last, void (*peer)(int go, int said))
 {
 	int go[2], said[2], length = strrchr(own_address, '.') - own_address;

@@ -129,7 +129,7 @@ static void with_setting(const char *lock)
 	close(done[1]);
 }
 
-/* Addresses, and a port that is free on all of them, that other runs of this program do not have at the same time. */
+/* Finds addresses and a port, free on all of them, that simultaneous runs of this program do not use. */
 static int find_addresses(void)
 {
 	char *all[3] = { client, rails[0], rails[1] };
@@ -158,7 +158,7 @@ static int find_addresses(void)
 
 int main(void)
 {
-	/* A test that hangs is a test that fails. */
+	/* A test that hangs fails. */
 	alarm(100);
 	CHECK(find_addresses());
 	with_setting("1");

@@ -38,7 +38,7 @@ static void ignore_event(struct lnet_event *event)
 	(void)event;
 }
 
-/* The node of the other process: takes every PUT, until the pipe is closed. */
+/* The node of the other process: accepts every PUT, until the pipe is closed. */
 static void serve(int ready, int end)
 {
 	static char memory[16];
@@ -61,7 +61,7 @@ static void serve(int ready, int end)
 	_exit(failures != 0);
 }
 
-/* PUTs to the other node, each with an ACK. */
+/* Sends PUTs to the other node, each with an ACK. */
 static void exchange(int count)
 {
 	char byte = 'x';
@@ -95,7 +95,7 @@ static void end(void)
 	CHECK_EQ(LNetNIFini(), 0);
 }
 
-/* Whether the node answers at its control socket, as another process asks. */
+/* Whether the node replies to another process at its control socket. */
 static int answers(void)
 {
 	int status;
@@ -125,7 +125,7 @@ static void count_signal(int signal)
 		elsewhere++;
 }
 
-/* Interrupts system calls again and again; the library's threads run no handler of the program's. */
+/* Tests a handler that interrupts system calls again and again; the library's threads run no handler of the program. */
 static void handlers_without_restart(void)
 {
 	struct sigaction action = { .sa_handler = count_signal };
@@ -192,7 +192,7 @@ static void descriptors_are_closed_on_exec(void)
 	CHECK_EQ(descriptors() & ~before, 0);
 }
 
-/* A program that has closed its standard files keeps their numbers for itself. */
+/* Tests that a program which has closed its standard files keeps their numbers for itself. */
 static void standard_files_closed(void)
 {
 	int kept = dup(2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A client and a service in one process, over 0@lo: what <ptlrpc/ptlrpc.h> promises of them. */
+/* Tests the behaviour that <ptlrpc/ptlrpc.h> documents, with a client and a service in one process over 0@lo. */
 #include "ptlrpc_rig.h"
 
 static void connections(struct obd_import *imp)
@@ -181,7 +181,7 @@ static int interpret(struct ptlrpc_request *req, void *arg, int rc)
 	CHECK_EQ(ptlrpc_req_status(req), rc);
 	told->calls++;
 	told->sum += rc;
-	/* Adds another one while the set is waited for. */
+	/* Adds another request while the set is waited for. */
 	if (told->more-- > 0) {
 		struct ptlrpc_request *next = ask(told->imp, STATUS, 100);
 

@@ -6,7 +6,7 @@
 #include "dlc.h"
 #include "own_address.h"
 
-/* The calls that were released. */
+/* Tests the released calls. */
 static void policy(void)
 {
 	union lnet_udsp_action action = { 1 };
@@ -63,7 +63,7 @@ static void free_rule(struct lnet_udsp *rule)
 	}
 }
 
-/** A selection rule in one piece of memory, and back. */
+/** Tests writing a selection rule into one block of memory and reading it back. */
 static void a_marshalled_rule(void)
 {
 	struct lnet_udsp rule, back;
@@ -137,7 +137,7 @@ static void make_pair_rule(struct lnet_udsp *rule)
 	describe(&rule->udsp_dst, 2, "[0]", far);
 }
 
-/* Two sides, several ranges, steps. */
+/* Tests a rule with two sides, several ranges and steps. */
 static void marshalled_ranges(void)
 {
 	struct lnet_udsp rule, back;
@@ -160,7 +160,7 @@ static void marshalled_ranges(void)
 	free_rule(&back);
 }
 
-/* A rule about routers. */
+/* Tests a rule about routers. */
 static void marshalled_router_rule(void)
 {
 	const char *const pool[] = { "10", "0", "0", "[1-8]" };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A test node in a program in C: what <lnet/selftest.h> promises. It is asked for its session over 0@lo, by LNet alone. */
+/*
+ * Tests the behaviour that <lnet/selftest.h> documents, with a test node in a C program. The program asks it for its
+ * session over 0@lo, with LNet alone.
+ */
 #include "check.h"
 #include <lnet/selftest.h>
 
@@ -14,7 +17,7 @@ static void put_u32(unsigned char *at, uint32_t value)
 		at[i] = (unsigned char)(value >> 8 * i);
 }
 
-/* Asks for the session: the status of the reply. */
+/* Asks for the session. Returns the status of the reply. */
 static uint32_t ask_for_session(lnet_handle_eq_t eq)
 {
 	static unsigned char request[MESSAGE], reply[MESSAGE];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A server that ends while a client has GETs under way: each of them ends. The server is killed, or shuts its node down. */
+/*
+ * Tests a server that ends while a client has GETs in flight: each of them ends. The server is killed, or shuts its
+ * node down.
+ */
 #include "own_address.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -83,7 +86,7 @@ static int wait_for_end(int at)
 	return failed;
 }
 
-/* GETs, IN_FLIGHT at once, until one fails, and the end of all of them. */
+/* Runs GETs, IN_FLIGHT at the same time, until one fails, and waits for the end of all. */
 static void get_until_one_fails(struct lnet_process_id server, enum end end, pid_t child, int done)
 {
 	struct lnet_handle_eq eq;
@@ -141,8 +144,8 @@ static void run(enum end end)
 
 int main(void)
 {
-	/* A REPLY of which a part has arrived is waited for twice as long as anything on the network may take: the server may send
-	 * it again. */
+	/* The client waits for the rest of a REPLY twice as long as for other operations on the network, because the
+	 * server may send it again. */
 	setenv("SOCKLND_SOCK_TIMEOUT", "1", 1);
 	alarm(60);
 	run(KILLED);

@@ -66,7 +66,10 @@ static void put(struct lnet_handle_md md, struct lnet_process_id to, unsigned in
 	CHECK_EQ(LNetPut(LNET_NID_ANY, md, ack, to, portal, BITS, 0, 0), 0);
 }
 
-/* The node goes, and everything of it. A thread that has been waited for may be seen for a moment longer. */
+/*
+ * Stops the node, and checks that its threads and descriptors have ended. A thread that has been joined may be
+ * visible for a moment longer.
+ */
 static void stop_node(int descriptors)
 {
 	CHECK_EQ(LNetNIFini(), 0);
@@ -231,7 +234,7 @@ int main(void)
 	if (pipe(ready) != 0 || pipe(done) != 0)
 		return 1;
 
-	/* A test that hangs is a test that fails. */
+	/* A test that hangs fails. */
 	child = fork();
 	alarm(300);
 	if (child == 0) {

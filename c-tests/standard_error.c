@@ -21,10 +21,10 @@ static const char *const names[SINKS] = {
 };
 
 static int result;
-/* Standard error before: checks say there what failed. */
+/* The original standard error, to which checks report failures. */
 static int kept;
 
-/* Has the library write lines: at level debug each call is one. */
+/* Makes the library write lines: at level debug each call writes one. */
 static void make_lines(int count)
 {
 	struct lnet_process_id id;
@@ -33,7 +33,7 @@ static void make_lines(int count)
 		LNetGetId(0, &id);
 }
 
-/* A PUT to this node, and its event: what moves while lines cannot be written. */
+/* Sends a PUT to this node and waits for its events, to show that messages are sent while lines cannot be written. */
 static void move_a_message(void)
 {
 	struct lnet_handle_eq eq;
@@ -46,13 +46,13 @@ static void move_a_message(void)
 			       LNET_UNLINK, &got) != 0;
 	result |= LNetMDBind(make_md(&byte, 1, 2, 0, NULL, eq), LNET_UNLINK, &sent) != 0;
 	result |= LNetPut(LNET_NID_ANY, sent, LNET_ACK_REQ, loopback(), PORTAL, 1, 0, 0) != 0;
-	/* PUT, SEND and ACK. */
+	/* The events PUT, SEND and ACK. */
 	for (int events = 0; events < 3; events++)
 		result |= LNetEQWait(eq, &event) != 1;
 	result |= LNetEQFree(eq) != 0 || there != 'p';
 }
 
-/* Has a pipe take nothing more. */
+/* Fills a pipe until it accepts no more bytes. */
 static void fill(int pipe_end)
 {
 	static char bytes[4096];
@@ -88,7 +88,7 @@ static void read_until_lost(int from)
 	result = 1;
 }
 
-/* Standard error does not take lines any more; returns the other end of a pipe, or -1. */
+/* Makes standard error accept no more lines. Returns the other end of a pipe, or -1. */
 static int break_standard_error(enum sink sink)
 {
 	struct rlimit none = { 0, RLIM_INFINITY };
@@ -157,7 +157,7 @@ static void run(enum sink sink)
 {
 	int flags, other_end;
 
-	/* Any signal that a write could raise would end it. */
+	/* A signal that a write raises would end the program. */
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	setenv("LNET_DEBUG", "debug", 1);

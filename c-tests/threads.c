@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Many threads at once: every MD has exactly one last event, nothing comes after it (TRAP-19), and the
- * queue is free then (TRAP-3). */
+/* Tests many threads at once: every MD has exactly one last event and no event after it (TRAP-19), and its queue can
+ * then be freed (TRAP-3). */
 #include "check.h"
 #include <stdatomic.h>
 
@@ -61,7 +61,7 @@ static struct operation *new_operation(unsigned int size)
 
 static void free_operation(struct operation *op)
 {
-	/* The handler may still be leaving its lock. */
+	/* The handler may still be releasing its lock. */
 	pthread_mutex_lock(&op->lock);
 	pthread_mutex_unlock(&op->lock);
 	pthread_mutex_destroy(&op->lock);
@@ -97,7 +97,7 @@ static void *unlink_md(void *arg)
 	return NULL;
 }
 
-/* An MD that two threads send from while a third unlinks it. */
+/* Tests an MD from which two threads send while a third one unlinks it. */
 static void unlink_while_sending(void)
 {
 	for (int round = 0; round < ROUNDS; round++) {
@@ -116,7 +116,7 @@ static void unlink_while_sending(void)
 		wait_for_end(op);
 		for (int i = 0; i < 3; i++)
 			pthread_join(threads[i], i < 2 ? &sent[i] : NULL);
-		/* A SEND for each PUT, an ACK for some, and one UNLINK at most. */
+		/* There is a SEND event for each PUT, an ACK for some, and at most one UNLINK. */
 		CHECK(atomic_load(&op->events) >= (intptr_t)sent[0] + (intptr_t)sent[1]);
 		CHECK_EQ(LNetMDUnlink(at->md), 0);
 		wait_for_end(at);
@@ -141,7 +141,7 @@ static void *use_the_network(void *arg)
 	return NULL;
 }
 
-/* Several users of the network come and go; each finds it up while it holds a reference. */
+/* Tests several users that start and stop the network: it is up for each as long as it holds a reference. */
 static void references_from_many_threads(void)
 {
 	pthread_t threads[4];
@@ -164,7 +164,7 @@ static void *wait_for_event(void *arg)
 	return NULL;
 }
 
-/* A thread that waits for an event is woken by another's. */
+/* Tests that a thread that waits for an event is woken by another thread's call. */
 static void waiting_threads_are_woken(void)
 {
 	char from[8] = { 0 }, to[8];
@@ -196,7 +196,7 @@ static void *take_strings(void *arg)
 	return NULL;
 }
 
-/* No string is handed out twice while the ring goes round once. */
+/* Tests that no string is returned twice while the ring is used once. */
 static void strings_from_many_threads(void)
 {
 	pthread_t threads[4];

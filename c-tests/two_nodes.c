@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Two nodes in two processes, over TCP between two addresses of the loopback range: every size of PUT and
- * GET, with and without fragments. Needs no privilege. */
+/* Tests two nodes in two processes, over TCP between two addresses of the loopback range: every size of PUT and GET,
+ * with and without fragments. Needs no privilege. */
 #include "check.h"
 #include <arpa/inet.h>
 #include <libcfs/util/ioctl.h>
@@ -126,7 +126,7 @@ static void serve(const char *address, const char *port, struct lnet_process_id 
 		CHECK_EQ(gets.events[i].type, LNET_EVENT_GET);
 		CHECK_EQ(gets.events[i].mlength, sizes[i]);
 	}
-	/* Up until the other side has all its answers. */
+	/* The node stays up until the other side has all replies. */
 	CHECK_EQ(read(done, &byte, 1), 1);
 	CHECK_EQ(LNetEQFree(eq), 0);
 	CHECK_EQ(LNetNIFini(), 0);
@@ -349,7 +349,7 @@ int main(void)
 	if (pipe(ready) != 0 || pipe(done) != 0)
 		return 1;
 
-	/* A test that hangs is a test that fails. */
+	/* A test that hangs fails. */
 	child = fork();
 	alarm(300);
 	if (child == 0) {

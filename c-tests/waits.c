@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that wait for events: what ends their wait when no event comes. The node has TCP, so that a thread that
- * waits reads the node's sockets itself. */
+/* Tests threads that wait for events, and the ends of their waits without an event. The node has TCP, so that a
+ * waiting thread reads the node's sockets itself. */
 #include "own_address.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@
 #define THREADS 3
 #define PORTAL 20
 #define BITS 7
-/* LNetEQWait in the place of a time-out. */
+/* A value for a timeout that stands for LNetEQWait. */
 #define EQ_WAIT (-2)
 
 /* A thread that waits again whenever its timeout is over, until the wait returns an error. */
@@ -62,7 +62,7 @@ static void told(struct waiter *w, int expected)
 
 static const long timeouts[] = { 1, 5, 20, 1000, -1, EQ_WAIT };
 
-/* The node ends while threads wait, wherever those are at the moment. */
+/* Tests that the node ends while threads wait, in every state of their waits. */
 static void the_node_ends(void)
 {
 	struct waiter waiters[THREADS];
@@ -76,7 +76,7 @@ static void the_node_ends(void)
 			for (int thread = 0; thread < THREADS; thread++)
 				start_waiter(&waiters[thread], thread == 2 ? callback : ring, ring,
 					     thread == 1 ? 2 : 1, timeouts[i]);
-			/* Once that the first has gone to sleep, once that it has hardly begun. */
+			/* In every other cycle the first thread has gone to sleep before the node ends. */
 			if (cycle % 2)
 				usleep(3000);
 			CHECK_EQ(LNetNIFini(), 0);
@@ -86,7 +86,7 @@ static void the_node_ends(void)
 	}
 }
 
-/* A queue is freed while threads wait for it, alone or among others. */
+/* Tests that a queue is freed while threads wait for it, alone or together with other queues. */
 static void a_queue_is_freed(void)
 {
 	struct waiter waiters[THREADS];
@@ -145,7 +145,7 @@ static void in_an_event_handler(void)
 
 int main(void)
 {
-	/* A test that hangs is a test that fails. */
+	/* A test that hangs fails. */
 	alarm(300);
 	find_own_address(21);
 	in_an_event_handler();

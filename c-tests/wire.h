@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The beginning of a connection as bytes, for peers that break it. */
+/* The first bytes of a connection, for peers that send only a part of them. */
 #ifndef WIRE_H
 #define WIRE_H
 

@@ -327,8 +327,8 @@ fn programs_for_liblnetconfig_find_it_in_liblnet() {
     }
 }
 
-/// Fails if a library cannot be loaded where nothing else has brought `liblnet.so.1` into the process, nor told the loader where it is; or if
-/// letting it go takes away what still runs.
+/// Fails if a library cannot be loaded while `liblnet.so.1` is not in the process and its directory is unknown to the loader,
+/// or if unloading the library removes code that still runs.
 #[test]
 fn each_library_can_be_loaded_alone_and_let_go() {
     if !installed("gcc") {

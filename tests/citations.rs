@@ -30,11 +30,11 @@ const OTHER_NAMES: [&str; 8] = [
 /// The rules, requirements and sections that can be cited.
 #[derive(Default)]
 struct Known {
-    /// `HE-30`, `DISC-10a`.
+    /// The rules, such as `HE-30` and `DISC-10a`.
     rules: BTreeSet<String>,
     /// The sections of each sheet: `4.2`, `appendix A`.
     sections: BTreeMap<String, BTreeSet<String>>,
-    /// `snd-035`.
+    /// The requirements, such as `snd-035`.
     requirements: BTreeSet<String>,
 }
 

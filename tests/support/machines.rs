@@ -150,7 +150,7 @@ fn switches(wiring: Wiring, cards: usize) -> Vec<String> {
     switches
 }
 
-/// The calling thread's.
+/// Opens the network namespace of the calling thread.
 fn namespace() -> OwnedFd {
     fs::File::open("/proc/thread-self/ns/net").unwrap().into()
 }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 pub(crate) enum Mode {
     /// Data one way without a pause, by sockets that block. TCP itself decides how much is in flight.
     Stream,
-    /// One message at a time, each acknowledged before the next, over blocking sockets.
+    /// One message at a time over blocking sockets: each is acknowledged before the next is sent.
     Answered,
     /// Messages back and forth without ever sleeping: the bound for a program that polls the socket.
     Polled,

@@ -16,7 +16,7 @@ pub(crate) enum Test {
     Tag,
     /// Tagged messages between ends that sleep until something arrives, as LNet's do.
     TagSleeping,
-    /// Remote memory, without matching.
+    /// Accesses to remote memory, without matching.
     Memory,
 }
 

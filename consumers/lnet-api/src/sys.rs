@@ -2,7 +2,7 @@
 //! descriptors.
 #![allow(unreachable_pub, dead_code, non_camel_case_types, missing_docs)]
 
-/// The C types: one description for the library that serves them and for this one.
+/// The C types. The library of the C API defines them in this file, which is compiled into this crate too.
 #[path = "../../../liblnet/abi/src/types.rs"]
 mod types;
 

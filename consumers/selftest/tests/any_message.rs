@@ -16,7 +16,7 @@ proptest! {
         let _ = IncomingReply::parse(service, &bytes);
     }
 
-    /// Any body behind a valid header, so that the parsers of bodies are reached.
+    /// Tests any body behind a valid header, so that the parsers of bodies are reached.
     #[test]
     fn any_body_is_read_and_a_reply_means_the_same_when_written_again(
         service in any_service(),

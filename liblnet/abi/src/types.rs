@@ -6,15 +6,15 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 
-/// Linux's name; comes from `linux/types.h` in C.
+/// A type of `linux/types.h` in C.
 pub type __u8 = u8;
-/// Linux's name; comes from `linux/types.h` in C.
+/// A type of `linux/types.h` in C.
 pub type __u16 = u16;
-/// Linux's name; comes from `linux/types.h` in C.
+/// A type of `linux/types.h` in C.
 pub type __u32 = u32;
-/// Linux's name; comes from `linux/types.h` in C.
+/// A type of `linux/types.h` in C.
 pub type __s32 = i32;
-/// Linux's name; comes from `linux/types.h` in C.
+/// A type of `linux/types.h` in C.
 pub type __u64 = u64;
 /// `bool` in C, where it may hold any byte.
 pub type Flag = u8;

@@ -114,9 +114,9 @@ fn the_interface_with_the_highest_priority_carries_all_messages() {
 }
 
 /// cfg-120: fails if a message that leaves by the interface of a rule goes to another NID than the rule's (1:1).
-/// cfg-130: the same for several interfaces and several NIDs (N:N): fails if it goes to any but those.
-/// cfg-135: the same for several interfaces and one NID (N:1): fails if it goes to any but that.
-/// cfg-140: the same for one interface and several NIDs (1:N): fails if it goes to any but those.
+/// cfg-130: fails if, with several interfaces and several NIDs (N:N), a message goes to a NID that the rule does not name.
+/// cfg-135: fails if, with several interfaces and one NID (N:1), a message goes to a NID that the rule does not name.
+/// cfg-140: fails if, with one interface and several NIDs (1:N), a message goes to a NID that the rule does not name.
 #[test]
 fn messages_from_the_interfaces_of_a_nid_pair_rule_go_to_its_nids() {
     type Mapping<'a> = (&'a str, &'a str, &'a [u8], &'a [u8]);

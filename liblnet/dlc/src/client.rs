@@ -246,7 +246,7 @@ impl Failure {
 
 /// The reason why a socket cannot be connected to.
 enum Closed {
-    /// No process listens.
+    /// No process listens on the socket.
     Gone,
     Forbidden,
     Failed(io::Error),

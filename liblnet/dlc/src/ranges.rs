@@ -5,7 +5,7 @@ pub use lnet_settings::{OutOfRange, Range};
 
 use lnet_settings::{MAX_INT, MAX_WORD};
 
-/// A health value.
+/// The health of an interface.
 pub const HEALTH: Range = Range::new("health", 0, 1000);
 /// The number of routers on a route.
 pub const HOPS: Range = Range::new("hop", 1, 255);

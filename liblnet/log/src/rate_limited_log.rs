@@ -144,7 +144,7 @@ impl fmt::Debug for Wake {
 /// The limits that apply to a line in addition to that of its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// None: an operator has configured the subject.
+    /// No limit: an operator has configured the subject.
     Configured,
     /// The maximum number of subjects.
     Local,

@@ -1,4 +1,4 @@
-//! Sending on sockets.
+//! Functions that send on sockets.
 
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::io::{self, IoSlice};
@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 /// Behaviour of [`send`] when the socket takes nothing at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Return [`io::ErrorKind::WouldBlock`].
+    /// Do not wait: return [`io::ErrorKind::WouldBlock`].
     Never,
     /// Wait, up to the socket's write time-out, unless the socket is non-blocking.
     AsSet,

@@ -78,7 +78,7 @@ fn mesh(nodes: u32) -> ExitCode {
     meet(&mut world, &format!("{nodes} nodes of {RAILS} NIs, all to all"), pairs, contacts)
 }
 
-/// Measures clients with one NI, each of which sends to every server, with four.
+/// Measures clients that each have one NI and send to every server; the servers have four NIs.
 fn with_servers(nodes: u32, servers: u32) -> ExitCode {
     let mut world = fast_world();
     for node in 0..nodes {

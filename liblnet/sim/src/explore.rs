@@ -139,7 +139,7 @@ pub fn explore(scenario: &Scenario<'_>, most: usize) -> Result<Explored, Box<Vio
     Ok(explored)
 }
 
-/// Repeats the order of [`Violation::path`]; where that ends, or does not apply, in the order of arrival.
+/// Repeats the order of [`Violation::path`]. After its end, or where it does not apply, steps are in the order of arrival.
 pub fn again(scenario: &Scenario<'_>, path: &str) -> Result<(), Box<Violation>> {
     let mut path = path.split(',').map(|word| word.trim().parse().unwrap_or(0));
     run(scenario, &mut |_, _| path.next().or(Some(0))).map(drop)

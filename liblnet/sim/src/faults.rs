@@ -14,7 +14,7 @@ pub struct Rail(pub u16);
 /// A place where a fault may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FaultPoint {
-    /// A whole rail.
+    /// All traffic on a rail.
     Rail(Rail),
     /// Everything that an interface receives.
     Into(Nid),

@@ -202,7 +202,7 @@ impl<M> Unacked<M> {
         taken.collect()
     }
 
-    /// Takes the written messages: their delivery ACKs will never come, nor those of the messages being written.
+    /// Takes the written messages. The delivery ACKs of these messages, and of those that are being written, will never come.
     pub fn give_up(&mut self) -> Vec<M> {
         self.given_up = true;
         let resent = self.resent.iter_mut().map(|(_, slot)| slot);

@@ -313,7 +313,7 @@ pub struct View {
 pub struct Row {
     /// The interface's NID; the primary NID of a peer.
     pub nid: String,
-    /// An interface's name; how many NIDs a peer has.
+    /// The name of an interface; for a peer, the number of its NIDs.
     pub detail: String,
     /// The state of the interface.
     pub state: State,

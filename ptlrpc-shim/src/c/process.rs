@@ -19,7 +19,7 @@ static OBJECTS: AtomicUsize = AtomicUsize::new(0);
 
 struct Instance {
     client: Arc<Client>,
-    /// `ptlrpc_init` less `ptlrpc_fini`.
+    /// The calls of `ptlrpc_init` minus those of `ptlrpc_fini`.
     references: usize,
     /// Disconnected when the LNet node has ended.
     ended: Receiver<Infallible>,

@@ -35,7 +35,7 @@ impl RequestSet {
         RequestId(self.rpcs.start(import.rpc(request, now), (), now))
     }
 
-    /// Waits until a request has completed, until `until` at most; whether one has.
+    /// Waits until a request has completed, but not longer than until `until`. Returns whether one has completed.
     pub fn wait_any(&mut self, until: Option<Instant>) -> bool {
         while !self.any_complete() && !self.is_empty() {
             let Some((node, clock)) = &self.environment else { break };

@@ -80,7 +80,7 @@ impl Connections {
     }
 }
 
-/// The NID with the fewest hops; of equals the one of the lowest order, then the first.
+/// The NID with the fewest hops. If several have the same number, the one with the lowest order; then the first.
 fn nearest(nids: &[Nid], distance: impl Fn(Nid) -> Option<Distance>) -> Option<(Nid, Distance)> {
     nids.iter()
         .filter_map(|nid| Some((*nid, distance(*nid)?)))

@@ -113,9 +113,9 @@ pub fn size_of_message(lengths: &[u32]) -> Option<usize> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads the header of the message at the beginning of `bytes`. What is behind the message is ignored.
+    /// Reads the header of the message at the beginning of `bytes`, and ignores bytes after the message.
     ///
-    /// All lengths are checked. The contents of the buffers are not, nor is the body.
+    /// All lengths are checked; the contents of the buffers and the body are not.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, BadMessage> {
         if bytes.len() < FIXED_LEN {
             return Err(BadMessage::TooShort(bytes.len()));

@@ -51,7 +51,7 @@ macro_rules! counted {
 }
 
 counted! {
-    /// Requests that arrived.
+    /// Requests that have arrived.
     arrived;
     /// Requests whose handling has ended, with a reply or without.
     served;

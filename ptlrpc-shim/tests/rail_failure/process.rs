@@ -133,7 +133,7 @@ fn serve(node: &Arc<Node>) {
 /// The outcome of the load.
 #[derive(Default)]
 struct LoadCounts {
-    /// Executed at most once, by the service's reply.
+    /// The requests that, by the service's reply, were executed at most once.
     executed: Vec<u64>,
     /// Requests without a reply, or never sent.
     failed: Vec<(u64, Errno)>,

@@ -209,7 +209,7 @@ impl Server {
         self.send(received, &bytes, 0);
     }
 
-    /// Puts any bytes into the client's reply buffer; they have arrived when this returns, if there is one.
+    /// Puts any bytes into the client's reply buffer. If there is one, the bytes have arrived when this function returns.
     pub fn send(&self, received: &Received, bytes: &[u8], offset: u32) {
         let (sender, events) = channel();
         let spec = MdSpec::active(Arc::new(Region::copy_of(bytes)), 1);

@@ -23,13 +23,13 @@ struct Generated {
     make: Make,
 }
 
-/// How files are made. The function gets the root of the repository.
+/// The ways to generate a file. The function gets the root of the repository.
 enum Make {
-    /// A file as a whole.
+    /// A whole file.
     File(fn(&Path) -> Result<String>),
-    /// The marked sections of a document: the function gets its text and returns it with other sections.
+    /// The marked sections of a document: the function takes the text of the document and returns it with new sections.
     Sections(fn(&str) -> Result<String>),
-    /// All files of a folder, by their paths from there, but for those that begin with one of the names.
+    /// All files of a folder, by their paths within it, except for those that begin with one of the names.
     Folder(fn(&Path) -> Result<Files>, &'static [&'static str]),
 }
 

@@ -99,7 +99,7 @@ impl Carrier {
         }
     }
 
-    /// Writes once.
+    /// Calls the system's write once.
     pub(super) fn write(&mut self, mut to: &TcpStream) -> io::Result<()> {
         let length = match self {
             Self::Buffer { memory, held } => to.write(memory.get(held.clone()).unwrap_or_default()),

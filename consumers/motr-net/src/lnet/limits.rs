@@ -64,11 +64,11 @@ impl Budget {
 /// The resources of a domain.
 #[derive(Debug, Default)]
 pub(super) struct Resources {
-    /// Started transfer machines.
+    /// The budget of started transfer machines.
     pub(super) tms: Budget,
-    /// Registered buffers.
+    /// The budget of registered buffers.
     pub(super) buffers: Budget,
-    /// Events that the operations in progress have reserved.
+    /// The budget of events, which operations in progress reserve.
     pub(super) events: Arc<Budget>,
 }
 

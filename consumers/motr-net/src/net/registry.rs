@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The most transports.
+/// The maximum number of transports.
 const SLOTS: usize = 4;
 
 /// The transports, followed by NULLs; the last element is always NULL.

@@ -30,17 +30,17 @@ type ThreadFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 pub struct m0_thread {
     /// The state: `TS_PARKED` or `TS_RUNNING`.
     pub t_state: Cell<c_uint>,
-    /// The result of the first function.
+    /// The result of `t_init`.
     pub t_initrc: Cell<c_int>,
     /// The handle of the C library; the thread is not joined while the state is RUNNING.
     pub t_handle: Cell<libc::pthread_t>,
-    /// The first function.
+    /// The function that the thread calls first.
     pub t_init: Cell<InitFunction>,
-    /// The main function.
+    /// The function that the thread calls if `t_init` has returned 0.
     pub t_func: Cell<ThreadFunction>,
     /// The argument of both functions.
     pub t_arg: Cell<*mut c_void>,
-    /// Signalled when the first function has returned.
+    /// Signalled when `t_init` has returned.
     pub t_wait: m0_semaphore,
     /// The name of the thread.
     pub t_namebuf: Cell<[c_char; NAME_LENGTH]>,

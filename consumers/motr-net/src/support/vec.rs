@@ -61,9 +61,9 @@ impl Object<m0_bufvec> {
 /// The way in which the memory of a vector is allocated.
 #[derive(Clone, Copy, PartialEq)]
 enum Pieces {
-    /// Each piece separately.
+    /// Each piece is allocated separately.
     Single,
-    /// All pieces in one block.
+    /// All pieces are in one block.
     Packed,
 }
 

@@ -167,7 +167,7 @@ pub enum Target {
     Batch {
         /// The batch.
         batch: Name,
-        /// Whether these are the servers.
+        /// Whether the nodes are the servers.
         server: bool,
     },
 }
@@ -300,7 +300,7 @@ pub enum Operation {
     Stop,
     /// Tell how much of a batch or test runs.
     Query,
-    /// Tell the counters.
+    /// Report the counters.
     Stat,
 }
 

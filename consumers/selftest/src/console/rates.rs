@@ -27,11 +27,11 @@ pub struct Rates {
 /// The spread of one rate over the nodes of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// The mean.
+    /// The mean over the nodes.
     pub average: f64,
     /// The least; as in the kernel's tool, a 0 is replaced by the next value.
     pub least: f64,
-    /// The most.
+    /// The largest rate.
     pub most: f64,
 }
 

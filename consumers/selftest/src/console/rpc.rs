@@ -43,9 +43,9 @@ pub enum RpcBody {
     },
     /// Leave the session.
     RemoveSession,
-    /// Tell which session the node has.
+    /// Report the session of the node.
     Debug,
-    /// Tell the counters.
+    /// Report the counters.
     Stat,
     /// Start a batch.
     RunBatch {

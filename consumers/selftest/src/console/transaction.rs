@@ -20,7 +20,7 @@ pub(super) enum Abort {
     TimedOut,
     /// The caller of the command is gone.
     Interrupted,
-    /// The session ends.
+    /// The session is ending.
     Shutdown,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum Purpose {
     Run(Name),
     /// A batch has been stopped.
     Stop(Name),
-    /// All of a batch was asked for.
+    /// All tests of a batch are queried.
     QueryAll(Name),
 }
 

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// A part in a test.
 #[derive(Clone)]
 pub(crate) enum Part {
-    /// The node answers.
+    /// The node is a server of the test.
     Server {
         service: Service,
         /// The number of buffers that were reserved for the part.
         reserved: u32,
     },
-    /// The node asks.
+    /// The node is a client of the test.
     Client(Arc<dyn ClientPart>),
 }
 

@@ -21,7 +21,7 @@ impl MatchBits {
         Self(AtomicU64::new(seconds << 48 | (random as u64) << RANDOM_SHIFT))
     }
 
-    /// The next ones.
+    /// Sets the bits that are used next.
     pub(crate) fn set_next(&self, bits: u64) {
         self.0.store(bits, Ordering::Relaxed);
     }

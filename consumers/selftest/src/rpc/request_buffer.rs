@@ -33,8 +33,8 @@ impl RequestBuffers {
         }
     }
 
-    /// Posts buffers for a load of this many RPCs of a test at a time; `None`: no end of them. Returns how many were reserved, for
-    /// [`RequestBuffers::release`].
+    /// Posts buffers for a load of this many simultaneous RPCs of a test; `None` means an unlimited load. Returns the number
+    /// of reserved buffers, for [`RequestBuffers::release`].
     pub(super) fn reserve(self: &Arc<Self>, service: Service, load: Option<u32>) -> u32 {
         let config = &self.serving.shared.config;
         let most = if service == Service::Brw { config.max_brw_buffers } else { config.max_ping_buffers };

@@ -6,11 +6,11 @@ pub const MESSAGE_LEN: usize = 160;
 pub const MAGIC: u32 = 0xeeb0_f00d;
 /// The version of messages.
 pub const VERSION: u32 = 1;
-/// Requests of tests.
+/// The portal of the requests of tests.
 pub const PORTAL_TESTS: u32 = 50;
-/// Requests of the framework.
+/// The portal of the requests of the framework.
 pub const PORTAL_FRAMEWORK: u32 = 51;
-/// Replies and bulk data.
+/// The portal of replies and bulk data.
 pub const PORTAL_REPLIES: u32 = 52;
 /// The bytes of a page: brw counts and fills pages of this size, independent of the machine's (selftest 8.2).
 pub const PAGE: u32 = 4096;

@@ -9,7 +9,7 @@ impl Features {
     pub const NONE: Self = Self(0);
     /// Bulk data may have any length, not just whole pages.
     pub const BULK_LEN: Self = Self(1);
-    /// All that are known.
+    /// The known features.
     pub const KNOWN: Self = Self::BULK_LEN;
 
     /// Whether there is a bit that is not known.

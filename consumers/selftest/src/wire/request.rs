@@ -18,7 +18,7 @@ use lnet_wire::byte_order::ByteOrder;
 pub enum Request {
     /// Makes a node a member of a session.
     MakeSession(MakeSession),
-    /// Ends that.
+    /// Removes a node from a session.
     RemoveSession(SessionId),
     /// Asks for the session of a node.
     Debug(SessionId),
@@ -26,13 +26,13 @@ pub enum Request {
     Batch(BatchRequest),
     /// Adds a test to a batch.
     AddTest(AddTest),
-    /// Asks for counters.
+    /// Asks for the counters of a node.
     QueryStat(SessionId),
-    /// A node invites itself.
+    /// The request of a node to a console: the node asks to join a group.
     Join(JoinRequest),
-    /// A transfer of brw.
+    /// A transfer of the brw test.
     Brw(BrwRequest),
-    /// A round trip of ping.
+    /// A round trip of the ping test.
     Ping(PingRequest),
 }
 

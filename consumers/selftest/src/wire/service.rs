@@ -10,15 +10,15 @@ pub enum Service {
     Debug = 0,
     /// Makes a node a member of a session.
     MakeSession = 1,
-    /// Ends that.
+    /// Removes a node from a session.
     RemoveSession = 2,
     /// Runs, stops and queries batches.
     Batch = 3,
     /// Adds a test to a batch.
     AddTest = 4,
-    /// Asks for counters.
+    /// Asks for the counters of a node.
     QueryStat = 5,
-    /// A node invites itself; to consoles.
+    /// The request of a node to a console: the node asks to join a group.
     Join = 6,
     /// A transfer of the bulk test.
     Brw = 11,

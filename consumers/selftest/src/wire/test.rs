@@ -82,13 +82,13 @@ pub struct BrwParameters {
 /// The reason why parameters must not be sent to a node: it might panic (selftest 8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsafeParameters {
-    /// The size.
+    /// The size is invalid.
     #[error("the size must be 8 bytes to 1 MiB, and a multiple of 8")]
     Size,
-    /// The offset.
+    /// The offset is invalid.
     #[error("the offset must be a multiple of 8, and less than 4096")]
     Offset,
-    /// The offset with this size.
+    /// The offset is invalid with this size.
     #[error("the offset and the size must not reach into another page than the size does alone")]
     OffsetWithSize,
 }

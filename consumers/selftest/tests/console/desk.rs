@@ -96,7 +96,7 @@ impl Desk {
         }
     }
 
-    /// Gives a command.
+    /// Passes a command to the console.
     pub fn begin(&mut self, key: u32, command: Command) -> CommandId {
         self.last += 1;
         let id = CommandId(self.last);

@@ -70,7 +70,7 @@ impl Scene {
         scene
     }
 
-    /// Sends a request; how it ends comes later.
+    /// Sends a request; the returned receiver gets its result later.
     pub fn send(&self, to: ProcessId, request: Request, bulk: Option<Bulk>) -> Receiver<Outcome> {
         let (sender, receiver) = channel();
         let call = Call { to, request, features: self.features, bulk };
@@ -155,7 +155,7 @@ impl Scene {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// Sends any bytes to a service; where the reply to these match bits arrives.
+    /// Sends any bytes to a service. Returns the wait for the reply to these match bits.
     pub fn send_raw(&self, service: Service, bytes: &[u8], reply_bits: u64) -> Waiting {
         let waiting = Waiting::attach(&self.lnet, reply_bits, true, MESSAGE_LEN);
         let spec = MdSpec::active(Arc::new(Region::copy_of(bytes)), 1);

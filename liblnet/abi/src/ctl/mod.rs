@@ -74,7 +74,7 @@ pub unsafe extern "C" fn _l_ioctl(dev_id: c_int, opc: c_uint, buf: *mut c_void) 
     -1
 }
 
-/// Says which file a device of l_ioctl is. There are no files here: returns 0 and does nothing.
+/// Declares the file of a device of l_ioctl. There are no such files here: returns 0 and does nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _register_ioc_dev(
     dev_id: c_int,
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn _register_ioc_dev(
     0
 }
 
-/// Forgets register_ioc_dev.
+/// Ends register_ioc_dev. Does nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _unregister_ioc_dev(dev_id: c_int) {
     let _ = dev_id;

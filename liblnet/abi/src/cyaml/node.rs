@@ -31,7 +31,7 @@ pub(crate) const OBJECT: EnumCyamlType = 6;
 pub struct cYAML {
     /// The next among the children of the same parent.
     pub cy_next: *mut Self,
-    /// The one before.
+    /// The previous node among the children of the same parent.
     pub cy_prev: *mut Self,
     /// The first child of an array or object.
     pub cy_child: *mut Self,
@@ -41,7 +41,7 @@ pub struct cYAML {
     pub cy_valuestring: *mut c_char,
     /// A number, without its fraction; 1 for true.
     pub cy_valueint: i64,
-    /// A number.
+    /// The value of a number.
     pub cy_valuedouble: f64,
     /// The key; NULL in an item of a sequence.
     pub cy_string: *mut c_char,

@@ -16,8 +16,8 @@ pub(super) const REMEMBERED: Duration = Duration::from_secs(300);
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     runs: HashMap<u64, Run, foldhash::fast::RandomState>,
-    /// Each run once, by a time at which a number was added to it, the oldest first. Later additions do not move the run; that
-    /// happens when it is first in the queue.
+    /// Each run of numbers once, with a time at which a number was added to it, the oldest first. Later additions do not move
+    /// the run; it is moved when it is first in the queue.
     entered: VecDeque<(Time, u64)>,
 }
 

@@ -138,13 +138,13 @@ impl<T> SharedNiPool<T> {
         Self { pool: Mutex::new(pool), credits }
     }
 
-    /// [`NiCreditPool::take`].
+    /// See [`NiCreditPool::take`].
     #[must_use]
     pub(crate) fn take(&self, item: T) -> Option<(T, NiCredit)> {
         self.change(|pool| pool.take(item))
     }
 
-    /// [`NiCreditPool::give_back`].
+    /// See [`NiCreditPool::give_back`].
     #[must_use]
     pub(crate) fn give_back(&self, credit: NiCredit) -> Option<(T, NiCredit)> {
         self.change(|pool| pool.give_back(credit))
@@ -159,12 +159,12 @@ impl<T> SharedNiPool<T> {
         self.change(|pool| if pool.is_exhausted() { pool.next_epoch() } else { Vec::new() })
     }
 
-    /// [`NiCreditPool::abandon`].
+    /// See [`NiCreditPool::abandon`].
     pub(crate) fn abandon(&self) -> VecDeque<T> {
         self.change(NiCreditPool::abandon)
     }
 
-    /// [`NiCreditPool::withdraw`].
+    /// See [`NiCreditPool::withdraw`].
     pub(crate) fn withdraw(&self, wanted: impl FnMut(&T) -> bool) -> VecDeque<T> {
         // The credits are negative while items wait.
         if self.credits().0 >= 0 {
@@ -173,7 +173,7 @@ impl<T> SharedNiPool<T> {
         self.change(|pool| pool.withdraw(wanted))
     }
 
-    /// [`NiCreditPool::is_exhausted`].
+    /// See [`NiCreditPool::is_exhausted`].
     pub(crate) fn is_exhausted(&self) -> bool {
         self.credits().0 <= 0 && lock(&self.pool).is_exhausted()
     }

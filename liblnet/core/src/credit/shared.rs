@@ -36,7 +36,7 @@ impl<T> SharedPool<T> {
         self.change(CreditPool::give_back)
     }
 
-    /// [`CreditPool::resize`].
+    /// See [`CreditPool::resize`].
     pub(crate) fn resize(&self, credits: u32) -> VecDeque<T> {
         self.change(|pool| pool.resize(credits))
     }

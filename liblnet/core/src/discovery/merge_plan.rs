@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The present owner of a NID that a peer claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// No peer, or a peer that may lose the NID.
+    /// No peer owns the NID, or a peer that may lose it.
     Free,
     /// A configured peer.
     Configured,

@@ -339,7 +339,7 @@ fn an_acknowledged_push_covers_the_sequence_it_carried_and_no_later_one() {
     assert_eq!(actions_of(peer, &LOCAL), [StepAction::Finish]);
 }
 
-/// DISC-18: fails if such a push is repeated without limit, or counts as acknowledged.
+/// DISC-18: fails if a push that another peer acknowledges is repeated without limit, or counts as acknowledged.
 #[test]
 fn a_push_acknowledged_by_another_peer_is_repeated_a_limited_number_of_times() {
     let mut peer = peer(KNOWN.union(Flag::PUSH_SENT).union(Flag::DISCOVERING));

@@ -114,7 +114,7 @@ impl EventQueue {
         lock(&self.ring).readers.push(thread::current());
     }
 
-    /// Ends [`EventQueue::join_reader`].
+    /// Ends the effect of [`EventQueue::join_reader`].
     pub fn leave_reader(&self) {
         let this = thread::current().id();
         let readers = &mut lock(&self.ring).readers;

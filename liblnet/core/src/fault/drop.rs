@@ -10,7 +10,7 @@ use lnet_wire::{Header, Nid};
 
 /// The result of sending a message while fault rules exist.
 pub(crate) enum Sent {
-    /// The driver's result.
+    /// The message was passed to the driver, with this result.
     Now(SendOutcome),
     /// The message is delayed.
     Later(Delayed),

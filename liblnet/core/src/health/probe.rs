@@ -24,10 +24,10 @@ pub(crate) struct Probe {
 /// The subject that a ping tests.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
-    /// An unhealthy interface.
+    /// The ping tests an unhealthy interface.
     Recovery(NiKind, Entry),
-    /// An unresponsive path.
+    /// The ping tests an unresponsive path.
     Unresponsive,
-    /// A suspect path.
+    /// The ping tests a suspect path.
     Suspect,
 }

@@ -8,9 +8,9 @@ use std::fmt;
 /// Specifies which of two values of a criterion is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Better {
-    /// The higher one.
+    /// The higher value is better.
     Higher,
-    /// The lower one; of two flags `false`.
+    /// The lower value is better; of two flags `false`.
     Lower,
 }
 

@@ -71,7 +71,7 @@ criterion_names! {
     QueuedBytes { of_health: false, text: "more bytes queued" }
     /// Send credits: more is better.
     Credits { of_health: false, text: "fewer credits" }
-    /// Least recently used.
+    /// Time of the last use: the least recently used is better.
     RoundRobin { of_health: false, text: "used more recently" }
     /// Position in the configuration, if nothing else differs.
     Order { of_health: false, text: "later in the configuration" }

@@ -13,7 +13,7 @@ pub(super) struct Preferring<'a> {
     gateway: Whose<'a>,
 }
 
-/// One peer NI, or the one that is selected among those on a net.
+/// The owner of partners: one peer NI, or the one that is selected among those on a net.
 #[derive(Clone, Copy, Debug)]
 enum Whose<'a> {
     /// No rule names partners.

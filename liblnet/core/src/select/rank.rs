@@ -1,7 +1,7 @@
 //! Rank: the criteria of a candidate that differ on most nodes, packed into one number by the list of criteria. If all
 //! other criteria are even, the candidate with the higher rank is better, and no candidate has to be built.
 
-/// A value of a criterion as a number whose order is that of the values.
+/// A value of a criterion that can be represented by a number. The order of the numbers is the order of the values.
 pub(super) trait Key: Copy {
     /// The number of bits of the numbers.
     const WIDTH: u32;

@@ -35,7 +35,7 @@ impl RuleSet {
 pub(crate) enum RuleChange<'a> {
     /// The rule with this index was added, or changed.
     Put(usize),
-    /// This rule was deleted, which had this index.
+    /// The rule that had this index was deleted.
     Deleted(usize, &'a Rule),
     /// All rules were deleted.
     Cleared,
@@ -234,7 +234,7 @@ fn apply_to_peer(index: &RuleIndex, peer: &Peer, only: Option<Subject>) {
     }
 }
 
-/// Whether all have the same partners, and no messages of those are counted.
+/// Whether all peer NIs of a net have the same partners, none of which has a rule that counts messages.
 fn have_same_partners(nis: &[Arc<PeerNi>]) -> bool {
     let first = nis.first().and_then(|peer_ni| peer_ni.partners());
     let counts = first.as_ref().is_some_and(|partners| partners.counts_messages());

@@ -85,7 +85,7 @@ fn a_message_deferred_during_shutdown_is_dropped() {
     testbed.expect_nothing_left(&[], "shutdown while a message arrives");
 }
 
-/// Puts, unlinks and the removal of an interface by several threads, and a shutdown in the middle of it.
+/// Tests PUTs, unlinks and the removal of an interface by several threads, and a shutdown while they run.
 #[test]
 fn every_accepted_operation_of_many_threads_ends_once_when_the_node_shuts_down_meanwhile() {
     for round in 0..20 {

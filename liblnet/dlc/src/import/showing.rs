@@ -48,7 +48,7 @@ pub(super) fn show(backend: &dyn Backend, block: &Block, report: &mut Report) ->
     }
 }
 
-/// Shows what the items select; what several items select alike is shown once.
+/// Shows the things that the items select. A thing that several items select is shown once.
 fn once<T, F: PartialEq + Clone>(
     items: &[Item<T>],
     filter: impl Fn(&T) -> F,

@@ -41,11 +41,11 @@ pub struct CommCount {
 /// Counts of messages by type, for each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageStats {
-    /// Sent.
+    /// The messages sent.
     pub sent: CommCount,
-    /// Received.
+    /// The messages received.
     pub received: CommCount,
-    /// Dropped.
+    /// The messages dropped.
     pub dropped: CommCount,
 }
 

@@ -66,7 +66,7 @@ impl SettingStates {
         result
     }
 
-    /// All, while the node has the settings `now`.
+    /// The states of all tunables while the node has the settings `now`.
     pub(crate) fn list(&self, now: &Settings) -> Vec<SettingState> {
         let mut all = self.lock().at_start.clone();
         for (row, state) in NODE.iter().zip(&mut all) {

@@ -210,7 +210,7 @@ impl Network {
         self.give_back(|it| it.key == Some(key), error);
     }
 
-    /// Fails these messages.
+    /// Ends the messages for which `whose` returns true with this error.
     fn give_back(&mut self, whose: impl Fn(&Unfinished) -> bool, error: ConnError) {
         self.give_back_numbers(|_, it| whose(it), error);
     }

@@ -63,8 +63,8 @@ fn recovery_of(world: &World, its: Nid) -> Recovery {
     peer_nis.iter().find(|peer_ni| peer_ni.nid() == its).unwrap().recovery()
 }
 
-/// HE-53, HE-54: the interface pings itself first, as in the kernel; where that path is closed another interface of the
-/// node does.
+/// HE-53, HE-54: fails if the interface does not ping itself first, as in the kernel, or if no other interface of the node
+/// pings it where that path is closed.
 #[test]
 fn an_interface_that_cannot_ping_itself_recovers_by_a_ping_from_another() {
     let failing = |from, to| {

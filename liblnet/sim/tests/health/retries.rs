@@ -156,7 +156,7 @@ fn a_request_with_a_given_source_that_the_peer_may_have_is_resent_from_another_s
     }
 }
 
-/// All failing pings of a discovery together: `retry_count` and one for each path at most, also with one path only.
+/// Counts all failing pings of a discovery: at most `retry_count` and one for each path, also if there is only one path.
 #[test]
 fn a_discovery_that_fails_has_tried_each_path_once_and_retry_count_times_more_at_most() {
     for retry_count in [0, 1, 2] {

@@ -42,7 +42,7 @@ enum Kind {
     StopsRouting,
     /// Routing stops at once.
     DropsAll,
-    /// One end deletes its route by the router.
+    /// A node at one end deletes its route over the router.
     IsNoGateway,
 }
 

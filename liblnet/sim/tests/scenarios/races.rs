@@ -86,7 +86,7 @@ fn a_stale_ping_reply_does_not_override_a_later_push() {
     assert!(explored.all);
 }
 
-/// Both nodes change at once.
+/// Tests two nodes that change at the same time.
 #[test]
 fn two_nodes_that_change_at_once_both_learn_the_change() {
     in_all_orders(

@@ -40,7 +40,7 @@ fn a_ping_reply_larger_than_the_buffer_is_requested_again_with_a_larger_one() {
     }
 }
 
-/// DISC-16, both sides.
+/// DISC-16: fails if two nodes with many NIDs that discover each other at the same time do not end up with the same NIDs.
 #[test]
 fn two_nodes_with_many_nids_discover_each_other_at_once() {
     in_all_orders(

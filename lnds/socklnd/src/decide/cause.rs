@@ -32,7 +32,7 @@ pub(crate) enum ConnError {
 /// The amount of a message that had been given to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BytesSent {
-    /// No byte.
+    /// No byte was sent.
     Nothing,
     /// At least one byte was sent, perhaps all.
     Something,

@@ -122,7 +122,7 @@ struct WaitingMessage {
 /// The action towards an unresponsive peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnresponsiveAction {
-    /// Nothing is to be done: the core was informed recently.
+    /// No action: the core was informed recently.
     Nothing,
     /// Close the peer's connections: all messages in flight have another path.
     GiveUp,

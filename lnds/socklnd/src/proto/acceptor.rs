@@ -80,7 +80,7 @@ fn asked_for(nid: &Option<Nid>) -> String {
 pub enum Decision {
     /// Read until this many bytes of the request are there.
     Need(usize),
-    /// Send [`REFUSAL`], then close; what else the connecting peer sent is not read.
+    /// Send [`REFUSAL`], then close without reading the rest of the bytes that the peer sent.
     Refuse,
     /// Close without a response.
     Close(Rejected),

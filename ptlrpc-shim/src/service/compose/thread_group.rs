@@ -41,7 +41,8 @@ impl ThreadGroup {
         self.ids.contains(&thread::current().id())
     }
 
-    /// Waits until all threads have ended, until `until` at most; whether they have. No others can be started.
+    /// Waits until all threads have ended, but not longer than until `until`. Returns whether they have ended. No other
+    /// threads can be started afterwards.
     pub(super) fn wait(&mut self, clock: &dyn Clock, until: Instant) -> bool {
         self.sender = None;
         loop {

@@ -70,7 +70,7 @@ impl DescriptorSet {
         mds.into_iter().for_each(|md| node.unlink(md));
     }
 
-    /// Waits until the set is empty, until `until` at most; whether it is.
+    /// Waits until the set is empty, but not longer than until `until`. Returns whether it is empty.
     pub(crate) fn wait_until_empty(&self, clock: &dyn Clock, until: Instant) -> bool {
         let mut state = lock(&self.state);
         while !state.live.is_empty() && clock.now() < until {

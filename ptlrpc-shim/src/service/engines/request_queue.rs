@@ -19,7 +19,7 @@ pub(crate) enum Work<A, R> {
     Decide(A),
     /// Serve a request; then call [`RequestQueue::served`].
     Serve(R, Priority),
-    /// The thread ends.
+    /// End the thread.
     End,
 }
 
@@ -42,7 +42,7 @@ struct QueueState<A, R> {
     is_closed: bool,
     /// Whether a thread that would wait makes progress in LNet instead, and takes requests that arrive.
     is_progressing: bool,
-    /// Threads that wait.
+    /// The number of waiting threads.
     sleeping: usize,
 }
 
@@ -126,7 +126,7 @@ impl<A, R> RequestQueue<A, R> {
         None
     }
 
-    /// Ends [`Work::Serve`].
+    /// Reports the end of the request of a [`Work::Serve`].
     pub(crate) fn served(&self, priority: Priority) {
         if priority == Priority::Normal {
             lock(&self.state).normal_in_service -= 1;
