@@ -67,7 +67,7 @@ static void fill(unsigned char *data, unsigned int length, unsigned int seed)
 	}
 }
 
-/* FNV-1a. */
+/* Computes the FNV-1a hash of data. */
 static __u64 checksum(const unsigned char *data, unsigned int length)
 {
 	__u64 sum = 0xcbf29ce484222325ULL;
@@ -225,7 +225,7 @@ static void ping(const struct rail *rail)
 	expect(argument.ioc_count == 3, "a node with two rails has three interfaces, with 0@lo");
 }
 
-/* Waits until an operation of an MD is over: its last event. */
+/* Waits until an operation of an MD has ended, and returns the last event. */
 static struct lnet_event result_of(struct lnet_handle_eq eq, enum lnet_event_kind kind)
 {
 	struct lnet_event event, result;
@@ -244,7 +244,10 @@ static struct lnet_handle_md bind_for_two(struct lnet_md md)
 {
 	struct lnet_handle_md handle;
 
-	/* The request leaves and the answer comes: then the MD is used up and goes by itself. */
+	/*
+	 * The two events are that the request is sent and that the reply arrives. Then the threshold is exhausted and
+	 * the MD is unlinked.
+	 */
 	md.threshold = 2;
 	must(LNetMDBind(md, LNET_UNLINK, &handle), "LNetMDBind");
 	return handle;

@@ -223,7 +223,10 @@ static void put(unsigned int slot, __u64 number, struct lnet_process_id to, stru
 {
 	struct lnet_handle_md md;
 
-	/* The message leaves and the acknowledgement comes: then the MD is used up and goes by itself. */
+	/*
+	 * The two events are that the message is sent and that the acknowledgement arrives. Then the threshold is
+	 * exhausted and the MD is unlinked.
+	 */
 	must(LNetMDBind(md_of(slot, 2, 0, eq), LNET_UNLINK, &md), "LNetMDBind");
 	must(LNetPut(LNET_NID_ANY, md, LNET_ACK_REQ, to, PORTAL, slot, 0, number), "LNetPut");
 }

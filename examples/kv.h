@@ -24,7 +24,7 @@
 
 enum kv_opcode { KV_PUT = PTLRPC_OWN_OPCODES, KV_GET };
 
-/* Bytes of the longest key, and of the longest value that lies in its message. */
+/* The lengths in bytes of the longest key, and of the longest value that is part of its message. */
 enum { KV_LONGEST_KEY = 255, KV_SMALL = 4096 };
 
 struct kv_put {
@@ -32,7 +32,10 @@ struct kv_put {
 };
 
 struct kv_get {
-	/* Bytes of memory that the client offers. If the value is longer the answer is -EOVERFLOW, and how long it is. */
+	/*
+	 * The number of bytes of memory that the client offers. If the value is longer the reply is -EOVERFLOW with
+	 * the length of the value.
+	 */
 	__u32 room;
 };
 
@@ -42,7 +45,7 @@ struct kv_value {
 	__u32 version;
 };
 
-/* Ends the program if that has failed. */
+/* Ends the program if result is an error. */
 static inline void must(int result, const char *what)
 {
 	if (result < 0) {

@@ -34,7 +34,7 @@ static struct ptlrpc_request *new_put(struct obd_import *imp, const char *key, v
 	return req;
 }
 
-/* A value longer than KV_SMALL is transferred to memory, which has room bytes. */
+/* Makes a GET. A value longer than KV_SMALL is transferred to memory, which has room bytes. */
 static struct ptlrpc_request *new_get(struct obd_import *imp, const char *key, void *memory, __u32 room)
 {
 	__u32 lens[2] = { (__u32)strlen(key), sizeof(struct kv_get) };
@@ -64,7 +64,7 @@ static int told(const struct ptlrpc_request *req, __u32 *length, __u32 *version)
 	return 0;
 }
 
-/* The value itself: in the reply, or in memory. NULL: the reply has none. */
+/* The bytes of the value, either in the reply or in memory. NULL: the reply has no value. */
 static const void *value_of(const struct ptlrpc_request *req, __u32 length, const void *memory)
 {
 	__u32 bytes;
@@ -132,7 +132,7 @@ static int get(struct obd_import *imp, const char *key)
 
 /* ---- load ---- */
 
-/* The timeout of an RPC; the last line tells whether one has not ended. */
+/* LIMIT_MS is the timeout of an RPC. The last line of the output shows whether an RPC has not ended. */
 enum { LIMIT_MS = 120000, LONGEST_VALUE = 1 << 20, MOST_IN_FLIGHT = 256 };
 
 static const __u32 LENGTHS[] = { 64, KV_SMALL, 64 * 1024, LONGEST_VALUE, 1, KV_SMALL + 1 };
@@ -173,7 +173,7 @@ static __u32 length_of(__u32 version)
 	return LENGTHS[version % (sizeof(LENGTHS) / sizeof(LENGTHS[0]))];
 }
 
-/* The bytes of a value: of its key and its number. */
+/* Fills a value with bytes that depend on its key and its number. */
 static void fill(const struct slot *slot, __u32 version, unsigned char *bytes)
 {
 	__u32 i, x = version * 2654435761U + (unsigned char)slot->key[strlen(slot->key) - 1], length = length_of(version);
@@ -192,7 +192,7 @@ static bool is_right(const struct slot *slot, const void *value, __u32 length)
 	return memcmp(value, wanted, length) == 0;
 }
 
-/* An RPC of the load has completed. */
+/* Checks a completed RPC of the load. */
 static int judge(struct ptlrpc_request *req, void *arg, int rc)
 {
 	struct slot *slot = arg;
@@ -310,7 +310,7 @@ static int usage(void)
 	return 2;
 }
 
-/* All NIDs are of one server. */
+/* Makes an import for a server, whose NIDs are separated by commas. */
 static struct obd_import *connect_to(char *nids, const char *name)
 {
 	static const char *const servers[] = { "kv-server" };

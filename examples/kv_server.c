@@ -13,10 +13,10 @@
 
 enum { BUCKETS = 1 << 16, THREADS = 8 };
 
-/* The most bytes of all values. */
+/* The maximum total size of the values in bytes. */
 #define MOST_BYTES (1ULL << 30)
 
-/* Reference-counted by keys and handlers: a value may be in transfer to a client while its key gets another one. */
+/* A value with a reference count: it may be in transfer to a client while its key gets another value. */
 struct value {
 	unsigned int users;
 	__u32 length;
@@ -48,7 +48,7 @@ static struct value *new_value(__u32 length)
 	return value;
 }
 
-/* Called with the lock held. */
+/* Drops a reference to a value. Called with the lock held. */
 static void put_value(struct value *value)
 {
 	if (value != NULL && --value->users == 0)
@@ -62,7 +62,7 @@ static void drop_value(struct value *value)
 	pthread_mutex_unlock(&store.lock);
 }
 
-/* The entry of a key, or the free one for it. Called with the lock held. */
+/* The entry of a key, or the free entry for a new key. Called with the lock held. */
 static struct entry **place_of(const unsigned char *key, __u32 length)
 {
 	unsigned int hash = 2166136261U, i;
@@ -127,7 +127,7 @@ static struct value *find(const unsigned char *key, __u32 key_length, __u32 *ver
 	return value;
 }
 
-/* The reply: the description of a value, and the value if there is one. */
+/* Makes the reply: the description of a value, and the value if there is one. */
 static int answer(struct ptlrpc_svc_req *req, __u32 length, __u32 version, const void *data, int status)
 {
 	struct kv_value told = { htole32(length), htole32(version) };
@@ -190,7 +190,7 @@ static int get(struct ptlrpc_svc_req *req, const unsigned char *key, __u32 key_l
 	return rc;
 }
 
-/* Called on several threads at once. */
+/* Handles a request. Several threads call this function at the same time. */
 static int serve(struct ptlrpc_svc_req *req, void *arg)
 {
 	__u32 length;

@@ -38,11 +38,11 @@ struct settings {
 	const char *nid, *server;
 	unsigned int portal, tmid, buffers, message, bulk, threads, loops;
 	double seconds;
-	/* The server's events come on the transfer machine's thread, not on its own. */
+	/* Whether the transfer machine's thread delivers the server's events, not the server's own thread. */
 	bool asynchronous;
 };
 
-/* Ends the program if that has failed. */
+/* Ends the program if result is an error. */
 static inline void must(int result, const char *what)
 {
 	if (result < 0) {
@@ -93,7 +93,7 @@ static inline bool is_right(const void *data, size_t length)
 
 /* ---- buffers ---- */
 
-/* A buffer whose segments lie one behind the other; the memory is `data`. */
+/* Makes a buffer of adjacent segments; returns its memory. */
 static inline void *new_buffer(struct m0_net_buffer *nb, struct m0_net_domain *dom, size_t length,
 			       const struct m0_net_buffer_callbacks *callbacks)
 {
@@ -114,7 +114,7 @@ static inline void free_buffer(struct m0_net_buffer *nb, struct m0_net_domain *d
 
 /* ---- transfer machines ---- */
 
-/* The first NID that is not the loopback's. */
+/* Finds the first NID of the node other than the loopback NID. */
 static inline void find_nid(struct m0_net_domain *dom, char *nid, size_t room)
 {
 	char **nids;
@@ -128,7 +128,7 @@ static inline void find_nid(struct m0_net_domain *dom, char *nid, size_t room)
 	must(nid[0] == '\0' ? -ENODEV : 0, "no network: set LNET_NETWORKS");
 }
 
-/* Starts, or stops, and waits until that is done. */
+/* Starts or stops a transfer machine, and waits until that is done. */
 static inline void start_and_wait(struct m0_net_transfer_mc *tm, const char *addr)
 {
 	struct m0_clink clink;
@@ -173,12 +173,12 @@ struct served {
 struct server;
 struct server *server_start(const struct settings *settings);
 const char *server_address(const struct server *server);
-/* Serves until server_end; on the thread that calls it. */
+/* Runs the server on the calling thread until server_end. */
 void server_run(struct server *server);
 void server_end(struct server *server);
 struct served server_stop(struct server *server);
 
-/* Has all client threads do their loops. 0: all is well. */
+/* Runs the loops of all client threads. Returns 0 if all have succeeded. */
 int clients_run(const struct settings *settings, const volatile sig_atomic_t *ended);
 
 #endif

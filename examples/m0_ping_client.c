@@ -15,7 +15,7 @@ struct client_buffer {
 	struct m0_net_buffer nb;
 	struct client *client;
 	void *data;
-	/* The operation is done, and how. */
+	/* Whether the operation has ended, and its result. */
 	bool done;
 	int32_t status;
 	m0_bcount_t length;
@@ -52,7 +52,7 @@ static int receive_answers(struct client *client)
 	return m0_net_buffer_add(nb, &client->tm);
 }
 
-/* An answer, perhaps to a text that was given up. */
+/* Handles a received text, which may belong to a request that was given up. */
 static void on_message(const struct m0_net_buffer_event *ev)
 {
 	struct client_buffer *buffer = container_of(ev->nbe_buffer, struct client_buffer, nb);
@@ -112,7 +112,7 @@ static int begin(struct client_buffer *buffer, enum m0_net_queue_type queue, m0_
 	return m0_net_buffer_add(nb, &buffer->client->tm);
 }
 
-/* Every operation has a time-out, so it ends. */
+/* Waits for the end of an operation. Every operation has a timeout, so it ends. */
 static int await(struct client_buffer *buffer)
 {
 	struct client *client = buffer->client;
@@ -198,7 +198,7 @@ static int passive_send(struct client *client)
 	return bulk(client, 's');
 }
 
-/* Does it until it succeeds. */
+/* Repeats an operation until it succeeds. */
 static void surely(struct client *client, int (*what)(struct client *), const char *name)
 {
 	m0_time_t limit = m0_time_from_now(LIMIT_SECONDS, 0), begun = m0_time_now(), took;
@@ -310,7 +310,10 @@ static void report(struct client *clients, unsigned int count, m0_time_t since_s
 static const char *const queue_names[] = { "message receive", "message send",  "passive receive",
 					   "passive send",    "active receive", "active send" };
 
-/* Every operation that was added has ended; message buffers end more often, for they take several messages. */
+/*
+ * Prints the statistics of the queues. Every added operation has ended; buffers for messages have more events,
+ * because each receives several messages.
+ */
 static bool print_queues(const struct client *clients, unsigned int count)
 {
 	bool all_ended = true;

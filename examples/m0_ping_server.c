@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The server of m0_ping. Callbacks only take requests in; one thread carries them out, as buffers become free. Unless it is
- * asynchronous, that thread also delivers the events, and waits for events and buffers on one channel. */
+/* The server of m0_ping. Callbacks only queue the requests; one thread executes them when buffers are free. Unless
+ * the server is asynchronous, that thread also delivers the events, and waits for events and buffers on one channel. */
 #include "m0_ping.h"
 #include <lib/list.h>
 
-/* A message that is to be answered. */
+/* A message that needs a reply. */
 struct request {
 	struct m0_list_link link;
 	char kind;
 	/* The end point for the reply, with a reference; only for texts. */
 	struct m0_net_end_point *from;
-	/* The text or the descriptor. */
+	/* The text or the descriptor, in data. */
 	uint32_t length, bulk;
 	unsigned char data[];
 };
@@ -57,7 +57,7 @@ static long number_of(const unsigned char *text)
 	return text[DIGITS - 1] == '\0' ? number : -EPROTO;
 }
 
-/* NULL: it is no message of ours. */
+/* Reads a message. NULL: the message has another format. */
 static struct request *parse(const unsigned char *message, size_t length, struct m0_net_end_point *from)
 {
 	struct request *request;
@@ -135,7 +135,7 @@ static void on_message(const struct m0_net_buffer_event *ev)
 
 /* ---- answers ---- */
 
-/* A message, or a transfer, is done. */
+/* Handles the end of a sent message or of a transfer. */
 static void on_answer(const struct m0_net_buffer_event *ev)
 {
 	struct server *server = server_of(ev);
@@ -208,7 +208,7 @@ static int answer(struct server *server, struct buffer *buffer, struct request *
 	return rc != 0 ? rc : m0_net_buffer_add(nb, &server->tm);
 }
 
-/* Takes a request and a free buffer, with the lock; false: one of them is lacking. */
+/* Takes a request and a free buffer, with the lock held. False: there is no request, or no free buffer. */
 static bool take(struct server *server, struct request **request, struct buffer **buffer)
 {
 	if (m0_list_is_empty(&server->requests) || m0_list_is_empty(&server->free))
@@ -250,7 +250,7 @@ static bool events_to_deliver(struct server *server)
 	return !server->settings.asynchronous && m0_net_buffer_event_pending(&server->tm);
 }
 
-/* Waits until there are events or, with the lock, until `done`. */
+/* Waits until there are events, or until `done` returns true with the lock held. */
 static void wait_for_something(struct server *server, bool (*done)(struct server *server))
 {
 	m0_mutex_lock(&server->lock);
@@ -328,7 +328,7 @@ struct server *server_start(const struct settings *settings)
 	return server;
 }
 
-/* Whether nothing is queued any more, with the lock. */
+/* Whether no buffer is queued any more. Called with the lock held. */
 static bool is_idle(struct server *server)
 {
 	return server->idle == server->receiving &&

@@ -39,22 +39,22 @@ int main(int argc, char **argv)
 	struct lnet_md md;
 	int taken = -ETIMEDOUT;
 
-	/* The node comes up with the networks that the environment names. */
+	/* Starts the node with the networks that the environment names. */
 	must(LNetNIInit(LNET_PID_LUSTRE), "LNetNIInit");
-	/* Interface 0 is the loopback: the first that others can reach is number 1. */
+	/* Interface 0 is the loopback, so the first one that other nodes can reach is interface 1. */
 	must(LNetGetId(1, &self), "no network (is LNET_NETWORKS set?)");
 
-	/* A queue that keeps up to 16 events until they are fetched. */
+	/* Allocates a queue that keeps up to 16 events until they are fetched. */
 	must(LNetEQAlloc(16, LNET_EQ_HANDLER_NONE, &eq), "LNetEQAlloc");
 
-	/* Memory for one message, in or out, which reports to that queue. */
+	/* Describes the memory for one message, received or sent, whose events go to that queue. */
 	memset(&md, 0, sizeof(md));
 	md.start = memory;
 	md.length = sizeof(memory);
 	md.eq_handle = eq;
 
 	if (argc < 2) {
-		/* Any node may put one message behind the portal; then both ME and MD are used up and gone. */
+		/* Any node may put one message to the portal; after that the ME and the MD are unlinked. */
 		struct lnet_process_id anyone = { LNET_NID_ANY, LNET_PID_ANY };
 
 		must(LNetMEAttach(PORTAL, anyone, MATCH_BITS, 0, LNET_UNLINK, LNET_INS_AFTER, &me), "LNetMEAttach");
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 
 		if (target.nid == LNET_NID_ANY)
 			must(-EINVAL, argv[1]);
-		/* Two operations: the message leaves, and the acknowledgement comes. */
+		/* The threshold is 2: the message is sent, and the acknowledgement arrives. */
 		strcpy(memory, "hello from user space");
 		md.threshold = 2;
 		must(LNetMDBind(md, LNET_UNLINK, &handle), "LNetMDBind");
@@ -83,13 +83,13 @@ int main(int argc, char **argv)
 			if (event.type == LNET_EVENT_ACK)
 				taken = (int)event.mlength;
 		} while (!event.unlinked);
-		/* A peer where nothing waits for the message drops it without a word: the descriptor goes then, without
-		 * an ACK, when the transaction time-out is over. */
+		/* A peer at which no ME matches the message drops it silently. The MD is then unlinked, without an
+		 * ACK, after the transaction timeout. */
 		must(taken, "waiting for the ACK");
 		printf("%s has taken %d bytes\n", argv[1], taken);
 	}
 
-	/* The last reference that is given back takes the node down. */
+	/* Stops the node when the last reference is dropped. */
 	LNetNIFini();
 	return 0;
 }

@@ -17,7 +17,7 @@
 #define WIRE_ATTR __attribute__((packed))
 #endif
 
-/** Kinds of message. */
+/** The types of debug messages. */
 #define D_INFO 0x00000040
 #define D_NETERROR 0x00000100
 #define D_NET 0x00000200
@@ -25,18 +25,18 @@
 #define D_ERROR 0x00020000
 #define D_CONSOLE 0x02000000
 
-/** Parts that messages come from. */
+/** The parts of LNet that write messages. */
 #define S_LNET 0x00000400
 #ifndef DEBUG_SUBSYSTEM
 #define DEBUG_SUBSYSTEM S_LNET
 #endif
 
-/** The kinds of message that are printed; a program may define its own before it includes this. */
+/** The types of messages that are printed; a program may define its own value before it includes this header. */
 #ifndef LIBCFS_DEBUG_MASK
 #define LIBCFS_DEBUG_MASK (D_WARNING | D_ERROR | D_CONSOLE)
 #endif
 
-/** Prints to standard error if mask is among the kinds that are printed. */
+/** Prints a message to standard error if mask is among the types that are printed. */
 #define CDEBUG(mask, ...)                                                         \
 	do {                                                                      \
 		if ((mask) & LIBCFS_DEBUG_MASK) {                                 \
@@ -77,7 +77,7 @@
 		}                                                              \
 	} while (0)
 
-/** Does not compile if cond does not hold. Only inside functions. */
+/** An assertion at compile time, for use inside functions only. */
 #define CLASSERT(cond) ((void)sizeof(char[1 - 2 * !(cond)]))
 
 /** Allocates memory that is filled with zeros; ptr is NULL if there is not enough memory. */

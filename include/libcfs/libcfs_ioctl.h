@@ -40,7 +40,7 @@ struct libcfs_ioctl_data {
 	char *ioc_inlbuf1;
 	__u32 ioc_inllen2;
 	char *ioc_inlbuf2;
-	/** Buffers that are elsewhere. */
+	/** Buffers outside of the argument. */
 	__u32 ioc_plen1;
 	void *ioc_pbuf1;
 	__u32 ioc_plen2;

@@ -29,7 +29,7 @@ struct kvec {
 /** The type of pages: in user space a `struct page *` is the address of the page's memory. */
 struct page;
 
-/** The page that an address is in. */
+/** The page that contains an address. */
 static inline struct page *virt_to_page(const void *addr)
 {
 	return (struct page *)((unsigned long)addr & PAGE_MASK);

@@ -80,13 +80,13 @@ int LNetDist(lnet_nid_t nid, lnet_nid_t *srcnid, __u32 *order);
 lnet_nid_t LNetPrimaryNID(lnet_nid_t nid);
 
 /**
- * Declares that these NIDs, at most 128, belong to one node. From 2.15. The first one is its primary NID, permanently
- * unless the environment has LNET_LOCK_PRIM_NID=0. Without discovery each NID is a separate node. Configured peers are
- * not changed. Sends nothing.
+ * Declares that these NIDs, at most 128, belong to one node. From 2.15. The first one is its primary NID, permanently unless
+ * the environment has LNET_LOCK_PRIM_NID=0. Without discovery each NID is a separate node. Configured peers are not changed.
+ * Sends nothing.
  *
- * Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or an invalid one, or too many), -EEXIST
- * (a NID is locked to another node), -EPERM (the node is configured without it); the NIDs before it are the node's
- * then. -EBUSY from an event handler.
+ * Returns 0. Errors: -ENETDOWN, -EFAULT (NULL), -EINVAL (no NID but 0@lo, or an invalid one, or too many), -EEXIST (a NID is
+ * locked to another node), -EPERM (the node is configured without this NID). After -EEXIST or -EPERM the NIDs before the
+ * failing one belong to the node. -EBUSY from an event handler.
  */
 int LNetAddPeer(lnet_nid_t *nids, __u32 num_nids);
 

@@ -47,7 +47,7 @@ struct lnet_ioctl_config_o2iblnd_tunables {
 /** The tunables of TCP networks. */
 struct lnet_ioctl_config_socklnd_tunables {
 	__u32 lnd_version;
-	/** Connections to each peer; 0 leaves the default. */
+	/** The number of connections to each peer; 0 leaves the default. */
 	__u16 lnd_conns_per_peer;
 	__u16 lnd_pad;
 };
@@ -76,7 +76,7 @@ struct lnet_ioctl_net_config {
 
 /** The argument of IOC_LIBCFS_ADD_UDSP, DEL_UDSP, GET_UDSP_SIZE and GET_UDSP: a rule of the selection policy. */
 struct lnet_ioctl_udsp {
-	/** The start. */
+	/** The header of the argument. */
 	struct libcfs_ioctl_hdr iou_hdr;
 	/**
 	 * The position of the rule among the rules; -1: the end when a rule is added, all rules when rules are
@@ -150,7 +150,7 @@ enum lnet_selection_rule_type {
 
 /** The argument of IOC_LNET_ADD_NET_SELECTION_RULE and of similar commands. */
 struct lnet_ioctl_selection_rule {
-	/** The start; ioc_len counts lisr_selection_bulk too. */
+	/** The header of the argument; ioc_len includes lisr_selection_bulk. */
 	struct libcfs_ioctl_hdr lisr_hdr;
 	/**
 	 * Show: the index of the rule among the rules of this kind, from 0 on; the result is -ENOENT after the last.
@@ -179,7 +179,7 @@ struct lnet_ioctl_pool_cfg {
 	__u32 pl_routing;
 };
 
-/** A route, a network or the router buffers. */
+/** The argument of commands for a route, a network or the router buffers. */
 struct lnet_ioctl_config_data {
 	struct libcfs_ioctl_hdr cfg_hdr;
 	__u32 cfg_net;
@@ -208,18 +208,18 @@ struct lnet_ioctl_config_data {
 			__s32 buf_large;
 		} cfg_buffers;
 	} cfg_config_u;
-	/** Lies before the padding at the end of the structure, at offset 180. */
+	/** The member at offset 180, before the padding at the end of the structure. */
 	__extension__ char cfg_bulk[0];
 };
 
-/** Messages of an interface, of a node's own or of a peer's. */
+/** The message counts of an interface, either of this node or of a peer. */
 struct lnet_ioctl_element_stats {
 	__u32 iel_send_count;
 	__u32 iel_recv_count;
 	__u32 iel_drop_count;
 };
 
-/** Messages by kind. */
+/** The number of messages by type. */
 struct lnet_ioctl_comm_count {
 	__u32 ico_get_count;
 	__u32 ico_put_count;
@@ -228,7 +228,7 @@ struct lnet_ioctl_comm_count {
 	__u32 ico_hello_count;
 };
 
-/** Messages of an interface by kind. */
+/** The message counts of an interface by type. */
 struct lnet_ioctl_element_msg_stats {
 	struct libcfs_ioctl_hdr im_hdr;
 	__u32 im_idx;
@@ -237,7 +237,7 @@ struct lnet_ioctl_element_msg_stats {
 	struct lnet_ioctl_comm_count im_drop_stats;
 };
 
-/** An interface of this node. */
+/** The configuration and state of an interface of this node. */
 struct lnet_ioctl_config_ni {
 	struct libcfs_ioctl_hdr lic_cfg_hdr;
 	lnet_nid_t lic_nid;
@@ -266,7 +266,7 @@ struct lnet_peer_ni_credit_info {
 	__u32 cr_ncpt;
 };
 
-/** A peer's interface, found by its number. */
+/** The argument for an interface of a peer, which is selected by its number. */
 struct lnet_ioctl_peer {
 	struct libcfs_ioctl_hdr pr_hdr;
 	__u32 pr_count;
@@ -277,7 +277,7 @@ struct lnet_ioctl_peer {
 	} pr_lnd_u;
 };
 
-/** A peer and one of its interfaces. */
+/** The argument for a peer and one of its interfaces. */
 struct lnet_ioctl_peer_cfg {
 	struct libcfs_ioctl_hdr prcfg_hdr;
 	lnet_nid_t prcfg_prim_nid;

@@ -20,13 +20,13 @@ void lnet_counters_get(struct lnet_counters *counters);
 /** The CPU partition that serves a peer: for C programs there is only one, number 0. */
 int lnet_cpt_of_nid(lnet_nid_t nid, struct lnet_ni *ni);
 
-/** CPU partitions; opaque. */
+/** The CPU partitions of a node; opaque. */
 struct cfs_cpt_table;
 
 /** The CPU partitions, for the caller's calls that take a table. Never NULL, and not to be dereferenced. */
 struct cfs_cpt_table *lnet_cpt_table(void);
 
-/** No CPU partition, or any. */
+/** A value that stands for no CPU partition, or for any one. */
 #ifndef CFS_CPT_ANY
 #define CFS_CPT_ANY (-1)
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The umbrella: types, functions, configuration structures, strings. */
+/* All headers of the API: types, functions, configuration structures, strings. */
 #ifndef LNET_LNET_H
 #define LNET_LNET_H
 

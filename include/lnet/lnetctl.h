@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fault injection: rules that drop or delay messages. And the names of the kernel's device. */
+/* Fault injection: rules that drop or delay messages. Also the names of the kernel's device. */
 #ifndef LNET_LNETCTL_H
 #define LNET_LNETCTL_H
 
@@ -75,7 +75,7 @@ struct lnet_fault_stat {
 	} u;
 };
 
-/** The kernel's device; the first argument of l_ioctl. */
+/** The number of the kernel's device; the first argument of l_ioctl. */
 #define LNET_DEV_ID 0
 #define LNET_DEV_PATH "/dev/lnet"
 #define LNET_DEV_MAJOR 10

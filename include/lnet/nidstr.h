@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The numbers of the network drivers; NIDs and networks as strings. Works whether the network is up or
- * not, from every thread and from event handlers. */
+/* The numbers of the network drivers; NIDs and networks as strings. The functions may be called whether the network
+ * is up or not, from every thread and from event handlers. */
 #ifndef LNET_NIDSTR_H
 #define LNET_NIDSTR_H
 
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** The types of network, by the driver that serves them. The numbers that are left out were used once. */
+/** The types of networks, each named after its driver. The missing numbers were used in the past. */
 enum {
 	SOCKLND = 2,
 	O2IBLND = 5,
@@ -100,7 +100,7 @@ char *libcfs_id2str(struct lnet_process_id id);
 
 /* ---- lists of NIDs: "10.0.0.[1-5]@tcp *@o2ib" ---- */
 
-/** A ring as in Linux; libcfs/util/list.h defines it. */
+/** A ring like Linux's; libcfs/util/list.h defines it. */
 struct list_head;
 
 /**

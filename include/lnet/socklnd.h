@@ -17,7 +17,7 @@ extern "C" {
 #define SOCKLND_CONN_BULK_IN 2
 #define SOCKLND_CONN_BULK_OUT 3
 #define SOCKLND_CONN_NTYPES 4
-/** Zero-copy ACKs travel here. */
+/** The type of the connections that carry zero-copy ACKs. */
 #define SOCKLND_CONN_ACK SOCKLND_CONN_BULK_IN
 
 /** The handshake of versions 2 and 3. */
@@ -52,7 +52,7 @@ typedef struct ksock_lnet_msg ksock_lnet_msg_t;
 /** The header of every message. ksm_u is not on the wire for KSOCK_MSG_NOOP. */
 struct ksock_msg {
 	__u32 ksm_type;
-	/** 0: none. */
+	/** The checksum; 0: none. */
 	__u32 ksm_csum;
 	/**
 	 * In KSOCK_MSG_LNET: the cookie for which the sender wants a zero-copy ACK, and the cookie that the sender

@@ -25,22 +25,22 @@ typedef __u64 lnet_nid_t;
 /** A process on a node. LNET_PID_ANY stands for any. */
 typedef __u32 lnet_pid_t;
 
-/** Any interface. */
+/** A value that stands for any interface. */
 #define LNET_NID_ANY ((lnet_nid_t)-1)
-/** Any process. */
+/** A value that stands for any process. */
 #define LNET_PID_ANY ((lnet_pid_t)-1)
 /** The bits that PIDs of kernel nodes do not use. */
 #define LNET_PID_RESERVED 0xf0000000U
-/** Set by the accepting node in the PID of a peer that called from an unprivileged port. */
+/** The bit that the accepting node sets in the PID of a peer that connected from an unprivileged port. */
 #define LNET_PID_USERFLAG 0x80000000U
 /** The PID that Lustre, LNet selftest and Motr use. Kernel nodes have no other PID. */
 #define LNET_PID_LUSTRE 12345
 
-/** The portal that LNet keeps for itself. Portals are numbered from 0; see MAX_PORTALS. */
+/** The portal that LNet uses itself. Portals are numbered from 0; see MAX_PORTALS. */
 #define LNET_RESERVED_PORTAL 0
 /** The largest number of fragments of one MD. */
 #define LNET_MAX_IOV 256
-/** Interfaces that one NI may name. */
+/** The maximum number of interfaces that one NI may name. */
 #define LNET_NUM_INTERFACES 16
 /** The largest payload of one message, as a power of two and in bytes. */
 #define LNET_MTU_BITS 20
@@ -220,7 +220,7 @@ typedef enum lnet_ins_pos lnet_ins_pos;
 /** Has no meaning; some consumers use the name. */
 #define LNET_MD_PHYS 0
 
-/** A threshold without limit. */
+/** The threshold of an MD without a limit. */
 #define LNET_MD_THRESH_INF (-1)
 
 /**

@@ -38,7 +38,7 @@ extern "C" {
 #define PTLRPC_NAME_SIZE 39
 /** The most bytes of bulk data of one request. */
 #define PTLRPC_MAX_BULK (64U << 20)
-/** The most buffers of a request or a reply. */
+/** The maximum number of buffers of a request or a reply. */
 #define PTLRPC_MAX_BUFFERS 31
 
 /** Opcodes of Lustre. Those from PTLRPC_OWN_OPCODES on are free for programs. */
@@ -55,11 +55,20 @@ extern "C" {
 
 /** Kinds of targets, which differ in portals, in the opcodes for connecting and in the protocol. */
 enum ptlrpc_kind {
-	/** Requests at portal 28, replies at 4, bulk data at 8; OST_CONNECT, OST_DISCONNECT; protocol 3. */
+	/**
+	 * Portals: 28 for requests, 4 for replies, 8 for bulk data. Opcodes: OST_CONNECT, OST_DISCONNECT. Protocol:
+	 * 3.
+	 */
 	PTLRPC_OST = 0,
-	/** Requests at portal 12, replies at 10, bulk data at 14; MDS_CONNECT, MDS_DISCONNECT; protocol 2. */
+	/**
+	 * Portals: 12 for requests, 10 for replies, 14 for bulk data. Opcodes: MDS_CONNECT, MDS_DISCONNECT. Protocol:
+	 * 2.
+	 */
 	PTLRPC_MDS = 1,
-	/** Requests at portal 26, replies at 25, bulk data at 33; MGS_CONNECT, MGS_DISCONNECT; protocol 6. */
+	/**
+	 * Portals: 26 for requests, 25 for replies, 33 for bulk data. Opcodes: MGS_CONNECT, MGS_DISCONNECT. Protocol:
+	 * 6.
+	 */
 	PTLRPC_MGS = 2,
 };
 
@@ -156,7 +165,7 @@ struct ptlrpc_import_conf {
 	 * server says so.
 	 */
 	__u32 max_mod_rpcs;
-	/** 0. */
+	/** Must be 0. */
 	__u32 reserved;
 	/** The flags that are requested of the server when connecting. Both 0: VERSION, AT, FULL20 and BULK_MBITS. */
 	__u64 connect_flags;
@@ -165,13 +174,13 @@ struct ptlrpc_import_conf {
 
 /** The state of an import. */
 enum ptlrpc_import_state {
-	/** Never connected. */
+	/** The import was never connected. */
 	PTLRPC_IMP_NEW = 0,
 	/** Not connected; will be connected again. */
 	PTLRPC_IMP_DISCON = 1,
 	/** A connect request is in progress. */
 	PTLRPC_IMP_CONNECTING = 2,
-	/** Connected. */
+	/** The import is connected. */
 	PTLRPC_IMP_FULL = 3,
 	/** Closed: cannot be used again. */
 	PTLRPC_IMP_CLOSED = 4,
@@ -327,7 +336,7 @@ int ptlrpc_req_status(const struct ptlrpc_request *req);
  */
 const void *ptlrpc_rep_buf(const struct ptlrpc_request *req, __u32 index, __u32 *len);
 
-/** 1 if the server's byte order is not this machine's, 0 if it is. Error: -ENOENT (no reply). */
+/** Returns 1 if the server's byte order is not this machine's, 0 if it is. Error: -ENOENT (no reply). */
 int ptlrpc_rep_is_swabbed(const struct ptlrpc_request *req);
 
 /** Returns the transaction number of the request; 0 without a transaction. */
@@ -449,7 +458,7 @@ struct ptlrpc_service_conf {
 	__u32 stop_timeout;
 	/** A combination of PTLRPC_NO_EARLY_REPLIES and PTLRPC_NO_REPLY_FALLBACK. */
 	__u32 flags;
-	/** 0. */
+	/** Must be 0. */
 	__u32 reserved;
 	/** The flags that clients get if they request them. Both 0: VERSION, AT, FULL20 and BULK_MBITS. */
 	__u64 connect_flags;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Preloaded into a program, counts every allocation in it. The program reads the count with
- * `unsigned long allocation_count(void)`, which it declares weak so that it also runs without. */
+/* A library that, preloaded into a program, counts every allocation in it. The program reads the count with `unsigned
+ * long allocation_count(void)`, which it declares weak so that it also runs without the library. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>

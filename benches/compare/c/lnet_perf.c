@@ -108,7 +108,7 @@ static struct lnet_md md_of(void *start, unsigned int length, unsigned int optio
 	return md;
 }
 
-/* Lets every node put into or get from `md` on a portal, as often as it likes. */
+/* Lets every node put to or get from `md` on a portal, any number of times. */
 static void offer(enum portal portal, struct lnet_md md)
 {
 	struct lnet_process_id anyone = { LNET_NID_ANY, LNET_PID_ANY };
@@ -267,7 +267,10 @@ static int goes_on(unsigned long started, double end)
 	return operations_wanted ? started < operations_wanted : now() < end;
 }
 
-/* Keeps in_flight operations going for some time, or until there were as many as wanted, then lets them all end. */
+/*
+ * Keeps in_flight operations in progress for a time, or until the wanted number has been started, and then waits for
+ * their end.
+ */
 static unsigned long repeat(const struct work *work, double seconds)
 {
 	double end = now() + seconds;
@@ -418,7 +421,7 @@ static void measure_many(unsigned int size, unsigned long in_flight, unsigned in
 
 	if (threads < 1 || threads > MOST_THREADS || in_flight < threads)
 		die("1 to %d threads, and at least one message in flight for each", MOST_THREADS);
-	/* No connection is made while others are measured. */
+	/* Makes all connections before the measurement. */
 	for (i = 0; i < number_of_servers; i++) {
 		must(LNetPut(LNET_NID_ANY, greeting, LNET_ACK_REQ, servers[i], SINK_PORTAL, 0, 0, 0), "LNetPut");
 		wait_for(LNET_EVENT_ACK);

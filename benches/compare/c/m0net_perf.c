@@ -268,7 +268,7 @@ static void free_buffers(struct buffer *buffers, int count)
 		m0_net_buffer_deregister(&buffers[i].nb, &dom);
 }
 
-/* The node goes down with the domain, so that the server hears of it. */
+/* Finalises the domain, which stops the node, so that the server notices the end. */
 static void stop(void)
 {
 	struct m0_clink clink;
@@ -293,7 +293,7 @@ static void pass(double seconds)
 	m0_nanosleep((m0_time_t)(seconds * 1e9), NULL);
 }
 
-/* Operations per second, from `begin` on; the first tenth of a second does not count. */
+/* Measures operations per second from `begin` on; the first tenth of a second is not counted. */
 static double measure(double seconds)
 {
 	m0_time_t begun;
@@ -347,7 +347,7 @@ int main(int argc, char **argv)
 		memcpy(wish + 1, &size, sizeof(size));
 		send_message(server_ep, strcmp(command, "put") == 0 ? WANT_PUT : WANT_GET, wish, sizeof(wish), 1 + sizeof(wish));
 	} else {
-		/* Callbacks begin when the first one is on its way, and take from the same list. */
+		/* Callbacks start when the first buffer is in flight, and take buffers from the same list. */
 		struct buffer *first[MOST];
 
 		for (unsigned int i = 0; i < in_flight; i++)

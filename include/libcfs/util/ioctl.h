@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Commands as programs send them to the kernel's device; here they reach the node of this process. */
+/*
+ * Functions that send commands, as programs do to the kernel's device; here the commands go to the node of this
+ * process.
+ */
 #ifndef LIBCFS_UTIL_IOCTL_H
 #define LIBCFS_UTIL_IOCTL_H
 
@@ -14,7 +17,7 @@ extern "C" {
 #define __user
 #endif
 
-/** Starts an argument of version 1. */
+/** Initialises an argument of version 1. */
 #define LIBCFS_IOC_INIT(data)                                      \
 	do {                                                       \
 		memset(&(data), 0, sizeof(data));                  \
@@ -22,7 +25,7 @@ extern "C" {
 		(data).ioc_hdr.ioc_len = sizeof(data);             \
 	} while (0)
 
-/** Starts an argument of version 2, whose header is the member hdr. */
+/** Initialises an argument of version 2, whose header is the member hdr. */
 #define LIBCFS_IOC_INIT_V2(data, hdr)                           \
 	do {                                                    \
 		memset(&(data), 0, sizeof(data));               \
@@ -36,10 +39,10 @@ extern "C" {
  */
 int l_ioctl(int dev_id, unsigned int opc, void *buf);
 
-/** Says which file a device of l_ioctl is. There are no files here: returns 0 and does nothing. */
+/** Declares the file of a device of l_ioctl. There are no such files here: returns 0 and does nothing. */
 int register_ioc_dev(int dev_id, const char *dev_name, int major, int minor);
 
-/** Forgets register_ioc_dev. */
+/** Ends register_ioc_dev. Does nothing. */
 void unregister_ioc_dev(int dev_id);
 
 #ifdef __cplusplus

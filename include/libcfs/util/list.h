@@ -57,7 +57,7 @@ static inline void list_add_tail(struct list_head *item, struct list_head *head)
 	libcfs_list_join(item, head);
 }
 
-/** Takes item out of its list. */
+/** Removes item from its list. */
 static inline void list_del(struct list_head *item)
 {
 	libcfs_list_join(item->prev, item->next);
@@ -72,7 +72,7 @@ static inline void list_del_init(struct list_head *item)
 	INIT_LIST_HEAD(item);
 }
 
-/** Puts item in the place of another, which is then in no list. */
+/** Replaces an item of a list by another. The replaced item is in no list afterwards. */
 static inline void list_replace(struct list_head *old_item, struct list_head *item)
 {
 	libcfs_list_join(item, old_item->next);
@@ -91,7 +91,7 @@ static inline int list_empty_careful(const struct list_head *head)
 	return head->next == head && head->prev == head;
 }
 
-/** Whether item is the last of a list. */
+/** Whether item is the last one of a list. */
 static inline int list_is_last(const struct list_head *item, const struct list_head *head)
 {
 	return item->next == head;
@@ -150,7 +150,7 @@ static inline void list_splice_tail_init(struct list_head *from, struct list_hea
 }
 
 #ifndef container_of
-/** The structure of a type that has ptr as its member. */
+/** The structure of this type that has ptr as the address of its member. */
 #define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
 #endif
 
@@ -195,7 +195,7 @@ static inline void list_splice_tail_init(struct list_head *from, struct list_hea
 
 /** A link of a chain. */
 struct hlist_node {
-	/** The one after; NULL at the end. */
+	/** The next node; NULL at the end. */
 	struct hlist_node *next;
 	/**
 	 * The pointer that refers to this node: `first` of the head, or `next` of the previous node. NULL if the node
@@ -206,7 +206,7 @@ struct hlist_node {
 
 /** A chain. */
 struct hlist_head {
-	/** The first; NULL for none. */
+	/** The first node; NULL if the chain is empty. */
 	struct hlist_node *first;
 };
 
@@ -214,7 +214,7 @@ struct hlist_head {
 #define HLIST_HEAD(name) struct hlist_head name = HLIST_HEAD_INIT
 #define INIT_HLIST_HEAD(head) ((head)->first = NULL)
 
-/** Makes a link one of no chain. */
+/** Initialises a link that is in no chain. */
 static inline void INIT_HLIST_NODE(struct hlist_node *node)
 {
 	node->next = NULL;
@@ -233,7 +233,7 @@ static inline int hlist_empty(const struct hlist_head *head)
 	return head->first == NULL;
 }
 
-/** Puts node in the place that a pointer of a chain leads to. */
+/** Inserts node at the position that a pointer of a chain refers to. */
 static inline void libcfs_hlist_insert(struct hlist_node *node, struct hlist_node **place)
 {
 	node->next = *place;
@@ -249,13 +249,13 @@ static inline void hlist_add_head(struct hlist_node *node, struct hlist_head *he
 	libcfs_hlist_insert(node, &head->first);
 }
 
-/** Adds node before another. */
+/** Adds node before another node. */
 static inline void hlist_add_before(struct hlist_node *node, struct hlist_node *next)
 {
 	libcfs_hlist_insert(node, next->pprev);
 }
 
-/** Adds node behind another. */
+/** Adds node after another node. */
 static inline void hlist_add_behind(struct hlist_node *node, struct hlist_node *prev)
 {
 	libcfs_hlist_insert(node, &prev->next);
@@ -267,7 +267,7 @@ static inline void hlist_add_after(struct hlist_node *prev, struct hlist_node *n
 	libcfs_hlist_insert(node, &prev->next);
 }
 
-/** Takes node out of its chain; it is then in none. */
+/** Removes node from its chain. Afterwards the node is in no chain. */
 static inline void hlist_del_init(struct hlist_node *node)
 {
 	if (hlist_unhashed(node))
@@ -278,14 +278,14 @@ static inline void hlist_del_init(struct hlist_node *node)
 	INIT_HLIST_NODE(node);
 }
 
-/** Takes node out of its chain. */
+/** Removes node from its chain. */
 static inline void hlist_del(struct hlist_node *node)
 {
 	hlist_del_init(node);
 }
 
 #define hlist_entry(ptr, type, member) container_of(ptr, type, member)
-/** NULL for NULL. */
+/** Like hlist_entry, but NULL for NULL. */
 #define hlist_entry_safe(ptr, type, member) ((ptr) != NULL ? hlist_entry(ptr, type, member) : (type *)NULL)
 
 #define hlist_for_each(pos, head) for (pos = (head)->first; pos != NULL; pos = pos->next)
@@ -296,7 +296,10 @@ static inline void hlist_del(struct hlist_node *node)
  * (tpos, pos, head, member) with a struct hlist_node *pos, as in older releases and in Lustre 2.10. */
 #define hlist_for_each_entry(...) \
 	LIBCFS_FIFTH(__VA_ARGS__, libcfs_hlist_each_4, libcfs_hlist_each_3, , )(__VA_ARGS__)
-/* (pos, n, head, member) with a struct hlist_node *n; (tpos, pos, n, head, member). Also if the loop takes pos out. */
+/*
+ * Loops over the structures in a chain; the body may remove pos. The arguments are (pos, n, head, member) with a
+ * struct hlist_node *n, or (tpos, pos, n, head, member).
+ */
 #define hlist_for_each_entry_safe(...) \
 	LIBCFS_SIXTH(__VA_ARGS__, libcfs_hlist_safe_5, libcfs_hlist_safe_4, , )(__VA_ARGS__)
 

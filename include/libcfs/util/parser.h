@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Command lines: tables of commands that are run from arguments, or line by line from standard input. A process has one
- * parser: its prompt and its first table. For one thread at a time.
+/* Command lines: tables of commands that are run from arguments, or line by line from standard input. A process has
+ * one parser, with one prompt and one top-level table. The parser may be used by one thread at a time.
  *
- * A word of the command line stands for the command of that name, or for the only one whose name begins with it, in which
- * case upper and lower case are the same. A command with sub-commands hands on what follows its name; if nothing follows,
- * or no sub-command of that name, its own function is called. An entry without either is a heading, which is passed
- * over. Where a table does not have them, there are also help, quit, exit, version and --list-commands.
+ * A word of the command line selects the command of that name, or the only one whose name begins with the word; in
+ * the second case upper and lower case are the same. A command with sub-commands passes on the words after its name.
+ * If there are none, or no sub-command has that name, its own function is called. An entry without
+ * sub-commands and function is a heading, which is skipped. The commands help, quit, exit, version and
+ * --list-commands are added to tables that lack them.
  *
- * What version shows is the program's own version if LUSTRE_VERSION_STRING or PACKAGE_VERSION is a string when the program includes
- * this, as with Lustre's and other build systems. */
+ * The command version shows the program's version if LUSTRE_VERSION_STRING or PACKAGE_VERSION is a string when the
+ * program includes this header, as with the build systems of Lustre and others. */
 #ifndef LIBCFS_UTIL_PARSER_H
 #define LIBCFS_UTIL_PARSER_H
 

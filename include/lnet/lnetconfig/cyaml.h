@@ -31,7 +31,7 @@ enum cYAML_object_type {
 struct cYAML {
 	/** The next among the children of the same parent. */
 	struct cYAML *cy_next;
-	/** The one before. */
+	/** The previous node among the children of the same parent. */
 	struct cYAML *cy_prev;
 	/** The first child of an array or object. */
 	struct cYAML *cy_child;
@@ -41,7 +41,7 @@ struct cYAML {
 	char *cy_valuestring;
 	/** A number, without its fraction; 1 for true. */
 	int64_t cy_valueint;
-	/** A number. */
+	/** The value of a number. */
 	double cy_valuedouble;
 	/** The key; NULL in an item of a sequence. */
 	char *cy_string;

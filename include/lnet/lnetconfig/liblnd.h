@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tunables in trees, for those who show and read them themselves. */
+/* Functions for tunables in trees, for programs that show or read trees themselves. */
 #ifndef LNETCONFIG_LIBLND_H
 #define LNETCONFIG_LIBLND_H
 

@@ -28,9 +28,9 @@
 extern "C" {
 #endif
 
-/** Done, or nothing to do. */
+/** Success; there may have been nothing to do. */
 #define LUSTRE_CFG_RC_NO_ERR 0
-/** Something that cannot be read or is not allowed. */
+/** An argument cannot be read or is not allowed. */
 #define LUSTRE_CFG_RC_BAD_PARAM (-1)
 #define LUSTRE_CFG_RC_MISSING_PARAM (-2)
 #define LUSTRE_CFG_RC_OUT_OF_RANGE_PARAM (-3)
@@ -39,7 +39,7 @@ extern "C" {
 #define LUSTRE_CFG_RC_GENERIC_ERR (-5)
 /** The named thing does not exist. */
 #define LUSTRE_CFG_RC_NO_MATCH (-6)
-/* The rest is never returned. */
+/* The other codes are never returned. */
 #define LUSTRE_CFG_RC_MATCH (-7)
 #define LUSTRE_CFG_RC_SKIP (-8)
 #define LUSTRE_CFG_RC_LAST_ELEM (-9)
@@ -109,18 +109,18 @@ union lnet_udsp_action {
 	int udsp_priority;
 };
 
-/** The nets of a selection rule. */
+/** The description of the nets to which a selection rule applies. */
 struct lnet_ud_net_descr {
-	/** The type of net; 0 for no criterion. */
+	/** The type of the nets; 0 if nets are no criterion. */
 	__u32 udn_net_type;
-	/** The numbers: struct cfs_expr_list. */
+	/** The numbers of the nets, as a list of struct cfs_expr_list. */
 	struct list_head udn_net_num_range;
 };
 
-/** The NIDs of a selection rule. */
+/** The description of the NIDs to which a selection rule applies. */
 struct lnet_ud_nid_descr {
 	struct lnet_ud_net_descr ud_net_id;
-	/** The addresses: struct cfs_expr_list. */
+	/** The addresses, as a list of struct cfs_expr_list. */
 	struct list_head ud_addr_range;
 };
 
@@ -137,7 +137,7 @@ struct lnet_udsp {
 	} udsp_action;
 };
 
-/* The library and LNet as a whole. */
+/* Functions for the library and for LNet as a whole. */
 
 /**
  * Prepares the library. Returns the number of a device, which is 0; other implementations return a
@@ -154,7 +154,7 @@ void lustre_lnet_config_lib_uninit(void);
  */
 int lustre_lnet_config_ni_system(bool up, bool load_ni_from_mod, int seq_no, struct cYAML **err_rc);
 
-/* Descriptions of nets and interfaces. */
+/* Functions for descriptions of nets and interfaces. */
 
 /** Makes a descriptor without a net and without interfaces. */
 void lustre_lnet_init_nw_descr(struct lnet_dlc_network_descr *nw_descr);
@@ -166,7 +166,7 @@ void lustre_lnet_init_nw_descr(struct lnet_dlc_network_descr *nw_descr);
  */
 int lustre_lnet_parse_interfaces(char *intf_str, struct lnet_dlc_network_descr *nw_descr);
 
-/* Interfaces of this node. */
+/* Functions for interfaces of this node. */
 
 /**
  * Adds the interfaces of nw_descr, in their order; the first that is refused ends the call, those before it stay.
@@ -227,7 +227,7 @@ int lustre_lnet_calc_service_id(__u64 *service_id);
  */
 int lustre_lnet_calc_cpt_of_nid(char *nidc, long ncpts);
 
-/* Routes. */
+/* Functions for routes. */
 
 /**
  * Adds routes to the net nw over each gateway of the list gw (NIDs or ranges of NIDs). hops is from 1 to 255,
@@ -247,7 +247,7 @@ int lustre_lnet_del_route(char *nw, char *gw, int seq_no, struct cYAML **err_rc)
 int lustre_lnet_show_route(char *nw, char *gw, int hops, int prio, int detail, int seq_no,
 		struct cYAML **show_rc, struct cYAML **err_rc, bool backup);
 
-/* Forwarding for others. */
+/* Functions for forwarding messages of other nodes. */
 
 /** Switches forwarding for other nodes on (enable other than 0) or off (0). */
 int lustre_lnet_enable_routing(int enable, int seq_no, struct cYAML **err_rc);
@@ -306,7 +306,7 @@ int lustre_lnet_set_peer_state(int state, char *lpni_nid, int seq_no, struct cYA
  */
 int lustre_lnet_parse_nidstr(char *nidstr, lnet_nid_t *lnet_nidlist, int max_nids, char *err_str);
 
-/* Asking other nodes who they are. */
+/* Functions that ask other nodes for their NIDs. */
 
 /**
  * Pings every node of the comma list pnid and shows its NIDs under ping. src_nidstr is the NID to send from, or
@@ -324,7 +324,7 @@ int lustre_lnet_ping_nid(char *pnid, char *src_nidstr, int timeout, int seq_no,
 int lustre_lnet_discover_nid(char *pnid, int force, int seq_no, struct cYAML **show_rc,
 		struct cYAML **err_rc);
 
-/* Settings of the whole node. */
+/* Functions for settings of the whole node. */
 
 /**
  * Sets by how much NUMA distances may differ. LUSTRE_CFG_RC_GENERIC_ERR for a value that the node refuses;
@@ -430,7 +430,7 @@ int lustre_lnet_show_discovery_to(int seq_no, struct cYAML **show_rc, struct cYA
  */
 int lustre_lnet_show_lnd_timeout(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
-/* Counters and recovery. */
+/* Functions for counters and recovery. */
 
 /** Shows the node's counters under statistics. */
 int lustre_lnet_show_stats(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
@@ -444,7 +444,7 @@ int lustre_lnet_show_local_ni_recovq(int seq_no, struct cYAML **show_rc, struct 
 /** Shows the NIDs of other nodes that are being recovered; nothing if there are none. */
 int lustre_lnet_show_peer_ni_recovq(int seq_no, struct cYAML **show_rc, struct cYAML **err_rc);
 
-/* Selection rules. */
+/* Functions for selection rules. */
 
 /**
  * Adds a selection rule: src for interfaces of this node, dst for those of peers, rte for routers, each NULL or such as
@@ -505,7 +505,7 @@ int lnet_udsp_marshal(struct lnet_udsp *udsp, __u32 *bulk_size, void *bulk);
  */
 int lnet_udsp_demarshal(void *bulk, __u32 bulk_size, struct lnet_udsp *udsp);
 
-/* Files of configuration; f is a name, NULL for standard input. */
+/* Functions for configuration files; f is a name, or NULL for standard input. */
 
 /**
  * Adds the items of the YAML file with the name f, or of standard input if f is NULL. Returns 0 or the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The names that the design documents of Multi-Rail gave to some calls, and lustre_lnet_config_net of
- * releases before 2.10, over the functions of liblnetconfig.h. What the documents call show_net, show_peer
- * and *_udsp is there under the same names, with the arguments that were released. Inline, so that no name
- * of the library has two meanings. */
+/* Functions with the names in the design documents of Multi-Rail, and lustre_lnet_config_net of releases before 2.10.
+ * They are implemented with the functions of liblnetconfig.h. show_net, show_peer and *_udsp of the design documents
+ * exist there under the same names, with the arguments of the releases. The functions are inline, so that no name of
+ * the library has two meanings. */
 #ifndef LNETCONFIG_LNETCONFIG_HLD_H
 #define LNETCONFIG_LNETCONFIG_HLD_H
 
@@ -24,12 +24,12 @@ enum selection_type {
 /** A selection rule. */
 struct lnet_selection_descriptor {
 	enum selection_type lsd_type;
-	/** A net or its pattern; a NID's; of a point-to-point rule, this node's NIDs. */
+	/** The pattern of the nets, or of the NIDs; in a point-to-point rule, of this node's NIDs. */
 	char *lsd_pattern1;
 	/** The pattern for the other node's NIDs in a point-to-point rule; otherwise NULL. */
 	char *lsd_pattern2;
 	union {
-		/** 0 is the highest, 255 the lowest. */
+		/** The priority: 0 is the highest, 255 the lowest. */
 		__u32 lsda_priority;
 	} lsd_action_u;
 };
@@ -77,7 +77,7 @@ static inline int lustre_lnet_config_net(char *net, char *intf, char *ip2net, in
 	return rc;
 }
 
-/** Takes away the interfaces of the comma list intf from a net; the net, where intf is NULL. */
+/** Removes the interfaces of the comma-separated list intf from a net; if intf is NULL, removes the net. */
 static inline int lustre_lnet_del_net(char *nw, char *intf, int seq_no, struct cYAML **err_rc)
 {
 	struct lnet_dlc_network_descr descr;
@@ -93,7 +93,7 @@ static inline int lustre_lnet_del_net(char *nw, char *intf, int seq_no, struct c
 	return lustre_lnet_del_ni(&descr, seq_no, err_rc);
 }
 
-/** Shows the interfaces of a net, or all (NULL): as lustre_lnet_show_net. */
+/** Shows the interfaces of a net, or of all nets (NULL), like lustre_lnet_show_net. */
 static inline int lustre_lnet_show_ni(char *nw, int detail, int seq_no, struct cYAML **show_rc, struct cYAML **err_rc)
 {
 	return lustre_lnet_show_net(nw, detail, seq_no, show_rc, err_rc, false);
@@ -112,7 +112,7 @@ static inline int lustre_lnet_config_peer_nid(char **nids, int seq_no, struct cY
 	return rc;
 }
 
-/** Whether a NULL-terminated array has a NID. */
+/** Whether a NULL-terminated array contains a NID. */
 static inline bool lustre_lnet_hld_has_nid(char **nids, const char *nid)
 {
 	for (; *nids != NULL; nids++)
@@ -121,7 +121,7 @@ static inline bool lustre_lnet_hld_has_nid(char **nids, const char *nid)
 	return false;
 }
 
-/** Makes a peer again of those NIDs of a peer that was shown which are not in a NULL-terminated array. */
+/** Configures a peer again with those NIDs of a shown peer which are not in a NULL-terminated array. */
 static inline int lustre_lnet_hld_keep_others(struct cYAML *peer, char **nids, int seq_no, struct cYAML **err_rc)
 {
 	struct cYAML *multi_rail = cYAML_get_object_item(peer, "Multi-Rail");
@@ -180,13 +180,13 @@ static inline int lustre_lnet_del_peer_nid(char **nids, int seq_no, struct cYAML
 	return rc;
 }
 
-/** Adds NIDs to a peer: as lustre_lnet_config_peer_nid. */
+/** Adds NIDs to a peer, like lustre_lnet_config_peer_nid. */
 static inline int lustre_lnet_config_peer(char **nids, int seq_no, struct cYAML **err_rc)
 {
 	return lustre_lnet_config_peer_nid(nids, seq_no, err_rc);
 }
 
-/** Takes NIDs from a peer: as lustre_lnet_del_peer_nid. */
+/** Removes NIDs from a peer, like lustre_lnet_del_peer_nid. */
 static inline int lustre_lnet_del_peer(char **nids, int seq_no, struct cYAML **err_rc)
 {
 	return lustre_lnet_del_peer_nid(nids, seq_no, err_rc);
@@ -285,7 +285,7 @@ static inline int lustre_lnet_set_dynamic_discover(int enable, int seq_no, struc
 	return lustre_lnet_config_discovery(enable, seq_no, err_rc);
 }
 
-/** TCP bonding is gone: switching it off succeeds, switching it on is -EOPNOTSUPP. */
+/** Accepts only 0, because TCP bonding does not exist any more; switching it on fails with -EOPNOTSUPP. */
 static inline int lustre_lnet_set_use_tcp_bonding(int enable, int seq_no, struct cYAML **err_rc)
 {
 	int rc = enable != 0 ? -EOPNOTSUPP : LUSTRE_CFG_RC_NO_ERR;

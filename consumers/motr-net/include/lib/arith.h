@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Smaller and larger, counters that neither overflow nor fall below 0, and numbers of 128 bits. */
+/* Minimum and maximum, counters that neither overflow nor fall below 0, and numbers of 128 bits. */
 #ifndef M0_LIB_ARITH_H
 #define M0_LIB_ARITH_H
 
@@ -36,7 +36,7 @@ static inline int64_t max64(int64_t a, int64_t b)
 	return a < b ? b : a;
 }
 
-/** The smaller of two of one type; of two types it does not compile. */
+/** The smaller of two values, which must have the same type. */
 #define min_check(a, b)                        \
 	({                                     \
 		__typeof__(a) m0_a_ = (a);     \
@@ -64,7 +64,7 @@ static inline bool m0_is_po2(uint64_t value)
 		M0_ASSERT(!__builtin_add_overflow((counter), 1, &m0_next_));       \
 		(counter) = m0_next_;                                              \
 	})
-/** Takes 1 from a counter, which must be above 0; the value is the difference. */
+/** Subtracts 1 from a counter, which must be above 0; the value is the difference. */
 #define M0_CNT_DEC(counter)              \
 	({                               \
 		M0_ASSERT((counter) > 0); \
@@ -82,7 +82,7 @@ static inline bool m0_uint128_eq(const struct m0_uint128 *a, const struct m0_uin
 	return a->u_hi == b->u_hi && a->u_lo == b->u_lo;
 }
 
-/** Below 0, 0 or above 0: `a` is smaller, equal or larger. */
+/** Compares two numbers: the result is below 0, 0 or above 0 if `a` is smaller than, equal to or larger than `b`. */
 static inline int m0_uint128_cmp(const struct m0_uint128 *a, const struct m0_uint128 *b)
 {
 	if (a->u_hi != b->u_hi)
@@ -90,7 +90,7 @@ static inline int m0_uint128_cmp(const struct m0_uint128 *a, const struct m0_uin
 	return a->u_lo == b->u_lo ? 0 : a->u_lo < b->u_lo ? -1 : 1;
 }
 
-/** Stores the sum modulo 2^128. `res` may be one of the others; so in the next two. */
+/** Stores the sum modulo 2^128. `res` may be the same as an operand, also in the next two functions. */
 static inline void m0_uint128_add(struct m0_uint128 *res, const struct m0_uint128 *a, const struct m0_uint128 *b)
 {
 	uint64_t lo;

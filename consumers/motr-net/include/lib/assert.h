@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Conditions that hold in a correct program. One that does not ends the process with a message that names it. */
+/* Conditions that hold in a correct program. If one does not hold, the process ends with a message that contains it. */
 #ifndef M0_LIB_ASSERT_H
 #define M0_LIB_ASSERT_H
 
@@ -38,7 +38,7 @@ __attribute__((noreturn)) static inline void m0_condition_failed(const char *con
 		m0_condition_failed("impossible", __func__, __FILE__, __LINE__);        \
 	} while (0)
 
-/** A condition of constants, checked by the compiler where statements or declarations stand. */
+/** A condition of constants that the compiler checks, for places that allow statements or declarations. */
 #define M0_BASSERT(cond) _Static_assert(cond, #cond)
 /** The same, for places that allow only a statement. */
 #define M0_CASSERT(cond)                           \

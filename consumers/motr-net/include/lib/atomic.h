@@ -39,7 +39,7 @@ static inline void m0_atomic64_dec(struct m0_atomic64 *a)
 	m0_atomic64_sub(a, 1);
 }
 
-/** The value after it. */
+/** Adds to the number. Returns the new value. */
 static inline int64_t m0_atomic64_add_return(struct m0_atomic64 *a, int64_t number)
 {
 	return __atomic_add_fetch(&a->a_value, (long)number, __ATOMIC_SEQ_CST);
@@ -50,7 +50,7 @@ static inline int64_t m0_atomic64_sub_return(struct m0_atomic64 *a, int64_t numb
 	return __atomic_sub_fetch(&a->a_value, (long)number, __ATOMIC_SEQ_CST);
 }
 
-/** Whether it is 0 after that. */
+/** Increments the number. Returns whether it is then 0. */
 static inline bool m0_atomic64_inc_and_test(struct m0_atomic64 *a)
 {
 	return m0_atomic64_add_return(a, 1) == 0;
@@ -61,7 +61,7 @@ static inline bool m0_atomic64_dec_and_test(struct m0_atomic64 *a)
 	return m0_atomic64_sub_return(a, 1) == 0;
 }
 
-/** Whether it was `expected`, and is `value` now. */
+/** Stores `value` if the number is `expected`. Returns whether it has stored it. */
 static inline bool m0_atomic64_cas(struct m0_atomic64 *a, int64_t expected, int64_t value)
 {
 	long was = (long)expected;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Numbers in this machine's byte order, and in the two that are used on the wire. */
+/* Conversions of numbers between this machine's byte order and the two that are used on the wire. */
 #ifndef M0_LIB_BYTEORDER_H
 #define M0_LIB_BYTEORDER_H
 
@@ -13,7 +13,7 @@
 #define M0_BYTEORDER_be(bits, x) (x)
 #endif
 
-/* m0_byteorder_cpu_to_le32(x), m0_byteorder_le32_to_cpu(x) and so on, for 16, 32 and 64 bits, le and be. */
+/* Defines m0_byteorder_cpu_to_le32(x), m0_byteorder_le32_to_cpu(x) and so on, for 16, 32 and 64 bits, le and be. */
 #define M0_BYTEORDER(order, bits)                                                          \
 	static inline uint##bits##_t m0_byteorder_cpu_to_##order##bits(uint##bits##_t x)   \
 	{                                                                                  \

@@ -33,7 +33,7 @@ struct m0_chan {
 
 struct m0_clink {
 	m0_chan_cb_t cl_cb;
-	/** The channel that it was added to; NULL: none. */
+	/** The channel to which the clink was added; NULL: none. */
 	struct m0_chan *cl_chan;
 	/** The clink that counts the signals: this one, or the head of its group. */
 	struct m0_clink *cl_group;

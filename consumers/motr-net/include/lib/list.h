@@ -37,7 +37,7 @@ void m0_list_del(struct m0_list_link *link);
 /** Whether the link is in this list. Searches the whole list. */
 bool m0_list_contains(const struct m0_list *list, const struct m0_list_link *link);
 size_t m0_list_length(const struct m0_list *list);
-/** NULL: the list is empty. */
+/** The first link; NULL if the list is empty. */
 struct m0_list_link *m0_list_first(const struct m0_list *head);
 struct m0_list_link *m0_list_last(const struct m0_list *head);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Small helpers. Those that look at more than one value are statement expressions, which gcc and clang have. */
+/* Small helpers. Those that evaluate several values are statement expressions, which gcc and clang support. */
 #ifndef M0_LIB_MISC_H
 #define M0_LIB_MISC_H
 
@@ -17,10 +17,10 @@
 #endif
 
 #define M0_CAT_EXPANDED(a, b) a##b
-/** The token of two, after the macros in them. */
+/** Concatenates two tokens after expanding macros in them. */
 #define M0_CAT(a, b) M0_CAT_EXPANDED(a, b)
 
-/** Sets what `ptr` points to to zeros. */
+/** Sets the object to which `ptr` points to zeros. */
 #define M0_SET0(ptr) ((void)memset((ptr), 0, sizeof(*(ptr))))
 /** Sets an array to zeros. */
 #define M0_SET_ARR0(array) ((void)memset((array), 0, sizeof(array)))
@@ -51,7 +51,7 @@
 			var++;                                     \
 		var == m0_nr_;                                     \
 	})
-/** Whether `expr` holds for one `var` below `nr`. */
+/** Whether `expr` holds for at least one `var` below `nr`. */
 #define m0_exists(var, nr, ...) (!m0_forall(var, nr, !(__VA_ARGS__)))
 
 #endif

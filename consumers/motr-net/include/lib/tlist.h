@@ -14,7 +14,7 @@ struct m0_tl {
 	struct m0_list t_head;
 };
 
-/** A link, which lies in an object. */
+/** A link, which is embedded in an object. */
 struct m0_tlink {
 	struct m0_list_link t_link;
 };
@@ -46,11 +46,11 @@ void m0_tlist_del(const struct m0_tl_descr *d, void *obj);
 /** The first object; NULL if the list is empty. */
 void *m0_tlist_head(const struct m0_tl_descr *d, const struct m0_tl *list);
 void *m0_tlist_tail(const struct m0_tl_descr *d, const struct m0_tl *list);
-/** The next one after `obj`; NULL: that is the last. */
+/** The object after `obj`; NULL if `obj` is the last. */
 void *m0_tlist_next(const struct m0_tl_descr *d, const struct m0_tl *list, const void *obj);
 void *m0_tlist_prev(const struct m0_tl_descr *d, const struct m0_tl *list, const void *obj);
 
-/* Declares the functions of a family, which the library has. */
+/* Declares the functions of a family that the library defines. */
 #define M0_TL_FAMILY_DECLARE(name, type)                                      \
 	extern const struct m0_tl_descr name##_tl;                            \
 	void name##_tlist_init(struct m0_tl *list);                           \
@@ -70,8 +70,9 @@ void *m0_tlist_prev(const struct m0_tl_descr *d, const struct m0_tl *list, const
 	void name##_tlink_del_fini(type *obj);                                \
 	bool name##_tlink_is_in(const type *obj)
 
-/* A family of the program's own: M0_TL_DESCR_DEFINE(name, "for messages", static, struct object, its m0_tlink, its uint64_t for
- * the mark, the mark, the head's mark); M0_TL_DEFINE(name, static, struct object). Heads have no marks here. */
+/* Defines a family of the program: M0_TL_DESCR_DEFINE(name, "for messages", static, struct object, its m0_tlink, its
+ * uint64_t for the mark, the mark, the head's mark); M0_TL_DEFINE(name, static, struct object). Heads have no marks
+ * in this library. */
 #define M0_TL_DESCR_DECLARE(name, scope) scope const struct m0_tl_descr name##_tl
 #define M0_TL_DESCR_DEFINE(name, hname, scope, amb_type, amb_link_field, amb_magic_field, amb_magic, head_magic) \
 	scope const struct m0_tl_descr name##_tl = {                                                             \
@@ -180,7 +181,7 @@ void *m0_tlist_prev(const struct m0_tl_descr *d, const struct m0_tl *list, const
 		var == NULL;                                                 \
 	})
 
-/** Takes objects out of a list, one by one, until it is empty: m0_tl_teardown(family, list, obj) { ... } */
+/** Removes the objects of a list, one by one, until it is empty: m0_tl_teardown(family, list, obj) { ... } */
 #define m0_tl_teardown(name, head, obj) \
 	for (; ((obj) = m0_tlist_head(&name##_tl, (head))) != NULL && (m0_tlist_del(&name##_tl, (obj)), true);)
 

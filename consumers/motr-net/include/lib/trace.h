@@ -53,21 +53,21 @@ m0_trace_print(enum m0_trace_subsystem subsystem, enum m0_trace_level level, con
 	fprintf(stderr, "m0: %s: %s\n", function, text);
 }
 
-/** A trace point: a level, and what printf takes. */
+/** A trace point: a level, and arguments of printf. */
 #define M0_LOG(level, ...) m0_trace_print(M0_TRACE_SUBSYSTEM, (level), __func__, __VA_ARGS__)
 
-/** A function begins; may take what printf takes. */
+/** The trace point at the start of a function; may have arguments of printf. */
 #define M0_ENTRY(...) M0_LOG(M0_CALL, "> " __VA_ARGS__)
-/** A function ends; may take what printf takes. */
+/** The trace point at the end of a function; may have arguments of printf. */
 #define M0_LEAVE(...) M0_LOG(M0_CALL, "< " __VA_ARGS__)
-/** Ends the function, with this result. */
+/** Returns from the function with this result. */
 #define M0_RETURN(rc)                                              \
 	do {                                                       \
 		__typeof__(rc) m0_rc_ = (rc);                      \
 		M0_LOG(M0_CALL, "< rc=%lld", (long long)m0_rc_);   \
 		return m0_rc_;                                     \
 	} while (0)
-/** A result, which is the value; with M0_RC_INFO and what printf takes. */
+/** The trace point for a result. The value is the result. M0_RC_INFO also has arguments of printf. */
 #define M0_RC(rc)                                                \
 	({                                                       \
 		__typeof__(rc) m0_rc_ = (rc);                    \
@@ -80,7 +80,7 @@ m0_trace_print(enum m0_trace_subsystem subsystem, enum m0_trace_level level, con
 		M0_LOG(M0_CALL, "< rc=%lld " fmt, (long long)m0_rc_, ##__VA_ARGS__);    \
 		m0_rc_;                                                                 \
 	})
-/** An error, which is the value, and is written; with M0_ERR_INFO and what printf takes. */
+/** The trace point for an error, which is written. The value is the error. M0_ERR_INFO also has arguments of printf. */
 #define M0_ERR(rc)                                              \
 	({                                                      \
 		__typeof__(rc) m0_rc_ = (rc);                   \

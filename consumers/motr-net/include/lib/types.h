@@ -10,25 +10,25 @@
 
 /** A number of bytes. */
 typedef uint64_t m0_bcount_t;
-/** A place in something. */
+/** An offset in bytes. */
 typedef uint64_t m0_bindex_t;
 
 /** A number or an identifier of 128 bits. */
 struct m0_uint128 {
-	/** The upper and the lower half. */
+	/** The upper and the lower 64 bits. */
 	uint64_t u_hi;
 	uint64_t u_lo;
 };
 
-/** The number of these halves. */
+/** The number of 128 bits with these halves. */
 #define M0_UINT128(hi, lo) ((struct m0_uint128){ .u_hi = (hi), .u_lo = (lo) })
 
-/* A number of 128 bits for printf: printf(U128X_F, U128_P(&number)). */
+/* Format and arguments of printf for a number of 128 bits: printf(U128X_F, U128_P(&number)). */
 #define U128X_F "%llx:%llx"
 #define U128D_F "%llu:%llu"
 #define U128_P(number) (unsigned long long)(number)->u_hi, (unsigned long long)(number)->u_lo
 
-/* Marks in Motr's own sources. They change nothing here: every function is what C makes of it. */
+/* Attributes that Motr's own sources use for functions. They have no effect here. */
 #ifndef M0_INTERNAL
 #define M0_INTERNAL
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Memory in several pieces, and cursors that move over it. Nothing is locked. */
+/* Memory in several pieces, and cursors that move over it. The functions do not lock. */
 #ifndef M0_LIB_VEC_H
 #define M0_LIB_VEC_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The beginning and the end of a program. */
+/* Initialisation and finalisation of the library in a program. */
 #ifndef M0_MOTR_INIT_H
 #define M0_MOTR_INIT_H
 

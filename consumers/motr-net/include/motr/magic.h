@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* lib/magic.h under the name that it has in later releases of Motr. */
+/* The same as lib/magic.h, under the name of later releases of Motr. */
 #ifndef M0_MOTR_MAGIC_H
 #define M0_MOTR_MAGIC_H
 

@@ -14,7 +14,7 @@
 #include <net/net.h>
 
 enum {
-	/** No colour: as a uint32_t, all ones. */
+	/** The value for no colour; as a uint32_t, all ones. */
 	M0_BUFFER_ANY_COLOUR = ~0,
 	/** A usual threshold. */
 	M0_NET_BUFFER_POOL_THRESHOLD = 2,
@@ -31,23 +31,23 @@ struct m0_net_buffer_pool_ops {
 };
 
 struct m0_net_buffer_pool {
-	/** Buffers in the pool. */
+	/** The number of buffers in the pool. */
 	uint32_t nbp_free;
 	uint32_t nbp_threshold;
-	/** Pieces of each buffer. */
+	/** The number of pieces of each buffer. */
 	uint32_t nbp_seg_nr;
 	/** The number of buffers of the pool, including those that were taken. */
 	uint32_t nbp_buf_nr;
-	/** Bytes of each piece. */
+	/** The number of bytes of each piece. */
 	m0_bcount_t nbp_seg_size;
 	struct m0_mutex nbp_mutex;
 	struct m0_net_domain *nbp_ndom;
-	/** The program sets it before the first m0_net_buffer_pool_provision. */
+	/** The functions, which the program sets before the first m0_net_buffer_pool_provision. */
 	const struct m0_net_buffer_pool_ops *nbp_ops;
 	uint32_t nbp_colours_nr;
 	/** The free buffers of each colour, the last one put back first. */
 	struct m0_tl *nbp_colours;
-	/** Pieces begin at multiples of 2^nbp_align. */
+	/** The alignment of pieces: they begin at multiples of 2^nbp_align. */
 	unsigned nbp_align;
 	/** Stored for programs that read it; has no effect. */
 	bool nbp_dont_dump;

@@ -122,7 +122,7 @@ struct m0_net_domain {
 	struct m0_list nd_tms;
 	/** For the transport. */
 	void *nd_xprt_private;
-	/** NULL: not initialised. */
+	/** The transport; NULL: the domain is not initialised. */
 	const struct m0_net_xprt *nd_xprt;
 	/** For the program. */
 	struct m0_tlink nd_app_linkage;
@@ -184,7 +184,7 @@ bool m0_net_endpoint_is_valid(const char *endpoint);
 enum m0_net_queue_type {
 	/** Buffers for received messages. */
 	M0_NET_QT_MSG_RECV = 0,
-	/** Messages to send. */
+	/** Buffers with messages to send. */
 	M0_NET_QT_MSG_SEND,
 	/** Bulk data: the passive side describes its buffer (nb_desc), the active side transfers. A passive receive is served by an
 	 * active send, a passive send by an active receive. */
@@ -196,11 +196,17 @@ enum m0_net_queue_type {
 };
 
 struct m0_net_qstats {
-	/** Buffers added. */
+	/** The number of buffers added. */
 	uint64_t nqs_num_adds;
-	/** Calls of m0_net_buffer_del that found the buffer queued, and buffers that an abort deleted. */
+	/**
+	 * The number of calls of m0_net_buffer_del that found the buffer queued, and of buffers that an abort
+	 * deleted.
+	 */
 	uint64_t nqs_num_dels;
-	/** Events of success and of failure; receive buffers that were lacking when the pool was empty are failures too. */
+	/**
+	 * The numbers of events of success and of failure. Receive buffers that were lacking because the pool was
+	 * empty count as failures.
+	 */
 	uint64_t nqs_num_s_events;
 	uint64_t nqs_num_f_events;
 	/** The total time that buffers have been queued. */
@@ -247,11 +253,11 @@ struct m0_net_tm_callbacks {
 };
 
 struct m0_net_transfer_mc {
-	/** The program sets it before m0_net_tm_init. */
+	/** The callbacks, which the program sets before m0_net_tm_init. */
 	const struct m0_net_tm_callbacks *ntm_callbacks;
 	enum m0_net_tm_state ntm_state;
 	struct m0_sm_group ntm_group;
-	/** Callbacks that are running. */
+	/** The number of running callbacks. */
 	uint32_t ntm_callback_counter;
 	struct m0_net_domain *ntm_dom;
 	struct m0_tl ntm_end_points;

@@ -10,7 +10,7 @@
 enum {
 	/** The PID of every address. */
 	M0_NET_LNET_PID = 12345,
-	/** Room for an address, with the NUL that ends it. */
+	/** The size of the longest address in bytes, with the terminating NUL. */
 	M0_NET_LNET_XEP_ADDR_LEN = 80,
 	/** A constant of Motr; this library makes no periodic reports. */
 	M0_NET_LNET_TM_STAT_INTERVAL_SECS = 300,
@@ -24,8 +24,8 @@ extern struct m0_net_xprt m0_lnet_xprt;
 int m0_net_lnet_init(void);
 void m0_net_lnet_fini(void);
 
-/** Compares the NIDs of two addresses, that is the text before the first ':'. 0: the same; below or above 0: the order; -1: an
- * address without ':'. */
+/** Compares the NIDs of two addresses, that is the text before the first ':'. The result is 0 if they are the same, -1
+ * if an address has no ':', and otherwise below or above 0 for their order. */
 int m0_net_lnet_ep_addr_net_cmp(const char *addr1, const char *addr2);
 
 /** Stores in *addrs a NULL-terminated array of the NIDs of this node; m0_net_lnet_ifaces_put frees it. Returns 0 or a
@@ -36,9 +36,9 @@ void m0_net_lnet_ifaces_put(struct m0_net_domain *dom, char ***addrs);
 
 /** The resources that a domain uses or may use. As a limit 0 means unlimited. */
 struct m0_net_lnet_limits {
-	/** Transfer machines that are started. */
+	/** The number of started transfer machines. */
 	uint32_t ll_tms;
-	/** Registered buffers. */
+	/** The number of registered buffers. */
 	uint32_t ll_buffers;
 	/**
 	 * Events for which room is reserved: 1 for a queued buffer, or nb_max_receive_msgs (at most 4096) if it is
