@@ -34,7 +34,10 @@ fn main() -> ExitCode {
         Err(failure) => {
             log::error!("{failure}");
             let text = failure.to_string();
-            run::notify(&[NotifyState::Status(&text), NotifyState::Errno(failure.errno as u32)]);
+            run::notify(&[
+                NotifyState::Status(&text),
+                NotifyState::Errno(failure.errno.number().unsigned_abs()),
+            ]);
             ExitCode::FAILURE
         }
     }

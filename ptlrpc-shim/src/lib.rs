@@ -6,7 +6,7 @@
 //!
 //! | module | holds | uses |
 //! |---|---|---|
-//! | [`lnet`], with [`errno`], [`clock`] | the calls into LNet, and memory that is shared with it: the crate `lnet-api` | |
+//! | [`lnet`], with [`Errno`], [`clock`] | the calls into LNet, and memory that is shared with it: the crate `lnet-api` | |
 //! | `wakeup` | waking threads | those |
 //! | [`message`] | the wire format: pure | those |
 //! | `timeouts`, `recent_max` | adaptive timeouts: pure | those |
@@ -18,7 +18,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub use lnet_api as lnet;
-pub use lnet_api::{clock, errno};
+pub use lnet_api::{Errno, clock};
 
 mod c;
 pub mod client;

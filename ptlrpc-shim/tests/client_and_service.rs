@@ -8,9 +8,9 @@ mod faults;
 
 use faults::DropRule;
 use lnet as _;
+use ptlrpc::Errno;
 use ptlrpc::client::{Adaptive, Client, Timeouts};
 use ptlrpc::client::{Import, ImportConfig, ImportState, RequestSet};
-use ptlrpc::errno::Errno;
 use ptlrpc::lnet::{Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
@@ -44,10 +44,10 @@ impl Handler for Counting {
             },
             WRITE => match request.bulk_get(number as usize) {
                 Ok(data) if *data == *pattern(number as usize) => Answer::Reply(Reply::new()),
-                Ok(_) => Answer::Reply(Reply::error(Errno::IO)),
+                Ok(_) => Answer::Reply(Reply::error(Errno::Io)),
                 Err(_) => Answer::None,
             },
-            _ => Answer::Reply(Reply::error(Errno::NOT_SUPPORTED)),
+            _ => Answer::Reply(Reply::error(Errno::NotSupported)),
         }
     }
 }
@@ -141,7 +141,7 @@ fn a_client_connects_calls_and_disconnects() {
     let reply = import.call(count(5)).unwrap();
     assert_eq!((reply.status(), reply.buffer(1)), (0, Some(&5_u64.to_ne_bytes()[..])));
     let unknown = import.call(Request { opcode: Opcode(0x7fff), ..count(1) }).unwrap();
-    assert_eq!(unknown.result(), Err(Errno::NOT_SUPPORTED));
+    assert_eq!(unknown.result(), Err(Errno::NotSupported));
     import.disconnect(LONG).unwrap();
     assert_eq!(fixture.service.as_ref().unwrap().targets().exports().len(), 0);
 }

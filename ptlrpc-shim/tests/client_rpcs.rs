@@ -6,10 +6,10 @@ mod exclusive;
 #[path = "support/scripted_server.rs"]
 mod scripted_server;
 
+use ptlrpc::Errno;
 use ptlrpc::client::{Adaptive, Client, Timeouts};
 use ptlrpc::client::{Import, ImportConfig, ImportState, RequestSet};
 use ptlrpc::clock::{Clock, ManualClock};
-use ptlrpc::errno::Errno;
 use ptlrpc::lnet::{Node, Region};
 use ptlrpc::message::{Body, MessageKind, Opcode, Portal};
 use ptlrpc::request::{Bulk, Direction, Reply, Request};
@@ -135,7 +135,7 @@ fn connect_ping_and_disconnect_have_lustres_messages() {
             server.reply(&received, 0, &[]);
         },
     );
-    assert_eq!(fixture.import.call(echo()).unwrap_err(), Errno::SHUTDOWN);
+    assert_eq!(fixture.import.call(echo()).unwrap_err(), Errno::Shutdown);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_reply_has_the_buffers_and_the_status_of_the_service() {
             server.reply(&received, -17, &[b"world"]);
         });
         let reply = reply.unwrap();
-        assert_eq!((reply.status(), reply.result()), (-17, Err(Errno::EXISTS)));
+        assert_eq!((reply.status(), reply.result()), (-17, Err(Errno::Exists)));
         assert_eq!((reply.buffer(1), reply.buffer(2)), (Some(&b"world"[..]), None));
     }
 }
@@ -171,7 +171,7 @@ fn a_request_with_a_truncated_reply_is_resent_with_a_larger_buffer() {
         let first = server.serve();
         server.reply(&first, 0, &[&long]);
     });
-    assert_eq!(reply.unwrap_err(), Errno::OVERFLOW);
+    assert_eq!(reply.unwrap_err(), Errno::Overflow);
 }
 
 /// PR-63: fails if a request that the server does not execute now is not resent later with a new XID.
@@ -181,7 +181,7 @@ fn a_request_that_is_not_executed_now_is_resent_later_with_a_new_xid() {
     let clock = Arc::clone(&fixture.clock);
     let reply = fixture.call(Request { timeout: Some(LONG), ..echo() }, |server| {
         let first = server.serve();
-        server.reply(&first, Errno::IN_PROGRESS.to_c(), &[]);
+        server.reply(&first, Errno::InProgress.to_c(), &[]);
         let again = server.next_later(&clock, Duration::from_secs(1));
         assert!(again.xid > first.xid && !again.is_resent());
         server.reply(&again, 0, &[b"now"]);
@@ -252,7 +252,7 @@ fn an_invalid_reply_fails_the_request_and_one_for_another_xid_is_ignored() {
             received.xid.0 += 64;
             server.send(&received, &bytes, received.reply_offset());
         });
-        assert_eq!(reply.unwrap_err(), Errno::PROTOCOL, "{name}");
+        assert_eq!(reply.unwrap_err(), Errno::Protocol, "{name}");
     }
 }
 
@@ -263,7 +263,7 @@ fn a_server_that_does_not_know_the_client_is_reconnected_and_the_request_resent(
         let first = server.serve();
         let body = Body {
             kind: MessageKind::Error,
-            status: Errno::NOT_CONNECTED.to_c(),
+            status: Errno::NotConnected.to_c(),
             ..Body::reply_to(&first.body())
         };
         server.restart();
@@ -290,7 +290,7 @@ fn an_at_most_once_request_is_not_resent_to_a_restarted_server() {
         let connect = server.next();
         server.accept(&connect);
     });
-    assert_eq!(reply.unwrap_err(), Errno::UNKNOWN_OUTCOME);
+    assert_eq!(reply.unwrap_err(), Errno::Stale);
     // The same server recognizes the request.
     let reply = fixture.call(once, |server| {
         let first = server.serve();
@@ -433,7 +433,7 @@ fn an_aborted_request_ends_and_releases_its_memory() {
     let received = fixture.server.serve();
     set.abort(id);
     set.wait();
-    assert_eq!(set.take(id).unwrap().unwrap_err(), Errno::INTERRUPTED);
+    assert_eq!(set.take(id).unwrap().unwrap_err(), Errno::Interrupted);
     while Arc::get_mut(&mut memory).is_none() {
         std::thread::yield_now();
     }
@@ -454,11 +454,11 @@ fn a_request_does_not_wait_for_a_connection_beyond_its_limit() {
         }
         call.join().unwrap()
     });
-    assert_eq!(limited.unwrap_err(), Errno::TIMED_OUT);
-    assert_eq!(fixture.import.call(Request { no_delay: true, ..echo() }).unwrap_err(), Errno::AGAIN);
+    assert_eq!(limited.unwrap_err(), Errno::TimedOut);
+    assert_eq!(fixture.import.call(Request { no_delay: true, ..echo() }).unwrap_err(), Errno::Again);
     let too_long = Arc::new(Region::zeroed((64 << 20) + 1));
     let bulk = Bulk { memory: too_long, direction: Direction::ToService };
-    assert_eq!(fixture.import.call(Request { bulk: Some(bulk), ..echo() }).unwrap_err(), Errno::INVALID);
+    assert_eq!(fixture.import.call(Request { bulk: Some(bulk), ..echo() }).unwrap_err(), Errno::Invalid);
 }
 
 /// PR-10: fails if a server may grant flags that were not requested.
@@ -484,6 +484,6 @@ fn a_server_that_grants_flags_that_were_not_requested_is_refused() {
             clock.advance(SHORT);
         },
     );
-    assert_eq!(result.unwrap_err(), Errno::PROTOCOL);
+    assert_eq!(result.unwrap_err(), Errno::Protocol);
     assert_ne!(fixture.import.state(), ImportState::Full);
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use lnet as _;
-use ptlrpc::errno::Errno;
+use ptlrpc::Errno;
 use ptlrpc::lnet::{EventKind, Region};
 use ptlrpc::message::{Body, BulkBits, Opcode};
 use ptlrpc::service::{Answer, Dropped, Reply, ReplyDone, ServiceConfig, ServiceRequest};
@@ -124,7 +124,7 @@ fn bulk_data_that_was_not_announced_is_not_transferred_and_there_is_no_reply() {
     {
         let body = Body { mbits, ..client.body(WRITE) };
         let waiting = client.send(client.xids.take(), &body, &[&(len as u64).to_ne_bytes()]);
-        assert_eq!(seen.recv().unwrap(), Some(Errno::PROTOCOL), "{name}");
+        assert_eq!(seen.recv().unwrap(), Some(Errno::Protocol), "{name}");
         assert_eq!(client.ping().status(), Ok(()));
         assert!(waiting.is_quiet(), "{name}");
     }
@@ -146,7 +146,7 @@ fn truncated_data_is_an_error_and_the_client_has_to_resend() {
     let short = Arc::new(Region::zeroed(99));
     let mds = open(&client, &short, bits, false);
     let waiting = client.send(xid, &body, &[]);
-    assert_eq!(seen.recv().unwrap(), Err(Errno::IO));
+    assert_eq!(seen.recv().unwrap(), Err(Errno::Io));
     drop(mds);
     // The request is served again, though it has a tag.
     let bits = bits_for(&client, 1);
@@ -181,7 +181,7 @@ fn a_transfer_without_memory_of_the_client_ends_when_the_client_gives_up() {
     let waiting = client.send(client.xids.take(), &body, &[]);
     begun.recv().unwrap();
     server.clock.advance(Duration::from_secs(1));
-    assert_eq!(seen.recv().unwrap(), (Err(Errno::TIMED_OUT), None));
+    assert_eq!(seen.recv().unwrap(), (Err(Errno::TimedOut), None));
     assert_eq!(seen.recv().unwrap(), (Ok(()), Some(ReplyDone::Lost)), "there is no reply");
     assert_eq!(server.counts().bulk_failed, 1);
     assert!(waiting.is_quiet());

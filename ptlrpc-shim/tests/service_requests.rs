@@ -4,7 +4,7 @@
 mod support;
 
 use lnet as _;
-use ptlrpc::errno::Errno;
+use ptlrpc::Errno;
 use ptlrpc::lnet::Nid;
 use ptlrpc::message::body::ExportCookie;
 use ptlrpc::message::{
@@ -105,21 +105,21 @@ fn requests_that_cannot_be_served_get_error_replies() {
     let client = server.connected();
     let of = |opcode| client.body(opcode);
     for (name, body, errno) in [
-        ("not connected", Body { handle: ExportCookie::NONE, ..of(ECHO) }, Errno::NOT_CONNECTED),
+        ("not connected", Body { handle: ExportCookie::NONE, ..of(ECHO) }, Errno::NotConnected),
         (
             "a ping without a connection",
             Body { handle: ExportCookie(1), ..of(Opcode::PING) },
-            Errno::NOT_CONNECTED,
+            Errno::NotConnected,
         ),
         (
             "a disconnect without a connection",
             Body { handle: ExportCookie(1), ..of(Opcode::OST_DISCONNECT) },
-            Errno::NOT_CONNECTED,
+            Errno::NotConnected,
         ),
-        ("an unsupported operation", of(Opcode(0x6fff)), Errno::NOT_SUPPORTED),
-        ("no such slot", Body { tag: 17, ..of(ECHO) }, Errno::PROTOCOL),
-        ("another protocol", Body { version: Version::of(Protocol::MDS), ..of(ECHO) }, Errno::PROTOCOL),
-        ("a connect request without its buffers", of(Opcode::OST_CONNECT), Errno::PROTOCOL),
+        ("an unsupported operation", of(Opcode(0x6fff)), Errno::NotSupported),
+        ("no such slot", Body { tag: 17, ..of(ECHO) }, Errno::Protocol),
+        ("another protocol", Body { version: Version::of(Protocol::MDS), ..of(ECHO) }, Errno::Protocol),
+        ("a connect request without its buffers", of(Opcode::OST_CONNECT), Errno::Protocol),
     ] {
         let got = client.ask(&body, &[]);
         assert_eq!((got.body.kind, got.status()), (MessageKind::Error, Err(errno)), "{name}");
@@ -128,7 +128,7 @@ fn requests_that_cannot_be_served_get_error_replies() {
     let mut stray = server.client();
     stray.target = "OST0001";
     let got = stray.try_connect();
-    assert_eq!((got.body.kind, got.status()), (MessageKind::Error, Err(Errno::NO_DEVICE)));
+    assert_eq!((got.body.kind, got.status()), (MessageKind::Error, Err(Errno::NoDevice)));
     assert_eq!(server.counts().refused, 8);
     assert_eq!(client.ping().status(), Ok(()));
 }
@@ -194,12 +194,12 @@ fn a_client_that_reconnects_keeps_its_connection_until_it_disconnects() {
     let (again, _) = client.connect();
     assert_eq!((again.body.op_flags, again.body.handle), (ConnectOps::RECONNECT, handle));
     assert_eq!(client.ask(&client.body(Opcode::OST_DISCONNECT), &[]).status(), Ok(()));
-    assert_eq!(client.ping().status(), Err(Errno::NOT_CONNECTED));
+    assert_eq!(client.ping().status(), Err(Errno::NotConnected));
     let (anew, _) = client.connect();
     assert_eq!(anew.body.op_flags, ConnectOps::NONE);
     assert_ne!(anew.body.handle, handle);
     assert_eq!(server.targets.evict(&"a client".parse().unwrap()), 1);
-    assert_eq!(client.ping().status(), Err(Errno::NOT_CONNECTED));
+    assert_eq!(client.ping().status(), Err(Errno::NotConnected));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_restarted_server_does_not_know_its_clients() {
     let targets = Targets::new(43);
     targets.add("OST0000".parse().unwrap(), supported()).unwrap();
     let service = Service::start(&server.node, &targets, config(), handler(echo)).unwrap();
-    assert_eq!(client.ping().status(), Err(Errno::NOT_CONNECTED));
+    assert_eq!(client.ping().status(), Err(Errno::NotConnected));
     let (got, _) = client.connect();
     assert_eq!(got.body.op_flags, ConnectOps::NONE);
     assert_ne!(got.body.handle, cookie);
@@ -264,15 +264,15 @@ fn a_failing_handler_affects_only_its_client() {
     let server = Server::start(config(), |request| match request.buffer(1) {
         Some(b"panic") => panic!("as the test wants it"),
         Some(b"long") => Reply::new().buffer(vec![0; 100_000]).into(),
-        Some(b"error") => Errno::BUSY.into(),
+        Some(b"error") => Errno::Busy.into(),
         Some(b"nothing") => Answer::None,
         _ => echo(request),
     });
     let client = server.connected();
     for (word, want) in [
-        ("panic", Err(Errno::IO)),
-        ("long", Err(Errno::OVERFLOW)),
-        ("error", Err(Errno::BUSY)),
+        ("panic", Err(Errno::Io)),
+        ("long", Err(Errno::Overflow)),
+        ("error", Err(Errno::Busy)),
         ("good", Ok(())),
     ] {
         let got = client.ask(&client.body(ECHO), &[word.as_bytes()]);
@@ -366,7 +366,7 @@ fn a_handler_cannot_stop_its_own_service_but_may_drop_it() {
     MINE.get_or_init(|| Mutex::new(Some(Arc::new(service))));
     let client = server.connected();
     assert_eq!(client.ask(&client.body(ECHO), &[]).status(), Ok(()));
-    assert_eq!(stopped.recv().unwrap(), Err(Errno::BUSY));
+    assert_eq!(stopped.recv().unwrap(), Err(Errno::Busy));
 }
 
 #[test]

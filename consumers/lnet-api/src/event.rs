@@ -1,6 +1,6 @@
 //! Events of descriptors.
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::{ProcessId, md::MdContext, sys};
 use std::cell::Cell;
 

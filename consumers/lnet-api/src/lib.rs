@@ -3,7 +3,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`errno`], [`clock`], [`sync`] | error numbers, time, locks |
+//! | [`clock`], [`sync`] | time, locks |
 //! | `node` | the node of this process: descriptors, messages, its knowledge of peers |
 //! | `md`, `event`, `live_mds` | descriptors and their events |
 //! | `region` | memory that is shared with LNet |
@@ -11,7 +11,6 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod clock;
-pub mod errno;
 pub mod sync;
 
 mod event;
@@ -23,7 +22,7 @@ pub mod sys;
 
 pub use event::{Event, EventKind};
 pub use lnet_os::c_pointer;
-pub use lnet_wire::{Nid, Pid};
+pub use lnet_wire::{Errno, Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};
 pub use region::{Loan, Region, RegionOwner, RegionSlice};

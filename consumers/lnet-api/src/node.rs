@@ -1,6 +1,6 @@
 //! The LNet node of this process: descriptors, messages, and its information about peers.
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::event::{handle, in_handler};
 use crate::live_mds::LiveMds;
 use crate::md::{EventHandler, Md, MdContext, MdSpec};
@@ -99,7 +99,7 @@ impl Node {
         while idle_polls < MAX_IDLE_POLLS && !done() {
             // SAFETY: one queue, of this node's; the event is written to memory for one, and not read.
             let got = unsafe { sys::LNetEQPoll(&raw mut eq, 1, POLL_MS, event.as_mut_ptr(), &raw mut which) };
-            let has_event = got == 1 || Errno::check(got) == Err(Errno::OVERFLOW);
+            let has_event = got == 1 || Errno::check(got) == Err(Errno::Overflow);
             idle_polls += u32::from(!has_event);
         }
         self.in_progress.store(false, Ordering::Release);
@@ -114,7 +114,7 @@ impl Node {
         handler: Arc<dyn EventHandler>,
     ) -> Result<Md, Errno> {
         let any = sys::lnet_process_id { nid: sys::LNET_NID_ANY, pid: sys::LNET_PID_ANY };
-        let from = criteria.from.map_or(Some(any), ProcessId::to_c).ok_or(Errno::INVALID)?;
+        let from = criteria.from.map_or(Some(any), ProcessId::to_c).ok_or(Errno::Invalid)?;
         let mut me = sys::lnet_handle_me { cookie: sys::COOKIE_NONE };
         Errno::check(sys::LNetMEAttach(
             portal as c_uint,
@@ -156,7 +156,7 @@ impl Node {
                 unsafe { (*context).region = Some(spec.region) };
                 Errno::check(make(md, &raw mut handle))
             }
-            None => Err(Errno::INVALID),
+            None => Err(Errno::Invalid),
         };
         match made {
             Ok(_) => Ok(Md(handle)),
@@ -187,7 +187,7 @@ impl Node {
         offset: u32,
         hdr_data: u64,
     ) -> Result<(), Errno> {
-        let to = to.to_c().ok_or(Errno::INVALID)?;
+        let to = to.to_c().ok_or(Errno::Invalid)?;
         let ack = if ack == Ack::Wanted { sys::LNET_ACK_REQ } else { sys::LNET_NOACK_REQ };
         let from = self_nid(from)?;
         Errno::check(sys::LNetPut(from, md.0, ack, to, portal, match_bits, offset, hdr_data)).map(drop)
@@ -203,7 +203,7 @@ impl Node {
         match_bits: u64,
         offset: u32,
     ) -> Result<(), Errno> {
-        let to = to.to_c().ok_or(Errno::INVALID)?;
+        let to = to.to_c().ok_or(Errno::Invalid)?;
         let from = self_nid(from)?;
         Errno::check(sys::LNetGet(from, md.0, to, portal, match_bits, offset)).map(drop)
     }
@@ -216,18 +216,18 @@ impl Node {
 
     /// Returns the distance to a NID.
     pub fn distance(&self, nid: Nid) -> Result<Distance, Errno> {
-        let raw = nid.to_u64().ok_or(Errno::INVALID)?;
+        let raw = nid.to_u64().ok_or(Errno::Invalid)?;
         let (mut source, mut order) = (0, 0);
         let distance = Errno::check(sys::LNetDist(raw, &mut source, &mut order))?;
-        let local_nid = Nid::from_u64(source).ok_or(Errno::INVALID)?;
+        let local_nid = Nid::from_u64(source).ok_or(Errno::Invalid)?;
         Ok(Distance { hops: distance.unsigned_abs(), order, local_nid })
     }
 
     /// Declares NIDs to be one peer, the first its primary NID (PR-43).
     pub fn add_peer(&self, nids: &[Nid]) -> Result<(), Errno> {
         let mut raw =
-            nids.iter().map(|nid| nid.to_u64()).collect::<Option<Vec<_>>>().ok_or(Errno::INVALID)?;
-        let count = raw.len().try_into().map_err(|_| Errno::INVALID)?;
+            nids.iter().map(|nid| nid.to_u64()).collect::<Option<Vec<_>>>().ok_or(Errno::Invalid)?;
+        let count = raw.len().try_into().map_err(|_| Errno::Invalid)?;
         // SAFETY: that many numbers, which LNet only reads.
         Errno::check(unsafe { sys::LNetAddPeer(raw.as_mut_ptr(), count) }).map(drop)
     }
@@ -236,11 +236,11 @@ impl Node {
     pub fn rediscover(&self, peer: ProcessId) -> Result<Nid, Errno> {
         const VERSION: u32 = 0x0001_000b;
         let mut nids = [sys::lnet_process_id { nid: 0, pid: 0 }; 16];
-        let ping_id = peer.to_c().ok_or(Errno::INVALID)?;
+        let ping_id = peer.to_c().ok_or(Errno::Invalid)?;
         let mut ping = sys::lnet_ioctl_ping_data::whose(ping_id, VERSION, &mut nids);
         // SAFETY: the argument of this command, with memory for as many NIDs as it says.
         Errno::check(unsafe { sys::LNetCtl(sys::IOC_LIBCFS_DISCOVER, (&raw mut ping).cast()) })?;
-        Nid::from_u64(ping.ping_id.nid).ok_or(Errno::INVALID)
+        Nid::from_u64(ping.ping_id.nid).ok_or(Errno::Invalid)
     }
 
     /// Returns the NIDs of this node, `0@lo` first.
@@ -262,7 +262,7 @@ impl Node {
 
     /// Makes a portal lazy, so that messages without a match wait there (PR-32), or ends that.
     pub fn set_lazy(&self, portal: u32, lazy: bool) -> Result<(), Errno> {
-        let portal = portal.try_into().map_err(|_| Errno::INVALID)?;
+        let portal = portal.try_into().map_err(|_| Errno::Invalid)?;
         let rc = match lazy {
             true => sys::LNetSetLazyPortal(portal),
             false => sys::LNetClearLazyPortal(portal),
@@ -272,7 +272,7 @@ impl Node {
 }
 
 fn self_nid(from: Option<Nid>) -> Result<u64, Errno> {
-    from.map_or(Some(sys::LNET_NID_ANY), Nid::to_u64).ok_or(Errno::INVALID)
+    from.map_or(Some(sys::LNET_NID_ANY), Nid::to_u64).ok_or(Errno::Invalid)
 }
 
 impl Drop for Node {

@@ -1,9 +1,9 @@
 //! The C API: `include/lnet/selftest.h` documents it.
 
 use crate::framework::{NodeConfig, TestNode};
+use lnet_api::Errno;
 use lnet_api::Node;
 use lnet_api::clock::SystemClock;
-use lnet_api::errno::Errno;
 use lnet_api::sync::lock;
 use lnet_log::{LogClass, write_line};
 use lnet_os::owner::Owner;
@@ -32,7 +32,7 @@ struct Instance {
 fn entry(body: impl FnOnce() -> Result<(), Errno>) -> c_int {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.map_or_else(Errno::to_c, |()| 0),
-        Err(_) => Errno::IO.to_c(),
+        Err(_) => Errno::Io.to_c(),
     }
 }
 
@@ -52,7 +52,7 @@ extern "C" fn lnet_selftest_start() -> c_int {
         }
         let config = NodeConfig::from_lookup(|name| std::env::var(name).ok()).map_err(|error| {
             write_line!(LogClass::SelftestService, "LNet selftest: not started ({error})");
-            Errno::INVALID
+            Errno::Invalid
         })?;
         let (end_signal, ended) = channel();
         let lnet = Node::start_with_end_signal(Some(end_signal))?;
@@ -67,12 +67,12 @@ extern "C" fn lnet_selftest_start() -> c_int {
 extern "C" fn lnet_selftest_stop() -> c_int {
     entry(|| {
         if OWNER.is_ancestor() {
-            return Err(Errno::NETWORK_DOWN);
+            return Err(Errno::NetworkDown);
         }
         // The instance stays locked until everything has ended: a start meanwhile would create a second engine on the same
         // portals. The code that ends it takes no lock of this file.
         let mut instance = lock(&INSTANCE);
-        let shared = instance.as_mut().ok_or(Errno::NETWORK_DOWN)?;
+        let shared = instance.as_mut().ok_or(Errno::NetworkDown)?;
         shared.references -= 1;
         if shared.references > 0 {
             return Ok(());

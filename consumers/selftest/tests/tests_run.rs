@@ -4,7 +4,7 @@
 use lnet as _;
 mod support;
 
-use lnet_api::{Region, errno::Errno};
+use lnet_api::{Errno, Region};
 use lnet_selftest::rpc::Bulk;
 use lnet_selftest::wire::*;
 use std::sync::Arc;
@@ -195,7 +195,7 @@ fn a_client_of_a_node_that_is_not_there_counts_errors() {
     let stats = scene.stats();
     assert_eq!((stats.framework.ping_errors, stats.rpc.errors), (2, 2));
     let ping = Request::Ping(PingRequest { sequence: 0, seconds: 0, nanoseconds: 0 });
-    assert_eq!(scene.send(nowhere, ping, None).recv().unwrap(), Err(Errno::HOST_UNREACHABLE));
+    assert_eq!(scene.send(nowhere, ping, None).recv().unwrap(), Err(Errno::HostUnreachable));
 }
 
 /// Sends fields that our types cannot express (selftest 5.6). Fails if the node accepts them, or fetches the list of

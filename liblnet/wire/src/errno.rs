@@ -2,28 +2,44 @@
 
 use std::fmt;
 use std::io::ErrorKind;
+use std::num::NonZeroI32;
+
+/// A Linux error number, above 0. [`Errno::to_c`] is what C callers get: the negative number.
+///
+/// The numbers that LNet and the programs on it use have names, which may stand in patterns like the variants of an enum. A reply to
+/// an RPC may carry any other number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Errno(NonZeroI32);
 
 macro_rules! errno {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $c:literal, $text:literal;)*) => {
-        /// A Linux error number. [`Errno::to_c`] is what C callers get: the negative number.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(i32)]
-        pub enum Errno { $($(#[$doc])* $name = $number),* }
-
+        #[allow(non_upper_case_globals, reason = "these are used like the variants of an enum")]
         impl Errno {
-            /// The error with this (positive) number; `None` if LNet does not report it.
+            $($(#[$doc])* pub const $name: Self = match NonZeroI32::new($number) {
+                Some(number) => Self(number),
+                None => unreachable!(),
+            };)*
+
+            /// The errors that have names, in the order of their numbers.
+            pub const NAMED: &[Self] = &[$(Self::$name),*];
+
+            /// The error with this (positive) number, if it is one that has a name.
             pub const fn from_number(number: i32) -> Option<Self> {
                 match number { $($number => Some(Self::$name),)* _ => None }
             }
 
-            /// The C name, such as `EINVAL`.
+            /// The C name, such as `EINVAL`; for an error that has no name here, `an unnamed error`.
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$name => $c),* }
+                match self { $(Self::$name => $c,)* _ => "an unnamed error" }
             }
 
-            /// The text that `strerror` gives.
+            /// The text that `strerror` gives; for an error without a name, `Unknown error`.
             pub const fn text(self) -> &'static str {
-                match self { $(Self::$name => $text),* }
+                match self { $(Self::$name => $text,)* _ => "Unknown error" }
+            }
+
+            const fn constant(self) -> Option<&'static str> {
+                match self { $(Self::$name => Some(stringify!($name)),)* _ => None }
             }
         }
     };
@@ -62,14 +78,24 @@ errno! {
     TooManyFilesInSystem = 23, "ENFILE", "Too many open files in system";
     /// The process has no descriptor left.
     TooManyFiles = 24, "EMFILE", "Too many open files";
+    /// Too much data for one operation.
+    FileTooBig = 27, "EFBIG", "File too large";
     /// No room left.
     NoSpace = 28, "ENOSPC", "No space left on device";
     /// Broken pipe.
     Pipe = 32, "EPIPE", "Broken pipe";
     /// Out of range.
     OutOfRange = 34, "ERANGE", "Numerical result out of range";
+    /// No such function.
+    NoFunction = 38, "ENOSYS", "Function not implemented";
+    /// Invalid request.
+    BadRequest = 53, "EBADR", "Invalid request descriptor";
+    /// The time was over before the operation began.
+    Expired = 62, "ETIME", "Timer expired";
     /// The peer breaks the protocol.
     Protocol = 71, "EPROTO", "Protocol error";
+    /// A message, or its data, is invalid.
+    BadMessage = 74, "EBADMSG", "Bad message";
     /// Events were lost.
     Overflow = 75, "EOVERFLOW", "Value too large for defined data type";
     /// The name or address is not unique on the network.
@@ -94,6 +120,8 @@ errno! {
     ConnectionAborted = 103, "ECONNABORTED", "Software caused connection abort";
     /// The peer reset the connection.
     ConnectionReset = 104, "ECONNRESET", "Connection reset by peer";
+    /// There is no connection.
+    NotConnected = 107, "ENOTCONN", "Transport endpoint is not connected";
     /// Shutting down.
     Shutdown = 108, "ESHUTDOWN", "Cannot send after transport endpoint shutdown";
     /// Timed out.
@@ -104,12 +132,16 @@ errno! {
     HostUnreachable = 113, "EHOSTUNREACH", "No route to host";
     /// Already under way.
     Already = 114, "EALREADY", "Operation already in progress";
+    /// In progress, or cannot be executed now.
+    InProgress = 115, "EINPROGRESS", "Operation now in progress";
+    /// Whether the operation was executed is not known, and it may not be executed twice.
+    Stale = 116, "ESTALE", "Stale file handle";
     /// Cancelled.
     Cancelled = 125, "ECANCELED", "Operation canceled";
 }
 
 impl Errno {
-    /// Reads the result of a C function: the error with this negative number; [`Errno::Io`] where LNet has none.
+    /// Reads the result of a C function: the error with this negative number; [`Errno::Io`] where it has no name.
     pub const fn from_c(number: i32) -> Self {
         match Self::from_number(number.saturating_neg()) {
             Some(errno) => errno,
@@ -117,9 +149,41 @@ impl Errno {
         }
     }
 
+    /// Reads the result of a C function, or the status of a message: any negative number is an error. `None`: no error.
+    pub const fn from_status(code: i32) -> Option<Self> {
+        if code >= 0 {
+            return None;
+        }
+        match NonZeroI32::new(code.saturating_neg()) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// Checks the result of a C function: returns the number, if it is not an error.
+    pub const fn check(code: i32) -> Result<i32, Self> {
+        match Self::from_status(code) {
+            Some(errno) => Err(errno),
+            None => Ok(code),
+        }
+    }
+
+    /// The number, above 0.
+    pub const fn number(self) -> i32 {
+        self.0.get()
+    }
+
     /// The result that a C function returns: the negative number.
     pub const fn to_c(self) -> i32 {
-        -(self as i32)
+        -self.0.get()
+    }
+
+    /// The result that a C function returns for `result`: 0 if that is no error.
+    pub const fn to_c_result(result: Result<(), Self>) -> i32 {
+        match result {
+            Ok(()) => 0,
+            Err(errno) => errno.to_c(),
+        }
     }
 }
 
@@ -156,7 +220,19 @@ impl From<std::io::Error> for Errno {
 
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self.constant() {
+            Some(_) => f.write_str(self.name()),
+            None => write!(f, "errno {}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.constant() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "Errno({})", self.0),
+        }
     }
 }
 
@@ -168,12 +244,28 @@ mod tests {
 
     #[test]
     fn numbers_round_trip() {
-        for number in 1..200 {
-            if let Some(errno) = Errno::from_number(number) {
-                assert_eq!(errno.to_c(), -number);
-            }
+        for errno in Errno::NAMED {
+            assert_eq!(Errno::from_number(errno.number()), Some(*errno));
+            assert_eq!(Errno::from_c(errno.to_c()), *errno);
+            assert_eq!(Errno::from_status(errno.to_c()), Some(*errno));
         }
+        assert!(Errno::NAMED.is_sorted_by_key(|errno| errno.number()));
         assert_eq!(Errno::from_number(2), Some(Errno::NotFound));
         assert_eq!(Errno::HostUnreachable.to_string(), "EHOSTUNREACH");
+        assert_eq!(format!("{:?}", Errno::HostUnreachable), "HostUnreachable");
+    }
+
+    #[test]
+    fn a_status_may_be_any_error_number() {
+        let table =
+            [(0, None), (7, None), (-110, Some(110)), (-4000, Some(4000)), (i32::MIN, Some(i32::MAX))];
+        for (code, number) in table {
+            assert_eq!(Errno::from_status(code).map(Errno::number), number, "{code}");
+            assert_eq!(Errno::check(code).map_err(Errno::number), number.map_or(Ok(code), Err), "{code}");
+        }
+        assert_eq!(Errno::from_status(-4000).map(|errno| errno.to_string()).as_deref(), Some("errno 4000"));
+        assert_eq!(Errno::from_c(-4000), Errno::Io);
+        assert_eq!(Errno::to_c_result(Err(Errno::TimedOut)), -110);
+        assert_eq!(Errno::to_c_result(Ok(())), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! The server's process: a service, memory for bare PUTs, and raw TCP.
 
-use ptlrpc::errno::Errno;
+use ptlrpc::Errno;
 use ptlrpc::lnet::{Event, EventHandler, MatchCriteria, MdSpec, Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
@@ -35,7 +35,7 @@ impl Handler for Bench {
             }
             READ => request.bulk_put(&self.0),
             WRITE => WRITTEN.with(|memory| request.bulk_get_into(memory)),
-            _ => Err(Errno::NOT_SUPPORTED),
+            _ => Err(Errno::NotSupported),
         };
         Answer::Reply(done.map_or_else(Reply::error, |()| Reply::new()))
     }

@@ -1,7 +1,7 @@
 //! Entry points of the C API: panics, pointers, memory.
 
+use crate::Errno;
 use crate::clock::{Clock, SystemClock};
-use crate::errno::Errno;
 use crate::lnet::{Loan, ProcessId, Region, lnet_process_id};
 use crate::log::Log;
 use crate::message::Name;
@@ -24,7 +24,7 @@ pub(super) static OWNER: Owner = Owner::nobody();
 /// In a child of `fork` it fails with `-ENETDOWN` until `ptlrpc_init`.
 pub(super) fn entry<T: FromErrno>(name: &'static str, body: impl FnOnce() -> Result<T, Errno>) -> T {
     if OWNER.is_ancestor() {
-        return T::from_errno(Errno::NETWORK_DOWN);
+        return T::from_errno(Errno::NetworkDown);
     }
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.unwrap_or_else(T::from_errno),
@@ -37,7 +37,7 @@ pub(super) fn entry<T: FromErrno>(name: &'static str, body: impl FnOnce() -> Res
                     "{name}: internal error (panic), see above; the call fails with EIO, please report"
                 ),
             );
-            T::from_errno(Errno::IO)
+            T::from_errno(Errno::Io)
         }
     }
 }
@@ -84,16 +84,16 @@ impl<T> FromErrno for *const T {
 
 /// A name or UUID. `EINVAL`: NULL, invalid, or empty.
 pub(super) fn name(string: Text<'_>) -> Result<Name, Errno> {
-    let text = string.utf8_or(Errno::INVALID)?;
+    let text = string.utf8_or(Errno::Invalid)?;
     if text.is_empty() {
-        return Err(Errno::INVALID);
+        return Err(Errno::Invalid);
     }
-    Name::new(text.as_bytes()).map_err(|_| Errno::INVALID)
+    Name::new(text.as_bytes()).map_err(|_| Errno::Invalid)
 }
 
 /// Writes a process ID. `EINVAL`: NULL.
 pub(super) fn store_process(mut to: Out<'_, lnet_process_id>, id: ProcessId) -> Result<c_int, Errno> {
-    to.store(id.to_c().ok_or(Errno::INVALID)?, Errno::INVALID).map(|()| 0)
+    to.store(id.to_c().ok_or(Errno::Invalid)?, Errno::Invalid).map(|()| 0)
 }
 
 /// Converts milliseconds; 0 is the default: `None`.
@@ -114,7 +114,7 @@ pub(super) unsafe fn lend(memory: *mut c_void, len: usize) -> Result<(Arc<Region
     let start = match NonNull::new(memory.cast::<u8>()) {
         Some(start) => start,
         None if len == 0 => NonNull::dangling(),
-        None => return Err(Errno::INVALID),
+        None => return Err(Errno::Invalid),
     };
     // SAFETY: `len` bytes of the program's, not NULL unless there are none, which stay until the loan has ended: the caller vouches for it.
     let (region, loan) = unsafe { Region::lent(start, len) };
@@ -131,21 +131,21 @@ mod tests {
         let broken = entry("f", || -> Result<c_int, Errno> { panic!("on purpose") });
         assert_eq!(broken, -libc::EIO);
         assert_eq!(entry("f", || Ok::<c_int, _>(3)), 3);
-        assert_eq!(entry("f", || Err::<c_int, _>(Errno::BUSY)), -libc::EBUSY);
-        assert!(entry("f", || Err::<*mut u8, _>(Errno::BUSY)).is_null());
-        assert_eq!(entry("f", || Err::<u64, _>(Errno::BUSY)), 0);
+        assert_eq!(entry("f", || Err::<c_int, _>(Errno::Busy)), -libc::EBUSY);
+        assert!(entry("f", || Err::<*mut u8, _>(Errno::Busy)).is_null());
+        assert_eq!(entry("f", || Err::<u64, _>(Errno::Busy)), 0);
     }
 
     #[test]
     fn null_is_an_invalid_argument() {
         // SAFETY: NULL is allowed by each of them.
         unsafe {
-            assert_eq!(lend(std::ptr::null_mut(), 1).err(), Some(Errno::INVALID));
+            assert_eq!(lend(std::ptr::null_mut(), 1).err(), Some(Errno::Invalid));
             assert!(lend(std::ptr::null_mut(), 0).is_ok());
-            assert_eq!(name(Text::new(std::ptr::null())), Err(Errno::INVALID));
+            assert_eq!(name(Text::new(std::ptr::null())), Err(Errno::Invalid));
         }
-        assert_eq!(name(Text::of(c"")), Err(Errno::INVALID));
-        assert_eq!(name(Text::of(c"a name of more than thirty-eight bytes!")), Err(Errno::INVALID));
+        assert_eq!(name(Text::of(c"")), Err(Errno::Invalid));
+        assert_eq!(name(Text::of(c"a name of more than thirty-eight bytes!")), Err(Errno::Invalid));
     }
 
     #[test]

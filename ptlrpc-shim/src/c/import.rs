@@ -2,8 +2,8 @@
 
 use super::entry::{entry, name, store_process, until};
 use super::process::{ObjectGuard, client};
+use crate::Errno;
 use crate::client::{Import, ImportConfig, ImportState};
-use crate::errno::Errno;
 use crate::lnet::lnet_process_id;
 use crate::message::portal::Portals;
 use crate::message::{ConnectData, ConnectFlags, Opcode, Portal, Service};
@@ -77,7 +77,7 @@ const MAX_SERVERS: usize = 64;
 
 impl Kind {
     pub(super) fn of(number: u32) -> Result<&'static Self, Errno> {
-        KINDS.get(number as usize).ok_or(Errno::INVALID)
+        KINDS.get(number as usize).ok_or(Errno::Invalid)
     }
 }
 
@@ -90,14 +90,14 @@ pub(super) const fn portal(given: u32, default: Portal) -> Portal {
 pub(super) fn service(given: u32, default: Service) -> Result<Service, Errno> {
     match given {
         0 => Ok(default),
-        _ => given.try_into().map(Service).map_err(|_| Errno::INVALID),
+        _ => given.try_into().map(Service).map_err(|_| Errno::Invalid),
     }
 }
 
 /// Connect data with these flags and this number of slots; 0 is the default.
 pub(super) fn connect_data(flags: u64, flags2: u64, max_mod_rpcs: u32) -> Result<ConnectData, Errno> {
     let default = ImportConfig::default_connect_data();
-    let max_mod_rpcs = u16::try_from(max_mod_rpcs).map_err(|_| Errno::INVALID)?;
+    let max_mod_rpcs = u16::try_from(max_mod_rpcs).map_err(|_| Errno::Invalid)?;
     let flags = ConnectFlags(u128::from(flags2) << 64 | u128::from(flags));
     Ok(ConnectData {
         flags: if flags == ConnectFlags::NONE { default.flags } else { flags },
@@ -112,8 +112,8 @@ impl CConf<'_> {
         let kind = Kind::of(self.kind)?;
         let (target, client) = (name(self.target)?, name(self.client_uuid)?);
         // SAFETY: an array of the program's, which has as many strings as the structure says, unchanged during the call (`ptlrpc.h`).
-        let servers = unsafe { self.servers.elements(self.server_count, MAX_SERVERS, Errno::INVALID) }?;
-        let servers = servers.iter().map(|server| server.utf8_or(Errno::INVALID).map(str::to_owned));
+        let servers = unsafe { self.servers.elements(self.server_count, MAX_SERVERS, Errno::Invalid) }?;
+        let servers = servers.iter().map(|server| server.utf8_or(Errno::Invalid).map(str::to_owned));
         let opcode = |given, default| if given == 0 { default } else { Opcode(given) };
         let (connect, disconnect) =
             (opcode(self.connect_opcode, kind.connect), opcode(self.disconnect_opcode, kind.disconnect));
@@ -128,7 +128,7 @@ impl CConf<'_> {
             && disconnect.is_disconnect()
             && self.reserved == 0;
         if !is_right {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         Ok(ImportConfig {
             target,
@@ -147,29 +147,29 @@ impl CConf<'_> {
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_import_new(conf: In<'_, CConf<'_>>, mut import: Out<'_, *mut ObdImport>) -> c_int {
     entry("ptlrpc_import_new", || {
-        import.store(std::ptr::null_mut(), Errno::INVALID)?;
-        let config = conf.or(Errno::INVALID)?.read()?;
+        import.store(std::ptr::null_mut(), Errno::Invalid)?;
+        let config = conf.or(Errno::Invalid)?.read()?;
         let made = ObdImport { import: client()?.import(config)?, _guard: ObjectGuard::new() };
-        import.store(Owned::give(made), Errno::INVALID).map(|()| 0)
+        import.store(Owned::give(made), Errno::Invalid).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn class_import_put(import: Owned<ObdImport>) {
-    entry("class_import_put", || import.take(Errno::INVALID).map(drop));
+    entry("class_import_put", || import.take(Errno::Invalid).map(drop));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_connect_import(import: In<'_, ObdImport>, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_connect_import", || {
-        import.or(Errno::INVALID)?.import.connect(until(timeout_ms)).map(|()| 0)
+        import.or(Errno::Invalid)?.import.connect(until(timeout_ms)).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_disconnect_import(import: In<'_, ObdImport>, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_disconnect_import", || {
-        let import = &import.or(Errno::INVALID)?.import;
+        let import = &import.or(Errno::Invalid)?.import;
         let timeout = match u64::try_from(timeout_ms) {
             Ok(timeout) => Duration::from_millis(timeout),
             Err(_) => client()?.timeouts().fixed,
@@ -181,7 +181,7 @@ extern "C" fn ptlrpc_disconnect_import(import: In<'_, ObdImport>, timeout_ms: c_
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_import_state(import: In<'_, ObdImport>) -> c_int {
     entry("ptlrpc_import_state", || {
-        let state = import.or(Errno::INVALID)?.import.state();
+        let state = import.or(Errno::Invalid)?.import.state();
         Ok(match state {
             ImportState::New => 0,
             ImportState::Disconnected => 1,
@@ -195,7 +195,7 @@ extern "C" fn ptlrpc_import_state(import: In<'_, ObdImport>) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_import_handle(import: In<'_, ObdImport>, mut conn_cnt: Out<'_, u32>) -> u64 {
     entry("ptlrpc_import_handle", || {
-        let (handle, count) = import.or(Errno::INVALID)?.import.handle();
+        let (handle, count) = import.or(Errno::Invalid)?.import.handle();
         conn_cnt.store_if_wanted(count);
         Ok(handle.0)
     })
@@ -204,17 +204,17 @@ extern "C" fn ptlrpc_import_handle(import: In<'_, ObdImport>, mut conn_cnt: Out<
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_import_peer(import: In<'_, ObdImport>, peer: Out<'_, lnet_process_id>) -> c_int {
     entry("ptlrpc_import_peer", || {
-        let found = import.or(Errno::INVALID)?.import.peer().ok_or(Errno::NOT_CONNECTED)?;
+        let found = import.or(Errno::Invalid)?.import.peer().ok_or(Errno::NotConnected)?;
         store_process(peer, found.peer)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_obd_ping(import: In<'_, ObdImport>) -> c_int {
-    entry("ptlrpc_obd_ping", || import.or(Errno::INVALID)?.import.ping().map(|()| 0))
+    entry("ptlrpc_obd_ping", || import.or(Errno::Invalid)?.import.ping().map(|()| 0))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_rediscover(import: In<'_, ObdImport>) -> c_int {
-    entry("ptlrpc_rediscover", || import.or(Errno::INVALID)?.import.rediscover().map(|()| 0))
+    entry("ptlrpc_rediscover", || import.or(Errno::Invalid)?.import.rediscover().map(|()| 0))
 }

@@ -1,8 +1,8 @@
 //! The library as a whole: start and end, and servers by UUID.
 
 use super::entry::{OWNER, entry, ms, store_process};
+use crate::Errno;
 use crate::client::{Adaptive, Client, Timeouts};
-use crate::errno::Errno;
 use crate::lnet::{Nid, Node, lnet_nid_t, lnet_process_id};
 use lnet_api::c_pointer::{In, Out, Text};
 use lnet_api::sync::lock;
@@ -59,13 +59,13 @@ impl Drop for ObjectGuard {
 
 /// The client of this process. `ENETDOWN`: before `ptlrpc_init`.
 pub(super) fn client() -> Result<Arc<Client>, Errno> {
-    lock(&INSTANCE).as_ref().map(|instance| Arc::clone(&instance.client)).ok_or(Errno::NETWORK_DOWN)
+    lock(&INSTANCE).as_ref().map(|instance| Arc::clone(&instance.client)).ok_or(Errno::NetworkDown)
 }
 
 impl CTimeouts {
     fn read(&self) -> Result<Timeouts, Errno> {
         if self.flags & !TIMEOUTS_FIXED != 0 {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         let default = Timeouts::default();
         let adaptive = Adaptive {
@@ -78,7 +78,7 @@ impl CTimeouts {
         };
         // Otherwise no estimate would be within the limits.
         if !adaptive.max.is_zero() && adaptive.min > adaptive.max {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         let fixed = ms(self.obd_timeout_ms).unwrap_or(default.fixed);
         Ok(Timeouts { fixed, adaptive, connect: ms(self.connect_ms) })
@@ -119,12 +119,12 @@ extern "C" fn ptlrpc_fini() -> c_int {
         let last = {
             let mut instance = lock(&INSTANCE);
             match instance.as_mut() {
-                None => return Err(Errno::NETWORK_DOWN),
+                None => return Err(Errno::NetworkDown),
                 Some(shared) if shared.references > 1 => {
                     shared.references -= 1;
                     return Ok(0);
                 }
-                Some(_) if OBJECTS.load(Ordering::Acquire) > 0 => return Err(Errno::BUSY),
+                Some(_) if OBJECTS.load(Ordering::Acquire) > 0 => return Err(Errno::Busy),
                 Some(_) => instance.take(),
             }
         };
@@ -142,8 +142,8 @@ extern "C" fn ptlrpc_fini() -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn class_add_uuid(uuid: Text<'_>, nid: lnet_nid_t) -> c_int {
     entry("class_add_uuid", || {
-        let uuid = uuid.utf8_or(Errno::INVALID)?;
-        let nid = Nid::from_u64(nid).filter(|_| !uuid.is_empty()).ok_or(Errno::INVALID)?;
+        let uuid = uuid.utf8_or(Errno::Invalid)?;
+        let nid = Nid::from_u64(nid).filter(|_| !uuid.is_empty()).ok_or(Errno::Invalid)?;
         client()?.add_uuid(uuid, &[nid]).map(|()| 0)
     })
 }
@@ -151,7 +151,7 @@ extern "C" fn class_add_uuid(uuid: Text<'_>, nid: lnet_nid_t) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn class_del_uuid(uuid: Text<'_>) -> c_int {
     entry("class_del_uuid", || {
-        let uuid = uuid.utf8_or(Errno::INVALID)?;
+        let uuid = uuid.utf8_or(Errno::Invalid)?;
         client()?.remove_uuid(uuid).map(|()| 0)
     })
 }
@@ -163,14 +163,14 @@ extern "C" fn ptlrpc_uuid_to_peer(
     mut own: Out<'_, lnet_nid_t>,
 ) -> c_int {
     entry("ptlrpc_uuid_to_peer", || {
-        let uuid = uuid.utf8_or(Errno::INVALID)?;
+        let uuid = uuid.utf8_or(Errno::Invalid)?;
         // This check comes before the look-up of the UUID.
         if peer.is_null() {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         let found = client()?.uuid_to_peer(uuid)?;
         if !own.is_null() {
-            own.store(found.local_nid.to_u64().ok_or(Errno::INVALID)?, Errno::INVALID)?;
+            own.store(found.local_nid.to_u64().ok_or(Errno::Invalid)?, Errno::Invalid)?;
         }
         store_process(peer, found.peer)
     })
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(all(4000, 1000, 2000, 3000, 5000, 0), Ok(wanted));
         let fixed = all(4000, 1000, 2000, 3000, 5000, TIMEOUTS_FIXED).unwrap();
         assert_eq!(fixed.adaptive.max, Duration::ZERO);
-        assert_eq!(all(0, 3000, 2000, 0, 0, 0), Err(Errno::INVALID), "the least is more than the most");
-        assert_eq!(all(0, 0, 0, 0, 0, 2), Err(Errno::INVALID), "an unknown flag");
+        assert_eq!(all(0, 3000, 2000, 0, 0, 0), Err(Errno::Invalid), "the least is more than the most");
+        assert_eq!(all(0, 0, 0, 0, 0, 2), Err(Errno::Invalid), "an unknown flag");
     }
 }

@@ -4,8 +4,8 @@ use super::entry::{entry, lend, ms};
 use super::import::ObdImport;
 use super::process::ObjectGuard;
 use super::set::PtlrpcSet;
+use crate::Errno;
 use crate::client::{Import, RequestId};
-use crate::errno::Errno;
 use crate::lnet::Loan;
 use crate::message::header::MAX_BUFFERS;
 use crate::message::{Body, ByteOrder, Opcode, Portal, size_of_message};
@@ -56,16 +56,16 @@ const MAX_BULK_LEN: usize = 64 << 20;
 /// There are `count` lengths, unless `lengths` is NULL.
 pub(super) unsafe fn lengths<'a>(count: u32, lengths: In<'a, u32>) -> Result<&'a [u32], Errno> {
     // SAFETY: as many as the caller vouches for.
-    let lengths = unsafe { lengths.elements(count, MAX_BUFFERS - 1, Errno::INVALID) }?;
+    let lengths = unsafe { lengths.elements(count, MAX_BUFFERS - 1, Errno::Invalid) }?;
     let all: Vec<u32> = std::iter::once(Body::LEN as u32).chain(lengths.iter().copied()).collect();
-    size_of_message(&all).map(|_| lengths).ok_or(Errno::INVALID)
+    size_of_message(&all).map(|_| lengths).ok_or(Errno::Invalid)
 }
 
 /// Buffers of these lengths. `ENOMEM`: no memory.
 pub(super) fn buffers_of(lengths: &[u32]) -> Result<Vec<Vec<u8>>, Errno> {
     let buffer = |length: &u32| {
         let mut buffer = Vec::new();
-        buffer.try_reserve_exact(*length as usize).map_err(|_| Errno::NO_MEMORY)?;
+        buffer.try_reserve_exact(*length as usize).map_err(|_| Errno::NoMemory)?;
         buffer.resize(*length as usize, 0);
         Ok(buffer)
     };
@@ -75,7 +75,7 @@ pub(super) fn buffers_of(lengths: &[u32]) -> Result<Vec<Vec<u8>>, Errno> {
 /// Buffer `index` of those behind the body.
 pub(super) fn buffer_of(buffers: &mut [Vec<u8>], index: u32) -> Result<*mut c_void, Errno> {
     let buffer = (index as usize).checked_sub(1).and_then(|index| buffers.get_mut(index));
-    Ok(buffer.ok_or(Errno::INVALID)?.as_mut_ptr().cast())
+    Ok(buffer.ok_or(Errno::Invalid)?.as_mut_ptr().cast())
 }
 
 /// A buffer of a received message: its address, and its length in `len`.
@@ -88,7 +88,7 @@ impl PtlrpcRequest {
     fn draft(&mut self) -> Result<&mut Request, Errno> {
         match &mut self.phase {
             Phase::Draft(request) => Ok(request),
-            Phase::InProgress | Phase::Complete(..) => Err(Errno::BUSY),
+            Phase::InProgress | Phase::Complete(..) => Err(Errno::Busy),
         }
     }
 
@@ -98,7 +98,7 @@ impl PtlrpcRequest {
             Phase::Draft(request) => Ok(request),
             other => {
                 self.phase = other;
-                Err(Errno::BUSY)
+                Err(Errno::Busy)
             }
         }
     }
@@ -133,7 +133,7 @@ impl PtlrpcRequest {
 
     pub(super) const fn status(&self) -> c_int {
         match self.phase {
-            Phase::Draft(_) | Phase::InProgress => Errno::IN_PROGRESS.to_c(),
+            Phase::Draft(_) | Phase::InProgress => Errno::InProgress.to_c(),
             Phase::Complete(status, _) => status,
         }
     }
@@ -141,7 +141,7 @@ impl PtlrpcRequest {
     fn reply(&self) -> Result<&Reply, Errno> {
         match &self.phase {
             Phase::Complete(_, Some(reply)) => Ok(reply),
-            _ => Err(Errno::NOT_FOUND),
+            _ => Err(Errno::NotFound),
         }
     }
 }
@@ -203,9 +203,9 @@ unsafe extern "C" fn ptlrpc_request_alloc(
     entry("ptlrpc_request_alloc", || {
         let opcode = Opcode(opcode);
         if opcode.is_connect() || opcode.is_disconnect() {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
-        let import = import.or(Errno::INVALID)?;
+        let import = import.or(Errno::Invalid)?;
         // SAFETY: an array of the program's, which has `count` numbers, unchanged during the call: the caller vouches for it.
         let lens = unsafe { lengths(count, lens) }?;
         let buffers = buffers_of(lens)?;
@@ -222,7 +222,7 @@ unsafe extern "C" fn ptlrpc_request_alloc(
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_req_buf(request: InOut<'_, PtlrpcRequest>, index: u32) -> *mut c_void {
-    entry("ptlrpc_req_buf", || buffer_of(&mut request.or(Errno::INVALID)?.draft()?.buffers, index))
+    entry("ptlrpc_req_buf", || buffer_of(&mut request.or(Errno::Invalid)?.draft()?.buffers, index))
 }
 
 /// Changes the specification.
@@ -231,7 +231,7 @@ fn change(
     request: InOut<'_, PtlrpcRequest>,
     how: impl FnOnce(&mut Request) -> Result<(), Errno>,
 ) -> c_int {
-    entry(name, || how(request.or(Errno::INVALID)?.draft()?).map(|()| 0))
+    entry(name, || how(request.or(Errno::Invalid)?.draft()?).map(|()| 0))
 }
 
 /// # Safety
@@ -253,7 +253,7 @@ unsafe extern "C" fn ptlrpc_req_set_repsize(
 extern "C" fn ptlrpc_req_set_flags(request: InOut<'_, PtlrpcRequest>, flags: u32) -> c_int {
     let set = |request: &mut Request| {
         if flags & !(AT_MOST_ONCE | NO_RESEND | NO_DELAY) != 0 {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         request.at_most_once = flags & AT_MOST_ONCE != 0;
         request.no_resend = flags & NO_RESEND != 0;
@@ -300,15 +300,15 @@ unsafe extern "C" fn ptlrpc_req_set_bulk(
     direction: u32,
 ) -> c_int {
     entry("ptlrpc_req_set_bulk", || {
-        let request = request.or(Errno::INVALID)?;
+        let request = request.or(Errno::Invalid)?;
         let draft = request.draft()?;
         let direction = match direction {
             FROM_SERVICE => Direction::FromService,
             TO_SERVICE => Direction::ToService,
-            _ => return Err(Errno::INVALID),
+            _ => return Err(Errno::Invalid),
         };
         if !(1..=MAX_BULK_LEN).contains(&len) {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         // SAFETY: so many bytes, which the program leaves alone until the request has completed or is freed: the caller vouches for that, and
         // both wait for the end of the loan.
@@ -328,7 +328,7 @@ unsafe extern "C" fn ptlrpc_req_set_interpret(
     argument: *mut c_void,
 ) -> c_int {
     entry("ptlrpc_req_set_interpret", || {
-        let request = request.or(Errno::INVALID)?;
+        let request = request.or(Errno::Invalid)?;
         request.draft()?;
         request.interpret = interpret.map(|interpret| (interpret, argument));
         Ok(0)
@@ -339,7 +339,7 @@ unsafe extern "C" fn ptlrpc_req_set_interpret(
 extern "C" fn ptlrpc_queue_wait(request: InOut<'_, PtlrpcRequest>) -> c_int {
     entry("ptlrpc_queue_wait", || {
         // SAFETY: the program's, which leaves it alone until the call returns: the contract of the argument.
-        let mut taken = unsafe { TakenRequest::new(request.address_or(Errno::INVALID)?) };
+        let mut taken = unsafe { TakenRequest::new(request.address_or(Errno::Invalid)?) };
         let request = taken.get();
         let spec = request.begin()?;
         let result = request.import.call(spec);
@@ -350,45 +350,45 @@ extern "C" fn ptlrpc_queue_wait(request: InOut<'_, PtlrpcRequest>) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_req_status(request: In<'_, PtlrpcRequest>) -> c_int {
-    entry("ptlrpc_req_status", || Ok(request.or(Errno::INVALID)?.status()))
+    entry("ptlrpc_req_status", || Ok(request.or(Errno::Invalid)?.status()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_rep_buf(request: In<'_, PtlrpcRequest>, index: u32, len: Out<'_, u32>) -> *const c_void {
     entry("ptlrpc_rep_buf", || {
-        let reply = request.or(Errno::INVALID)?.reply()?;
+        let reply = request.or(Errno::Invalid)?.reply()?;
         let buffer = (index > 0).then(|| reply.buffer(index as usize)).flatten();
-        Ok(received(buffer.ok_or(Errno::NOT_FOUND)?, len))
+        Ok(received(buffer.ok_or(Errno::NotFound)?, len))
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_rep_is_swabbed(request: In<'_, PtlrpcRequest>) -> c_int {
     entry("ptlrpc_rep_is_swabbed", || {
-        let order = request.or(Errno::INVALID)?.reply()?.message()?.order();
+        let order = request.or(Errno::Invalid)?.reply()?.message()?.order();
         Ok((order != ByteOrder::NATIVE).into())
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_req_transno(request: In<'_, PtlrpcRequest>) -> u64 {
-    entry("ptlrpc_req_transno", || Ok(request.or(Errno::INVALID)?.reply()?.body().transno))
+    entry("ptlrpc_req_transno", || Ok(request.or(Errno::Invalid)?.reply()?.body().transno))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_req_bulk_bytes(request: In<'_, PtlrpcRequest>) -> u64 {
-    entry("ptlrpc_req_bulk_bytes", || Ok(request.or(Errno::INVALID)?.reply()?.bulk_bytes()))
+    entry("ptlrpc_req_bulk_bytes", || Ok(request.or(Errno::Invalid)?.reply()?.bulk_bytes()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_req_finished(request: Owned<PtlrpcRequest>) {
     entry("ptlrpc_req_finished", || {
-        let set = request.or(Errno::INVALID)?.set;
+        let set = request.or(Errno::Invalid)?.set;
         if let Some(set) = set {
             // SAFETY: the set that has the request: the program destroys a set only with the requests in it, and this one is not freed yet.
             unsafe { set.as_ref() }.abort_and_remove(request.as_ptr())?;
         }
-        let PtlrpcRequest { phase, loan, .. } = *request.take(Errno::INVALID)?;
+        let PtlrpcRequest { phase, loan, .. } = *request.take(Errno::Invalid)?;
         drop(phase);
         if let Some(loan) = loan {
             loan.wait();

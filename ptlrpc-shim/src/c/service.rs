@@ -4,7 +4,7 @@ use super::entry::{entry, ms, name};
 use super::import::{Kind, connect_data, portal, service};
 use super::process::{ObjectGuard, client};
 use super::service_request::{Handle, Program};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::message::{Name, Opcode};
 use crate::service::{Adaptive, Service, ServiceConfig, Target, Targets};
 use lnet_api::c_pointer::{In, Out, Owned, Text};
@@ -86,9 +86,9 @@ impl CConf<'_> {
     /// Reads the configuration of a service.
     fn read(&self) -> Result<ServiceConfig, Errno> {
         let kind = Kind::of(self.kind)?;
-        let name = if self.name.get().is_none() { "ptlrpc" } else { self.name.utf8_or(Errno::INVALID)? };
+        let name = if self.name.get().is_none() { "ptlrpc" } else { self.name.utf8_or(Errno::Invalid)? };
         if self.flags & !(NO_EARLY_REPLIES | NO_REPLY_FALLBACK) != 0 || self.reserved != 0 {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         let default =
             ServiceConfig::new(name, kind.portals, kind.bulk, service(self.service_version, kind.service)?);
@@ -132,11 +132,11 @@ impl CConf<'_> {
         };
         let data = connect_data(self.connect_flags, self.connect_flags2, self.max_mod_rpcs)?;
         // SAFETY: an array of the program's, which has as many strings as the structure says, unchanged during the call (`ptlrpc.h`).
-        for target in unsafe { self.targets.elements(self.target_count, MAX_NAMED, Errno::INVALID) }? {
+        for target in unsafe { self.targets.elements(self.target_count, MAX_NAMED, Errno::Invalid) }? {
             let target = name(*target)?;
             by_name.insert(target, targets.add(target, data)?);
         }
-        if by_name.is_empty() { Err(Errno::INVALID) } else { Ok((targets, by_name)) }
+        if by_name.is_empty() { Err(Errno::Invalid) } else { Ok((targets, by_name)) }
     }
 }
 
@@ -155,28 +155,28 @@ unsafe extern "C" fn ptlrpc_register_service(
     mut made: Out<'_, *mut PtlrpcService>,
 ) -> c_int {
     entry("ptlrpc_register_service", || {
-        made.store(std::ptr::null_mut(), Errno::INVALID)?;
-        let handler = handler.ok_or(Errno::INVALID)?;
-        let conf = conf.or(Errno::INVALID)?;
+        made.store(std::ptr::null_mut(), Errno::Invalid)?;
+        let handler = handler.ok_or(Errno::Invalid)?;
+        let conf = conf.or(Errno::Invalid)?;
         let config = conf.read()?;
         // SAFETY: an array of the program's, which has as many numbers as the structure says, unchanged during the call (`ptlrpc.h`).
-        let opcodes = unsafe { conf.opcodes.elements(conf.opcode_count, MAX_NAMED, Errno::INVALID) }?;
+        let opcodes = unsafe { conf.opcodes.elements(conf.opcode_count, MAX_NAMED, Errno::Invalid) }?;
         let client = client()?;
         let (targets, by_name) = conf.targets()?;
         let opcodes = (!opcodes.is_empty()).then(|| opcodes.iter().copied().map(Opcode).collect());
         let program = Arc::new(Program::new(handler, argument, opcodes));
         let service = Service::start(client.node(), &targets, config, program)?;
         let service = PtlrpcService { service, targets, by_name, _guard: ObjectGuard::new() };
-        made.store(Owned::give(service), Errno::INVALID).map(|()| 0)
+        made.store(Owned::give(service), Errno::Invalid).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_unregister_service(service: Owned<PtlrpcService>) -> c_int {
     entry("ptlrpc_unregister_service", || {
-        let stopped = service.or(Errno::INVALID)?.service.stop();
-        if stopped != Err(Errno::BUSY) {
-            drop(service.take(Errno::INVALID)?);
+        let stopped = service.or(Errno::Invalid)?.service.stop();
+        if stopped != Err(Errno::Busy) {
+            drop(service.take(Errno::Invalid)?);
         }
         stopped.map(|()| 0)
     })
@@ -185,8 +185,8 @@ extern "C" fn ptlrpc_unregister_service(service: Owned<PtlrpcService>) -> c_int 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_commit(service: In<'_, PtlrpcService>, target: Text<'_>, transno: u64) -> c_int {
     entry("ptlrpc_commit", || {
-        let (service, target) = (service.or(Errno::INVALID)?, name(target)?);
-        service.by_name.get(&target).ok_or(Errno::NOT_FOUND)?.commit(transno);
+        let (service, target) = (service.or(Errno::Invalid)?, name(target)?);
+        service.by_name.get(&target).ok_or(Errno::NotFound)?.commit(transno);
         Ok(0)
     })
 }
@@ -194,7 +194,7 @@ extern "C" fn ptlrpc_commit(service: In<'_, PtlrpcService>, target: Text<'_>, tr
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_evict_client(service: In<'_, PtlrpcService>, uuid: Text<'_>) -> c_int {
     entry("ptlrpc_evict_client", || {
-        let (service, client) = (service.or(Errno::INVALID)?, name(uuid)?);
+        let (service, client) = (service.or(Errno::Invalid)?, name(uuid)?);
         Ok(service.targets.evict(&client).try_into().unwrap_or(c_int::MAX))
     })
 }
@@ -202,7 +202,7 @@ extern "C" fn ptlrpc_evict_client(service: In<'_, PtlrpcService>, uuid: Text<'_>
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_service_counts(service: In<'_, PtlrpcService>, mut counts: Out<'_, CCounts>) -> c_int {
     entry("ptlrpc_service_counts", || {
-        let service = service.or(Errno::INVALID)?;
+        let service = service.or(Errno::Invalid)?;
         let now = service.service.counts();
         let c_counts = CCounts {
             arrived: now.arrived,
@@ -218,6 +218,6 @@ extern "C" fn ptlrpc_service_counts(service: In<'_, PtlrpcService>, mut counts: 
             evicted: now.evicted,
             connected: service.targets.exports().len() as u64,
         };
-        counts.store(c_counts, Errno::INVALID).map(|()| 0)
+        counts.store(c_counts, Errno::Invalid).map(|()| 0)
     })
 }

@@ -2,7 +2,7 @@
 
 use super::entry::{entry, lend, store_process};
 use super::request::{buffer_of, buffers_of, lengths, received};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::{Region, lnet_nid_t, lnet_process_id};
 use crate::message::{ByteOrder, Name, Opcode};
 use crate::service::{Answer, Handler, Reply, ReplyDone, ServiceRequest};
@@ -116,62 +116,62 @@ impl Drop for OnDone {
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_opcode(request: In<'_, CSvcReq>) -> u32 {
-    entry("ptlrpc_svc_opcode", || Ok(request.or(Errno::INVALID)?.request.opcode().0))
+    entry("ptlrpc_svc_opcode", || Ok(request.or(Errno::Invalid)?.request.opcode().0))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_xid(request: In<'_, CSvcReq>) -> u64 {
-    entry("ptlrpc_svc_xid", || Ok(request.or(Errno::INVALID)?.request.xid().0))
+    entry("ptlrpc_svc_xid", || Ok(request.or(Errno::Invalid)?.request.xid().0))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_is_resent(request: In<'_, CSvcReq>) -> c_int {
-    entry("ptlrpc_svc_is_resent", || Ok(request.or(Errno::INVALID)?.request.is_resent().into()))
+    entry("ptlrpc_svc_is_resent", || Ok(request.or(Errno::Invalid)?.request.is_resent().into()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_is_swabbed(request: In<'_, CSvcReq>) -> c_int {
     entry("ptlrpc_svc_is_swabbed", || {
-        Ok((request.or(Errno::INVALID)?.request.order() != ByteOrder::NATIVE).into())
+        Ok((request.or(Errno::Invalid)?.request.order() != ByteOrder::NATIVE).into())
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_buf(request: In<'_, CSvcReq>, index: u32, len: Out<'_, u32>) -> *const c_void {
     entry("ptlrpc_svc_buf", || {
-        let request = &request.or(Errno::INVALID)?.request;
+        let request = &request.or(Errno::Invalid)?.request;
         let buffer = (index > 0).then(|| request.buffer(index as usize)).flatten();
-        Ok(received(buffer.ok_or(Errno::NOT_FOUND)?, len))
+        Ok(received(buffer.ok_or(Errno::NotFound)?, len))
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_peer(request: In<'_, CSvcReq>, peer: Out<'_, lnet_process_id>) -> c_int {
-    entry("ptlrpc_svc_peer", || store_process(peer, request.or(Errno::INVALID)?.request.peer()))
+    entry("ptlrpc_svc_peer", || store_process(peer, request.or(Errno::Invalid)?.request.peer()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_source(request: In<'_, CSvcReq>, source: Out<'_, lnet_process_id>) -> c_int {
-    entry("ptlrpc_svc_source", || store_process(source, request.or(Errno::INVALID)?.request.source()))
+    entry("ptlrpc_svc_source", || store_process(source, request.or(Errno::Invalid)?.request.source()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_self(request: In<'_, CSvcReq>, mut own: Out<'_, lnet_nid_t>) -> c_int {
     entry("ptlrpc_svc_self", || {
-        let nid = request.or(Errno::INVALID)?.request.self_nid().to_u64().ok_or(Errno::INVALID)?;
-        own.store(nid, Errno::INVALID).map(|()| 0)
+        let nid = request.or(Errno::Invalid)?.request.self_nid().to_u64().ok_or(Errno::Invalid)?;
+        own.store(nid, Errno::Invalid).map(|()| 0)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_client(request: In<'_, CSvcReq>, uuid: Out<'_, [u8; Name::LEN]>) -> c_int {
-    entry("ptlrpc_svc_client", || store_name(uuid, request.or(Errno::INVALID)?.request.export().client()))
+    entry("ptlrpc_svc_client", || store_name(uuid, request.or(Errno::Invalid)?.request.export().client()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_target(request: In<'_, CSvcReq>, target: Out<'_, [u8; Name::LEN]>) -> c_int {
     entry("ptlrpc_svc_target", || {
-        store_name(target, request.or(Errno::INVALID)?.request.export().target().name())
+        store_name(target, request.or(Errno::Invalid)?.request.export().target().name())
     })
 }
 
@@ -179,13 +179,13 @@ extern "C" fn ptlrpc_svc_target(request: In<'_, CSvcReq>, target: Out<'_, [u8; N
 fn store_name(mut to: Out<'_, [u8; Name::LEN]>, name: &Name) -> Result<c_int, Errno> {
     let mut bytes = [0; Name::LEN];
     bytes.iter_mut().zip(name.as_bytes()).for_each(|(to, byte)| *to = *byte);
-    to.store(bytes, Errno::INVALID).map(|()| 0)
+    to.store(bytes, Errno::Invalid).map(|()| 0)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_time_left(request: In<'_, CSvcReq>) -> u32 {
     entry("ptlrpc_svc_time_left", || {
-        let left = request.or(Errno::INVALID)?.request.time_left();
+        let left = request.or(Errno::Invalid)?.request.time_left();
         Ok(left.as_millis().try_into().unwrap_or(u32::MAX))
     })
 }
@@ -222,7 +222,7 @@ unsafe fn bulk(
     len: usize,
     transfer: impl FnOnce(&mut ServiceRequest<'_>, &Arc<Region>) -> Result<(), Errno>,
 ) -> Result<c_int, Errno> {
-    let request = request.or(Errno::INVALID)?;
+    let request = request.or(Errno::Invalid)?;
     // SAFETY: so many bytes, for which the caller vouches until this returns; `wait` ends the loan before.
     let (region, loan) = unsafe { lend(memory, len) }?;
     let done = transfer(request.request, &region);
@@ -236,7 +236,7 @@ unsafe fn bulk(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ptlrpc_rep_pack(request: InOut<'_, CSvcReq>, count: u32, lens: In<'_, u32>) -> c_int {
     entry("ptlrpc_rep_pack", || {
-        let request = request.or(Errno::INVALID)?;
+        let request = request.or(Errno::Invalid)?;
         // SAFETY: an array of the program's, which has `count` numbers, unchanged during the call (`ptlrpc.h`).
         let lens = unsafe { lengths(count, lens) }?;
         request.buffers = buffers_of(lens)?;
@@ -246,13 +246,13 @@ unsafe extern "C" fn ptlrpc_rep_pack(request: InOut<'_, CSvcReq>, count: u32, le
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_rep_buf(request: InOut<'_, CSvcReq>, index: u32) -> *mut c_void {
-    entry("ptlrpc_svc_rep_buf", || buffer_of(&mut request.or(Errno::INVALID)?.buffers, index))
+    entry("ptlrpc_svc_rep_buf", || buffer_of(&mut request.or(Errno::Invalid)?.buffers, index))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_svc_set_transno(request: InOut<'_, CSvcReq>, transno: u64) -> c_int {
     entry("ptlrpc_svc_set_transno", || {
-        request.or(Errno::INVALID)?.transno = transno;
+        request.or(Errno::Invalid)?.transno = transno;
         Ok(0)
     })
 }
@@ -267,10 +267,10 @@ unsafe extern "C" fn ptlrpc_rep_difficult(
     argument: *mut c_void,
 ) -> c_int {
     entry("ptlrpc_rep_difficult", || {
-        let request = request.or(Errno::INVALID)?;
-        let callback = done.ok_or(Errno::INVALID)?;
+        let request = request.or(Errno::Invalid)?;
+        let callback = done.ok_or(Errno::Invalid)?;
         if request.difficult.is_some() {
-            return Err(Errno::EXISTS);
+            return Err(Errno::Exists);
         }
         request.difficult = Some((transno, OnDone { callback, argument, was_called: false }));
         Ok(0)

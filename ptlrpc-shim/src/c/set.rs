@@ -3,8 +3,8 @@
 use super::entry::{entry, until};
 use super::process::ObjectGuard;
 use super::request::{PtlrpcRequest, TakenRequest};
+use crate::Errno;
 use crate::client::{RequestId, RequestSet};
-use crate::errno::Errno;
 use lnet_api::c_pointer::{In, InOut, Owned};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
@@ -32,7 +32,7 @@ impl PtlrpcSet {
         match self.inner.try_lock() {
             Ok(inner) => Ok(inner),
             Err(TryLockError::Poisoned(inner)) => Ok(inner.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(Errno::BUSY),
+            Err(TryLockError::WouldBlock) => Err(Errno::Busy),
         }
     }
 
@@ -65,7 +65,7 @@ impl PtlrpcSet {
                 Some(id) => inner.set.abort(id),
                 None if inner.completed.iter().any(|it| ptr::eq(it.as_ptr(), request)) => {}
                 // The request's interpret function is being called.
-                None => return Err(Errno::BUSY),
+                None => return Err(Errno::Busy),
             }
         }
         loop {
@@ -91,7 +91,7 @@ extern "C" fn ptlrpc_prep_set() -> *mut PtlrpcSet {
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_set_add_req(set: In<'_, PtlrpcSet>, request: InOut<'_, PtlrpcRequest>) -> c_int {
     entry("ptlrpc_set_add_req", || {
-        let (set, request) = (set.or(Errno::INVALID)?, request.address_or(Errno::INVALID)?);
+        let (set, request) = (set.or(Errno::Invalid)?, request.address_or(Errno::Invalid)?);
         let mut inner = set.lock()?;
         // SAFETY: the program's, which leaves it alone until `ptlrpc_set_next` gives it back or the set is destroyed (`ptlrpc.h`). One that is
         // taken already is refused below.
@@ -105,7 +105,7 @@ extern "C" fn ptlrpc_set_add_req(set: In<'_, PtlrpcSet>, request: InOut<'_, Ptlr
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_set_wait(set: In<'_, PtlrpcSet>) -> c_int {
     entry("ptlrpc_set_wait", || {
-        let set = set.or(Errno::INVALID)?;
+        let set = set.or(Errno::Invalid)?;
         loop {
             set.interpret_completed()?;
             let mut inner = set.lock()?;
@@ -120,7 +120,7 @@ extern "C" fn ptlrpc_set_wait(set: In<'_, PtlrpcSet>) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_set_wait_any(set: In<'_, PtlrpcSet>, timeout_ms: c_int) -> c_int {
     entry("ptlrpc_set_wait_any", || {
-        let set = set.or(Errno::INVALID)?;
+        let set = set.or(Errno::Invalid)?;
         {
             let mut inner = set.lock()?;
             let has_completed = inner.set.check();
@@ -136,7 +136,7 @@ extern "C" fn ptlrpc_set_wait_any(set: In<'_, PtlrpcSet>, timeout_ms: c_int) -> 
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_check_set(set: In<'_, PtlrpcSet>) -> c_int {
     entry("ptlrpc_check_set", || {
-        let set = set.or(Errno::INVALID)?;
+        let set = set.or(Errno::Invalid)?;
         set.lock()?.set.check();
         set.interpret_completed()?;
         Ok(set.lock()?.in_progress.len().try_into().unwrap_or(c_int::MAX))
@@ -146,8 +146,8 @@ extern "C" fn ptlrpc_check_set(set: In<'_, PtlrpcSet>) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn ptlrpc_set_next(set: In<'_, PtlrpcSet>) -> *mut PtlrpcRequest {
     entry("ptlrpc_set_next", || {
-        let next = set.or(Errno::INVALID)?.lock()?.completed.pop_front();
-        let mut next = next.ok_or(Errno::NOT_FOUND)?;
+        let next = set.or(Errno::Invalid)?.lock()?.completed.pop_front();
+        let mut next = next.ok_or(Errno::NotFound)?;
         next.get().leave();
         Ok(next.as_ptr())
     })
@@ -157,7 +157,7 @@ extern "C" fn ptlrpc_set_next(set: In<'_, PtlrpcSet>) -> *mut PtlrpcRequest {
 extern "C" fn ptlrpc_set_destroy(set: Owned<PtlrpcSet>) {
     entry("ptlrpc_set_destroy", || {
         {
-            let borrowed = set.or(Errno::INVALID)?;
+            let borrowed = set.or(Errno::Invalid)?;
             {
                 let mut inner = borrowed.lock()?;
                 let ids: Vec<RequestId> = inner.in_progress.keys().copied().collect();
@@ -174,6 +174,6 @@ extern "C" fn ptlrpc_set_destroy(set: Owned<PtlrpcSet>) {
             let completed = std::mem::take(&mut borrowed.lock()?.completed);
             completed.into_iter().for_each(TakenRequest::free);
         }
-        set.take(Errno::INVALID).map(drop)
+        set.take(Errno::Invalid).map(drop)
     });
 }

@@ -1,8 +1,8 @@
 //! An import as a program uses it: connect, call, disconnect.
 
 use super::ptlrpcd::Ptlrpcd;
+use crate::Errno;
 use crate::clock::Clock;
-use crate::errno::Errno;
 use crate::import::{Connection, ImportState, Session};
 use crate::lnet::Node;
 use crate::message::{ConnectData, ExportCookie};
@@ -35,7 +35,7 @@ impl Import {
 
     /// Connects, and waits for the connection until `until` at most. From then on the import stays connected.
     ///
-    /// Errors: that of the last attempt, or [`Errno::TIMED_OUT`]. Attempts continue.
+    /// Errors: that of the last attempt, or [`Errno::TimedOut`]. Attempts continue.
     pub fn connect(&self, until: Option<Instant>) -> Result<(), Errno> {
         self.session.request_connect();
         self.ptlrpcd.add(&self.session);
@@ -43,7 +43,7 @@ impl Import {
     }
 
     /// Disconnects from the server if there is a connection, and closes the import: requests that wait end with
-    /// [`Errno::SHUTDOWN`]. `timeout`: how long to wait for the server's reply.
+    /// [`Errno::Shutdown`]. `timeout`: how long to wait for the server's reply.
     pub fn disconnect(&self, timeout: Duration) -> Result<(), Errno> {
         let result = match self.state() {
             ImportState::Full => {
@@ -62,7 +62,7 @@ impl Import {
         result
     }
 
-    /// Closes the import without a message to the server: requests that wait end with [`Errno::SHUTDOWN`].
+    /// Closes the import without a message to the server: requests that wait end with [`Errno::Shutdown`].
     pub fn close(&self) {
         self.session.close();
     }
@@ -75,7 +75,7 @@ impl Import {
         while !rpcs.all_complete() {
             rpcs.turn(&*self.clock, None, Some(&self.node));
         }
-        rpcs.take(index).map_or(Err(Errno::IO), |(result, ())| result)
+        rpcs.take(index).map_or(Err(Errno::Io), |(result, ())| result)
     }
 
     /// Pings the server.
@@ -105,7 +105,7 @@ impl Import {
 
     /// Makes LNet discover the peer again.
     pub fn rediscover(&self) -> Result<(), Errno> {
-        let peer = self.peer().ok_or(Errno::NOT_CONNECTED)?.peer;
+        let peer = self.peer().ok_or(Errno::NotConnected)?.peer;
         self.node.rediscover(peer).map(drop)
     }
 

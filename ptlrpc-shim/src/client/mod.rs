@@ -9,8 +9,8 @@ pub use crate::timeouts::{Adaptive, Timeouts};
 pub use import::Import;
 pub use request_set::{RequestId, RequestSet};
 
+use crate::Errno;
 use crate::clock::{Clock, SystemClock};
-use crate::errno::Errno;
 use crate::import::{Connections, Session};
 use crate::lnet::{Nid, Node};
 use crate::message::xid::first_xid;
@@ -63,7 +63,7 @@ impl Client {
     /// Makes an import of a target, which is not connected yet.
     pub fn import(&self, config: ImportConfig) -> Result<Arc<Import>, Errno> {
         if config.servers.is_empty() {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         let (cookie, now) = (self.new_cookie(), self.clock.now());
         let session = Session::new(config, self.timeouts, &XIDS, cookie, self.ptlrpcd.waker(), now);

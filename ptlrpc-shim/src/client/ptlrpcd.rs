@@ -1,7 +1,7 @@
 //! The thread `ptlrpcd`: connects imports, and pings idle ones. It sends the requests that [`Session::poll`] returns.
 
+use crate::Errno;
 use crate::clock::Clock;
-use crate::errno::Errno;
 use crate::import::connect_state::{ActiveConnection, ConnectAttempt};
 use crate::import::{Connections, Session, SessionAction};
 use crate::lnet::Node;
@@ -58,7 +58,7 @@ impl Ptlrpcd {
         let mut worker = Worker { shared: Arc::clone(&shared), node, clock, connections, rpcs };
         let thread = std::thread::Builder::new().name("ptlrpcd".to_owned());
         let thread = lnet_os::thread::spawn(thread, move || worker.run()).map_err(|error| {
-            error.raw_os_error().and_then(|number| Errno::from_c(-number)).unwrap_or(Errno::AGAIN)
+            error.raw_os_error().and_then(|number| Errno::from_status(-number)).unwrap_or(Errno::Again)
         })?;
         Ok(Self { shared, thread: Some(thread) })
     }
@@ -142,7 +142,7 @@ impl Worker {
         let ConnectAttempt { server, conn_cnt, initial, net_latency } = attempt;
         let found = match session.config().servers.get(server) {
             Some(uuid) => self.connections.get(&self.node, uuid),
-            None => Err(Errno::INVALID),
+            None => Err(Errno::Invalid),
         };
         let connection = match found {
             Ok(connection) => connection,

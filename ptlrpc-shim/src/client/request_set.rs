@@ -1,8 +1,8 @@
 //! Requests that one thread has in progress at once (`ptlrpc_request_set`).
 
 use super::import::Import;
+use crate::Errno;
 use crate::clock::Clock;
-use crate::errno::Errno;
 use crate::lnet::Node;
 use crate::request::{Reply, Request, RpcTable};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl RequestSet {
         self.rpcs.take(index).map(|(result, ())| (RequestId(index), result))
     }
 
-    /// Aborts a request: it completes with [`Errno::INTERRUPTED`] if it has not completed already.
+    /// Aborts a request: it completes with [`Errno::Interrupted`] if it has not completed already.
     pub fn abort(&mut self, id: RequestId) {
         if let Some((_, clock)) = &self.environment {
             self.rpcs.abort(id.0, clock.now());

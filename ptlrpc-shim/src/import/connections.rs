@@ -1,6 +1,6 @@
 //! Servers by UUID: their NIDs, the LNet peer that these belong to, and one connection for each peer.
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::{Distance, Nid, Node, ProcessId};
 use lnet_api::sync::lock;
 use std::collections::HashMap;
@@ -48,7 +48,7 @@ impl Connections {
 
     /// Forgets a UUID.
     pub(crate) fn remove_uuid(&self, uuid: &str) -> Result<(), Errno> {
-        lock(&self.by_uuid).remove(uuid).map(drop).ok_or(Errno::NOT_FOUND)
+        lock(&self.by_uuid).remove(uuid).map(drop).ok_or(Errno::NotFound)
     }
 
     /// The peer of a UUID, by its primary NID, and the local NI nearest to it. Of the UUID's NIDs the nearest is looked up; this
@@ -57,9 +57,9 @@ impl Connections {
         let known = lock(&self.by_uuid).get(uuid).cloned();
         let nids = match known {
             Some(nids) => nids,
-            None => vec![uuid.parse().map_err(|_| Errno::NOT_FOUND)?],
+            None => vec![uuid.parse().map_err(|_| Errno::NotFound)?],
         };
-        let (nid, distance) = nearest(&nids, |nid| node.distance(nid).ok()).ok_or(Errno::HOST_UNREACHABLE)?;
+        let (nid, distance) = nearest(&nids, |nid| node.distance(nid).ok()).ok_or(Errno::HostUnreachable)?;
         if distance.hops == 0 {
             return Ok(Connection { peer: ProcessId::lustre(Nid::LOOPBACK), local_nid: Nid::LOOPBACK });
         }

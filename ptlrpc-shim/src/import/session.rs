@@ -9,8 +9,8 @@ use super::connect_state::{ConnectAccepted, ConnectAttempt, ConnectState, Import
 use super::connections::Connection;
 use super::slots::{Slots, Tag};
 use super::unreplied::Unreplied;
+use crate::Errno;
 use crate::clock::Clock;
-use crate::errno::Errno;
 use crate::log::Log;
 use crate::message::body::ExportCookie;
 use crate::message::{Body, ConnectData, ConnectFlags, Xid, XidSource};
@@ -153,9 +153,9 @@ impl Session {
         loop {
             match state.connect.state() {
                 ImportState::Full => return Ok(()),
-                ImportState::Closed => return Err(Errno::SHUTDOWN),
+                ImportState::Closed => return Err(Errno::Shutdown),
                 _ if until.is_some_and(|until| until <= clock.now()) => {
-                    return Err(state.last_error.unwrap_or(Errno::TIMED_OUT));
+                    return Err(state.last_error.unwrap_or(Errno::TimedOut));
                 }
                 _ => state = wait_until(clock, &self.changed, state, until),
             }
@@ -239,7 +239,7 @@ impl Session {
     }
 
     pub(crate) fn connection(&self, server: usize) -> Result<Arc<Connection>, Errno> {
-        self.lock().connections.get(server).cloned().flatten().ok_or(Errno::NOT_CONNECTED)
+        self.lock().connections.get(server).cloned().flatten().ok_or(Errno::NotConnected)
     }
 
     pub(crate) const fn is_adaptive(&self) -> bool {

@@ -88,11 +88,11 @@ fn the_error_of_a_failed_attempt_is_returned_to_waiting_threads() {
     let clock = crate::clock::ManualClock::default();
     session.request_connect();
     let (Some(SessionAction::Connect(attempt)), None) = session.poll(now) else { panic!("no attempt") };
-    assert_eq!(session.wait_connected(&clock, Some(clock.now())), Err(Errno::TIMED_OUT));
-    session.on_connect_done(attempt.conn_cnt, Err(Errno::NO_DEVICE), now);
-    assert_eq!(session.wait_connected(&clock, Some(clock.now())), Err(Errno::NO_DEVICE));
+    assert_eq!(session.wait_connected(&clock, Some(clock.now())), Err(Errno::TimedOut));
+    session.on_connect_done(attempt.conn_cnt, Err(Errno::NoDevice), now);
+    assert_eq!(session.wait_connected(&clock, Some(clock.now())), Err(Errno::NoDevice));
     let (None, Some(retry)) = session.poll(now) else { panic!("no pause") };
     assert!(retry > now);
     session.close();
-    assert_eq!(session.wait_connected(&clock, None), Err(Errno::SHUTDOWN));
+    assert_eq!(session.wait_connected(&clock, None), Err(Errno::Shutdown));
 }

@@ -2,7 +2,7 @@
 
 use super::reply::Reply;
 use super::spec::Request;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::import::ImportConfig;
 use crate::import::connect_state::ConnectAccepted;
 use crate::message::body::ExportCookie;
@@ -35,10 +35,10 @@ pub(crate) fn read_connect_reply(
 ) -> Result<(ConnectAccepted, ConnectData), Errno> {
     reply.result()?;
     let message = reply.message()?;
-    let data = ConnectReply::read(&message).map_err(|bad| Errno::from(bad.errno()))?.data;
+    let data = ConnectReply::read(&message).map_err(|bad| bad.errno())?.data;
     let handle = reply.body().handle;
     if !data.flags.is_subset_of(requested) || handle == ExportCookie::NONE {
-        return Err(Errno::PROTOCOL);
+        return Err(Errno::Protocol);
     }
     let reconnect = reply.body().op_flags.contains(ConnectOps::RECONNECT);
     Ok((ConnectAccepted { handle, reconnect }, data))

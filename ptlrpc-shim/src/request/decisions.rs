@@ -1,6 +1,6 @@
 //! Decisions about a request in progress: pure (PR-60, PR-63).
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::message::{Body, MessageKind};
 use std::time::Instant;
 
@@ -65,25 +65,25 @@ pub(super) enum ReplyDecision {
 
 /// Decides about a reply. `is_use`: the request is no connect request.
 pub(super) fn on_reply(body: &Body, is_use: bool, no_resend: bool) -> ReplyDecision {
-    let errno = Errno::from_c(body.status).filter(|_| is_use);
+    let errno = Errno::from_status(body.status).filter(|_| is_use);
     match errno {
         // PR-63: the server does not know this client, and has not executed the request.
         Some(errno) if body.kind == MessageKind::Error && is_unknown_connection(errno) => match no_resend {
             true => ReplyDecision::Fail(errno),
             false => ReplyDecision::Reconnect,
         },
-        Some(Errno::IN_PROGRESS) if !no_resend => ReplyDecision::ResendLater,
+        Some(Errno::InProgress) if !no_resend => ReplyDecision::ResendLater,
         _ => ReplyDecision::Deliver,
     }
 }
 
 fn is_unknown_connection(errno: Errno) -> bool {
-    matches!(errno, Errno::NOT_CONNECTED | Errno::NO_DEVICE)
+    matches!(errno, Errno::NotConnected | Errno::NoDevice)
 }
 
 /// The errno of a request without a reply. `may_be_executed`: it was sent.
 pub(super) const fn timeout_errno(at_most_once: bool, may_be_executed: bool) -> Errno {
-    if at_most_once && may_be_executed { Errno::UNKNOWN_OUTCOME } else { Errno::TIMED_OUT }
+    if at_most_once && may_be_executed { Errno::Stale } else { Errno::TimedOut }
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
             superseded: false,
             limit: Some(at(20)),
             deadline: at(10),
-            timeout_errno: Errno::TIMED_OUT,
+            timeout_errno: Errno::TimedOut,
         };
         for (name, facts, now, want) in [
             ("nothing yet", facts, at(0), Ok(at(10))),
@@ -112,7 +112,7 @@ mod tests {
             ("not delivered", RpcFacts { failed: true, ..facts }, at(0), Err(UnregisterReason::NoReply)),
             ("reconnected", RpcFacts { superseded: true, ..facts }, at(0), Err(UnregisterReason::NoReply)),
             ("the deadline", facts, at(10), Err(UnregisterReason::NoReply)),
-            ("the limit", facts, at(20), Err(UnregisterReason::Fail(Errno::TIMED_OUT))),
+            ("the limit", facts, at(20), Err(UnregisterReason::Fail(Errno::TimedOut))),
         ] {
             assert_eq!(in_rpc_phase(&facts, now), want, "{name}");
         }
@@ -129,15 +129,15 @@ mod tests {
         };
         for (kind, errno, is_use, no_resend, want) in [
             (Reply, None, true, false, Deliver),
-            (Reply, Some(Errno::NOT_CONNECTED), true, false, Deliver),
-            (Error, Some(Errno::NOT_CONNECTED), true, false, Reconnect),
-            (Error, Some(Errno::NO_DEVICE), true, false, Reconnect),
-            (Error, Some(Errno::NO_DEVICE), true, true, Fail(Errno::NO_DEVICE)),
-            (Error, Some(Errno::NO_DEVICE), false, false, Deliver),
-            (Error, Some(Errno::NOT_SUPPORTED), true, false, Deliver),
-            (Reply, Some(Errno::IN_PROGRESS), true, false, ResendLater),
-            (Reply, Some(Errno::IN_PROGRESS), true, true, Deliver),
-            (Reply, Some(Errno::IN_PROGRESS), false, false, Deliver),
+            (Reply, Some(Errno::NotConnected), true, false, Deliver),
+            (Error, Some(Errno::NotConnected), true, false, Reconnect),
+            (Error, Some(Errno::NoDevice), true, false, Reconnect),
+            (Error, Some(Errno::NoDevice), true, true, Fail(Errno::NoDevice)),
+            (Error, Some(Errno::NoDevice), false, false, Deliver),
+            (Error, Some(Errno::NotSupported), true, false, Deliver),
+            (Reply, Some(Errno::InProgress), true, false, ResendLater),
+            (Reply, Some(Errno::InProgress), true, true, Deliver),
+            (Reply, Some(Errno::InProgress), false, false, Deliver),
         ] {
             assert_eq!(on_reply(&body(kind, errno), is_use, no_resend), want, "{kind:?} {errno:?} {is_use}");
         }
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn a_timeout_leaves_the_outcome_unknown_only_where_that_matters() {
-        assert_eq!(timeout_errno(true, true), Errno::UNKNOWN_OUTCOME);
-        assert_eq!(timeout_errno(true, false), Errno::TIMED_OUT);
-        assert_eq!(timeout_errno(false, true), Errno::TIMED_OUT);
+        assert_eq!(timeout_errno(true, true), Errno::Stale);
+        assert_eq!(timeout_errno(true, false), Errno::TimedOut);
+        assert_eq!(timeout_errno(false, true), Errno::TimedOut);
     }
 }

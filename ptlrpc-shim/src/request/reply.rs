@@ -1,6 +1,6 @@
 //! The reply to a request.
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::RegionSlice;
 use crate::message::{Body, Message};
 
@@ -28,7 +28,7 @@ impl Reply {
 
     /// The status as a result.
     pub fn result(&self) -> Result<(), Errno> {
-        Errno::from_c(self.body.status).map_or(Ok(()), Err)
+        Errno::from_status(self.body.status).map_or(Ok(()), Err)
     }
 
     /// The body.

@@ -1,7 +1,7 @@
 //! The message of a request: pure.
 
 use super::spec::Request;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::import::connect_state::ActiveConnection;
 use crate::lnet::Region;
 use crate::message::{Body, BodyFlags, ConnectOps, MessageFlags, MessageMut, Service, Xid, size_of_message};
@@ -32,10 +32,9 @@ pub(super) fn build(request: &Request, fields: &MessageFields<'_>) -> Result<Reg
     let lengths: Vec<u32> = std::iter::once(Body::LEN as u32)
         .chain(request.buffers.iter().map(|buffer| buffer.len() as u32))
         .collect();
-    let size = size_of_message(&lengths).ok_or(Errno::INVALID)?;
+    let size = size_of_message(&lengths).ok_or(Errno::Invalid)?;
     let mut region = Region::zeroed(size);
-    let mut message =
-        MessageMut::new(region.bytes_mut(), &lengths).map_err(|bad| Errno::from(bad.errno()))?;
+    let mut message = MessageMut::new(region.bytes_mut(), &lengths).map_err(|bad| bad.errno())?;
     let op_flags = match (fields.is_connect, fields.initial) {
         (true, true) => ConnectOps::INITIAL.union(ConnectOps::NEXT_VER),
         (true, false) => ConnectOps::NEXT_VER,
@@ -56,7 +55,7 @@ pub(super) fn build(request: &Request, fields: &MessageFields<'_>) -> Result<Reg
     message.set_repsize(fields.reply_len);
     message.set_flags(if fields.adaptive { MessageFlags::AT_SUPPORT } else { MessageFlags::NONE });
     for (index, buffer) in request.buffers.iter().enumerate() {
-        message.buffer_mut(index + 1).ok_or(Errno::INVALID)?.copy_from_slice(buffer);
+        message.buffer_mut(index + 1).ok_or(Errno::Invalid)?.copy_from_slice(buffer);
     }
     Ok(region)
 }

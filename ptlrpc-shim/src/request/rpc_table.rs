@@ -2,8 +2,8 @@
 
 use super::reply::Reply;
 use super::rpc::Rpc;
+use crate::Errno;
 use crate::clock::Clock;
-use crate::errno::Errno;
 use crate::lnet::Node;
 use crate::wakeup::{ReadyQueue, Waker};
 use std::sync::Arc;

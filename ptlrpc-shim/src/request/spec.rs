@@ -1,6 +1,6 @@
 //! The specification of a request, as a caller writes it.
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::Region;
 use crate::message::portal::Portal;
 use crate::message::{BulkBits, Opcode, Xid};
@@ -24,12 +24,12 @@ pub struct Request {
     /// The request portal, if it is not the import's.
     pub portal: Option<Portal>,
     /// Whether the request is executed at most once, whatever is lost: the service recognizes a request that is sent again.
-    /// If the service was restarted meanwhile, and has forgotten it, the request ends with [`Errno::UNKNOWN_OUTCOME`].
+    /// If the service was restarted meanwhile, and has forgotten it, the request ends with [`Errno::Stale`].
     /// Without this flag a request without a reply is sent again, and may be executed twice.
     pub at_most_once: bool,
     /// Fails rather than being sent again.
     pub no_resend: bool,
-    /// Fails with [`Errno::AGAIN`] rather than waiting for a connection.
+    /// Fails with [`Errno::Again`] rather than waiting for a connection.
     pub no_delay: bool,
     /// The timeout of each transmission; `None`: by the estimate of the service's time.
     pub timeout: Option<Duration>,
@@ -82,6 +82,6 @@ impl Request {
         let Some(bulk) = &self.bulk else { return Ok(0) };
         let count = bulk.memory.len().div_ceil(BULK_MD_LEN) as u32;
         // Empty bulk data would have no MD, and so no event at its end.
-        BulkBits::starting_at(Xid(0), count).map(BulkBits::count).ok_or(Errno::INVALID)
+        BulkBits::starting_at(Xid(0), count).map(BulkBits::count).ok_or(Errno::Invalid)
     }
 }

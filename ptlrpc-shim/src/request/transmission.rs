@@ -3,7 +3,7 @@
 //! Each transmission has its own descriptors, so that late events of an earlier one are not taken for events of this one.
 
 use super::spec::{BULK_MD_LEN, Direction};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::{
     Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Node, ProcessId, Region, RegionSlice,
 };
@@ -195,7 +195,7 @@ impl EventHandler for RequestEvents {
     fn on_event(&self, event: &Event) {
         let errno = match (event.kind, event.status) {
             (_, Err(errno)) => errno,
-            (EventKind::Unlink, Ok(())) => Errno::SHUTDOWN,
+            (EventKind::Unlink, Ok(())) => Errno::Shutdown,
             _ => return,
         };
         self.0.update(|status| status.failed = Some(errno));

@@ -1,6 +1,6 @@
 //! The configuration of a service.
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::message::header::{BODY_ONLY_LEN, MAX_MESSAGE_LEN};
 use crate::message::portal::Portals;
 use crate::message::{Opcode, Portal, Service as Protocol};
@@ -97,7 +97,7 @@ impl ServiceConfig {
             && self.buffers > 0
             && self.buffers_limit >= self.buffers
             && self.threads > 0;
-        if is_right { Ok(()) } else { Err(Errno::INVALID) }
+        if is_right { Ok(()) } else { Err(Errno::Invalid) }
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
             ("more buffers than there may be", ServiceConfig { buffers_limit: 63, ..good() }),
             ("no threads", ServiceConfig { threads: 0, ..good() }),
         ] {
-            assert_eq!(bad.check(), Err(Errno::INVALID), "{name}");
+            assert_eq!(bad.check(), Err(Errno::Invalid), "{name}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::engines::difficult_reply::{OnDone, ReplyDone};
 use super::service_request::ServiceRequest;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::message::Opcode;
 
 /// The program behind a service.

@@ -4,7 +4,7 @@ use super::engines::bulk::BulkTransfer;
 use super::engines::environment::Environment;
 use super::engines::incoming_request::IncomingRequest;
 use super::targets::Export;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::{Nid, ProcessId, Region, RegionSlice};
 use crate::message::{Body, BodyFlags, ByteOrder, Message, Opcode, Xid};
 use std::sync::Arc;

@@ -4,9 +4,9 @@ use crate::support::machine_process::answer;
 use lnet_dlc::Backend;
 use lnet_dlc::request::{DelLocalNi, FaultEffect, FaultOdds, FaultRule};
 use lnet_wire::NidPattern;
+use ptlrpc::Errno;
 use ptlrpc::client::{Adaptive, Client, Timeouts};
 use ptlrpc::client::{Import, ImportConfig, RequestSet};
-use ptlrpc::errno::Errno;
 use ptlrpc::lnet::{Nid, Node, Region};
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Opcode, Portal, Service as Protocol};
@@ -92,11 +92,11 @@ impl Handler for Counting {
                 drop(counts);
                 match request.bulk_get(BULK) {
                     Ok(data) if *data == *pattern(number) => Answer::Reply(Reply::new()),
-                    Ok(_) => Answer::Reply(Reply::error(Errno::IO)),
+                    Ok(_) => Answer::Reply(Reply::error(Errno::Io)),
                     Err(_) => Answer::None,
                 }
             }
-            _ => Answer::Reply(Reply::error(Errno::NOT_SUPPORTED)),
+            _ => Answer::Reply(Reply::error(Errno::NotSupported)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A client that consists of the codec and of descriptors alone.
 
-use ptlrpc::errno::Errno;
+use ptlrpc::Errno;
 use ptlrpc::lnet::{
     Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, Nid, Node, ProcessId, Region,
 };
@@ -255,6 +255,6 @@ impl Drop for ReplyBuffer {
 
 impl ReceivedReply {
     pub fn status(&self) -> Result<(), Errno> {
-        Errno::from_c(self.body.status).map_or(Ok(()), Err)
+        Errno::from_status(self.body.status).map_or(Ok(()), Err)
     }
 }

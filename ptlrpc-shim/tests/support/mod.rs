@@ -6,8 +6,8 @@ pub mod exclusive;
 
 use client::Client;
 use exclusive::{Exclusive, exclusive};
+use ptlrpc::Errno;
 use ptlrpc::clock::{Clock, ManualClock};
-use ptlrpc::errno::Errno;
 use ptlrpc::lnet::Node;
 use ptlrpc::message::portal::Portals;
 use ptlrpc::message::{ConnectData, ConnectFlags, Portal, Service as Protocol};
@@ -99,7 +99,7 @@ impl Server {
     /// connection that shows this is not counted as refused.
     pub fn counts(&self) -> Counts {
         let probe = Client::new(&self.node, "a probe");
-        assert_eq!(probe.ping().status(), Err(Errno::NOT_CONNECTED));
+        assert_eq!(probe.ping().status(), Err(Errno::NotConnected));
         let probes = self.probes.fetch_add(1, Ordering::Relaxed) + 1;
         let mut counts = self.service.counts();
         counts.refused -= probes;

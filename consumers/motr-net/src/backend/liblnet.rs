@@ -3,7 +3,7 @@
 use super::{
     Access, Backend, Descriptor, EventQueue, Fragment, Handle, Kind, LnetEvent, Operation, ProcessId, Target,
 };
-use crate::errno::Errno;
+use crate::Errno;
 use lnet_api::sys;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_long, c_void};

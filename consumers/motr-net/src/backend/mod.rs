@@ -5,7 +5,7 @@
 
 pub mod liblnet;
 
-use crate::errno::Errno;
+use crate::Errno;
 use std::ffi::c_int;
 use std::fmt;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Addresses of transfer machines as text: `NID:PID:PORTAL:TMID` (motr-net 3.1).
 
-use crate::errno::Errno;
+use crate::Errno;
 use lnet_wire::Nid;
 use std::fmt;
 use std::str::FromStr;
@@ -68,10 +68,10 @@ impl FromStr for StartAddress {
     /// Reads an address; numbers are decimal digits without sign or blanks. `EINVAL` for any other text.
     fn from_str(text: &str) -> Result<Self, Errno> {
         let mut fields = text.split(':');
-        let mut field = || fields.next().ok_or(Errno::INVALID);
+        let mut field = || fields.next().ok_or(Errno::Invalid);
         let (nid, pid, portal, tmid) = (field()?, field()?, field()?, field()?);
         if fields.next().is_some() {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         Ok(Self {
             nid: parse_nid(nid)?,
@@ -79,7 +79,7 @@ impl FromStr for StartAddress {
             portal: number(portal)?,
             tmid: match tmid {
                 "*" => None,
-                _ => Some(Tmid::new(number(tmid)?).ok_or(Errno::INVALID)?),
+                _ => Some(Tmid::new(number(tmid)?).ok_or(Errno::Invalid)?),
             },
         })
     }
@@ -91,7 +91,7 @@ impl FromStr for Address {
     /// Reads an address as [`StartAddress`] does, but `*` is `EINVAL` too.
     fn from_str(text: &str) -> Result<Self, Errno> {
         let start: StartAddress = text.parse()?;
-        Ok(start.with(start.tmid.ok_or(Errno::INVALID)?))
+        Ok(start.with(start.tmid.ok_or(Errno::Invalid)?))
     }
 }
 
@@ -133,17 +133,17 @@ pub fn compare_nids(left: &[u8], right: &[u8]) -> i32 {
 
 fn parse_nid(text: &str) -> Result<Nid, Errno> {
     if text.is_empty() || text.len() > MAX_NID_TEXT {
-        return Err(Errno::INVALID);
+        return Err(Errno::Invalid);
     }
-    let nid: Nid = text.parse().map_err(|_| Errno::INVALID)?;
-    nid.to_u64().map(|_| nid).ok_or(Errno::INVALID)
+    let nid: Nid = text.parse().map_err(|_| Errno::Invalid)?;
+    nid.to_u64().map(|_| nid).ok_or(Errno::Invalid)
 }
 
 fn number(text: &str) -> Result<u32, Errno> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Errno::INVALID);
+        return Err(Errno::Invalid);
     }
-    text.parse().map_err(|_| Errno::INVALID)
+    text.parse().map_err(|_| Errno::Invalid)
 }
 
 #[cfg(test)]
@@ -191,14 +191,14 @@ mod tests {
             "fd99::11@tcp:12345:30:1",
             "10.0.0.1@a-net-with-a-very-long-name:12345:30:1",
         ] {
-            assert_eq!(text.parse::<StartAddress>(), Err(Errno::INVALID), "{text}");
+            assert_eq!(text.parse::<StartAddress>(), Err(Errno::Invalid), "{text}");
         }
     }
 
     #[test]
     fn an_asterisk_is_only_for_starting() {
         let text = "10.0.0.1@tcp:12345:30:*";
-        assert_eq!(text.parse::<Address>(), Err(Errno::INVALID));
+        assert_eq!(text.parse::<Address>(), Err(Errno::Invalid));
         assert_eq!(text.parse::<StartAddress>().unwrap().tmid, None);
     }
 

@@ -1,7 +1,7 @@
 //! The addresses of transfer machines in use (motr-net 3.2), which are unique in this process.
 
 use super::address::{Address, StartAddress, Tmid};
-use crate::errno::Errno;
+use crate::Errno;
 use std::collections::HashMap;
 
 /// The addresses in use.
@@ -26,9 +26,9 @@ impl AddressTable {
         let place = (wanted.pid, wanted.portal);
         let used = self.0.entry(place).or_insert(Tmids([0; WORDS]));
         let tmid = match wanted.tmid {
-            Some(tmid) if used.has(tmid) => return Err(Errno::ADDRESS_IN_USE),
+            Some(tmid) if used.has(tmid) => return Err(Errno::AddressInUse),
             Some(tmid) => tmid,
-            None => used.highest_free().ok_or(Errno::NO_ADDRESS_LEFT)?,
+            None => used.highest_free().ok_or(Errno::AddressNotAvailable)?,
         };
         used.set(tmid, true);
         Ok(wanted.with(tmid))
@@ -96,8 +96,8 @@ mod tests {
         let mut table = AddressTable::default();
         let fixed = "10.0.0.1@tcp0:12345:30:7";
         assert_eq!(claim(&mut table, fixed), Ok(7));
-        assert_eq!(claim(&mut table, "10.0.0.1@tcp:12345:30:7"), Err(Errno::ADDRESS_IN_USE));
-        assert_eq!(claim(&mut table, "10.0.0.2@tcp:12345:30:7"), Err(Errno::ADDRESS_IN_USE), "another NID");
+        assert_eq!(claim(&mut table, "10.0.0.1@tcp:12345:30:7"), Err(Errno::AddressInUse));
+        assert_eq!(claim(&mut table, "10.0.0.2@tcp:12345:30:7"), Err(Errno::AddressInUse), "another NID");
         table.release(&fixed.parse().unwrap());
         assert_eq!(claim(&mut table, fixed), Ok(7));
     }
@@ -109,6 +109,6 @@ mod tests {
         for expected in (0..=4095).rev() {
             assert_eq!(claim(&mut table, dynamic), Ok(expected));
         }
-        assert_eq!(claim(&mut table, dynamic), Err(Errno::NO_ADDRESS_LEFT));
+        assert_eq!(claim(&mut table, dynamic), Err(Errno::AddressNotAvailable));
     }
 }

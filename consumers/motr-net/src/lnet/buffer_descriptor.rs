@@ -4,7 +4,7 @@
 
 use super::address::Tmid;
 use super::match_bits;
-use crate::errno::Errno;
+use crate::Errno;
 
 /// The number of bytes of a descriptor.
 pub const LEN: usize = 48;
@@ -64,34 +64,34 @@ impl BufferDescriptor {
     /// Errors, in the order of the checks: `EINVAL` length, checksum; `EPERM` the buffer is for the other direction; `EINVAL`
     /// unknown kind; `EFBIG` too many bytes; `EINVAL` match bits.
     pub fn read(bytes: &[u8], passive: Passive, bytes_here: u64) -> Result<Self, Errno> {
-        let bytes: &[u8; LEN] = bytes.try_into().map_err(|_| Errno::INVALID)?;
+        let bytes: &[u8; LEN] = bytes.try_into().map_err(|_| Errno::Invalid)?;
         let mut words = [0; LEN / 8];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
             *word = u64::from_le_bytes(*bytes);
         }
         let [match_bits, nid, process, machine, size, sum] = words;
         if sum != checksum([match_bits, nid, process, machine, size]) {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
         let stated = match machine >> 32 {
             2 => Passive::Receives,
             3 => Passive::Sends,
-            _ => return Err(Errno::INVALID),
+            _ => return Err(Errno::Invalid),
         };
         if stated != passive {
-            return Err(Errno::NOT_PERMITTED);
+            return Err(Errno::NotPermitted);
         }
         let fits = match passive {
             Passive::Receives => bytes_here <= size,
             Passive::Sends => bytes_here >= size,
         };
         if !fits {
-            return Err(Errno::TOO_BIG);
+            return Err(Errno::FileTooBig);
         }
-        let tmid = Tmid::new(machine as u32).ok_or(Errno::INVALID)?;
+        let tmid = Tmid::new(machine as u32).ok_or(Errno::Invalid)?;
         match match_bits::parse_buffer(match_bits) {
             Some((named, _)) if named == tmid => {}
-            _ => return Err(Errno::INVALID),
+            _ => return Err(Errno::Invalid),
         }
         let (pid, portal) = (process as u32, (process >> 32) as u32);
         Ok(Self { match_bits, nid, pid, portal, tmid, passive, size })
@@ -146,18 +146,18 @@ mod tests {
         for (bytes, wanted, here, expected) in [
             (sends.to_bytes().to_vec(), Passive::Sends, 8192, Ok(sends)),
             (sends.to_bytes().to_vec(), Passive::Sends, 1 << 20, Ok(sends)),
-            (sends.to_bytes().to_vec(), Passive::Sends, 8191, Err(Errno::TOO_BIG)),
-            (sends.to_bytes().to_vec(), Passive::Receives, 1, Err(Errno::NOT_PERMITTED)),
+            (sends.to_bytes().to_vec(), Passive::Sends, 8191, Err(Errno::FileTooBig)),
+            (sends.to_bytes().to_vec(), Passive::Receives, 1, Err(Errno::NotPermitted)),
             (receives.to_bytes().to_vec(), Passive::Receives, 8192, Ok(receives)),
-            (receives.to_bytes().to_vec(), Passive::Receives, 8193, Err(Errno::TOO_BIG)),
-            (receives.to_bytes().to_vec(), Passive::Sends, 8192, Err(Errno::NOT_PERMITTED)),
-            (sends.to_bytes()[..47].to_vec(), Passive::Sends, 8192, Err(Errno::INVALID)),
-            ([&sends.to_bytes()[..], &[0]].concat(), Passive::Sends, 8192, Err(Errno::INVALID)),
-            (vec![], Passive::Sends, 8192, Err(Errno::INVALID)),
-            (kind(4), Passive::Sends, 8192, Err(Errno::INVALID)),
-            (kind(0), Passive::Sends, 8192, Err(Errno::INVALID)),
-            (bits(0x0650_0000_0000_0000), Passive::Sends, 8192, Err(Errno::INVALID)),
-            (bits(0x0660_0000_0000_0007), Passive::Sends, 8192, Err(Errno::INVALID)),
+            (receives.to_bytes().to_vec(), Passive::Receives, 8193, Err(Errno::FileTooBig)),
+            (receives.to_bytes().to_vec(), Passive::Sends, 8192, Err(Errno::NotPermitted)),
+            (sends.to_bytes()[..47].to_vec(), Passive::Sends, 8192, Err(Errno::Invalid)),
+            ([&sends.to_bytes()[..], &[0]].concat(), Passive::Sends, 8192, Err(Errno::Invalid)),
+            (vec![], Passive::Sends, 8192, Err(Errno::Invalid)),
+            (kind(4), Passive::Sends, 8192, Err(Errno::Invalid)),
+            (kind(0), Passive::Sends, 8192, Err(Errno::Invalid)),
+            (bits(0x0650_0000_0000_0000), Passive::Sends, 8192, Err(Errno::Invalid)),
+            (bits(0x0660_0000_0000_0007), Passive::Sends, 8192, Err(Errno::Invalid)),
         ] {
             assert_eq!(BufferDescriptor::read(&bytes, wanted, here), expected, "{bytes:x?}");
         }
@@ -171,7 +171,7 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(
                 BufferDescriptor::read(&bytes, Passive::Receives, 1),
-                Err(Errno::INVALID),
+                Err(Errno::Invalid),
                 "bit {bit}"
             );
         }

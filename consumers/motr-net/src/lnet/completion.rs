@@ -1,7 +1,7 @@
 //! Translates an event of LNet to the result for the buffer that it belongs to (motr-net 3.6).
 
+use crate::Errno;
 use crate::backend::{Kind, LnetEvent};
-use crate::errno::Errno;
 use crate::net::queue::Queue;
 use std::ffi::c_int;
 
@@ -34,7 +34,7 @@ pub fn completion(queue: Queue, event: LnetEvent, early: &mut Option<EarlyReply>
     match (queue, kind) {
         (_, Kind::Ack) => None,
         (_, Kind::Unlink) if status != 0 => last(status, 0),
-        (_, Kind::Unlink) => last(Errno::CANCELED.to_c(), 0),
+        (_, Kind::Unlink) => last(Errno::Cancelled.to_c(), 0),
         (Queue::MsgRecv, Kind::Put) => Some(Completion { status, len, offset, last: unlinked }),
         (Queue::ActiveBulkRecv, Kind::Send) if !unlinked => None,
         (Queue::ActiveBulkRecv, Kind::Reply) if !unlinked => {
@@ -44,7 +44,7 @@ pub fn completion(queue: Queue, event: LnetEvent, early: &mut Option<EarlyReply>
         (Queue::ActiveBulkRecv, Kind::Send) => match early.take() {
             _ if status != 0 => last(status, 0),
             Some(reply) => last(reply.status, reply.len),
-            None => last(Errno::CANCELED.to_c(), 0),
+            None => last(Errno::Cancelled.to_c(), 0),
         },
         // Every event of a descriptor for one operation is its last one.
         _ => unlinked.then_some(Completion { status, len, offset: 0, last: true }),

@@ -5,7 +5,7 @@ use super::debug;
 use super::end_point::end_point;
 use super::machine::{RingEvent, lnet_buffer, machine};
 use super::match_bits::parse_header_data;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::net::buffer_event::m0_net_buffer_event_post;
 use crate::net::callback;
 use crate::net::queue::Queue;
@@ -54,8 +54,8 @@ fn prepare(tm: Object<m0_net_transfer_mc>, event: &RingEvent) -> m0_net_buffer_e
                 Err(errno) => status = errno.to_c(),
             }
         }
-    } else if status == Errno::CANCELED.to_c() && buffer.nb_flags.get() & buf_flags::TIMED_OUT != 0 {
-        status = Errno::TIMED_OUT.to_c();
+    } else if status == Errno::Cancelled.to_c() && buffer.nb_flags.get() & buf_flags::TIMED_OUT != 0 {
+        status = Errno::TimedOut.to_c();
     }
     if completion.last {
         let lnet = lnet_buffer(buffer);
@@ -76,7 +76,7 @@ fn prepare(tm: Object<m0_net_transfer_mc>, event: &RingEvent) -> m0_net_buffer_e
 
 fn sender_address((process, header_data): (crate::backend::ProcessId, u64)) -> Result<Address, Errno> {
     let (tmid, portal) = parse_header_data(header_data);
-    let nid = Nid::from_u64(process.nid).ok_or(Errno::INVALID)?;
+    let nid = Nid::from_u64(process.nid).ok_or(Errno::Invalid)?;
     Ok(Address { nid, pid: process.pid, portal, tmid })
 }
 

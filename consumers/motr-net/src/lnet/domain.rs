@@ -5,10 +5,10 @@ use super::buffer_descriptor;
 use super::fragments::{MAX_BUFFER, MAX_FRAGMENTS, MAX_SEGMENT, fragments};
 use super::limits::{Budget, Resources};
 use super::machine::{LnetBuffer, lnet_buffer};
+use crate::Errno;
 use crate::backend::Backend;
 use crate::backend::liblnet::Liblnet;
 use crate::contract::require;
-use crate::errno::Errno;
 use crate::net::types::{m0_bcount_t, m0_net_buffer, m0_net_domain, m0_net_xprt};
 use crate::object::Object;
 use crate::support::{m0_alloc, m0_free};
@@ -129,7 +129,7 @@ pub extern "C" fn m0_net_lnet_ifaces_get(
     mut addrs: Out<'_, *mut *mut c_char>,
 ) -> c_int {
     if dom.is_null() || addrs.is_null() || dom.nd_xprt_private.get().is_null() {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let nids = lnet_domain(dom).backend.local_processes();
     let texts: Vec<CString> = nids
@@ -138,13 +138,13 @@ pub extern "C" fn m0_net_lnet_ifaces_get(
         .collect();
     let array = m0_alloc(size_of::<*mut c_char>() * (texts.len() + 1)).cast::<*mut c_char>();
     if array.is_null() {
-        return Errno::NO_MEMORY.to_c();
+        return Errno::NoMemory.to_c();
     }
     for (at, text) in texts.into_iter().enumerate() {
         // SAFETY: new memory for one pointer more than there are texts, which nobody else has yet.
         unsafe { array.add(at).write(text.into_raw()) };
     }
-    Errno::to_c_result(addrs.store(array, Errno::INVALID))
+    Errno::to_c_result(addrs.store(array, Errno::Invalid))
 }
 
 /// Frees an array of [`m0_net_lnet_ifaces_get`].

@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::machine::machine;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::families::{m0_nep_tlink_init_at_tail, m0_nep_tlist_del};
 use crate::net::types::{m0_net_end_point, m0_net_transfer_mc};
 use crate::object::Object;
@@ -31,7 +31,7 @@ pub(super) fn end_point(
         m0_ref_get(ep.part(|it| &it.nep_ref));
         return Ok(ep);
     }
-    let text = CString::new(address.to_string()).map_err(|_| Errno::INVALID)?;
+    let text = CString::new(address.to_string()).map_err(|_| Errno::Invalid)?;
     let public = m0_net_end_point {
         nep_magix: Cell::new(0),
         nep_ref: m0_ref::default(),
@@ -82,5 +82,5 @@ pub(super) extern "C" fn end_point_create(
 
 /// Reads an address from C. `EINVAL`: NULL, or not an address.
 pub(super) fn parse<T: std::str::FromStr<Err = Errno>>(addr: Text<'_>) -> Result<T, Errno> {
-    addr.utf8_or(Errno::INVALID)?.parse()
+    addr.utf8_or(Errno::Invalid)?.parse()
 }

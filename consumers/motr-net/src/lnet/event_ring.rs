@@ -4,7 +4,7 @@
 //! out. So there is always space, and adding an event allocates nothing.
 
 use super::limits::Budget;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl<E> EventRing<E> {
         let missing = reserved.saturating_sub(inner.events.len());
         if inner.events.try_reserve(missing).is_err() {
             self.budget.give(events);
-            return Err(Errno::NO_MEMORY);
+            return Err(Errno::NoMemory);
         }
         inner.reserved = reserved;
         Ok(())

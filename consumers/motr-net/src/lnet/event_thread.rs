@@ -9,8 +9,8 @@ use super::end_point::end_point;
 use super::machine::{ADDRESSES, Running, Shared, Stopping, machine};
 use super::match_bits::BufferId;
 use super::timeouts::end_timed_out;
+use crate::Errno;
 use crate::backend::EventQueue;
-use crate::errno::Errno;
 use crate::net::buffer::cancel;
 use crate::net::guard::Guard;
 use crate::net::queue::Queue;
@@ -88,13 +88,13 @@ fn is_stopping(tm: Object<m0_net_transfer_mc>) -> bool {
 /// Errors: `EINVAL`: invalid portal; `ENOENT`: not an address of this node; `EADDRINUSE`, `EADDRNOTAVAIL`; `ENOMEM`.
 fn start(tm: Object<m0_net_transfer_mc>, wanted: StartAddress) -> Result<Object<m0_net_end_point>, Errno> {
     if !PORTALS.contains(&wanted.portal) {
-        return Err(Errno::INVALID);
+        return Err(Errno::Invalid);
     }
     let backend = Arc::clone(&lnet_domain(tm.ntm_dom.get()).backend);
     let nid = wanted.nid.to_u64();
     let is_local = backend.local_processes().iter().any(|it| Some(it.nid) == nid && it.pid == wanted.pid);
     if !is_local {
-        return Err(Errno::NOT_FOUND);
+        return Err(Errno::NotFound);
     }
     let address = lock(&ADDRESSES).claim(wanted)?;
     let opened = backend.open().and_then(|queue| {

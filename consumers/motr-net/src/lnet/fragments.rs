@@ -1,7 +1,7 @@
 //! Conversion of vectors to the fragments that LNet can transfer (motr-net 1.6), as pure functions.
 
+use crate::Errno;
 use crate::backend::Fragment;
-use crate::errno::Errno;
 
 /// The most fragments of a message (`LNET_MAX_IOV`).
 pub const MAX_FRAGMENTS: usize = 256;
@@ -17,22 +17,22 @@ pub const MAX_SEGMENT: u64 = 4096;
 pub fn fragments(segments: impl Iterator<Item = (usize, u64)>) -> Result<Vec<Fragment>, Errno> {
     let segments: Vec<(usize, u64)> = segments.collect();
     if segments.is_empty() || segments.iter().any(|(address, len)| *address == 0 || *len == 0) {
-        return Err(Errno::INVALID);
+        return Err(Errno::Invalid);
     }
     if segments.iter().any(|(_, len)| *len > MAX_SEGMENT) {
-        return Err(Errno::TOO_BIG);
+        return Err(Errno::FileTooBig);
     }
     let total: u64 = segments.iter().map(|(_, len)| len).sum();
     let pages: u64 = segments.iter().map(|(address, len)| pages(*address as u64, *len)).sum();
     if total > MAX_BUFFER || pages > MAX_FRAGMENTS as u64 {
-        return Err(Errno::TOO_BIG);
+        return Err(Errno::FileTooBig);
     }
     let mut fragments: Vec<Fragment> = Vec::new();
     for (index, (address, len)) in segments.iter().enumerate() {
         let (start, end) = (*address as u64, *address as u64 + len);
         let is_inside = |at: u64, edge: usize| index != edge && !at.is_multiple_of(MAX_SEGMENT);
         if is_inside(start, 0) || is_inside(end, segments.len() - 1) {
-            return Err(Errno::BAD_FRAGMENTS);
+            return Err(Errno::BadRequest);
         }
         let len = *len as usize;
         match fragments.last_mut() {
@@ -83,12 +83,12 @@ mod tests {
     #[test]
     fn vectors_that_are_accepted_and_refused() {
         for (name, segments, expected) in [
-            ("none", vec![], Err(Errno::INVALID)),
-            ("NULL", vec![(0, 1)], Err(Errno::INVALID)),
-            ("empty", vec![(PAGE, 0)], Err(Errno::INVALID)),
+            ("none", vec![], Err(Errno::Invalid)),
+            ("NULL", vec![(0, 1)], Err(Errno::Invalid)),
+            ("empty", vec![(PAGE, 0)], Err(Errno::Invalid)),
             ("one", vec![(PAGE, 100)], Ok(vec![(PAGE, 100)])),
             ("unaligned", vec![(PAGE + 7, 4096)], Ok(vec![(PAGE + 7, 4096)])),
-            ("more than a page", vec![(PAGE, 4097)], Err(Errno::TOO_BIG)),
+            ("more than a page", vec![(PAGE, 4097)], Err(Errno::FileTooBig)),
             ("one block", vec![(PAGE, 4096), (2 * PAGE, 10)], Ok(vec![(PAGE, 4106)])),
             ("apart", vec![(PAGE, 4096), (9 * PAGE, 10)], Ok(vec![(PAGE, 4096), (9 * PAGE, 10)])),
             (
@@ -96,8 +96,8 @@ mod tests {
                 vec![(PAGE + 96, 4000), (9 * PAGE, 10)],
                 Ok(vec![(PAGE + 96, 4000), (9 * PAGE, 10)]),
             ),
-            ("a gap", vec![(PAGE, 100), (9 * PAGE, 10)], Err(Errno::BAD_FRAGMENTS)),
-            ("a late start inside", vec![(PAGE, 4096), (9 * PAGE + 1, 10)], Err(Errno::BAD_FRAGMENTS)),
+            ("a gap", vec![(PAGE, 100), (9 * PAGE, 10)], Err(Errno::BadRequest)),
+            ("a late start inside", vec![(PAGE, 4096), (9 * PAGE + 1, 10)], Err(Errno::BadRequest)),
         ] {
             assert_eq!(parts(&segments), expected, "{name}");
         }
@@ -109,8 +109,8 @@ mod tests {
             (1..=count).map(|n| (2 * n * PAGE + shift, 4096)).collect()
         };
         assert_eq!(parts(&segments(256, 0)).map(|it| it.len()), Ok(256));
-        assert_eq!(parts(&segments(257, 0)), Err(Errno::TOO_BIG));
-        assert_eq!(parts(&segments(256, 8)), Err(Errno::TOO_BIG), "each is on two pages");
+        assert_eq!(parts(&segments(257, 0)), Err(Errno::FileTooBig));
+        assert_eq!(parts(&segments(256, 8)), Err(Errno::FileTooBig), "each is on two pages");
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 #![allow(missing_docs, reason = "the headers document the functions of C")]
 
 use super::domain::lnet_domain;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::net::types::m0_net_domain;
 use crate::object::Object;
 use crate::sync::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ impl Budget {
         let used = self.used.fetch_add(count, Ordering::Relaxed);
         if used.saturating_add(count) > self.limit.load(Ordering::Relaxed) {
             self.give(count);
-            return Err(Errno::NO_SPACE);
+            return Err(Errno::NoSpace);
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ pub extern "C" fn m0_net_lnet_dom_set_limits(
     limits: In<'_, m0_net_lnet_limits>,
 ) -> c_int {
     let Some(limits) = limits.get().filter(|_| !dom.is_null() && !dom.nd_xprt_private.get().is_null()) else {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     };
     let resources = &lnet_domain(dom).resources;
     resources.tms.set_limit(limits.ll_tms);
@@ -114,7 +114,7 @@ pub extern "C" fn m0_net_lnet_dom_get_limits(
     mut used: Out<'_, m0_net_lnet_limits>,
 ) -> c_int {
     if dom.is_null() || dom.nd_xprt_private.get().is_null() {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let resources = &lnet_domain(dom).resources;
     let of = |number: fn(&Budget) -> u32| m0_net_lnet_limits {
@@ -136,13 +136,13 @@ mod tests {
         let budget = Budget::default();
         assert_eq!((budget.take(1000), budget.limit()), (Ok(()), 0));
         budget.set_limit(1001);
-        assert_eq!(budget.take(2), Err(Errno::NO_SPACE));
+        assert_eq!(budget.take(2), Err(Errno::NoSpace));
         assert_eq!(budget.take(1), Ok(()));
-        assert_eq!(budget.take(1), Err(Errno::NO_SPACE));
+        assert_eq!(budget.take(1), Err(Errno::NoSpace));
         budget.give(3);
         assert_eq!(budget.take(3), Ok(()));
         budget.set_limit(5);
-        assert_eq!((budget.used(), budget.take(1)), (1001, Err(Errno::NO_SPACE)));
+        assert_eq!((budget.used(), budget.take(1)), (1001, Err(Errno::NoSpace)));
         budget.set_limit(0);
         assert_eq!(budget.take(1), Ok(()));
     }

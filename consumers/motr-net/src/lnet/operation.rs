@@ -6,8 +6,8 @@ use super::end_point::address_of;
 use super::fragments::with_prefix;
 use super::machine::{RingEvent, Running, Shared, lnet_buffer, machine};
 use super::match_bits;
+use crate::Errno;
 use crate::backend::{Access, Descriptor, Fragment, Handle, LnetEvent, Operation, ProcessId, Target};
-use crate::errno::Errno;
 use crate::net::descriptor::allocate;
 use crate::net::queue::Queue;
 use crate::net::types::m0_net_buffer;
@@ -48,8 +48,8 @@ pub(super) extern "C" fn buf_add(buf: Object<m0_net_buffer>) -> c_int {
 
 fn add(buf: Object<m0_net_buffer>) -> Result<(), Errno> {
     let machine = machine(buf.nb_tm.get());
-    let queue = Queue::from_number(buf.nb_qtype.get()).ok_or(Errno::INVALID)?;
-    let running = machine.running().ok_or(Errno::INVALID)?;
+    let queue = Queue::from_number(buf.nb_qtype.get()).ok_or(Errno::Invalid)?;
+    let running = machine.running().ok_or(Errno::Invalid)?;
     let lnet = lnet_buffer(buf);
     let events = if queue == Queue::MsgRecv { buf.nb_max_receive_msgs.get() as usize } else { 1 };
     machine.shared.ring.reserve(events)?;
@@ -80,19 +80,19 @@ fn start(
 ) -> Result<Handle, Errno> {
     let lnet = lnet_buffer(buf);
     let own = running.address;
-    let own_nid = own.nid.to_u64().ok_or(Errno::INVALID)?;
+    let own_nid = own.nid.to_u64().ok_or(Errno::Invalid)?;
     let header_data = match_bits::header_data(own.tmid, own.portal);
     let lnet_queue = &*running.queue;
     let sends = !queue.receives();
     if sends && (buf.nb_offset.get() != 0 || buf.nb_length.get() > lnet.total) {
-        return Err(Errno::INVALID);
+        return Err(Errno::Invalid);
     }
     let to_send = buf.nb_length.get() as usize;
     match queue {
         Queue::MsgRecv => {
             let fragments = lnet.fragments.borrow();
             let descriptor = Descriptor {
-                max_size: Some(u32::try_from(buf.nb_min_receive_size.get()).map_err(|_| Errno::INVALID)?),
+                max_size: Some(u32::try_from(buf.nb_min_receive_size.get()).map_err(|_| Errno::Invalid)?),
                 ..plain(&fragments, buf.nb_max_receive_msgs.get())
             };
             let bits = match_bits::of_messages(own.tmid);
@@ -102,7 +102,7 @@ fn start(
         Queue::MsgSend => {
             let to = address_of(buf.nb_ep.get());
             let target = Target {
-                process: ProcessId { nid: to.nid.to_u64().ok_or(Errno::INVALID)?, pid: to.pid },
+                process: ProcessId { nid: to.nid.to_u64().ok_or(Errno::Invalid)?, pid: to.pid },
                 portal: to.portal,
                 match_bits: match_bits::of_messages(to.tmid),
             };

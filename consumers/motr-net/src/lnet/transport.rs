@@ -16,7 +16,7 @@ use super::event_thread::spawn;
 use super::limits::Budget;
 use super::machine::{Machine, Stopping, machine};
 use super::operation::{buf_add, buf_del};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::net::buffer::cancel;
 use crate::net::queue::Queue;
 use crate::net::registry::{

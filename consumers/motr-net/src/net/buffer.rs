@@ -7,8 +7,8 @@ use super::guard::Guard;
 use super::queue::Queue;
 use super::tm_queues::queue_of;
 use super::types::{buf_flags, m0_net_buffer, m0_net_domain, m0_net_qstats, m0_net_transfer_mc, tm_state};
+use crate::Errno;
 use crate::contract::require;
-use crate::errno::Errno;
 use crate::families::{
     buffers_of_queue, m0_net_pool_tlink_init, m0_net_tm_tlink_init, m0_net_tm_tlist_add_tail,
     m0_net_tm_tlist_del,
@@ -25,7 +25,7 @@ const BUSY: u64 =
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_buffer_register(buf: Object<m0_net_buffer>, dom: Object<m0_net_domain>) -> c_int {
     if buf.is_null() || dom.is_null() || dom.nd_xprt.get().is_null() {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let is_usable = buf.nb_dom.get().is_null()
         && buf.nb_flags.get() == 0
@@ -33,9 +33,9 @@ pub extern "C" fn m0_net_buffer_register(buf: Object<m0_net_buffer>, dom: Object
         && !buf.nb_buffer.ov_buf.get().is_null()
         && !buf.nb_buffer.ov_vec.v_count.get().is_null();
     if !is_usable {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
-    let Some(register) = ops(dom).xo_buf_register else { return Errno::NOT_SUPPORTED.to_c() };
+    let Some(register) = ops(dom).xo_buf_register else { return Errno::NoFunction.to_c() };
     let _domain = Guard::domain(dom);
     buf.nb_dom.set(dom);
     buf.nb_xprt_private.set(ptr::null_mut());
@@ -72,7 +72,7 @@ pub extern "C" fn m0_net_buffer_deregister(buf: Object<m0_net_buffer>, dom: Obje
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_buffer_add(buf: Object<m0_net_buffer>, tm: Object<m0_net_transfer_mc>) -> c_int {
     if buf.is_null() || tm.is_null() || tm.ntm_state.get() == tm_state::UNDEFINED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let _tm = Guard::tm(tm);
     Errno::to_c_result(add_locked(buf, tm))
@@ -80,17 +80,17 @@ pub extern "C" fn m0_net_buffer_add(buf: Object<m0_net_buffer>, tm: Object<m0_ne
 
 /// Adds a buffer to the queue that its type names. The machine is locked.
 pub(crate) fn add_locked(buf: Object<m0_net_buffer>, tm: Object<m0_net_transfer_mc>) -> Result<(), Errno> {
-    let queue = Queue::from_number(buf.nb_qtype.get()).ok_or(Errno::INVALID)?;
+    let queue = Queue::from_number(buf.nb_qtype.get()).ok_or(Errno::Invalid)?;
     if !can_be_added(buf, queue, tm) {
-        return Err(Errno::INVALID);
+        return Err(Errno::Invalid);
     }
-    let add = ops(tm.ntm_dom.get()).xo_buf_add.ok_or(Errno::NOT_SUPPORTED)?;
+    let add = ops(tm.ntm_dom.get()).xo_buf_add.ok_or(Errno::NoFunction)?;
     if queue.is_passive() {
         buf.nb_desc.take();
     }
     let now = m0_time_now();
     if buf.nb_timeout.get() != TIME_NEVER && now >= buf.nb_timeout.get() {
-        return Err(Errno::DEADLINE_PASSED);
+        return Err(Errno::Expired);
     }
     m0_net_tm_tlink_init(buf);
     m0_net_tm_tlist_add_tail(queue_of(tm, queue), buf);

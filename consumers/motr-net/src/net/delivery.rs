@@ -3,8 +3,8 @@
 use super::domain::ops;
 use super::guard::Guard;
 use super::types::{m0_net_transfer_mc, tm_state};
+use crate::Errno;
 use crate::contract::require;
-use crate::errno::Errno;
 use crate::object::Object;
 use crate::support::m0_chan;
 use std::ffi::c_int;
@@ -12,14 +12,14 @@ use std::ffi::c_int;
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_buffer_event_deliver_synchronously(tm: Object<m0_net_transfer_mc>) -> c_int {
     if tm.is_null() || tm.ntm_state.get() == tm_state::UNDEFINED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let _tm = Guard::tm(tm);
     if tm.ntm_state.get() != tm_state::INITIALIZED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let Some(deliver_sync) = ops(tm.ntm_dom.get()).xo_bev_deliver_sync else {
-        return Errno::NOT_SUPPORTED.to_c();
+        return Errno::NoFunction.to_c();
     };
     let rc = deliver_sync(tm);
     if rc >= 0 {

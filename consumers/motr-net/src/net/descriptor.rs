@@ -1,8 +1,8 @@
 //! Descriptors of passive buffers, as bytes (motr-net 1.6). The program owns their memory and frees it by `m0_net_desc_free`.
 
 use super::types::m0_net_buf_desc;
+use crate::Errno;
 use crate::contract::violated;
-use crate::errno::Errno;
 use crate::object::Object;
 use crate::support::{m0_alloc, m0_free};
 use lnet_api::c_pointer::{In, InOut, Out};
@@ -11,9 +11,9 @@ use std::ptr;
 
 /// A descriptor with these bytes, in new memory.
 pub(crate) fn allocate(bytes: &[u8]) -> Result<m0_net_buf_desc, Errno> {
-    let len = u32::try_from(bytes.len()).map_err(|_| Errno::TOO_BIG)?;
+    let len = u32::try_from(bytes.len()).map_err(|_| Errno::FileTooBig)?;
     // SAFETY: new memory of so many bytes, which stays until `free`.
-    let data = unsafe { Object::new(m0_alloc(bytes.len()).cast::<u8>()) }.get().ok_or(Errno::NO_MEMORY)?;
+    let data = unsafe { Object::new(m0_alloc(bytes.len()).cast::<u8>()) }.get().ok_or(Errno::NoMemory)?;
     // SAFETY: so many bytes were just allocated, and nobody else has them yet.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), data.as_ptr(), bytes.len()) };
     Ok(m0_net_buf_desc { nbd_len: len, nbd_data: data })
@@ -44,13 +44,13 @@ impl m0_net_buf_desc {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_desc_copy(from: In<'_, m0_net_buf_desc>, mut to: Out<'_, m0_net_buf_desc>) -> c_int {
-    let copied = from.or(Errno::INVALID).and_then(|from| {
+    let copied = from.or(Errno::Invalid).and_then(|from| {
         // SAFETY: a descriptor of the program's has as many bytes as it says, unchanged during the call (`net/net.h`).
         let bytes = unsafe { from.bytes() };
         if bytes.is_empty() || to.is_null() {
-            return Err(Errno::INVALID);
+            return Err(Errno::Invalid);
         }
-        to.store(allocate(bytes)?, Errno::INVALID)
+        to.store(allocate(bytes)?, Errno::Invalid)
     });
     Errno::to_c_result(copied)
 }

@@ -3,8 +3,8 @@
 use super::guard::Guard;
 use super::provision_thread;
 use super::types::{m0_bcount_t, m0_net_domain, m0_net_xprt, m0_net_xprt_ops};
+use crate::Errno;
 use crate::contract::require;
-use crate::errno::Errno;
 use crate::object::Object;
 use crate::support::{m0_list_fini, m0_list_init, m0_list_is_empty, m0_mutex, m0_mutex_fini, m0_mutex_init};
 use std::ffi::c_int;
@@ -26,9 +26,9 @@ pub(crate) fn ops(dom: Object<m0_net_domain>) -> Object<m0_net_xprt_ops> {
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_domain_init(dom: Object<m0_net_domain>, xprt: Object<m0_net_xprt>) -> c_int {
     if dom.is_null() || xprt.is_null() || xprt.nx_ops.is_null() || !dom.nd_xprt.get().is_null() {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
-    let Some(init) = xprt.nx_ops.xo_dom_init else { return Errno::NOT_SUPPORTED.to_c() };
+    let Some(init) = xprt.nx_ops.xo_dom_init else { return Errno::NoFunction.to_c() };
     let _global = Guard::of(Object::of_static(&m0_net_mutex));
     // SAFETY: the domain is not initialised: nobody uses its parts.
     unsafe {

@@ -3,8 +3,8 @@
 use super::domain::ops;
 use super::guard::Guard;
 use super::types::{m0_net_end_point, m0_net_transfer_mc, tm_state};
+use crate::Errno;
 use crate::contract::require;
-use crate::errno::Errno;
 use crate::object::Object;
 use crate::support::{m0_ref_get, m0_ref_put, m0_ref_read};
 use lnet_api::c_pointer::{Out, Text};
@@ -17,14 +17,14 @@ pub extern "C" fn m0_net_end_point_create(
     addr: Text<'_>,
 ) -> c_int {
     if epp.is_null() || tm.is_null() || tm.ntm_state.get() == tm_state::UNDEFINED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let _tm = Guard::tm(tm);
     if tm.ntm_state.get() != tm_state::STARTED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let create = ops(tm.ntm_dom.get()).xo_end_point_create;
-    create.map_or(Errno::NOT_SUPPORTED.to_c(), |create| create(epp, tm, addr))
+    create.map_or(Errno::NoFunction.to_c(), |create| create(epp, tm, addr))
 }
 
 #[unsafe(no_mangle)]

@@ -5,8 +5,8 @@ use super::buffer::{m0_net_buffer_deregister, m0_net_buffer_register};
 use super::guard::Guard;
 use super::provision_thread;
 use super::types::{ANY_COLOUR, buf_flags, m0_bcount_t, m0_net_buffer, m0_net_buffer_pool, m0_net_domain};
+use crate::Errno;
 use crate::contract::require;
-use crate::errno::Errno;
 use crate::families::{
     m0_net_pool_tlist_add_tail, m0_net_pool_tlist_del, m0_net_pool_tlist_head, m0_net_pool_tlist_init,
     m0_net_pool_tlist_length, m0_net_tm_tlink_is_in, m0_net_tm_tlist_add, m0_net_tm_tlist_del,
@@ -32,18 +32,18 @@ pub extern "C" fn m0_net_buffer_pool_init(
     dont_dump: bool,
 ) -> c_int {
     if pool.is_null() || ndom.is_null() || ndom.nd_xprt.get().is_null() || shift >= usize::BITS {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let segments = 1..=ndom.nd_get_max_buffer_segments.get();
     let sizes = 1..=ndom.nd_get_max_buffer_segment_size.get();
     if !segments.contains(&seg_nr) || !sizes.contains(&seg_size) {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     // SAFETY: new memory of zeros, which are lists; it stays until the fini of the pool.
     let lists =
         unsafe { Object::new(m0_alloc(size_of::<m0_tl>() * (colours as usize).max(1)).cast::<m0_tl>()) };
     if lists.is_null() {
-        return Errno::NO_MEMORY.to_c();
+        return Errno::NoMemory.to_c();
     }
     // SAFETY: the pool is not initialised: nobody uses its parts.
     unsafe {

@@ -10,8 +10,8 @@ use super::types::{
     ANY_COLOUR, DEFAULT_RECV_QUEUE_LEN, m0_bcount_t, m0_net_buffer, m0_net_buffer_callbacks,
     m0_net_buffer_pool, m0_net_domain, m0_net_transfer_mc, tm_state,
 };
+use crate::Errno;
 use crate::contract::require;
-use crate::errno::Errno;
 use crate::families::{buffers_of_queue, m0_net_tm_tlist_length};
 use crate::object::Object;
 use crate::support::{TIME_NEVER, m0_chan_broadcast};
@@ -32,7 +32,7 @@ pub extern "C" fn m0_net_tm_pool_attach(
         && !callbacks.is_null()
         && tm.ntm_state.get() != tm_state::UNDEFINED;
     if !has_all || callbacks.nbc_cb[Queue::MsgRecv.index()].is_none() {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let _tm = Guard::tm(tm);
     let is_usable = tm.ntm_state.get() == tm_state::INITIALIZED
@@ -40,7 +40,7 @@ pub extern "C" fn m0_net_tm_pool_attach(
         && min_recv_size > 0
         && max_recv_msgs > 0;
     if !is_usable {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     tm.ntm_recv_pool.set(bufpool);
     tm.ntm_recv_pool_callbacks.set(callbacks);

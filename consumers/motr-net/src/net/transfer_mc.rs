@@ -9,8 +9,8 @@ use super::tm_queues::{is_from_pool, queue_of, queues_are_empty};
 use super::types::{
     ANY_COLOUR, DEFAULT_RECV_QUEUE_LEN, QUEUES, m0_net_domain, m0_net_qstats, m0_net_transfer_mc, tm_state,
 };
+use crate::Errno;
 use crate::contract::require;
-use crate::errno::Errno;
 use crate::families::{
     m0_nep_tlist_fini, m0_nep_tlist_init, m0_nep_tlist_length, m0_net_tm_tlist_fini, m0_net_tm_tlist_init,
 };
@@ -26,15 +26,15 @@ use std::ptr;
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_tm_init(tm: Object<m0_net_transfer_mc>, dom: Object<m0_net_domain>) -> c_int {
     if tm.is_null() || dom.is_null() || dom.nd_xprt.get().is_null() {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let callbacks = tm.ntm_callbacks.get();
     let is_usable =
         tm.ntm_state.get() == tm_state::UNDEFINED && !callbacks.is_null() && callbacks.ntc_event_cb.is_some();
     if !is_usable {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
-    let Some(init) = ops(dom).xo_tm_init else { return Errno::NOT_SUPPORTED.to_c() };
+    let Some(init) = ops(dom).xo_tm_init else { return Errno::NoFunction.to_c() };
     let _domain = Guard::domain(dom);
     set_up(tm, dom);
     let rc = init(tm);
@@ -135,13 +135,13 @@ fn wait_for_callbacks(tm: Object<m0_net_transfer_mc>) {
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_tm_start(tm: Object<m0_net_transfer_mc>, addr: Text<'_>) -> c_int {
     if tm.is_null() || addr.get().is_none() || tm.ntm_state.get() == tm_state::UNDEFINED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let _tm = Guard::tm(tm);
     if tm.ntm_state.get() != tm_state::INITIALIZED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
-    let Some(start) = ops(tm.ntm_dom.get()).xo_tm_start else { return Errno::NOT_SUPPORTED.to_c() };
+    let Some(start) = ops(tm.ntm_dom.get()).xo_tm_start else { return Errno::NoFunction.to_c() };
     tm.ntm_state.set(tm_state::STARTING);
     let rc = start(tm, addr);
     if rc < 0 {
@@ -153,14 +153,14 @@ pub extern "C" fn m0_net_tm_start(tm: Object<m0_net_transfer_mc>, addr: Text<'_>
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_tm_stop(tm: Object<m0_net_transfer_mc>, abort: bool) -> c_int {
     if tm.is_null() || tm.ntm_state.get() == tm_state::UNDEFINED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let _tm = Guard::tm(tm);
     let before = tm.ntm_state.get();
     if !matches!(before, tm_state::INITIALIZED | tm_state::STARTING | tm_state::STARTED) {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
-    let Some(stop) = ops(tm.ntm_dom.get()).xo_tm_stop else { return Errno::NOT_SUPPORTED.to_c() };
+    let Some(stop) = ops(tm.ntm_dom.get()).xo_tm_stop else { return Errno::NoFunction.to_c() };
     tm.ntm_state.set(tm_state::STOPPING);
     let deficit = tm.ntm_recv_queue_deficit.get();
     tm.ntm_recv_queue_deficit.set(0);
@@ -178,14 +178,14 @@ pub extern "C" fn m0_net_tm_stop(tm: Object<m0_net_transfer_mc>, abort: bool) ->
 #[unsafe(no_mangle)]
 pub extern "C" fn m0_net_tm_confine(tm: Object<m0_net_transfer_mc>, processors: Object<m0_bitmap>) -> c_int {
     if tm.is_null() || processors.is_null() || tm.ntm_state.get() == tm_state::UNDEFINED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let _tm = Guard::tm(tm);
     if tm.ntm_state.get() != tm_state::INITIALIZED {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let confine = ops(tm.ntm_dom.get()).xo_tm_confine;
-    confine.map_or(Errno::NOT_SUPPORTED.to_c(), |confine| confine(tm, processors))
+    confine.map_or(Errno::NoFunction.to_c(), |confine| confine(tm, processors))
 }
 
 /// # Safety
@@ -198,12 +198,12 @@ pub unsafe extern "C" fn m0_net_tm_stats_get(
     reset: bool,
 ) -> c_int {
     if tm.is_null() || tm.ntm_state.get() == tm_state::UNDEFINED || qs.is_null() && !reset {
-        return Errno::INVALID.to_c();
+        return Errno::Invalid.to_c();
     }
     let range = match Queue::from_number(qtype) {
         Some(queue) => queue.index()..queue.index() + 1,
         None if qtype as usize == QUEUES => 0..QUEUES,
-        None => return Errno::INVALID.to_c(),
+        None => return Errno::Invalid.to_c(),
     };
     let _tm = Guard::tm(tm);
     for (place, stats) in tm.ntm_qstats[range].iter().enumerate() {

@@ -5,8 +5,8 @@ use crate::load::brw_client::{BrwClient, BrwMemory};
 use crate::load::ping_client::{self, PingSequence};
 use crate::rpc::{Call, CallHandle, Outcome, RpcEngine};
 use crate::wire::{Features, Loop, Request, Service};
+use lnet_api::Errno;
 use lnet_api::ProcessId;
-use lnet_api::errno::Errno;
 use lnet_api::sync::lock;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
@@ -132,7 +132,7 @@ impl ClientPart for ClientTest {
             for slot in &self.slots {
                 let call = lock(slot).call.clone();
                 if let Some(call) = call {
-                    call.abort(Errno::INTERRUPTED);
+                    call.abort(Errno::Interrupted);
                 }
             }
         }
@@ -169,7 +169,7 @@ impl RpcLoop {
         drop(slot);
         // A thread that stops the test aborts the RPC in the slot, or this check sees the stop.
         if test.stop_state() == Stop::Abort {
-            handle.abort(Errno::INTERRUPTED);
+            handle.abort(Errno::Interrupted);
         }
     }
 
@@ -184,7 +184,7 @@ impl RpcLoop {
             if test.stop_state() == Stop::No {
                 test.errors.add(test.service());
             }
-            if test.spec.stop_on_error || *outcome == Err(Errno::SHUTDOWN) {
+            if test.spec.stop_on_error || *outcome == Err(Errno::Shutdown) {
                 return test.loop_ended();
             }
         }

@@ -6,9 +6,9 @@ use super::join::JoinHandler;
 use super::sessions::Sessions;
 use crate::rpc::RpcEngine;
 use crate::wire::{Name, RpcCounters, SessionId};
+use lnet_api::Errno;
 use lnet_api::Node;
 use lnet_api::clock::{Clock, SystemClock};
-use lnet_api::errno::Errno;
 use std::sync::Arc;
 
 /// A test node on the LNet of this process; at most one per process. The drop stops it, and must not be on one of its own

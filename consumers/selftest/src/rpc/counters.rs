@@ -1,8 +1,8 @@
 //! Counters of RPCs (selftest 4.1). They count from the start of the engine on, over all sessions.
 
 use crate::wire::RpcCounters;
+use lnet_api::Errno;
 use lnet_api::Event;
-use lnet_api::errno::Errno;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Counters {
 impl Counters {
     /// Counts an event of a descriptor if it is an error; the end of a cancelled transfer is not.
     pub(crate) fn event(&self, event: &Event) {
-        if event.status.is_err_and(|errno| errno != Errno::CANCELED) {
+        if event.status.is_err_and(|errno| errno != Errno::Cancelled) {
             self.errors.fetch_add(1, Relaxed);
         }
     }

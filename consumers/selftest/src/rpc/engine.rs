@@ -8,8 +8,8 @@ use super::request_buffer::RequestBuffers;
 use super::shared::{Registry, Shared};
 use super::workers::Workers;
 use crate::wire::{PORTAL_FRAMEWORK, PORTAL_TESTS, RpcCounters, Service};
+use lnet_api::Errno;
 use lnet_api::clock::Clock;
-use lnet_api::errno::Errno;
 use lnet_api::sync::{lock, wait_until};
 use lnet_api::{Counters, Nid, Node};
 use lnet_os::thread::JoinHandle;
@@ -76,7 +76,7 @@ impl RpcEngine {
             }
         };
         let thread = lnet_os::thread::spawn(thread::Builder::new().name("lnet_st_timer".to_owned()), tick);
-        *lock(&self.ticker) = Some(thread.map_err(|_| Errno::NO_MEMORY)?);
+        *lock(&self.ticker) = Some(thread.map_err(|_| Errno::NoMemory)?);
         Ok(())
     }
 
@@ -143,7 +143,7 @@ impl RpcEngine {
     pub fn stop(&self) {
         self.shared.close();
         for rpc in self.outgoing.all() {
-            rpc.abort(Errno::SHUTDOWN);
+            rpc.abort(Errno::Shutdown);
         }
         for portal in [PORTAL_TESTS, PORTAL_FRAMEWORK] {
             // Fails if LNet has been shut down already.

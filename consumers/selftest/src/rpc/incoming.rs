@@ -4,7 +4,7 @@ use super::handler::{BulkDone, BulkTransfer, RequestHandler, Response, Sender};
 use super::shared::{Lane, Registry, Shared};
 use super::workers::Task;
 use crate::wire::{Message, PORTAL_REPLIES, Service};
-use lnet_api::errno::Errno;
+use lnet_api::Errno;
 use lnet_api::sync::lock;
 use lnet_api::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Region};
 use std::sync::{Arc, Mutex};
@@ -140,7 +140,7 @@ impl Transfer {
     fn post(self: &Arc<Self>, spec: MdSpec, bits: u64) {
         let node = &self.serving.shared.node;
         let Ok(md) = node.bind(spec, Arc::new(TransferEvents(Arc::clone(self)))) else {
-            self.fail(Errno::NO_MEMORY);
+            self.fail(Errno::NoMemory);
             self.queue();
             return;
         };

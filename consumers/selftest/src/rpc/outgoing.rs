@@ -4,7 +4,7 @@ use super::outgoing_state::{OutgoingState, Piece, Step};
 use super::shared::{Lane, Registry, Shared};
 use super::workers::Task;
 use crate::wire::{Features, IncomingReply, MESSAGE_LEN, PORTAL_REPLIES, Request, Service};
-use lnet_api::errno::Errno;
+use lnet_api::Errno;
 use lnet_api::sync::lock;
 use lnet_api::{Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, ProcessId, Region};
 use std::ops::Range;
@@ -111,12 +111,12 @@ impl OutgoingRpc {
         if shared.is_closed() {
             let done = lock(&rpc.inner).done.take();
             if let Some(done) = done {
-                done(Err(Errno::SHUTDOWN));
+                done(Err(Errno::Shutdown));
             }
             registry.remove(key);
             return CallHandle(Weak::new());
         }
-        let refusal = (has_bulk != call.bulk.is_some()).then_some(Errno::INVALID);
+        let refusal = (has_bulk != call.bulk.is_some()).then_some(Errno::Invalid);
         rpc.post(call, refusal);
         CallHandle(Arc::downgrade(&rpc))
     }
@@ -128,7 +128,7 @@ impl OutgoingRpc {
     /// Ends the RPC with ETIMEDOUT, and counts it as expired, unless it has ended.
     pub(super) fn expire(self: &Arc<Self>) {
         let mut inner = lock(&self.inner);
-        let step = inner.state.abort(Errno::TIMED_OUT);
+        let step = inner.state.abort(Errno::TimedOut);
         if step.is_some() {
             self.shared.counters.expired();
         }
@@ -149,7 +149,7 @@ impl OutgoingRpc {
             };
             self.make(Piece::Bulk, &mut failure, |handler| self.attach(bulk_bits, spec, handler));
         } else if call.request.has_bulk() {
-            self.change(|state| state.ended(Piece::Bulk, Err(Errno::INVALID)));
+            self.change(|state| state.ended(Piece::Bulk, Err(Errno::Invalid)));
         }
         let message = call.request.write(call.features, reply_bits, bulk_bits);
         let node = &self.shared.node;
@@ -216,12 +216,12 @@ impl OutgoingRpc {
         self.shared.counters.event(event);
         let mut inner = lock(&self.inner);
         let result = match event.status {
-            Ok(()) if event.kind == EventKind::Unlink => Err(Errno::INTERRUPTED),
+            Ok(()) if event.kind == EventKind::Unlink => Err(Errno::Interrupted),
             Ok(())
                 if piece == Piece::Bulk
                     && inner.sink_length.is_some_and(|it| it != event.mlength as usize) =>
             {
-                Err(Errno::BAD_MESSAGE)
+                Err(Errno::BadMessage)
             }
             status => status,
         };
@@ -252,10 +252,10 @@ impl OutgoingRpc {
 impl LockedState {
     /// Reads the reply. Returns whether its status is an error.
     fn read_reply(&mut self, service: Service, length: usize) -> Result<bool, Errno> {
-        let bytes = Arc::get_mut(&mut self.reply_region).ok_or(Errno::IO)?.bytes_mut();
+        let bytes = Arc::get_mut(&mut self.reply_region).ok_or(Errno::Io)?.bytes_mut();
         let reply = bytes.get(..length).and_then(|bytes| IncomingReply::parse(service, bytes).ok());
         self.reply = reply;
-        reply.map(|it| !it.reply.status().is_ok()).ok_or(Errno::BAD_MESSAGE)
+        reply.map(|it| !it.reply.status().is_ok()).ok_or(Errno::BadMessage)
     }
 }
 
@@ -279,7 +279,7 @@ impl Task for OutgoingRpc {
             }
             Step::Complete(result) => {
                 if let Some(done) = done {
-                    done(result.and_then(|()| reply.ok_or(Errno::IO)));
+                    done(result.and_then(|()| reply.ok_or(Errno::Io)));
                 }
                 self.registry.remove(self.key);
             }

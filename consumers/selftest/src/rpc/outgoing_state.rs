@@ -1,6 +1,6 @@
 //! An outgoing RPC as a state machine (selftest 4.2): its events are the inputs, its next steps the outputs. Pure.
 
-use lnet_api::errno::Errno;
+use lnet_api::Errno;
 
 /// The parts of an RPC that have their own descriptor (MD).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,9 +179,9 @@ mod tests {
         use Input as I;
         use Piece as P;
         const ENDED: Option<Step> = Some(Step::Complete(Ok(())));
-        const IO: Errno = Errno::IO;
-        const TIME: Errno = Errno::TIMED_OUT;
-        const UNLINKED: Errno = Errno::INTERRUPTED;
+        const IO: Errno = Errno::Io;
+        const TIME: Errno = Errno::TimedOut;
+        const UNLINKED: Errno = Errno::Interrupted;
         let failed = |errno| Some(Step::Complete(Err(errno)));
         let all = Some(Step::UnlinkAll);
         let rows: &[Row] = &[
@@ -315,7 +315,7 @@ mod tests {
                 .zip(&fails)
                 .filter(|(piece, _)| has_bulk || **piece != Piece::Bulk)
                 .map(|(piece, fails)| match (piece, fails) {
-                    (piece, true) => Input::Fails(*piece, Errno::IO),
+                    (piece, true) => Input::Fails(*piece, Errno::Io),
                     (Piece::Request, _) => Input::Sent,
                     (Piece::Reply, _) if refused => Input::Refused,
                     (Piece::Reply, _) => Input::Replied,
@@ -324,7 +324,7 @@ mod tests {
                 .collect();
             inputs.insert(posted_at.min(inputs.len()), Input::Posted);
             if let Some(at) = abort_at {
-                inputs.insert(at.min(inputs.len()), Input::Abort(Errno::TIMED_OUT));
+                inputs.insert(at.min(inputs.len()), Input::Abort(Errno::TimedOut));
             }
             let mut state = OutgoingState::new(has_bulk);
             let steps: Vec<Step> = inputs.iter().filter_map(|input| feed(&mut state, *input)).collect();

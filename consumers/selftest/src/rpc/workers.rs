@@ -1,7 +1,7 @@
 //! Threads, and the tasks that they run.
 
+use lnet_api::Errno;
 use lnet_api::Node;
-use lnet_api::errno::Errno;
 use lnet_api::sync::{lock, wait};
 use lnet_os::thread::JoinHandle;
 use std::collections::VecDeque;
@@ -89,7 +89,7 @@ impl Workers {
                 }
             };
             let thread = lnet_os::thread::spawn(thread::Builder::new().name(name.to_owned()), run)
-                .map_err(|_| Errno::NO_MEMORY)?;
+                .map_err(|_| Errno::NoMemory)?;
             lock(&self.0).push((Arc::clone(queue), thread));
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! A test node that is its own console: requests are sent over the loopback.
 #![allow(dead_code, unreachable_pub)]
 
+use lnet_api::Errno;
 use lnet_api::clock::ManualClock;
-use lnet_api::errno::Errno;
 use lnet_api::{Ack, Event, EventHandler, MatchCriteria, Md, MdSpec, Nid, Node, Pid, ProcessId, Region};
 use lnet_selftest::framework::{NodeConfig, TestNode};
 use lnet_selftest::rpc::{Bulk, Call, Outcome};
@@ -221,4 +221,4 @@ impl Drop for Waiting {
     }
 }
 
-pub const TIMED_OUT: Outcome = Err(Errno::TIMED_OUT);
+pub const TIMED_OUT: Outcome = Err(Errno::TimedOut);

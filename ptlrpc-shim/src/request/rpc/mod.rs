@@ -6,7 +6,7 @@ use super::decisions::{ReplyDecision, RpcFacts, UnregisterReason, in_rpc_phase, 
 use super::reply::Reply;
 use super::spec::{Direction, Request};
 use super::transmission::{Transmission, TransmissionStatus};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::import::connect_state::{ActiveConnection, SendPermission};
 use crate::import::{Session, Tag};
 use crate::lnet::Node;
@@ -93,7 +93,7 @@ impl Rpc {
             std::iter::once(Body::LEN as u32).chain(request.reply_lengths.iter().copied()).collect();
         let reply_len = size_of_message(&lengths);
         let is_valid = reply_len.is_some() && request.bulk_md_count().is_ok();
-        let phase = if is_valid { Phase::New(None) } else { Phase::Complete(Some(Err(Errno::INVALID))) };
+        let phase = if is_valid { Phase::New(None) } else { Phase::Complete(Some(Err(Errno::Invalid))) };
         Self {
             node: Arc::clone(node),
             session: Arc::clone(session),
@@ -129,13 +129,13 @@ impl Rpc {
         self.early_replies
     }
 
-    /// Aborts the request for its caller: it completes with [`Errno::INTERRUPTED`] when its memory is no longer used.
+    /// Aborts the request for its caller: it completes with [`Errno::Interrupted`] when its memory is no longer used.
     pub(crate) fn abort(&mut self) {
         let phase = std::mem::replace(&mut self.phase, Phase::Complete(None));
         self.phase = match phase {
-            Phase::New(_) => Phase::Complete(Some(Err(Errno::INTERRUPTED))),
+            Phase::New(_) => Phase::Complete(Some(Err(Errno::Interrupted))),
             Phase::Rpc(sent) | Phase::UnregRpc(sent, _) | Phase::Bulk(sent, _) => {
-                self.unregister(sent, UnregisterReason::Fail(Errno::INTERRUPTED))
+                self.unregister(sent, UnregisterReason::Fail(Errno::Interrupted))
             }
             Phase::Complete(result) => Phase::Complete(result),
         };
@@ -187,14 +187,14 @@ impl Rpc {
             Purpose::Connect { connection, .. } => connection,
             Purpose::Use => match self.session.send_permission(waker) {
                 SendPermission::Send(connection) => connection,
-                SendPermission::Closed => return Self::complete(Err(Errno::SHUTDOWN)),
-                SendPermission::Wait if self.request.no_delay => return Self::complete(Err(Errno::AGAIN)),
+                SendPermission::Closed => return Self::complete(Err(Errno::Shutdown)),
+                SendPermission::Wait if self.request.no_delay => return Self::complete(Err(Errno::Again)),
                 SendPermission::Wait => return (Phase::New(None), Next::Wait(limit)),
             },
         };
         if self.request.at_most_once {
             if self.sent_to.is_some_and(|incarnation| incarnation != connection.incarnation) {
-                return Self::complete(Err(Errno::UNKNOWN_OUTCOME));
+                return Self::complete(Err(Errno::Stale));
             }
             if self.tag.is_none() {
                 self.tag = self.session.acquire_slot(waker);
@@ -205,7 +205,7 @@ impl Rpc {
         }
         match self.send(connection, waker, now) {
             Ok(sent) => (Phase::Rpc(sent), Next::Step),
-            Err(Errno::UNKNOWN_OUTCOME) => Self::complete(Err(Errno::UNKNOWN_OUTCOME)),
+            Err(Errno::Stale) => Self::complete(Err(Errno::Stale)),
             Err(errno) => {
                 self.log_debug("cannot be sent", errno);
                 self.on_no_reply(connection.conn_cnt, now)
@@ -234,7 +234,7 @@ impl Rpc {
             Ok(until) => (Phase::Rpc(sent), Next::Wait(Some(until))),
             Err(reason) => {
                 if reason == UnregisterReason::NoReply {
-                    self.log_debug("no reply", status.failed.unwrap_or(Errno::TIMED_OUT));
+                    self.log_debug("no reply", status.failed.unwrap_or(Errno::TimedOut));
                 }
                 (self.unregister(sent, reason), Next::Step)
             }
@@ -273,7 +273,7 @@ impl Rpc {
         {
             self.reply_len = self.reply_len.max(len);
             let reason = match self.request.no_resend {
-                true => UnregisterReason::Fail(Errno::OVERFLOW),
+                true => UnregisterReason::Fail(Errno::Overflow),
                 false => UnregisterReason::Resend,
             };
             return unregister(self, sent, reason);
@@ -313,7 +313,7 @@ impl Rpc {
                 self.xid.0,
             ),
         );
-        (self.unregister(sent, UnregisterReason::Fail(Errno::PROTOCOL)), Next::Step)
+        (self.unregister(sent, UnregisterReason::Fail(Errno::Protocol)), Next::Step)
     }
 
     /// Sends the request again with another XID, after a pause that grows each time (PR-63).
@@ -353,7 +353,7 @@ impl Rpc {
                     self.xid.0,
                 ),
             );
-            return Self::complete(Err(Errno::IO));
+            return Self::complete(Err(Errno::Io));
         }
         // Less data than before: this may be the reply to an earlier transmission, which had the data. If the service has
         // executed the request twice, it may since have written other data over a part of that.
@@ -370,7 +370,7 @@ impl Rpc {
     /// Reports the connection as lost, and makes the request wait for the next one (PR-60).
     fn on_no_reply(&mut self, conn_cnt: u32, now: Instant) -> (Phase, Next) {
         if self.purpose != Purpose::Use {
-            return Self::complete(Err(Errno::TIMED_OUT));
+            return Self::complete(Err(Errno::TimedOut));
         }
         self.session.on_no_reply(conn_cnt);
         if self.request.no_resend {

@@ -3,7 +3,7 @@
 use super::super::request_message::{MessageFields, build};
 use super::super::transmission::{BulkSpec, Transmission, TransmissionSpec};
 use super::{Purpose, Rpc, Sent};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::import::connect_state::ActiveConnection;
 use crate::message::{BulkBits, ConnectFlags, Xid};
 use crate::wakeup::Waker;
@@ -78,7 +78,7 @@ impl Rpc {
             if !self.session.agreed_flags().contains(ConnectFlags::BULK_MBITS) {
                 // PR-22: without separate bits it becomes another request, which the server could not recognize.
                 if self.request.at_most_once {
-                    return Err(Errno::UNKNOWN_OUTCOME);
+                    return Err(Errno::Stale);
                 }
                 let last = self.bits.map_or(first, |bits| Xid(bits.last()));
                 self.session.replace_xid(self.xid, last, waker);

@@ -1,6 +1,6 @@
 //! The parts of a service, for the threads that run it.
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::service::engines::difficult_reply::{DifficultReply, EndedQueue, ReplyDone};
 use crate::service::engines::environment::Environment;
 use crate::service::engines::incoming_request::{IncomingRequest, RequestId};

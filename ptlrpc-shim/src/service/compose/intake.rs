@@ -1,7 +1,7 @@
 //! Intake: reads a request that has arrived, and admits, refuses or drops it (PR-70).
 
 use super::core::{AdmittedRequest, ServiceCore};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::message::{BodyFlags, ConnectFlags, Opcode};
 use crate::service::counters::Dropped;
 use crate::service::engines::incoming_request::{IncomingRequest, ReplyRoute};
@@ -91,7 +91,7 @@ fn check_duplicate(
             reply_sender::send(&core.env, core.retries(), message, &route, request.arrived.peer, None);
         }
         DuplicateCheck::Stale => counters.dropped(Dropped::AlreadyReplied),
-        DuplicateCheck::NoSlot => refuse(core, &request.arrived, &request.head, &route, Errno::PROTOCOL),
+        DuplicateCheck::NoSlot => refuse(core, &request.arrived, &request.head, &route, Errno::Protocol),
     }
     None
 }

@@ -2,7 +2,7 @@
 
 use super::core::{AdmittedRequest, ServiceCore};
 use super::timer_thread::do_work;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::Region;
 use crate::message::{Body, ConnectRequest, Message, MessageKind, Opcode};
 use crate::service::counters::Dropped;
@@ -68,7 +68,7 @@ fn call_handler(core: &ServiceCore, admitted: &AdmittedRequest, export: &Arc<Exp
         _ if given.bulk_failed() => end_without_reply(core, admitted),
         Some(Answer::None) => end_without_reply(core, admitted),
         Some(Answer::Reply(reply)) => answer(core, admitted, export, reply),
-        None => answer(core, admitted, export, Reply::error(Errno::IO)),
+        None => answer(core, admitted, export, Reply::error(Errno::Io)),
     }
 }
 
@@ -162,7 +162,7 @@ fn connect(core: &ServiceCore, admitted: &AdmittedRequest) {
         Ok(request) => core.targets.connect(&request, &head.body, peer, core.env.now()),
         Err(bad) => {
             log::debug!("service {name}: invalid connect request from {peer} ({bad}); refused");
-            Err(NotConnected::Refused(Errno::PROTOCOL))
+            Err(NotConnected::Refused(Errno::Protocol))
         }
     };
     let fields = server_fields(core, &admitted.request);

@@ -4,8 +4,8 @@ use super::core::ServiceCore;
 use super::thread_group::ThreadGroup;
 use super::timer_thread::do_work;
 use super::{serve, timer_thread, worker};
+use crate::Errno;
 use crate::clock::{Clock, SystemClock};
-use crate::errno::Errno;
 use crate::lnet::Node;
 use crate::log::Log;
 use crate::service::config::ServiceConfig;
@@ -106,7 +106,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        if self.0.stop() == Err(Errno::BUSY) {
+        if self.0.stop() == Err(Errno::Busy) {
             // A thread cannot wait for itself.
             let running = Arc::clone(&self.0);
             // If no thread can be started, the service stays.
@@ -134,7 +134,7 @@ impl Running {
             let mut threads = lock(&self.threads);
             if threads.as_ref().is_some_and(|of| of.workers.contains_current() || of.timer.contains_current())
             {
-                return Err(Errno::BUSY);
+                return Err(Errno::Busy);
             }
             threads.take()
         };
@@ -176,7 +176,7 @@ impl Running {
             core.buffers.descriptors().len(),
             env.descriptors.len(),
         );
-        Err(Errno::TIMED_OUT)
+        Err(Errno::TimedOut)
     }
 
     /// Closes the queues, so that no request is served after this.

@@ -1,7 +1,7 @@
 //! Threads that are waited for together.
 
+use crate::Errno;
 use crate::clock::Clock;
-use crate::errno::Errno;
 use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Builder, ThreadId};
@@ -31,7 +31,7 @@ impl ThreadGroup {
         };
         // The system shows 15 bytes of a name.
         let thread = Builder::new().name(name.replace('\0', ""));
-        let thread = lnet_os::thread::spawn(thread, run).map_err(|_| Errno::AGAIN)?;
+        let thread = lnet_os::thread::spawn(thread, run).map_err(|_| Errno::Again)?;
         self.ids.push(thread.thread().id());
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::descriptors::DescriptorGuard;
 use super::environment::Environment;
 use super::incoming_request::{IncomingRequest, ReplyRoute};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::{Ack, Event, EventHandler, EventKind, Md, MdSpec, Nid, ProcessId, Region, RegionSlice};
 use crate::message::BulkBits;
 use crate::message::header::MAX_MESSAGE_LEN;
@@ -73,7 +73,7 @@ struct Path {
 fn split(mbits: u64, len: usize) -> Result<impl Iterator<Item = (u64, Range<usize>)>, Errno> {
     let bits = BulkBits::ending_at(mbits);
     if mbits == 0 || len.div_ceil(MAX_MD_LEN) > bits.count() as usize {
-        return Err(Errno::PROTOCOL);
+        return Err(Errno::Protocol);
     }
     let starts = (0..).step_by(MAX_MD_LEN).map(move |start: usize| start.min(len));
     Ok(bits.range().zip(starts).map(move |(bits, start)| (bits, start..len.min(start + MAX_MD_LEN))))
@@ -126,7 +126,7 @@ impl BulkTransfer<'_> {
                 // snd-070: as replies do. What was transferred is not sent again: its MD has been unlinked.
                 Err(errno)
                     if may_fall_back
-                        && errno != Errno::IO
+                        && errno != Errno::Io
                         && !env.descriptors.is_unlinked()
                         && env.now() < request.deadline() =>
                 {
@@ -159,7 +159,7 @@ impl BulkTransfer<'_> {
         while state.live > 0 && (may_fall_back || state.failed.is_none()) {
             let (now, deadline) = (env.now(), request.deadline());
             if now >= deadline || request.route().mbits != route.mbits {
-                state.failed.get_or_insert(Errno::TIMED_OUT);
+                state.failed.get_or_insert(Errno::TimedOut);
                 break;
             }
             if let Some(md) = state.to_unlink.pop().and_then(|bits| mds.get(&bits)) {
@@ -254,9 +254,9 @@ impl EventHandler for MdEvents {
         let outcome = match event.status {
             Err(errno) => Err(errno),
             // Truncated.
-            Ok(()) if is_final && event.mlength != self.len => Err(Errno::IO),
+            Ok(()) if is_final && event.mlength != self.len => Err(Errno::Io),
             // The MD was unlinked before its transfer.
-            Ok(()) if event.kind == EventKind::Unlink => Err(Errno::TIMED_OUT),
+            Ok(()) if event.kind == EventKind::Unlink => Err(Errno::TimedOut),
             Ok(()) => Ok(()),
         };
         match (event.unlinked, outcome) {
@@ -281,13 +281,13 @@ mod tests {
             ("one MD", 6400, MIB, Ok(vec![(6400, 0..MIB)])),
             ("one byte more", 6401, MIB + 1, Ok(vec![(6400, 0..MIB), (6401, MIB..MIB + 1)])),
             ("less than was announced", 6401, 5, Ok(vec![(6400, 0..5), (6401, 5..5)])),
-            ("more than was announced", 6400, MIB + 1, Err(Errno::PROTOCOL)),
-            ("none announced", 0, 1, Err(Errno::PROTOCOL)),
+            ("more than was announced", 6400, MIB + 1, Err(Errno::Protocol)),
+            ("none announced", 0, 1, Err(Errno::Protocol)),
         ] {
             assert_eq!(split_all(mbits, len), want, "{name}");
         }
         let all = split_all(6463, 64 * MIB).unwrap();
         assert_eq!((all.len(), all.last()), (64, Some(&(6463, 63 * MIB..64 * MIB))));
-        assert_eq!(split_all(6463, 64 * MIB + 1), Err(Errno::PROTOCOL));
+        assert_eq!(split_all(6463, 64 * MIB + 1), Err(Errno::Protocol));
     }
 }

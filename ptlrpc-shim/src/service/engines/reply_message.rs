@@ -1,7 +1,7 @@
 //! The messages of a service (PR-21, PR-72): pure.
 
 use super::incoming_request::ReplyRoute;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::Region;
 use crate::message::checksum::seal_early_reply;
 use crate::message::header::BODY_ONLY_LEN;
@@ -81,7 +81,7 @@ pub(crate) fn build(
 ) -> Result<Region, Errno> {
     let of_buffers = buffers.iter().map(|buffer| u32::try_from(buffer.len()).unwrap_or(u32::MAX));
     let lengths: Vec<u32> = std::iter::once(Body::LEN as u32).chain(of_buffers).collect();
-    let size = size_of_message(&lengths).filter(|size| *size <= max_reply).ok_or(Errno::OVERFLOW)?;
+    let size = size_of_message(&lengths).filter(|size| *size <= max_reply).ok_or(Errno::Overflow)?;
     let mut region = Region::zeroed(size);
     let mut message = MessageMut::new(region.bytes_mut(), &lengths).map_err(|bad| bad.errno())?;
     message.set_body(body);

@@ -5,7 +5,7 @@ use super::difficult_reply::{DifficultReply, ReplyEvent};
 use super::environment::Environment;
 use super::incoming_request::ReplyRoute;
 use super::reply_message::ReplyMessage;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::{Ack, Event, EventHandler, EventKind, MdSpec, Nid, ProcessId};
 use crate::service::counters::Counters;
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 
 use super::descriptors::{DescriptorGuard, DescriptorSet};
 use super::environment::Environment;
+use crate::Errno;
 use crate::clock::Clock;
-use crate::errno::Errno;
 use crate::lnet::{
     Event, EventHandler, EventKind, MatchCriteria, MdSpec, Nid, Node, ProcessId, Region, RegionOwner,
     RegionSlice,

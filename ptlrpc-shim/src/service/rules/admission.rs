@@ -1,6 +1,6 @@
 //! Decides which requests are served (PR-70).
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::message::{BadMessage, Body, ByteOrder, Message, MessageFlags, MessageKind, Service as Protocol};
 use crate::service::counters::Dropped;
 use std::time::Instant;
@@ -77,17 +77,17 @@ pub(crate) fn admit(body: &Body, context: &AdmissionContext) -> Admission {
     }
     if !body.opcode.is_connect() {
         match context.conn_cnt {
-            None => return Admission::Refuse(Errno::NOT_CONNECTED),
+            None => return Admission::Refuse(Errno::NotConnected),
             Some(latest) if body.conn_cnt < latest => return Admission::Drop(Dropped::StaleConnection),
             Some(_) => {}
         }
     }
     let spoken = body.version.service();
     if spoken != context.protocol && ![Protocol::OBD, Protocol::DLM, Protocol::LOG].contains(&spoken) {
-        return Admission::Refuse(Errno::PROTOCOL);
+        return Admission::Refuse(Errno::Protocol);
     }
     if !context.is_served {
-        return Admission::Refuse(Errno::NOT_SUPPORTED);
+        return Admission::Refuse(Errno::NotSupported);
     }
     Admission::Serve
 }
@@ -160,18 +160,18 @@ mod tests {
                 Admission::Drop(Dropped::Expired),
             ),
             ("no timeout", Body { timeout: 0, ..read }, context, Admission::Drop(Dropped::NoTimeout)),
-            ("not connected", read, unconnected, Admission::Refuse(Errno::NOT_CONNECTED)),
+            ("not connected", read, unconnected, Admission::Refuse(Errno::NotConnected)),
             (
                 "a ping without a connection",
                 Body { opcode: Opcode::PING, ..read },
                 unconnected,
-                Admission::Refuse(Errno::NOT_CONNECTED),
+                Admission::Refuse(Errno::NotConnected),
             ),
             (
                 "a disconnect without a connection",
                 Body { opcode: Opcode::OST_DISCONNECT, ..read },
                 unconnected,
-                Admission::Refuse(Errno::NOT_CONNECTED),
+                Admission::Refuse(Errno::NotConnected),
             ),
             (
                 "not connected, too late",
@@ -193,19 +193,19 @@ mod tests {
                 "another protocol",
                 Body { version: Version::of(Protocol::MDS), ..read },
                 context,
-                Admission::Refuse(Errno::PROTOCOL),
+                Admission::Refuse(Errno::Protocol),
             ),
             (
                 "not supported",
                 read,
                 AdmissionContext { is_served: false, ..context },
-                Admission::Refuse(Errno::NOT_SUPPORTED),
+                Admission::Refuse(Errno::NotSupported),
             ),
             (
                 "not supported and not connected",
                 read,
                 AdmissionContext { is_served: false, ..unconnected },
-                Admission::Refuse(Errno::NOT_CONNECTED),
+                Admission::Refuse(Errno::NotConnected),
             ),
         ] {
             assert_eq!(admit(&body, &context), want, "{name}");

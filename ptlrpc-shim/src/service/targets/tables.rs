@@ -2,7 +2,7 @@
 
 use super::export::Export;
 use super::target::Target;
-use crate::errno::Errno;
+use crate::Errno;
 use crate::lnet::ProcessId;
 use crate::message::body::ExportCookie;
 use crate::message::{Body, ConnectData, ConnectOps, ConnectRequest, Name};
@@ -58,7 +58,7 @@ impl Targets {
     pub fn add(&self, name: Name, data: ConnectData) -> Result<Arc<Target>, Errno> {
         let mut tables = lock(&self.0);
         if tables.targets.contains_key(&name) {
-            return Err(Errno::EXISTS);
+            return Err(Errno::Exists);
         }
         let target = Arc::new(Target::new(name, data));
         tables.targets.insert(name, Arc::clone(&target));
@@ -98,7 +98,7 @@ impl Targets {
         let initial = body.op_flags.contains(ConnectOps::INITIAL);
         let mut tables = lock(&self.0);
         let target = tables.targets.get(&request.target).cloned();
-        let target = target.ok_or(NotConnected::Refused(Errno::NO_DEVICE))?;
+        let target = target.ok_or(NotConnected::Refused(Errno::NoDevice))?;
         let known = tables.clients.get(&(request.target, request.client)).cloned();
         let data = agree(&request.data, target.data());
         let kind = classify(known.as_ref().map(|known| known.client_side()), client_side, initial);
@@ -110,7 +110,7 @@ impl Targets {
             }
             (ConnectKind::New | ConnectKind::Restarted | ConnectKind::Reconnect, known) => {
                 if tables.exports.len() >= MAX_EXPORTS {
-                    return Err(NotConnected::Refused(Errno::BUSY));
+                    return Err(NotConnected::Refused(Errno::Busy));
                 }
                 let cookie = tables.new_cookie();
                 let export = Export::new(cookie, request.client, target, client_side, peer, data, now);

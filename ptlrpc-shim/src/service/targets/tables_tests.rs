@@ -30,7 +30,7 @@ fn targets(seed: u64) -> Arc<Targets> {
 #[test]
 fn names_of_targets_are_unique() {
     let targets = targets(1);
-    assert_eq!(targets.add("ost".parse().unwrap(), ConnectData::default()).err(), Some(Errno::EXISTS));
+    assert_eq!(targets.add("ost".parse().unwrap(), ConnectData::default()).err(), Some(Errno::Exists));
     assert!(targets.add("other".parse().unwrap(), ConnectData::default()).is_ok());
 }
 
@@ -64,7 +64,7 @@ fn an_unknown_target_is_refused() {
     let body = Body::request(Service::OBD, Opcode::OST_CONNECT);
     let peer = ProcessId::lustre(Nid::LOOPBACK);
     let refused = targets.connect(&request("mdt", CLIENT, 7), &body, peer, Instant::now());
-    assert_eq!(refused.err(), Some(NotConnected::Refused(Errno::NO_DEVICE)));
+    assert_eq!(refused.err(), Some(NotConnected::Refused(Errno::NoDevice)));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::framework::JoinHandler;
 use crate::rpc::{CallHandle, RpcEngine};
 use crate::wire::{Features, JoinReply, JoinRequest};
 use in_flight::InFlight;
+use lnet_api::Errno;
 use lnet_api::ProcessId;
-use lnet_api::errno::Errno;
 use lnet_api::sync::{lock, wait};
 use lnet_os::thread::JoinHandle;
 use lnet_wire::Nid;
@@ -112,7 +112,7 @@ impl ConsoleHost {
         drop(state);
         self.changed.notify_all();
         for handle in sent {
-            handle.abort(Errno::SHUTDOWN);
+            handle.abort(Errno::Shutdown);
         }
         let timer = lock(&self.timer).take();
         if let Some(timer) = timer {
@@ -183,14 +183,14 @@ impl ConsoleHost {
         });
         let unwanted = lock(&self.state).rpcs.sent(id, handle);
         if let Some(handle) = unwanted {
-            handle.abort(Errno::INTERRUPTED);
+            handle.abort(Errno::Interrupted);
         }
     }
 
     fn abort(&self, id: RpcId) {
         let sent = lock(&self.state).rpcs.give_up(id);
         if let Some(handle) = sent {
-            handle.abort(Errno::INTERRUPTED);
+            handle.abort(Errno::Interrupted);
         }
     }
 
