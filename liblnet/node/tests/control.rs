@@ -149,7 +149,7 @@ fn what_adding_an_interface_would_fail_with_is_told_without_adding_it() {
     }
 }
 
-/// Fails if a client does not get the words of whoever found the cause: the driver, the core, or the list of drivers.
+/// Fails if a client does not get the message of the part that found the cause: the driver, the core, or the list of drivers.
 #[test]
 fn what_is_in_the_way_of_an_interface_is_told_in_words() {
     let node = node();

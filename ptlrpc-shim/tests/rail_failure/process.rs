@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Opcodes of the service: execute a number; return how often it was executed; read and write bulk data.
+/// The opcodes of the service: count the executions of a number, return the count, read bulk data, and write bulk data.
 const COUNT: Opcode = Opcode(0x7001);
 const ASK: Opcode = Opcode(0x7002);
 const READ: Opcode = Opcode(0x7003);

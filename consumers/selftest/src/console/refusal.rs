@@ -22,34 +22,34 @@ pub enum Object {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// ESRCH.
+    /// Reported as ESRCH.
     #[error("there is no session; `lst new_session` makes one")]
     NoSession,
-    /// ESHUTDOWN.
+    /// Reported as ESHUTDOWN.
     #[error("the session is being ended")]
     ShuttingDown,
-    /// EACCES.
+    /// Reported as EACCES.
     #[error("the session has another key than LST_SESSION")]
     WrongKey,
-    /// ENOENT.
+    /// Reported as ENOENT.
     #[error("there is no {0} `{1}` in the session")]
     NotFound(Object, String),
-    /// EEXIST.
+    /// Reported as EEXIST.
     #[error("there is a {0} `{1}` already")]
     Exists(Object, String),
-    /// EBUSY.
+    /// Reported as EBUSY.
     #[error("a test uses group `{0}`, which stays as it is until the session ends")]
     InUse(Name),
-    /// EINVAL.
+    /// Reported as EINVAL.
     #[error("{0}")]
     Invalid(String),
-    /// ENETDOWN.
+    /// Reported as ENETDOWN.
     #[error("node {0} is not active")]
     NotActive(ProcessId),
-    /// EPERM.
+    /// Reported as EPERM.
     #[error("another command is changing {0} `{1}`")]
     Changing(Object, String),
-    /// ENETDOWN.
+    /// Reported as ENETDOWN.
     #[error("the console is on no net but the loopback")]
     NoNet,
 }

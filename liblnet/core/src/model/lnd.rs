@@ -69,7 +69,7 @@ pub struct FoundInterface {
     pub name: String,
 }
 
-/// The reason why an interface cannot be added to a node, in the words of the driver, or of whoever else finds it.
+/// The reason why an interface cannot be added to a node, in the words of the part that finds it, such as the driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct StartError {

@@ -6,7 +6,7 @@ use lnet_dlc::request::{SetBy, SettingState};
 use lnet_settings::{Change, NODE, Setting, Settings};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The settings and tunables of a running node, with who set them.
+/// The settings and tunables of a running node, with the origins of their values.
 #[derive(Debug)]
 pub(crate) struct SettingStates(Mutex<States>);
 
@@ -46,7 +46,7 @@ impl SettingStates {
         Self(Mutex::new(States { at_start, on_behalf_of: SetBy::Command }))
     }
 
-    /// Notes who set `setting`, and all others whose values differ between `before` and `now`.
+    /// Records the origin of the values of `setting`, and of all others whose values differ between `before` and `now`.
     pub(crate) fn note_change(&self, setting: Setting, before: &Settings, now: &Settings) {
         let mut states = self.lock();
         let by = states.on_behalf_of.clone();

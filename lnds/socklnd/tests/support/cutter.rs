@@ -17,7 +17,7 @@ pub struct Cutter {
 struct Shared {
     /// Number of bytes that still pass towards the target.
     forward: AtomicI64,
-    /// Number of bytes that still pass back.
+    /// Number of bytes that still pass from the target back to the source.
     back: AtomicI64,
     open: Mutex<Vec<TcpStream>>,
     over: AtomicBool,

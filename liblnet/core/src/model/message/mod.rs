@@ -1,4 +1,4 @@
-//! Messages, each of the type that says what the node does with it:
+//! Messages. The type of a message shows its use by the node:
 //!
 //! - [`OutgoingMessage`]: the node sends it, as a request, a response, or for another node.
 //! - [`IncomingMessage`]: it has arrived for this node. `into_response` makes its ACK or REPLY of it.
@@ -78,7 +78,7 @@ impl MessageHead {
         self.ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, ni))
     }
 
-    /// Drops what the head refers to.
+    /// Drops the objects to which the head refers.
     fn clear(&mut self) {
         let Self { header: _, ni, peer_ni, counted: _ } = self;
         (*ni, *peer_ni) = (None, None);
