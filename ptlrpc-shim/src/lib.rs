@@ -23,7 +23,6 @@ pub use lnet_api::{Errno, clock};
 mod c;
 pub mod client;
 mod import;
-mod log;
 pub mod message;
 mod recent_max;
 pub mod request;

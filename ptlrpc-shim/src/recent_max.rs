@@ -1,7 +1,8 @@
 //! The maximum of recent measurements.
 
+use crate::clock::Time;
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The number of parts of the history, for each of which the maximum is kept.
 const PARTS: u32 = 4;
@@ -11,7 +12,7 @@ const PARTS: u32 = 4;
 pub(crate) struct RecentMax {
     history: Duration,
     /// The begin of each part of the history, and its maximum; the latest last.
-    parts: VecDeque<(Instant, Duration)>,
+    parts: VecDeque<(Time, Duration)>,
 }
 
 impl RecentMax {
@@ -21,9 +22,9 @@ impl RecentMax {
     }
 
     /// Adds a measurement.
-    pub(crate) fn add(&mut self, duration: Duration, now: Instant) {
+    pub(crate) fn add(&mut self, duration: Duration, now: Time) {
         match self.parts.back_mut() {
-            Some((began, max)) if now.saturating_duration_since(*began) < self.history / PARTS => {
+            Some((began, max)) if now.since(*began) < self.history / PARTS => {
                 *max = duration.max(*max);
             }
             _ => self.parts.push_back((now, duration)),
@@ -34,15 +35,14 @@ impl RecentMax {
     }
 
     /// The maximum; `None` if nothing has been measured. The last measurement counts until there is another.
-    pub(crate) fn get(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn get(&self, now: Time) -> Option<Duration> {
         let last = self.parts.back()?;
-        let recent =
-            self.parts.iter().filter(|(began, _)| now.saturating_duration_since(*began) <= self.history);
+        let recent = self.parts.iter().filter(|(began, _)| now.since(*began) <= self.history);
         Some(recent.map(|(_, max)| *max).max().unwrap_or(last.1))
     }
 
-    fn first_is_expired(&self, now: Instant) -> bool {
-        self.parts.front().is_some_and(|(began, _)| now.saturating_duration_since(*began) > self.history)
+    fn first_is_expired(&self, now: Time) -> bool {
+        self.parts.front().is_some_and(|(began, _)| now.since(*began) > self.history)
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_maximum_counts_for_the_length_of_the_history() {
-        let start = Instant::now();
+        let start = Time::START;
         let mut max = RecentMax::new(s(100));
         assert_eq!(max.get(start), None);
         max.add(s(7), start);

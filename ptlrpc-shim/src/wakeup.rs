@@ -1,10 +1,9 @@
 //! Wakes the thread that waits for several requests, and names the requests to process.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::lnet::Node;
 use lnet_api::sync::{lock, wait_until};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Instant;
 
 /// The requests of one thread that have something to process.
 #[derive(Debug, Default)]
@@ -27,7 +26,7 @@ impl ReadyQueue {
 
     /// Waits until a request is ready, or until `until`; returns the ready ones, with repetitions. `node` is given the chance
     /// to make progress on this thread first.
-    pub(crate) fn wait(&self, clock: &dyn Clock, until: Option<Instant>, node: Option<&Node>) -> Vec<usize> {
+    pub(crate) fn wait(&self, clock: &dyn Clock, until: Option<Time>, node: Option<&Node>) -> Vec<usize> {
         if let Some(node) = node {
             node.progress(|| !lock(&self.ready).is_empty());
         }

@@ -10,7 +10,6 @@
 //! | [`sys`] | the C functions |
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-pub mod clock;
 pub mod sync;
 
 mod event;
@@ -21,7 +20,7 @@ mod region;
 pub mod sys;
 
 pub use event::{Event, EventKind};
-pub use lnet_os::c_pointer;
+pub use lnet_os::{c_pointer, clock};
 pub use lnet_wire::{Errno, Nid, Pid};
 pub use md::{EventHandler, Md, MdSpec};
 pub use node::{Ack, Distance, MatchCriteria, Node};

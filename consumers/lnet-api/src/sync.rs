@@ -1,9 +1,9 @@
 //! Locks that ignore poisoning: the data that they guard is consistent whenever a lock is released. Waits that end by a
 //! [`Clock`].
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Minimum timeout that is passed to the system: 0 would not release the lock.
 const MIN_SLEEP: Duration = Duration::from_micros(1);
@@ -23,10 +23,10 @@ pub fn wait_until<'a, T>(
     clock: &dyn Clock,
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,
-    until: Option<Instant>,
+    until: Option<Time>,
 ) -> MutexGuard<'a, T> {
     let Some(until) = until else { return wait(condvar, guard) };
-    let left = until.saturating_duration_since(clock.now());
+    let left = until.since(clock.now());
     let sleep = clock.sleep_limit(left).max(MIN_SLEEP);
     condvar.wait_timeout(guard, sleep).unwrap_or_else(PoisonError::into_inner).0
 }

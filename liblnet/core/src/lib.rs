@@ -46,5 +46,5 @@ pub use model::{
     Provenance, Target, lnd, message,
 };
 pub use objects::{InsertPosition, MatchId};
-pub use time::{Clock, Time};
+pub use time::{Clock, ManualClock, Time};
 pub use topology::{Ni, NiConfig, NiTunables};

@@ -232,15 +232,15 @@ fn a_message_that_waits_for_a_peer_credit_ends_at_its_deadline_and_returns_no_cr
     let credits = || (rig.peer_ni(PEER).credits(), rig.ni.credits());
     let md = rig.bind(8);
     rig.put(md, PEER);
-    rig.clock.set(Duration::from_secs(7));
+    rig.clock.advance_to(Duration::from_secs(7));
     rig.put(md, PEER);
-    rig.clock.set(Duration::from_secs(10));
+    rig.clock.advance_to(Duration::from_secs(10));
     let mut now = Time::default();
     while rig.core.message_counts().msgs_alloc == 2 {
         let next = rig.core.run_monitor().unwrap();
         assert!(next > now, "{next:?} after {now:?}");
         now = next;
-        rig.clock.set(now.0);
+        rig.clock.advance_to(now);
         rig.core.run_monitor();
     }
     assert_eq!(now, Time(Duration::from_secs(57)));

@@ -23,14 +23,14 @@ fn a_recovery_ping_answered_before_its_send_completes_does_not_increase_the_back
     core.set_ni_health(Some(tcp(1)), 100);
     let recovery = || core.nets().ni(tcp(1)).unwrap().recovery();
     for second in 1..=3 {
-        clock.set(Duration::from_secs(second));
+        clock.advance_to(Duration::from_secs(second));
         let next = core.run_monitor();
         let due = Some(Time(Duration::from_secs(second + 1)));
         assert_eq!((recovery().ping_count, recovery().next_ping), (0, due), "after ping {second}");
         assert!(next <= due, "{next:?}");
     }
     driver.set_on_send(OnSend::Complete);
-    clock.set(Duration::from_secs(4));
+    clock.advance_to(Duration::from_secs(4));
     core.run_monitor();
     assert_eq!((recovery().ping_count, recovery().next_ping), (1, Some(Time(Duration::from_secs(6)))));
 }
@@ -56,7 +56,7 @@ fn resetting_statistics_keeps_the_state_of_a_peer_ni() {
     ask();
     assert_eq!(state(), PeerNiState::Activating);
     driver.set_on_send(OnSend::Reply);
-    clock.set(Duration::from_secs(100));
+    clock.advance_to(Duration::from_secs(100));
     core.run_discovery();
     ask();
     assert_eq!(state(), PeerNiState::Connected);
@@ -75,7 +75,7 @@ fn a_response_timeout_lowers_the_health_of_the_peer_ni_by_the_sensitivity() {
     let health = || rig.core.peer(tcp(2)).unwrap().1[0].health();
     rig.core.run_monitor();
     assert_eq!(health(), 1000);
-    rig.clock.set(Duration::from_secs(200));
+    rig.clock.advance_to(Duration::from_secs(200));
     rig.core.run_monitor();
     assert_eq!(health(), 900);
 }

@@ -110,7 +110,7 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
         core.put(None, md, true, target, 0).unwrap();
     }
     core.run_monitor();
-    clock.set(Duration::from_secs(3600));
+    clock.advance_to(Duration::from_secs(3600));
     core.run_monitor();
     let hint = "portal 9, match bits 0x0, offset 0: the request was sent; if nothing matched it there";
     assert_eq!(said(Level::Error, &["no response from", peer, hint]), 10);
@@ -122,7 +122,7 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     // Nothing else happens; the monitor was asked to run again when the minute has passed.
     let next = core.run_monitor().unwrap();
     assert!(next <= Time(Duration::from_secs(3660)), "{next:?}");
-    clock.set(Duration::from_secs(3660));
+    clock.advance_to(Duration::from_secs(3660));
     core.run_monitor();
     assert_eq!(said(Level::Error, &[&format!("{peer}: 15 lines suppressed (response_timeout)")]), 1);
     rig.core.shutdown();
@@ -158,7 +158,7 @@ fn states_of_ever_new_nids_are_logged_within_limits_and_hide_no_configured_peer(
         dies(nid(configured));
         let after = said(Level::Error, &[&format!("peer {configured}: "), "-> unreachable"]);
         assert_eq!(after, before + 1, "responds: {responds}");
-        rig.clock.set(Duration::from_secs(61));
+        rig.clock.advance_to(Duration::from_secs(61));
         let before = said(Level::Error, &["lines suppressed (peer_unreachable)"]);
         rig.core.run_monitor();
         assert_eq!(said(Level::Error, &["lines suppressed (peer_unreachable)"]), before + 1);

@@ -233,7 +233,7 @@ fn unknown_peers_create_a_limited_number_of_peers_and_unused_ones_are_evicted() 
     assert_eq!(kept(), [true; 3]);
     // A message from a known NID adds no peer.
     assert_eq!(stranger(111), 0);
-    rig.clock.set(Duration::from_secs(2));
+    rig.clock.advance_to(Duration::from_secs(2));
     assert_eq!([114, 115].map(stranger), [-6, 1]);
     assert_eq!(kept(), [true; 3]);
     // The peers of the operator and of the program are not limited.
@@ -241,7 +241,7 @@ fn unknown_peers_create_a_limited_number_of_peers_and_unused_ones_are_evicted() 
         rig.core.make_peer(tcp(n), true, false).unwrap();
     }
     assert_eq!(rig.core.peer_nis().len(), 25);
-    rig.clock.set(Duration::from_secs(4));
+    rig.clock.advance_to(Duration::from_secs(4));
     assert_eq!(stranger(300), -2);
 }
 

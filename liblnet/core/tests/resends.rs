@@ -51,7 +51,7 @@ fn a_failed_message_is_sent_once_over_each_path_and_then_retry_count_times_more(
         let md = rig.bind(1);
         rig.put(md, tcp(2));
         for second in 1..30 {
-            rig.clock.set(Duration::from_secs(second));
+            rig.clock.advance_to(Duration::from_secs(second));
             rig.core.run_monitor();
         }
         assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
@@ -68,7 +68,7 @@ fn a_message_that_fails_at_its_deadline_is_not_resent_on_another_path() {
     for (failed_after, resends) in [(just_before, 1), (timeout, 0), (timeout * 2, 0)] {
         let (rig, _) = rig_with_kept_put(&[1, 3]);
         assert_eq!(rig.core.settings().transaction_timeout, 50);
-        rig.clock.set(failed_after);
+        rig.clock.advance_to(failed_after);
         fail_kept(&rig, timed_out(Delivery::NotSent));
         assert_eq!(kept(&rig), resends, "failed after {failed_after:?}");
         let failed = (EventKind::Send, Err(Errno::HostUnreachable), true);
@@ -96,11 +96,11 @@ fn a_message_whose_md_was_unlinked_before_it_failed_is_not_resent() {
 #[test]
 fn a_message_that_waits_for_its_resend_at_its_deadline_times_out() {
     let (rig, _) = rig_with_kept_put(&[1]);
-    rig.clock.set(Duration::from_millis(49_990));
+    rig.clock.advance_to(Duration::from_millis(49_990));
     fail_kept(&rig, timed_out(Delivery::Deduplicated));
     assert_eq!(rig.core.run_monitor(), Some(Time(Duration::from_secs(50))));
     assert_eq!((kept(&rig), rig.take_events()), (0, vec![]));
-    rig.clock.set(Duration::from_secs(50));
+    rig.clock.advance_to(Duration::from_secs(50));
     rig.core.run_monitor();
     assert_eq!(kept(&rig), 0);
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::TimedOut), true)]);
@@ -119,7 +119,7 @@ fn a_missing_response_lowers_the_health_of_the_peer_ni_that_the_request_was_rese
     assert_eq!(sent.len(), 2);
     assert_ne!(sent[0], sent[1]);
     rig.core.run_monitor();
-    rig.clock.set(Duration::from_secs(200));
+    rig.clock.advance_to(Duration::from_secs(200));
     rig.core.run_monitor();
     let (_, peer_nis) = rig.core.peer(first).unwrap();
     let health = |nid| peer_nis.iter().find(|peer_ni| peer_ni.nid() == nid).unwrap().health();
@@ -142,7 +142,7 @@ fn a_message_with_a_source_is_resent_from_another_that_works_only_to_a_multi_rai
         rig.core.set_ni_fatal(tcp(3), (!other_works).then_some("link down"));
         let message = sent.pop().unwrap();
         rig.core.finalize(message, Err(timed_out(Delivery::Deduplicated)));
-        rig.clock.set(Duration::from_secs(1));
+        rig.clock.advance_to(Duration::from_secs(1));
         rig.core.run_monitor();
         let mut sources = Vec::new();
         for ni in rig.driver.nis() {

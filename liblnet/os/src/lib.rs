@@ -1,4 +1,4 @@
-//! System calls of a library inside a foreign program's process, and the pointers that the program passes ([`c_pointer`]).
+//! System calls of a library inside a foreign program's process, and the pointers that the program passes ([`c_pointer`]); time ([`clock`]).
 //!
 //! The program owns its signals, its descriptors 0 to 2 and its way of exiting. So, in all crates of the libraries:
 //!
@@ -14,6 +14,7 @@
 
 #[allow(unsafe_code)]
 pub mod c_pointer;
+pub mod clock;
 pub mod descriptor;
 #[allow(unsafe_code)]
 pub mod exit;

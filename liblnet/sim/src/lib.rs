@@ -11,7 +11,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod chaos;
-mod clock;
 mod counts;
 mod digest;
 mod down_rev;
@@ -36,7 +35,6 @@ mod trace;
 mod violation;
 mod world;
 
-pub use clock::SimClock;
 pub use counts::{Counts, Exchange};
 pub use digest::{Block, Digest, Purpose};
 pub use faults::Rail;

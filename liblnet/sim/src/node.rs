@@ -1,6 +1,5 @@
 //! A virtual node: its specification, and a real core while it is up.
 
-use crate::clock::SimClock;
 use crate::driver::{Shared, SimDriver};
 use crate::ledger::{Ledger, SERVER};
 use crate::match_bits::{MATCH_BITS, OPERATION, PORTAL};
@@ -8,8 +7,8 @@ use crate::trace::NodeId;
 use lnet_core::memory::RecvBuffer;
 use lnet_core::topology::Route;
 use lnet_core::{
-    Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, MatchId, MdMemory, MdOptions,
-    MdSpec, NiTunables, Settings, Time,
+    Clock, Core, CoreConfig, DiscoveryMode, EqHandle, Errno, InsertPosition, ManualClock, MatchId, MdMemory,
+    MdOptions, MdSpec, NiTunables, Settings, Time,
 };
 use lnet_wire::ping_info::Features;
 use lnet_wire::{NetId, NetType, Nid, Pid};
@@ -143,7 +142,7 @@ impl Incarnation {
         incarnations: u32,
         spec: &NodeSpec,
         network: &Shared,
-        clock: &Arc<SimClock>,
+        clock: &Arc<ManualClock>,
         ledger: &SharedLedger,
     ) -> Result<Self, Errno> {
         let cookie = interface_cookie(id, incarnations);

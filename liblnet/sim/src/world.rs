@@ -1,6 +1,5 @@
 //! A world: nodes, the network between them, and one clock; and the methods by which a test changes it.
 
-use crate::clock::SimClock;
 use crate::counts::Counts;
 use crate::driver::{Shared, SimDriver};
 use crate::faults::FaultPoint;
@@ -10,7 +9,7 @@ use crate::node::{Incarnation, Node, NodeSpec, SharedLedger, lock};
 use crate::trace::{NodeId, Trace, TraceEvent, TraceLine};
 use crate::violation::Violation;
 use lnet_core::discovery::DiscoveryStatus;
-use lnet_core::{Core, DiscoveryMode};
+use lnet_core::{Core, DiscoveryMode, ManualClock};
 use lnet_wire::ping_info::{Features, NiStatus, PingEntry, PingInfo};
 use lnet_wire::{Body, Header, Nid, PING_MATCH_BITS, Pid, RESERVED_PORTAL};
 use std::sync::{Arc, Mutex};
@@ -39,7 +38,7 @@ impl Default for WorldConfig {
 pub struct World {
     pub(crate) scenario: String,
     pub(crate) config: WorldConfig,
-    pub(crate) clock: Arc<SimClock>,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) network: Shared,
     pub(crate) ledger: SharedLedger,
     pub(crate) nodes: Vec<Node>,
@@ -58,7 +57,7 @@ pub struct World {
 impl World {
     /// Makes an empty world. `scenario` is its name in reports of violations.
     pub fn new(scenario: &str, config: WorldConfig) -> Self {
-        let clock = Arc::new(SimClock::default());
+        let clock = Arc::new(ManualClock::default());
         let trace = Trace::new(config.trace);
         let network = Network::new(config.network, config.seed, Arc::clone(&clock), trace);
         Self {

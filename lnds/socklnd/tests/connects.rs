@@ -160,7 +160,7 @@ fn failed_connects_fail_the_message() {
 #[test]
 fn an_unanswered_connect_times_out_and_fails_the_message() {
     // The peer's system accepts the connection, and no process reads from it.
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let (node, low, _, port) = node_with_clock(clock.clone(), |_| {});
     let listener = Listening::on(low, port);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);
@@ -204,7 +204,7 @@ fn messages_that_wait_for_an_inbound_peer_cause_a_connect_after_it_has_closed() 
 
 #[test]
 fn a_connect_that_hangs_does_not_refuse_the_peers_connect_for_ever() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let (node, low, high, port) = node_with_clock(clock.clone(), |_| {});
     let listener = Listening::on(low, port);
     node.put(node.bind_bytes(pattern(8, 1)), tcp(low), false);

@@ -163,7 +163,7 @@ fn deferred_messages_that_break_off_leave_nothing_behind() {
 #[test]
 fn deferred_messages_in_part_are_given_up_after_their_time() {
     let (low, high, port) = addresses();
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let config = same_implementation(config(port), 1);
     let node = Node::start_with_clock(tcp(high), config, clock.clone());
     node.core.set_lazy_portal(PORTAL).unwrap();
@@ -172,7 +172,7 @@ fn deferred_messages_in_part_are_given_up_after_their_time() {
     let raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     breaks_off(&node, raw, &whole);
     wait_for("the message to be kept", || node.core.message_counts().partial == 1);
-    clock.advance_until(std::time::Duration::from_secs(1), "its end", || {
+    advance_until(&clock, std::time::Duration::from_secs(1), "its end", || {
         node.core.run_monitor();
         node.core.message_counts().msgs_alloc == 0
     });

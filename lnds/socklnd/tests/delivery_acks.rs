@@ -133,7 +133,7 @@ fn send_is_reported_with_the_delivery_ack() {
 
 #[test]
 fn without_a_delivery_ack_send_is_not_reported() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let (node, mut raw, _) = with_message_in_flight_and_clock(clock.clone());
     node.no_event();
     let send = node.expect_as_time_passes(&clock, Duration::from_secs(1), EventKind::Send);

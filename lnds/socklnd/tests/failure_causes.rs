@@ -108,12 +108,12 @@ fn a_protocol_violation_is_a_remote_cause() {
 
 #[test]
 fn a_message_that_is_not_received_or_not_acknowledged_in_time_has_a_timeout_cause() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let scene = scene_with_clock(clock.clone(), |_| {});
     let mut kept = Vec::new();
     let failures = scene.fails_when(|connections| {
         kept = connections;
-        clock.advance_until(Duration::from_secs(1), "the time-outs", || scene.spy.failures().len() >= 7);
+        advance_until(&clock, Duration::from_secs(1), "the time-outs", || scene.spy.failures().len() >= 7);
     });
     assert_both(&failures, &[Errno::TimedOut], Cause::RemoteTimeout, Cause::LocalTimeout);
 }
@@ -133,12 +133,12 @@ fn messages_to_a_port_that_does_not_listen_have_the_cause_remote_dropped() {
 
 #[test]
 fn an_unanswered_connect_fails_messages_at_their_timeout() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let scene = scene_with_clock(clock.clone(), |_| {});
     // The peer accepts the connection, and sends nothing.
     scene.node.put(scene.node.bind_bytes(pattern(8, 1)), tcp(scene.low), false);
     let _idle = scene.peer.accept_handshake();
-    clock.advance_until(Duration::from_secs(1), "the time-out", || !scene.spy.failures().is_empty());
+    advance_until(&clock, Duration::from_secs(1), "the time-out", || !scene.spy.failures().is_empty());
     assert_eq!(scene.spy.failures(), [failure(Errno::TimedOut, Cause::LocalTimeout, Delivery::NotSent)]);
 }
 

@@ -111,7 +111,7 @@ fn a_partly_received_message_is_resumed_in_the_same_memory() {
 
 #[test]
 fn a_partly_received_message_that_is_not_resent_fails() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let (node, low, high, port) = node_of_same_implementation_with_clock(clock.clone(), |_| {});
     node.offer(buffer(1000));
     let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);

@@ -13,7 +13,7 @@ use support::*;
 #[test]
 fn a_hello_that_arrives_too_slowly_is_dropped() {
     const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let attack = Attack::start_with_clock(clock.clone(), |config| config.accept_timeout = ACCEPT_TIMEOUT);
     let mut raw = attack.call(0);
     raw.send(&acceptor::encode_request(attack.node.nid)[..1]);
@@ -41,14 +41,14 @@ fn is_connected(stream: &TcpStream) -> bool {
 
 #[test]
 fn a_peer_that_does_not_read_is_given_up_in_time() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let attack = Attack::start_with_clock(clock.clone(), |_| {});
     let raw = attack.open(0, ConnectionType::Control);
     let md = attack.node.bind_bytes(pattern(1 << 20, 3));
     for _ in 0..16 {
         attack.node.put(md, tcp(attack.address(0)), false);
     }
-    clock.advance_until(Duration::from_secs(1), "the time-out", || attack.counters().timed_out > 0);
+    advance_until(&clock, Duration::from_secs(1), "the time-out", || attack.counters().timed_out > 0);
     attack.round_trip_beside_sends();
     wait_for_end(&raw.stream, "the end");
 }

@@ -15,7 +15,7 @@ const STEP: Duration = Duration::from_secs(5);
 
 #[test]
 fn a_delivery_ack_that_never_arrives_ends_the_connections() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let (node, low, _, port) = node_with_clock(clock.clone(), |config| {
         config.zc_min_payload = Some(1000);
         config.sock_timeout = SOCK_TIMEOUT;
@@ -38,7 +38,7 @@ fn a_delivery_ack_that_never_arrives_ends_the_connections() {
 #[test]
 fn keepalives_are_sent_on_an_idle_bulk_connection() {
     const KEEPALIVE: Duration = Duration::from_secs(30);
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let (_node, low, high, port) = node_with_clock(clock.clone(), |config| config.keepalive = KEEPALIVE);
     let _control = Raw::open(low, high, port, ConnectionType::Control);
     let mut bulk = Raw::open(low, high, port, ConnectionType::BulkOut);
@@ -51,7 +51,7 @@ fn keepalives_are_sent_on_an_idle_bulk_connection() {
     // Nothing is sent while the clock stands still.
     assert!(!has_bytes(&bulk));
     for round in 0..4 {
-        clock.advance_until(KEEPALIVE, "a keep-alive", || has_bytes(&bulk));
+        advance_until(&clock, KEEPALIVE, "a keep-alive", || has_bytes(&bulk));
         assert_eq!(bulk.read_noop(), Cookies { request: 0, ack: 1 });
         if round == 2 {
             // A keep-alive of the peer gets no response.
@@ -62,7 +62,7 @@ fn keepalives_are_sent_on_an_idle_bulk_connection() {
 
 #[test]
 fn a_message_that_stops_half_way_times_out() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let (node, low, high, port) = node_with_clock(clock.clone(), |config| {
         config.sock_timeout = SOCK_TIMEOUT;
         // Whether one is due before the time-out depends on how far the clock gets between two scans.
@@ -84,7 +84,7 @@ fn a_message_that_stops_half_way_times_out() {
 
 #[test]
 fn a_peer_that_does_not_read_times_out() {
-    let clock = ManualClock::new();
+    let clock = manual_clock();
     let (node, low, high, port) = node_with_clock(clock.clone(), |config| config.sock_timeout = SOCK_TIMEOUT);
     let _control = Raw::open(low, high, port, ConnectionType::Control);
     // The node sends its response before it uses the connection.
@@ -92,7 +92,7 @@ fn a_peer_that_does_not_read_times_out() {
     for _ in 0..20 {
         node.put(node.bind_bytes(pattern(1 << 20, 1)), tcp(low), false);
     }
-    clock.advance_until(STEP, "the time-out", || node.counters().timed_out > 0);
+    advance_until(&clock, STEP, "the time-out", || node.counters().timed_out > 0);
     // Messages that had not been sent wait for a connect, which has its timeout, too.
     let status = |_| node.expect_as_time_passes(&clock, STEP, EventKind::Send).status;
     assert!((0..20).map(status).filter(Result::is_err).count() > 0);

@@ -1,21 +1,20 @@
 //! Entry points of the C API: panics, pointers, memory.
 
 use crate::Errno;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SystemClock, Time};
 use crate::lnet::{Loan, ProcessId, Region, lnet_process_id};
-use crate::log::Log;
 use crate::message::Name;
 use lnet_api::c_pointer::{Out, Text};
-use lnet_log::LogClass;
+use lnet_log::{LogClass, RateLimitedLog};
 use lnet_os::owner::Owner;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The log for panics in calls, which have no service or import whose log could be used.
-static PANICS: LazyLock<Log> = LazyLock::new(|| Log::new(SystemClock.now()));
+static PANICS: LazyLock<RateLimitedLog> = LazyLock::new(RateLimitedLog::new);
 
 /// The process that owns the library's threads, between `ptlrpc_init` and the last `ptlrpc_fini`.
 pub(super) static OWNER: Owner = Owner::nobody();
@@ -29,7 +28,7 @@ pub(super) fn entry<T: FromErrno>(name: &'static str, body: impl FnOnce() -> Res
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result.unwrap_or_else(T::from_errno),
         Err(_) => {
-            PANICS.log(
+            PANICS.write(
                 SystemClock.now(),
                 LogClass::InternalError,
                 name,
@@ -102,7 +101,7 @@ pub(super) fn ms(milliseconds: u32) -> Option<Duration> {
 }
 
 /// Returns the end of a wait that begins now; `None` for a negative timeout, which means no end.
-pub(super) fn until(timeout_ms: c_int) -> Option<Instant> {
+pub(super) fn until(timeout_ms: c_int) -> Option<Time> {
     u64::try_from(timeout_ms).ok().map(|ms| SystemClock.now() + Duration::from_millis(ms))
 }
 

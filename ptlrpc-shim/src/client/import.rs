@@ -2,13 +2,13 @@
 
 use super::ptlrpcd::Ptlrpcd;
 use crate::Errno;
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::import::{Connection, ImportState, Session};
 use crate::lnet::Node;
 use crate::message::{ConnectData, ExportCookie};
 use crate::request::{Purpose, Reply, Request, Rpc, RpcTable};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A target, used from any thread.
 pub struct Import {
@@ -36,7 +36,7 @@ impl Import {
     /// Connects, and waits for the connection until `until` at most. From then on the import stays connected.
     ///
     /// Errors: that of the last attempt, or [`Errno::TimedOut`]. Attempts continue.
-    pub fn connect(&self, until: Option<Instant>) -> Result<(), Errno> {
+    pub fn connect(&self, until: Option<Time>) -> Result<(), Errno> {
         self.session.request_connect();
         self.ptlrpcd.add(&self.session);
         self.session.wait_connected(&*self.clock, until)
@@ -122,7 +122,7 @@ impl Import {
         &self.clock
     }
 
-    pub(super) fn rpc(&self, request: Request, now: Instant) -> Rpc {
+    pub(super) fn rpc(&self, request: Request, now: Time) -> Rpc {
         Rpc::new(&self.node, &self.session, request, Purpose::Use, now)
     }
 }

@@ -1,7 +1,7 @@
 //! The thread `ptlrpcd`: connects imports, and pings idle ones. It sends the requests that [`Session::poll`] returns.
 
 use crate::Errno;
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::import::connect_state::{ActiveConnection, ConnectAttempt};
 use crate::import::{Connections, Session, SessionAction};
 use crate::lnet::Node;
@@ -12,7 +12,6 @@ use lnet_api::sync::lock;
 use lnet_os::thread::JoinHandle;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
 
 /// The thread, which ends when this is dropped.
 #[derive(Debug)]
@@ -113,14 +112,14 @@ impl Worker {
     }
 
     /// Polls all sessions; returns the time of the next poll.
-    fn poll_sessions(&mut self) -> Option<Instant> {
+    fn poll_sessions(&mut self) -> Option<Time> {
         let sessions: Vec<_> = {
             let mut sessions = lock(&self.shared.sessions);
             sessions.retain(|session| session.strong_count() > 0);
             sessions.clone()
         };
         let now = self.clock.now();
-        let mut next_poll: Option<Instant> = None;
+        let mut next_poll: Option<Time> = None;
         for session in sessions.iter().filter_map(Weak::upgrade) {
             let (action, at) = session.poll(now);
             let failed_at = match action {
@@ -138,7 +137,7 @@ impl Worker {
     }
 
     /// Sends a connect request. If that is not possible, returns when to poll the session again.
-    fn connect(&mut self, session: &Arc<Session>, attempt: ConnectAttempt, now: Instant) -> Option<Instant> {
+    fn connect(&mut self, session: &Arc<Session>, attempt: ConnectAttempt, now: Time) -> Option<Time> {
         let ConnectAttempt { server, conn_cnt, initial, net_latency } = attempt;
         let found = match session.config().servers.get(server) {
             Some(uuid) => self.connections.get(&self.node, uuid),

@@ -2,11 +2,10 @@
 
 use super::import::Import;
 use crate::Errno;
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::lnet::Node;
 use crate::request::{Reply, Request, RpcTable};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Identifies a request of a [`RequestSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +35,7 @@ impl RequestSet {
     }
 
     /// Waits until a request has completed, but not longer than until `until`. Returns whether one has completed.
-    pub fn wait_any(&mut self, until: Option<Instant>) -> bool {
+    pub fn wait_any(&mut self, until: Option<Time>) -> bool {
         while !self.any_complete() && !self.is_empty() {
             let Some((node, clock)) = &self.environment else { break };
             let is_last = until.is_some_and(|until| until <= clock.now());

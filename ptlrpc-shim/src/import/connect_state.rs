@@ -1,7 +1,8 @@
 //! The state of an import's connection: pure decisions (PR-61, PR-62).
 
+use crate::clock::Time;
 use crate::message::body::ExportCookie;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The state of an import (`imp_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub enum ImportState {
 /// One of the servers that may have the target.
 #[derive(Clone, Copy, Debug, Default)]
 struct Candidate {
-    last_attempt: Option<Instant>,
+    last_attempt: Option<Time>,
     /// Whether it was tried since the last success.
     tried: bool,
 }
@@ -86,7 +87,7 @@ pub(crate) struct ConnectState {
     /// Consecutive failures.
     failures: u32,
     /// The earliest time of the next attempt; `None`: at once.
-    not_before: Option<Instant>,
+    not_before: Option<Time>,
 }
 
 /// The amount by which the estimate of the network latency grows after a round of all servers in which no attempt succeeded.
@@ -151,17 +152,13 @@ impl ConnectState {
     }
 
     /// The time at which the next attempt is due; `None`: none is.
-    pub(crate) fn next_attempt(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn next_attempt(&self, now: Time) -> Option<Time> {
         (self.state == ImportState::Disconnected).then(|| self.not_before.unwrap_or(now))
     }
 
     /// Starts an attempt if one is due: at the first server that has not been tried since the last success, or else at the server
     /// that was tried longest ago (PR-62). `max_net_latency` limits the estimate of the network latency.
-    pub(crate) fn start_attempt(
-        &mut self,
-        now: Instant,
-        max_net_latency: Duration,
-    ) -> Option<ConnectAttempt> {
+    pub(crate) fn start_attempt(&mut self, now: Time, max_net_latency: Duration) -> Option<ConnectAttempt> {
         if self.next_attempt(now).is_none_or(|due| due > now) {
             return None;
         }
@@ -202,7 +199,7 @@ impl ConnectState {
     }
 
     /// The attempt with this connection count failed. Whether it is still the current one.
-    pub(crate) fn on_connect_failed(&mut self, conn_cnt: u32, now: Instant) -> bool {
+    pub(crate) fn on_connect_failed(&mut self, conn_cnt: u32, now: Time) -> bool {
         if self.state != ImportState::Connecting || conn_cnt != self.conn_cnt {
             return false;
         }
@@ -251,7 +248,7 @@ mod tests {
     /// PR-62: fails if servers are not tried in turn, or if a failed round does not raise the latency estimate.
     #[test]
     fn servers_are_tried_round_robin_and_each_failed_round_raises_the_latency_estimate() {
-        let (start, mut connect) = (Instant::now(), ConnectState::new(3));
+        let (start, mut connect) = (Time::START, ConnectState::new(3));
         assert_eq!(connect.start_attempt(start, MAX), None);
         assert!(connect.on_connect_wanted() && !connect.on_connect_wanted());
         let mut now = start;
@@ -267,20 +264,21 @@ mod tests {
         let want = [(0, 1, 0), (1, 2, 0), (2, 3, 0), (0, 4, 5), (1, 5, 5), (2, 6, 5), (0, 7, 10), (1, 8, 10)];
         assert_eq!(tried, want);
         // Two rounds, each followed by a pause: 100 and 200 ms.
-        assert!(now - start > Duration::from_millis(300) && now - start < Duration::from_millis(320));
+        let took = now.since(start);
+        assert!(took > Duration::from_millis(300) && took < Duration::from_millis(320));
     }
 
     #[test]
     fn the_backoff_grows_and_ends_with_a_success() {
-        let (mut now, mut connect) = (Instant::now(), ConnectState::new(1));
+        let (mut now, mut connect) = (Time::START, ConnectState::new(1));
         connect.on_connect_wanted();
         let mut backoffs = Vec::new();
         for _ in 0..7 {
             let attempt = connect.start_attempt(now, MAX).unwrap();
             connect.on_connect_failed(attempt.conn_cnt, now);
             let due = connect.next_attempt(now).unwrap();
-            assert_eq!(connect.start_attempt(due - Duration::from_millis(1), MAX), None);
-            backoffs.push((due - now).as_millis());
+            assert_eq!(connect.start_attempt(Time(due.0 - Duration::from_millis(1)), MAX), None);
+            backoffs.push(due.since(now).as_millis());
             now = due;
         }
         assert_eq!(backoffs, [100, 200, 400, 800, 1600, 2000, 2000]);
@@ -292,7 +290,7 @@ mod tests {
 
     #[test]
     fn outcomes_of_an_earlier_attempt_are_ignored() {
-        let (now, mut connect) = (Instant::now(), ConnectState::new(1));
+        let (now, mut connect) = (Time::START, ConnectState::new(1));
         connect.on_connect_wanted();
         let first = connect.start_attempt(now, MAX).unwrap();
         assert!(!connect.on_no_reply(first.conn_cnt), "not connected yet");
@@ -310,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_server_that_has_forgotten_this_client_is_another_incarnation() {
-        let (now, mut connect) = (Instant::now(), ConnectState::new(1));
+        let (now, mut connect) = (Time::START, ConnectState::new(1));
         connect.on_connect_wanted();
         let mut incarnations = Vec::new();
         for (handle, reconnect) in [(7, false), (7, true), (8, false), (8, true), (9, true)] {
@@ -324,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_closed_import_stays_closed() {
-        let (now, mut connect) = (Instant::now(), ConnectState::new(1));
+        let (now, mut connect) = (Time::START, ConnectState::new(1));
         connect.on_connect_wanted();
         let attempt = connect.start_attempt(now, MAX).unwrap();
         connect.close();

@@ -10,18 +10,17 @@ use super::connections::Connection;
 use super::slots::{Slots, Tag};
 use super::unreplied::Unreplied;
 use crate::Errno;
-use crate::clock::Clock;
-use crate::log::Log;
+use crate::clock::{Clock, Time};
 use crate::message::body::ExportCookie;
 use crate::message::{Body, ConnectData, ConnectFlags, Xid, XidSource};
 use crate::recent_max::RecentMax;
 use crate::timeouts::Timeouts;
 use crate::wakeup::Waker;
 use lnet_api::sync::{lock, wait_until};
-use lnet_log::{LogClass, write_line};
+use lnet_log::{LogClass, RateLimitedLog, write_line};
 use std::fmt::Arguments;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The state of an import, used from any thread.
 pub(crate) struct Session {
@@ -33,7 +32,7 @@ pub(crate) struct Session {
     poller: Waker,
     state: Mutex<SessionState>,
     changed: Condvar,
-    log: Log,
+    log: RateLimitedLog,
 }
 
 struct SessionState {
@@ -47,7 +46,7 @@ struct SessionState {
     unreplied: Unreplied,
     service_time: RecentMax,
     net_latency: RecentMax,
-    next_ping: Instant,
+    next_ping: Time,
     last_error: Option<Errno>,
 }
 
@@ -73,7 +72,7 @@ impl Session {
         xids: &'static XidSource,
         cookie: ExportCookie,
         poller: Waker,
-        now: Instant,
+        now: Time,
     ) -> Self {
         let history = timeouts.adaptive.history;
         let state = SessionState {
@@ -96,7 +95,7 @@ impl Session {
             poller,
             state: Mutex::new(state),
             changed: Condvar::new(),
-            log: Log::new(now),
+            log: RateLimitedLog::new(),
         }
     }
 
@@ -109,8 +108,8 @@ impl Session {
     }
 
     /// Logs a line about the import, rate-limited by its class.
-    pub(crate) fn log(&self, now: Instant, class: LogClass, line: Arguments<'_>) {
-        self.log.log(now, class, self.name(), line);
+    pub(crate) fn log(&self, now: Time, class: LogClass, line: Arguments<'_>) {
+        self.log.write(now, class, self.name(), line);
     }
 
     /// The target's name, for the log.
@@ -148,7 +147,7 @@ impl Session {
     }
 
     /// Waits until there is a connection, until `until` at most.
-    pub(crate) fn wait_connected(&self, clock: &dyn Clock, until: Option<Instant>) -> Result<(), Errno> {
+    pub(crate) fn wait_connected(&self, clock: &dyn Clock, until: Option<Time>) -> Result<(), Errno> {
         let mut state = self.lock();
         loop {
             match state.connect.state() {
@@ -247,7 +246,7 @@ impl Session {
     }
 
     /// The timeout of a request, by the estimate of the service's time.
-    pub(crate) fn estimated_timeout(&self, now: Instant) -> Duration {
+    pub(crate) fn estimated_timeout(&self, now: Time) -> Duration {
         self.timeouts.of_request(self.lock().service_time.get(now))
     }
 
@@ -257,7 +256,7 @@ impl Session {
     }
 
     /// The estimate of the network latency.
-    pub(crate) fn net_latency(&self, now: Instant) -> Duration {
+    pub(crate) fn net_latency(&self, now: Time) -> Duration {
         self.lock().net_latency.get(now).unwrap_or_default()
     }
 
@@ -269,8 +268,8 @@ impl Session {
     }
 
     /// Records a reply to a request that was sent at `sent`.
-    pub(crate) fn on_reply(&self, sent: Instant, body: &Body, now: Instant) {
-        let round_trip = now.saturating_duration_since(sent);
+    pub(crate) fn on_reply(&self, sent: Time, body: &Body, now: Time) {
+        let round_trip = now.since(sent);
         let service_time = Duration::from_secs(body.service_time.into());
         let mut state = self.lock();
         state.service_time.add(Duration::from_secs(body.timeout.into()), now);
@@ -295,7 +294,7 @@ impl Session {
 /// The interface for the thread that connects and pings.
 impl Session {
     /// Returns the request to send now, if there is one, and the time of the next poll.
-    pub(crate) fn poll(&self, now: Instant) -> (Option<SessionAction>, Option<Instant>) {
+    pub(crate) fn poll(&self, now: Time) -> (Option<SessionAction>, Option<Time>) {
         let interval = self.timeouts.ping_interval();
         let max_net_latency = self.timeouts.fixed.clamp(MIN_NET_LATENCY_LIMIT, MAX_NET_LATENCY_LIMIT);
         let mut state = self.lock();
@@ -329,7 +328,7 @@ impl Session {
         &self,
         conn_cnt: u32,
         outcome: Result<(ConnectAccepted, ConnectData), Errno>,
-        now: Instant,
+        now: Time,
     ) {
         {
             let mut state = self.lock();

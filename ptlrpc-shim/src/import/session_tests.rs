@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use super::*;
+use crate::clock::Time;
 use crate::lnet::{Nid, ProcessId};
 use crate::message::{Opcode, Service};
 use crate::wakeup::ReadyQueue;
@@ -11,13 +12,13 @@ fn waker() -> Waker {
 }
 
 /// A session with a ping interval of 25 s, and its time.
-fn session() -> (Session, Instant) {
+fn session() -> (Session, Time) {
     let config = ImportConfig::ost("target".parse().unwrap(), "client".parse().unwrap(), "server");
-    let now = Instant::now();
+    let now = Time::START;
     (Session::new(config, Timeouts::default(), &XIDS, ExportCookie(1), waker(), now), now)
 }
 
-fn connect(session: &Session, handle: u64, slots: u16, now: Instant) {
+fn connect(session: &Session, handle: u64, slots: u16, now: Time) {
     let (Some(SessionAction::Connect(attempt)), _) = session.poll(now) else { panic!("no attempt") };
     let peer = ProcessId::lustre(Nid::LOOPBACK);
     session.set_connection(attempt.server, Arc::new(Connection { peer, local_nid: Nid::LOOPBACK }));

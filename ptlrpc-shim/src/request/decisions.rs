@@ -1,8 +1,8 @@
 //! Decisions about a request in progress: pure (PR-60, PR-63).
 
 use crate::Errno;
+use crate::clock::Time;
 use crate::message::{Body, MessageKind};
-use std::time::Instant;
 
 /// The reason why the descriptors of a transmission are unlinked, which decides the action after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,15 +27,15 @@ pub(super) struct RpcFacts {
     /// The import has been connected again since the request was sent.
     pub(super) superseded: bool,
     /// The time at which the request as a whole times out.
-    pub(super) limit: Option<Instant>,
+    pub(super) limit: Option<Time>,
     /// The time at which the transmission times out.
-    pub(super) deadline: Instant,
+    pub(super) deadline: Time,
     /// The errno of the request after `limit`.
     pub(super) timeout_errno: Errno,
 }
 
 /// Decides about a request in phase RPC: `Ok` is the time until which it waits, `Err` the reason to unlink.
-pub(super) fn in_rpc_phase(facts: &RpcFacts, now: Instant) -> Result<Instant, UnregisterReason> {
+pub(super) fn in_rpc_phase(facts: &RpcFacts, now: Time) -> Result<Time, UnregisterReason> {
     let limit = facts.limit;
     if facts.replied {
         Err(UnregisterReason::Replied)
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_transmission_ends_with_a_reply_a_failure_or_a_timeout() {
-        let start = Instant::now();
+        let start = Time::START;
         let at = |seconds| start + Duration::from_secs(seconds);
         let facts = RpcFacts {
             replied: false,

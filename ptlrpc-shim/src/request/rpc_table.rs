@@ -3,11 +3,10 @@
 use super::reply::Reply;
 use super::rpc::Rpc;
 use crate::Errno;
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::lnet::Node;
 use crate::wakeup::{ReadyQueue, Waker};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Requests by index, each with data of its owner. They make progress only in [`RpcTable::turn`].
 pub(crate) struct RpcTable<T> {
@@ -19,7 +18,7 @@ pub(crate) struct RpcTable<T> {
 struct RpcEntry<T> {
     rpc: Rpc,
     /// The time of the next poll, if it is not woken before.
-    next_poll: Option<Instant>,
+    next_poll: Option<Time>,
     data: T,
 }
 
@@ -36,7 +35,7 @@ impl<T> RpcTable<T> {
     }
 
     /// Adds a request and starts it.
-    pub(crate) fn start(&mut self, rpc: Rpc, data: T, now: Instant) -> usize {
+    pub(crate) fn start(&mut self, rpc: Rpc, data: T, now: Time) -> usize {
         let entry = Some(RpcEntry { rpc, next_poll: None, data });
         let index = match self.free.pop() {
             Some(index) => {
@@ -52,7 +51,7 @@ impl<T> RpcTable<T> {
         index
     }
 
-    fn poll(&mut self, index: usize, now: Instant) {
+    fn poll(&mut self, index: usize, now: Time) {
         let waker = self.ready.waker(index);
         if let Some(Some(entry)) = self.entries.get_mut(index) {
             entry.next_poll = entry.rpc.poll(&waker, now);
@@ -60,7 +59,7 @@ impl<T> RpcTable<T> {
     }
 
     /// Waits until requests are woken, until `until` at most, and polls those.
-    pub(crate) fn turn(&mut self, clock: &dyn Clock, until: Option<Instant>, node: Option<&Node>) {
+    pub(crate) fn turn(&mut self, clock: &dyn Clock, until: Option<Time>, node: Option<&Node>) {
         let first = self.entries().filter_map(|(_, entry)| entry.next_poll).chain(until).min();
         let mut ready = self.ready.wait(clock, first, node);
         let now = clock.now();
@@ -85,7 +84,7 @@ impl<T> RpcTable<T> {
         self.entries().find(|(_, entry)| entry.rpc.is_complete()).map(|(index, _)| index)
     }
 
-    pub(crate) fn abort(&mut self, index: usize, now: Instant) {
+    pub(crate) fn abort(&mut self, index: usize, now: Time) {
         if let Some(Some(entry)) = self.entries.get_mut(index) {
             entry.rpc.abort();
             self.poll(index, now);

@@ -5,10 +5,11 @@ use super::engines::environment::Environment;
 use super::engines::incoming_request::IncomingRequest;
 use super::targets::Export;
 use crate::Errno;
+use crate::clock::Time;
 use crate::lnet::{Nid, ProcessId, Region, RegionSlice};
 use crate::message::{Body, BodyFlags, ByteOrder, Message, Opcode, Xid};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A request that a [`Handler`](super::Handler) is to serve.
 pub struct ServiceRequest<'a> {
@@ -93,18 +94,18 @@ impl<'a> ServiceRequest<'a> {
     }
 
     /// The time at which the request arrived.
-    pub const fn arrived(&self) -> Instant {
+    pub const fn arrived(&self) -> Time {
         self.request.arrived.at
     }
 
     /// The time at which the client gives up; early replies extend it.
-    pub fn deadline(&self) -> Instant {
+    pub fn deadline(&self) -> Time {
         self.request.deadline()
     }
 
     /// The time until [`ServiceRequest::deadline`].
     pub fn time_left(&self) -> Duration {
-        self.deadline().saturating_duration_since(self.env.now())
+        self.deadline().since(self.env.now())
     }
 
     /// The client's connection.

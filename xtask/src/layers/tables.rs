@@ -11,7 +11,7 @@ pub(crate) const CRATES: &[Layer] = &[
     ("lnet-log", &["lnet-os"]),
     ("lnet-wire", &[]),
     ("lnet-settings", &["lnet-wire"]),
-    ("lnet-core", &["lnet-log", "lnet-settings", "lnet-wire"]),
+    ("lnet-core", &["lnet-log", "lnet-os", "lnet-settings", "lnet-wire"]),
     ("lnet-sim", &["lnet-core", "lnet-wire", "lolnd"]),
     ("lnd-common", &["lnet-core", "lnet-os", "lnet-wire"]),
     ("lolnd", &["lnet-core", "lnet-wire"]),

@@ -18,7 +18,6 @@ use lnet_api::sync::lock;
 use lnet_api::{Counters, ProcessId, Region};
 use lnet_log::{LogClass, RateLimitedLog};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
 
 /// The most RPC loops of one test: peers choose their number.
 const MAX_LOOPS: u64 = 1 << 16;
@@ -35,8 +34,6 @@ pub(super) struct Dispatch {
     ping_sequence: PingSequence,
     console: Mutex<Option<Arc<dyn JoinHandler>>>,
     log: RateLimitedLog,
-    /// The times of the log count from here.
-    began: Instant,
 }
 
 impl Dispatch {
@@ -49,7 +46,6 @@ impl Dispatch {
             ping_sequence: PingSequence::default(),
             console: Mutex::new(None),
             log: RateLimitedLog::new(),
-            began: engine.clock().now(),
         })
     }
 
@@ -269,9 +265,8 @@ impl RequestHandler for Dispatch {
 
     fn tick(&self) {
         let Some(engine) = self.engine.upgrade() else { return };
-        let instant = engine.clock().now();
-        let now = instant.saturating_duration_since(self.began);
-        let expired = lock(&self.sessions).expire(instant);
+        let now = engine.clock().now();
+        let expired = lock(&self.sessions).expire(now);
         if let Some((id, effects)) = expired {
             self.log.write(
                 now,

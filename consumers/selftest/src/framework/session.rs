@@ -2,8 +2,8 @@
 
 use super::part::{ErrorCounts, Part};
 use crate::wire::{BatchId, Features, FrameworkCounters, Name, SessionId};
+use lnet_api::clock::Time;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A session of a console that this node is in.
 pub(crate) struct Session {
@@ -12,9 +12,9 @@ pub(crate) struct Session {
     pub(crate) features: Features,
     /// The number of times that the console has made it; the console has to remove it as often.
     pub(crate) references: u32,
-    pub(crate) made: Instant,
+    pub(crate) made: Time,
     /// The time at which the session ends unless there is a request before; `None`: never.
-    pub(crate) deadline: Option<Instant>,
+    pub(crate) deadline: Option<Time>,
     pub(crate) errors: Arc<ErrorCounts>,
     pub(crate) batches: Vec<Batch>,
 }
@@ -42,8 +42,8 @@ impl Session {
         self.batches.iter().flat_map(|batch| &batch.parts)
     }
 
-    pub(crate) fn counters(&self, now: Instant, zombies: usize) -> FrameworkCounters {
-        let running = now.saturating_duration_since(self.made).as_millis();
+    pub(crate) fn counters(&self, now: Time, zombies: usize) -> FrameworkCounters {
+        let running = now.since(self.made).as_millis();
         FrameworkCounters {
             // The number wraps after 49 days, as consoles expect of 32 bits.
             running_ms: running as u32,

@@ -7,8 +7,9 @@ use crate::wire::{
     BatchCommand, BatchId, BatchReply, DebugReply, Features, FrameworkCounters, IncomingBatch, MakeSession,
     MakeSessionReply, Name, Service, SessionId, SessionReply, Status,
 };
+use lnet_api::clock::Time;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The session of a node, and the sessions that have ended except for RPCs in flight.
 pub(crate) struct Sessions {
@@ -64,7 +65,7 @@ impl Sessions {
 
     /// Restarts the session's timeout, after a request to the framework has arrived or was handled, with any result
     /// (selftest 5.1).
-    pub(crate) fn prolong(&mut self, now: Instant) {
+    pub(crate) fn prolong(&mut self, now: Time) {
         if let Some(session) = &mut self.current {
             session.deadline = self.timeout.map(|timeout| now + timeout);
         }
@@ -77,7 +78,7 @@ impl Sessions {
     }
 
     /// Ends the session if its timeout has expired.
-    pub(crate) fn expire(&mut self, now: Instant) -> Option<(SessionId, Effects)> {
+    pub(crate) fn expire(&mut self, now: Time) -> Option<(SessionId, Effects)> {
         let session = self.current.take_if(|it| it.deadline.is_some_and(|deadline| deadline <= now))?;
         Some((session.id, self.tear_down(session)))
     }
@@ -123,7 +124,7 @@ impl Sessions {
         &mut self,
         request: &MakeSession,
         features: Features,
-        now: Instant,
+        now: Time,
     ) -> (MakeSessionReply, Effects) {
         let reply = |this: &Self, status, name| MakeSessionReply {
             status,
@@ -255,7 +256,7 @@ impl Sessions {
     }
 
     /// Handles STAT (selftest 9): returns the counters of the session.
-    pub(crate) fn stat(&self, id: Option<SessionId>, now: Instant) -> Result<FrameworkCounters, Status> {
+    pub(crate) fn stat(&self, id: Option<SessionId>, now: Time) -> Result<FrameworkCounters, Status> {
         id.ok_or(Status::INVALID)?;
         let session = self.of(id).ok_or(Status::NO_SESSION)?;
         Ok(session.counters(now, self.zombies.len()))
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_session_that_has_ended_is_counted_until_its_last_rpc_has() {
-        let now = Instant::now();
+        let now = Time::START;
         let mut sessions = Sessions::new(None);
         let make = |sessions: &mut Sessions, stamp| {
             let request = MakeSession { session: Some(session(stamp)), force: false, name: Name::EMPTY };

@@ -5,11 +5,11 @@ use super::shared::{Lane, Registry, Shared};
 use super::workers::Task;
 use crate::wire::{Features, IncomingReply, MESSAGE_LEN, PORTAL_REPLIES, Request, Service};
 use lnet_api::Errno;
+use lnet_api::clock::Time;
 use lnet_api::sync::lock;
 use lnet_api::{Ack, Event, EventHandler, EventKind, MatchCriteria, Md, MdSpec, ProcessId, Region};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
 
 /// A request with its destination.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(super) struct OutgoingRpc {
     key: u64,
     service: Service,
     /// The time at which the RPC is aborted; `None`: never.
-    pub(super) deadline: Option<Instant>,
+    pub(super) deadline: Option<Time>,
     inner: Mutex<LockedState>,
 }
 

@@ -1,26 +1,16 @@
 use super::*;
-use crate::environment::time::Clock;
+use crate::environment::time::ManualClock;
 use crate::environment::{ConfigLock, CoreConfig};
 use crate::memory::RecvBuffer;
 use crate::model::PeerState;
 use lnet_log::RateLimitedLog;
 use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::{NetId, NetType, Pid};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-#[derive(Debug, Default)]
-struct Seconds(AtomicU64);
-
-impl Clock for Seconds {
-    fn now(&self) -> Time {
-        Time(Duration::from_secs(self.0.load(Ordering::Relaxed)))
-    }
-}
 
 /// A discovery engine with peers, without a node around it.
 struct Rig {
-    clock: Arc<Seconds>,
+    clock: ManualClock,
     env: Environment,
     topology: Topology,
     discovery: Discovery,
@@ -28,9 +18,8 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
-        let clock = Arc::new(Seconds::default());
-        let config =
-            CoreConfig { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..CoreConfig::new(Pid::LUSTRE, 1) };
+        let clock = ManualClock::default();
+        let config = CoreConfig { clock: Arc::new(clock.clone()), ..CoreConfig::new(Pid::LUSTRE, 1) };
         let env = Environment::new(config, RateLimitedLog::new());
         let rig =
             Self { clock, env, topology: Topology::new(), discovery: Discovery::new(|_| Duration::ZERO) };
@@ -77,7 +66,7 @@ fn a_ping_without_a_reply_in_time_fails_the_discovery_which_says_the_limit() {
     assert_eq!(rig.pings(), [peer.primary]);
     let timeout = rig.env.discovery_timeout();
     assert_eq!(rig.discovery.next_poll(), Some(Time(timeout)));
-    rig.clock.0.store(timeout.as_secs(), Ordering::Relaxed);
+    rig.clock.advance_to(timeout);
     assert_eq!(rig.pings(), []);
     let status = rig.discovery.status(&rig.topology, peer.primary).unwrap();
     let (nid, limit) = (peer.primary, Some(10));

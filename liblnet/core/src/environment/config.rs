@@ -1,6 +1,6 @@
 //! The start configuration of a node.
 
-use super::time::{Clock, StoppedClock};
+use super::time::{Clock, ManualClock};
 use crate::cpt::{CptTable, Placement};
 use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::Pid;
@@ -51,7 +51,7 @@ impl CoreConfig {
             interface_cookie,
             cpts: CptTable::default(),
             placement: None,
-            clock: Arc::new(StoppedClock),
+            clock: Arc::<ManualClock>::default(),
             settings: Settings::default(),
             multi_rail: true,
             max_peers: MAX_PEERS,

@@ -4,15 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod fake_driver;
-mod manual_clock;
 mod rig;
 pub mod routes;
 pub mod said;
 
 pub use fake_driver::{FakeDriver, FakeNi, OnSend, THIS_NODE};
-pub use manual_clock::ManualClock;
 pub use rig::{BITS, COOKIE, EventSummary, PORTAL, Rig, RigBuilder, header_from, put_body, target};
 
+pub use lnet_core::ManualClock;
 use lnet_core::{Cause, Delivery, Errno, SendFailure};
 use lnet_wire::{NetId, NetType, Nid};
 

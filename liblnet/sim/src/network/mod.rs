@@ -19,7 +19,6 @@ pub(crate) use conn_error::ConnError;
 pub(crate) use meetings::Meeting;
 pub(crate) use unresponsive::{Finding, PathCheck};
 
-use crate::clock::SimClock;
 use crate::counts::Counts;
 use crate::digest::{Digest, Purpose};
 use crate::down_rev;
@@ -29,7 +28,9 @@ use crate::link::{InterfaceId, LinkKey};
 use crate::match_bits::{OpId, operation_of};
 use crate::trace::{NodeId, Trace, TraceEvent};
 use lnet_core::lnd::{RxAction, SendOutcome, Upcalls};
-use lnet_core::{CarriedOrigin, Clock, Errno, Ni, OutgoingMessage, Pooled, Provenance, SendFailure, Time};
+use lnet_core::{
+    CarriedOrigin, Clock, Errno, ManualClock, Ni, OutgoingMessage, Pooled, Provenance, SendFailure, Time,
+};
 use lnet_wire::{Body, Header, Nid};
 use lolnd::copy::payload_of;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -206,7 +207,7 @@ pub(crate) struct Waiting {
 
 pub(crate) struct Network {
     pub(crate) config: NetworkConfig,
-    pub(crate) clock: Arc<SimClock>,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) trace: Trace,
     pub(crate) counts: Counts,
     pub(crate) faults: Faults,
@@ -245,7 +246,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn new(config: NetworkConfig, seed: u64, clock: Arc<SimClock>, trace: Trace) -> Self {
+    pub(crate) fn new(config: NetworkConfig, seed: u64, clock: Arc<ManualClock>, trace: Trace) -> Self {
         let counts = Counts::new(trace.is_kept());
         Self {
             config,

@@ -1,49 +1,26 @@
-//! Clocks of the nodes under test.
+//! Clocks of the nodes under test. The driver reads its clock when its connecting thread wakes, which it does at least once in the
+//! interval of its scans.
 
 use super::wait_for;
-use lnet_core::{Clock, Time};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-/// A clock that starts at its creation.
-#[derive(Debug)]
-struct RunningClock(Instant);
-
-impl Clock for RunningClock {
-    fn now(&self) -> Time {
-        Time(self.0.elapsed())
-    }
-}
+use lnet_core::Clock;
+pub use lnet_core::ManualClock;
+use lnet_core::time::SystemClock;
+use std::sync::Arc;
+use std::time::Duration;
 
 pub fn running_clock() -> Arc<dyn Clock> {
-    Arc::new(RunningClock(Instant::now()))
+    Arc::new(SystemClock)
 }
 
-/// A clock that stands still until a test advances it. The driver reads it when its connecting thread wakes, which it does
-/// at least once in the interval of its scans.
-#[derive(Debug, Default)]
-pub struct ManualClock(Mutex<Duration>);
-
-impl ManualClock {
-    pub fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    pub fn advance(&self, by: Duration) {
-        *self.0.lock().unwrap() += by;
-    }
-
-    /// Advances by `step` again and again until `condition` holds.
-    pub fn advance_until(&self, step: Duration, what: &str, mut condition: impl FnMut() -> bool) {
-        wait_for(what, || {
-            self.advance(step);
-            condition()
-        });
-    }
+/// A clock that stands still until a test advances it.
+pub fn manual_clock() -> Arc<ManualClock> {
+    Arc::default()
 }
 
-impl Clock for ManualClock {
-    fn now(&self) -> Time {
-        Time(*self.0.lock().unwrap())
-    }
+/// Advances a clock by `step` again and again until `condition` holds.
+pub fn advance_until(clock: &ManualClock, step: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    wait_for(what, || {
+        clock.advance(step);
+        condition()
+    });
 }

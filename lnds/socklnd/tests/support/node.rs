@@ -1,8 +1,8 @@
 //! A node with one interface, and its events.
 
 use super::{
-    BITS, ManualClock, NUMBERS, PORTAL, TIMEOUT, addresses, config, running_clock, same_implementation,
-    target, tcp,
+    BITS, ManualClock, NUMBERS, PORTAL, TIMEOUT, addresses, advance_until, config, running_clock,
+    same_implementation, target, tcp,
 };
 use lnet_core::lnd::Driver;
 use lnet_core::{
@@ -110,7 +110,7 @@ impl Node {
     /// Waits for an event as [`Self::expect`] does, while `clock` advances by `step` again and again.
     pub fn expect_as_time_passes(&self, clock: &ManualClock, step: Duration, kind: EventKind) -> Event {
         let mut event = None;
-        clock.advance_until(step, "an event", || {
+        advance_until(clock, step, "an event", || {
             event = self.events.lock().unwrap().try_recv().ok();
             event.is_some()
         });

@@ -7,6 +7,7 @@ use super::reply::Reply;
 use super::spec::{Direction, Request};
 use super::transmission::{Transmission, TransmissionStatus};
 use crate::Errno;
+use crate::clock::Time;
 use crate::import::connect_state::{ActiveConnection, SendPermission};
 use crate::import::{Session, Tag};
 use crate::lnet::Node;
@@ -14,7 +15,7 @@ use crate::message::{Body, BulkBits, Message, MessageKind, Xid, size_of_message}
 use crate::wakeup::Waker;
 use lnet_log::LogClass;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(crate) struct Rpc {
     request: Request,
     purpose: Purpose,
     phase: Phase,
-    began: Instant,
+    began: Time,
     xid: Xid,
     bits: Option<BulkBits>,
     tag: Option<Tag>,
@@ -51,7 +52,7 @@ pub(crate) struct Rpc {
 
 enum Phase {
     /// `RQ_PHASE_NEW`: waits for a connection or a slot, or until then.
-    New(Option<Instant>),
+    New(Option<Time>),
     /// `RQ_PHASE_RPC`: sent, and waits for the reply.
     Rpc(Sent),
     /// `RQ_PHASE_UNREG_RPC`: waits for the last events of its descriptors.
@@ -66,8 +67,8 @@ enum Phase {
 struct Sent {
     transmission: Transmission,
     connection: ActiveConnection,
-    at: Instant,
-    deadline: Instant,
+    at: Time,
+    deadline: Time,
 }
 
 /// The time of the next step.
@@ -75,7 +76,7 @@ enum Next {
     /// Take another step at once.
     Step,
     /// Take another step when the request is woken, or at that time.
-    Wait(Option<Instant>),
+    Wait(Option<Time>),
 }
 
 /// A request that could not be sent is tried again after this time.
@@ -87,7 +88,7 @@ impl Rpc {
         session: &Arc<Session>,
         request: Request,
         purpose: Purpose,
-        now: Instant,
+        now: Time,
     ) -> Self {
         let lengths: Vec<u32> =
             std::iter::once(Body::LEN as u32).chain(request.reply_lengths.iter().copied()).collect();
@@ -142,7 +143,7 @@ impl Rpc {
     }
 
     /// Takes as many steps as are possible now; returns when to call it again if the request is not woken before.
-    pub(crate) fn poll(&mut self, waker: &Waker, now: Instant) -> Option<Instant> {
+    pub(crate) fn poll(&mut self, waker: &Waker, now: Time) -> Option<Time> {
         loop {
             let phase = std::mem::replace(&mut self.phase, Phase::Complete(None));
             let (phase, next) = match phase {
@@ -166,7 +167,7 @@ impl Rpc {
         (Phase::Complete(Some(result)), Next::Wait(None))
     }
 
-    fn limit(&self) -> Option<Instant> {
+    fn limit(&self) -> Option<Time> {
         self.request.limit.map(|limit| self.began + limit)
     }
 
@@ -174,7 +175,7 @@ impl Rpc {
         timeout_errno(self.request.at_most_once, self.sent_to.is_some())
     }
 
-    fn in_new(&mut self, until: Option<Instant>, waker: &Waker, now: Instant) -> (Phase, Next) {
+    fn in_new(&mut self, until: Option<Time>, waker: &Waker, now: Time) -> (Phase, Next) {
         let limit = self.limit();
         if limit.is_some_and(|limit| limit <= now) {
             return Self::complete(Err(self.timeout_errno()));
@@ -213,7 +214,7 @@ impl Rpc {
         }
     }
 
-    fn in_rpc(&mut self, mut sent: Sent, now: Instant) -> (Phase, Next) {
+    fn in_rpc(&mut self, mut sent: Sent, now: Time) -> (Phase, Next) {
         let status = sent.transmission.status();
         if let Some(early) = &status.early_reply {
             self.early_replies = self.early_replies.max(status.early_replies);
@@ -250,7 +251,7 @@ impl Rpc {
         Phase::UnregRpc(sent, reason)
     }
 
-    fn in_unreg_rpc(&mut self, sent: Sent, reason: UnregisterReason, now: Instant) -> (Phase, Next) {
+    fn in_unreg_rpc(&mut self, sent: Sent, reason: UnregisterReason, now: Time) -> (Phase, Next) {
         let status = sent.transmission.status();
         if status.reply_md_is_live || reason != UnregisterReason::Replied && status.live_bulk_mds > 0 {
             return (Phase::UnregRpc(sent, reason), Next::Wait(None));
@@ -266,7 +267,7 @@ impl Rpc {
         }
     }
 
-    fn on_replied(&mut self, sent: Sent, status: &TransmissionStatus, now: Instant) -> (Phase, Next) {
+    fn on_replied(&mut self, sent: Sent, status: &TransmissionStatus, now: Time) -> (Phase, Next) {
         let unregister = |rpc: &Self, sent, reason| (rpc.unregister(sent, reason), Next::Step);
         if status.reply.is_none()
             && let Some(len) = status.truncated_from
@@ -303,7 +304,7 @@ impl Rpc {
         }
     }
 
-    fn on_invalid_reply(&self, sent: Sent, cause: impl std::fmt::Display, now: Instant) -> (Phase, Next) {
+    fn on_invalid_reply(&self, sent: Sent, cause: impl std::fmt::Display, now: Time) -> (Phase, Next) {
         self.session.log(
             now,
             LogClass::ReplyInvalid,
@@ -317,7 +318,7 @@ impl Rpc {
     }
 
     /// Sends the request again with another XID, after a pause that grows each time (PR-63).
-    fn resend_later(&mut self, sent: &Sent, now: Instant) -> (Phase, Next) {
+    fn resend_later(&mut self, sent: &Sent, now: Time) -> (Phase, Next) {
         sent.transmission.unlink_bulk(&self.node);
         self.in_progress_replies += 1;
         let max_pause = self.session.estimated_timeout(now);
@@ -329,7 +330,7 @@ impl Rpc {
     }
 
     /// Waits for bulk data. The last data that a service gets may still be in flight, so this phase is short.
-    fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Instant) -> (Phase, Next) {
+    fn in_bulk(&mut self, sent: Sent, mut reply: Reply, now: Time) -> (Phase, Next) {
         let status = sent.transmission.status();
         if status.live_bulk_mds > 0 {
             let is_late = now >= sent.deadline;
@@ -368,7 +369,7 @@ impl Rpc {
     }
 
     /// Reports the connection as lost, and makes the request wait for the next one (PR-60).
-    fn on_no_reply(&mut self, conn_cnt: u32, now: Instant) -> (Phase, Next) {
+    fn on_no_reply(&mut self, conn_cnt: u32, now: Time) -> (Phase, Next) {
         if self.purpose != Purpose::Use {
             return Self::complete(Err(Errno::TimedOut));
         }

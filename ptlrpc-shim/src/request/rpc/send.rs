@@ -4,11 +4,11 @@ use super::super::request_message::{MessageFields, build};
 use super::super::transmission::{BulkSpec, Transmission, TransmissionSpec};
 use super::{Purpose, Rpc, Sent};
 use crate::Errno;
+use crate::clock::Time;
 use crate::import::connect_state::ActiveConnection;
 use crate::message::{BulkBits, ConnectFlags, Xid};
 use crate::wakeup::Waker;
 use std::sync::Arc;
-use std::time::Instant;
 
 impl Rpc {
     /// Sends the request over this connection.
@@ -16,7 +16,7 @@ impl Rpc {
         &mut self,
         connection: ActiveConnection,
         waker: &Waker,
-        now: Instant,
+        now: Time,
     ) -> Result<Sent, Errno> {
         self.prepare_ids(waker)?;
         let session = Arc::clone(&self.session);

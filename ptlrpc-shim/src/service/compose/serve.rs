@@ -148,7 +148,7 @@ fn end_with_reply(
 
 fn server_fields(core: &ServiceCore, request: &IncomingRequest) -> ServerFields {
     let now = core.env.now();
-    let took = now.saturating_duration_since(request.arrived.at);
+    let took = now.since(request.arrived.at);
     let estimate = lock(&core.estimate).add(&core.env.config.adaptive, now, took);
     ServerFields { last_committed: 0, service_time: whole_seconds(took), estimate }
 }

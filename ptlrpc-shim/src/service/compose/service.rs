@@ -7,14 +7,13 @@ use super::{serve, timer_thread, worker};
 use crate::Errno;
 use crate::clock::{Clock, SystemClock};
 use crate::lnet::Node;
-use crate::log::Log;
 use crate::service::config::ServiceConfig;
 use crate::service::counters::{Counters, Counts, Dropped};
 use crate::service::engines::environment::Environment;
 use crate::service::handler::Handler;
 use crate::service::targets::Targets;
 use lnet_api::sync::lock;
-use lnet_log::{LogClass, write_line};
+use lnet_log::{LogClass, RateLimitedLog, write_line};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -59,7 +58,7 @@ impl Service {
     ) -> Result<Self, Errno> {
         config.check()?;
         let count = config.threads.max(2);
-        let log = Log::new(clock.now());
+        let log = RateLimitedLog::new();
         let env = Environment {
             node: Arc::clone(node),
             clock,

@@ -1,11 +1,10 @@
 //! Threads that are waited for together.
 
 use crate::Errno;
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Builder, ThreadId};
-use std::time::Instant;
 
 /// A group of threads.
 pub(super) struct ThreadGroup {
@@ -43,10 +42,10 @@ impl ThreadGroup {
 
     /// Waits until all threads have ended, but not longer than until `until`. Returns whether they have ended. No other
     /// threads can be started afterwards.
-    pub(super) fn wait(&mut self, clock: &dyn Clock, until: Instant) -> bool {
+    pub(super) fn wait(&mut self, clock: &dyn Clock, until: Time) -> bool {
         self.sender = None;
         loop {
-            let left = until.saturating_duration_since(clock.now());
+            let left = until.since(clock.now());
             match self.ended.recv_timeout(clock.sleep_limit(left)) {
                 Err(RecvTimeoutError::Disconnected) => return true,
                 _ if left.is_zero() => return false,

@@ -2,12 +2,13 @@
 //! buffers, and evicts unresponsive clients.
 
 use super::core::{DeferredWork, ServiceCore};
+use crate::clock::Time;
 use crate::service::engines::incoming_request::{EarlyReplyAction, IncomingRequest};
 use crate::service::engines::reply_message::ReplyMessage;
 use crate::service::engines::reply_sender;
 use lnet_log::LogClass;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The interval between a failure to attach a buffer and the next attempt.
 const ATTACH_RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -63,7 +64,7 @@ pub(super) fn do_work(core: &ServiceCore) {
     }
 }
 
-fn send_early_reply(core: &ServiceCore, request: &Arc<IncomingRequest>, now: Instant) {
+fn send_early_reply(core: &ServiceCore, request: &Arc<IncomingRequest>, now: Time) {
     let adaptive = &core.env.config.adaptive;
     let schedule = |due| core.timer.schedule(request.id, Arc::clone(request), due);
     match request.poll_early_reply(adaptive, now) {

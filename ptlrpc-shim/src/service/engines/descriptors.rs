@@ -1,11 +1,10 @@
 //! Descriptors until their last event.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::lnet::{Md, Node};
 use lnet_api::sync::{lock, wait_until};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Instant;
 
 /// Descriptors of one kind, which can be unlinked and waited for together.
 #[derive(Debug, Default)]
@@ -71,7 +70,7 @@ impl DescriptorSet {
     }
 
     /// Waits until the set is empty, but not longer than until `until`. Returns whether it is empty.
-    pub(crate) fn wait_until_empty(&self, clock: &dyn Clock, until: Instant) -> bool {
+    pub(crate) fn wait_until_empty(&self, clock: &dyn Clock, until: Time) -> bool {
         let mut state = lock(&self.state);
         while !state.live.is_empty() && clock.now() < until {
             state = wait_until(clock, &self.is_empty, state, Some(until));

@@ -1,15 +1,13 @@
 //! The environment that all parts of a service use: LNet, the clock, the configuration, the counters.
 
 use super::descriptors::DescriptorSet;
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::lnet::Node;
-use crate::log::Log;
 use crate::service::config::ServiceConfig;
 use crate::service::counters::Counters;
-use lnet_log::LogClass;
+use lnet_log::{LogClass, RateLimitedLog};
 use std::fmt::Arguments;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The environment of a service's parts.
 pub(crate) struct Environment {
@@ -19,17 +17,17 @@ pub(crate) struct Environment {
     pub(crate) counters: Arc<Counters>,
     /// The descriptors of replies and bulk data.
     pub(crate) descriptors: Arc<DescriptorSet>,
-    pub(crate) log: Log,
+    pub(crate) log: RateLimitedLog,
 }
 
 impl Environment {
-    pub(crate) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Time {
         self.clock.now()
     }
 
     /// Logs a line about the service, rate-limited by its class.
     pub(crate) fn log(&self, class: LogClass, line: Arguments<'_>) {
-        self.log.log(self.now(), class, self.name(), line);
+        self.log.write(self.now(), class, self.name(), line);
     }
 
     /// The service's name, for the log.

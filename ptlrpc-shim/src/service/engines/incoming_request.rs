@@ -1,6 +1,7 @@
 //! A request from its admission to its reply: the route of replies, the client's timeout, and the early replies.
 
 use super::request_buffers::ArrivedRequest;
+use crate::clock::Time;
 use crate::lnet::{Nid, ProcessId};
 use crate::message::ConnectFlags;
 use crate::service::config::Adaptive;
@@ -9,7 +10,6 @@ use crate::service::rules::duplicates::RequestKey;
 use crate::service::rules::early_reply::{ClientTimeout, due, extended};
 use lnet_api::sync::{lock, wait};
 use std::sync::{Condvar, Mutex};
-use std::time::Instant;
 
 /// Identifies a request of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +61,7 @@ pub(crate) enum EarlyReplyAction {
     /// Send an early reply with this timeout; then [`IncomingRequest::on_early_reply_sent`].
     Send(ReplyRoute, ClientTimeout),
     /// Ask again at that time.
-    Wait(Instant),
+    Wait(Time),
     /// No more early replies are sent.
     Nothing,
 }
@@ -102,7 +102,7 @@ impl IncomingRequest {
     }
 
     /// The time at which the client gives up.
-    pub(crate) fn deadline(&self) -> Instant {
+    pub(crate) fn deadline(&self) -> Time {
         lock(&self.state).timeout.deadline()
     }
 
@@ -116,13 +116,13 @@ impl IncomingRequest {
     }
 
     /// The time at which the next early reply is due, if ever.
-    pub(crate) fn early_reply_due(&self, adaptive: &Adaptive) -> Option<Instant> {
+    pub(crate) fn early_reply_due(&self, adaptive: &Adaptive) -> Option<Time> {
         let state = lock(&self.state);
         if state.route.at_support { due(adaptive, state.timeout) } else { None }
     }
 
     /// Decides about early replies at the time `now`.
-    pub(crate) fn poll_early_reply(&self, adaptive: &Adaptive, now: Instant) -> EarlyReplyAction {
+    pub(crate) fn poll_early_reply(&self, adaptive: &Adaptive, now: Time) -> EarlyReplyAction {
         let mut state = lock(&self.state);
         match due(adaptive, state.timeout) {
             _ if state.early != EarlyState::Open => EarlyReplyAction::Nothing,
@@ -140,7 +140,7 @@ impl IncomingRequest {
 
     /// Notes that the early reply was given to LNet. `schedule_next` is called with the time of the next one, before the reply
     /// can be sent.
-    pub(crate) fn on_early_reply_sent(&self, adaptive: &Adaptive, schedule_next: impl FnOnce(Instant)) {
+    pub(crate) fn on_early_reply_sent(&self, adaptive: &Adaptive, schedule_next: impl FnOnce(Time)) {
         let mut state = lock(&self.state);
         state.early = EarlyState::Open;
         self.early_reply_sent.notify_all();

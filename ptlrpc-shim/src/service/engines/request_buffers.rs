@@ -6,7 +6,7 @@
 use super::descriptors::{DescriptorGuard, DescriptorSet};
 use super::environment::Environment;
 use crate::Errno;
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use crate::lnet::{
     Event, EventHandler, EventKind, MatchCriteria, MdSpec, Nid, Node, ProcessId, Region, RegionOwner,
     RegionSlice,
@@ -15,14 +15,13 @@ use crate::message::Xid;
 use crate::service::counters::{Counters, Dropped};
 use lnet_api::sync::lock;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 /// A request that has arrived.
 #[derive(Debug)]
 pub(crate) struct ArrivedRequest {
     pub(crate) bytes: RegionSlice<RequestBuffer>,
     pub(crate) xid: Xid,
-    pub(crate) at: Instant,
+    pub(crate) at: Time,
     /// The client, by its primary NID.
     pub(crate) peer: ProcessId,
     /// The NI that the request was sent from.

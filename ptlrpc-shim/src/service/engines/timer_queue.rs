@@ -1,11 +1,10 @@
 //! The work of a service's timer thread, by time: early replies, and work that event handlers leave to it.
 
 use super::incoming_request::RequestId;
-use crate::clock::Clock;
+use crate::clock::{Clock, Time};
 use lnet_api::sync::{lock, wait_until};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Condvar, Mutex};
-use std::time::Instant;
 
 /// Requests (`R`) by the time of their next early reply, and deferred work (`W`). Any thread adds to it, event handlers too.
 pub(crate) struct TimerQueue<R, W> {
@@ -15,18 +14,18 @@ pub(crate) struct TimerQueue<R, W> {
 
 struct TimerState<R, W> {
     work: VecDeque<W>,
-    by_time: BTreeMap<(Instant, RequestId), R>,
-    times: HashMap<RequestId, Instant>,
+    by_time: BTreeMap<(Time, RequestId), R>,
+    times: HashMap<RequestId, Time>,
     needs_buffers: bool,
     is_closed: bool,
     /// The time at which the timer thread wakes by itself. Work that is due later need not wake it.
-    wakes_at: Option<Instant>,
+    wakes_at: Option<Time>,
 }
 
 /// The work that is due when the timer thread wakes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimerTick {
-    pub(crate) now: Instant,
+    pub(crate) now: Time,
     /// Whether request buffers are to be attached.
     pub(crate) replenish: bool,
 }
@@ -66,7 +65,7 @@ impl<R, W> TimerQueue<R, W> {
     }
 
     /// Schedules the next early reply of a request, replacing one that is scheduled.
-    pub(crate) fn schedule(&self, id: RequestId, request: R, due: Instant) {
+    pub(crate) fn schedule(&self, id: RequestId, request: R, due: Time) {
         let mut state = lock(&self.state);
         if let Some(before) = state.times.insert(id, due) {
             state.by_time.remove(&(before, id));
@@ -86,7 +85,7 @@ impl<R, W> TimerQueue<R, W> {
     }
 
     /// Takes the requests whose early reply is due.
-    pub(crate) fn take_due(&self, now: Instant) -> Vec<R> {
+    pub(crate) fn take_due(&self, now: Time) -> Vec<R> {
         let mut state = lock(&self.state);
         let later = state.by_time.split_off(&(now, RequestId(u64::MAX)));
         let due = std::mem::replace(&mut state.by_time, later);
@@ -112,8 +111,8 @@ impl<R, W> TimerQueue<R, W> {
     pub(crate) fn wait(
         &self,
         clock: &dyn Clock,
-        buffers_not_before: Instant,
-        next_check: Option<Instant>,
+        buffers_not_before: Time,
+        next_check: Option<Time>,
     ) -> Option<TimerTick> {
         let mut state = lock(&self.state);
         while state.work.is_empty() && !state.is_closed {
@@ -148,7 +147,7 @@ mod tests {
     #[test]
     fn requests_are_due_at_the_time_that_was_scheduled_last() {
         let queue = TimerQueue::<&str, ()>::default();
-        let start = Instant::now();
+        let start = Time::START;
         let at = |seconds| start + Duration::from_secs(seconds);
         queue.schedule(RequestId(1), "first", at(5));
         queue.schedule(RequestId(2), "second", at(5));

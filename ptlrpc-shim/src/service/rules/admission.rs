@@ -1,9 +1,9 @@
 //! Decides which requests are served (PR-70).
 
 use crate::Errno;
+use crate::clock::Time;
 use crate::message::{BadMessage, Body, ByteOrder, Message, MessageFlags, MessageKind, Service as Protocol};
 use crate::service::counters::Dropped;
-use std::time::Instant;
 use thiserror::Error;
 
 /// The parts of a request's message that admission needs.
@@ -36,9 +36,9 @@ pub(crate) enum Admission {
 /// The state on which admission depends beside the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AdmissionContext {
-    pub(crate) now: Instant,
+    pub(crate) now: Time,
     /// The time at which the client gives up.
-    pub(crate) deadline: Instant,
+    pub(crate) deadline: Time,
     /// The client's connection count; `None`: it has no connection with this handle.
     pub(crate) conn_cnt: Option<u32>,
     /// The service's protocol.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn which_requests_are_served() {
-        let start = Instant::now();
+        let start = Time::START;
         let at = |seconds| start + Duration::from_secs(seconds);
         let context = AdmissionContext {
             now: at(1),

@@ -1,26 +1,27 @@
 //! Early replies: when the timeout of a client is extended, and by how much (PR-72, PR-74).
 
+use crate::clock::Time;
 use crate::service::config::Adaptive;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The timeout of a request at its client: from the request, or the last early reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientTimeout {
     /// The time at which the request arrived.
-    pub(crate) arrived: Instant,
+    pub(crate) arrived: Time,
     /// Seconds from then on.
     seconds: u32,
 }
 
 impl ClientTimeout {
     /// Makes a timeout of the seconds that the client announced, at most `longest`.
-    pub(crate) fn new(arrived: Instant, seconds: u32, longest: Duration) -> Self {
+    pub(crate) fn new(arrived: Time, seconds: u32, longest: Duration) -> Self {
         Self { arrived, seconds: seconds.min(whole_seconds(longest)) }
     }
 
     /// The time at which the client gives up.
-    pub(crate) fn deadline(self) -> Instant {
-        self.arrived.checked_add(Duration::from_secs(self.seconds.into())).unwrap_or(self.arrived)
+    pub(crate) fn deadline(self) -> Time {
+        self.arrived + Duration::from_secs(self.seconds.into())
     }
 
     /// The timeout that an early reply carries, in seconds from the arrival on.
@@ -33,23 +34,22 @@ impl ClientTimeout {
 ///
 /// Not earlier than [`Adaptive::at_extra`] before the deadline, where it would not extend it; and not in the first half of
 /// the time, in which most requests are served.
-pub(crate) fn due(adaptive: &Adaptive, timeout: ClientTimeout) -> Option<Instant> {
+pub(crate) fn due(adaptive: &Adaptive, timeout: ClientTimeout) -> Option<Time> {
     if timeout.seconds >= whole_seconds(adaptive.at_max) {
         return None;
     }
-    let half = Duration::from_secs(timeout.seconds.into()) / 2;
-    let before = adaptive.at_early_margin.min(adaptive.at_extra).min(half);
-    let due = timeout.deadline().checked_sub(before).unwrap_or(timeout.arrived);
-    Some(due.max(timeout.arrived))
+    let whole = Duration::from_secs(timeout.seconds.into());
+    let before = adaptive.at_early_margin.min(adaptive.at_extra).min(whole / 2);
+    Some(timeout.arrived + whole.saturating_sub(before))
 }
 
 /// The timeout that the next early reply carries: the time since the arrival and [`Adaptive::at_extra`], at least a second more
 /// than before. `None`: the client has given up, or the timeout has reached [`Adaptive::at_max`].
-pub(crate) fn extended(adaptive: &Adaptive, timeout: ClientTimeout, now: Instant) -> Option<ClientTimeout> {
+pub(crate) fn extended(adaptive: &Adaptive, timeout: ClientTimeout, now: Time) -> Option<ClientTimeout> {
     if now >= timeout.deadline() {
         return None;
     }
-    let estimate = now.saturating_duration_since(timeout.arrived).saturating_add(adaptive.at_extra);
+    let estimate = now.since(timeout.arrived).saturating_add(adaptive.at_extra);
     let seconds = whole_seconds(estimate.max(adaptive.at_min))
         .max(timeout.seconds.saturating_add(1))
         .min(whole_seconds(adaptive.at_max));
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn when_an_early_reply_is_due() {
-        let start = Instant::now();
+        let start = Time::START;
         // The values of at_max, at_extra, margin; the seconds that the client waits; the milliseconds after which the reply
         // is due.
         for (at_max, extra, margin, waits, want) in [
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_an_early_reply_extends_the_timeout_to() {
-        let start = Instant::now();
+        let start = Time::START;
         // at_min, at_max, at_extra; seconds that the client waits, seconds gone by; the timeout in the early reply.
         for (at_min, at_max, extra, waits, gone, want) in [
             (0, 600, 30, 10, 5, Some(35)),
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_timeout_of_a_client_is_limited() {
-        let start = Instant::now();
+        let start = Time::START;
         for (says, longest, want) in [(10, 600, 10), (u32::MAX, 600, 600), (0, 600, 0)] {
             let timeout = ClientTimeout::new(start, says, secs(longest));
             assert_eq!((timeout.seconds(), timeout.deadline()), (want, start + secs(want.into())));
@@ -150,7 +150,7 @@ mod tests {
         #[test]
         fn early_replies_come_to_an_end(at_max in 0_u64..50, extra in 0_u64..50, margin in 0_u64..50, waits in 1_u32..60) {
             let settings = adaptive(0, at_max, extra, margin);
-            let mut timeout = ClientTimeout::new(Instant::now(), waits, secs(3600));
+            let mut timeout = ClientTimeout::new(Time::START, waits, secs(3600));
             let mut sent = 0;
             while let Some(due) = due(&settings, timeout) {
                 let Some(next) = extended(&settings, timeout, due) else { break };

@@ -1,8 +1,9 @@
 //! The estimate of the service time, which replies carry to clients (PR-74).
 
 use super::early_reply::whole_seconds;
+use crate::clock::Time;
 use crate::service::config::Adaptive;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The maximum of the times that requests took lately.
 #[derive(Debug)]
@@ -10,16 +11,16 @@ pub(crate) struct ServiceEstimate {
     /// Seconds: the maximum of the current quarter of the history, and of the quarters before it.
     quarters: [u32; 4],
     /// The begin of the current quarter.
-    began: Instant,
+    began: Time,
 }
 
 impl ServiceEstimate {
-    pub(crate) const fn new(now: Instant) -> Self {
+    pub(crate) const fn new(now: Time) -> Self {
         Self { quarters: [0; 4], began: now }
     }
 
     /// Adds the time that a request took; returns the estimate, in seconds.
-    pub(crate) fn add(&mut self, adaptive: &Adaptive, now: Instant, took: Duration) -> u32 {
+    pub(crate) fn add(&mut self, adaptive: &Adaptive, now: Time, took: Duration) -> u32 {
         self.rotate(adaptive.at_history / 4, now);
         let took = whole_seconds(took);
         self.quarters[0] = self.quarters[0].max(took);
@@ -27,8 +28,8 @@ impl ServiceEstimate {
         max.max(whole_seconds(adaptive.at_min)).min(whole_seconds(adaptive.at_max))
     }
 
-    fn rotate(&mut self, quarter: Duration, now: Instant) {
-        let gone = now.saturating_duration_since(self.began).as_nanos() / quarter.as_nanos().max(1);
+    fn rotate(&mut self, quarter: Duration, now: Time) {
+        let gone = now.since(self.began).as_nanos() / quarter.as_nanos().max(1);
         if gone > 0 {
             for _ in 0..gone.min(4) {
                 self.quarters.rotate_right(1);
@@ -45,7 +46,7 @@ mod tests {
 
     #[test]
     fn the_maximum_counts_for_the_length_of_the_history() {
-        let start = Instant::now();
+        let start = Time::START;
         let adaptive = Adaptive {
             at_min: Duration::from_secs(2),
             at_max: Duration::from_secs(60),
@@ -73,7 +74,7 @@ mod tests {
 
     #[test]
     fn without_adaptive_timeouts_the_estimate_is_zero() {
-        let start = Instant::now();
+        let start = Time::START;
         let adaptive = Adaptive { at_max: Duration::ZERO, at_history: Duration::ZERO, ..Adaptive::default() };
         assert_eq!(ServiceEstimate::new(start).add(&adaptive, start, Duration::from_secs(9)), 0);
     }

@@ -1,6 +1,7 @@
 //! The connection of a client, as the server keeps it.
 
 use super::target::Target;
+use crate::clock::Time;
 use crate::lnet::{ProcessId, Region};
 use crate::message::body::ExportCookie;
 use crate::message::{ConnectData, Name};
@@ -9,7 +10,6 @@ use crate::service::rules::connect::ClientSide;
 use crate::service::rules::duplicates::{DuplicateCheck, Duplicates, RequestKey};
 use lnet_api::sync::lock;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
 
 /// A client's connection to a target.
 pub struct Export {
@@ -23,7 +23,7 @@ struct ExportState {
     client_side: ClientSide,
     peer: ProcessId,
     agreed: ConnectData,
-    last_heard: Instant,
+    last_heard: Time,
     is_connected: bool,
     requests: Duplicates<Weak<IncomingRequest>, Arc<Region>>,
 }
@@ -36,7 +36,7 @@ impl Export {
         client_side: ClientSide,
         peer: ProcessId,
         agreed: ConnectData,
-        now: Instant,
+        now: Time,
     ) -> Self {
         let requests = Duplicates::new(agreed.maxmodrpcs);
         let state = ExportState { client_side, peer, agreed, last_heard: now, is_connected: true, requests };
@@ -79,7 +79,7 @@ impl Export {
     }
 
     /// The time at which the last request of the client arrived.
-    pub fn last_heard(&self) -> Instant {
+    pub fn last_heard(&self) -> Time {
         lock(&self.state).last_heard
     }
 
@@ -103,7 +103,7 @@ impl Export {
     }
 
     /// Records the time of a request's arrival, by which unresponsive clients are evicted.
-    pub(crate) fn on_request(&self, now: Instant) {
+    pub(crate) fn on_request(&self, now: Time) {
         lock(&self.state).last_heard = now;
     }
 
@@ -117,7 +117,7 @@ impl Export {
         client_side: ClientSide,
         peer: ProcessId,
         agreed: ConnectData,
-        now: Instant,
+        now: Time,
     ) {
         let mut state = lock(&self.state);
         (state.client_side, state.peer, state.agreed, state.last_heard) = (client_side, peer, agreed, now);

@@ -3,6 +3,7 @@
 use super::export::Export;
 use super::target::Target;
 use crate::Errno;
+use crate::clock::Time;
 use crate::lnet::ProcessId;
 use crate::message::body::ExportCookie;
 use crate::message::{Body, ConnectData, ConnectOps, ConnectRequest, Name};
@@ -11,7 +12,7 @@ use crate::service::rules::connect::{ClientSide, ConnectKind, agree, classify};
 use lnet_api::sync::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The targets of a server, and the clients that are connected to them.
 pub struct Targets(Mutex<Tables>);
@@ -82,8 +83,8 @@ impl Targets {
     }
 
     /// Ends the connections without a request for `after` (PR-12); returns how many there were.
-    pub fn evict_unresponsive(&self, now: Instant, after: Duration) -> usize {
-        self.remove(|export| now.saturating_duration_since(export.last_heard()) >= after)
+    pub fn evict_unresponsive(&self, now: Time, after: Duration) -> usize {
+        self.remove(|export| now.since(export.last_heard()) >= after)
     }
 
     /// Connects a client, or connects it again.
@@ -92,7 +93,7 @@ impl Targets {
         request: &ConnectRequest,
         body: &Body,
         peer: ProcessId,
-        now: Instant,
+        now: Time,
     ) -> Result<Connected, NotConnected> {
         let client_side = ClientSide { handle: request.handle, conn_cnt: body.conn_cnt };
         let initial = body.op_flags.contains(ConnectOps::INITIAL);

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
+use crate::clock::Time;
 use crate::lnet::Nid;
 use crate::message::{ConnectFlags, Opcode, Service};
 
@@ -18,7 +19,7 @@ fn connect(targets: &Targets, client: &str, handle: u64, conn_cnt: u32) -> Resul
     let body =
         Body { conn_cnt, op_flags: ConnectOps::INITIAL, ..Body::request(Service::OBD, Opcode::OST_CONNECT) };
     let peer = ProcessId::lustre(Nid::LOOPBACK);
-    targets.connect(&request("ost", client, handle), &body, peer, Instant::now())
+    targets.connect(&request("ost", client, handle), &body, peer, Time::START)
 }
 
 fn targets(seed: u64) -> Arc<Targets> {
@@ -63,7 +64,7 @@ fn an_unknown_target_is_refused() {
     let targets = targets(1);
     let body = Body::request(Service::OBD, Opcode::OST_CONNECT);
     let peer = ProcessId::lustre(Nid::LOOPBACK);
-    let refused = targets.connect(&request("mdt", CLIENT, 7), &body, peer, Instant::now());
+    let refused = targets.connect(&request("mdt", CLIENT, 7), &body, peer, Time::START);
     assert_eq!(refused.err(), Some(NotConnected::Refused(Errno::NoDevice)));
 }
 
