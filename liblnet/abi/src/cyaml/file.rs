@@ -1,10 +1,32 @@
 //! Access to C's files: data that the caller has read ahead or not yet written is in C's buffers, not in Rust's.
 
+use lnet_dlc::yaml::{self, tree};
 use std::ffi::c_void;
-use std::io::Read;
+use std::io;
+use std::str::Utf8Error;
+use thiserror::Error;
 
-/// The most bytes of a file, far above any configuration.
-const LARGEST: usize = 64 << 20;
+/// Why a text cannot be read.
+#[derive(Debug, Error)]
+pub(crate) enum ReadError {
+    /// C passed NULL in place of a file.
+    #[error("no file")]
+    NoFile,
+    /// The file with this name cannot be opened or read.
+    #[error("{path}: {cause}")]
+    Path {
+        /// The name.
+        path: String,
+        /// The error of the system.
+        cause: io::Error,
+    },
+    /// An open file, or standard input, cannot be read.
+    #[error("the file cannot be read: {0}")]
+    File(io::Error),
+    /// The text is not UTF-8.
+    #[error("not UTF-8: {0}")]
+    NotUtf8(Utf8Error),
+}
 
 unsafe extern "C" {
     static stdin: *mut libc::FILE;
@@ -18,8 +40,8 @@ pub(crate) fn standard_input() -> *mut libc::FILE {
     unsafe { stdin }
 }
 
-/// Reads C's standard input to its end. The error is a line with the cause.
-pub(crate) fn read_standard_input() -> Result<String, String> {
+/// Reads C's standard input to its end.
+pub(crate) fn read_standard_input() -> Result<String, ReadError> {
     // SAFETY: standard input is open, or reading it fails.
     unsafe { read_to_end(standard_input()) }
 }
@@ -63,11 +85,11 @@ pub(crate) fn flush() {
     unsafe { libc::fflush(standard_output()) };
 }
 
-/// Reads a file to its end. The error is a line with the cause.
+/// Reads a file to its end, or so much that it is refused as too long.
 ///
 /// # Safety
 /// `file` is an open file.
-pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, String> {
+pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, ReadError> {
     let mut all = Vec::new();
     let mut part = [0_u8; 8192];
     loop {
@@ -77,24 +99,22 @@ pub(crate) unsafe fn read_to_end(file: *mut libc::FILE) -> Result<String, String
             break;
         }
         all.extend_from_slice(&part[..count]);
-        if all.len() > LARGEST {
-            return Err(format!("more than {LARGEST} bytes"));
+        if all.len() > tree::MAX_SIZE {
+            break;
         }
     }
     // SAFETY: the file is open, for which the caller vouches.
     if unsafe { libc::ferror(file) } != 0 {
-        return Err("cannot be read".to_owned());
+        return Err(ReadError::File(io::Error::last_os_error()));
     }
-    String::from_utf8(all).map_err(|error| error.utf8_error().to_string())
+    String::from_utf8(all).map_err(|error| ReadError::NotUtf8(error.utf8_error()))
 }
 
-/// Reads the file with this name. The error is a line with the cause.
-pub(crate) fn read_path(path: &[u8]) -> Result<String, String> {
+/// Reads the file with this name, or so much that it is refused as too long.
+pub(crate) fn read_path(path: &[u8]) -> Result<String, ReadError> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::path::Path::new(std::ffi::OsStr::from_bytes(path));
-    let mut all = String::new();
-    let read = std::fs::File::open(path)
-        .and_then(|file| file.take(LARGEST as u64 + 1).read_to_string(&mut all))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
-    if read > LARGEST { Err(format!("{}: more than {LARGEST} bytes", path.display())) } else { Ok(all) }
+    std::fs::File::open(path)
+        .and_then(yaml::text_of)
+        .map_err(|cause| ReadError::Path { path: path.display().to_string(), cause })
 }

@@ -1,17 +1,41 @@
-//! Trees from YAML text.
+//! Trees from YAML text, as [`lnet_dlc::yaml::tree`] reads it.
 //!
-//! Anchors and complex keys are not supported; several documents are joined. Scalars have the types that
-//! liblnetconfig gives them (dlc 2.1).
+//! Several documents become one. Scalars are typed as liblnetconfig types them (dlc 2.1).
 
+use super::MAX_DEPTH;
 use super::convert::TreeOut;
+use super::file::{self, ReadError};
 use super::node::{self, ARRAY, EnumCyamlType, FALSE, NULL, NUMBER, Node, OBJECT, STRING, TRUE, YamlNode};
-use super::{MAX_DEPTH, file};
 use crate::entry::{InString, helper};
 use crate::types::Flag;
+use lnet_dlc::model::Place;
+use lnet_dlc::yaml::Problem;
+use lnet_dlc::yaml::tree::{self, Kind};
 use lnet_dlc::{Operation, Report, ReturnCode, SeqNo};
 use std::ffi::c_char;
-use yaml_rust::parser::{Event, Parser};
-use yaml_rust::scanner::{Marker, TScalarStyle};
+use thiserror::Error;
+
+/// Why there is no tree.
+#[derive(Debug, Error)]
+pub(crate) enum TreeError {
+    /// The text cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The text is not YAML, or has something that is not read.
+    #[error("{0}")]
+    Yaml(Problem),
+    /// Something else than a mapping.
+    #[error("{at}: here is {what}; the file must be a mapping")]
+    NotAMapping {
+        /// The place of the document.
+        at: Place,
+        /// Its kind.
+        what: &'static str,
+    },
+    /// The C library has no memory for the tree.
+    #[error("no memory is left for the tree")]
+    NoMemory,
+}
 
 /// Reads YAML from a file up to its end. The caller frees the tree with cYAML_free_tree; an empty file is a
 /// root without children. NULL if the text is not YAML or not a mapping; *err_rc then has the error and its place.
@@ -21,11 +45,11 @@ pub unsafe extern "C" fn _cYAML_load(file: *mut libc::FILE, err_rc: TreeOut, deb
     let _ = debug;
     helper(None, || {
         let text = match file.is_null() {
-            true => Err("no file".to_owned()),
+            true => Err(ReadError::NoFile),
             // SAFETY: checked for NULL; an open file of the program's, which nobody closes during the call.
             false => unsafe { file::read_to_end(file) },
         };
-        tree(text, err_rc)
+        build(text, err_rc)
     })
 }
 
@@ -47,21 +71,21 @@ pub unsafe extern "C" fn _cYAML_build_tree(
             None => {
                 // SAFETY: checked for NULL; so many bytes of the program's, unchanged during the call.
                 let block = unsafe { std::slice::from_raw_parts(yaml_blk.cast(), yaml_blk_size) };
-                std::str::from_utf8(block).map(str::to_owned).map_err(|error| error.to_string())
+                std::str::from_utf8(block).map(str::to_owned).map_err(ReadError::NotUtf8)
             }
         };
-        tree(text, err_str)
+        build(text, err_str)
     })
 }
 
-fn tree(text: Result<String, String>, err_rc: TreeOut) -> YamlNode {
-    let error = match text.and_then(|text| parse(&text)) {
+fn build(text: Result<String, ReadError>, err_rc: TreeOut) -> YamlNode {
+    let error = match text.map_err(TreeError::from).and_then(|text| parse(&text)) {
         Ok(tree) => return Some(tree.release()),
         Err(error) => error,
     };
     if !err_rc.is_null() {
         let mut report = Report::new();
-        let _ = report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, error);
+        let _ = report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, error.to_string());
         err_rc.add(&report.errors);
     }
     None
@@ -85,85 +109,66 @@ impl Drop for Tree {
     }
 }
 
-/// A mapping or sequence that is being read.
-struct Open {
-    node: Node,
-    last: YamlNode,
-    /// The key whose value comes next, in a mapping.
-    key: Option<String>,
-}
-
-/// The tree of a text. The error is a line that begins with the place.
-fn parse(text: &str) -> Result<Tree, String> {
+/// The tree of a text.
+fn parse(text: &str) -> Result<Tree, TreeError> {
     let root = Tree(allocated(OBJECT)?);
-    let mut open: Vec<Open> = Vec::new();
-    let mut parser = Parser::new_from_str(text);
-    loop {
-        let (event, at) = parser.next_token().map_err(|error| located(error.marker(), error.info()))?;
-        let fail = |text: &str| Err(located(&at, text));
-        match event {
-            Event::StreamEnd => return Ok(root),
-            Event::Nothing | Event::StreamStart | Event::DocumentStart | Event::DocumentEnd => {}
-            Event::Alias(_) => return fail("anchors are not supported"),
-            Event::SequenceEnd | Event::MappingEnd => {
-                open.pop();
-            }
-            Event::MappingStart(..) if open.is_empty() => {
-                let last = root.0.children().last();
-                open.push(Open { node: root.0, last, key: None });
-            }
-            Event::Scalar(word, TScalarStyle::Plain, ..) if open.is_empty() && matches!(&*word, "" | "~") => {
-            }
-            _ if open.is_empty() => return fail("the file must be a mapping"),
-            _ if open.len() > MAX_DEPTH => return fail("too deep"),
-            Event::MappingStart(..) | Event::SequenceStart(..) => {
-                let kind = if matches!(event, Event::MappingStart(..)) { OBJECT } else { ARRAY };
-                match open.last_mut() {
-                    Some(parent) if parent.takes_value() => {
-                        let node = parent.push(allocated(kind)?)?;
-                        open.push(Open { node, last: None, key: None });
-                    }
-                    _ => return fail("a key must be one word or text"),
-                }
-            }
-            Event::Scalar(word, style, ..) => {
-                if let Some(parent) = open.last_mut() {
-                    match parent.takes_value() {
-                        true => parent.push(scalar(&word, style)?).map(drop)?,
-                        false => parent.key = Some(word),
-                    }
-                }
+    let mut children = Children { parent: root.0, last: None };
+    for document in tree::documents(text, MAX_DEPTH).map_err(TreeError::Yaml)? {
+        let (at, what) = (document.at, document.what());
+        match document.kind {
+            Kind::Empty => {}
+            Kind::Null(word) if word == "~" => {}
+            Kind::Map(entries) => children.push_entries(&entries)?,
+            Kind::Null(_) | Kind::Scalar(_) | Kind::Seq(_) => {
+                return Err(TreeError::NotAMapping { at, what });
             }
         }
     }
+    Ok(root)
 }
 
-impl Open {
-    fn takes_value(&self) -> bool {
-        self.key.is_some() || self.node.kind() == ARRAY
+/// The children of a node, to which others are appended.
+struct Children {
+    parent: Node,
+    last: YamlNode,
+}
+
+impl Children {
+    fn push_entries(&mut self, entries: &[tree::Entry]) -> Result<(), TreeError> {
+        for entry in entries {
+            let node = self.push(&entry.value)?;
+            let key = copied(&entry.key)?;
+            node.with(|node| node.cy_string = key);
+        }
+        Ok(())
     }
 
-    /// Appends a new node, under the key that comes before it.
-    fn push(&mut self, node: Node) -> Result<Node, String> {
+    /// Appends a new node with all that is below it: at most [`MAX_DEPTH`] levels.
+    fn push(&mut self, read: &tree::Node) -> Result<Node, TreeError> {
+        let node = match &read.kind {
+            // What stands for nothing at all is an empty mapping.
+            Kind::Empty | Kind::Map(_) => allocated(OBJECT)?,
+            Kind::Seq(_) => allocated(ARRAY)?,
+            Kind::Null(word) if word == "~" => allocated(OBJECT)?,
+            Kind::Null(word) | Kind::Scalar(word) => scalar(word)?,
+        };
         match self.last {
-            None => self.node.push(node),
+            None => self.parent.push(node),
             Some(last) => last.push_after(node),
         }
         self.last = Some(node);
-        if let Some(key) = self.key.take() {
-            let key = copied(&key)?;
-            node.with(|node| node.cy_string = key);
+        let mut below = Self { parent: node, last: None };
+        match &read.kind {
+            Kind::Map(entries) => below.push_entries(entries)?,
+            Kind::Seq(items) => items.iter().try_for_each(|item| below.push(item).map(drop))?,
+            Kind::Empty | Kind::Null(_) | Kind::Scalar(_) => {}
         }
         Ok(node)
     }
 }
 
-/// A new node with the type of a scalar, and its text.
-fn scalar(word: &str, style: TScalarStyle) -> Result<Node, String> {
-    // A document without content is an empty mapping; the parser reports it as `~`.
-    if style == TScalarStyle::Plain && matches!(word, "" | "~") {
-        return allocated(OBJECT);
-    }
+/// A new node with the type that a word has, and its text.
+fn scalar(word: &str) -> Result<Node, TreeError> {
     let (kind, int, double) = match word {
         "null" => (NULL, 0, 0.0),
         "false" => (FALSE, 0, 0.0),
@@ -194,15 +199,11 @@ fn number(word: &str) -> Option<(i64, f64)> {
     Some((word.parse().unwrap_or(double as i64), double))
 }
 
-fn located(at: &Marker, text: &str) -> String {
-    format!("{}:{}: {text}", at.line(), at.col() + 1)
+fn allocated(kind: EnumCyamlType) -> Result<Node, TreeError> {
+    node::new(kind).ok_or(TreeError::NoMemory)
 }
 
-fn allocated(kind: EnumCyamlType) -> Result<Node, String> {
-    node::new(kind).ok_or_else(|| "no memory".to_owned())
-}
-
-fn copied(text: &str) -> Result<*mut c_char, String> {
+fn copied(text: &str) -> Result<*mut c_char, TreeError> {
     let copy = node::new_string(text.as_bytes());
-    if copy.is_null() { Err("no memory".to_owned()) } else { Ok(copy) }
+    if copy.is_null() { Err(TreeError::NoMemory) } else { Ok(copy) }
 }

@@ -47,6 +47,8 @@ fn run(path: InString<'_>, purpose: Purpose, node: &dyn Backend, report: &mut Re
     };
     match text {
         Ok(text) => import(node, Source { name: &name, text: &text }, purpose, report),
-        Err(error) => report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, error),
+        Err(error) => {
+            report.end(Operation::Yaml, "builder", SeqNo::NONE, ReturnCode::BAD_PARAM, error.to_string())
+        }
     }
 }

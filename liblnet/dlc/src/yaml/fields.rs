@@ -63,7 +63,7 @@ impl<'a> Fields<'a> {
     pub(super) fn of(node: &'a Node, of: &'static str, reader: &mut Reader) -> Option<Self> {
         let entries = match &node.kind {
             Kind::Map(entries) => entries.as_slice(),
-            Kind::Empty | Kind::Null => &[],
+            Kind::Empty | Kind::Null(_) => &[],
             Kind::Scalar(_) | Kind::Seq(_) => {
                 reader.wrong(
                     node.at,

@@ -7,7 +7,7 @@ mod conflicts;
 mod fields;
 mod forms;
 mod scalars;
-mod tree;
+pub mod tree;
 mod write;
 
 use crate::model::{Document, Place};

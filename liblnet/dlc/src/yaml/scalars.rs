@@ -12,7 +12,7 @@ use std::str::FromStr;
 pub(super) fn text<'a>(node: &'a Node, what: &str, reader: &mut Reader) -> Option<&'a str> {
     match &node.kind {
         Kind::Scalar(text) => Some(text),
-        Kind::Empty | Kind::Null | Kind::Seq(_) | Kind::Map(_) => {
+        Kind::Empty | Kind::Null(_) | Kind::Seq(_) | Kind::Map(_) => {
             reader.wrong(node.at, format!("{what} must be a single value, not {}", node.what()));
             None
         }
@@ -139,7 +139,7 @@ pub(super) fn nids(node: &Node, what: &str, reader: &mut Reader) -> Option<Vec<N
 /// Reads a selector of a selection rule; `NA` and `null` select nothing.
 pub(super) fn selector(fields: &mut Fields<'_>, key: &'static str, reader: &mut Reader) -> Option<Selector> {
     match &fields.entry(key)?.value.kind {
-        Kind::Null => None,
+        Kind::Null(_) => None,
         Kind::Scalar(text) if text == "NA" => None,
         _ => parsed(fields.get(key, reader)?, key, reader),
     }
@@ -154,7 +154,7 @@ pub(super) fn cpts(node: &Node, reader: &mut Reader) -> Option<CptList> {
             joined = texts?.join(",");
             &joined
         }
-        Kind::Empty | Kind::Null | Kind::Scalar(_) | Kind::Map(_) => text(node, "CPT", reader)?,
+        Kind::Empty | Kind::Null(_) | Kind::Scalar(_) | Kind::Map(_) => text(node, "CPT", reader)?,
     };
     let bare = text.trim();
     let list = if bare.starts_with('[') { bare.to_owned() } else { format!("[{bare}]") };

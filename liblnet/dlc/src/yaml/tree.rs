@@ -1,4 +1,5 @@
-//! YAML as a tree of nodes with their places, in which every scalar is the text that was written.
+//! YAML as a tree of nodes with their places, in which every scalar is the text that was written. All YAML is read here: files of
+//! configuration, and the text that C programs read as cYAML.
 //!
 //! Features that a configuration never needs are refused: anchors, aliases, tags, deep nesting, endless files. So a
 //! file costs time and memory in proportion to its length, whoever wrote it.
@@ -9,8 +10,8 @@ use yaml_rust::parser::{Event, Parser};
 use yaml_rust::scanner::{Marker, ScanError, TScalarStyle};
 
 /// The most bytes a file may have.
-pub(crate) const MAX_SIZE: usize = 16 << 20;
-/// The most mappings and sequences within each other; a configuration has 8.
+pub const MAX_SIZE: usize = 16 << 20;
+/// The most mappings and sequences within each other in a file of configuration, which has 8.
 const MAX_DEPTH: usize = 32;
 /// The most values, mappings and sequences of a file: each takes far more memory than the two bytes that it may have in
 /// the file. A configuration with this many has 50 000 peers.
@@ -18,7 +19,7 @@ const MAX_NODES: usize = 2_000_000;
 
 /// One value of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub struct Node {
     /// The place where the value begins.
     pub at: Place,
     /// The kind of the value, with its contents.
@@ -27,11 +28,11 @@ pub(crate) struct Node {
 
 /// The kind of a value of a file.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A key without a value.
     Empty,
-    /// `~` or `null`.
-    Null,
+    /// `~` or `null`, as written.
+    Null(String),
     /// Text or a number: the text as written, without quotes.
     Scalar(String),
     /// The items of a sequence.
@@ -42,7 +43,7 @@ pub(crate) enum Kind {
 
 /// A key and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// The text of the key.
     pub key: String,
     /// The place where the key begins.
@@ -55,7 +56,7 @@ impl Node {
     /// The items of a sequence. An empty value has none; any other value is one item.
     pub(crate) fn items(&self) -> &[Self] {
         match &self.kind {
-            Kind::Empty | Kind::Null => &[],
+            Kind::Empty | Kind::Null(_) => &[],
             Kind::Seq(items) => items,
             Kind::Scalar(_) | Kind::Map(_) => std::slice::from_ref(self),
         }
@@ -64,7 +65,7 @@ impl Node {
     /// Whether there is no value, in any of the ways to write that.
     pub(crate) const fn is_empty(&self) -> bool {
         match &self.kind {
-            Kind::Empty | Kind::Null => true,
+            Kind::Empty | Kind::Null(_) => true,
             Kind::Seq(items) => items.is_empty(),
             Kind::Map(entries) => entries.is_empty(),
             Kind::Scalar(_) => false,
@@ -72,9 +73,9 @@ impl Node {
     }
 
     /// The kind of the value as a message names it.
-    pub(crate) const fn what(&self) -> &'static str {
+    pub const fn what(&self) -> &'static str {
         match self.kind {
-            Kind::Empty | Kind::Null => "nothing",
+            Kind::Empty | Kind::Null(_) => "nothing",
             Kind::Scalar(_) => "a single value",
             Kind::Seq(_) => "a sequence",
             Kind::Map(_) => "a mapping",
@@ -84,19 +85,14 @@ impl Node {
 
 /// Reads the top-level entries of all documents in `text`.
 pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.len() > MAX_SIZE {
-        let said = format!("the file has {} bytes; at most {MAX_SIZE} are read", text.len());
-        return Err(vec![Problem::of_file(Place { line: 1, column: 1 }, said)]);
-    }
-    let tabs = tabs(text);
+    let tabs = tabs(without_mark(text));
     if !tabs.is_empty() {
         return Err(tabs);
     }
     let mut all = Vec::new();
-    for node in documents(text).map_err(|problem| vec![problem])? {
+    for node in documents(text, MAX_DEPTH).map_err(|problem| vec![problem])? {
         match node.kind {
-            Kind::Empty | Kind::Null => {}
+            Kind::Empty | Kind::Null(_) => {}
             Kind::Map(entries) if all.is_empty() => all = entries,
             Kind::Map(entries) => all.extend(entries),
             Kind::Scalar(_) | Kind::Seq(_) => {
@@ -127,7 +123,18 @@ struct Open {
     key: Option<(String, Place)>,
 }
 
-fn documents(text: &str) -> Result<Vec<Node>, Problem> {
+/// The text behind a byte order mark.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Reads all documents in `text`, with at most `max_depth` mappings and sequences within each other.
+pub fn documents(text: &str, max_depth: usize) -> Result<Vec<Node>, Problem> {
+    let text = without_mark(text);
+    if text.len() > MAX_SIZE {
+        let said = format!("the file has {} bytes; at most {MAX_SIZE} are read", text.len());
+        return Err(Problem::of_file(Place { line: 1, column: 1 }, said));
+    }
     let mut parser = Parser::new_from_str(text);
     let mut roots = Vec::new();
     let mut open: Vec<Open> = Vec::new();
@@ -159,8 +166,8 @@ fn documents(text: &str) -> Result<Vec<Node>, Problem> {
         if nodes > MAX_NODES {
             return Err(Problem::of_file(at, format!("more than {MAX_NODES} values in one file")));
         }
-        if open.len() > MAX_DEPTH {
-            return Err(Problem::of_file(at, format!("more than {MAX_DEPTH} levels within each other")));
+        if open.len() > max_depth {
+            return Err(Problem::of_file(at, format!("more than {max_depth} levels within each other")));
         }
         if let Some(node) = done {
             match open.last_mut() {
@@ -182,7 +189,7 @@ fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
             // A key's text is what it is compared by; `null:` is a key too.
             let key = match node.kind {
                 Kind::Scalar(text) => text,
-                Kind::Null => "null".to_owned(),
+                Kind::Null(_) => "null".to_owned(),
                 Kind::Empty => String::new(),
                 Kind::Seq(_) | Kind::Map(_) => {
                     let said = format!("here is {}, where a key must be", node.what());
@@ -200,7 +207,7 @@ fn put(parent: &mut Open, node: Node) -> Result<(), Problem> {
 fn scalar(text: String, style: TScalarStyle, at: Place) -> Node {
     let kind = match (style, text.as_str()) {
         (TScalarStyle::Plain, "") => Kind::Empty,
-        (TScalarStyle::Plain, "~" | "null" | "Null" | "NULL") => Kind::Null,
+        (TScalarStyle::Plain, "~" | "null" | "Null" | "NULL") => Kind::Null(text),
         _ => Kind::Scalar(text),
     };
     Node { at, kind }
@@ -242,7 +249,7 @@ mod tests {
     fn shown(node: &Node) -> String {
         match &node.kind {
             Kind::Empty => "empty".into(),
-            Kind::Null => "null".into(),
+            Kind::Null(_) => "null".into(),
             Kind::Scalar(text) => format!("{text:?}"),
             Kind::Seq(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
             Kind::Map(entries) => {

@@ -93,7 +93,7 @@ fn some<T>(items: Vec<Item<T>>, block: fn(Vec<Item<T>>) -> Block) -> Vec<Block> 
 fn values(node: &Node) -> Vec<&Node> {
     match &node.kind {
         Kind::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),
-        Kind::Empty | Kind::Null | Kind::Scalar(_) | Kind::Seq(_) => node.items().iter().collect(),
+        Kind::Empty | Kind::Null(_) | Kind::Scalar(_) | Kind::Seq(_) => node.items().iter().collect(),
     }
 }
 

@@ -215,7 +215,7 @@ fn local_ni(
 /// Reads the value of `interfaces`: labels with names, items with `intf`, or names.
 fn interfaces(node: &Node, defaults: &Said, detail: &mut Option<u32>, reader: &mut Reader) -> Vec<NiItem> {
     match &node.kind {
-        Kind::Empty | Kind::Null => Vec::new(),
+        Kind::Empty | Kind::Null(_) => Vec::new(),
         Kind::Scalar(_) => named(node, defaults, reader),
         Kind::Seq(items) => {
             items.iter().flat_map(|item| interfaces(item, defaults, detail, reader)).collect()
