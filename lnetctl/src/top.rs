@@ -19,9 +19,9 @@ use std::time::Instant;
 /// The reason why the live view ended early.
 #[derive(Debug)]
 pub enum TopError {
-    /// The node, at the first look; later ones are shown.
+    /// The node failed at the first sample; errors of later samples are shown.
     Node(Errno),
-    /// The terminal.
+    /// The terminal failed.
     Terminal(io::Error),
 }
 

@@ -51,11 +51,11 @@ pub type Place = (usize, usize);
 /// The reason why a node sends a PUT or GET.
 #[derive(Clone, Copy, Debug)]
 pub enum Cause {
-    /// An application sends the request that is there: it, or the ping that comes before it.
+    /// An application sends the request at this place. The node sends that request, or first the ping that precedes it.
     Request(Place),
-    /// An operator has this peer discovered.
+    /// An operator discovers this peer.
     Discover(Nid),
-    /// The node itself, which pushes its NIDs to a peer after a message that it has received.
+    /// The node itself pushes its NIDs to a peer, after a message that it has received.
     Itself,
 }
 

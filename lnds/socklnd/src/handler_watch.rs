@@ -34,7 +34,7 @@ enum Finding {
     Kept,
 }
 
-/// The last look at one server: see [`lnet_core::event::HandlerState::inside`].
+/// The last check of one server: see [`lnet_core::event::HandlerState::inside`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     inside: Option<u64>,

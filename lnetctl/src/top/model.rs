@@ -38,7 +38,7 @@ pub enum Flow {
     End,
 }
 
-/// The state that is kept from one look to the next.
+/// The state that is kept from one sample to the next.
 #[derive(Debug)]
 pub struct Watch {
     interval: Duration,
@@ -284,7 +284,7 @@ fn set_shares(rows: &mut [Row]) {
 pub struct View {
     /// The node's name; empty while none was seen.
     pub node: String,
-    /// The time since the view began, and the interval between looks.
+    /// The time since the view began, and the interval between samples.
     pub watching: String,
     /// Whether the picture stands still.
     pub paused: bool,
@@ -304,7 +304,7 @@ pub struct View {
     pub skipped: usize,
     /// The name of the peers' order.
     pub sort: &'static str,
-    /// The reason why the last look found nothing.
+    /// The reason why the last sample failed.
     pub problem: Option<String>,
 }
 

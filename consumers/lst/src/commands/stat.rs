@@ -49,7 +49,7 @@ fn look(cx: &mut Context<'_>, target: &Target, timeout: u32) -> Result<Outcome> 
 #[derive(Debug, Default)]
 pub struct Looks(HashMap<ProcessId, Counters>);
 
-/// The rates of nodes between two looks.
+/// The rates of nodes between two samples of their counters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// The rates of each node that answered both times.
@@ -59,7 +59,7 @@ pub struct Sample {
 }
 
 impl Looks {
-    /// Takes the counters of another look, and returns the rates since the last one.
+    /// Adds a sample of the counters. Returns the rates since the previous sample.
     pub fn add(&mut self, outcome: &Outcome) -> Sample {
         let mut sample = Sample::default();
         for node in &outcome.nodes {

@@ -71,19 +71,19 @@ pub struct Row {
     pub rates: Option<Rates>,
     /// Errors of tests in this session, and of RPCs since it began; `None`: it did not answer.
     pub errors: Option<u64>,
-    /// The node's traffic in bytes per second at each look, oldest first.
+    /// The node's traffic in bytes per second at each sample, oldest first.
     pub history: Vec<f64>,
 }
 
 impl Watch {
-    /// A watch of a batch, before the first look.
+    /// A watch of a batch, before the first sample.
     pub fn new(batch: Name) -> Self {
         let (clients, servers) = (Looks::default(), Looks::default());
         let (rows, history) = (Vec::new(), HashMap::new());
         Self { batch, passed: Duration::ZERO, rows, running: 0, unknown: 0, clients, servers, history }
     }
 
-    /// Takes the answers of another look, `passed` after the begin of the watch.
+    /// Adds a sample: the replies of the nodes, received `passed` after the start of the watch.
     pub fn add(&mut self, look: Look, passed: Duration) {
         self.passed = passed;
         let reply = |running: bool| {

@@ -99,7 +99,7 @@ extern "C" fn tm_init(tm: Object<m0_net_transfer_mc>) -> c_int {
     0
 }
 
-/// No other thread uses the machine any more, but its own, which is about to end.
+/// Implements `xo_tm_fini`. No thread uses the machine any more except its own, which is about to end.
 extern "C" fn tm_fini(tm: Object<m0_net_transfer_mc>) {
     let machine = machine(tm);
     let thread = machine.thread.take();

@@ -36,9 +36,8 @@ pub struct Spread {
 }
 
 impl Rates {
-    /// Returns the rates of one node between two looks, by the node's own clock. `None` if no time has passed on it, as after a
-    /// new
-    /// session. Counters have 32 bits and wrap.
+    /// Returns the rates of one node between two samples of its counters, by the node's own clock. `None` if no time has passed
+    /// on that clock, as after the start of a new session. Counters have 32 bits and wrap.
     pub fn between(before: &Counters, after: &Counters) -> Option<Self> {
         let passed = after.running_ms.wrapping_sub(before.running_ms);
         if passed == 0 || passed > i32::MAX as u32 {

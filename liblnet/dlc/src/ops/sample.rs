@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(ONE.since(before), expected);
     }
 
-    /// dbg-105: fails if a rate is not the count by the time between two looks.
+    /// dbg-105: fails if a rate is not the count divided by the time between two samples.
     #[test]
     fn a_rate_is_per_second_whatever_the_time_between() {
         let table = [(2000, 5.0, 2048.0), (500, 20.0, 8192.0), (0, 0.0, 0.0)];
