@@ -16,7 +16,7 @@ const PORTAL: u32 = 5;
 
 fn node() -> Arc<Core> {
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
-    core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
+    core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
     core
 }
 
@@ -26,10 +26,12 @@ fn spec(options: u32, eq: Option<EqHandle>) -> MdSpec {
 }
 
 fn attach(core: &Core, match_bits: u64, ignore_bits: u64, eq: Option<EqHandle>) {
-    let me =
-        core.me_attach(PORTAL, MatchId::ANY, match_bits, ignore_bits, true, InsertPosition::After).unwrap();
+    let me = core
+        .data_path()
+        .me_attach(PORTAL, MatchId::ANY, match_bits, ignore_bits, true, InsertPosition::After)
+        .unwrap();
     let memory = MdMemory::contiguous(0, 0);
-    core.md_attach(me, spec(MdOptions::OP_PUT.0, eq), memory, false, &mut |_| ()).unwrap();
+    core.data_path().md_attach(me, spec(MdOptions::OP_PUT.0, eq), memory, false, &mut |_| ()).unwrap();
 }
 
 fn put(match_bits: u64) -> Header {
@@ -52,13 +54,19 @@ fn match_lookup(c: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(entries), |b| {
             b.iter(|| {
                 bits = (bits + 7919) % entries;
-                match core.receive(&ni, Nid::LOOPBACK, &put(bits), &Provenance::default(), &no_hold) {
-                    RxAction::Deliver(message) => core.received(message, Ok(())),
+                match core.data_path().receive(
+                    &ni,
+                    Nid::LOOPBACK,
+                    &put(bits),
+                    &Provenance::default(),
+                    &no_hold,
+                ) {
+                    RxAction::Deliver(message) => core.data_path().received(message, Ok(())),
                     action => unreachable!("{action:?}"),
                 }
             });
         });
-        core.shutdown();
+        core.admin().shutdown();
     }
     group.finish();
 }
@@ -73,18 +81,21 @@ fn header_codec(c: &mut Criterion) {
 /// Measures a PUT over the loopback with both events on a ring: two events posted and read.
 fn event_post(c: &mut Criterion) {
     let core = node();
-    let eq = core.eq_alloc(16, None).unwrap();
+    let eq = core.data_path().eq_alloc(16, None).unwrap();
     attach(&core, 1, 0, Some(eq));
-    let md = core.md_bind(spec(0, Some(eq)), MdMemory::contiguous(0, 0), false).unwrap();
+    let md = core.data_path().md_bind(spec(0, Some(eq)), MdMemory::contiguous(0, 0), false).unwrap();
     let target =
         Target { nid: Some(Nid::LOOPBACK), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
     c.bench_function("loopback PUT, two events on a ring", |b| {
         b.iter(|| {
-            core.put(None, md, false, target, 0).unwrap();
-            assert!(core.eq_get(eq).unwrap().is_some() && core.eq_get(eq).unwrap().is_some());
+            core.data_path().put(None, md, false, target, 0).unwrap();
+            assert!(
+                core.data_path().eq_get(eq).unwrap().is_some()
+                    && core.data_path().eq_get(eq).unwrap().is_some()
+            );
         });
     });
-    core.shutdown();
+    core.admin().shutdown();
 }
 
 criterion_group!(benches, match_lookup, header_codec, event_post);

@@ -128,7 +128,7 @@ impl Pair {
                 Contestant::One | Contestant::Four => vec![(None, nids(to)[0])],
                 Contestant::FourByHand => nids(from).into_iter().map(Some).zip(nids(to)).collect(),
             };
-            End { eq: from.core().eq_alloc(4096, None).unwrap(), ways }
+            End { eq: from.core().data_path().eq_alloc(4096, None).unwrap(), ways }
         };
         let (near, far) = (end(&rails.near, &rails.far), end(&rails.far, &rails.near));
         near.offer(&rails.near);
@@ -153,7 +153,7 @@ impl Pair {
                             end.put(node, md, message, false);
                         }
                     }
-                    node.core().md_unlink(md).unwrap();
+                    node.core().data_path().md_unlink(md).unwrap();
                 };
                 thread::scope(|threads| {
                     threads.spawn(|| echo(far, &self.far, false));
@@ -177,7 +177,7 @@ impl Pair {
                             self.near.put(near, md, message, true);
                         }
                     }
-                    near.core().md_unlink(md).unwrap();
+                    near.core().data_path().md_unlink(md).unwrap();
                 });
                 start.elapsed().as_nanos() as f64 / messages as f64
             }
@@ -189,16 +189,19 @@ impl End {
     /// Offers memory for PUTs from any node.
     fn offer(&self, node: &Node) {
         let core = node.core();
-        let me = core.me_attach(PORTAL, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After).unwrap();
+        let me = core
+            .data_path()
+            .me_attach(PORTAL, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After)
+            .unwrap();
         let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
         let (spec, memory) = spec(4096, options, self.eq);
-        core.md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
+        core.data_path().md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
     }
 
     fn put(&self, node: &Node, md: MdHandle, message: usize, ack: bool) {
         let (source, to) = self.ways[message % self.ways.len()];
         let target = Target { nid: Some(to), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 0, offset: 0 };
-        node.core().put(source, md, ack, target, 0).unwrap();
+        node.core().data_path().put(source, md, ack, target, 0).unwrap();
     }
 
     fn await_one(&self, node: &Node, kind: EventKind) {
@@ -214,7 +217,7 @@ impl End {
 
 fn bind(node: &Node, eq: EqHandle, size: usize) -> MdHandle {
     let (spec, memory) = spec(size, MdOptions(0), eq);
-    node.core().md_bind(spec, memory, false).unwrap()
+    node.core().data_path().md_bind(spec, memory, false).unwrap()
 }
 
 /// Describes an MD whose memory lives as long as the process.

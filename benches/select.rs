@@ -45,7 +45,7 @@ fn nid(address: u32) -> Nid {
 fn node(interfaces: u32) -> Arc<Core> {
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
     for i in 0..interfaces {
-        core.add_ni(nid(0x0a00_0001 + i), NiTunables::default(), &Idle).unwrap();
+        core.admin().add_ni(nid(0x0a00_0001 + i), NiTunables::default(), &Idle).unwrap();
     }
     core
 }
@@ -76,16 +76,16 @@ fn numa_node() -> Arc<Core> {
     });
     for i in 0..4 {
         let config = NiConfig { device_cpt: Some(i), ..NiConfig::default() };
-        core.add_ni(nid(0x0a00_0001 + i), config, &Idle).unwrap();
+        core.admin().add_ni(nid(0x0a00_0001 + i), config, &Idle).unwrap();
     }
     core
 }
 
 /// Adds a peer with `nids` NIDs from `first` on.
 fn peer(core: &Core, first: u32, nids: u32) {
-    core.make_peer(nid(first), true, false).unwrap();
+    core.admin().make_peer(nid(first), true, false).unwrap();
     for i in 1..nids {
-        core.add_peer_nid(nid(first), nid(first + i), true).unwrap();
+        core.admin().add_peer_nid(nid(first), nid(first + i), true).unwrap();
     }
 }
 
@@ -96,21 +96,23 @@ fn choice(c: &mut Criterion) {
             let core = node(interfaces);
             peer(&core, 0x0b00_0001, nids);
             group.bench_function(BenchmarkId::from_parameter(format!("{interfaces} x {nids}")), |b| {
-                b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap());
+                b.iter(|| core.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap());
             });
-            core.shutdown();
+            core.admin().shutdown();
         }
     }
     let core = node(4);
     peer(&core, 0x0b00_0001, 4);
-    group.bench_function("4 x 4", |b| b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap()));
+    group.bench_function("4 x 4", |b| {
+        b.iter(|| core.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap())
+    });
     let on_numa = numa_node();
     peer(&on_numa, 0x0b00_0001, 4);
     group.bench_function("4 x 4, by distance", |b| {
-        b.iter(|| on_numa.choose(None, black_box(nid(0x0b00_0001))).unwrap());
+        b.iter(|| on_numa.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap());
     });
     group.bench_function("4 x 4, source given", |b| {
-        b.iter(|| core.choose(Some(nid(0x0a00_0001)), black_box(nid(0x0b00_0001))).unwrap());
+        b.iter(|| core.data_path().choose(Some(nid(0x0a00_0001)), black_box(nid(0x0b00_0001))).unwrap());
     });
     group.finish();
 }
@@ -126,14 +128,14 @@ fn many_peers(c: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(peers), |b| {
             b.iter(|| {
                 which = (which + 7919) % peers;
-                core.choose(None, black_box(nid(0x0b00_0001 + which * 4))).unwrap()
+                core.data_path().choose(None, black_box(nid(0x0b00_0001 + which * 4))).unwrap()
             });
         });
         // The rest of the difference when the memory has been read before: look-ups take the same steps.
         group.bench_function(BenchmarkId::new("the same one each time", peers), |b| {
-            b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap());
+            b.iter(|| core.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap());
         });
-        core.shutdown();
+        core.admin().shutdown();
     }
     group.finish();
 }
@@ -155,7 +157,7 @@ fn memory(_: &mut Criterion) {
         taken as f64 / f64::from(1 << 20),
         taken / 40_000
     );
-    core.shutdown();
+    core.admin().shutdown();
 }
 
 /// Returns a rule about peers; the kinds take turns, and no two rules are equal. No rule is about 11.0.0.0.
@@ -185,7 +187,7 @@ fn about_all(kind: &str, number: u32) -> Rule {
 }
 
 fn with_rules(core: &Core, rules: impl Iterator<Item = Rule>) {
-    rules.for_each(|rule| core.add_rule(rule, None).unwrap());
+    rules.for_each(|rule| core.admin().add_rule(rule, None).unwrap());
 }
 
 /// UD-10: a send does not check the rules. The effects on this peer are compared, however many others there are.
@@ -209,9 +211,9 @@ fn selection_rules(c: &mut Criterion) {
             peer(&core, 0x0b00_0001, 4);
             with_rules(&core, (0..rules).map(rule).chain(its.clone()));
             group.bench_function(BenchmarkId::new(*about, rules), |b| {
-                b.iter(|| core.choose(None, black_box(nid(0x0b00_0001))).unwrap());
+                b.iter(|| core.data_path().choose(None, black_box(nid(0x0b00_0001))).unwrap());
             });
-            core.shutdown();
+            core.admin().shutdown();
         }
     }
     // A node behind gateways, one of which a rule prefers.
@@ -221,16 +223,16 @@ fn selection_rules(c: &mut Criterion) {
         for gateway in [0x0d00_0001, 0x0d00_0002] {
             let route =
                 Route { net: far, gateway: nid(gateway), hops: None, priority: 0, health_sensitivity: 1 };
-            core.add_route(route).unwrap();
+            core.admin().add_route(route).unwrap();
         }
         let its = Rule::new(None, text("tcp1"), text("13.0.0.2@tcp"), Action::PreferredList);
         with_rules(&core, (0..rules).map(rule).chain([its]));
         let behind = Nid::new(far, 0x0b00_0001);
-        core.make_peer(behind, false, false).unwrap();
+        core.admin().make_peer(behind, false, false).unwrap();
         group.bench_function(BenchmarkId::new("this router", rules), |b| {
-            b.iter(|| core.choose(None, black_box(behind)).unwrap());
+            b.iter(|| core.data_path().choose(None, black_box(behind)).unwrap());
         });
-        core.shutdown();
+        core.admin().shutdown();
     }
     group.finish();
 }
@@ -261,7 +263,7 @@ fn while_choosing(core: &Core, change: impl FnOnce()) -> Changed {
             let mut slices = of_this_thread().1;
             while !done.load(Ordering::Relaxed) {
                 let start = Instant::now();
-                core.choose(None, black_box(nid(0x0c00_0000))).unwrap();
+                core.data_path().choose(None, black_box(nid(0x0c00_0000))).unwrap();
                 let took = start.elapsed();
                 longest = longest.max(took);
                 if took > longest_on_cpu {
@@ -293,7 +295,7 @@ fn adding_rules(_: &mut Criterion) {
              the CPU {longest_on_cpu:.2?}"
         );
     };
-    let clear = || core.delete_rule(None).unwrap();
+    let clear = || core.admin().delete_rule(None).unwrap();
     say(
         "1 000 rules, one by one, on 10 000 peer NIs",
         while_choosing(&core, || with_rules(&core, (0..1000).map(rule))),
@@ -312,9 +314,9 @@ fn adding_rules(_: &mut Criterion) {
     with_rules(&core, (0..999).map(rule));
     say(
         "one rule about all of them, before 999 others",
-        while_choosing(&core, || core.add_rule(everywhere(1), Some(0)).unwrap()),
+        while_choosing(&core, || core.admin().add_rule(everywhere(1), Some(0)).unwrap()),
     );
-    core.shutdown();
+    core.admin().shutdown();
 }
 
 criterion_group!(benches, memory, adding_rules, choice, selection_rules, many_peers);

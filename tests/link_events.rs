@@ -196,15 +196,15 @@ fn a_push_lost_on_an_unresponsive_rail_is_resent_over_another() {
         second_card_as_told(&rails.far, 0).is_some() && second_card_as_told(&rails.near, 1).is_some()
     });
     let core = rails.near.core();
-    core.change_settings(|settings| settings.set(Setting::TransactionTimeout, 3)).unwrap();
+    core.admin().change_settings(|settings| settings.set(Setting::TransactionTimeout, 3)).unwrap();
     ip(&["link", "set", &port(1, 1), "nomaster"]);
     for news in ["127.0.77.1@tcp7", "127.0.77.2@tcp7", "127.0.77.3@tcp7", "127.0.77.4@tcp7"] {
         let news: Nid = news.parse().unwrap();
         rails.near.add_nid(news).unwrap();
         wait_until("far is told", || {
-            rails.far.core().peer(nid(0, 0)).is_some_and(|(peer, _)| peer.nids.contains(&news))
+            rails.far.core().admin().peer(nid(0, 0)).is_some_and(|(peer, _)| peer.nids.contains(&news))
         });
-        assert_eq!(core.discovery_of(nid(1, 0)).unwrap().failure, None);
+        assert_eq!(core.admin().discovery_of(nid(1, 0)).unwrap().failure, None);
     }
     ip(&["link", "set", &port(1, 1), "master", "switch"]);
     rails.shutdown();

@@ -49,7 +49,7 @@ impl Rig {
         };
         let rig = Self { nodes: (1..=nodes).map(start).collect(), memory: Arc::new(vec![7; LARGEST]) };
         for node in &rig.nodes {
-            let eq = node.core().eq_alloc(0, Some(Box::new(|_| ()))).unwrap();
+            let eq = node.core().data_path().eq_alloc(0, Some(Box::new(|_| ()))).unwrap();
             rig.offer(node, SINK, eq);
         }
         rig
@@ -57,10 +57,14 @@ impl Rig {
 
     /// Takes PUTs, and reports them to `eq`.
     fn offer(&self, node: &Node, portal: u32, eq: EqHandle) {
-        let me = node.core().me_attach(portal, MatchId::ANY, 1, 0, false, InsertPosition::After).unwrap();
+        let me = node
+            .core()
+            .data_path()
+            .me_attach(portal, MatchId::ANY, 1, 0, false, InsertPosition::After)
+            .unwrap();
         let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0 | MdOptions::TRUNCATE.0);
         let (spec, memory) = self.spec(LARGEST, options, -1, eq);
-        node.core().md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
+        node.core().data_path().md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
     }
 
     fn spec(&self, length: usize, options: MdOptions, threshold: i32, eq: EqHandle) -> (MdSpec, MdMemory) {
@@ -79,7 +83,7 @@ impl Rig {
         let heard = Mutex::new(heard);
         let tell = move |event: &Event| heard.lock().unwrap().send(*event).unwrap();
         let node = Arc::clone(&self.nodes[node]);
-        let eq = node.core().eq_alloc(0, Some(Box::new(tell))).unwrap();
+        let eq = node.core().data_path().eq_alloc(0, Some(Box::new(tell))).unwrap();
         PutSender { node, eq, ends: Mutex::new(ends), memory: Arc::clone(&self.memory) }
     }
 
@@ -109,9 +113,9 @@ impl PutSender {
         let (threshold, eq) = (1 + i32::from(ack), Some(self.eq));
         let spec = MdSpec { start, length: length as u32, threshold, max_size: 0, options, user_ptr: 0, eq };
         let core = self.node.core();
-        let md = core.md_bind(spec, MdMemory::contiguous(start, length as u32), true).unwrap();
+        let md = core.data_path().md_bind(spec, MdMemory::contiguous(start, length as u32), true).unwrap();
         let target = Target { nid: Some(to), pid: Pid::LUSTRE, portal, match_bits: 1, offset: 0 };
-        core.put(None, md, ack, target, 0).unwrap();
+        core.data_path().put(None, md, ack, target, 0).unwrap();
         md
     }
 
@@ -150,7 +154,7 @@ fn a_handler_waits_for_the_events_of_what_it_has_sent() {
             }
             done.lock().unwrap().send(event.mlength).unwrap();
         };
-        let eq = rig.nodes[0].core().eq_alloc(0, Some(Box::new(handler))).unwrap();
+        let eq = rig.nodes[0].core().data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
         rig.offer(&rig.nodes[0], ASKED, eq);
         for length in [1, 4096, LARGEST] {
             rig.put(1, 0, length);
@@ -172,12 +176,12 @@ fn the_handler_of_a_send_event_waits_for_another_put() {
             done.lock().unwrap().send(event.kind).unwrap();
         };
         let core = rig.nodes[0].core();
-        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
         for length in [1, LARGEST] {
             let (spec, memory) = rig.spec(length, MdOptions(0), 1, eq);
-            let md = core.md_bind(spec, memory, true).unwrap();
+            let md = core.data_path().md_bind(spec, memory, true).unwrap();
             let target = Target { nid: Some(peer), pid: Pid::LUSTRE, portal: SINK, match_bits: 1, offset: 0 };
-            core.put(None, md, false, target, 0).unwrap();
+            core.data_path().put(None, md, false, target, 0).unwrap();
             assert_eq!(is_done.recv_timeout(FOR_EVER).expect("the end of a handler"), EventKind::Send);
         }
         rig.end();
@@ -205,15 +209,16 @@ fn a_handler_that_takes_long_delays_no_other_peer() {
             }
         };
         let core = rig.nodes[0].core();
-        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
         // There is an MD for each, as the events of one come one after another.
         (0..3).for_each(|_| {
-            let me = core.me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+            let me =
+                core.data_path().me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
             let (spec, memory) =
                 rig.spec(LARGEST, MdOptions(MdOptions::OP_PUT.0 | MdOptions::TRUNCATE.0), 1, eq);
-            core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+            core.data_path().md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
         });
-        let ring = core.eq_alloc(8, None).unwrap();
+        let ring = core.data_path().eq_alloc(8, None).unwrap();
         std::thread::scope(|scope| {
             let node = &rig.nodes[0];
             let poller =
@@ -223,7 +228,7 @@ fn a_handler_that_takes_long_delays_no_other_peer() {
             rig.put(2, 0, 64);
             rig.put(3, 0, LARGEST);
             is_entered.recv_timeout(FOR_EVER).expect("the end of the handler");
-            core.eq_free(ring).unwrap();
+            core.data_path().eq_free(ring).unwrap();
             poller.map(|poller| poller.join().unwrap().unwrap_err());
         });
         rig.end();
@@ -241,11 +246,11 @@ fn the_handlers_of_many_peers_take_long_at_the_same_time() {
     let handler = move |_: &Event| {
         all_here.wait();
     };
-    let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
     for _ in 0..PEERS {
-        let me = core.me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+        let me = core.data_path().me_attach(ASKED, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
         let (spec, memory) = rig.spec(8, MdOptions::OP_PUT, 1, eq);
-        core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+        core.data_path().md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
     }
     (1..=PEERS).for_each(|peer| rig.put(peer, 0, 8));
     let (done, is_done) = channel();

@@ -55,10 +55,10 @@ impl Traffic {
     /// Starts traffic from the near node to the far one, which accepts every PUT and GET.
     fn over(rails: &Rails) -> Self {
         let far = rails.far.core();
-        let me = far.me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+        let me = far.data_path().me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
         let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
         let (spec, memory) = spec(LARGEST, -1, options, 0, None);
-        far.md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
+        far.data_path().md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
         let core = Arc::clone(rails.near.core());
         let operations = Arc::new(Mutex::new(Vec::<Operation>::new()));
         let (under_way, ended) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -86,7 +86,7 @@ impl Traffic {
                 }
             }
         };
-        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
         let to = nids(&rails.far)[0];
         Self { core, eq, to, operations, under_way, ended, over: AtomicBool::new(false) }
     }
@@ -111,13 +111,13 @@ impl Traffic {
             self.under_way.fetch_add(1, Ordering::SeqCst);
             // One operation for the SEND event, one for the response.
             let (spec, memory) = spec((i * 4099) % LARGEST, 2, MdOptions(0), number, Some(self.eq));
-            let md = self.core.md_bind(spec, memory, true).unwrap();
+            let md = self.core.data_path().md_bind(spec, memory, true).unwrap();
             self.operations.lock().unwrap()[number].md = Some(md);
             let target =
                 Target { nid: Some(self.to), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
             match i % 2 {
-                0 => self.core.put(None, md, true, target, 0).unwrap(),
-                _ => self.core.get(None, md, target).unwrap(),
+                0 => self.core.data_path().put(None, md, true, target, 0).unwrap(),
+                _ => self.core.data_path().get(None, md, target).unwrap(),
             }
         }
     }
@@ -145,7 +145,7 @@ impl Traffic {
         await_until("the SEND events", || self.operations().iter().all(|operation| operation.sends > 0));
         let open = self.operations().into_iter().filter(|operation| operation.last_events == 0);
         open.filter_map(|operation| operation.md).for_each(|md| {
-            let _ = self.core.md_unlink(md);
+            let _ = self.core.data_path().md_unlink(md);
         });
         await_until("the last events", || self.operations().iter().all(|op| op.last_events > 0));
         self.operations()
@@ -276,7 +276,7 @@ fn removing_a_net_in_use_fails_only_operations_bound_to_it() {
         |rails| Some(taken_away(rails, goes)),
         |rails| {
             // The peer's NID on it went with the net, and is first known again on a net that is not there.
-            rails.near.core().add_peer_nid(far, far_too, true).unwrap();
+            rails.near.core().admin().add_peer_nid(far, far_too, true).unwrap();
             rails.near.add_nid(goes).unwrap();
         },
     );
@@ -291,11 +291,11 @@ fn deleting_a_peer_nid_in_use_fails_no_operation() {
         rails,
         |rails| {
             // A message from the NID makes it known again, as a peer of its own (OM-21).
-            match rails.near.core().delete_peer(far, Some(goes), false) {
+            match rails.near.core().admin().delete_peer(far, Some(goes), false) {
                 Ok(()) | Err(Errno::NoChild) => None,
                 Err(errno) => panic!("{errno}"),
             }
         },
-        |rails| rails.near.core().add_peer_nid(far, goes, true).unwrap(),
+        |rails| rails.near.core().admin().add_peer_nid(far, goes, true).unwrap(),
     );
 }

@@ -65,21 +65,26 @@ fn every_node_puts_to_every_node_and_gets_the_events() {
     let nodes = start(free_port());
     let sinks: Vec<Vec<u8>> = nodes.iter().map(|_| vec![0; NODES * 4096]).collect();
     let sources: Vec<Vec<u8>> = (0..NODES).map(|n| vec![n as u8 + 1; 4096]).collect();
-    let eqs: Vec<EqHandle> = nodes.iter().map(|node| node.core().eq_alloc(256, None).unwrap()).collect();
+    let eqs: Vec<EqHandle> =
+        nodes.iter().map(|node| node.core().data_path().eq_alloc(256, None).unwrap()).collect();
     for ((node, sink), eq) in nodes.iter().zip(&sinks).zip(&eqs) {
-        let me = node.core().me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+        let me = node
+            .core()
+            .data_path()
+            .me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After)
+            .unwrap();
         let options = MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0;
         let (spec, memory) = spec(sink, options, -1, *eq);
-        node.core().md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
+        node.core().data_path().md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
     }
     for (at, node) in nodes.iter().enumerate() {
         for other in &nodes {
             let (spec, memory) = spec(&sources[at], 0, 2, eqs[at]);
-            let md = node.core().md_bind(spec, memory, true).unwrap();
+            let md = node.core().data_path().md_bind(spec, memory, true).unwrap();
             let offset = (at * 4096) as u32;
             let target =
                 Target { nid: Some(nid(other)), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset };
-            node.core().put(None, md, true, target, at as u64).unwrap();
+            node.core().data_path().put(None, md, true, target, at as u64).unwrap();
         }
     }
     for (at, node) in nodes.iter().enumerate() {

@@ -53,18 +53,18 @@ impl Site {
 }
 
 fn routes_up(node: &Node) -> usize {
-    let routes = node.core().routes();
-    routes.active().iter().filter(|route| node.core().route_is_up(route)).count()
+    let routes = node.core().admin().routes();
+    routes.active().iter().filter(|route| node.core().admin().route_is_up(route)).count()
 }
 
 fn forwarded(router: &Node) -> u64 {
-    router.core().forwarded().messages
+    router.core().admin().forwarded().messages
 }
 
 /// Waits until all routes of these nodes are up: a gateway that started later than the first ping to it is pinged again.
 fn wait_until_up(nodes: &[&Arc<Node>]) {
     wait_until("all routes are up", || {
-        nodes.iter().all(|node| routes_up(node) == node.core().routes().active().len())
+        nodes.iter().all(|node| routes_up(node) == node.core().admin().routes().active().len())
     });
 }
 
@@ -119,7 +119,7 @@ fn messages_take_turns_on_two_routers_and_leave_one_that_stops_forwarding() {
     let counts = routers.each_ref().map(|router| forwarded(router));
     // Each PUT has an ACK.
     assert!(counts.iter().all(|count| (80..=125).contains(count)), "{counts:?}");
-    routers[0].core().change_router(|router| router.switched(false)).unwrap();
+    routers[0].core().admin().change_router(|router| router.switched(false)).unwrap();
     wait_until("both nodes know that a router has stopped", || {
         [&rails.near, &rails.far].iter().all(|node| routes_up(node) == 1)
     });
@@ -170,9 +170,9 @@ fn a_server_learns_from_a_push_that_came_by_a_router_which_nids_are_one_clients(
     let near = site.node("tcp(127.0.76.1,127.0.76.2)", "tcp1 127.0.76.8@tcp");
     let far = site.node("tcp1(127.0.77.1)", "tcp 127.0.77.8@tcp1");
     wait_until_up(&[&near, &far]);
-    near.core().discover("127.0.77.1@tcp1".parse().unwrap(), false).unwrap();
+    near.core().admin().discover("127.0.77.1@tcp1".parse().unwrap(), false).unwrap();
     wait_until("the server knows the client", || {
-        let client = far.core().peer("127.0.76.2@tcp".parse().unwrap());
+        let client = far.core().admin().peer("127.0.76.2@tcp".parse().unwrap());
         client.is_some_and(|(peer, _)| peer.is_multi_rail() && peer.nids.len() == 2)
     });
     near.shutdown();
@@ -188,7 +188,7 @@ fn routes_by_two_nids_of_one_router_become_one() {
     let near = site.node("tcp(127.0.78.1)", "tcp1 127.0.78.[8-9]@tcp");
     let far = site.node("tcp1(127.0.79.1)", "tcp 127.0.79.8@tcp1");
     let rails = Rails::between(near, far);
-    let routes = || rails.near.core().routes().active().len();
+    let routes = || rails.near.core().admin().routes().active().len();
     wait_until("one route is left", || routes() == 1);
     exchange(&rails);
     shutdown(rails, &[router]);
@@ -226,9 +226,9 @@ fn nothing_is_lost_while_routes_come_and_go() {
                 ] {
                     for gateway in gateways.map(|text| text.parse().unwrap()) {
                         let net = net.parse().unwrap();
-                        node.core().delete_routes(Some(net), Some(gateway)).unwrap();
+                        node.core().admin().delete_routes(Some(net), Some(gateway)).unwrap();
                         let route = Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
-                        node.core().add_route(route).unwrap();
+                        node.core().admin().add_route(route).unwrap();
                     }
                 }
             }

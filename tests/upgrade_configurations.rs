@@ -69,7 +69,7 @@ impl Site {
         wait_until("the routes are up", || {
             let up = |node: &Arc<Node>| {
                 let core = node.core();
-                core.routes().active().iter().all(|route| core.route_is_up(route))
+                core.admin().routes().active().iter().all(|route| core.admin().route_is_up(route))
             };
             up(&site.rails.near) && up(&site.rails.far)
         });
@@ -95,7 +95,7 @@ impl Site {
 
 /// Whether a node knows the other as one multi-rail peer with all its NIDs, or its first NID as a peer of one NID.
 fn knows(node: &Node, its: &[Nid], as_multi_rail: bool) -> bool {
-    node.core().peer(its[0]).is_some_and(|(peer, _)| {
+    node.core().admin().peer(its[0]).is_some_and(|(peer, _)| {
         let nids = if as_multi_rail { its.len() } else { 1 };
         (peer.is_multi_rail(), peer.nids.len()) == (as_multi_rail, nids)
     })

@@ -62,7 +62,7 @@ fn a_peer_that_stops_reading_delays_only_the_messages_to_itself() {
             let mut raw = handshake(&scene, Version::V3, ConnectionType::Control);
             let md = scene.node.bind_bytes(sent);
             for _ in 0..MESSAGES {
-                scene.node.core.put(None, md, false, there, 0).unwrap();
+                scene.node.core.data_path().put(None, md, false, there, 0).unwrap();
             }
             // The socket is full long before the last message.
             let before = scene.node.counters();

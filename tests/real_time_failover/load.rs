@@ -92,8 +92,8 @@ impl Load {
     /// Makes a load, and posts the memory for messages of the peer.
     pub fn new(node: &Arc<Node>, incarnation: Incarnation, to: Nid, weight: Weight) -> Self {
         let core = node.core();
-        let eq = core.eq_alloc(1 << 17, None).unwrap();
-        let queue = core.eq(eq).unwrap();
+        let eq = core.data_path().eq_alloc(1 << 17, None).unwrap();
+        let queue = core.data_path().eq(eq).unwrap();
         let mut source = Bytes::new(2 * MAX_LENGTH);
         let len = source.len();
         source.fill(FETCHED, len);
@@ -118,11 +118,12 @@ impl Load {
         };
         (0..PIECES).for_each(|piece| load.post(piece));
         // A process that reads its events late still receives all PUTs.
-        core.set_lazy_portal(PUTS).unwrap();
-        let me = core.me_attach(GETS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After).unwrap();
+        core.data_path().set_lazy_portal(PUTS).unwrap();
+        let me =
+            core.data_path().me_attach(GETS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After).unwrap();
         let options = MdOptions(MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
         let (spec, memory) = load.describe(&load.source, load.source.len(), options, -1, SOURCE);
-        core.md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
+        core.data_path().md_attach(me, spec, memory, false, &mut |_| ()).unwrap();
         load
     }
 
@@ -190,7 +191,7 @@ impl Load {
         let threshold = if kind == Kind::Put { 1 } else { 2 };
         let (spec, memory) =
             self.describe(&self.slots[at].bytes, len, MdOptions(0), threshold, op.0 as usize);
-        let md = self.core().md_bind(spec, memory, true).unwrap();
+        let md = self.core().data_path().md_bind(spec, memory, true).unwrap();
         let portal = if kind == Kind::Get { GETS } else { PUTS };
         let target = Target { nid: Some(self.to), pid: Pid::LUSTRE, portal, match_bits: op.0, offset: 0 };
         let (sent, answered, wrong) = (false, kind == Kind::Put, String::new());
@@ -199,8 +200,10 @@ impl Load {
         self.slots[at].state = State::Busy(busy);
         reports.push(Report::now(What::Started { op, kind, len }));
         let begun = match kind {
-            Kind::Put | Kind::PutWithAck => self.core().put(None, md, kind == Kind::PutWithAck, target, op.0),
-            Kind::Get => self.core().get(None, md, Target { offset, ..target }),
+            Kind::Put | Kind::PutWithAck => {
+                self.core().data_path().put(None, md, kind == Kind::PutWithAck, target, op.0)
+            }
+            Kind::Get => self.core().data_path().get(None, md, Target { offset, ..target }),
         };
         begun.unwrap();
     }
@@ -224,7 +227,7 @@ impl Load {
             {
                 busy.given_up = true;
                 reports.push(Report::now(What::GivenUp { op: busy.op }));
-                let _ = self.node.core().md_unlink(busy.md);
+                let _ = self.node.core().data_path().md_unlink(busy.md);
             }
         }
     }
@@ -297,7 +300,7 @@ impl Load {
             // An operation that was not sent gets no response that would end it.
             if event.kind == EventKind::Send && event.status.is_err() && !busy.unlinked {
                 busy.unlinked = true;
-                let _ = self.node.core().md_unlink(busy.md);
+                let _ = self.node.core().data_path().md_unlink(busy.md);
             }
             return;
         }
@@ -318,8 +321,10 @@ impl Load {
         let spec = MdSpec { max_size: MAX_LENGTH as i32, ..spec };
         let core = self.core();
         // A node that is ending gives no more.
-        if let Ok(me) = core.me_attach(PUTS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After) {
-            let _ = core.md_attach(me, spec, memory, true, &mut |_| ());
+        if let Ok(me) =
+            core.data_path().me_attach(PUTS, MatchId::ANY, 0, u64::MAX, true, InsertPosition::After)
+        {
+            let _ = core.data_path().md_attach(me, spec, memory, true, &mut |_| ());
         }
     }
 

@@ -189,14 +189,14 @@ fn live(role: &Role) {
     // Memory first: a peer may send as soon as the node exists.
     let mut load = Load::new(&node, role.incarnation, role.to, role.weight);
     if role.forwards {
-        node.core().change_router(|router| router.switched(true)).unwrap();
+        node.core().admin().change_router(|router| router.switched(true)).unwrap();
     }
     for (net, card) in &role.interfaces {
         node.add_ni(*net, Some(&format!("eth{card}"))).unwrap();
     }
     for (net, gateway) in &role.routes {
         let route = Route { net: *net, gateway: *gateway, hops: None, priority: 0, health_sensitivity: 1 };
-        node.core().add_route(route).unwrap();
+        node.core().admin().add_route(route).unwrap();
     }
     teller.tell(&[Report::now(What::Ready)]);
 
@@ -287,7 +287,10 @@ fn start(role: &Role) -> Arc<Node> {
     let node = Node::start(Pid::LUSTRE, config.unwrap()).unwrap();
     if role.transaction_timeout > 0 {
         let seconds = role.transaction_timeout.into();
-        node.core().change_settings(|settings| settings.set(Setting::TransactionTimeout, seconds)).unwrap();
+        node.core()
+            .admin()
+            .change_settings(|settings| settings.set(Setting::TransactionTimeout, seconds))
+            .unwrap();
     }
     node
 }
@@ -298,10 +301,10 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
     let net = "tcp".parse().unwrap();
     match order {
         Order::Discover => {
-            core.discover(role.to, true).map_err(|errno| errno.to_string())?;
-            let timeout = core.discovery_timeout();
-            core.wait_discovered(role.to, timeout).map_err(|failure| format!("{failure:?}"))?;
-            match core.peer(role.to) {
+            core.admin().discover(role.to, true).map_err(|errno| errno.to_string())?;
+            let timeout = core.admin().discovery_timeout();
+            core.admin().wait_discovered(role.to, timeout).map_err(|failure| format!("{failure:?}"))?;
+            match core.admin().peer(role.to) {
                 Some((peer, _)) if peer.nids.len() == role.nids_of_peer => Ok(()),
                 other => Err(format!("known are {:?}", other.map(|(peer, _)| peer.nids.clone()))),
             }
@@ -315,11 +318,11 @@ fn carry_out(node: &Node, role: &Role, order: &Order) -> Result<(), String> {
             tell(Request::AddLocalNi(AddLocalNi { net, interface, tunables, lnd, cpts: None }))
         }
         // The peer's primary NID may be another of its NIDs.
-        Order::DelPeer => core.peer(role.to).map_or(Ok(()), |(peer, _)| {
+        Order::DelPeer => core.admin().peer(role.to).map_or(Ok(()), |(peer, _)| {
             tell(Request::DelPeerNi(DelPeerNi { primary: peer.primary, nid: None, force: true }))
         }),
         Order::Forward(on) => {
-            core.change_router(|router| router.switched(*on)).map_err(|errno| errno.to_string())
+            core.admin().change_router(|router| router.switched(*on)).map_err(|errno| errno.to_string())
         }
         Order::Go | Order::Stop | Order::End => Ok(()),
     }

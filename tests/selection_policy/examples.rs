@@ -27,10 +27,10 @@ fn every_ready_file_is_taken_in_shown_as_it_was_and_taken_out_again() {
     for (name, rules) in FILES {
         assert!(guide.contains(name), "the guide does not name {name}");
         take(&node, &ready(name), Purpose::Add);
-        assert_eq!(node.core().rules().iter().count(), rules, "{name}");
+        assert_eq!(node.core().admin().rules().iter().count(), rules, "{name}");
         let shown = shown(&node);
         take(&node, &ready(name), Purpose::Del);
-        assert_eq!(node.core().rules().iter().count(), 0, "{name}");
+        assert_eq!(node.core().admin().rules().iter().count(), 0, "{name}");
         take(&node, &shown, Purpose::Add);
         assert_eq!(self::shown(&node), shown, "{name}");
         take(&node, &shown, Purpose::Del);
@@ -75,9 +75,9 @@ fn sets_of_clients_use_their_sets_of_routers_until_those_are_ill() {
         [after[0] - before[0], after[1] - before[1]]
     };
     assert_eq!([by_router(0), by_router(1)], [[PUTS, 0], [0, PUTS]]);
-    clients[0].core().set_peer_ni_health(Some(nids(&routers[0])[0]), 500);
+    clients[0].core().admin().set_peer_ni_health(Some(nids(&routers[0])[0]), 500);
     assert_eq!(by_router(0), [0, PUTS]);
-    clients[0].core().set_peer_ni_health(Some(nids(&routers[0])[0]), 1000);
+    clients[0].core().admin().set_peer_ni_health(Some(nids(&routers[0])[0]), 1000);
     assert_eq!(by_router(0), [PUTS, 0]);
     clients.iter().chain(&routers).chain([&server]).for_each(|node| node.shutdown());
 }

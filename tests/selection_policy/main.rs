@@ -93,10 +93,10 @@ fn traffic_is_routed_to_another_net_while_the_remote_net_of_the_highest_priority
     site.assert_comes_to(&["3@tcp2"]);
     let core = site.client().core();
     let net: NetId = "tcp2".parse().unwrap();
-    let routes: Vec<Route> = core.routes().iter().filter(|route| route.net == net).copied().collect();
-    core.delete_routes(Some(net), None).unwrap();
+    let routes: Vec<Route> = core.admin().routes().iter().filter(|route| route.net == net).copied().collect();
+    core.admin().delete_routes(Some(net), None).unwrap();
     site.assert_comes_to(&["2@tcp1"]);
-    routes.into_iter().for_each(|route| core.add_route(route).unwrap());
+    routes.into_iter().for_each(|route| core.admin().add_route(route).unwrap());
     site.assert_comes_to(&["3@tcp2"]);
     // Health of the other end comes first, too.
     site.set_health(&site.its("3@tcp2"), 500);
@@ -110,7 +110,7 @@ fn traffic_is_routed_to_another_net_after_the_only_router_to_the_preferred_one_h
     let core = site.client().core();
     let gateways: Vec<_> = site.routers.iter().map(|router| nids(router)[0]).collect();
     for (net, other) in [("tcp1", gateways[0]), ("tcp2", gateways[1])] {
-        core.delete_routes(Some(net.parse().unwrap()), Some(other)).unwrap();
+        core.admin().delete_routes(Some(net.parse().unwrap()), Some(other)).unwrap();
     }
     site.add(["", "tcp2", ""], Some(0));
     site.assert_comes_to(&["3@tcp2"]);
@@ -118,8 +118,8 @@ fn traffic_is_routed_to_another_net_after_the_only_router_to_the_preferred_one_h
     // Messages in flight when the router ends go by the other, too.
     site.send(PUTS);
     wait_until("the route is down", || {
-        let routes = core.routes();
-        routes.active().iter().any(|route| !core.route_is_up(route))
+        let routes = core.admin().routes();
+        routes.active().iter().any(|route| !core.admin().route_is_up(route))
     });
     site.assert_comes_to(&["2@tcp1"]);
     site.shutdown();
@@ -298,22 +298,22 @@ fn rules_wait_for_nets_nids_and_routes_and_stay_when_those_go() {
     let core = site.client().core();
     let (net, second): (NetId, _) = ("tcp1".parse().unwrap(), nids(&site.routers[1])[0]);
     let second_route =
-        core.routes().iter().find(|route| route.gateway == second && route.net == net).copied();
-    core.delete_routes(None, Some(second)).unwrap();
+        core.admin().routes().iter().find(|route| route.gateway == second && route.net == net).copied();
+    core.admin().delete_routes(None, Some(second)).unwrap();
     site.add(["", "tcp1", &second.to_string()], None);
     site.add(["", "tcp1", ""], Some(0));
     site.add(["tcp5", "", ""], Some(0));
     site.add(["tcp5", "10.99.0.9@tcp5", ""], None);
     site.assert_routed_by(Some(0));
-    core.add_route(second_route.unwrap()).unwrap();
+    core.admin().add_route(second_route.unwrap()).unwrap();
     site.assert_routed_by(Some(1));
     site.assert_comes_to(&["2@tcp1"]);
     let added = site.machines.on(0, || site.client().add_ni("tcp5".parse().unwrap(), Some("eth2")).unwrap());
-    core.make_peer("10.99.0.9@tcp5".parse().unwrap(), true, false).unwrap();
+    core.admin().make_peer("10.99.0.9@tcp5".parse().unwrap(), true, false).unwrap();
     let shown = site.shown();
     assert!(shown.contains("net rule: 2\n") && shown.contains("Preferred source rules: \"3\"\n"), "{shown}");
     site.client().remove_ni(added).unwrap();
-    core.delete_routes(None, Some(second)).unwrap();
+    core.admin().delete_routes(None, Some(second)).unwrap();
     assert_eq!(site.rules(), 4);
     site.assert_routed_by(Some(0));
     site.shutdown();
@@ -413,13 +413,13 @@ fn traffic_goes_to_a_nid_that_a_waiting_rule_prefers_as_soon_as_the_peer_has_it(
     let Some(site) = Site::direct_or_skip() else { return };
     let core = site.client().core();
     let [first, second] = ["1@tcp", "2@tcp"].map(|name| site.nid(&site.rails.far, name));
-    core.delete_peer(first, Some(second), false).unwrap();
+    core.admin().delete_peer(first, Some(second), false).unwrap();
     site.add(["", "tcp", ""], Some(0));
     site.add(["", &second.to_string(), ""], Some(0));
     site.assert_comes_to(&["1@tcp"]);
-    core.add_peer_nid(first, second, true).unwrap();
+    core.admin().add_peer_nid(first, second, true).unwrap();
     site.assert_comes_to(&["2@tcp"]);
-    core.delete_peer(first, Some(second), false).unwrap();
+    core.admin().delete_peer(first, Some(second), false).unwrap();
     site.assert_comes_to(&["1@tcp"]);
     assert_eq!(site.rules(), 2);
     site.shutdown();

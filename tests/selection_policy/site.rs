@@ -59,8 +59,8 @@ impl Site {
         wait_until("all routes are up", || {
             let nodes = [&site.rails.near, &site.rails.far];
             nodes.iter().all(|node| {
-                let routes = node.core().routes();
-                routes.active().iter().all(|route| node.core().route_is_up(route))
+                let routes = node.core().admin().routes();
+                routes.active().iter().all(|route| node.core().admin().route_is_up(route))
             })
         });
         Some(site)
@@ -75,8 +75,8 @@ impl Site {
         });
         for (node, other) in [(&near, &far), (&far, &near)] {
             let its = nids(other);
-            node.core().make_peer(its[0], true, false).unwrap();
-            its[1..].iter().for_each(|nid| node.core().add_peer_nid(its[0], *nid, true).unwrap());
+            node.core().admin().make_peer(its[0], true, false).unwrap();
+            its[1..].iter().for_each(|nid| node.core().admin().add_peer_nid(its[0], *nid, true).unwrap());
         }
         let between = || routers.iter().map(|router| (router, [&near, &far]));
         let hops: Vec<(&Node, &Node)> = match routers.is_empty() {
@@ -115,7 +115,7 @@ impl Site {
     }
 
     pub(crate) fn rules(&self) -> usize {
-        self.client().core().rules().iter().count()
+        self.client().core().admin().rules().iter().count()
     }
 
     /// `lnetctl net show -v 4` and `lnetctl peer show -v 4` on the client.
@@ -150,8 +150,8 @@ impl Site {
     pub(crate) fn set_health(&self, nid: &str, health: u32) {
         let (core, nid) = (self.client().core(), Some(nid.parse::<Nid>().unwrap()));
         match core.nets().ni(nid.unwrap()) {
-            Some(_) => core.set_ni_health(nid, health),
-            None => core.set_peer_ni_health(nid, health),
+            Some(_) => core.admin().set_ni_health(nid, health),
+            None => core.admin().set_peer_ni_health(nid, health),
         }
     }
 

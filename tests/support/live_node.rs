@@ -51,7 +51,7 @@ impl LiveNode {
         for nid in nids {
             node.add_nid(*nid).unwrap();
         }
-        let eq = node.core().eq_alloc(EVENTS, None).unwrap();
+        let eq = node.core().data_path().eq_alloc(EVENTS, None).unwrap();
         let (operations, discovered, gateways) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             node,
@@ -83,10 +83,10 @@ impl LiveNode {
         }
         let core = self.node.core();
         for nid in self.discovered {
-            let discovered = core.wait_discovered(nid, TIMEOUT);
+            let discovered = core.admin().wait_discovered(nid, TIMEOUT);
             // When the connections of the capture end a gateway is checked at once, and no node responds any more.
-            let was_checked = core.routes().iter().any(|route| route.gateway == nid)
-                && core.peer(nid).is_some_and(|(peer, _)| peer.is_multi_rail());
+            let was_checked = core.admin().routes().iter().any(|route| route.gateway == nid)
+                && core.admin().peer(nid).is_some_and(|(peer, _)| peer.is_multi_rail());
             assert!(discovered.is_ok() || was_checked, "{discovered:?}");
         }
         self.node.shutdown();
@@ -97,14 +97,14 @@ impl LiveNode {
         let core = self.node.core();
         let give_up = Instant::now() + TIMEOUT;
         loop {
-            let peer = core.peer(nids[0]);
+            let peer = core.admin().peer(nids[0]);
             let found = peer.is_some_and(|(peer, _)| {
                 peer.is_multi_rail()
                     && peer.primary == nids[0]
                     && peer.nids.len() == nids.len()
                     && nids.iter().all(|nid| peer.nids.contains(nid))
             });
-            let standing = core.discovery_of(nids[0]);
+            let standing = core.admin().discovery_of(nids[0]);
             if found && standing.as_ref().is_some_and(|standing| standing.up_to_date) {
                 return;
             }
@@ -133,9 +133,12 @@ impl LiveNode {
             return;
         };
         let core = self.node.core();
-        let me = core.me_attach(portal, MatchId::ANY, match_bits, 0, true, InsertPosition::After).unwrap();
+        let me = core
+            .data_path()
+            .me_attach(portal, MatchId::ANY, match_bits, 0, true, InsertPosition::After)
+            .unwrap();
         let (spec, memory) = self.descriptor(number, 1, options);
-        core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+        core.data_path().md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
         self.prepared = Some(number);
     }
 
@@ -148,7 +151,11 @@ impl LiveNode {
         let number = self.new_operation(payload, due);
         let md = self.bind(number, due.len());
         self.waiting_for_answer.extend(ack.map(|handle| (handle, number)));
-        self.node.core().put(Some(header.src_nid), md, ack.is_some(), target(header), hdr_data).unwrap();
+        self.node
+            .core()
+            .data_path()
+            .put(Some(header.src_nid), md, ack.is_some(), target(header), hdr_data)
+            .unwrap();
     }
 
     fn get(&mut self, header: &Header) {
@@ -158,12 +165,12 @@ impl LiveNode {
         self.waiting_for_answer.insert(reply, number);
         // An operator's ping goes by whichever interface.
         let source = Some(header.src_nid).filter(|_| portal != RESERVED_PORTAL);
-        self.node.core().get(source, md, target(header)).unwrap();
+        self.node.core().data_path().get(source, md, target(header)).unwrap();
     }
 
     fn bind(&self, number: usize, threshold: usize) -> MdHandle {
         let (spec, memory) = self.descriptor(number, threshold as i32, MdOptions::TRUNCATE);
-        self.node.core().md_bind(spec, memory, true).unwrap()
+        self.node.core().data_path().md_bind(spec, memory, true).unwrap()
     }
 
     /// Waits for the event of this kind of an operation, which must have succeeded.
@@ -196,7 +203,7 @@ impl Application for LiveNode {
             match_bits: PING_MATCH_BITS,
             offset: 0,
         };
-        self.node.core().get(Some(from), md, target).unwrap();
+        self.node.core().data_path().get(Some(from), md, target).unwrap();
     }
 
     fn connected(&mut self, our_end: IpAddr) {
@@ -219,9 +226,9 @@ impl Application for LiveNode {
             Some(at) => {
                 let (gateway, net) = self.gateways.swap_remove(at);
                 let route = Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
-                self.node.core().add_route(route).unwrap();
+                self.node.core().admin().add_route(route).unwrap();
             }
-            None => self.node.core().discover(peer, false).unwrap(),
+            None => self.node.core().admin().discover(peer, false).unwrap(),
         }
         self.discovered.push(peer);
     }

@@ -73,9 +73,9 @@ impl Rails {
         let Self { near, far, .. } = &self;
         for (node, other) in [(near, far), (far, near)] {
             let nids = nids(other);
-            node.core().make_peer(nids[0], true, false).unwrap();
+            node.core().admin().make_peer(nids[0], true, false).unwrap();
             for nid in &nids[1..] {
-                node.core().add_peer_nid(nids[0], *nid, true).unwrap();
+                node.core().admin().add_peer_nid(nids[0], *nid, true).unwrap();
             }
         }
         self
@@ -95,13 +95,13 @@ impl Rails {
     pub fn transfer(&self, how: Transfer, messages: usize, len: usize, in_flight: usize) {
         let (mut mine, mut theirs) = (vec![1_u8; len], vec![2_u8; len]);
         let (near, far) = (self.near.core(), self.far.core());
-        let me = far.me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+        let me = far.data_path().me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
         let options = MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0;
         let (theirs_spec, memory) = spec(&mut theirs, options, None);
-        far.md_attach(me, theirs_spec, memory, false, &mut |_| ()).unwrap();
-        let eq = near.eq_alloc(1024, None).unwrap();
+        far.data_path().md_attach(me, theirs_spec, memory, false, &mut |_| ()).unwrap();
+        let eq = near.data_path().eq_alloc(1024, None).unwrap();
         let (mine_spec, memory) = spec(&mut mine, 0, Some(eq));
-        let md = near.md_bind(mine_spec, memory, false).unwrap();
+        let md = near.data_path().md_bind(mine_spec, memory, false).unwrap();
         let target = Target {
             nid: Some(nids(&self.far)[0]),
             pid: Pid::LUSTRE,
@@ -113,8 +113,8 @@ impl Rails {
         while arrived < messages {
             while sent < messages && sent - arrived < in_flight {
                 match how {
-                    Transfer::Put => near.put(None, md, true, target, 0).unwrap(),
-                    Transfer::Get => near.get(None, md, target).unwrap(),
+                    Transfer::Put => near.data_path().put(None, md, true, target, 0).unwrap(),
+                    Transfer::Get => near.data_path().get(None, md, target).unwrap(),
                 }
                 sent += 1;
             }
@@ -122,8 +122,8 @@ impl Rails {
             assert_eq!(polled.event.status, Ok(()));
             arrived += usize::from(matches!(polled.event.kind, EventKind::Ack | EventKind::Reply));
         }
-        near.md_unlink(md).unwrap();
-        far.me_unlink(me).unwrap();
+        near.data_path().md_unlink(md).unwrap();
+        far.data_path().me_unlink(me).unwrap();
         match how {
             Transfer::Put => assert!(theirs.iter().all(|byte| *byte == 1), "not what was sent"),
             Transfer::Get => assert!(mine.iter().all(|byte| *byte == 2), "not what was asked for"),

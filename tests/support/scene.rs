@@ -52,7 +52,7 @@ impl Scene {
             Node::start(tcp(ip), config)
         };
         let node = start(ip);
-        node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &lolnd::Lolnd).unwrap();
+        node.core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &lolnd::Lolnd).unwrap();
         let after = |n: u32| Ipv4Addr::from(u32::from(other) + n);
         let good_peers = [(other, LENGTHS[0]), (after(1), LENGTHS[1])].map(|(ip, len)| {
             let (bits, sink) = (fresh_bits(), buffer(len));
@@ -164,14 +164,14 @@ impl GoodPeer {
         let md = self.node.bind_bytes(self.sent);
         let there = Target { match_bits: self.bits, ..target(to) };
         while !stop.load(Ordering::SeqCst) {
-            self.node.core.put(None, md, true, there, 0).unwrap();
+            self.node.core.data_path().put(None, md, true, there, 0).unwrap();
             for _ in [EventKind::Send, EventKind::Ack] {
                 let event = self.node.event();
                 assert_eq!(event.status, Ok(()), "{event:?}");
             }
             self.rounds.fetch_add(1, Ordering::SeqCst);
         }
-        self.node.core.md_unlink(md).unwrap();
+        self.node.core.data_path().md_unlink(md).unwrap();
         self.node.expect(EventKind::Unlink);
     }
 }

@@ -98,11 +98,11 @@ impl Pair {
         let [peer, router] =
             [2, 3].map(|cookie| Core::new(CoreConfig::new(Pid::LUSTRE, cookie).without_discovery()));
         for (core, nid) in [(&peer, far(PEER)), (&router, nid(ROUTER)), (&router, far(ROUTER))] {
-            core.add_ni(nid, NiTunables::default(), &NetworkDriver(Arc::clone(&network)))?;
+            core.admin().add_ni(nid, NiTunables::default(), &NetworkDriver(Arc::clone(&network)))?;
         }
-        router.change_router(|router| router.switched(true))?;
-        local.add_route(route(FAR_NET, nid(ROUTER)))?;
-        peer.add_route(route(nid(LOCAL).net(), far(ROUTER)))?;
+        router.admin().change_router(|router| router.switched(true))?;
+        local.admin().add_route(route(FAR_NET, nid(ROUTER)))?;
+        peer.admin().add_route(route(nid(LOCAL).net(), far(ROUTER)))?;
         Self::of(network, local, peer, Some(router), far(PEER))
     }
 
@@ -114,14 +114,16 @@ impl Pair {
         target: Nid,
     ) -> Result<Self, Errno> {
         let memory = Box::new([0; LEN as usize]);
-        let (local_eq, peer_eq) = (local.eq_alloc(16, None)?, peer.eq_alloc(16, None)?);
+        let (local_eq, peer_eq) =
+            (local.data_path().eq_alloc(16, None)?, peer.data_path().eq_alloc(16, None)?);
         let at = memory.as_ptr() as usize;
         let (requests, requests_memory) = descriptor(at, MdOptions(0), local_eq);
-        let md = local.md_bind(requests, requests_memory, false)?;
-        let me = peer.me_attach(PORTAL, MatchId::ANY, MATCH_BITS, 0, false, InsertPosition::After)?;
+        let md = local.data_path().md_bind(requests, requests_memory, false)?;
+        let me =
+            peer.data_path().me_attach(PORTAL, MatchId::ANY, MATCH_BITS, 0, false, InsertPosition::After)?;
         let both = MdOptions(MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0);
         let (sink, sink_memory) = descriptor(at, both, peer_eq);
-        peer.md_attach(me, sink, sink_memory, false, &mut |_| ())?;
+        peer.data_path().md_attach(me, sink, sink_memory, false, &mut |_| ())?;
         let target =
             Target { nid: Some(target), pid: Pid::LUSTRE, portal: PORTAL, match_bits: MATCH_BITS, offset: 0 };
         Ok(Self { network, local, peer, router, target, local_eq, peer_eq, md, _memory: memory })
@@ -138,12 +140,12 @@ impl Pair {
         [Some(&self.local), Some(&self.peer), self.router.as_ref()]
             .into_iter()
             .flatten()
-            .for_each(|core| core.shutdown());
+            .for_each(|core| core.admin().shutdown());
         Ok(())
     }
 
     fn put(&self) -> Result<(), Box<dyn Error>> {
-        self.local.put(None, self.md, true, self.target, 0)?;
+        self.local.data_path().put(None, self.md, true, self.target, 0)?;
         self.network.deliver_all();
         expect(&self.peer, self.peer_eq, EventKind::Put)?;
         expect(&self.local, self.local_eq, EventKind::Send)?;
@@ -151,7 +153,7 @@ impl Pair {
     }
 
     fn get(&self) -> Result<(), Box<dyn Error>> {
-        self.local.get(None, self.md, self.target)?;
+        self.local.data_path().get(None, self.md, self.target)?;
         self.network.deliver_all();
         expect(&self.local, self.local_eq, EventKind::Send)?;
         expect(&self.local, self.local_eq, EventKind::Reply)?;
@@ -175,19 +177,19 @@ fn descriptor(start: usize, options: MdOptions, eq: EqHandle) -> (MdSpec, MdMemo
 fn node(network: &Arc<Network>, first: u32, nis: u32, cookie: u64) -> Result<Arc<Core>, Errno> {
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, cookie).without_discovery());
     for i in 0..nis {
-        core.add_ni(nid(first + i), NiTunables::default(), &NetworkDriver(Arc::clone(network)))?;
+        core.admin().add_ni(nid(first + i), NiTunables::default(), &NetworkDriver(Arc::clone(network)))?;
     }
     Ok(core)
 }
 
 fn add_peer(core: &Core, first: u32, nids: u32) -> Result<(), Errno> {
-    core.make_peer(nid(first), true, false)?;
-    (1..nids).try_for_each(|i| core.add_peer_nid(nid(first), nid(first + i), true))
+    core.admin().make_peer(nid(first), true, false)?;
+    (1..nids).try_for_each(|i| core.admin().add_peer_nid(nid(first), nid(first + i), true))
 }
 
 /// Takes the next event, which has to be of this kind.
 fn expect(core: &Core, eq: EqHandle, kind: EventKind) -> Result<(), Box<dyn Error>> {
-    match core.eq_get(eq)?.map(|polled| polled.event) {
+    match core.data_path().eq_get(eq)?.map(|polled| polled.event) {
         Some(event) if event.kind == kind && event.status.is_ok() => Ok(()),
         event => Err(format!("expected {kind:?}, got {event:?}").into()),
     }

@@ -48,7 +48,8 @@ pub unsafe extern "C" fn _LNetPut(
             _ => return Err(Errno::Invalid),
         };
         let target = target_of(target, portal, match_bits, offset);
-        backend::core(|core| core.put(Nid::from_u64(self_nid), md.into(), ack, target, hdr_data)).map(|()| 0)
+        backend::core(|core| core.data_path().put(Nid::from_u64(self_nid), md.into(), ack, target, hdr_data))
+            .map(|()| 0)
     })
 }
 
@@ -69,7 +70,7 @@ pub unsafe extern "C" fn _LNetGet(
 ) -> c_int {
     entry("LNetGet", || {
         let target = target_of(target, portal, match_bits, offset);
-        backend::core(|core| core.get(Nid::from_u64(self_nid), md.into(), target)).map(|()| 0)
+        backend::core(|core| core.data_path().get(Nid::from_u64(self_nid), md.into(), target)).map(|()| 0)
     })
 }
 

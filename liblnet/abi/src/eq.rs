@@ -32,7 +32,7 @@ pub unsafe extern "C" fn _LNetEQAlloc(
             };
             Box::new(call) as Box<dyn Fn(&Event) + Send + Sync>
         });
-        let eq = backend::core(|core| core.eq_alloc(count, handler))?;
+        let eq = backend::core(|core| core.data_path().eq_alloc(count, handler))?;
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_eq { cookie: eq.cookie() }) };
         Ok(0)
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn _LNetEQAlloc(
 /// -EBUSY (a memory descriptor uses it). Not from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetEQFree(eq: lnet_handle_eq) -> c_int {
-    entry("LNetEQFree", || backend::core(|core| core.eq_free(eq.into())).map(|()| 0))
+    entry("LNetEQFree", || backend::core(|core| core.data_path().eq_free(eq.into())).map(|()| 0))
 }
 
 /// Removes the oldest event from a queue.
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn _LNetEQFree(eq: lnet_handle_eq) -> c_int {
 pub unsafe extern "C" fn _LNetEQGet(eq: lnet_handle_eq, event: *mut lnet_event) -> c_int {
     entry("LNetEQGet", || {
         let event = not_null(event)?;
-        match backend::core(|core| core.eq_get(eq.into()))? {
+        match backend::core(|core| core.data_path().eq_get(eq.into()))? {
             // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
             Some(polled) => Ok(unsafe { polled_to_c(&polled, event) }),
             None => Ok(0),

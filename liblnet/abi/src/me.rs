@@ -32,7 +32,9 @@ pub unsafe extern "C" fn _LNetMEAttach(
     entry("LNetMEAttach", || {
         let handle = not_null(handle)?;
         let (from, unlink, pos) = (match_id_of(match_id), auto_unlink(unlink)?, position(pos)?);
-        let me = backend::core(|core| core.me_attach(portal, from, match_bits, ignore_bits, unlink, pos))?;
+        let me = backend::core(|core| {
+            core.data_path().me_attach(portal, from, match_bits, ignore_bits, unlink, pos)
+        })?;
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_me { cookie: me.cookie() }) };
         Ok(0)
@@ -60,8 +62,9 @@ pub unsafe extern "C" fn _LNetMEInsert(
             pos => pos,
         };
         let (from, unlink) = (match_id_of(match_id), auto_unlink(unlink)?);
-        let me =
-            backend::core(|core| core.me_insert(current.into(), from, match_bits, ignore_bits, unlink, pos))?;
+        let me = backend::core(|core| {
+            core.data_path().me_insert(current.into(), from, match_bits, ignore_bits, unlink, pos)
+        })?;
         // SAFETY: checked for NULL; a variable of the program's, which the call may write until it returns.
         unsafe { handle.write(lnet_handle_me { cookie: me.cookie() }) };
         Ok(0)
@@ -75,7 +78,7 @@ pub unsafe extern "C" fn _LNetMEInsert(
 /// `unlinked` set. The handle is invalid on return. Error: -ENOENT. Must not be called from an event handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetMEUnlink(me: lnet_handle_me) -> c_int {
-    entry("LNetMEUnlink", || backend::core(|core| core.me_unlink(me.into())).map(|()| 0))
+    entry("LNetMEUnlink", || backend::core(|core| core.data_path().me_unlink(me.into())).map(|()| 0))
 }
 
 /// Reads an `enum lnet_unlink` from C.

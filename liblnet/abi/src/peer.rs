@@ -21,7 +21,9 @@ use std::ffi::c_int;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn _LNetPrimaryNID(nid: lnet_nid_t) -> lnet_nid_t {
     helper(nid, || match Nid::from_u64(nid) {
-        Some(known) => backend::core(|core| Ok(nid_to_c(Some(core.primary_nid(known))))).unwrap_or(nid),
+        Some(known) => {
+            backend::core(|core| Ok(nid_to_c(Some(core.admin().primary_nid(known))))).unwrap_or(nid)
+        }
         None => nid,
     })
 }
@@ -42,7 +44,7 @@ pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) ->
         // SAFETY: checked for NULL; so many NIDs of the program's, unchanged during the call.
         let nids = (0..count).map(|i| unsafe { nids.add(i).read_unaligned() });
         let nids: Option<Vec<Nid>> = nids.map(Nid::from_u64).collect();
-        backend::core(|core| core.add_peer(&nids.ok_or(Errno::Invalid)?)).map(|()| 0)
+        backend::core(|core| core.admin().add_peer(&nids.ok_or(Errno::Invalid)?)).map(|()| 0)
     })
 }
 
@@ -55,7 +57,7 @@ pub unsafe extern "C" fn _LNetAddPeer(nids: *mut lnet_nid_t, num_nids: __u32) ->
 pub unsafe extern "C" fn _LNetPeerDiscovered(nid: lnet_nid_t) -> c_int {
     entry("LNetPeerDiscovered", || {
         let nid = Nid::from_u64(nid).ok_or(Errno::Invalid)?;
-        backend::core(|core| core.peer_discovered(nid)).map(|()| 1)
+        backend::core(|core| core.admin().peer_discovered(nid)).map(|()| 1)
     })
 }
 
@@ -72,7 +74,7 @@ pub unsafe extern "C" fn _LNetGetPeerDiscoveryStatus() -> c_int {
 pub unsafe extern "C" fn _LNetDebugPeer(id: lnet_process_id) {
     entry("LNetDebugPeer", || {
         let Some(nid) = Nid::from_u64(id.nid) else { return Ok(()) };
-        match backend::core(|core| Ok(core.peer(nid).zip(core.discovery_of(nid))))? {
+        match backend::core(|core| Ok(core.admin().peer(nid).zip(core.admin().discovery_of(nid))))? {
             Some(((peer, _), its)) => {
                 let state = peer_state::words(its.state.0).join(" ");
                 let failure = its.failure.map(|failure| format!("; {failure}")).unwrap_or_default();

@@ -3,9 +3,9 @@
 //! The core has no sockets, threads or clock: a driver ([`lnd`]) receives and sends messages, and the caller provides
 //! everything else. No lock is held while a driver or an event handler runs.
 //!
-//! `core/` composes the engines (`objects`, `topology`, `sending`, `health`, `discovery`, `fault`), which are based on
-//! `model` and `environment`. The methods for callers and drivers are in `data_path/` (`put_get`, `send`, `receive`, ...),
-//! `admin/` (`configure`, ...) and `monitor/`, one file per operation. ARCHITECTURE.md has the picture.
+//! The engines (`objects`, `topology`, `sending`, `health`, `discovery`, `fault`) are based on `model` and `environment`. What
+//! happens is composed of them: `data_path/` has the path of a message (`put_get`, `send`, `receive`, ...), `admin/` the
+//! configuration, `monitor/` the work of the node's threads, and `core/` joins these. ARCHITECTURE.md has the picture.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_macros))]
@@ -34,7 +34,9 @@ mod sync;
 pub mod topology;
 
 pub use crate::core::Core;
+pub use admin::Admin;
 pub use cpt::{CptTable, Placement};
+pub use data_path::DataPath;
 pub use environment::{CoreConfig, time};
 pub use event::{Event, EventHandler, EventKind, EventParty, Polled};
 pub use health::{Cause, Delivery, SendFailure};
@@ -45,6 +47,7 @@ pub use model::{
     ArrivingMessage, CarriedOrigin, Confirmation, MessageOrigin, OutgoingMessage, PartialMessages, Pooled,
     Provenance, Target, lnd, message,
 };
+pub use monitor::Monitor;
 pub use objects::{InsertPosition, MatchId};
 pub use time::{Clock, ManualClock, Time};
 pub use topology::{Ni, NiConfig, NiTunables};

@@ -39,7 +39,7 @@ fn sender(gateways: &[u32]) -> Rig {
             priority: 0,
             health_sensitivity: 1,
         };
-        rig.core.add_route(route).unwrap();
+        rig.core.admin().add_route(route).unwrap();
     }
     rig
 }
@@ -91,11 +91,11 @@ fn a_confirmation_may_come_before_the_delivery_ack() {
 fn only_the_gateway_that_a_message_went_to_confirms_it_by_any_of_its_nids() {
     for is_early in [false, true] {
         let rig = sender(&[]);
-        rig.core.make_peer(tcp(9), true, false).unwrap();
-        rig.core.add_peer_nid(tcp(9), tcp(10), true).unwrap();
+        rig.core.admin().make_peer(tcp(9), true, false).unwrap();
+        rig.core.admin().add_peer_nid(tcp(9), tcp(10), true).unwrap();
         let net = far(1).net();
         let route = Route { net, gateway: tcp(9), hops: None, priority: 0, health_sensitivity: 1 };
-        rig.core.add_route(route).unwrap();
+        rig.core.admin().add_route(route).unwrap();
         let send = |id: u64, from: u32| {
             rig.put(rig.bind(1), far(5));
             if is_early {
@@ -132,7 +132,7 @@ fn what_a_gateway_has_taken_along_is_sent_over_another_as_a_copy() {
         }),
         ("it becomes unresponsive", |rig, gateway| {
             rig.driver.finish();
-            rig.core.path_is_unresponsive(rig.ni(), tcp(gateway));
+            rig.core.data_path().path_is_unresponsive(rig.ni(), tcp(gateway));
         }),
     ];
     for (what, lose) in losses {
@@ -165,7 +165,7 @@ fn what_gateways_return_is_sent_over_others_until_its_deadline() {
     confirm(&rig, 9, 2, Confirmation::Unknown);
     for id in 3..1000 {
         rig.clock.advance(Duration::from_secs(1));
-        rig.core.run_monitor();
+        rig.core.monitor().run();
         let events = rig.take_events();
         if !events.is_empty() {
             assert_eq!(events, [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
@@ -206,7 +206,10 @@ fn between_mixed_gateways(gateways: &[u32]) -> Rig {
     let rig = Rig::builder(driver.naming().recording()).build();
     for gateway in gateways {
         let (net, gateway) = (far(1).net(), tcp(*gateway));
-        rig.core.add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }).unwrap();
+        rig.core
+            .admin()
+            .add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 })
+            .unwrap();
     }
     rig
 }
@@ -216,7 +219,7 @@ fn between_mixed_gateways(gateways: &[u32]) -> Rig {
 #[test]
 fn what_needs_its_origin_goes_by_gateways_that_take_it() {
     let rig = between_mixed_gateways(&[7, 8, 9]);
-    let copies_to_kernel = || rig.core.health_totals().failures.of(Cause::RemoteDropped);
+    let copies_to_kernel = || rig.core.admin().health_totals().failures.of(Cause::RemoteDropped);
     for round in 0..6 {
         rig.put(rig.bind(1), far(5));
         let first = sent(&rig).last().map(|(hop, ..)| *hop).unwrap();
@@ -252,10 +255,10 @@ fn what_can_only_be_refused_ends_with_its_first_failure() {
     rig.put(rig.bind(1), far(5));
     assert_eq!(sent(&rig)[0].0, tcp(8));
     rig.driver.finish();
-    rig.core.delete_routes(None, Some(tcp(8))).unwrap();
+    rig.core.admin().delete_routes(None, Some(tcp(8))).unwrap();
     rig.driver.ni(0).connections_ended(tcp(8));
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::ConnectionReset), true)]);
-    let failures = rig.core.health_totals().failures;
+    let failures = rig.core.admin().health_totals().failures;
     assert_eq!((failures.of(Cause::RemoteDropped), failures.of(Cause::RemoteError)), (0, 1));
     assert_eq!(rig.messages(), 0);
 }
@@ -264,7 +267,7 @@ fn what_can_only_be_refused_ends_with_its_first_failure() {
 fn pass(rig: &Rig, halves: u32) {
     for _ in 0..halves {
         rig.clock.advance(Duration::from_millis(500));
-        rig.core.run_monitor();
+        rig.core.monitor().run();
     }
 }
 
@@ -276,7 +279,7 @@ fn is_ping(message: &OutgoingMessage) -> bool {
 fn a_gateway_that_has_messages_and_says_nothing_is_pinged_and_then_left() {
     for has_delivery_ack in [true, false] {
         let rig = sender(&[8, 9]);
-        rig.core.run_monitor();
+        rig.core.monitor().run();
         rig.put(rig.bind(1), far(5));
         let first = sent(&rig)[0].0;
         if has_delivery_ack {
@@ -314,14 +317,14 @@ fn messages_without_a_confirmation_end_when_their_md_is_unlinked_and_with_the_no
     let md = rig.bind(1);
     rig.put(md, far(5));
     rig.driver.finish();
-    rig.core.run_monitor();
-    let _ = rig.core.md_unlink(md);
+    rig.core.monitor().run();
+    let _ = rig.core.data_path().md_unlink(md);
     rig.clock.advance(Duration::from_secs(1));
-    rig.core.run_monitor();
+    rig.core.monitor().run();
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::Cancelled), true)]);
     rig.put(rig.bind(1), far(5));
     rig.driver.finish();
-    rig.core.shutdown();
+    rig.core.admin().shutdown();
     assert_eq!(rig.messages(), 0);
 }
 
@@ -330,10 +333,13 @@ fn messages_without_a_confirmation_end_when_their_md_is_unlinked_and_with_the_no
 /// A router between `tcp` and `tcp1` whose driver keeps the messages that it is to send.
 fn router() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep).naming()).nids([tcp(1), far(1)]).build();
-    rig.core.change_router(|router| router.switched(true)).unwrap();
+    rig.core.admin().change_router(|router| router.switched(true)).unwrap();
     // The neighbour is a gateway, so that messages of other nodes may come by it.
     let (net, gateway) = (on_net(4, 1).net(), tcp(2));
-    rig.core.add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }).unwrap();
+    rig.core
+        .admin()
+        .add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 })
+        .unwrap();
     rig
 }
 
@@ -347,7 +353,7 @@ fn put_for(destination: Nid) -> Header {
 fn passes(rig: &Rig, destination: Nid, carried: Option<CarriedOrigin>) {
     let provenance = Provenance { hop: Some(HOP), carried };
     match rig.arrives_as(tcp(2), &put_for(destination), &provenance) {
-        RxAction::Deliver(message) => rig.core.received(message, Ok(())),
+        RxAction::Deliver(message) => rig.core.data_path().received(message, Ok(())),
         RxAction::Discard => {}
         other => panic!("{other:?}"),
     }
@@ -388,7 +394,7 @@ fn a_gateway_returns_what_it_cannot_forward() {
     let rig = router();
     passes(&rig, on_net(7, 5), None);
     assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::NotDelivered)]);
-    rig.core.change_router(|router| router.switched(false).stopped()).unwrap();
+    rig.core.admin().change_router(|router| router.switched(false).stopped()).unwrap();
     passes(&rig, far(5), None);
     assert_eq!(rig.driver.ni(0).confirmations(), [(tcp(2), HOP, Confirmation::NotDelivered)]);
 }
@@ -398,7 +404,7 @@ fn a_gateway_before_another_keeps_its_buffer_until_that_has_confirmed() {
     let rig = router();
     let behind = on_net(2, 5);
     let route = Route { net: behind.net(), gateway: far(9), hops: None, priority: 0, health_sensitivity: 1 };
-    rig.core.add_route(route).unwrap();
+    rig.core.admin().add_route(route).unwrap();
     passes(&rig, behind, None);
     rig.driver.finish();
     assert_eq!((rig.driver.ni(0).confirmations(), rig.messages()), (vec![], 1));
@@ -441,7 +447,7 @@ const ARRIVED: (EventKind, Result<(), Errno>, bool) = (EventKind::Put, Ok(()), f
 fn a_copy_of_what_has_arrived_is_dropped() {
     let rig = destination();
     let message = delivered(comes_by(&rig, 8));
-    rig.core.received(message, Ok(()));
+    rig.core.data_path().received(message, Ok(()));
     assert!(matches!(comes_by(&rig, 9), RxAction::Discard));
     assert!(matches!(comes_by(&rig, 8), RxAction::Discard));
     assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
@@ -465,7 +471,7 @@ fn a_copy_waits_for_what_is_still_arriving_from_a_gateway_that_is_given_up() {
     // A later copy takes the place of the deferred one.
     assert!(matches!(comes_by(&rig, 10), RxAction::Defer));
     assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
-    rig.core.received(first, Ok(()));
+    rig.core.data_path().received(first, Ok(()));
     assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
     assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
 }
@@ -477,16 +483,16 @@ fn a_message_that_breaks_off_is_received_again_into_the_same_memory() {
         let first = delivered(comes_by(&rig, 8));
         let copy = if copy_comes_first {
             assert!(matches!(comes_by(&rig, 9), RxAction::Defer));
-            rig.core.received(first, Err(Errno::Io));
+            rig.core.data_path().received(first, Err(Errno::Io));
             let mut resumed = rig.driver.resumed();
             delivered(resumed.remove(0))
         } else {
-            rig.core.received(first, Err(Errno::Io));
+            rig.core.data_path().received(first, Err(Errno::Io));
             delivered(comes_by(&rig, 9))
         };
         assert_eq!(rig.take_events(), []);
         assert_eq!((copy.payload_len(), copy.sender()), (4, tcp(9)));
-        rig.core.received(copy, Ok(()));
+        rig.core.data_path().received(copy, Ok(()));
         assert_eq!((rig.take_events(), rig.messages()), (vec![ARRIVED], 0));
         assert!(matches!(comes_by(&rig, 8), RxAction::Discard));
     }
@@ -496,11 +502,11 @@ fn a_message_that_breaks_off_is_received_again_into_the_same_memory() {
 fn a_message_that_breaks_off_fails_if_no_copy_comes() {
     let rig = destination();
     let first = delivered(comes_by(&rig, 8));
-    rig.core.received(first, Err(Errno::Io));
+    rig.core.data_path().received(first, Err(Errno::Io));
     for _ in 0..200 {
         assert_eq!(rig.take_events(), []);
         rig.clock.advance(Duration::from_secs(1));
-        rig.core.run_monitor();
+        rig.core.monitor().run();
         if rig.messages() == 0 {
             break;
         }
@@ -524,9 +530,9 @@ fn a_reply_that_breaks_off_is_completed_by_its_copy() {
         let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
         rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })
     };
-    rig.core.received(delivered(reply(8, handles[0])), Err(Errno::Io));
+    rig.core.data_path().received(delivered(reply(8, handles[0])), Err(Errno::Io));
     let copy = delivered(reply(9, handles[0]));
-    rig.core.received(copy, Ok(()));
+    rig.core.data_path().received(copy, Ok(()));
     assert!(matches!(reply(8, handles[0]), RxAction::Discard));
     let events = rig.take_events();
     assert_eq!(events, [(EventKind::Send, Ok(()), false), (EventKind::Reply, Ok(()), false)]);
@@ -565,17 +571,17 @@ fn an_origin_is_believed_only_from_itself_and_from_gateways_on_the_way() {
     for (what, from, source, node, is_believed) in table {
         let rig = sender(&[]);
         for (primary, other) in [(tcp(8), tcp(18)), (two_nets, on_net(2, 6))] {
-            rig.core.make_peer(primary, true, false).unwrap();
-            rig.core.add_peer_nid(primary, other, true).unwrap();
+            rig.core.admin().make_peer(primary, true, false).unwrap();
+            rig.core.admin().add_peer_nid(primary, other, true).unwrap();
         }
         for (net, gateway) in [(far(1).net(), tcp(8)), (on_net(2, 1).net(), tcp(9))] {
             let route = Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
-            rig.core.add_route(route).unwrap();
+            rig.core.admin().add_route(route).unwrap();
         }
         rig.attach(-1, MdOptions::OP_PUT.0);
         for _ in 0..2 {
             if let RxAction::Deliver(message) = brought(&rig, from, source, node, 70) {
-                rig.core.received(message, Ok(()));
+                rig.core.data_path().received(message, Ok(()));
             }
         }
         let counts = rig.core.message_counts();
@@ -600,13 +606,13 @@ fn a_gateway_marks_origins_that_it_does_not_believe() {
         [(tcp(20), tcp(20), 7, 7 | REFUSED), (tcp(20), tcp(20), 90, 90), (tcp(8), on_net(2, 5), 7, 7)]
     {
         let rig = router();
-        rig.core.add_route(route).unwrap();
+        rig.core.admin().add_route(route).unwrap();
         let header = Header { src_nid: source, ..put_for(far(5)) };
         let origin = MessageOrigin { node: number(named), id: number(70) };
         let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
         let hop = Some(MessageOrigin { node: number(90), id: number(70) });
         match rig.arrives_as(from, &header, &Provenance { hop, carried }) {
-            RxAction::Deliver(message) => rig.core.received(message, Ok(())),
+            RxAction::Deliver(message) => rig.core.data_path().received(message, Ok(())),
             action => panic!("{from} names {named}: {action:?}"),
         }
         let origin_of =
@@ -626,7 +632,7 @@ fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
         let origin = MessageOrigin { node: number(7), id: number(id) };
         let carried = Some(CarriedOrigin { origin, may_have_arrived: false });
         let action = rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried });
-        rig.core.received(delivered(action), Err(Errno::Io));
+        rig.core.data_path().received(delivered(action), Err(Errno::Io));
     };
     breaks_off(9, 1);
     (100..200).for_each(|id| breaks_off(8, id));
@@ -639,7 +645,7 @@ fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
         let header = header_from(far(5), put_body(None), 4);
         let origin = MessageOrigin { node: number(7), id: number(id) };
         let carried = Some(CarriedOrigin { origin, may_have_arrived: true });
-        rig.core.received(
+        rig.core.data_path().received(
             delivered(rig.arrives_as(tcp(gateway), &header, &Provenance { hop: None, carried })),
             Ok(()),
         );
@@ -655,16 +661,16 @@ fn of_one_gateway_a_limited_number_of_messages_that_arrived_in_part_is_kept() {
 fn a_message_that_breaks_off_again_is_kept_no_longer() {
     let rig = destination();
     let first = delivered(comes_by(&rig, 8));
-    rig.core.received(first, Err(Errno::Io));
+    rig.core.data_path().received(first, Err(Errno::Io));
     let timeout = u64::from(rig.core.settings().transaction_timeout);
     for gateway in [9, 8] {
         rig.clock.advance(Duration::from_secs(timeout / 2 - 1));
-        rig.core.run_monitor();
+        rig.core.monitor().run();
         assert_eq!(rig.take_events(), []);
         let again = delivered(comes_by(&rig, gateway));
-        rig.core.received(again, Err(Errno::Io));
+        rig.core.data_path().received(again, Err(Errno::Io));
     }
     rig.clock.advance(Duration::from_secs(3));
-    rig.core.run_monitor();
+    rig.core.monitor().run();
     assert_eq!(rig.take_events(), [(EventKind::Put, Err(Errno::Io), false)]);
 }

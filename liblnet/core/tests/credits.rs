@@ -44,7 +44,7 @@ impl Rig {
     fn bind(&self, length: u32) -> MdHandle {
         let (options, eq) = (MdOptions(0), Some(self.node.eq));
         let spec = MdSpec { start: 0, length, threshold: -1, max_size: 0, options, user_ptr: 0, eq };
-        self.core.md_bind(spec, MdMemory::contiguous(0, length), false).unwrap()
+        self.core.data_path().md_bind(spec, MdMemory::contiguous(0, length), false).unwrap()
     }
 
     fn put(&self, md: MdHandle, to: &str) {
@@ -87,15 +87,15 @@ fn queued_bytes_are_compared_before_credits_only_if_configured() {
     for (compare_queued_bytes, expected) in table {
         let compare = |config: &mut CoreConfig| config.settings.compare_queued_bytes = compare_queued_bytes;
         let rig = rig(compare, (256, 8), &[first, second]);
-        rig.core.make_peer(nid(first), true, false).unwrap();
-        rig.core.add_peer_nid(nid(first), nid(second), true).unwrap();
+        rig.core.admin().make_peer(nid(first), true, false).unwrap();
+        rig.core.admin().add_peer_nid(nid(first), nid(second), true).unwrap();
         rig.put(rig.bind(1 << 16), first);
         let small = rig.bind(8);
         (1..expected.len()).for_each(|_| rig.put(small, first));
         assert_eq!(rig.kept_for(), expected.map(nid), "{compare_queued_bytes}");
         // The explanation names the NID that the next message takes.
-        let shown = rig.core.explain(None, nid(first)).unwrap().chosen.destination();
-        assert_eq!(shown, rig.core.choose(None, nid(first)).unwrap().destination());
+        let shown = rig.core.data_path().explain(None, nid(first)).unwrap().chosen.destination();
+        assert_eq!(shown, rig.core.data_path().choose(None, nid(first)).unwrap().destination());
         assert_eq!(shown, nid(second), "{compare_queued_bytes}");
     }
 }
@@ -166,12 +166,12 @@ fn any_number_of_stalled_peers_delays_other_peers_only_briefly() {
         }
         rig.put(md, QUICK);
         let mut waited = 0;
-        rig.core.run_monitor();
+        rig.core.monitor().run();
         while rig.ended(&[QUICK]) == [0] {
             waited += 1;
             assert!(waited <= 2, "{count} peers");
             rig.clock.advance(RECLAIM_AFTER);
-            rig.core.run_monitor();
+            rig.core.monitor().run();
         }
         assert_eq!(waited > 0, count > 32, "{count} peers");
         // From here on credits are available.
@@ -237,11 +237,11 @@ fn a_message_that_waits_for_a_peer_credit_ends_at_its_deadline_and_returns_no_cr
     rig.clock.advance_to(Duration::from_secs(10));
     let mut now = Time::default();
     while rig.core.message_counts().msgs_alloc == 2 {
-        let next = rig.core.run_monitor().unwrap();
+        let next = rig.core.monitor().run().unwrap();
         assert!(next > now, "{next:?} after {now:?}");
         now = next;
         rig.clock.advance_to(now);
-        rig.core.run_monitor();
+        rig.core.monitor().run();
     }
     assert_eq!(now, Time(Duration::from_secs(57)));
     assert_eq!(rig.node.take_events(), [(EventKind::Send, Err(Errno::TimedOut), false)]);
@@ -260,10 +260,10 @@ fn credits_that_a_driver_takes_from_a_message_go_to_the_next_one_and_are_returne
         let md = rig.bind(8);
         (0..2).for_each(|_| rig.put(md, PEER));
         let mut stuck = rig.fake_ni.take_kept().pop().unwrap();
-        rig.core.release_credits(stuck.take_credits().into_iter().collect());
+        rig.core.data_path().release_credits(stuck.take_credits().into_iter().collect());
         assert_eq!(rig.kept_for(), [nid(PEER)]);
         assert!(stuck.take_credits().is_none());
-        rig.core.finalize(stuck, Ok(()));
+        rig.core.data_path().finalize(stuck, Ok(()));
         let has = (Credits(peer_credits as i32 - 1), Credits(credits as i32 - 1));
         assert_eq!((rig.peer_ni(PEER).credits(), rig.ni.credits()), has);
         assert!(rig.finish_one());

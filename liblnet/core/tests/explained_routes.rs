@@ -14,25 +14,25 @@ use support::{FakeDriver, OnSend, Rig, on_net, tcp};
 
 fn rig(nids: &[Nid], routes: &[Route]) -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids(nids.iter().copied()).build();
-    routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());
+    routes.iter().for_each(|route| rig.core.admin().add_route(*route).unwrap());
     rig
 }
 
 fn peer(rig: &Rig, nids: &[Nid]) {
-    rig.core.make_peer(nids[0], true, false).unwrap();
-    nids[1..].iter().for_each(|nid| rig.core.add_peer_nid(nids[0], *nid, true).unwrap());
+    rig.core.admin().make_peer(nids[0], true, false).unwrap();
+    nids[1..].iter().for_each(|nid| rig.core.admin().add_peer_nid(nids[0], *nid, true).unwrap());
 }
 
 fn rule(rig: &Rig, [src, dst, rte]: [&str; 3]) {
     let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
     let is_list = [src, dst, rte].iter().filter(|text| !text.is_empty()).count() > 1;
     let action = if is_list { Action::PreferredList } else { Action::Priority(0) };
-    rig.core.add_rule(Rule::new(selector(src), selector(dst), selector(rte), action), None).unwrap();
+    rig.core.admin().add_rule(Rule::new(selector(src), selector(dst), selector(rte), action), None).unwrap();
 }
 
 /// The explanation for `to`, checked against the path of the next message.
 fn explained(rig: &Rig, to: Nid) -> Explanation {
-    let explanation = rig.core.explain(None, to).unwrap();
+    let explanation = rig.core.data_path().explain(None, to).unwrap();
     let chosen = &explanation.chosen;
     let expected = (chosen.next_hop(), chosen.destination());
     rig.put(rig.bind(1), to);
@@ -63,7 +63,7 @@ fn each_other_gateway_is_named_with_what_spoke_against_it() {
     let to = |gateway, priority, hops| Route { priority, hops, ..route(far_net(), tcp(gateway)) };
     let routes = [to(5, 0, None), to(6, 1, None), to(7, 0, Some(2)), to(8, 0, None), to(9, 0, None)];
     let rig = rig(&[tcp(1)], &routes);
-    rig.core.set_peer_ni_health(Some(tcp(9)), 900);
+    rig.core.admin().set_peer_ni_health(Some(tcp(9)), 900);
     let explanation = explained(&rig, far(5));
     assert_eq!(explanation.chosen.next_hop(), tcp(5));
     let expected = [
@@ -86,8 +86,8 @@ fn the_other_nets_of_the_peer_behind_gateways_are_named_with_what_spoke_against_
     let rig = rig(&[tcp(1)], &routes);
     peer(&rig, &[on_net(1, 5), on_net(2, 5), on_net(3, 5), on_net(4, 5), on_net(6, 5)]);
     rule(&rig, ["", "tcp2", ""]);
-    rig.core.set_peer_ni_health(Some(tcp(7)), 900);
-    rig.core.path_is_unresponsive(rig.ni(), tcp(9));
+    rig.core.admin().set_peer_ni_health(Some(tcp(7)), 900);
+    rig.core.data_path().path_is_unresponsive(rig.ni(), tcp(9));
     let explanation = explained(&rig, on_net(1, 5));
     assert_eq!(explanation.chosen.destination(), on_net(2, 5));
     let expected =
@@ -102,10 +102,10 @@ fn the_other_nets_of_the_peer_behind_gateways_are_named_with_what_spoke_against_
 fn the_other_nids_of_the_peer_and_of_its_gateway_are_named() {
     let rig = rig(&[tcp(1)], &[]);
     peer(&rig, &[tcp(7), tcp(8), tcp(9)]);
-    rig.core.add_route(route(far_net(), tcp(7))).unwrap();
+    rig.core.admin().add_route(route(far_net(), tcp(7))).unwrap();
     peer(&rig, &[far(5), far(6), far(7)]);
-    rig.core.set_peer_ni_health(Some(tcp(8)), 900);
-    rig.core.set_peer_ni_health(Some(far(6)), 900);
+    rig.core.admin().set_peer_ni_health(Some(tcp(8)), 900);
+    rig.core.admin().set_peer_ni_health(Some(far(6)), 900);
     rule(&rig, ["", "0.0.0.7@tcp1", ""]);
     let explanation = explained(&rig, far(5));
     assert_eq!(explanation.chosen.destination(), far(7));
@@ -133,7 +133,7 @@ fn the_interfaces_to_a_gateway_are_compared_as_the_choice_does() {
 fn the_nets_by_which_a_gateway_is_reached_are_named() {
     let rig = rig(&[tcp(1), on_net(7, 1)], &[]);
     peer(&rig, &[tcp(9), on_net(7, 9)]);
-    rig.core.add_route(route(far_net(), tcp(9))).unwrap();
+    rig.core.admin().add_route(route(far_net(), tcp(9))).unwrap();
     peer(&rig, &[far(5)]);
     rule(&rig, ["tcp7", "", ""]);
     let explanation = explained(&rig, far(5));
@@ -154,12 +154,12 @@ fn a_common_net_and_one_behind_a_gateway_are_named_each_beside_the_other() {
     let explanation = explained(&rig, tcp(5));
     assert_eq!(explanation.chosen.next_hop(), tcp(9));
     assert_eq!(all(&explanation.nets), [(net(0), Criterion::Priority)]);
-    rig.core.set_peer_ni_health(Some(tcp(9)), 900);
+    rig.core.admin().set_peer_ni_health(Some(tcp(9)), 900);
     let explanation = explained(&rig, tcp(5));
     assert_eq!(explanation.chosen.next_hop(), tcp(5));
     assert_eq!(all(&explanation.nets), [(far_net(), Criterion::Health)]);
-    rig.core.path_is_unresponsive(rig.ni(), tcp(5));
-    rig.core.delete_rule(None).unwrap();
+    rig.core.data_path().path_is_unresponsive(rig.ni(), tcp(5));
+    rig.core.admin().delete_rule(None).unwrap();
     let explanation = explained(&rig, tcp(5));
     assert_eq!(explanation.chosen.next_hop(), tcp(9));
     assert_eq!(all(&explanation.nets), [(net(0), Criterion::Unresponsive)]);
@@ -171,9 +171,12 @@ fn the_interfaces_that_a_rule_passes_over_for_a_single_rail_peer_are_named() {
     for (its, routes) in [(tcp(5), vec![]), (far(5), vec![route(far_net(), tcp(9))])] {
         let rig = rig(&[1, 2, 3, 4].map(tcp), &routes);
         let bound = explained(&rig, its).chosen.ni.nid();
-        assert_eq!((bound, all(&rig.core.explain(None, its).unwrap().local_nis)), (tcp(1), vec![]));
+        assert_eq!(
+            (bound, all(&rig.core.data_path().explain(None, its).unwrap().local_nis)),
+            (tcp(1), vec![])
+        );
         rule(&rig, ["0.0.0.[2-4]@tcp", &its.to_string(), ""]);
-        rig.core.set_ni_health(Some(tcp(3)), 900);
+        rig.core.admin().set_ni_health(Some(tcp(3)), 900);
         let explanation = explained(&rig, its);
         assert_eq!(explanation.chosen.ni.nid(), tcp(2));
         let expected =

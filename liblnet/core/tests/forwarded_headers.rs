@@ -17,10 +17,13 @@ const MAX_LENGTH: u32 = 1 << 20;
 /// A router between `tcp` and `tcp1`, with a route to `tcp2`.
 fn router() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).credits(64, 8).nids([tcp(1), on_net(1, 1)]).build();
-    rig.core.change_router(|router| router.switched(true).with_buffers([Some(3); 3])).unwrap();
+    rig.core.admin().change_router(|router| router.switched(true).with_buffers([Some(3); 3])).unwrap();
     let gateway = on_net(1, 9);
     let net = on_net(2, 1).net();
-    rig.core.add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 }).unwrap();
+    rig.core
+        .admin()
+        .add_route(Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 })
+        .unwrap();
     rig.driver.finish();
     rig
 }
@@ -81,14 +84,14 @@ proptest! {
         ends_early in prop::collection::vec(any::<bool>(), 40),
     ) {
         let rig = router();
-        let free = rig.core.router_buffers(0);
+        let free = rig.core.admin().router_buffers(0);
         let mut deferred = 0;
         for ((header, neighbour, names), ends) in arrivals.iter().zip(ends_early) {
             let hop = names.then_some(MessageOrigin { node: NonZeroU64::MIN, id: NonZeroU64::MIN });
             match rig.arrives_as(*neighbour, header, &Provenance { hop, carried: None }) {
                 RxAction::Deliver(message) => {
                     prop_assert!(message.payload_len() as u64 <= u64::from(MAX_LENGTH));
-                    rig.core.received(message, if ends { Ok(()) } else { Err(lnet_core::Errno::Io) });
+                    rig.core.data_path().received(message, if ends { Ok(()) } else { Err(lnet_core::Errno::Io) });
                 }
                 RxAction::Defer => deferred += 1,
                 _ => {}
@@ -103,13 +106,13 @@ proptest! {
             for action in resumed {
                 deferred -= 1;
                 if let RxAction::Deliver(message) = action {
-                    rig.core.received(message, Ok(()));
+                    rig.core.data_path().received(message, Ok(()));
                 }
             }
         }
         prop_assert_eq!(deferred, 0);
         prop_assert_eq!(rig.messages(), 0);
-        let now = rig.core.router_buffers(0);
+        let now = rig.core.admin().router_buffers(0);
         prop_assert_eq!(now.map(|pools| pools.map(|pool| pool.credits)), free.map(|pools| pools.map(|pool| pool.credits)));
         for ni in &rig.nis {
             prop_assert_eq!(ni.credits().0, 64);

@@ -28,7 +28,7 @@ fn far(address: u32) -> Nid {
 fn router(buffers: [u32; 3], share: u32) -> Rig {
     let driver = FakeDriver::new(OnSend::Keep);
     let rig = Rig::builder(driver).credits(64, share).nids([tcp(1), far(1)]).build();
-    rig.core.change_router(|router| router.switched(true).with_buffers(buffers.map(Some))).unwrap();
+    rig.core.admin().change_router(|router| router.switched(true).with_buffers(buffers.map(Some))).unwrap();
     rig
 }
 
@@ -41,7 +41,7 @@ fn put(from: u32, to: u32, length: u32) -> Header {
 fn passes(rig: &Rig, header: &Header) {
     let RxAction::Deliver(message) = rig.arrives(header) else { panic!("{header:?} is not received") };
     assert_eq!(message.payload_len(), header.payload_length as usize);
-    rig.core.received(message, Ok(()));
+    rig.core.data_path().received(message, Ok(()));
 }
 
 /// The next hop and the header of each message that the second interface keeps.
@@ -51,7 +51,7 @@ fn sent(rig: &Rig) -> Vec<(Nid, Header)> {
 
 /// The buffer credits: tiny, small, large.
 fn credits(rig: &Rig) -> [i32; 3] {
-    rig.core.router_buffers(0).unwrap().map(|pool| pool.credits)
+    rig.core.admin().router_buffers(0).unwrap().map(|pool| pool.credits)
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn a_message_for_another_net_is_sent_on_with_its_header_unchanged() {
     }
     assert_eq!(credits(&rig), [8; 3]);
     assert_eq!(rig.take_events(), []);
-    assert_eq!(rig.core.forwarded(), Forwarded { messages: 5, bytes: (1 << 20) + 4096 });
+    assert_eq!(rig.core.admin().forwarded(), Forwarded { messages: 5, bytes: (1 << 20) + 4096 });
     rig.core.reset_counters();
-    assert_eq!(rig.core.forwarded(), Forwarded::default());
+    assert_eq!(rig.core.admin().forwarded(), Forwarded::default());
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn the_smallest_buffer_that_holds_the_payload_is_taken_and_given_back() {
         rig.driver.finish();
         assert_eq!(credits(&rig), [8; 3]);
     }
-    assert_eq!(rig.core.router_buffers(0).unwrap().map(|pool| pool.min_credits), [7; 3]);
+    assert_eq!(rig.core.admin().router_buffers(0).unwrap().map(|pool| pool.min_credits), [7; 3]);
 }
 
 /// CR-10: fails if a message that waits is passed over, or does not get the next free buffer.
@@ -111,7 +111,7 @@ fn without_a_free_buffer_a_message_waits_for_one_and_others_wait_behind_it() {
             panic!()
         };
         assert_eq!(message.header().payload_length, length);
-        rig.core.received(message, Ok(()));
+        rig.core.data_path().received(message, Ok(()));
     }
     rig.driver.finish();
     assert_eq!((credits(&rig), rig.messages()), ([1; 3], 0));
@@ -136,7 +136,7 @@ fn the_router_credits_of_a_peer_are_those_that_it_has_and_the_fewest_that_it_had
     let rig = router([100; 3], 3);
     let shown = |from: Nid| {
         let peer_ni = rig.core.peer_nis().into_iter().find(|peer_ni| peer_ni.nid() == from).unwrap();
-        rig.core.router_credits(&peer_ni)
+        rig.core.admin().router_credits(&peer_ni)
     };
     passes(&rig, &put(2, 5, 10));
     assert_eq!(shown(tcp(2)), Some((2, 2)));
@@ -148,7 +148,7 @@ fn the_router_credits_of_a_peer_are_those_that_it_has_and_the_fewest_that_it_had
     while rig.driver.finish() > 0 {
         for action in rig.driver.resumed() {
             let RxAction::Deliver(message) = action else { panic!() };
-            rig.core.received(message, Ok(()));
+            rig.core.data_path().received(message, Ok(()));
         }
     }
     assert_eq!([2, 3].map(|from| shown(tcp(from))), [Some((3, -1)), Some((3, 2))]);
@@ -163,14 +163,14 @@ fn a_message_to_a_nid_that_is_down_goes_to_another_of_that_node_if_both_ends_are
         [(true, true, true, 6), (true, true, false, 5), (false, true, true, 5), (true, false, true, 5)]
     {
         let rig = router([8; 3], 8);
-        rig.core.make_peer(tcp(2), sender, false).unwrap();
-        rig.core.make_peer(far(5), receiver, false).unwrap();
+        rig.core.admin().make_peer(tcp(2), sender, false).unwrap();
+        rig.core.admin().make_peer(far(5), receiver, false).unwrap();
         if receiver {
-            rig.core.add_peer_nid(far(5), far(6), true).unwrap();
+            rig.core.admin().add_peer_nid(far(5), far(6), true).unwrap();
             // The peer has a NID on the net that the message comes by, too.
-            rig.core.add_peer_nid(far(5), tcp(7), true).unwrap();
+            rig.core.admin().add_peer_nid(far(5), tcp(7), true).unwrap();
         }
-        rig.core.notify_peer_ni(far(5), !down);
+        rig.core.admin().notify_peer_ni(far(5), !down);
         let header = put(2, 5, 100);
         passes(&rig, &header);
         let expected = far(expected);
@@ -196,12 +196,12 @@ fn what_cannot_be_forwarded_is_dropped_counted_and_logged() {
     // The router has a route back to where the message came from.
     let route =
         Route { net: on_net(7, 7).net(), gateway: tcp(9), hops: None, priority: 0, health_sensitivity: 1 };
-    rig.core.add_route(route).unwrap();
+    rig.core.admin().add_route(route).unwrap();
     rig.driver.finish();
     passes(&rig, &elsewhere(102));
     assert_eq!((sent(&rig), rig.messages()), (vec![], 0));
     assert_eq!((counted(102), logged(102, "but for the net that it came by)")), ([2, 1], 1));
-    rig.core.change_router(|router| router.switched(false).stopped()).unwrap();
+    rig.core.admin().change_router(|router| router.switched(false).stopped()).unwrap();
     assert!(is_discarded(&put(103, 5, 0)), "switched off");
     assert_eq!((counted(103), logged(103, "and this one is no router)")), ([3, 1], 1));
 }
@@ -224,17 +224,17 @@ fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
     for (number, (again_from, may_have_arrived, is_in_circle)) in table.into_iter().enumerate() {
         let driver = FakeDriver::new(OnSend::Keep).naming();
         let rig = Rig::builder(driver).credits(64, 8).nids([tcp(1), far(1)]).build();
-        rig.core.change_router(|router| router.switched(true)).unwrap();
+        rig.core.admin().change_router(|router| router.switched(true)).unwrap();
         for gateway in [far(9), tcp(9)] {
             let net = on_net(7, 7).net();
             let route = Route { net, gateway, hops: None, priority: 0, health_sensitivity: 1 };
-            rig.core.add_route(route).unwrap();
+            rig.core.admin().add_route(route).unwrap();
         }
         rig.driver.finish();
         let header = Header { dest_nid: on_net(7, 7), ..put(sender, 5, 10) };
         let first = Provenance { hop: Some(origin), carried: None };
         let RxAction::Deliver(message) = rig.arrives_as(tcp(sender), &header, &first) else { panic!() };
-        rig.core.received(message, Ok(()));
+        rig.core.data_path().received(message, Ok(()));
         assert_eq!(rig.driver.ni(1).map_kept(|message| message.next_hop().nid), [far(9)]);
         // The other router has the message, and has not confirmed it.
         rig.driver.finish();
@@ -242,7 +242,7 @@ fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
         let again = Provenance { hop: Some(hop), carried: Some(CarriedOrigin { origin, may_have_arrived }) };
         let by = usize::from(again_from.net() != tcp(1).net());
         let hold = || Arc::new(rig.driver.clone()) as Arc<dyn DeferredRx>;
-        let action = rig.core.receive(&rig.nis[by], again_from, &header, &again, &hold);
+        let action = rig.core.data_path().receive(&rig.nis[by], again_from, &header, &again, &hold);
         assert_eq!(matches!(action, RxAction::Discard), is_in_circle, "{number}: {action:?}");
         if is_in_circle {
             let confirmation =
@@ -250,12 +250,12 @@ fn a_message_that_comes_back_to_a_router_is_dropped_logged_and_returned() {
             assert_eq!(rig.driver.ni(by).confirmations(), [(again_from, hop, confirmation)], "{number}");
             assert_eq!(rig.nis[by].counters().read(Outcome::Dropped).messages(), 1, "{number}");
         } else if let RxAction::Deliver(message) = action {
-            rig.core.received(message, Err(Errno::Io));
+            rig.core.data_path().received(message, Err(Errno::Io));
         }
         // A confirmed message is not taken for a circulating one.
         rig.driver.ni(1).confirmed(far(9), id(1), Confirmation::Delivered);
         assert!(matches!(
-            rig.core.receive(&rig.nis[by], again_from, &header, &again, &hold),
+            rig.core.data_path().receive(&rig.nis[by], again_from, &header, &again, &hold),
             RxAction::Deliver(_)
         ));
     }
@@ -269,10 +269,10 @@ fn messages_to_many_nids_make_a_limited_number_of_peers() {
     let builder =
         Rig::builder(driver).config(|config| config.max_peers = 8).credits(1000, 1000).nids([tcp(1), far(1)]);
     let rig = builder.build();
-    rig.core.change_router(|router| router.switched(true)).unwrap();
+    rig.core.admin().change_router(|router| router.switched(true)).unwrap();
     for to in 5..100 {
         if let RxAction::Deliver(message) = rig.arrives(&put(2, to, 10)) {
-            rig.core.received(message, Ok(()));
+            rig.core.data_path().received(message, Ok(()));
         }
     }
     assert!(rig.core.peer_nis().len() <= 9, "{}", rig.core.peer_nis().len());
@@ -287,7 +287,7 @@ fn messages_that_wait_for_a_buffer_are_dropped_when_routing_is_switched_off() {
     // One message waits for its peer's share, one for a buffer.
     assert!(matches!(rig.arrives(&put(2, 5, 10)), RxAction::Defer));
     assert!(matches!(rig.arrives(&put(3, 5, 10)), RxAction::Defer));
-    rig.core.change_router(|router| router.switched(false).stopped()).unwrap();
+    rig.core.admin().change_router(|router| router.switched(false).stopped()).unwrap();
     let resumed = rig.driver.resumed();
     assert!(matches!(resumed[..], [RxAction::Discard, RxAction::Discard]), "{resumed:?}");
     // A message that has a buffer is still forwarded.
@@ -301,10 +301,10 @@ fn routing_that_is_switched_off_ends_when_peers_have_had_the_time_to_learn_it() 
     let rig = router([8; 3], 8);
     let pass_time = |seconds| {
         rig.clock.advance(Duration::from_secs(seconds));
-        rig.core.run_monitor();
+        rig.core.monitor().run();
     };
-    rig.core.change_router(|router| router.switched(false)).unwrap();
-    rig.core.run_monitor();
+    rig.core.admin().change_router(|router| router.switched(false)).unwrap();
+    rig.core.monitor().run();
     pass_time(100);
     passes(&rig, &put(2, 5, 10));
     rig.driver.finish();
@@ -314,13 +314,13 @@ fn routing_that_is_switched_off_ends_when_peers_have_had_the_time_to_learn_it() 
     rig.driver.finish();
     pass_time(1);
     pass_time(110);
-    assert_eq!((rig.core.router(), credits(&rig)), (Router::Disabled, [0; 3]));
+    assert_eq!((rig.core.admin().router(), credits(&rig)), (Router::Disabled, [0; 3]));
     assert!(matches!(rig.arrives(&put(2, 5, 10)), RxAction::Discard));
-    rig.core.change_router(|router| router.switched(true).switched(false).switched(true)).unwrap();
+    rig.core.admin().change_router(|router| router.switched(true).switched(false).switched(true)).unwrap();
     pass_time(500);
     passes(&rig, &put(2, 5, 10));
     rig.driver.finish();
-    assert!(rig.core.router().is_on());
+    assert!(rig.core.admin().router().is_on());
 }
 
 /// RT-32: fails if a router does not report its interfaces on a net as down from which nothing arrives.
@@ -330,25 +330,25 @@ fn a_router_reports_its_interfaces_on_a_net_from_which_nothing_arrives_as_down()
     let up = || [0, 1].map(|ni: usize| rig.nis[ni].is_reported_up());
     let pass_time = |seconds| {
         rig.clock.advance(Duration::from_secs(seconds));
-        rig.core.run_monitor();
-        rig.core.run_discovery();
+        rig.core.monitor().run();
+        rig.core.monitor().run_discovery();
     };
-    rig.core.run_monitor();
-    let before = rig.core.node_sequence();
+    rig.core.monitor().run();
+    let before = rig.core.admin().node_sequence();
     pass_time(60);
     passes(&rig, &put(2, 5, 10));
     rig.driver.finish();
     pass_time(1);
     pass_time(50);
     assert_eq!(up(), [true, false]);
-    assert!(rig.core.node_sequence() > before, "peers are pushed to");
+    assert!(rig.core.admin().node_sequence() > before, "peers are pushed to");
     rig.driver.ni(1).arrives(&Header { dest_nid: tcp(5), ..header_from(far(3), put_body(None), 10) });
     rig.driver.finish();
     pass_time(1);
     assert_eq!(up(), [true; 2]);
     pass_time(500);
     assert_eq!(up(), [false; 2]);
-    rig.core.change_router(|router| router.switched(false)).unwrap();
+    rig.core.admin().change_router(|router| router.switched(false)).unwrap();
     pass_time(1);
     assert_eq!(up(), [true; 2], "no router");
 }
@@ -358,7 +358,7 @@ fn a_message_that_waits_for_a_buffer_is_dropped_with_its_interface() {
     let rig = router([1; 3], 8);
     passes(&rig, &put(2, 5, 10));
     assert!(matches!(rig.arrives(&put(3, 5, 10)), RxAction::Defer));
-    rig.core.remove_ni(tcp(1)).unwrap();
+    rig.core.admin().remove_ni(tcp(1)).unwrap();
     assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
     rig.driver.finish();
     assert_eq!((credits(&rig), rig.messages()), ([1; 3], 0));
@@ -368,9 +368,9 @@ fn a_message_that_waits_for_a_buffer_is_dropped_with_its_interface() {
 fn a_payload_that_does_not_arrive_is_not_sent_on() {
     let rig = router([8; 3], 8);
     let RxAction::Deliver(message) = rig.arrives(&put(2, 5, 10)) else { panic!() };
-    rig.core.received(message, Err(Errno::Io));
+    rig.core.data_path().received(message, Err(Errno::Io));
     assert_eq!((sent(&rig), credits(&rig), rig.messages()), (vec![], [8; 3], 0));
-    assert_eq!(rig.core.forwarded(), Forwarded::default());
+    assert_eq!(rig.core.admin().forwarded(), Forwarded::default());
 }
 
 #[test]
@@ -379,8 +379,8 @@ fn what_could_not_be_sent_to_one_gateway_is_forwarded_to_another() {
     let further = on_net(2, 5);
     let over =
         |gateway| Route { net: further.net(), gateway, hops: None, priority: 0, health_sensitivity: 1 };
-    rig.core.add_route(over(far(8))).unwrap();
-    rig.core.add_route(over(far(9))).unwrap();
+    rig.core.admin().add_route(over(far(8))).unwrap();
+    rig.core.admin().add_route(over(far(9))).unwrap();
     rig.driver.finish();
     let header = Header { dest_nid: further, ..put(2, 5, 10) };
     passes(&rig, &header);
@@ -397,7 +397,7 @@ fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
     let rig = router([1; 3], 8);
     let behind = on_net(2, 5);
     let route = Route { net: behind.net(), gateway: far(9), hops: None, priority: 0, health_sensitivity: 1 };
-    rig.core.add_route(route).unwrap();
+    rig.core.admin().add_route(route).unwrap();
     rig.driver.finish();
     let onwards = Header { dest_nid: behind, ..put(2, 5, 10) };
     let name = MessageOrigin { node: NonZeroU64::MIN, id: NonZeroU64::MIN };
@@ -405,7 +405,7 @@ fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
     passes(&rig, &onwards);
     let pass_time = || {
         rig.clock.advance(Duration::from_secs(3));
-        rig.core.run_monitor();
+        rig.core.monitor().run();
         rig.driver.resumed().len()
     };
     let arrives =
@@ -419,7 +419,7 @@ fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
     while rig.driver.finish() > 0 {
         for action in rig.driver.resumed() {
             if let RxAction::Deliver(message) = action {
-                rig.core.received(message, Ok(()));
+                rig.core.data_path().received(message, Ok(()));
             }
         }
     }
@@ -430,10 +430,10 @@ fn a_message_that_waits_long_for_a_buffer_to_another_router_is_returned() {
 fn rules_that_count_messages_of_interfaces_divide_what_is_forwarded() {
     let rig =
         Rig::builder(FakeDriver::new(OnSend::Keep)).credits(64, 64).nids([tcp(1), far(1), far(2)]).build();
-    rig.core.change_router(|router| router.switched(true)).unwrap();
+    rig.core.admin().change_router(|router| router.switched(true)).unwrap();
     for (src, messages) in [("0.0.0.1@tcp1", 3), ("0.0.0.2@tcp1", 1)] {
         let rule = Rule::new(Some(src.parse().unwrap()), None, None, Action::Priority(0));
-        rig.core.add_rule(Rule { messages: NonZeroU32::new(messages), ..rule }, None).unwrap();
+        rig.core.admin().add_rule(Rule { messages: NonZeroU32::new(messages), ..rule }, None).unwrap();
     }
     (0..8).for_each(|_| passes(&rig, &put(2, 5, 0)));
     let by = |ni: usize| rig.driver.ni(ni).map_kept(|message: &OutgoingMessage| message.next_hop().nid);

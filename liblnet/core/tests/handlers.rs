@@ -30,7 +30,7 @@ fn what_a_deeply_nested_handler_sends_leaves_before_the_handler_returns() {
                 if begun.load(Ordering::SeqCst) == number {
                     let core = core.upgrade().unwrap();
                     std::thread::scope(|scope| {
-                        scope.spawn(|| core.run_monitor());
+                        scope.spawn(|| core.monitor().run());
                     });
                     left_late.lock().unwrap().push(number);
                 }
@@ -38,12 +38,12 @@ fn what_a_deeply_nested_handler_sends_leaves_before_the_handler_returns() {
             }
         }
     };
-    let queue = rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    let queue = rig.core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
     eq.set(queue).unwrap();
     put(&Arc::downgrade(&rig.core), queue, tcp(9));
     assert_eq!(begun.load(Ordering::SeqCst), NESTED);
     assert_eq!(left_late.lock().unwrap().len(), 1);
-    rig.core.shutdown();
+    rig.core.admin().shutdown();
 }
 
 /// Fails if a handler that runs inside the discovery engine sends a message that waits for a discovery: none advances until the
@@ -69,21 +69,21 @@ fn what_a_handler_inside_discovery_sends_does_not_wait_for_a_discovery() {
             }
         }
     };
-    let queue = rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    let queue = rig.core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
     eq.set(queue).unwrap();
     put(&Arc::downgrade(&rig.core), queue, tcp(9));
     assert_eq!(*ends.lock().unwrap(), [], "it waits for the discovery of its peer");
     for _ in 0..20 {
-        rig.core.run_discovery();
+        rig.core.monitor().run_discovery();
     }
     assert_eq!(*ends.lock().unwrap(), [tcp(9), tcp(8)]);
-    rig.core.shutdown();
+    rig.core.admin().shutdown();
 }
 
 fn put(core: &Weak<Core>, eq: EqHandle, to: Nid) {
     let core = core.upgrade().unwrap();
     let (options, eq) = (MdOptions(0), Some(eq));
     let spec = MdSpec { start: 0, length: 0, threshold: 1, max_size: 0, options, user_ptr: 0, eq };
-    let md = core.md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
-    core.put(None, md, false, target(to), 0).unwrap();
+    let md = core.data_path().md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
+    core.data_path().put(None, md, false, target(to), 0).unwrap();
 }

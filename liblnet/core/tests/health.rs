@@ -20,18 +20,18 @@ fn rig(on_send: OnSend) -> Rig {
 #[test]
 fn a_recovery_ping_answered_before_its_send_completes_does_not_increase_the_backoff() {
     let Rig { core, driver, clock, .. } = &rig(OnSend::Reply);
-    core.set_ni_health(Some(tcp(1)), 100);
+    core.admin().set_ni_health(Some(tcp(1)), 100);
     let recovery = || core.nets().ni(tcp(1)).unwrap().recovery();
     for second in 1..=3 {
         clock.advance_to(Duration::from_secs(second));
-        let next = core.run_monitor();
+        let next = core.monitor().run();
         let due = Some(Time(Duration::from_secs(second + 1)));
         assert_eq!((recovery().ping_count, recovery().next_ping), (0, due), "after ping {second}");
         assert!(next <= due, "{next:?}");
     }
     driver.set_on_send(OnSend::Complete);
     clock.advance_to(Duration::from_secs(4));
-    core.run_monitor();
+    core.monitor().run();
     assert_eq!((recovery().ping_count, recovery().next_ping), (1, Some(Time(Duration::from_secs(6)))));
 }
 
@@ -41,28 +41,28 @@ fn resetting_statistics_keeps_the_state_of_a_peer_ni() {
     let Rig { core, driver, clock, .. } = &rig(OnSend::Complete);
     let its = tcp(9);
     let state = || {
-        let (_, peer_nis) = core.peer(its).unwrap();
+        let (_, peer_nis) = core.admin().peer(its).unwrap();
         let before = PeerNiState::of(&peer_nis[0]);
         core.reset_counters();
         assert_eq!(PeerNiState::of(&peer_nis[0]), before);
         before
     };
-    core.make_peer(its, false, false).unwrap();
+    core.admin().make_peer(its, false, false).unwrap();
     assert_eq!(state(), PeerNiState::Created);
     let ask = || {
-        core.discover(its, false).unwrap();
-        core.run_discovery();
+        core.admin().discover(its, false).unwrap();
+        core.monitor().run_discovery();
     };
     ask();
     assert_eq!(state(), PeerNiState::Activating);
     driver.set_on_send(OnSend::Reply);
     clock.advance_to(Duration::from_secs(100));
-    core.run_discovery();
+    core.monitor().run_discovery();
     ask();
     assert_eq!(state(), PeerNiState::Connected);
-    core.set_peer_ni_health(Some(its), 500);
+    core.admin().set_peer_ni_health(Some(its), 500);
     assert_eq!(state(), PeerNiState::Failed);
-    core.set_peer_ni_health(Some(its), 1000);
+    core.admin().set_peer_ni_health(Some(its), 1000);
     assert_eq!(state(), PeerNiState::Connected);
 }
 
@@ -72,11 +72,11 @@ fn a_response_timeout_lowers_the_health_of_the_peer_ni_by_the_sensitivity() {
     let rig = Rig::new(FakeDriver::new(OnSend::Complete));
     let md = rig.bind(2);
     rig.put_with_ack(md, tcp(2));
-    let health = || rig.core.peer(tcp(2)).unwrap().1[0].health();
-    rig.core.run_monitor();
+    let health = || rig.core.admin().peer(tcp(2)).unwrap().1[0].health();
+    rig.core.monitor().run();
     assert_eq!(health(), 1000);
     rig.clock.advance_to(Duration::from_secs(200));
-    rig.core.run_monitor();
+    rig.core.monitor().run();
     assert_eq!(health(), 900);
 }
 
@@ -85,8 +85,8 @@ fn a_response_timeout_lowers_the_health_of_the_peer_ni_by_the_sensitivity() {
 fn the_reason_against_a_dead_path_is_that_nothing_gets_through_over_it() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), tcp(2)]).build();
     let core = &rig.core;
-    core.make_peer(tcp(8), true, false).unwrap();
-    core.add_peer_nid(tcp(8), tcp(9), true).unwrap();
+    core.admin().make_peer(tcp(8), true, false).unwrap();
+    core.admin().add_peer_nid(tcp(8), tcp(9), true).unwrap();
     rig.attach(-1, MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
     // Each pair of interfaces is one rail.
     for (at, from) in [(0, tcp(8)), (1, tcp(9))] {
@@ -95,16 +95,16 @@ fn the_reason_against_a_dead_path_is_that_nothing_gets_through_over_it() {
         rig.driver.finish();
     }
     // The message holds a credit of both ends.
-    core.put(Some(tcp(1)), rig.bind(1), false, target(tcp(8)), 0).unwrap();
-    core.path_is_unresponsive(&rig.nis[0], tcp(8));
+    core.data_path().put(Some(tcp(1)), rig.bind(1), false, target(tcp(8)), 0).unwrap();
+    core.data_path().path_is_unresponsive(&rig.nis[0], tcp(8));
     // The other paths are no longer suspect, but nothing has arrived on those that cross the rails.
     for _ in 0..2 {
         rig.clock.advance(Duration::from_secs(10));
-        core.run_monitor();
+        core.monitor().run();
     }
-    core.set_ni_health(None, 1000);
-    core.set_peer_ni_health(None, 1000);
-    let explained = core.explain(None, tcp(8)).unwrap();
+    core.admin().set_ni_health(None, 1000);
+    core.admin().set_peer_ni_health(None, 1000);
+    let explained = core.data_path().explain(None, tcp(8)).unwrap();
     assert_eq!((explained.chosen.ni.nid(), explained.chosen.next_hop()), (tcp(2), tcp(9)));
     let local: Vec<_> = explained.local_nis.iter().map(|(nid, why)| (*nid, why.criterion)).collect();
     let remote: Vec<_> = explained.peer_nis.iter().map(|(nid, why)| (*nid, why.criterion)).collect();

@@ -14,7 +14,7 @@ use support::{FakeDriver, OnSend, Rig, header_from, put_body, tcp};
 /// waits.
 fn waiting() -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), tcp(2)]).credits(8, 1).build();
-    rig.core.make_peer(tcp(9), true, false).unwrap();
+    rig.core.admin().make_peer(tcp(9), true, false).unwrap();
     rig.attach(-1, MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
     let md = rig.bind(-1);
     (0..3).for_each(|_| rig.put(md, tcp(9)));
@@ -28,7 +28,7 @@ fn in_flight(rig: &Rig) -> [usize; 2] {
 }
 
 fn credits(rig: &Rig) -> Credits {
-    rig.core.peer(tcp(9)).unwrap().1[0].credits()
+    rig.core.admin().peer(tcp(9)).unwrap().1[0].credits()
 }
 
 /// A message of the peer arrives by the interface with this index.
@@ -47,27 +47,33 @@ fn messages_on_a_late_path_keep_no_credits_from_those_that_have_a_path_which_wor
     let table: [(&str, Change, bool); 4] = [
         ("nothing is heard on the other path", |_| {}, false),
         ("something is heard on it", |rig| hears_by(rig, 1), true),
-        ("it is late", |rig| assert!(!rig.core.path_is_late(&rig.nis[1], tcp(9))), false),
-        ("it is unresponsive", |rig| _ = rig.core.path_is_unresponsive(&rig.nis[1], tcp(9)), false),
+        ("it is late", |rig| assert!(!rig.core.data_path().path_is_late(&rig.nis[1], tcp(9))), false),
+        (
+            "it is unresponsive",
+            |rig| _ = rig.core.data_path().path_is_unresponsive(&rig.nis[1], tcp(9)),
+            false,
+        ),
     ];
     for (what, known, gives_back) in table {
         let rig = waiting();
         // At first every other path is suspect.
-        assert!(!rig.core.path_is_late(&rig.nis[0], tcp(9)), "{what}");
+        assert!(!rig.core.data_path().path_is_late(&rig.nis[0], tcp(9)), "{what}");
         known(&rig);
-        assert_eq!(rig.core.path_is_late(&rig.nis[0], tcp(9)), gives_back, "{what}");
+        assert_eq!(rig.core.data_path().path_is_late(&rig.nis[0], tcp(9)), gives_back, "{what}");
         assert_eq!((in_flight(&rig), credits(&rig)), ([1, 0], Credits(-2)), "{what}");
         if !gives_back {
             continue;
         }
         // The driver returns the credit of the message, and later the message.
         let mut stuck = rig.driver.ni(0).take_kept();
-        rig.core.release_credits(stuck.iter_mut().filter_map(|message| message.take_credits()).collect());
+        rig.core
+            .data_path()
+            .release_credits(stuck.iter_mut().filter_map(|message| message.take_credits()).collect());
         assert_eq!((in_flight(&rig), credits(&rig)), ([0, 1], Credits(-1)));
         rig.driver.ni(1).finish(Ok(()));
         assert_eq!((in_flight(&rig), credits(&rig)), ([0, 1], Credits(0)), "the other takes that path, too");
         rig.driver.ni(1).finish(Ok(()));
-        stuck.into_iter().for_each(|message| rig.core.finalize(message, Ok(())));
+        stuck.into_iter().for_each(|message| rig.core.data_path().finalize(message, Ok(())));
         let ends = rig.take_events().into_iter().filter(|event| event.0 == EventKind::Send).count();
         assert_eq!((credits(&rig), ends), (Credits(1), 3));
     }
@@ -78,7 +84,7 @@ fn messages_on_a_late_path_keep_no_credits_from_those_that_have_a_path_which_wor
 fn messages_that_wait_keep_a_late_path_if_the_others_are_late() {
     let rig = waiting();
     for at in [0, 1, 0, 1] {
-        assert!(!rig.core.path_is_late(&rig.nis[at], tcp(9)));
+        assert!(!rig.core.data_path().path_is_late(&rig.nis[at], tcp(9)));
     }
     for left in [-1, 0, 1] {
         let at = usize::from(in_flight(&rig)[0] == 0);

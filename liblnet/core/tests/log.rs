@@ -25,14 +25,14 @@ fn node(own: &[&str], failing: &[&str], cause: Cause, peer: &str) -> Rig {
         false => OnSend::Complete,
     });
     let rig = Rig::builder(driver).nids(own.iter().map(|own| nid(own))).build();
-    rig.core.make_peer(nid(peer), true, false).unwrap();
+    rig.core.admin().make_peer(nid(peer), true, false).unwrap();
     rig
 }
 
 fn put(rig: &Rig, peer: &str) {
     let md = rig.bind_without_eq(-1);
     rig.put(md, nid(peer));
-    rig.core.md_unlink(md).unwrap();
+    rig.core.data_path().md_unlink(md).unwrap();
 }
 
 fn counted(rig: &Rig, own: &str) -> Arc<Ni> {
@@ -49,7 +49,7 @@ fn a_timeout_is_counted_for_its_interface_and_logged() {
         let times = |own| counted(&rig, own).failures().read().of(cause);
         assert_eq!((times(bad), times(good)), (1, 0), "{cause:?}");
         assert_eq!(said(Level::Error, &[bad, peer, "failed", cause.text()]), 1, "{cause:?}");
-        rig.core.shutdown();
+        rig.core.admin().shutdown();
     }
 }
 
@@ -62,7 +62,7 @@ fn a_message_that_fails_for_good_is_counted_as_dropped_and_logged() {
     assert_eq!(counted(&rig, own).counters().read(Outcome::Dropped).put, 1);
     let line = format!("PUT {own} -> {peer} failed (REMOTE_DROPPED, ETIMEDOUT); given up after 0 resends");
     assert_eq!(said(Level::Error, &[&line]), 1);
-    rig.core.shutdown();
+    rig.core.admin().shutdown();
 }
 
 /// dbg-025: fails if a message that arrives and matches nothing is not counted as dropped, or not logged; or if a flood
@@ -91,7 +91,7 @@ fn a_message_that_matches_nothing_is_counted_as_dropped_and_logged() {
     assert!((0..1000).all(|_| arrives()));
     assert_eq!(ni.counters().read(Outcome::Dropped).put, 1001);
     assert!(said(Level::Warn, &[&line]) <= 10);
-    rig.core.shutdown();
+    rig.core.admin().shutdown();
 }
 
 /// Fails if a flood of one kind of line hides a line of another kind, or if the number of suppressed lines is not logged,
@@ -105,27 +105,27 @@ fn a_flood_of_response_timeouts_hides_no_change_of_state_and_is_counted() {
     for _ in 0..25 {
         let options = MdOptions(MdOptions::TRACK_RESPONSE.0);
         let spec = MdSpec { start: 0, length: 0, threshold: 2, max_size: 0, options, user_ptr: 0, eq: None };
-        let md = core.md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
+        let md = core.data_path().md_bind(spec, MdMemory::contiguous(0, 0), true).unwrap();
         let target = Target { nid: Some(nid(peer)), pid: Pid::LUSTRE, portal: 9, match_bits: 0, offset: 0 };
-        core.put(None, md, true, target, 0).unwrap();
+        core.data_path().put(None, md, true, target, 0).unwrap();
     }
-    core.run_monitor();
+    core.monitor().run();
     clock.advance_to(Duration::from_secs(3600));
-    core.run_monitor();
+    core.monitor().run();
     let hint = "portal 9, match bits 0x0, offset 0: the request was sent; if nothing matched it there";
     assert_eq!(said(Level::Error, &["no response from", peer, hint]), 10);
 
-    core.set_ni_fatal(nid(own), Some("link down"));
+    core.admin().set_ni_fatal(nid(own), Some("link down"));
     assert_eq!(said(Level::Error, &[&format!("NI {own}: "), "-> FAILED (link down)"]), 1);
     assert_eq!(said(Level::Error, &["suppressed"]), 0);
 
-    // Nothing else happens; the monitor was asked to run again when the minute has passed.
-    let next = core.run_monitor().unwrap();
+    // Nothing else happens; the monitor was asked to run again when the minute is over.
+    let next = core.monitor().run().unwrap();
     assert!(next <= Time(Duration::from_secs(3660)), "{next:?}");
     clock.advance_to(Duration::from_secs(3660));
-    core.run_monitor();
+    core.monitor().run();
     assert_eq!(said(Level::Error, &[&format!("{peer}: 15 lines suppressed (response_timeout)")]), 1);
-    rig.core.shutdown();
+    rig.core.admin().shutdown();
 }
 
 /// Fails if unconfigured peers fill the log with the states of ever new NIDs, whether they have responded or not; if the number
@@ -136,8 +136,8 @@ fn states_of_ever_new_nids_are_logged_within_limits_and_hide_no_configured_peer(
     for responds in [false, true] {
         let rig = node(&[own], &[], Cause::LocalError, configured);
         let dies = |peer: Nid| {
-            Upcalls::path_is_unresponsive(&*rig.core, rig.ni(), peer);
-            rig.core.run_monitor();
+            Upcalls::path_is_unresponsive(rig.core.data_path(), rig.ni(), peer);
+            rig.core.monitor().run();
         };
         let before = said(Level::Error, &["peer 10.5.1", "-> unreachable"]);
         if responds {
@@ -147,7 +147,7 @@ fn states_of_ever_new_nids_are_logged_within_limits_and_hide_no_configured_peer(
             let peer = nid(&format!("10.5.1{}.{}@tcp", number / 250, 1 + number % 250));
             let header = Header { dest_nid: nid(own), ..header_from(peer, put_body(None), 0) };
             match rig.arrives(&header) {
-                RxAction::Deliver(message) => rig.core.received(message, Ok(())),
+                RxAction::Deliver(message) => rig.core.data_path().received(message, Ok(())),
                 action => assert!(matches!(action, RxAction::Discard) && !responds),
             }
             dies(peer);
@@ -160,9 +160,9 @@ fn states_of_ever_new_nids_are_logged_within_limits_and_hide_no_configured_peer(
         assert_eq!(after, before + 1, "responds: {responds}");
         rig.clock.advance_to(Duration::from_secs(61));
         let before = said(Level::Error, &["lines suppressed (peer_unreachable)"]);
-        rig.core.run_monitor();
+        rig.core.monitor().run();
         assert_eq!(said(Level::Error, &["lines suppressed (peer_unreachable)"]), before + 1);
-        rig.core.shutdown();
+        rig.core.admin().shutdown();
     }
 }
 
@@ -175,9 +175,9 @@ fn what_the_node_refuses_to_send_is_logged_with_its_target_and_what_to_do() {
     let put = |source: Option<&str>, target: Option<&str>, length| {
         let (spec, _) = rig.spec(1, 0);
         let memory = MdMemory::contiguous(spec.start, length);
-        let md = rig.core.md_bind(MdSpec { length, ..spec }, memory, true).unwrap();
+        let md = rig.core.data_path().md_bind(MdSpec { length, ..spec }, memory, true).unwrap();
         let target = Target { nid: target.map(nid), pid: Pid::LUSTRE, portal: 9, match_bits: 5, offset: 0 };
-        rig.core.put(source.map(nid), md, false, target, 0).unwrap();
+        rig.core.data_path().put(source.map(nid), md, false, target, 0).unwrap();
     };
     for (what, source, target, length, errno, words) in [
         ("no target", None, None, 8, Errno::Invalid, ["to any node", "EINVAL", "name one node"]),
@@ -218,7 +218,7 @@ fn what_the_node_refuses_to_send_is_logged_with_its_target_and_what_to_do() {
         assert!(said(Level::Error, &words) <= 10, "{what}");
         rig.take_events();
     }
-    rig.core.shutdown();
+    rig.core.admin().shutdown();
 }
 
 /// Fails if a portal number out of range is accepted, as a target or for a match entry; or if that is not logged.
@@ -229,9 +229,9 @@ fn portals_that_no_node_has_are_refused_and_logged() {
     let md = rig.bind_without_eq(-1);
     for portal in [64, 9999, 1 << 31, u32::MAX] {
         let target = Target { nid: Some(nid(peer)), pid: Pid::LUSTRE, portal, match_bits: 0, offset: 0 };
-        assert_eq!(rig.core.put(None, md, true, target, 0), Err(Errno::Invalid));
-        assert_eq!(rig.core.get(None, md, target), Err(Errno::Invalid));
-        let entry = rig.core.me_attach(portal, MatchId::ANY, 0, 0, true, InsertPosition::After);
+        assert_eq!(rig.core.data_path().put(None, md, true, target, 0), Err(Errno::Invalid));
+        assert_eq!(rig.core.data_path().get(None, md, target), Err(Errno::Invalid));
+        let entry = rig.core.data_path().me_attach(portal, MatchId::ANY, 0, 0, true, InsertPosition::After);
         assert_eq!(entry.err(), Some(Errno::Invalid));
         for what in [format!("PUT to {peer}"), format!("GET to {peer}"), "match entry".to_owned()] {
             let line =
@@ -241,6 +241,7 @@ fn portals_that_no_node_has_are_refused_and_logged() {
     }
     // The MD is unchanged by the refused calls.
     rig.core
+        .data_path()
         .put(
             None,
             md,
@@ -249,7 +250,7 @@ fn portals_that_no_node_has_are_refused_and_logged() {
             0,
         )
         .unwrap();
-    rig.core.shutdown();
+    rig.core.admin().shutdown();
 }
 
 /// Fails if a node drops messages in its shutdown and does not log how many.
@@ -258,13 +259,13 @@ fn a_shutdown_says_how_many_messages_of_programs_were_lost() {
     listen();
     let (own, peer) = ("10.7.0.1@tcp", "10.7.0.9@tcp");
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([nid(own)]).build();
-    assert_eq!(rig.core.unsent_requests(), 0);
+    assert_eq!(rig.core.data_path().unsent_requests(), 0);
     for _ in 0..10 {
         let md = rig.bind(1);
         rig.put(md, nid(peer));
     }
-    assert_eq!(rig.core.unsent_requests(), 10);
-    rig.core.shutdown();
+    assert_eq!(rig.core.data_path().unsent_requests(), 10);
+    rig.core.admin().shutdown();
     let line = format!("shutdown: 10 PUTs and GETs are not known to have arrived, the first to {peer}");
     assert_eq!(said(Level::Error, &[&line]), 1);
     assert_eq!(rig.take_events().len(), 10);

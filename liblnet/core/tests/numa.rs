@@ -45,9 +45,9 @@ fn node(driver: &FakeDriver) -> Arc<Core> {
     });
     for (own, device_cpt) in [("10.0.0.1@tcp", 0), ("10.0.0.2@tcp", 1)] {
         let config = NiConfig { device_cpt: Some(device_cpt), ..NiConfig::default() };
-        core.add_ni(nid(own), config, driver).unwrap();
+        core.admin().add_ni(nid(own), config, driver).unwrap();
     }
-    core.make_peer(nid("10.0.0.9@tcp"), true, false).unwrap();
+    core.admin().make_peer(nid("10.0.0.9@tcp"), true, false).unwrap();
     core
 }
 
@@ -67,10 +67,10 @@ fn messages_leave_by_the_interface_near_their_memory() {
         eq: None,
     };
     let on = |node: usize| MdMemory::contiguous((node << 32) + 4096, 64);
-    let bind = |memory| core.md_bind(spec(0), memory, true).unwrap();
+    let bind = |memory| core.data_path().md_bind(spec(0), memory, true).unwrap();
     let bulk = bind(on(1));
     let gone = bind(on(1));
-    core.md_unlink(gone).unwrap();
+    core.data_path().md_unlink(gone).unwrap();
     let (near, far) = ("10.0.0.1@tcp", "10.0.0.2@tcp");
     let table = [
         (on(0), near),
@@ -87,20 +87,21 @@ fn messages_leave_by_the_interface_near_their_memory() {
         let what = format!("{memory:?}");
         let md = bind(memory);
         for _ in 0..4 {
-            core.put(None, md, false, target, 0).unwrap();
-            core.get(None, md, target).unwrap();
+            core.data_path().put(None, md, false, target, 0).unwrap();
+            core.data_path().get(None, md, target).unwrap();
         }
         assert_eq!(sources(&driver), [nid(want); 8], "{what}");
     }
 
     // All distances are within the range, so that the interfaces take turns.
-    core.change_settings(|settings| {
-        settings.numa_range = 21;
-        Ok(())
-    })
-    .unwrap();
-    (0..4).for_each(|_| core.put(None, bulk, false, target, 0).unwrap());
+    core.admin()
+        .change_settings(|settings| {
+            settings.numa_range = 21;
+            Ok(())
+        })
+        .unwrap();
+    (0..4).for_each(|_| core.data_path().put(None, bulk, false, target, 0).unwrap());
     let took_turns = sources(&driver);
     assert_eq!(took_turns.iter().filter(|its| **its == nid(near)).count(), 2, "{took_turns:?}");
-    core.shutdown();
+    core.admin().shutdown();
 }

@@ -20,7 +20,7 @@ fn ping(rig: &Rig) -> PingInfo {
     let (match_bits, portal) = (PING_MATCH_BITS, RESERVED_PORTAL);
     let body = Body::Get { reply, match_bits, portal, offset: 0, sink_length: 272 };
     let RxAction::Deliver(request) = rig.arrives(&header_from(tcp(2), body, 0)) else { panic!() };
-    rig.core.received(request, Ok(()));
+    rig.core.data_path().received(request, Ok(()));
     let sent = rig.driver.ni(0).take_kept();
     let reply = sent.iter().find(|message| matches!(message.header().body, Body::Reply { .. })).unwrap();
     let mut bytes = Vec::new();
@@ -28,7 +28,7 @@ fn ping(rig: &Rig) -> PingInfo {
         // SAFETY: the message keeps its payload alive, and nothing writes to a ping buffer.
         bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(run.address as *const u8, run.len) });
     }
-    sent.into_iter().for_each(|message| rig.core.finalize(message, Ok(())));
+    sent.into_iter().for_each(|message| rig.core.data_path().finalize(message, Ok(())));
     let received = PingInfo::decode(&bytes, 16).unwrap();
     // The loopback is encoded once, before the entries, and not decoded.
     assert_eq!(received.claimed_count as usize, 1 + received.info.entries.len());
@@ -42,14 +42,14 @@ fn entries(info: &PingInfo) -> Vec<(Nid, NiStatus)> {
 #[test]
 fn a_ping_reply_lists_the_interfaces_with_their_state_and_not_the_loopback() {
     let rig = rig();
-    rig.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &rig.driver).unwrap();
+    rig.core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &rig.driver).unwrap();
     assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up)]);
-    rig.core.add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
-    rig.core.set_ni_fatal(tcp(3), Some("link down"));
-    rig.core.run_discovery();
+    rig.core.admin().add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
+    rig.core.admin().set_ni_fatal(tcp(3), Some("link down"));
+    rig.core.monitor().run_discovery();
     assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up), (tcp(3), NiStatus::Down)]);
-    rig.core.set_ni_fatal(tcp(3), None);
-    rig.core.remove_ni(tcp(3)).unwrap();
+    rig.core.admin().set_ni_fatal(tcp(3), None);
+    rig.core.admin().remove_ni(tcp(3)).unwrap();
     assert_eq!(entries(&ping(&rig)), [(tcp(1), NiStatus::Up)]);
 }
 
@@ -58,14 +58,14 @@ fn the_sequence_of_ping_replies_grows_with_each_change_of_an_interface() {
     let rig = rig();
     let first = ping(&rig).sequence;
     assert_eq!(ping(&rig).sequence, first);
-    rig.core.add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
+    rig.core.admin().add_ni(tcp(3), NiTunables::default(), &rig.driver).unwrap();
     let added = ping(&rig).sequence;
     assert!(added > first, "{added} after {first}");
-    rig.core.set_ni_fatal(tcp(3), Some("link down"));
-    rig.core.run_discovery();
+    rig.core.admin().set_ni_fatal(tcp(3), Some("link down"));
+    rig.core.monitor().run_discovery();
     let failed = ping(&rig).sequence;
     assert!(failed > added, "{failed} after {added}");
-    rig.core.remove_ni(tcp(3)).unwrap();
+    rig.core.admin().remove_ni(tcp(3)).unwrap();
     assert!(ping(&rig).sequence > failed);
 }
 
@@ -76,6 +76,7 @@ fn ping_replies_have_the_discovery_feature_unless_discovery_is_off() {
         [(DiscoveryMode::On, true), (DiscoveryMode::Off, false), (DiscoveryMode::Verify, true)]
     {
         rig.core
+            .admin()
             .change_settings(|settings| {
                 settings.discovery = mode;
                 Ok(())
@@ -94,7 +95,7 @@ fn a_node_without_multi_rail_says_so_and_neither_discovers_nor_takes_pushes_nor_
     let driver = FakeDriver::new(OnSend::Keep);
     let without = |config: &mut lnet_core::CoreConfig| config.multi_rail = false;
     let rig = Rig::builder(driver).with_discovery().config(without).build();
-    rig.core.run_discovery();
+    rig.core.monitor().run_discovery();
     let features = ping(&rig).features;
     assert!(
         !features.contains(Features::MULTI_RAIL) && !features.contains(Features::DISCOVERY),
@@ -109,8 +110,8 @@ fn a_node_without_multi_rail_says_so_and_neither_discovers_nor_takes_pushes_nor_
         settings.discovery = DiscoveryMode::On;
         Ok(())
     };
-    assert_eq!(rig.core.change_settings(discovers), Err(Errno::NotSupported));
-    assert_eq!(rig.core.make_peer(tcp(8), true, false), Err(Errno::NotSupported));
-    assert_eq!(rig.core.make_peer(tcp(8), false, false), Ok(()));
-    assert_eq!(rig.core.add_peer_nid(tcp(8), tcp(7), true), Err(Errno::NotSupported));
+    assert_eq!(rig.core.admin().change_settings(discovers), Err(Errno::NotSupported));
+    assert_eq!(rig.core.admin().make_peer(tcp(8), true, false), Err(Errno::NotSupported));
+    assert_eq!(rig.core.admin().make_peer(tcp(8), false, false), Ok(()));
+    assert_eq!(rig.core.admin().add_peer_nid(tcp(8), tcp(7), true), Err(Errno::NotSupported));
 }

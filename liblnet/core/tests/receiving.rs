@@ -35,7 +35,8 @@ fn rig_with(change: impl FnOnce(&mut CoreConfig), credits: u32, peer_credits: u3
 fn drive(rig: &Rig, result: Result<(), Errno>) -> Vec<Header> {
     let sent = rig.driver.ni(0).take_kept();
     let headers = sent.iter().map(|message| *message.header()).collect();
-    sent.into_iter().for_each(|message| rig.core.finalize(message, result.map_err(SendFailure::from)));
+    sent.into_iter()
+        .for_each(|message| rig.core.data_path().finalize(message, result.map_err(SendFailure::from)));
     headers
 }
 
@@ -48,9 +49,9 @@ fn from_peer(body: Body, payload_length: u32) -> Header {
 #[test]
 fn invalid_headers_are_rejected_or_dropped_and_change_no_state() {
     let rig = rig(8, 8);
-    rig.core.add_ni(on_net(1, 1), NiTunables::default(), &driver()).unwrap();
-    rig.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &driver()).unwrap();
-    rig.core.set_lazy_portal(PORTAL).unwrap();
+    rig.core.admin().add_ni(on_net(1, 1), NiTunables::default(), &driver()).unwrap();
+    rig.core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &driver()).unwrap();
+    rig.core.data_path().set_lazy_portal(PORTAL).unwrap();
     rig.attach(-1, PUT | GET | MdOptions::MANAGE_REMOTE.0);
     let put_at = |portal, offset| Body::Put { ack: None, match_bits: BITS, hdr_data: 0, portal, offset };
     let get = |portal, offset, sink_length| Body::Get {
@@ -113,13 +114,13 @@ fn a_response_is_accepted_once_and_only_if_it_was_requested() {
     rig.put_with_ack(md, tcp(2));
     assert!(matches!(rig.arrives(&reply), RxAction::Discard));
     let RxAction::Deliver(message) = rig.arrives(&ack) else { panic!() };
-    rig.core.received(message, Ok(()));
+    rig.core.data_path().received(message, Ok(()));
     assert!(matches!(rig.arrives(&ack), RxAction::Discard));
     drive(&rig, Ok(()));
     assert_eq!(rig.take_events(), [(EventKind::Ack, Ok(()), false), (EventKind::Send, Ok(()), false)]);
     rig.get(md, tcp(2));
     let RxAction::Deliver(message) = rig.arrives(&reply) else { panic!() };
-    rig.core.received(message, Err(Errno::Io));
+    rig.core.data_path().received(message, Err(Errno::Io));
     assert!(matches!(rig.arrives(&reply), RxAction::Discard));
     drive(&rig, Ok(()));
     assert_eq!(
@@ -141,17 +142,17 @@ fn a_response_to_an_earlier_incarnation_is_dropped() {
 #[test]
 fn a_response_to_an_unknown_source_nid_is_sent_through_the_neighbour() {
     let rig = rig(8, 8);
-    rig.core.primary_nid(tcp(3));
+    rig.core.admin().primary_nid(tcp(3));
     let known = rig.core.peer_nis().len();
     let reply = WireHandle { interface_cookie: 1, object_cookie: 2 };
     let ping = Body::Get { reply, match_bits: 1 << 63, portal: 0, offset: 0, sink_length: 272 };
     for (source, next_hop) in [(2, 2), (3, 3), (77, 2), (78, 2)] {
         let header = Header { src_nid: tcp(source), ..from_peer(ping, 0) };
         let RxAction::Deliver(request) = rig.arrives_from(tcp(2), &header) else { panic!() };
-        rig.core.received(request, Ok(()));
+        rig.core.data_path().received(request, Ok(()));
         let answer = rig.driver.ni(0).take_kept().pop().unwrap();
         assert_eq!((answer.header().dest_nid, answer.next_hop().nid), (tcp(source), tcp(next_hop)));
-        rig.core.finalize(answer, Ok(()));
+        rig.core.data_path().finalize(answer, Ok(()));
     }
     // Only the neighbour was added as a peer.
     assert_eq!(rig.core.peer_nis().len(), known + 1);
@@ -166,7 +167,7 @@ fn a_peer_that_does_not_take_its_responses_gets_no_more_and_other_peers_do() {
         let header = Header { src_nid: tcp(from), ..from_peer(body, length) };
         match rig.arrives(&header) {
             RxAction::Deliver(message) => {
-                rig.core.received(message, Ok(()));
+                rig.core.data_path().received(message, Ok(()));
                 true
             }
             _ => false,
@@ -195,7 +196,7 @@ fn peers_that_do_not_take_their_responses_exhaust_the_quota_and_other_peers_are_
         let header = Header { src_nid: tcp(from), ..from_peer(get, 0) };
         match rig.arrives(&header) {
             RxAction::Deliver(message) => {
-                rig.core.received(message, Ok(()));
+                rig.core.data_path().received(message, Ok(()));
                 true
             }
             _ => false,
@@ -215,8 +216,8 @@ fn peers_that_do_not_take_their_responses_exhaust_the_quota_and_other_peers_are_
 #[test]
 fn unknown_peers_create_a_limited_number_of_peers_and_unused_ones_are_evicted() {
     let rig = rig_with(|config| config.max_peers = 10, 8, 8);
-    rig.core.make_peer(tcp(2), true, false).unwrap();
-    rig.core.add_peer_nid(tcp(2), tcp(3), true).unwrap();
+    rig.core.admin().make_peer(tcp(2), true, false).unwrap();
+    rig.core.admin().add_peer_nid(tcp(2), tcp(3), true).unwrap();
     let md = rig.bind(-1);
     // A message to this peer is in flight.
     rig.put(md, tcp(5));
@@ -238,7 +239,7 @@ fn unknown_peers_create_a_limited_number_of_peers_and_unused_ones_are_evicted() 
     assert_eq!(kept(), [true; 3]);
     // The peers of the operator and of the program are not limited.
     for n in 200..220 {
-        rig.core.make_peer(tcp(n), true, false).unwrap();
+        rig.core.admin().make_peer(tcp(n), true, false).unwrap();
     }
     assert_eq!(rig.core.peer_nis().len(), 25);
     rig.clock.advance_to(Duration::from_secs(4));
@@ -267,7 +268,7 @@ fn a_put_with_an_incomplete_payload_fails_and_is_not_acknowledged() {
         let RxAction::Deliver(message) = rig.arrives(&from_peer(put_body(Some(handle(5))), 4)) else {
             panic!()
         };
-        rig.core.received(message, result);
+        rig.core.data_path().received(message, result);
     }
     assert_eq!(rig.take_events(), [(EventKind::Put, Err(Errno::Io), false), (EventKind::Put, Ok(()), true)]);
     let sent = drive(&rig, Ok(()));
@@ -290,7 +291,7 @@ fn a_get_event_comes_when_its_reply_was_sent_or_failed() {
         };
         let RxAction::Deliver(message) = rig.arrives(&from_peer(body, 0)) else { panic!() };
         assert_eq!(message.payload_len(), 0);
-        rig.core.received(message, Ok(()));
+        rig.core.data_path().received(message, Ok(()));
         assert_eq!(rig.take_events(), []);
         let sent = drive(&rig, result);
         assert_eq!(sent[0].payload_length, 8);

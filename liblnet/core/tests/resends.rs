@@ -27,7 +27,7 @@ fn kept(rig: &Rig) -> usize {
 /// The driver fails the messages that it keeps.
 fn fail_kept(rig: &Rig, failure: SendFailure) {
     let kept: Vec<_> = rig.driver.nis().iter().flat_map(|ni| ni.take_kept()).collect();
-    kept.into_iter().for_each(|message| rig.core.finalize(message, Err(failure)));
+    kept.into_iter().for_each(|message| rig.core.data_path().finalize(message, Err(failure)));
 }
 
 /// The failure of a driver that has given up because no response came.
@@ -43,6 +43,7 @@ fn a_failed_message_is_sent_once_over_each_path_and_then_retry_count_times_more(
         let driver = FakeDriver::new(OnSend::Fail(failure)).recording();
         let rig = Rig::builder(driver).nids([tcp(1), tcp(3)]).build();
         rig.core
+            .admin()
             .change_settings(|settings| {
                 settings.retry_count = retry_count;
                 Ok(())
@@ -52,7 +53,7 @@ fn a_failed_message_is_sent_once_over_each_path_and_then_retry_count_times_more(
         rig.put(md, tcp(2));
         for second in 1..30 {
             rig.clock.advance_to(Duration::from_secs(second));
-            rig.core.run_monitor();
+            rig.core.monitor().run();
         }
         assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), true)]);
         let sends = rig.driver.recorded().iter().filter(|header| header.dest_nid == tcp(2)).count();
@@ -83,7 +84,7 @@ fn a_message_whose_md_was_unlinked_before_it_failed_is_not_resent() {
     for unlinked in [false, true] {
         let (rig, md) = rig_with_kept_put(&[1, 3]);
         if unlinked {
-            rig.core.md_unlink(md).unwrap();
+            rig.core.data_path().md_unlink(md).unwrap();
         }
         fail_kept(&rig, timed_out(Delivery::NotSent));
         assert_eq!(kept(&rig), usize::from(!unlinked));
@@ -98,10 +99,10 @@ fn a_message_that_waits_for_its_resend_at_its_deadline_times_out() {
     let (rig, _) = rig_with_kept_put(&[1]);
     rig.clock.advance_to(Duration::from_millis(49_990));
     fail_kept(&rig, timed_out(Delivery::Deduplicated));
-    assert_eq!(rig.core.run_monitor(), Some(Time(Duration::from_secs(50))));
+    assert_eq!(rig.core.monitor().run(), Some(Time(Duration::from_secs(50))));
     assert_eq!((kept(&rig), rig.take_events()), (0, vec![]));
     rig.clock.advance_to(Duration::from_secs(50));
-    rig.core.run_monitor();
+    rig.core.monitor().run();
     assert_eq!(kept(&rig), 0);
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::TimedOut), true)]);
 }
@@ -111,17 +112,17 @@ fn a_message_that_waits_for_its_resend_at_its_deadline_times_out() {
 fn a_missing_response_lowers_the_health_of_the_peer_ni_that_the_request_was_resent_to() {
     let rig = Rig::new(FakeDriver::new(OnSend::Complete).recording());
     let (first, second) = (tcp(8), tcp(9));
-    rig.core.make_peer(first, true, false).unwrap();
-    rig.core.add_peer_nid(first, second, true).unwrap();
+    rig.core.admin().make_peer(first, true, false).unwrap();
+    rig.core.admin().add_peer_nid(first, second, true).unwrap();
     rig.driver.fail_next(timed_out(Delivery::NotSent));
     rig.put_with_ack(rig.bind(2), first);
     let sent: Vec<_> = rig.driver.recorded().iter().map(|header| header.dest_nid).collect();
     assert_eq!(sent.len(), 2);
     assert_ne!(sent[0], sent[1]);
-    rig.core.run_monitor();
+    rig.core.monitor().run();
     rig.clock.advance_to(Duration::from_secs(200));
-    rig.core.run_monitor();
-    let (_, peer_nis) = rig.core.peer(first).unwrap();
+    rig.core.monitor().run();
+    let (_, peer_nis) = rig.core.admin().peer(first).unwrap();
     let health = |nid| peer_nis.iter().find(|peer_ni| peer_ni.nid() == nid).unwrap().health();
     assert_eq!((health(sent[0]), health(sent[1])), (1000, 900));
 }
@@ -134,16 +135,16 @@ fn a_message_with_a_source_is_resent_from_another_that_works_only_to_a_multi_rai
         [(true, true, tcp(3)), (true, false, tcp(1)), (false, true, tcp(1))]
     {
         let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), tcp(3)]).build();
-        rig.core.make_peer(tcp(2), multi_rail, false).unwrap();
-        rig.core.put(Some(tcp(1)), rig.bind(1), false, target(tcp(2)), 0).unwrap();
+        rig.core.admin().make_peer(tcp(2), multi_rail, false).unwrap();
+        rig.core.data_path().put(Some(tcp(1)), rig.bind(1), false, target(tcp(2)), 0).unwrap();
         let mut sent = rig.driver.ni(0).take_kept();
         sent[0].set_message_id(NonZeroU64::MIN);
-        rig.core.set_ni_fatal(tcp(1), Some("link down"));
-        rig.core.set_ni_fatal(tcp(3), (!other_works).then_some("link down"));
+        rig.core.admin().set_ni_fatal(tcp(1), Some("link down"));
+        rig.core.admin().set_ni_fatal(tcp(3), (!other_works).then_some("link down"));
         let message = sent.pop().unwrap();
-        rig.core.finalize(message, Err(timed_out(Delivery::Deduplicated)));
+        rig.core.data_path().finalize(message, Err(timed_out(Delivery::Deduplicated)));
         rig.clock.advance_to(Duration::from_secs(1));
-        rig.core.run_monitor();
+        rig.core.monitor().run();
         let mut sources = Vec::new();
         for ni in rig.driver.nis() {
             sources.extend(ni.map_kept(|message| *message.header()));

@@ -22,13 +22,13 @@ fn rig() -> Rig {
 }
 
 fn connect(rig: &Rig, peer: Nid, incarnation: u64) {
-    rig.core.connected(rig.ni(), peer, incarnation);
-    rig.core.run_discovery();
+    rig.core.data_path().connected(rig.ni(), peer, incarnation);
+    rig.core.monitor().run_discovery();
 }
 
 /// Whether a message goes only to the NID that its target names.
 fn is_named_only(rig: &Rig, [first, second]: [Nid; 2]) -> bool {
-    let destination = |named| rig.core.choose(None, named).unwrap().destination();
+    let destination = |named| rig.core.data_path().choose(None, named).unwrap().destination();
     // Without a restart both NIDs mean the peer, and the same one is selected for both.
     (destination(first), destination(second)) == (first, second)
 }
@@ -49,7 +49,11 @@ fn only_another_incarnation_at_a_nid_that_was_met_before_is_a_restart() {
         let rig = rig();
         connections.iter().for_each(|(peer, incarnation)| connect(&rig, *peer, *incarnation));
         assert_eq!(is_named_only(&rig, [PRIMARY, OTHER]), restarted, "{connections:?}");
-        assert_eq!(rig.core.discovery_of(PRIMARY).unwrap().peer_sequence == 0, restarted, "{connections:?}");
+        assert_eq!(
+            rig.core.admin().discovery_of(PRIMARY).unwrap().peer_sequence == 0,
+            restarted,
+            "{connections:?}"
+        );
     }
 }
 
@@ -64,7 +68,7 @@ fn a_restart_that_another_nid_has_shown_is_not_noticed_again() {
     // The peer pushes its NIDs, which completes the purpose of the discovery.
     assert!(rig.is_pushed(1, &[PRIMARY, OTHER]));
     connect(&rig, OTHER, 18);
-    assert_eq!(rig.core.discovery_of(PRIMARY).unwrap().peer_sequence, 1);
+    assert_eq!(rig.core.admin().discovery_of(PRIMARY).unwrap().peer_sequence, 1);
 }
 
 #[test]
@@ -81,13 +85,14 @@ fn what_waits_for_a_connection_to_another_nid_than_the_named_one_comes_back() {
         };
         let md = rig.bind(1);
         // The node has one interface: no message waits for a discovery that sends nothing.
-        rig.core.put(None, md, false, target, 0).unwrap();
+        rig.core.data_path().put(None, md, false, target, 0).unwrap();
     };
     request(OTHER, RESERVED_PORTAL);
     request(PRIMARY, RESERVED_PORTAL);
     connect(&rig, PRIMARY, 8);
     // Pings find out which node is there, and may go to any incarnation.
-    let outdated = rig.driver.ni(0).map_kept(|message| rig.core.is_for_earlier_incarnation(message));
+    let outdated =
+        rig.driver.ni(0).map_kept(|message| rig.core.data_path().is_for_earlier_incarnation(message));
     assert!(!outdated.is_empty() && outdated.iter().all(|outdated| !outdated), "{outdated:?}");
 }
 
@@ -103,8 +108,8 @@ fn a_request_with_another_cookie_shows_the_restart_of_a_node_behind_a_gateway() 
     for (cookies, restarted) in [(&[5][..], false), (&[5, 5], false), (&[5, 6], true), (&[5, 6, 6], true)] {
         let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).with_discovery().build();
         let route = Route { net: far_net(), gateway, hops: None, priority: 0, health_sensitivity: 1 };
-        rig.core.add_route(route).unwrap();
-        rig.core.add_peer(&[far(1), far(2)]).unwrap();
+        rig.core.admin().add_route(route).unwrap();
+        rig.core.admin().add_peer(&[far(1), far(2)]).unwrap();
         for cookie in cookies {
             drop(rig.arrives_from(gateway, &request(*cookie)));
         }
@@ -116,8 +121,8 @@ fn a_request_with_another_cookie_shows_the_restart_of_a_node_behind_a_gateway() 
 #[test]
 fn a_node_that_does_not_discover_goes_on_with_the_nids_that_are_configured() {
     let rig = Rig::new(FakeDriver::new(OnSend::Complete));
-    rig.core.make_peer(PRIMARY, true, false).unwrap();
-    rig.core.add_peer_nid(PRIMARY, OTHER, true).unwrap();
+    rig.core.admin().make_peer(PRIMARY, true, false).unwrap();
+    rig.core.admin().add_peer_nid(PRIMARY, OTHER, true).unwrap();
     connect(&rig, PRIMARY, 7);
     connect(&rig, PRIMARY, 8);
     assert!(!is_named_only(&rig, [PRIMARY, OTHER]));

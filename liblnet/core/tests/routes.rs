@@ -64,14 +64,14 @@ fn a_gateway_with_queued_bytes_comes_after_an_idle_one() {
 #[test]
 fn a_multi_rail_gateway_is_sent_to_on_all_its_nids() {
     let rig = rig(&[]);
-    rig.core.make_peer(tcp(8), true, false).unwrap();
-    rig.core.add_peer_nid(tcp(8), tcp(9), true).unwrap();
-    rig.core.add_route(route(far_net(), tcp(8))).unwrap();
+    rig.core.admin().make_peer(tcp(8), true, false).unwrap();
+    rig.core.admin().add_peer_nid(tcp(8), tcp(9), true).unwrap();
+    rig.core.admin().add_route(route(far_net(), tcp(8))).unwrap();
     assert_eq!(gateways_of(&rig, 4), [tcp(8), tcp(9), tcp(8), tcp(9)]);
     // Each NID of a gateway means the same gateway.
-    assert_eq!(rig.core.add_route(route(far_net(), tcp(9))), Err(Errno::Exists));
-    rig.core.delete_routes(None, Some(tcp(9))).unwrap();
-    assert_eq!(rig.core.routes().iter().count(), 0);
+    assert_eq!(rig.core.admin().add_route(route(far_net(), tcp(9))), Err(Errno::Exists));
+    rig.core.admin().delete_routes(None, Some(tcp(9))).unwrap();
+    assert_eq!(rig.core.admin().routes().iter().count(), 0);
 }
 
 /// PS-10: fails if the gateway of a message with a source is not on the net of the source.
@@ -79,13 +79,13 @@ fn a_multi_rail_gateway_is_sent_to_on_all_its_nids() {
 fn a_message_with_a_source_leaves_from_there() {
     let other = on_net(2, 1);
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).nids([tcp(1), other]).build();
-    rig.core.add_route(route(far_net(), tcp(9))).unwrap();
+    rig.core.admin().add_route(route(far_net(), tcp(9))).unwrap();
     let md = rig.bind(-1);
-    rig.core.put(Some(tcp(1)), md, false, support::target(far(5)), 0).unwrap();
+    rig.core.data_path().put(Some(tcp(1)), md, false, support::target(far(5)), 0).unwrap();
     assert_eq!(hops(&rig), [(tcp(9), far(5))]);
     rig.driver.finish();
     rig.take_events();
-    rig.core.put(Some(other), md, false, support::target(far(5)), 0).unwrap();
+    rig.core.data_path().put(Some(other), md, false, support::target(far(5)), 0).unwrap();
     assert_eq!(rig.take_events(), [(EventKind::Send, Err(Errno::HostUnreachable), false)]);
 }
 
@@ -98,7 +98,7 @@ fn a_response_goes_back_by_the_gateway_that_the_request_came_by() {
     for gateway in [tcp(9), tcp(9), tcp(8), tcp(9)] {
         let header = header_from(far(5), put_body(Some(ack)), 8);
         let RxAction::Deliver(message) = rig.arrives_from(gateway, &header) else { panic!() };
-        lnet_core::lnd::Upcalls::received(&*rig.core, message, Ok(()));
+        lnet_core::lnd::Upcalls::received(rig.core.data_path(), message, Ok(()));
         assert_eq!(hops(&rig), [(gateway, far(5))]);
         rig.driver.finish();
     }
@@ -121,11 +121,11 @@ fn a_missing_answer_from_behind_a_gateway_leaves_its_route_up() {
     let rig = rig(&[route(far_net(), tcp(9))]);
     rig.get(rig.bind(-1), far(5));
     rig.driver.finish();
-    rig.core.run_monitor();
+    rig.core.monitor().run();
     rig.clock.advance(Duration::from_secs(200));
-    rig.core.run_monitor();
-    assert_eq!(rig.core.health_totals().response_timeouts, 1);
-    assert!(rig.core.route_is_up(&rig.core.routes().active()[0]));
+    rig.core.monitor().run();
+    assert_eq!(rig.core.admin().health_totals().response_timeouts, 1);
+    assert!(rig.core.admin().route_is_up(&rig.core.admin().routes().active()[0]));
     rig.driver.finish();
     assert_eq!(gateways_of(&rig, 1), [tcp(9)]);
 }
@@ -147,8 +147,8 @@ fn a_peer_on_a_common_net_and_behind_a_gateway_is_reached_by_the_gateway_where_t
  {
     let rig = rig(&[route(far_net(), tcp(9))]);
     let core = &rig.core;
-    core.make_peer(tcp(5), true, false).unwrap();
-    core.add_peer_nid(tcp(5), far(5), true).unwrap();
+    core.admin().make_peer(tcp(5), true, false).unwrap();
+    core.admin().add_peer_nid(tcp(5), far(5), true).unwrap();
     let md = rig.bind(-1);
     let goes = || {
         rig.put(md, tcp(5));
@@ -157,26 +157,26 @@ fn a_peer_on_a_common_net_and_behind_a_gateway_is_reached_by_the_gateway_where_t
         hops
     };
     assert_eq!(goes(), [(tcp(5), tcp(5))]);
-    core.path_is_unresponsive(rig.ni(), tcp(5));
+    core.data_path().path_is_unresponsive(rig.ni(), tcp(5));
     assert_eq!(goes(), [(tcp(9), far(5))]);
-    core.path_is_responsive(rig.ni(), tcp(5));
-    core.set_peer_ni_health(None, 1000);
+    core.data_path().path_is_responsive(rig.ni(), tcp(5));
+    core.admin().set_peer_ni_health(None, 1000);
     assert_eq!(goes(), [(tcp(5), tcp(5))]);
     let dst = Some("tcp1".parse().unwrap());
-    core.add_rule(Rule::new(None, dst, None, Action::Priority(0)), None).unwrap();
+    core.admin().add_rule(Rule::new(None, dst, None, Action::Priority(0)), None).unwrap();
     assert_eq!(goes(), [(tcp(9), far(5))]);
     rig.driver.ni(0).finish(Ok(()));
-    assert_eq!(core.explain(None, tcp(5)).unwrap().chosen.next_hop(), tcp(9));
+    assert_eq!(core.data_path().explain(None, tcp(5)).unwrap().chosen.next_hop(), tcp(9));
 }
 
 /// Fails if a message for an interface of a gateway is sent to another of its interfaces, which refuses it.
 #[test]
 fn a_gateway_is_not_reached_by_itself() {
     let rig = rig(&[]);
-    rig.core.make_peer(tcp(9), true, false).unwrap();
-    rig.core.add_peer_nid(tcp(9), far(9), true).unwrap();
-    [8, 9].iter().for_each(|gateway| rig.core.add_route(route(far_net(), tcp(*gateway))).unwrap());
-    rig.core.path_is_unresponsive(rig.ni(), tcp(9));
+    rig.core.admin().make_peer(tcp(9), true, false).unwrap();
+    rig.core.admin().add_peer_nid(tcp(9), far(9), true).unwrap();
+    [8, 9].iter().for_each(|gateway| rig.core.admin().add_route(route(far_net(), tcp(*gateway))).unwrap());
+    rig.core.data_path().path_is_unresponsive(rig.ni(), tcp(9));
     for _ in 0..2 {
         rig.put(rig.bind(1), far(9));
         assert_eq!(hops(&rig), [(tcp(8), far(9))]);
@@ -199,10 +199,11 @@ fn with_drop_asym_route_a_message_that_came_by_a_gateway_of_no_route_to_its_sour
     ];
     for (drops, routes, neighbour, expected) in table {
         let rig = rig(&[]);
-        rig.core.make_peer(tcp(8), true, false).unwrap();
-        rig.core.add_peer_nid(tcp(8), tcp(9), true).unwrap();
-        routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());
+        rig.core.admin().make_peer(tcp(8), true, false).unwrap();
+        rig.core.admin().add_peer_nid(tcp(8), tcp(9), true).unwrap();
+        routes.iter().for_each(|route| rig.core.admin().add_route(*route).unwrap());
         rig.core
+            .admin()
             .change_settings(|settings| {
                 settings.drop_asym_route = drops;
                 Ok(())

@@ -93,26 +93,33 @@ fn a_change() -> impl Strategy<Value = Change> {
 fn make(rig: &Rig, change: &Change) {
     let core = &rig.core;
     let _ = match change {
-        Change::Add(rule, index) => core.add_rule(rule.clone(), *index),
-        Change::Delete(index) => core.delete_rule(*index),
+        Change::Add(rule, index) => core.admin().add_rule(rule.clone(), *index),
+        Change::Delete(index) => core.admin().delete_rule(*index),
         Change::AddNi(last) => {
-            let added = core.add_ni(own(*last), NiTunables::default(), &FakeDriver::new(OnSend::Complete));
+            let added =
+                core.admin().add_ni(own(*last), NiTunables::default(), &FakeDriver::new(OnSend::Complete));
             added.map(drop).map_err(lnet_wire::Errno::from)
         }
-        Change::RemoveNi(last) => core.remove_ni(own(*last)),
-        Change::AddPeer(last) => core.make_peer(its(*last), true, false),
-        Change::AddPeerNid(peer, last) => core.add_peer_nid(its(*peer), its(*last), true),
-        Change::DeletePeer(peer, last) => core.delete_peer(its(*peer), last.map(its), true),
+        Change::RemoveNi(last) => core.admin().remove_ni(own(*last)),
+        Change::AddPeer(last) => core.admin().make_peer(its(*last), true, false),
+        Change::AddPeerNid(peer, last) => core.admin().add_peer_nid(its(*peer), its(*last), true),
+        Change::DeletePeer(peer, last) => core.admin().delete_peer(its(*peer), last.map(its), true),
         Change::AddRoute(last) => {
             let net = nid("10.0.0.1@tcp2").net();
-            core.add_route(Route { net, gateway: its(*last), hops: None, priority: 0, health_sensitivity: 1 })
+            core.admin().add_route(Route {
+                net,
+                gateway: its(*last),
+                hops: None,
+                priority: 0,
+                health_sensitivity: 1,
+            })
         }
-        Change::DeleteRoute(last) => core.delete_routes(None, Some(its(*last))),
+        Change::DeleteRoute(last) => core.admin().delete_routes(None, Some(its(*last))),
         Change::Send(last) => {
             rig.put(rig.bind(1), its(*last));
             Ok(())
         }
-        Change::Name(nids) => core.add_peer(&nids.iter().copied().map(its).collect::<Vec<_>>()),
+        Change::Name(nids) => core.admin().add_peer(&nids.iter().copied().map(its).collect::<Vec<_>>()),
         Change::Merge(sequence, nids) => {
             rig.is_pushed(*sequence, &nids.iter().copied().map(its).collect::<Vec<_>>());
             Ok(())
@@ -137,12 +144,12 @@ fn effects(given: &[Option<RuleEffect>]) -> Vec<Effect> {
 /// The index of the present rules for the present nets and gateways.
 fn rules_now(core: &Core) -> RuleIndex {
     let own: Vec<Nid> = core.nets().nis().map(|ni| ni.nid()).collect();
-    let mut named: Vec<Nid> = core.routes().iter().map(|route| route.gateway).collect();
+    let mut named: Vec<Nid> = core.admin().routes().iter().map(|route| route.gateway).collect();
     named.sort();
     named.dedup();
-    let nids = |nid| core.peer(nid).map_or_else(|| vec![nid], |(peer, _)| peer.nids.clone());
+    let nids = |nid| core.admin().peer(nid).map_or_else(|| vec![nid], |(peer, _)| peer.nids.clone());
     let gateways: Vec<_> = named.into_iter().map(|nid| GatewayNids { nid, nids: nids(nid) }).collect();
-    RuleIndex::new(&core.rules(), &own, &gateways)
+    RuleIndex::new(&core.admin().rules(), &own, &gateways)
 }
 
 /// Asserts that the stored effects are those of the present rules.
@@ -163,7 +170,9 @@ fn check(core: &Core) {
     let mut primaries: Vec<Nid> = core.peer_nis().iter().map(|peer_ni| peer_ni.primary()).collect();
     primaries.sort();
     primaries.dedup();
-    primaries.into_iter().for_each(|primary| check_peer(core, &rules, &core.peer(primary).unwrap().0));
+    primaries
+        .into_iter()
+        .for_each(|primary| check_peer(core, &rules, &core.admin().peer(primary).unwrap().0));
 }
 
 fn check_peer(core: &Core, rules: &RuleIndex, peer: &Peer) {
@@ -175,8 +184,14 @@ fn check_peer(core: &Core, rules: &RuleIndex, peer: &Peer) {
         ids.iter().map(|net| (usage(net).priority(), usage(net).messages_of_turn())).collect();
     assert_eq!(stored, effects(&ids.iter().map(of_net).collect::<Vec<_>>()), "nets of {}", peer.primary);
     for net in &ids {
-        let nis: Vec<_> =
-            core.peer(peer.primary).unwrap().1.into_iter().filter(|its| its.nid().net() == *net).collect();
+        let nis: Vec<_> = core
+            .admin()
+            .peer(peer.primary)
+            .unwrap()
+            .1
+            .into_iter()
+            .filter(|its| its.nid().net() == *net)
+            .collect();
         let applied: Vec<Applied> = nis.iter().map(|its| rules.applied_to_peer_ni(its.nid())).collect();
         let stored: Vec<Effect> = nis.iter().map(|its| (its.priority(), its.messages_of_turn())).collect();
         let expected = effects(&applied.iter().map(|its| its.nid).collect::<Vec<_>>());

@@ -24,7 +24,7 @@ fn peers_that_are_added_while_rules_change_have_what_the_rules_come_to() {
     let rig = Rig::builder(FakeDriver::new(OnSend::Complete)).build();
     let (core, md) = (&rig.core, rig.bind_without_eq(-1));
     for number in 0..OTHERS {
-        core.add_rule(rule(&format!("tcp{}", 100 + number)), None).unwrap();
+        core.admin().add_rule(rule(&format!("tcp{}", 100 + number)), None).unwrap();
     }
     let start = Barrier::new(2);
     for round in 0..ROUNDS {
@@ -36,12 +36,12 @@ fn peers_that_are_added_while_rules_change_have_what_the_rules_come_to() {
             });
             start.wait();
             match adds {
-                true => core.add_rule(rule("*.*.*.*@tcp"), Some(0)).unwrap(),
-                false => core.delete_rule(Some(0)).unwrap(),
+                true => core.admin().add_rule(rule("*.*.*.*@tcp"), Some(0)).unwrap(),
+                false => core.admin().delete_rule(Some(0)).unwrap(),
             }
         });
         for peer_ni in core.peer_nis() {
-            let applied = core.applied_to_peer_ni(peer_ni.nid());
+            let applied = core.admin().applied_to_peer_ni(peer_ni.nid());
             assert_eq!(applied.nid.is_some(), adds);
             assert_eq!(peer_ni.priority(), applied.nid_priority(), "round {round}, {}", peer_ni.nid());
         }

@@ -26,8 +26,8 @@ fn rig(own: &[&str], its: &[&str]) -> Rig {
     let driver = FakeDriver::new(OnSend::Complete).recording();
     let node = support::Rig::builder(driver).nids(own.iter().map(|own| nid(own))).build();
     let (core, peer) = (Arc::clone(&node.core), nid(its[0]));
-    core.make_peer(peer, true, false).unwrap();
-    its[1..].iter().for_each(|its| core.add_peer_nid(peer, nid(its), true).unwrap());
+    core.admin().make_peer(peer, true, false).unwrap();
+    its[1..].iter().for_each(|its| core.admin().add_peer_nid(peer, nid(its), true).unwrap());
     Rig { node, core, peer }
 }
 
@@ -35,14 +35,14 @@ impl Rig {
     /// Adds a rule as `lnetctl udsp add --src SRC --dst DST` does; an empty text is no option. 0 is the highest priority.
     fn rule(&self, src: &str, dst: &str, action: Action, index: Option<usize>) {
         let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
-        self.core.add_rule(Rule::new(selector(src), selector(dst), None, action), index).unwrap();
+        self.core.admin().add_rule(Rule::new(selector(src), selector(dst), None, action), index).unwrap();
     }
 
     /// [`Rig::rule`] with a priority, and a number of messages for its turn.
     fn counting(&self, src: &str, dst: &str, priority: u32, messages: u32) {
         let selector = |text: &str| (!text.is_empty()).then(|| text.parse().unwrap());
         let rule = Rule::new(selector(src), selector(dst), None, Action::Priority(priority));
-        self.core.add_rule(Rule { messages: NonZeroU32::new(messages), ..rule }, None).unwrap();
+        self.core.admin().add_rule(Rule { messages: NonZeroU32::new(messages), ..rule }, None).unwrap();
     }
 
     /// The pairs that some PUTs use.
@@ -56,15 +56,15 @@ impl Rig {
         let md = self.node.bind(-1);
         self.node.driver.recorded();
         (0..puts).for_each(|_| self.node.put(md, self.peer));
-        self.core.md_unlink(md).unwrap();
+        self.core.data_path().md_unlink(md).unwrap();
         let headers = self.node.driver.recorded();
         headers.iter().map(|header| (last(header.src_nid), last(header.dest_nid))).collect()
     }
 
     fn set_health(&self, text: &str, health: u32) {
         match self.core.nets().ni(nid(text)) {
-            Some(_) => self.core.set_ni_health(Some(nid(text)), health),
-            None => self.core.set_peer_ni_health(Some(nid(text)), health),
+            Some(_) => self.core.admin().set_ni_health(Some(nid(text)), health),
+            None => self.core.admin().set_peer_ni_health(Some(nid(text)), health),
         }
     }
 }
@@ -95,9 +95,9 @@ fn the_net_with_the_highest_priority_carries_all_messages() {
         rule("tcp2", 5);
         rule("tcp1", 2);
         assert_eq!(rig.pairs(), [(2, 12)].into(), "{side}");
-        rig.core.delete_rule(Some(1)).unwrap();
+        rig.core.admin().delete_rule(Some(1)).unwrap();
         assert_eq!(rig.pairs(), [(3, 13)].into(), "{side}");
-        rig.core.delete_rule(None).unwrap();
+        rig.core.admin().delete_rule(None).unwrap();
         assert!(rig.pairs().contains(&(1, 11)), "{side}");
     }
 }
@@ -134,7 +134,7 @@ fn messages_from_the_interfaces_of_a_nid_pair_rule_go_to_its_nids() {
         assert_eq!(from(own, &rig.pairs()), [11, 12, 13, 14], "{src} without a rule");
         rig.rule(src, dst, Action::PreferredList, None);
         assert_eq!(from(own, &rig.pairs()), its, "{src} to {dst}");
-        rig.core.delete_rule(None).unwrap();
+        rig.core.admin().delete_rule(None).unwrap();
         assert_eq!(from(own, &rig.pairs()), [11, 12, 13, 14], "{src} without the rule again");
     }
 }
@@ -147,7 +147,7 @@ fn of_two_rules_for_one_nid_pair_the_first_applies() {
     rig.rule("10.0.0.1@tcp", "10.0.0.11@tcp", Action::PreferredList, None);
     rig.rule("10.0.0.2@tcp", "10.0.0.[11-11]@tcp", Action::PreferredList, None);
     assert_eq!(rig.pairs(), [(1, 11)].into());
-    rig.core.delete_rule(Some(1)).unwrap();
+    rig.core.admin().delete_rule(Some(1)).unwrap();
     rig.rule("10.0.0.2@tcp", "10.0.0.[11-11]@tcp", Action::PreferredList, Some(0));
     assert_eq!(rig.pairs(), [(2, 11)].into());
 }
@@ -250,7 +250,7 @@ fn mappings_are_used_in_the_order_of_their_priorities() {
     assert_eq!(rig.pairs(), [(3, 11)].into());
     // cfg-155: a rule without a priority has the highest.
     rig.rule("10.0.0.1@tcp", "10.*.*.11@tcp", Action::PreferredList, None);
-    rig.core.delete_rule(Some(0)).unwrap();
+    rig.core.admin().delete_rule(Some(0)).unwrap();
     assert_eq!(rig.pairs(), [(1, 11)].into());
 }
 
@@ -280,12 +280,12 @@ fn rules_that_count_messages_divide_them() {
             assert_eq!(turns, [true, true, true, false, false], "{sides:?}: {paths:?}");
         }
         // A candidate that no rule counts has a turn of one message.
-        rig.core.delete_rule(Some(1)).unwrap();
+        rig.core.admin().delete_rule(Some(1)).unwrap();
         rig.rule(sides[1].0, sides[1].1, Action::Priority(1), None);
         let paths = rig.path_of_each(40);
         let others = paths.iter().filter(|path| **path != first).count();
         assert!((9..=11).contains(&others), "{sides:?}: {paths:?}");
-        rig.core.delete_rule(None).unwrap();
+        rig.core.admin().delete_rule(None).unwrap();
         let paths = rig.path_of_each(40);
         let others = paths.iter().filter(|path| **path != first).count();
         assert!((19..=21).contains(&others), "{sides:?} without rules: {paths:?}");
@@ -341,7 +341,7 @@ fn only_messages_that_had_a_choice_count() {
             rig.node.put(md, nid("10.0.0.21@tcp1"));
             let target =
                 Target { nid: Some(rig.peer), pid: Pid::LUSTRE, portal: 9, match_bits: 0, offset: 0 };
-            rig.core.put(Some(nid("10.0.0.1@tcp")), md, false, target, 0).unwrap();
+            rig.core.data_path().put(Some(nid("10.0.0.1@tcp")), md, false, target, 0).unwrap();
         };
         without_a_choice();
         let paths: Vec<Pair> = std::iter::repeat_with(|| {
@@ -378,8 +378,8 @@ fn a_peer_that_is_not_multi_rail_is_sent_to_by_the_interface_of_its_rule() {
     rig.set_health(&format!("10.0.0.{}@tcp", by_rule.first().unwrap().0), 500);
     let next = rig.pairs();
     assert!(next.len() == 1 && bound.is_disjoint(&next) && by_rule.is_disjoint(&next), "{next:?}");
-    rig.core.set_ni_health(None, 1000);
+    rig.core.admin().set_ni_health(None, 1000);
     assert_eq!(rig.pairs(), by_rule);
-    rig.core.delete_rule(None).unwrap();
+    rig.core.admin().delete_rule(None).unwrap();
     assert_eq!(rig.pairs(), bound);
 }

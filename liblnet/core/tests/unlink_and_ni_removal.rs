@@ -29,8 +29,8 @@ fn a_message_queued_for_a_credit_is_cancelled_when_its_md_is_unlinked() {
         let md = rig.bind(-1);
         (0..3).for_each(|_| rig.put(md, tcp(2)));
         assert_eq!(rig.driver.ni(0).kept(), 1);
-        rig.core.md_unlink(md).unwrap();
-        assert_eq!(rig.core.eq_free(rig.eq), Err(Errno::Busy));
+        rig.core.data_path().md_unlink(md).unwrap();
+        assert_eq!(rig.core.data_path().eq_free(rig.eq), Err(Errno::Busy));
         assert_eq!(rig.take_events(), []);
         rig.driver.finish();
         let cancelled = Err(Errno::Cancelled);
@@ -43,7 +43,7 @@ fn a_message_queued_for_a_credit_is_cancelled_when_its_md_is_unlinked() {
         assert_eq!(rig.ni().credits(), Credits(credits as i32));
         let peer = rig.core.peer_nis().pop().unwrap();
         assert_eq!((peer.nid(), peer.credits()), (tcp(2), Credits(peer_credits as i32)));
-        assert_eq!(rig.core.eq_free(rig.eq), Ok(()));
+        assert_eq!(rig.core.data_path().eq_free(rig.eq), Ok(()));
     }
 }
 
@@ -56,7 +56,7 @@ fn removing_an_interface_fails_its_sent_and_queued_messages_and_returns_all_cred
             rig.put(md, tcp(2));
             rig.put(md, tcp(3));
         }
-        rig.core.remove_ni(tcp(1)).unwrap();
+        rig.core.admin().remove_ni(tcp(1)).unwrap();
         let events = rig.take_events();
         assert_eq!(events.len(), 6);
         assert!(
@@ -74,9 +74,9 @@ fn removing_an_interface_fails_its_sent_and_queued_messages_and_returns_all_cred
 #[test]
 fn a_put_deferred_while_its_interface_is_removed_is_dropped() {
     let rig = rig(8, 8);
-    rig.core.set_lazy_portal(PORTAL).unwrap();
+    rig.core.data_path().set_lazy_portal(PORTAL).unwrap();
     rig.driver.arrives_at_shutdown(header_from(tcp(2), put_body(None), 8));
-    rig.core.remove_ni(tcp(1)).unwrap();
+    rig.core.admin().remove_ni(tcp(1)).unwrap();
     assert!(matches!(rig.driver.resumed()[..], [RxAction::Discard]));
     rig.attach(1, MdOptions::OP_PUT.0);
     assert!(rig.driver.resumed().is_empty());
@@ -88,8 +88,8 @@ fn an_abandoned_queue_is_freed_with_its_last_md() {
     let rig = rig(8, 8);
     let md = rig.bind(1);
     rig.put(md, tcp(2));
-    assert_eq!(rig.core.eq_release(rig.eq), Ok(()));
-    assert_eq!(rig.core.eq_release(rig.eq), Err(Errno::NotFound));
+    assert_eq!(rig.core.data_path().eq_release(rig.eq), Ok(()));
+    assert_eq!(rig.core.data_path().eq_release(rig.eq), Err(Errno::NotFound));
     rig.driver.finish();
     assert_eq!(rig.take_events(), [(EventKind::Send, Ok(()), true)]);
     // Only the test itself still holds the handler's state.
@@ -117,7 +117,7 @@ fn with_few_credits_and_many_threads_every_send_completes_once_and_all_credits_r
                             let put = rig.try_put(md, peer);
                             accepted.fetch_add(usize::from(put.is_ok()), Ordering::Relaxed);
                         }
-                        let _ = rig.core.md_unlink(md);
+                        let _ = rig.core.data_path().md_unlink(md);
                     }
                     senders_left.fetch_sub(1, Ordering::SeqCst);
                 });
@@ -130,7 +130,7 @@ fn with_few_credits_and_many_threads_every_send_completes_once_and_all_credits_r
                 }
             });
         });
-        rig.core.remove_ni(tcp(1)).unwrap();
+        rig.core.admin().remove_ni(tcp(1)).unwrap();
         let events = rig.take_events();
         let sends = events.iter().filter(|(kind, ..)| *kind == EventKind::Send).count();
         let last = events.iter().filter(|(.., unlinked)| *unlinked).count();
@@ -138,7 +138,7 @@ fn with_few_credits_and_many_threads_every_send_completes_once_and_all_credits_r
         assert_eq!(rig.core.message_counts().msgs_alloc, 0);
         assert_eq!(rig.ni().credits(), Credits(credits as i32));
         assert!(rig.core.peer_nis().iter().all(|peer| peer.credits() == Credits(peer_credits as i32)));
-        assert_eq!(rig.core.eq_free(rig.eq), Ok(()));
+        assert_eq!(rig.core.data_path().eq_free(rig.eq), Ok(()));
     }
 }
 
@@ -152,20 +152,20 @@ fn configuration_changes_from_an_event_handler_return_busy_and_do_not_deadlock()
         let peer = tcp(2);
         let driver = driver();
         tell.lock().unwrap().extend([
-            core.make_peer(peer, true, false),
-            core.delete_peer(peer, None, false),
-            core.delete_rule(None),
-            core.change_router(|router| router),
-            core.change_settings(|_| Ok(())),
-            core.remove_ni(tcp(1)),
-            core.add_ni(on_net(1, 1), NiTunables::default(), &driver).map(drop).map_err(Errno::from),
+            core.admin().make_peer(peer, true, false),
+            core.admin().delete_peer(peer, None, false),
+            core.admin().delete_rule(None),
+            core.admin().change_router(|router| router),
+            core.admin().change_settings(|_| Ok(())),
+            core.admin().remove_ni(tcp(1)),
+            core.admin().add_ni(on_net(1, 1), NiTunables::default(), &driver).map(drop).map_err(Errno::from),
         ]);
     };
-    let eq = Some(rig.core.eq_alloc(0, Some(Box::new(handler))).unwrap());
+    let eq = Some(rig.core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap());
     let (spec, contiguous) = rig.spec(1, 0);
-    let md = rig.core.md_bind(MdSpec { eq, ..spec }, contiguous, true).unwrap();
+    let md = rig.core.data_path().md_bind(MdSpec { eq, ..spec }, contiguous, true).unwrap();
     rig.put(md, tcp(2));
     // The event comes while the interface is removed, under the lock of the configuration.
-    rig.core.remove_ni(tcp(1)).unwrap();
+    rig.core.admin().remove_ni(tcp(1)).unwrap();
     assert_eq!(*told.lock().unwrap(), [Err(Errno::Busy); 7]);
 }

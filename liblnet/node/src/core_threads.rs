@@ -26,11 +26,17 @@ pub(crate) struct ThreadSpec {
 }
 
 /// The thread for the discovery of peers.
-pub(crate) const DISCOVERY: ThreadSpec =
-    ThreadSpec { name: "lnet_discovery", run: Core::run_discovery, wait: Core::wait_for_discovery };
+pub(crate) const DISCOVERY: ThreadSpec = ThreadSpec {
+    name: "lnet_discovery",
+    run: |core| core.monitor().run_discovery(),
+    wait: |core, timeout| core.monitor().wait_for_discovery(timeout),
+};
 /// The thread for resends, timeouts and recovery.
-pub(crate) const MONITOR: ThreadSpec =
-    ThreadSpec { name: "lnet_monitor", run: Core::run_monitor, wait: Core::wait_for_monitor };
+pub(crate) const MONITOR: ThreadSpec = ThreadSpec {
+    name: "lnet_monitor",
+    run: |core| core.monitor().run(),
+    wait: |core, timeout| core.monitor().wait(timeout),
+};
 
 /// A thread of one node. It ends with [`CoreThread::join`], not when this is dropped.
 #[derive(Debug)]

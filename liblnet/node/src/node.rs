@@ -73,7 +73,7 @@ impl Node {
             threads: [discovery, monitor],
             links: Links::new(),
         });
-        node.core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
+        node.core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         node.while_importing(|| start::apply(&*node, &config))?;
         Ok(node)
     }
@@ -134,7 +134,7 @@ impl Node {
         config.ip_address = driver.ip_address(nid);
         config.device_cpt = cpt::of_device(self.core.cpt_table(), &self.sysfs, config.ip_address, name);
         config.device = config.ip_address.and_then(links::device_of);
-        self.core.add_ni(nid, config, driver)?;
+        self.core.admin().add_ni(nid, config, driver)?;
         self.links.cover(&self.core, nid);
         if !driver.binds_to_links() {
             links::warn_of_shared_subnet(&self.core, nid);
@@ -142,9 +142,9 @@ impl Node {
         Ok(nid)
     }
 
-    /// Removes an interface: see [`Core::remove_ni`].
+    /// Removes an interface: see [`lnet_core::Admin::remove_ni`].
     pub fn remove_ni(&self, nid: Nid) -> Result<(), Errno> {
-        self.core.remove_ni(nid)
+        self.core.admin().remove_ni(nid)
     }
 
     /// Serves control requests on sockets in the directory that the environment names (`LNET_RUNTIME_DIR`), until the returned
@@ -159,7 +159,7 @@ impl Node {
         self.drain();
         self.links.end();
         self.threads.iter().for_each(CoreThread::request_stop);
-        self.core.shutdown();
+        self.core.admin().shutdown();
         self.drivers.shutdown();
         self.threads.iter().for_each(CoreThread::join);
     }
@@ -170,7 +170,7 @@ impl Node {
         let begun = self.now();
         let has_time = |timeout| self.now().since(begun) < timeout;
         while has_time(ANSWER_DRAIN_TIMEOUT) && self.core.has_pending_responses()
-            || has_time(REQUEST_DRAIN_TIMEOUT) && self.core.unsent_requests() > 0
+            || has_time(REQUEST_DRAIN_TIMEOUT) && self.core.data_path().unsent_requests() > 0
         {
             thread::sleep(POLL_INTERVAL);
         }

@@ -38,7 +38,7 @@ impl Node {
         let room = RecvBuffer::new(len);
         let (results, received) = sync_channel(4);
         let core = self.core();
-        let eq = core.eq_alloc(0, Some(Box::new(move |event| report(event, &results))))?;
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(move |event| report(event, &results))))?;
         let spec = MdSpec {
             start: room.address(),
             length: len,
@@ -49,15 +49,18 @@ impl Node {
             eq: Some(eq),
         };
         let (target, owner) = (Target::of_pings(request.target), Arc::new(room.clone()));
-        let answer = core.bind_owned(spec, room.memory(), true, owner).and_then(|md| {
-            let answer = core.get(request.source, md, target).and_then(|()| wait(&received, request.timeout));
+        let answer = core.data_path().bind_owned(spec, room.memory(), true, owner).and_then(|md| {
+            let answer = core
+                .data_path()
+                .get(request.source, md, target)
+                .and_then(|()| wait(&received, request.timeout));
             // After a reply the MD has ended. After a timeout this call unlinks it; its memory stays as long as a driver
             // may write there.
-            let _ = core.md_unlink(md);
+            let _ = core.data_path().md_unlink(md);
             answer
         });
         // A driver may still have the message; the core frees the queue after that.
-        let _ = core.eq_release(eq);
+        let _ = core.data_path().eq_release(eq);
         let len = answer?;
         PingInfo::decode(&room.read(len), request.max_entries - 1).map_err(|error| {
             let nid = request.target.nid;

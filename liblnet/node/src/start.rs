@@ -405,13 +405,17 @@ mod tests {
                 variables.iter().find(|(its, _)| *its == name).map(|(_, value)| (*value).to_owned())
             });
             let node = Node::start(lnet_wire::Pid::LUSTRE, config.unwrap()).unwrap();
-            assert_eq!(node.core().router().is_on(), expected, "{forwarding:?}, {routes}");
+            assert_eq!(node.core().admin().router().is_on(), expected, "{forwarding:?}, {routes}");
             let large: Option<u32> = (0..node.core().cpts())
-                .map(|cpt| node.core().router_buffers(cpt).map(|pools| pools[2].buffers))
+                .map(|cpt| node.core().admin().router_buffers(cpt).map(|pools| pools[2].buffers))
                 .sum();
             assert_eq!(large, Some(if expected { 16 } else { 0 }));
             let is_gateway = routes.contains("127.0.1.1@");
-            assert_eq!(node.core().routes().is_empty(), is_gateway, "a node is no gateway of its own");
+            assert_eq!(
+                node.core().admin().routes().is_empty(),
+                is_gateway,
+                "a node is no gateway of its own"
+            );
         }
     }
 

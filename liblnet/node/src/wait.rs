@@ -32,7 +32,7 @@ impl Node {
         if in_handler() && timeout != Some(Duration::ZERO) {
             return Err(Errno::Busy);
         }
-        let queue = |eq: &EqHandle| match self.core().eq(*eq) {
+        let queue = |eq: &EqHandle| match self.core().data_path().eq(*eq) {
             Err(_) if self.core().is_ending() => Err(Errno::NetworkDown),
             found => found,
         };

@@ -83,7 +83,9 @@ fn twenty_nodes_that_start_at_once_all_discover_each_other() {
             let others = all.iter().enumerate().filter(move |(other, _)| *other != at);
             scope.spawn(move || {
                 // The target is either NID of the peer.
-                others.for_each(|(other, its)| node.core().discover(its[(at + other) % 2], false).unwrap());
+                others.for_each(|(other, its)| {
+                    node.core().admin().discover(its[(at + other) % 2], false).unwrap()
+                });
             });
         }
     });
@@ -201,14 +203,14 @@ fn a_discovery_restarts_when_the_peers_state_was_deleted() {
     assert_eq!(found(discover(&near, far_nids[0], false)), (far_nids.clone(), true, vec![]));
     // The peer responds to the push with one of its own, and sends nothing after that.
     let told = |standing: DiscoveryStatus| {
-        standing.up_to_date && standing.node_sequence == far.core().node_sequence()
+        standing.up_to_date && standing.node_sequence == far.core().admin().node_sequence()
     };
-    wait_until("far has told near", || far.core().discovery_of(nids(&a)[0]).is_some_and(told));
+    wait_until("far has told near", || far.core().admin().discovery_of(nids(&a)[0]).is_some_and(told));
     // Without discovery an unconfigured multi-rail peer is removed when its discovery state is processed.
     backend.tell(Request::SetTunable(Setting::Discovery, 0)).unwrap();
     // The peer pushes its configuration first; a discovery requested meanwhile reports the result.
     let is_over = |standing: DiscoveryStatus| !standing.state.contains(PeerState::DISCOVERING);
-    wait_until("near has told far", || near.core().discovery_of(far_nids[0]).is_none_or(is_over));
+    wait_until("near has told far", || near.core().admin().discovery_of(far_nids[0]).is_none_or(is_over));
     assert_eq!(found(discover(&near, far_nids[1], false)), (vec![far_nids[1]], false, vec![]));
     far.shutdown();
 }
@@ -270,7 +272,7 @@ fn a_failed_or_recovered_interface_is_pushed_to_the_peer() {
     wait_until("near has all", || told(&far, near_nid).up_to_date && told(&far, near_nid).node_sequence > 0);
     for why in [Some("the test says so"), None] {
         let (sent, heard) = (told(&far, near_nid).node_sequence, told(&near, far_nids[0]).peer_sequence);
-        far.core().set_ni_fatal(far_nids[1], why);
+        far.core().admin().set_ni_fatal(far_nids[1], why);
         wait_until("far has pushed", || told(&far, near_nid).node_sequence > sent);
         wait_until("near has followed", || told(&near, far_nids[0]).peer_sequence > heard);
         // The status of each interface in the push is recorded with its NID.
@@ -289,7 +291,7 @@ fn an_interface_that_was_down_before_is_known_from_the_first_ping_reply() {
     let (port, a, b) = (free_port(), ["127.0.71.1"], ["127.0.72.1", "127.0.72.2", "127.0.72.3"]);
     let (near, far) = (node(port, &a, DiscoveryMode::On), node(port, &b[..2], DiscoveryMode::On));
     let far_nids = nids(&b);
-    far.core().set_ni_fatal(far_nids[1], Some("the test says so"));
+    far.core().admin().set_ni_fatal(far_nids[1], Some("the test says so"));
     // Adding an interface renews the ping buffer.
     far.add_nid(far_nids[2]).unwrap();
     assert_eq!(found(discover(&near, far_nids[0], false)).0, far_nids);

@@ -58,6 +58,6 @@ fn twenty_nodes_that_start_at_once_discover_each_other_with_the_same_nids() {
     });
     // No peer is known by any other NID.
     for talker in &talkers {
-        assert_eq!(talker.node.core().peers().len(), NODES - 1);
+        assert_eq!(talker.node.core().admin().peers().len(), NODES - 1);
     }
 }

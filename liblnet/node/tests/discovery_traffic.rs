@@ -168,8 +168,8 @@ fn a_node_restarted_with_other_nids_is_rediscovered() {
                 let backend: &dyn Backend = &*near.node;
                 backend.tell(Request::SetTunable(Setting::TransactionTimeout, 3)).unwrap();
                 wait_until("near finds far", || {
-                    near.node.core().discover(far_nids[0], false).unwrap();
-                    near.node.core().wait_discovered(far_nids[0], TIMEOUT).is_ok()
+                    near.node.core().admin().discover(far_nids[0], false).unwrap();
+                    near.node.core().admin().wait_discovered(far_nids[0], TIMEOUT).is_ok()
                 });
             }
         }
@@ -221,7 +221,7 @@ fn traffic_goes_on_when_the_net_of_a_peers_primary_nid_is_left_and_joined_again(
             near.await_acks(1);
             far.arrival();
         }
-        let peers = near.node.core().peers();
+        let peers = near.node.core().admin().peers();
         assert_eq!(peers.iter().map(|peer| peer.primary).collect::<Vec<_>>(), [far_nids[0]]);
         assert_eq!(peer_nids(&near.node, far_nids[1]).len(), 2);
     };

@@ -63,9 +63,9 @@ fn node(interfaces: [&str; 2]) -> Arc<Node> {
 #[test]
 fn an_interface_failure_is_logged_as_an_error_with_its_states_and_the_cause() {
     let node = node(["127.0.1.1", "127.0.1.2"]);
-    node.core().set_ni_fatal(nid("127.0.1.2@tcp"), Some("its cable is cut"));
+    node.core().admin().set_ni_fatal(nid("127.0.1.2@tcp"), Some("its cable is cut"));
     assert!(was_said(&["127.0.1.2@tcp", "ACTIVE -> FAILED", "its cable is cut"]));
-    node.core().set_ni_fatal(nid("127.0.1.2@tcp"), None);
+    node.core().admin().set_ni_fatal(nid("127.0.1.2@tcp"), None);
     assert!(was_said(&["127.0.1.2@tcp", "FAILED -> ACTIVE"]));
 }
 

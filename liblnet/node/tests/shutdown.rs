@@ -79,7 +79,7 @@ fn a_node_that_shuts_down_on_the_event_of_a_put_has_sent_the_ack() {
     let asker = Talker::new(node(port, &["127.0.79.5"], DiscoveryMode::Off));
     let taker = Talker::new(node(port, &["127.0.79.6"], DiscoveryMode::Off));
     // The delay has the effect of a slow thread that sends the ACK.
-    taker.node.core().add_delay_rule(DelayRule {
+    taker.node.core().admin().add_delay_rule(DelayRule {
         filter: Filter { kinds: Kinds::from_bits(1).unwrap(), ..Filter::default() },
         odds: Odds::OneIn(NonZeroU32::MIN),
         latency: Duration::from_millis(100),

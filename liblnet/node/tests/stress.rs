@@ -63,7 +63,7 @@ impl Traffic {
         let handler = move |event: &Event| {
             told.ended.fetch_add(u64::from(event.unlinked), Ordering::SeqCst);
         };
-        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
         Self { core: Arc::clone(core), eq, account, memory: memory(8192) }
     }
 
@@ -75,21 +75,25 @@ impl Traffic {
 
     /// Accepts any number of PUTs.
     fn take(&self) {
-        let me = self.core.me_attach(PORTAL, MatchId::ANY, BITS, 0, true, InsertPosition::After).unwrap();
+        let me = self
+            .core
+            .data_path()
+            .me_attach(PORTAL, MatchId::ANY, BITS, 0, true, InsertPosition::After)
+            .unwrap();
         let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
         let (spec, memory) = self.spec(8192, -1, options);
-        self.core.md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
+        self.core.data_path().md_attach(me, spec, memory, true, &mut |_| ()).unwrap();
     }
 
     /// Sends one PUT with one event, which also reports the end of its descriptor.
     fn put(&self, to: Nid, length: u32) {
         let (spec, memory) = self.spec(length, 1, MdOptions(0));
-        let md = self.core.md_bind(spec, memory, true).unwrap();
+        let md = self.core.data_path().md_bind(spec, memory, true).unwrap();
         let target = Target { nid: Some(to), pid: Pid::LUSTRE, portal: PORTAL, match_bits: BITS, offset: 0 };
         self.account.accepted.fetch_add(1, Ordering::SeqCst);
         // A refused PUT has no event except that of the descriptor's end.
-        if self.core.put(None, md, false, target, 0).is_err() {
-            self.core.md_unlink(md).unwrap();
+        if self.core.data_path().put(None, md, false, target, 0).is_err() {
+            self.core.data_path().md_unlink(md).unwrap();
         }
     }
 }
@@ -122,7 +126,7 @@ fn check_peers(core: &Core) {
         let peer = peer_ni.peer();
         assert!(peer.nids.contains(&peer_ni.nid()), "{peer:?} lacks {}", peer_ni.nid());
         for nid in &peer.nids {
-            let (found, nis) = core.peer(*nid).unwrap_or_else(|| panic!("{peer:?}: no {nid}"));
+            let (found, nis) = core.admin().peer(*nid).unwrap_or_else(|| panic!("{peer:?}: no {nid}"));
             assert_eq!(
                 (found.primary, &found.nids, found.state()),
                 (peer.primary, &peer.nids, peer.state()),

@@ -131,8 +131,10 @@ fn meet<Round: Iterator<Item = (NodeId, u32)>>(
 
 fn knows_all(world: &World, id: NodeId) -> bool {
     let Some(core) = world.core(id) else { return false };
-    core.peers().iter().all(|peer| {
-        core.discovery_of(peer.primary).is_some_and(|standing| standing.up_to_date && standing.parked == 0)
+    core.admin().peers().iter().all(|peer| {
+        core.admin()
+            .discovery_of(peer.primary)
+            .is_some_and(|standing| standing.up_to_date && standing.parked == 0)
     })
 }
 

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// is among them.
 pub fn node(core: &Core) -> Result<(), String> {
     let mut owner: HashMap<Nid, Nid> = HashMap::new();
-    for peer in core.peers() {
+    for peer in core.admin().peers() {
         if !peer.nids.contains(&peer.primary) {
             return Err(format!("the peer {} does not have its primary NID", peer.primary));
         }
@@ -19,7 +19,7 @@ pub fn node(core: &Core) -> Result<(), String> {
             if let Some(other) = owner.insert(*nid, peer.primary) {
                 return Err(format!("{nid} is in the peers {other} and {}", peer.primary));
             }
-            match core.peer(*nid) {
+            match core.admin().peer(*nid) {
                 Some((found, nis)) if found.primary == peer.primary && nis.len() == peer.nids.len() => {}
                 Some((found, nis)) => {
                     return Err(format!(
@@ -53,8 +53,8 @@ pub fn quiet(world: &World) -> Result<(), String> {
     for id in world.node_ids() {
         let Some(core) = world.core(id) else { continue };
         node(&core).map_err(|what| format!("{id}: {what}"))?;
-        for peer in core.peers() {
-            let Some(standing) = core.discovery_of(peer.primary) else { continue };
+        for peer in core.admin().peers() {
+            let Some(standing) = core.admin().discovery_of(peer.primary) else { continue };
             if standing.parked > 0 {
                 return Err(format!("{id} keeps {} requests to {} waiting", standing.parked, peer.primary));
             }
@@ -93,7 +93,9 @@ fn beliefs(world: &World, a: NodeId, b: NodeId) -> String {
     let Some(core) = world.core(a) else { return String::new() };
     let mut text = String::new();
     for nid in world.nids(b) {
-        let Some((peer, standing)) = core.peer(nid).zip(core.discovery_of(nid)) else { continue };
+        let Some((peer, standing)) = core.admin().peer(nid).zip(core.admin().discovery_of(nid)) else {
+            continue;
+        };
         text += &format!("{a} of {nid}: {} in {standing:?}\n", list(&peer.0.nids));
     }
     text
@@ -107,7 +109,7 @@ pub(crate) fn is_by_order(world: &World, a: NodeId, b: NodeId) -> bool {
 /// Whether `a` has `b` as a configured peer.
 fn was_told_of(world: &World, a: NodeId, b: NodeId) -> bool {
     let Some(core) = world.core(a) else { return false };
-    let is_configured = |nid: &Nid| core.peer(*nid).is_some_and(|(peer, _)| peer.is_configured());
+    let is_configured = |nid: &Nid| core.admin().peer(*nid).is_some_and(|(peer, _)| peer.is_configured());
     world.nids(b).iter().any(is_configured)
 }
 
@@ -120,14 +122,14 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     let both_discover = mine.discovery == DiscoveryMode::On && its.discovery != DiscoveryMode::Off;
     let mut talked = false;
     for nid in &nids {
-        let Some((peer, _)) = core.peer(*nid) else {
+        let Some((peer, _)) = core.admin().peer(*nid) else {
             if both_discover {
                 return Err(format!("{a} does not know {nid} of {b}"));
             }
             continue;
         };
         // A peer that is not up to date is pinged before it is used.
-        if !both_discover && !core.discovery_of(*nid).is_some_and(|standing| standing.up_to_date) {
+        if !both_discover && !core.admin().discovery_of(*nid).is_some_and(|standing| standing.up_to_date) {
             continue;
         }
         talked = true;
@@ -149,11 +151,11 @@ fn one_sided(world: &World, a: NodeId, b: NodeId) -> Result<(), String> {
     if !talked || !both_discover {
         return Ok(());
     }
-    let Some(standing) = nids.first().and_then(|nid| core.discovery_of(*nid)) else {
+    let Some(standing) = nids.first().and_then(|nid| core.admin().discovery_of(*nid)) else {
         return Err(format!("{a} says nothing of its discovery of {b}"));
     };
-    let told = standing.node_sequence == core.node_sequence();
-    let heard = world.core(b).is_some_and(|other| other.node_sequence() == standing.peer_sequence);
+    let told = standing.node_sequence == core.admin().node_sequence();
+    let heard = world.core(b).is_some_and(|other| other.admin().node_sequence() == standing.peer_sequence);
     if standing.up_to_date && told && heard {
         return Ok(());
     }

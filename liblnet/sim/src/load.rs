@@ -267,13 +267,13 @@ impl Load {
 
     fn delete_peer(&mut self) {
         let node = self.any_node();
-        let peers = self.world.core(node).map(|core| core.peers()).unwrap_or_default();
+        let peers = self.world.core(node).map(|core| core.admin().peers()).unwrap_or_default();
         let Some(peer) = self.random.choice(peers) else { return };
         // A NID that an operator deletes from a discovered peer stays deleted until the next push of that peer.
         let part = peer.is_configured() && self.random.bool();
         let nid = if part { self.random.choice(peer.nids.clone()) } else { None };
         self.world.note(node, || format!("forgets {} of {}", nid.unwrap_or(peer.primary), peer.primary));
-        self.world.with_core(node, |core| core.delete_peer(peer.primary, nid, false));
+        self.world.with_core(node, |core| core.admin().delete_peer(peer.primary, nid, false));
         self.stats.peers_deleted += 1;
     }
 
@@ -284,9 +284,9 @@ impl Load {
         let Some(primary) = nids.first().copied().filter(|_| node != other) else { return };
         let multi_rail = self.random.u8(0..4) > 0;
         self.world.note(node, || format!("is told of {primary}"));
-        self.world.with_core(node, |core| core.make_peer(primary, multi_rail, false));
+        self.world.with_core(node, |core| core.admin().make_peer(primary, multi_rail, false));
         for nid in nids.into_iter().skip(1).filter(|_| multi_rail) {
-            self.world.with_core(node, |core| core.add_peer_nid(primary, nid, true));
+            self.world.with_core(node, |core| core.admin().add_peer_nid(primary, nid, true));
         }
         self.stats.peers_configured += 1;
     }

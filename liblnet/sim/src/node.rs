@@ -151,20 +151,20 @@ impl Incarnation {
         let core =
             Core::new(CoreConfig { clock: clock_of_core, settings, ..CoreConfig::new(Pid::LUSTRE, cookie) });
         let (heard, told) = (Arc::clone(ledger), Arc::clone(clock));
-        let queue = core.eq_alloc(
+        let queue = core.data_path().eq_alloc(
             0,
             Some(Box::new(move |event| lock(&heard).on_event(id, incarnations, event, told.now()))),
         )?;
-        core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
+        core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd)?;
         let driver = SimDriver { network: network.clone(), node: id };
         if let Some(buffers) = spec.forwards {
-            core.change_router(|router| router.switched(true).with_buffers(buffers.map(Some)))?;
+            core.admin().change_router(|router| router.switched(true).with_buffers(buffers.map(Some)))?;
         }
         for nid in &spec.nids {
-            core.add_ni(*nid, spec.tunables, &driver)?;
+            core.admin().add_ni(*nid, spec.tunables, &driver)?;
         }
         for route in &spec.routes {
-            core.add_route(*route)?;
+            core.admin().add_route(*route)?;
         }
         let (memory, served) = owned_memory(SERVED);
         let incarnation = Self { core, queue, _served: served };
@@ -175,11 +175,12 @@ impl Incarnation {
     /// Offers memory for all PUTs and GETs.
     fn serve(&self, memory: MdMemory) -> Result<(), Errno> {
         let (bits, any) = (MATCH_BITS, OPERATION);
-        let me = self.core.me_attach(PORTAL, MatchId::ANY, bits, any, false, InsertPosition::After)?;
+        let me =
+            self.core.data_path().me_attach(PORTAL, MatchId::ANY, bits, any, false, InsertPosition::After)?;
         let options =
             MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0 | MdOptions::TRUNCATE.0;
         let spec = self.md_spec(SERVER, -1, SERVED, options);
-        self.core.md_attach(me, spec, memory, false, &mut |_| ())
+        self.core.data_path().md_attach(me, spec, memory, false, &mut |_| ())
     }
 
     pub(crate) const fn md_spec(&self, user_ptr: usize, threshold: i32, length: u32, options: u32) -> MdSpec {

@@ -42,14 +42,14 @@ impl World {
         let threshold = if ask == OpKind::Put { 1 } else { 2 };
         let spec = incarnation.md_spec(id.0, threshold, bytes, 0);
         let (memory, owner) = owned_memory(bytes);
-        let md = core.bind_owned(spec, memory, true, owner)?;
+        let md = core.data_path().bind_owned(spec, memory, true, owner)?;
         lock(&self.ledger).set_md(id, md);
         let match_bits = MATCH_BITS | operation_bits(id);
         let target = Target { nid: Some(nid), pid: Pid::LUSTRE, portal, match_bits, offset: 0 };
         match ask {
-            OpKind::Put => core.put(source, md, false, target, 0),
-            OpKind::PutWithAck => core.put(source, md, true, target, 0),
-            OpKind::Get => core.get(source, md, target),
+            OpKind::Put => core.data_path().put(source, md, false, target, 0),
+            OpKind::PutWithAck => core.data_path().put(source, md, true, target, 0),
+            OpKind::Get => core.data_path().get(source, md, target),
         }
     }
 
@@ -65,7 +65,7 @@ impl World {
         if !self.owner(nid).is_some_and(|other| self.knows_all_nids(other, node)) {
             return Vec::new();
         }
-        let known = core.peer(nid).map(|(peer, _)| peer.nids.clone());
+        let known = core.admin().peer(nid).map(|(peer, _)| peer.nids.clone());
         let others = known.unwrap_or_else(|| vec![nid]);
         let pairs = own.iter().flat_map(|own| others.iter().map(|other| (*own, *other)));
         pairs.filter(|(own, other)| own.net() == other.net()).collect()
@@ -126,7 +126,7 @@ impl World {
         self.note(node, || format!("gives up operation {}", id.0));
         lock(&self.ledger).given_up(id);
         // The unlink may be under way already.
-        let _ = core.md_unlink(md);
+        let _ = core.data_path().md_unlink(md);
         self.settle(node);
     }
 
@@ -137,7 +137,7 @@ impl World {
                 continue;
             };
             if let Some(core) = self.core(node) {
-                let _ = core.md_unlink(md);
+                let _ = core.data_path().md_unlink(md);
             }
         }
     }

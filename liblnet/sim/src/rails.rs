@@ -79,7 +79,7 @@ impl World {
                 network.faults.break_spot(FaultPoint::Missing(nid));
             }
         }
-        self.with_core(node, |core| core.set_ni_fatal(nid, (!works).then_some("the world says so")));
+        self.with_core(node, |core| core.admin().set_ni_fatal(nid, (!works).then_some("the world says so")));
     }
 
     fn break_spot(&mut self, spot: FaultPoint, text: impl FnOnce() -> String) {

@@ -264,7 +264,7 @@ impl World {
         for _ in 0..SPINS {
             self.drain(node);
             let Some(core) = self.core(node) else { return };
-            let wake = earliest(core.run_monitor(), self.discovery(&core));
+            let wake = earliest(core.monitor().run(), self.discovery(&core));
             self.give_up_send_failed();
             let now = self.clock.now();
             if self.network.lock().resumed.is_empty() && wake.is_none_or(|at| at > now) {
@@ -277,9 +277,11 @@ impl World {
     }
 
     fn discovery(&mut self, core: &Core) -> Option<Time> {
-        let Some((clock, slowest)) = &mut self.slowest_discovery else { return core.run_discovery() };
+        let Some((clock, slowest)) = &mut self.slowest_discovery else {
+            return core.monitor().run_discovery();
+        };
         let before = clock();
-        let wake = core.run_discovery();
+        let wake = core.monitor().run_discovery();
         *slowest = clock().saturating_sub(before).max(*slowest);
         wake
     }

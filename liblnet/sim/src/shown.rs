@@ -16,19 +16,23 @@ const MAX_PEERS: usize = 16;
 /// that it is dead.
 pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
     let nets = core.nets();
-    let peers = core.peers();
+    let peers = core.admin().peers();
     let first = core.counters().sent.messages() as usize % peers.len().max(1);
     let others = peers.iter().cycle().skip(first).take(peers.len().min(MAX_PEERS));
     for peer in others.filter(|peer| peer.nids.iter().all(|nid| nets.ni(*nid).is_none())) {
         let wrong = |what: String| Err(format!("the peer {}: {what}", peer.primary));
-        let Some(shown) = core.reachability(peer.primary) else { continue };
-        // Messages to a peer that has been restarted, and is not discovered yet, go to the NID that they name: one
-        // working NID is enough.
-        let finds = |nid: &Nid| core.choose(None, *nid);
+        let Some(shown) = core.admin().reachability(peer.primary) else { continue };
+        // Messages to a peer that has been started again, and is not discovered yet, go to the NID that they name: one
+        // that works is enough.
+        let finds = |nid: &Nid| core.data_path().choose(None, *nid);
         let works =
             |chosen: &Result<ChosenPath, Errno>| chosen.as_ref().is_ok_and(|chosen| !chosen.is_dead());
-        let chosen =
-            peer.nids.iter().map(finds).find(works).unwrap_or_else(|| core.choose(None, peer.primary));
+        let chosen = peer
+            .nids
+            .iter()
+            .map(finds)
+            .find(works)
+            .unwrap_or_else(|| core.data_path().choose(None, peer.primary));
         let works = works(&chosen);
         match shown.state {
             Reachability::Unreachable if works && !is_unproven(core, peer, chosen.as_ref().ok()) => {
@@ -57,7 +61,7 @@ pub fn agrees_with_selection(core: &Core) -> Result<(), String> {
 fn is_unproven(core: &Core, peer: &Peer, chosen: Option<&ChosenPath>) -> bool {
     let Some(chosen) = chosen.filter(|chosen| chosen.route().is_some()) else { return false };
     let shares_a_net = peer.nids.iter().any(|nid| core.nets().net(nid.net()).is_some());
-    core.peer(chosen.destination()).is_some_and(|(_, nis)| {
+    core.admin().peer(chosen.destination()).is_some_and(|(_, nis)| {
         let destination = nis.iter().find(|its| its.nid() == chosen.destination());
         let was_never_there =
             |its: PeerNiState| matches!(its, PeerNiState::Created | PeerNiState::Activating);
@@ -69,12 +73,12 @@ fn is_unproven(core: &Core, peer: &Peer, chosen: Option<&ChosenPath>) -> bool {
 
 fn peer_nis(core: &Core, peer: &Peer) -> Result<(), String> {
     let nets = core.nets();
-    let Some((_, nis)) = core.peer(peer.primary) else { return Ok(()) };
+    let Some((_, nis)) = core.admin().peer(peer.primary) else { return Ok(()) };
     for its in nis {
         let Some(net) = nets.net(its.nid().net()) else { continue };
         let unresponsive = its.unresponsive_from();
         let is_dead = net.nis().iter().all(|ni| ni.is_fatal() || unresponsive.contains(&ni.nid()));
-        let state = core.peer_ni_state(&its);
+        let state = core.admin().peer_ni_state(&its);
         if is_dead && state == PeerNiState::Connected {
             return Err(format!("all paths to {} are dead, and it is shown as {state}", its.nid()));
         }
@@ -83,12 +87,12 @@ fn peer_nis(core: &Core, peer: &Peer) -> Result<(), String> {
 }
 
 fn route(core: &Core, peer: &Peer, chosen: &ChosenPath) -> Result<(), String> {
-    let Some(taken) = chosen.route().filter(|route| !core.route_is_up(route)) else { return Ok(()) };
-    let routes = core.routes();
+    let Some(taken) = chosen.route().filter(|route| !core.admin().route_is_up(route)) else { return Ok(()) };
+    let routes = core.admin().routes();
     let other = routes.active().iter().find(|other| {
         other.route.net == taken.route.net
             && !peer.nids.contains(&other.route.gateway)
-            && core.route_is_up(other)
+            && core.admin().route_is_up(other)
     });
     match other {
         None => Ok(()),
@@ -104,9 +108,9 @@ fn reasons(core: &Core, peer: &Peer, chosen: &ChosenPath) -> Result<(), String> 
     if chosen.route().is_some() || !peer.is_multi_rail() {
         return Ok(());
     }
-    let Ok(explained) = core.explain(None, peer.primary) else { return Ok(()) };
+    let Ok(explained) = core.data_path().explain(None, peer.primary) else { return Ok(()) };
     let own = explained.chosen.ni.nid();
-    let dead = core.unresponsive_paths(peer.primary);
+    let dead = core.admin().unresponsive_paths(peer.primary);
     let nis = core.nets();
     let is_dead = |(nid, _): &&Loser<Nid>| {
         let net = nis.net(nid.net()).map_or(&[][..], |net| net.nis());

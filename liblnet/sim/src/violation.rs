@@ -84,7 +84,7 @@ impl World {
             self.not_compared = 0;
             checked = checked.and_then(|()| shown::agrees_with_selection(&core));
         }
-        let peers = core.peers().len();
+        let peers = core.admin().peers().len();
         if let Some(it) = self.nodes.get_mut(node.0 as usize) {
             self.peers_joined += it.peers.saturating_sub(peers) as u64;
             it.peers = peers;

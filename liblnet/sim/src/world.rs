@@ -125,7 +125,7 @@ impl World {
         self.note(node, || "dies".to_owned());
         self.network.lock().shut_off(node);
         lock(&self.ledger).orphan(node);
-        incarnation.core.shutdown();
+        incarnation.core.admin().shutdown();
         if let Some(it) = self.nodes.get_mut(node.0 as usize) {
             it.wake = None;
         }
@@ -144,7 +144,7 @@ impl World {
         }
         let Some(incarnation) = &it.incarnation else { return };
         let driver = SimDriver { network: self.network.clone(), node };
-        if let Err(error) = incarnation.core.add_ni(nid, it.spec.tunables, &driver) {
+        if let Err(error) = incarnation.core.admin().add_ni(nid, it.spec.tunables, &driver) {
             self.fail(format!("{node} does not get {nid}: {}", error));
         }
         self.settle(node);
@@ -157,7 +157,7 @@ impl World {
         it.spec.nids.retain(|its| *its != nid);
         self.network.lock().faults.break_spot(FaultPoint::Missing(nid));
         let Some(incarnation) = &it.incarnation else { return };
-        if let Err(errno) = incarnation.core.remove_ni(nid) {
+        if let Err(errno) = incarnation.core.admin().remove_ni(nid) {
             self.fail(format!("{node} keeps {nid}: {}", errno.text()));
         }
         self.settle(node);
@@ -169,7 +169,7 @@ impl World {
         let Some(it) = self.nodes.get_mut(node.0 as usize) else { return };
         it.spec.discovery = mode;
         self.with_core(node, |core| {
-            core.change_settings(|settings| {
+            core.admin().change_settings(|settings| {
                 settings.discovery = mode;
                 Ok(())
             })
@@ -186,7 +186,7 @@ impl World {
     /// Starts the discovery of the node with this NID by `node`.
     pub fn discover(&mut self, node: NodeId, nid: Nid, force: bool) {
         self.note(node, || format!("is told to discover {nid}{}", if force { ", by force" } else { "" }));
-        self.with_core(node, |core| core.discover(nid, force));
+        self.with_core(node, |core| core.admin().discover(nid, force));
     }
 
     /// Runs `act` on the core of a node, if it is up, and then the steps of its discovery.
@@ -297,13 +297,13 @@ impl World {
 
     /// The status of a node's discovery of the peer with this NID.
     pub fn standing(&self, node: NodeId, nid: Nid) -> Option<DiscoveryStatus> {
-        self.core(node)?.discovery_of(nid)
+        self.core(node)?.admin().discovery_of(nid)
     }
 
     /// The NIDs that a node knows of the peer with this NID, the primary first; none, if it does not
     /// know the peer.
     pub fn believed(&self, node: NodeId, nid: Nid) -> Vec<Nid> {
-        let peer = self.core(node).and_then(|core| core.peer(nid));
+        let peer = self.core(node).and_then(|core| core.admin().peer(nid));
         peer.map(|(peer, _)| peer.nids.clone()).unwrap_or_default()
     }
 

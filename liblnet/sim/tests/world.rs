@@ -142,7 +142,7 @@ fn interfaces_come_and_go_under_traffic() {
 #[test]
 fn a_put_deferred_at_a_lazy_portal_blocks_its_connection_until_a_buffer_is_attached() {
     let (mut world, a, b) = pair(NetworkConfig::default());
-    world.with_core(b, |core| core.set_lazy_portal(PORTAL_OF_NOBODY));
+    world.with_core(b, |core| core.data_path().set_lazy_portal(PORTAL_OF_NOBODY));
     world.start_op_with(
         a,
         nid(0, 2),
@@ -152,7 +152,7 @@ fn a_put_deferred_at_a_lazy_portal_blocks_its_connection_until_a_buffer_is_attac
     world.run_until_quiet(1000);
     assert_eq!(world.waiting(), 1);
     assert_eq!(world.op(behind).unwrap().answered, None);
-    world.with_core(b, |core| core.clear_lazy_portal(PORTAL_OF_NOBODY));
+    world.with_core(b, |core| core.data_path().clear_lazy_portal(PORTAL_OF_NOBODY));
     world.run_until_quiet(1000);
     assert_eq!(world.waiting(), 0);
     assert!(world.op(behind).unwrap().succeeded());
@@ -168,7 +168,7 @@ const PORTAL_OF_NOBODY: u32 = 11;
 fn each_peer_ni_is_in_a_peer_after_a_node_that_has_sent_to_itself_loses_an_interface() {
     let mut world = World::new("a node and itself", WorldConfig::default());
     let a = world.add_node(NodeSpec::new(&[nid(0, 1), nid(0, 2)]));
-    world.with_core(a, |core| core.set_ni_health(Some(nid(0, 1)), 900));
+    world.with_core(a, |core| core.admin().set_ni_health(Some(nid(0, 1)), 900));
     world.run_until(world.now() + Duration::from_secs(2));
     world.start_op(a, nid(0, 2), OpKind::Get);
     world.run_until(world.now() + Duration::from_secs(2));

@@ -23,7 +23,7 @@ const MAX_LENGTH: usize = 16;
 
 fn node() -> Arc<Core> {
     let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42).without_discovery());
-    core.add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
+    core.admin().add_ni(Nid::LOOPBACK, NiTunables::default(), &Lolnd).unwrap();
     core
 }
 
@@ -91,7 +91,10 @@ impl Stress {
         let accounts: Arc<Vec<_>> =
             Arc::new((0..THREADS as usize * ROUNDS).map(|_| Account::new()).collect());
         let told = Arc::clone(&accounts);
-        let eq = core.eq_alloc(0, Some(Box::new(move |event| told[event.md.user_ptr].hear(event)))).unwrap();
+        let eq = core
+            .data_path()
+            .eq_alloc(0, Some(Box::new(move |event| told[event.md.user_ptr].hear(event))))
+            .unwrap();
         let (sources, sinks, targets) = Default::default();
         Self { core, eq, accounts, made: AtomicUsize::new(0), sources, sinks, targets }
     }
@@ -112,7 +115,7 @@ impl Stress {
 
     fn bind(&self, length: usize, dice: &mut Dice) -> Names {
         let (spec, memory) = self.describe(length, dice.threshold(), 0, true);
-        let md = self.core.md_bind(spec, memory, dice.flip()).unwrap();
+        let md = self.core.data_path().md_bind(spec, memory, dice.flip()).unwrap();
         Names { account: spec.user_ptr, md, me: None }
     }
 
@@ -125,22 +128,26 @@ impl Stress {
         let bits = dice.below(SHARED as u64);
         let me = self
             .core
+            .data_path()
             .me_attach(PORTAL, MatchId::ANY, bits, dice.below(2), dice.flip(), InsertPosition::After)
             .unwrap();
         let mut md = None;
-        self.core.md_attach(me, spec, memory, dice.flip(), &mut |handle| md = Some(handle)).unwrap();
+        self.core
+            .data_path()
+            .md_attach(me, spec, memory, dice.flip(), &mut |handle| md = Some(handle))
+            .unwrap();
         Names { account: spec.user_ptr, md: md.unwrap(), me: Some(me) }
     }
 
     fn unlink(&self, names: Names, by_entry: bool) {
         let done = match names.me.filter(|_| by_entry) {
-            Some(me) => self.core.me_unlink(me),
-            None => self.core.md_unlink(names.md),
+            Some(me) => self.core.data_path().me_unlink(me),
+            None => self.core.data_path().md_unlink(names.md),
         };
         // The MD may have been unlinked by itself, or by another thread.
         assert!(matches!(done, Ok(()) | Err(Errno::NotFound)));
-        // The entry outlives its MD.
-        let _ = names.me.map(|me| self.core.me_unlink(me));
+        // An entry that outlives its MD.
+        let _ = names.me.map(|me| self.core.data_path().me_unlink(me));
     }
 
     fn replace(&self, place: &Mutex<Option<Names>>, new: Names, dice: &mut Dice) {
@@ -160,8 +167,8 @@ impl Stress {
             offset: 0,
         };
         let sent = match get {
-            true => self.core.get(None, md, target),
-            false => self.core.put(None, md, dice.flip(), target, account as u64),
+            true => self.core.data_path().get(None, md, target),
+            false => self.core.data_path().put(None, md, dice.flip(), target, account as u64),
         };
         match sent {
             Ok(()) => _ = self.accounts[account].accepted.fetch_add(1, Ordering::Relaxed),
@@ -183,8 +190,8 @@ impl Stress {
                 let names = *self.targets[at].lock().unwrap();
                 names.into_iter().for_each(|names| self.unlink(names, dice.flip()));
             }
-            6 => self.core.set_lazy_portal(PORTAL).unwrap(),
-            7 => self.core.clear_lazy_portal(PORTAL).unwrap(),
+            6 => self.core.data_path().set_lazy_portal(PORTAL).unwrap(),
+            7 => self.core.data_path().clear_lazy_portal(PORTAL).unwrap(),
             8..=10 => self.send(&self.sinks[at], true, dice),
             _ => self.send(&self.sources[at], false, dice),
         }
@@ -227,7 +234,7 @@ fn every_accepted_operation_ends_in_its_events_and_every_md_once() {
             });
         }
     });
-    stress.core.clear_lazy_portal(PORTAL).unwrap();
+    stress.core.data_path().clear_lazy_portal(PORTAL).unwrap();
     for place in stress.sources.iter().chain(&stress.sinks).chain(&stress.targets) {
         place.lock().unwrap().take().into_iter().for_each(|names| stress.unlink(names, false));
     }
@@ -249,7 +256,7 @@ fn every_accepted_operation_ends_in_its_events_and_every_md_once() {
     assert_eq!(stress.total(EventKind::Ack), counters.received.ack);
     assert!(counters.received.put > 0 && counters.received.get > 0 && counters.received.reply > 0);
     assert!(counters.received.ack > 0 && counters.dropped.put > 0);
-    assert_eq!(stress.core.eq_free(stress.eq), Ok(()));
+    assert_eq!(stress.core.data_path().eq_free(stress.eq), Ok(()));
 }
 
 /// TRAP-3, from every thread that may see the last event first.
@@ -266,8 +273,8 @@ fn a_queue_can_be_freed_as_soon_as_its_last_event_was_read() {
             for (eq, heard) in queues {
                 let heard: std::sync::mpsc::Receiver<()> = heard;
                 heard.recv().unwrap();
-                assert_eq!(core.eq_free(eq), Ok(()));
-                assert_eq!(core.eq_free(eq), Err(Errno::NotFound));
+                assert_eq!(core.data_path().eq_free(eq), Ok(()));
+                assert_eq!(core.data_path().eq_free(eq), Err(Errno::NotFound));
             }
         });
         for round in 0..2_000 {
@@ -277,18 +284,18 @@ fn a_queue_can_be_freed_as_soon_as_its_last_event_was_read() {
                     tell.send(()).unwrap();
                 }
             });
-            let eq = core.eq_alloc(0, Some(handler)).unwrap();
+            let eq = core.data_path().eq_alloc(0, Some(handler)).unwrap();
             let (start, length) = (memory.as_ptr() as usize, 8);
             let (options, eq_of_md) = (MdOptions(0), Some(eq));
             let spec =
                 MdSpec { start, length, threshold: 1, max_size: 0, options, user_ptr: 0, eq: eq_of_md };
-            let md = core.md_bind(spec, MdMemory::contiguous(start, length), true).unwrap();
+            let md = core.data_path().md_bind(spec, MdMemory::contiguous(start, length), true).unwrap();
             hand_over.send((eq, heard)).unwrap();
             match round % 2 {
-                0 => core.put(None, md, false, target, 0).unwrap(),
-                _ => core.md_unlink(md).unwrap(),
+                0 => core.data_path().put(None, md, false, target, 0).unwrap(),
+                _ => core.data_path().md_unlink(md).unwrap(),
             }
-            assert_eq!(core.md_unlink(md), Err(Errno::NotFound));
+            assert_eq!(core.data_path().md_unlink(md), Err(Errno::NotFound));
         }
         drop(hand_over);
     });

@@ -78,8 +78,8 @@ fn an_origin_or_a_confirmation_of_another_implementation_breaks_the_protocol() {
 fn a_gateway_sends_the_origin_on_and_confirms_when_the_next_node_has_the_message() {
     let (node, low, high, port) = node_of_same_implementation(|_| {});
     let [gateway_far, server] = [1, 2].map(|add| Ipv4Addr::from(u32::from(high) + add));
-    node.core.add_ni(far(gateway_far), NiTunables::default(), &*node.driver).unwrap();
-    node.core.change_router(|router| router.switched(true)).unwrap();
+    node.core.admin().add_ni(far(gateway_far), NiTunables::default(), &*node.driver).unwrap();
+    node.core.admin().change_router(|router| router.switched(true)).unwrap();
     let listener = Listening::on(server, port);
     let mut client = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = |number: u8| Header {
@@ -124,8 +124,8 @@ fn a_gateway_sends_the_origin_on_and_confirms_when_the_next_node_has_the_message
 fn a_copy_is_not_sent_to_a_node_that_could_not_tell_it_from_the_first() {
     let (node, low, high, port) = node_of_same_implementation(|_| {});
     let [gateway_far, server] = [1, 2].map(|add| Ipv4Addr::from(u32::from(high) + add));
-    node.core.add_ni(far(gateway_far), NiTunables::default(), &*node.driver).unwrap();
-    node.core.change_router(|router| router.switched(true)).unwrap();
+    node.core.admin().add_ni(far(gateway_far), NiTunables::default(), &*node.driver).unwrap();
+    node.core.admin().change_router(|router| router.switched(true)).unwrap();
     let listener = Listening::on(server, port);
     let kernel = std::thread::spawn(move || {
         let (mut raw, asked) = listener.accept_handshake();
@@ -167,7 +167,7 @@ fn what_a_gateway_has_not_confirmed_goes_again_with_its_origin_when_its_connecti
     let listener = Listening::on(low, port);
     let route =
         Route { net: far(low).net(), gateway: tcp(low), hops: None, priority: 0, health_sensitivity: 1 };
-    node.core.add_route(route).unwrap();
+    node.core.admin().add_route(route).unwrap();
     node.put(node.bind_bytes(pattern(8, 1)), far(low), false);
     let mut gateway = accept_as(&listener, tcp(low), 2);
     let (Incoming::Message { cookies, carried, .. }, _) = gateway.read_message() else {

@@ -16,7 +16,7 @@ const AGAIN: u64 = 1 << 63;
 fn lazy_node() -> (Node, Ipv4Addr, Ipv4Addr, u16) {
     let (low, high, port) = addresses();
     let node = Node::start(tcp(high), same_implementation(config(port), 1));
-    node.core.set_lazy_portal(PORTAL).unwrap();
+    node.core.data_path().set_lazy_portal(PORTAL).unwrap();
     (node, low, high, port)
 }
 
@@ -125,7 +125,7 @@ fn a_node_ends_with_deferred_messages() {
     raw.put(&header, asks(7 << 40 | 1), pattern(1000, 1));
     assert_eq!(raw.read_noop().ack, 7 << 40 | 1);
     raw.send(&message(Version::V3, &header, asks(7 << 40 | 2), pattern(500, 1)));
-    node.core.remove_ni(node.nid).unwrap();
+    node.core.admin().remove_ni(node.nid).unwrap();
     offer(&node, buffer(1000), 1);
     node.no_event();
 }
@@ -148,7 +148,7 @@ fn deferred_messages_that_break_off_leave_nothing_behind() {
         breaks_off(&node, Raw::open(low, high, port, ConnectionType::Control), &whole);
     }
     wait_for("the messages to be dropped", || {
-        node.core.run_monitor();
+        node.core.monitor().run();
         node.core.message_counts().msgs_alloc == 0
     });
     let landed = buffer(1000);
@@ -166,14 +166,14 @@ fn deferred_messages_in_part_are_given_up_after_their_time() {
     let clock = manual_clock();
     let config = same_implementation(config(port), 1);
     let node = Node::start_with_clock(tcp(high), config, clock.clone());
-    node.core.set_lazy_portal(PORTAL).unwrap();
+    node.core.data_path().set_lazy_portal(PORTAL).unwrap();
     let header = put_with_bits(low, high, 1000, 1);
     let whole = message(Version::V3, &header, asks(7 << 40 | 1), pattern(1000, 1));
     let raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     breaks_off(&node, raw, &whole);
     wait_for("the message to be kept", || node.core.message_counts().partial == 1);
     advance_until(&clock, std::time::Duration::from_secs(1), "its end", || {
-        node.core.run_monitor();
+        node.core.monitor().run();
         node.core.message_counts().msgs_alloc == 0
     });
     let counts = node.core.message_counts();

@@ -187,7 +187,7 @@ fn no_connect_is_made_to_a_peer_with_a_synthetic_id() {
     let scene = scene(|_| {});
     let elsewhere = Nid::new(NetId::new(NetType::TCP, 0), u32::from(scene.low));
     let target = lnet_core::Target { pid: lnet_wire::Pid(0x8000_1234), ..target(elsewhere) };
-    scene.node.core.put(None, scene.node.bind_bytes(pattern(8, 1)), false, target, 0).unwrap();
+    scene.node.core.data_path().put(None, scene.node.bind_bytes(pattern(8, 1)), false, target, 0).unwrap();
     wait_for("the message to come back", || !scene.spy.failures().is_empty());
     assert_eq!(
         scene.spy.failures(),

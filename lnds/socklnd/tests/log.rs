@@ -169,7 +169,7 @@ fn the_log_gives_plain_reasons_for_rejected_connections_and_failed_connects() {
         let mut early = Raw::connect(low.into(), 0, high.into(), port);
         // Accepted after the first connection.
         let _later = Raw::open(low, high, port, ConnectionType::Control);
-        node.core.remove_ni(tcp(high)).unwrap();
+        node.core.admin().remove_ni(tcp(high)).unwrap();
         let _ = early.stream.write_all(&acceptor::encode_request(tcp(high)));
         early.read_to_end();
     });

@@ -120,7 +120,7 @@ fn version_1_messages_have_no_frame() {
 #[test]
 fn a_deferred_message_survives_the_end_of_its_connection() {
     let (node, low, high, port) = node(|_| {});
-    node.core.set_lazy_portal(PORTAL).unwrap();
+    node.core.data_path().set_lazy_portal(PORTAL).unwrap();
     let mut raw = Raw::open(low, high, port, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 5000, false);
     raw.put(&header, NO_COOKIES, &[1; 5000]);
@@ -134,7 +134,7 @@ fn a_deferred_message_survives_the_end_of_its_connection() {
 #[test]
 fn a_peer_with_a_deferred_message_may_close_and_connect_again() {
     let (node, low, high, port) = node(|_| {});
-    node.core.set_lazy_portal(PORTAL).unwrap();
+    node.core.data_path().set_lazy_portal(PORTAL).unwrap();
     for round in 1..=3 {
         let mut raw = Raw::open(low, high, port, ConnectionType::Control);
         raw.put(&put_header(tcp(low), tcp(high), 100, false), NO_COOKIES, &[1; 100]);

@@ -30,7 +30,7 @@ fn every_message_completes_when_a_node_ends_under_load() {
         if round % 3 == 0 {
             b.stop()
         } else {
-            a.core.remove_ni(a.nid).unwrap()
+            a.core.admin().remove_ni(a.nid).unwrap()
         }
         let mut ended = 0;
         while ended < sends {
@@ -91,8 +91,8 @@ fn an_ni_needs_its_address_and_port() {
         let driver = socklnd::Socklnd::new(config, running_clock());
         let core =
             lnet_core::Core::new(lnet_core::CoreConfig::new(lnet_wire::Pid::LUSTRE, 1).without_discovery());
-        let result = core.add_ni(nid, lnet_core::NiTunables::default(), &*driver).map(|_| ());
-        core.shutdown();
+        let result = core.admin().add_ni(nid, lnet_core::NiTunables::default(), &*driver).map(|_| ());
+        core.admin().shutdown();
         result.map_err(|error| (error.errno, error.text))
     };
     use lnet_core::Errno;
@@ -120,7 +120,7 @@ fn two_nets_share_one_address() {
     let a = Node::start(on(0, low), config(port));
     let b = Node::start(on(0, high), config(port));
     for node in [(&a, on(7, low)), (&b, on(7, high))] {
-        node.0.core.add_ni(node.1, lnet_core::NiTunables::default(), &*node.0.driver).unwrap();
+        node.0.core.admin().add_ni(node.1, lnet_core::NiTunables::default(), &*node.0.driver).unwrap();
     }
     let landed = buffer(8);
     let sent = pattern(8, 1);
@@ -131,7 +131,7 @@ fn two_nets_share_one_address() {
         assert_eq!(put.sender, Some(on(net, low)));
         let _ = (a.event(), a.event());
     }
-    a.core.remove_ni(on(0, low)).unwrap();
+    a.core.admin().remove_ni(on(0, low)).unwrap();
     b.put(b.bind_bytes(sent), on(7, low), false);
     assert_eq!(b.expect(EventKind::Send).status, Ok(()));
 }
@@ -167,9 +167,9 @@ fn an_ni_with_an_unknown_congestion_control_does_not_start() {
         let config = SocklndConfig { congestion: Some(congestion.to_owned()), ..config(port) };
         let driver = Socklnd::new(config, running_clock());
         let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1).without_discovery());
-        let started = core.add_ni(tcp(low), NiTunables::default(), &*driver);
+        let started = core.admin().add_ni(tcp(low), NiTunables::default(), &*driver);
         assert_eq!(started.is_ok(), starts, "{congestion}");
-        core.shutdown();
+        core.admin().shutdown();
         Driver::shutdown(&*driver);
     }
 }

@@ -224,7 +224,7 @@ fn messages_on_a_late_path_give_their_credits_back_if_another_works() {
     for ours in [true, false] {
         let both = if ours { ours_or_skip() } else { machines_or_skip(|_| {}) };
         let Some((near, far)) = both else { return };
-        let peer_ni = || near.node.core.peer(far.node.nid).unwrap().1[0].clone();
+        let peer_ni = || near.node.core.admin().peer(far.node.nid).unwrap().1[0].clone();
         let missing = || peer_ni().max_credits() as i32 - peer_ni().credits().0;
         near.reach(&far);
         near.spy.other_path.store(true, Ordering::SeqCst);

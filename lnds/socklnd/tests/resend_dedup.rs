@@ -151,7 +151,11 @@ fn each_of_many_messages_is_delivered_and_completed_once_whatever_is_cut() {
             let mds = sizes.map(|size| cut.a.bind_bytes(pattern(size, 1)));
             for number in 0..MESSAGES {
                 let md = mds[random.below(mds.len() as u64) as usize];
-                cut.a.core.put(None, md, number % 3 > 0, target(cut.b.nid), number as u64).unwrap();
+                cut.a
+                    .core
+                    .data_path()
+                    .put(None, md, number % 3 > 0, target(cut.b.nid), number as u64)
+                    .unwrap();
             }
             let mut delivered = vec![0; MESSAGES];
             for _ in 0..MESSAGES {

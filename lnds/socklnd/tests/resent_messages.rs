@@ -132,16 +132,16 @@ fn half_by_an_interface_that_is_removed() -> (Node, &'static [u8], Ipv4Addr, Ipv
         settings.retry_count = 2;
         Ok(())
     };
-    node.core.change_settings(retries).unwrap();
+    node.core.admin().change_settings(retries).unwrap();
     let other = Ipv4Addr::from(u32::from(high) + 1);
-    node.core.add_ni(tcp(other), NiTunables::default(), &*node.driver).unwrap();
+    node.core.admin().add_ni(tcp(other), NiTunables::default(), &*node.driver).unwrap();
     let landed = buffer(1000);
     node.offer(landed);
     let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 1000, true);
     raw.send(&message(Version::V3, &header, asks_for_ack(message_id(7, 1)), &[1; 500]));
     wait_for("the head", || node.core.message_counts().msgs_alloc == 1);
-    node.core.remove_ni(node.nid).unwrap();
+    node.core.admin().remove_ni(node.nid).unwrap();
     node.no_event();
     (node, landed, low, other, port)
 }
@@ -162,7 +162,7 @@ fn a_partly_received_message_is_resumed_on_another_ni_when_its_own_is_removed() 
 #[test]
 fn partly_received_messages_end_with_the_last_ni() {
     let (node, _, _, other, _) = half_by_an_interface_that_is_removed();
-    node.core.remove_ni(tcp(other)).unwrap();
+    node.core.admin().remove_ni(tcp(other)).unwrap();
     assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
     assert_eq!(node.core.message_counts().msgs_alloc, 0);
 }
@@ -176,7 +176,7 @@ fn a_node_ends_without_waiting_for_partly_received_messages() {
     raw.send(&message(Version::V3, &header, asks_for_ack(message_id(7, 1)), &[1; 500]));
     drop(raw);
     wait_for("the end", || node.counters().closed_by_peer == 1);
-    node.core.remove_ni(node.nid).unwrap();
+    node.core.admin().remove_ni(node.nid).unwrap();
     assert_eq!(node.expect(EventKind::Put).status, Err(Errno::Io));
 }
 

@@ -103,13 +103,13 @@ fn check(state: State, end: End) {
     match end {
         Unlinked => {
             if let Some(md) = scene.md {
-                scene.node.core.md_unlink(md).unwrap();
+                scene.node.core.data_path().md_unlink(md).unwrap();
             }
             // The peer dies.
             scene.raws.clear();
             scene.listener = None;
         }
-        NiRemoved => scene.node.core.remove_ni(scene.node.nid).unwrap(),
+        NiRemoved => scene.node.core.admin().remove_ni(scene.node.nid).unwrap(),
         Stopped => scene.node.stop(),
     }
     let Scene { node, operations, .. } = scene;
@@ -121,7 +121,7 @@ fn check(state: State, end: End) {
     if end == Unlinked && matches!(state, Deferred | DeferredInSocket | HalfDeferred | DeferredParked) {
         // The messages wait for memory; no MD was unlinked. Their payload may have arrived, or come again.
         assert!(node.core.message_counts().msgs_alloc > 0, "{case}");
-        node.core.clear_lazy_portal(PORTAL).unwrap();
+        node.core.data_path().clear_lazy_portal(PORTAL).unwrap();
     }
     if end != Stopped {
         wait_for(&case, || node.core.message_counts().msgs_alloc == 0);
@@ -188,7 +188,7 @@ impl Scene {
                 }
             }
             Deferred => {
-                self.node.core.set_lazy_portal(PORTAL).unwrap();
+                self.node.core.data_path().set_lazy_portal(PORTAL).unwrap();
                 let mut raw = self.open_same_implementation();
                 self.send_put(&mut raw, 1, LARGE, LARGE);
                 // The delivery ACK shows that the message has arrived.
@@ -196,7 +196,7 @@ impl Scene {
                 self.raws.push(raw);
             }
             DeferredInSocket => {
-                self.node.core.set_lazy_portal(PORTAL).unwrap();
+                self.node.core.data_path().set_lazy_portal(PORTAL).unwrap();
                 let mut raw = self.open_same_implementation();
                 self.send_put(&mut raw, 1, LARGE, LARGE);
                 self.send_put(&mut raw, 2, LARGE, 1000);
@@ -204,7 +204,7 @@ impl Scene {
                 self.raws.push(raw);
             }
             HalfDeferred | DeferredParked => {
-                self.node.core.set_lazy_portal(PORTAL).unwrap();
+                self.node.core.data_path().set_lazy_portal(PORTAL).unwrap();
                 self.half(true);
                 if state == DeferredParked {
                     self.park();
@@ -271,7 +271,7 @@ fn the_end_of_an_ni_waits_for_threads_in_closed_connections() {
             let _ = is_let_go.lock().unwrap().recv();
         }
     };
-    let eq = node.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    let eq = node.core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
     offer_with_queue(&node, buffer(8), eq);
     let mut raw = Raw::open_as_same_implementation(low, high, port, 2, ConnectionType::Control);
     let header = put_header(tcp(low), tcp(high), 8, false);
@@ -283,7 +283,7 @@ fn the_end_of_an_ni_waits_for_threads_in_closed_connections() {
         let (returned, has_returned) = channel();
         let node = &node;
         scope.spawn(move || {
-            node.core.remove_ni(node.nid).unwrap();
+            node.core.admin().remove_ni(node.nid).unwrap();
             returned.send(()).unwrap();
         });
         // Without the wait the upcall would come now.
@@ -297,7 +297,7 @@ fn the_end_of_an_ni_waits_for_threads_in_closed_connections() {
 
 #[test]
 fn pending_delivery_acks_are_sent_before_the_end() {
-    let ends: [fn(&Node); 2] = [|node| node.core.remove_ni(node.nid).unwrap(), Node::stop];
+    let ends: [fn(&Node); 2] = [|node| node.core.admin().remove_ni(node.nid).unwrap(), Node::stop];
     for end in ends {
         let _watchdog = Watchdog::new("pending delivery ACKs");
         let (low, high, port) = addresses();
@@ -332,13 +332,14 @@ fn offer(node: &Node, memory: &'static [u8]) -> MdHandle {
 }
 
 fn offer_with_queue(node: &Node, memory: &'static [u8], eq: lnet_core::EqHandle) -> MdHandle {
-    let me = node.core.me_attach(PORTAL, MatchId::ANY, BITS, 0, false, InsertPosition::After).unwrap();
+    let me =
+        node.core.data_path().me_attach(PORTAL, MatchId::ANY, BITS, 0, false, InsertPosition::After).unwrap();
     let (start, length) = (memory.as_ptr() as usize, memory.len() as u32);
     let options = MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0);
     let spec = MdSpec { start, length, threshold: -1, max_size: 0, options, user_ptr: 0, eq: Some(eq) };
     let mut md = None;
     let memory = MdMemory::contiguous(start, length);
-    node.core.md_attach(me, spec, memory, false, &mut |handle| md = Some(handle)).unwrap();
+    node.core.data_path().md_attach(me, spec, memory, false, &mut |handle| md = Some(handle)).unwrap();
     md.unwrap()
 }
 

@@ -31,7 +31,7 @@ fn exchange_all_sizes(a: &Node, b: &Node) {
         let sent = pattern(size, seed as u8);
         let landed = buffer(size);
         b.offer_with(MdMemory::contiguous(landed.as_ptr() as usize, size as u32), bits, 0);
-        a.core.put(None, a.bind_bytes(sent), true, there, 77).unwrap();
+        a.core.data_path().put(None, a.bind_bytes(sent), true, there, 77).unwrap();
         let put = b.expect(EventKind::Put);
         assert_eq!((put.mlength as usize, put.status, put.hdr_data), (size, Ok(()), 77));
         assert_eq!(put.initiator.nid, Some(a.nid));
@@ -40,7 +40,7 @@ fn exchange_all_sizes(a: &Node, b: &Node) {
         assert!(kinds.contains(&EventKind::Ack) && kinds.contains(&EventKind::Send), "{kinds:?}");
 
         let fetched = buffer(size);
-        a.core.get(None, a.bind_bytes(fetched), there).unwrap();
+        a.core.data_path().get(None, a.bind_bytes(fetched), there).unwrap();
         let events = [a.event(), a.event()];
         let reply = events.iter().find(|event| event.kind == EventKind::Reply).unwrap();
         assert_eq!((reply.mlength as usize, reply.status), (size, Ok(())));
@@ -180,7 +180,7 @@ fn a_payload_beyond_the_md_is_dropped_and_the_next_message_is_received() {
         let _ = (a.event(), a.event());
         // Nothing at the target matches this request.
         let nowhere = Target { match_bits: 0, ..target(b.nid) };
-        a.core.put(None, md, false, nowhere, 0).unwrap();
+        a.core.data_path().put(None, md, false, nowhere, 0).unwrap();
         a.expect(EventKind::Send);
     }
     assert!(*landed == sent[..10_000]);
@@ -189,7 +189,7 @@ fn a_payload_beyond_the_md_is_dropped_and_the_next_message_is_received() {
 #[test]
 fn a_lazy_portal_defers_a_message_until_an_md_is_attached() {
     let (a, b) = pair(|_| {});
-    b.core.set_lazy_portal(PORTAL).unwrap();
+    b.core.data_path().set_lazy_portal(PORTAL).unwrap();
     let sent = pattern(300_000, 5);
     let landed = buffer(300_000);
     a.put(a.bind_bytes(sent), b.nid, true);
@@ -205,7 +205,7 @@ fn a_lazy_portal_defers_a_message_until_an_md_is_attached() {
 #[test]
 fn an_md_attached_in_a_handler_resumes_a_deferred_message() {
     let (a, b) = pair(|_| {});
-    b.core.set_lazy_portal(PORTAL).unwrap();
+    b.core.data_path().set_lazy_portal(PORTAL).unwrap();
     let sent = pattern(2000, 5);
     for _ in 0..2 {
         a.put(a.bind_bytes(sent), b.nid, true);
@@ -278,7 +278,7 @@ fn many_threads_send_in_both_directions_and_nothing_is_lost() {
                 scope.spawn(move || {
                     for _ in 0..EACH {
                         let there = Target { match_bits: bits, ..target(to.nid) };
-                        from.core.put(None, md, true, there, 0).unwrap();
+                        from.core.data_path().put(None, md, true, there, 0).unwrap();
                     }
                 });
             }

@@ -3,20 +3,20 @@
 //! Changes are made one at a time, under the configuration lock; values that are read for each message are
 //! replaced as a whole. In an event handler every change is [`Errno::Busy`].
 
-use crate::core::Core;
+use super::Admin;
 use crate::environment::ConfigGuard;
 use crate::event::in_handler;
-use crate::model::{Peer, PeerNi, PeerState};
+use crate::model::{GatewayTerms, Peer, PeerNi, PeerState};
 use crate::policy::{Applied, Rule, Rules};
 use crate::router::{Forwarded, PoolState};
 use crate::select;
 use crate::topology::peer_config::{self, Adding, Deleting, Making};
-use crate::topology::{ActiveRoute, Route, Routes, RuleChange};
+use crate::topology::{Route, Routes, RuleChange};
 use lnet_settings::{DiscoveryMode, Settings};
 use lnet_wire::{Errno, NetId, Nid};
 use std::sync::Arc;
 
-impl Core {
+impl Admin<'_> {
     /// Takes the configuration lock. Removing an interface waits for event handlers while it holds this lock, so an event
     /// handler that waited for the lock would never return: it gets [`Errno::Busy`].
     pub(crate) fn configuring(&self) -> Result<ConfigGuard<'_>, Errno> {
@@ -25,12 +25,7 @@ impl Core {
 }
 
 /// Methods about settings.
-impl Core {
-    /// The current settings.
-    pub fn settings(&self) -> Settings {
-        self.env.settings()
-    }
-
+impl Admin<'_> {
     /// Changes settings: everything that `change` does, or nothing if it fails. [`Errno::NotSupported`] for discovery on a node
     /// without Multi-Rail.
     pub fn change_settings(
@@ -38,7 +33,7 @@ impl Core {
         change: impl FnOnce(&mut Settings) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
         let config = self.configuring()?;
-        let before = self.settings();
+        let before = self.env.settings();
         let mut settings = before;
         change(&mut settings)?;
         if settings.discovery != DiscoveryMode::Off {
@@ -49,13 +44,13 @@ impl Core {
         if off(&before) != off(&settings) {
             self.rebuild_ping_target(&config);
         }
-        self.discovery.handle_settings(&config, &self.topology, &before, &settings);
+        self.discovery.handle_settings(&config, self.topology, &before, &settings);
         Ok(())
     }
 }
 
 /// Methods about peers (cfg-070 to cfg-080).
-impl Core {
+impl Admin<'_> {
     fn needs_multi_rail(&self) -> Result<(), Errno> {
         if self.env.config().multi_rail { Ok(()) } else { Err(Errno::NotSupported) }
     }
@@ -101,7 +96,7 @@ impl Core {
         Ok(())
     }
 
-    /// Adds a NID to the configured peer `primary` (OM-28, OM-29). [`Errno::NotSupported`] as for [`Core::make_peer`].
+    /// Adds a NID to the configured peer `primary` (OM-28, OM-29). [`Errno::NotSupported`] as for [`Admin::make_peer`].
     pub fn add_peer_nid(&self, primary: Nid, nid: Nid, multi_rail: bool) -> Result<(), Errno> {
         if multi_rail {
             self.needs_multi_rail()?;
@@ -134,7 +129,7 @@ impl Core {
             Deleting::Nid(gone) => self.topology.peers().detach(&config, &peer, |nid| nid == gone),
         }
         self.topology.renew_rules(&config);
-        self.discovery.reverify_rejected(&self.topology);
+        self.discovery.reverify_rejected(self.topology);
         self.discovery.wake();
         Ok(())
     }
@@ -162,16 +157,10 @@ impl Core {
 }
 
 /// Methods about routes and forwarding.
-impl Core {
+impl Admin<'_> {
     /// The current routes.
     pub fn routes(&self) -> Arc<Routes> {
         self.topology.routes()
-    }
-
-    /// Whether a route is up (RT-22).
-    pub fn route_is_up(&self, route: &ActiveRoute) -> bool {
-        let terms = self.gateway_terms();
-        self.topology.with_nets(|nets| select::is_route_up(route, nets, terms))
     }
 
     /// Whether the gateway of a route has responded to its last check, or has not been checked yet; `None` for a peer that
@@ -184,8 +173,8 @@ impl Core {
     /// health is at least the sensitivity, and if it is on a net of this node some path to it works. `None` for a peer that is
     /// no gateway.
     pub fn gateway_ni_is_alive(&self, peer: &Peer, peer_ni: &PeerNi) -> Option<bool> {
-        let least_health = self.gateway_terms().least_health;
-        let nets = self.nets();
+        let least_health = GatewayTerms::of(&self.env.settings()).least_health;
+        let nets = self.topology.nets();
         let is_reached = || nets.net(peer_ni.nid().net()).is_none() || select::is_usable(&nets, peer_ni);
         let is_alive = |answers: bool| {
             answers && !peer_ni.is_reported_down() && peer_ni.health() >= least_health && is_reached()
@@ -196,9 +185,9 @@ impl Core {
     /// Adds a route, and the gateway as a peer if it is unknown (RT-1).
     pub fn add_route(&self, route: Route) -> Result<(), Errno> {
         let config = self.configuring()?;
-        self.topology.add_route(&config, route, || self.peer_ni(route.gateway))?;
+        self.topology.add_route(&config, route, || self.data_path.peer_ni(route.gateway))?;
         drop(config);
-        if self.settings().alive_router_check_interval > 0 {
+        if self.env.settings().alive_router_check_interval > 0 {
             // Discovery shows whether the gateway forwards, and its other NIDs.
             self.discover(route.gateway, false)?;
             self.health.wake();
@@ -229,16 +218,16 @@ impl Core {
     pub(crate) fn leave_net(&self, config: &ConfigGuard<'_>, net: NetId) {
         // Routes with a gateway on that net.
         let _ = self.topology.delete_routes(config, None, |gateway| gateway.net() == net, self.env.now());
-        self.discovery.note_forgetting(&self.env);
+        self.discovery.note_forgetting(self.env);
         self.topology.peers().leave_net(config, net, |other| self.topology.leads_to(other));
         self.topology.renew_rules(config);
-        self.discovery.reverify_rejected(&self.topology);
+        self.discovery.reverify_rejected(self.topology);
         self.discovery.wake();
     }
 }
 
 /// Methods about selection rules (cfg-095 to cfg-165).
-impl Core {
+impl Admin<'_> {
     /// The current rules.
     pub fn rules(&self) -> Arc<Rules> {
         self.topology.rules()

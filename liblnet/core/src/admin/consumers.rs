@@ -1,6 +1,6 @@
 //! Discovery for programs: the primary NID of a NID, and peers with given NIDs (OM-25, OM-26).
 
-use crate::core::Core;
+use super::Admin;
 use crate::discovery::Input;
 use crate::environment::ConfigGuard;
 use crate::event::in_handler;
@@ -8,21 +8,22 @@ use crate::model::{Peer, PeerState};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-impl Core {
+impl Admin<'_> {
     /// The primary NID of the peer with this NID: `LNetPrimaryNID`. Starts the discovery of a peer that has not been
     /// discovered. If [`crate::Settings::lock_primary`] is on, or in an event handler, returns the one known
     /// now, and discovery does not change it later; if it is off, the one known when the discovery has ended. A
     /// result that no discovery has confirmed is locked in any case: programs match messages by it.
     pub fn primary_nid(&self, nid: Nid) -> Nid {
-        if nid.is_loopback() || self.is_ending() {
+        if nid.is_loopback() || self.env.is_ending() {
             return nid;
         }
         let local = self.discovery.local_state();
-        let is_known = || !local.discovers() || self.peer_ni(nid).peer().discovery.is_up_to_date(&local);
+        let is_known =
+            || !local.discovers() || self.data_path.peer_ni(nid).peer().discovery.is_up_to_date(&local);
         // Locked before the discovery starts: an earlier call has returned this NID.
-        let locked = self.settings().lock_primary.then(|| self.locked_primary(nid));
+        let locked = self.env.settings().lock_primary.then(|| self.locked_primary(nid));
         if !is_known() {
-            self.discovery.handle_input(&self.peer_ni(nid).peer().discovery, Input::Wanted);
+            self.discovery.handle_input(&self.data_path.peer_ni(nid).peer().discovery, Input::Wanted);
         }
         if let Some(primary) = locked {
             return primary;
@@ -36,14 +37,14 @@ impl Core {
     /// The primary NID of the peer with this NID, locked against changes by discovery.
     fn locked_primary(&self, nid: Nid) -> Nid {
         let stays = |peer: &Peer| peer.is_configured() || peer.state().contains(PeerState::LOCK_PRIMARY);
-        let peer = self.peer_ni(nid).peer();
+        let peer = self.data_path.peer_ni(nid).peer();
         if stays(&peer) {
             return peer.primary;
         }
         // Discovery changes peers under this lock. An event handler must not wait for it, so its call may lock the primary NID
         // too late.
         let _configuration = (!in_handler()).then(|| self.configuration.lock());
-        let peer = self.peer_ni(nid).peer();
+        let peer = self.data_path.peer_ni(nid).peer();
         if !stays(&peer) {
             let mark = PeerState::default().with(PeerState::LOCK_PRIMARY, true);
             peer.discovery.with(|inner| inner.progress.set(mark));
@@ -61,7 +62,7 @@ impl Core {
         let first = nids.next().ok_or(Errno::Invalid)?;
         let config = self.configuring()?;
         let discovers = self.discovery.local_state().discovers();
-        let lock_it = PeerState::default().with(PeerState::LOCK_PRIMARY, self.settings().lock_primary);
+        let lock_it = PeerState::default().with(PeerState::LOCK_PRIMARY, self.env.settings().lock_primary);
         let mut peer = self.consumers_peer(&config, first, discovers, lock_it);
         for nid in nids {
             if !discovers {
@@ -119,7 +120,7 @@ impl Core {
                 let state = PeerState::default().with(PeerState::MULTI_RAIL, multi_rail).union(lock_it);
                 self.topology.peers().make(config, nid, state, self.topology.first_peer_credits(nid));
                 self.topology.renew_rules(config);
-                self.peer_ni(nid).peer()
+                self.data_path.peer_ni(nid).peer()
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Adding and removing interfaces, and the shutdown of the node.
 
-use crate::core::Core;
+use super::Admin;
 use crate::model::lnd::{Driver, StartError, Upcalls};
 use crate::model::{Nets, Ni, NiConfig, PeerNi};
 use crate::start_error;
@@ -8,13 +8,13 @@ use crate::sync::lock;
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-impl Core {
+impl Admin<'_> {
     /// Adds an interface and starts it with `driver`; the ping buffer contains it from then on (cfg-020).
     /// [`Errno::Exists`] for a NID or an interface that the net has; [`Errno::TooManyUsers`] for a net with routes
     /// (OM-33); [`Errno::Invalid`] for a CPU partition that does not exist; [`Errno::Shutdown`] during the shutdown;
     /// [`Errno::Busy`] in an event handler; or the error of the driver.
     pub fn add_ni(
-        self: &Arc<Self>,
+        &self,
         nid: Nid,
         config: impl Into<NiConfig>,
         driver: &dyn Driver,
@@ -27,23 +27,23 @@ impl Core {
         // The driver may make upcalls as soon as it is started, so the interface must be in the table before that.
         let before = self.topology.replace_nets(&guard, Arc::new(nets));
         let is_new_net = before.net(nid.net()).is_none();
-        match driver.start_ni(&ni, Arc::clone(self) as Arc<dyn Upcalls>) {
+        match driver.start_ni(&ni, Arc::clone(self.data_path) as Arc<dyn Upcalls>) {
             Ok(lnd) => {
                 ni.set_lnd(Arc::clone(&lnd));
                 if self.topology.peer_ni(nid).is_some() {
-                    self.discovery.note_forgetting(&self.env);
+                    self.discovery.note_forgetting(self.env);
                     self.topology.peers().forget_nid(&guard, nid);
                 }
                 self.rebuild_ping_target(&guard);
-                self.discovery.schedule_push(&self.topology, false);
+                self.discovery.schedule_push(self.topology, false);
                 self.topology.renew_rules(&guard);
                 if is_new_net {
                     let on_it = |peer_ni: &Arc<PeerNi>| peer_ni.nid().net() == nid.net();
                     let waiting = self.topology.peers().all().into_iter().filter(on_it);
-                    waiting.for_each(|peer_ni| self.grant_credits(&peer_ni));
+                    waiting.for_each(|peer_ni| self.data_path.grant_credits(&peer_ni));
                 }
                 lnd.open();
-                self.health.reachability_may_change_for_all(&self.topology);
+                self.health.reachability_may_change_for_all(self.topology);
                 Ok(ni)
             }
             Err(error) => {
@@ -53,14 +53,14 @@ impl Core {
         }
     }
 
-    /// Checks whether [`Core::add_ni`] would fail before it starts the driver, and returns that error.
+    /// Checks whether [`Admin::add_ni`] would fail before it starts the driver, and returns that error.
     pub fn check_ni(&self, nid: Nid, config: impl Into<NiConfig>) -> Result<(), StartError> {
         self.with_ni(nid, config.into()).map(drop)
     }
 
     /// Creates an interface; returns it, and the nets with it.
     fn with_ni(&self, nid: Nid, config: NiConfig) -> Result<(Arc<Ni>, Nets), StartError> {
-        if self.is_ending() {
+        if self.env.is_ending() {
             return Err(start_error!(Errno::Shutdown, "NI {nid}: not started ({})", Errno::Shutdown.text()));
         }
         if self.topology.has_route_to(nid.net()) {
@@ -71,7 +71,7 @@ impl Core {
             ));
         }
         let ni = Arc::new(Ni::new(nid, config, self.env.config().cpts.count())?);
-        let nets = self.nets().with(Arc::clone(&ni))?;
+        let nets = self.topology.nets().with(Arc::clone(&ni))?;
         Ok((ni, nets))
     }
 
@@ -85,16 +85,16 @@ impl Core {
         }
         let config = self.configuring()?;
         let ni = self.topology.ni(nid).ok_or(Errno::NotFound)?;
-        self.topology.replace_nets(&config, Arc::new(self.nets().without(nid)));
+        self.topology.replace_nets(&config, Arc::new(self.topology.nets().without(nid)));
         self.rebuild_ping_target(&config);
         self.topology.renew_rules(&config);
-        self.discovery.schedule_push(&self.topology, false);
-        self.stop_ni(&ni);
+        self.discovery.schedule_push(self.topology, false);
+        self.data_path.stop_ni(&ni);
         self.retired_add(&ni);
         if self.topology.with_nets(|nets| nets.net(nid.net()).is_none()) {
             self.leave_net(&config, nid.net());
         }
-        self.health.reachability_may_change_for_all(&self.topology);
+        self.health.reachability_may_change_for_all(self.topology);
         Ok(())
     }
 
@@ -104,50 +104,26 @@ impl Core {
     pub fn shutdown(&self) {
         self.env.begin_ending();
         let config = self.configuration.lock();
-        let nets = self.nets();
+        let nets = self.topology.nets();
         // The loopback comes last: it never fails, and other interfaces may still complete messages over it.
         for ni in nets.nis().collect::<Vec<_>>().into_iter().rev() {
-            self.stop_ni(ni);
+            self.data_path.stop_ni(ni);
         }
         self.topology.replace_nets(&config, Arc::new(Nets::default()));
-        self.end_resends();
-        self.end_unconfirmed();
+        self.data_path.end_resends();
+        self.data_path.end_unconfirmed();
         self.health.wake();
-        self.end_discovery();
+        self.data_path.end_discovery();
         self.objects.end();
         for portal in self.objects.portals() {
             // Last, messages may have arrived by threads that began before the shutdown and that no driver waits for.
-            self.drop_delayed(portal.clear_lazy());
+            self.data_path.drop_delayed(portal.clear_lazy());
             portal.forget_entries();
         }
-        self.log_lost_requests();
+        self.data_path.log_lost_requests();
     }
 
     fn retired_add(&self, ni: &Ni) {
-        *lock(&self.retired) += ni.counters().read_all();
-    }
-
-    fn stop_ni(&self, ni: &Arc<Ni>) {
-        let lnd = ni.take_down();
-        self.drop_delayed_of(ni);
-        for message in self.sending.abandon(ni) {
-            self.end(message, Err(Errno::Shutdown.into()));
-        }
-        if let Some(lnd) = lnd {
-            lnd.shutdown();
-        }
-        self.end_partial_of(ni);
-        // Messages that arrived meanwhile may have been deferred; otherwise they would never be delivered.
-        self.drop_delayed_of(ni);
-    }
-
-    fn drop_delayed_of(&self, ni: &Arc<Ni>) {
-        self.drop_late_of(ni);
-        let (removed, served) = self.router_buffers.take_of_ni(ni);
-        self.drop_waiting(removed, "its interface was removed while it waited for a buffer");
-        self.resume_waiting(served);
-        for portal in self.objects.portals() {
-            self.drop_delayed(portal.take_delayed(|one| one.message.is_by(ni)));
-        }
+        *lock(self.retired) += ni.counters().read_all();
     }
 }

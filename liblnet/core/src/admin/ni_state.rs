@@ -1,12 +1,11 @@
 //! Interfaces that are down, as the machine or the peer reports (HE-4): their messages change their path without waiting for
 //! a timeout.
 
-use crate::core::Core;
+use super::Admin;
 use crate::discovery::{Failure, Step};
 use crate::health::{Cause, NiState};
 use crate::model::message::OutgoingMessage;
 use crate::model::{Ni, PeerNi};
-use crate::select;
 use lnet_log::LogClass;
 use lnet_settings::MAX_HEALTH;
 use lnet_wire::{Errno, Nid};
@@ -15,7 +14,7 @@ use std::sync::Arc;
 /// The number of peer NIs on a net up to which each is pinged before an interface that has recovered is used again.
 const MAX_PATHS_TRIED: usize = 256;
 
-impl Core {
+impl Admin<'_> {
     /// Stores whether an interface of this node has a fatal error, as its driver or the machine reports, and pushes
     /// the change to peers (HE-4, dyn-050). `why` is the cause for the log (dbg-110), or `None` if the interface has
     /// recovered. Any thread may call, event handlers too. An unknown NID changes nothing, nor does a further cause.
@@ -34,7 +33,7 @@ impl Core {
         let now = NiState::of(&ni);
         let cause = why.unwrap_or("recovered");
         self.env.log(LogClass::NiState, nid, format_args!("NI {nid}: {before} -> {now} ({cause})"));
-        self.health.reachability_may_change_for_all(&self.topology);
+        self.health.reachability_may_change_for_all(self.topology);
         self.discovery.schedule_republish();
         if fatal {
             self.leave(&ni);
@@ -48,13 +47,13 @@ impl Core {
 
     /// Moves all messages from this interface to other paths.
     fn leave(&self, ni: &Arc<Ni>) {
-        let nets = self.nets();
+        let nets = self.topology.nets();
         let peer_nis = self.peers_on_net_of(ni);
         for peer_ni in &peer_nis {
             // Once the interface has recovered, pings show which of its paths work that have never been used.
             let may_be_tried = peer_nis.len() <= MAX_PATHS_TRIED && !peer_ni.was_heard_by(ni);
             if may_be_tried && self.may_abandon(ni, peer_ni) {
-                self.health.note_unresponsive(&self.env, &self.topology, ni, peer_ni);
+                self.health.note_unresponsive(self.env, self.topology, ni, peer_ni);
             }
             self.abort_tx(ni, peer_ni, Cause::LocalAborted);
         }
@@ -63,12 +62,12 @@ impl Core {
             let others = others.filter(|other| !other.is_fatal());
             for other in others.filter(|other| !other.is_neighbour(peer_ni.nid())) {
                 if self.may_abandon(other, &peer_ni) {
-                    self.health.note_unresponsive(&self.env, &self.topology, other, &peer_ni);
+                    self.health.note_unresponsive(self.env, self.topology, other, &peer_ni);
                     self.abort_tx(other, &peer_ni, Cause::NetworkTimeout);
                 }
             }
         }
-        self.move_waiting(ni);
+        self.data_path.move_waiting(ni);
     }
 
     /// Stores whether a peer reports one of its interfaces as down.
@@ -81,14 +80,14 @@ impl Core {
         if !down {
             return self.health.expedite_paths_to(peer_ni.nid(), self.env.now());
         }
-        let nets = self.nets();
+        let nets = self.topology.nets();
         let nis = nets.net(peer_ni.nid().net()).into_iter().flat_map(|net| net.nis());
         nis.for_each(|ni| self.abort_tx(ni, peer_ni, Cause::RemoteDropped));
         let its = |message: &OutgoingMessage| {
             message.peer_ni.as_ref().is_some_and(|its| Arc::ptr_eq(its, peer_ni))
                 && message.source().is_none()
         };
-        self.move_waiting_for_peers(its);
+        self.data_path.move_waiting_for_peers(its);
     }
 
     /// Stores an operator's report about an interface of a peer: alive, which also restores its health, or down (RT-33). If the
@@ -106,24 +105,6 @@ impl Core {
             peer.discovery.with(|inner| inner.failure = (!alive).then_some(failure));
             self.note_routes();
         }
-    }
-
-    /// Handles a driver's report of an unresponsive path. Returns whether all messages to the peer could take another path.
-    pub(crate) fn note_path_unresponsive(&self, ni: &Ni, peer_ni: &PeerNi) -> bool {
-        if self.health.path_is_unresponsive(&self.env, &self.topology, ni, peer_ni) {
-            self.ask_gateway(peer_ni);
-            self.move_waiting_for_peers(|message| {
-                message.source().is_none()
-                    && message.peer_ni.as_ref().is_some_and(|its| its.nid() == peer_ni.nid())
-                    && message.ni.as_ref().is_some_and(|its| its.nid() == ni.nid())
-            });
-        }
-        // Unresponsive other paths count as well: a message on the last path would wait for as long as the driver
-        // tries, and another path may have recovered before that is known.
-        self.topology.with_nets(|nets| select::may_try_other_path(nets, peer_ni, ni.nid(), false))
-            || self.topology.has_substitute_gateways(peer_ni)
-            // Forwarded messages can be returned to their previous hop.
-            || self.topology.router().forwards()
     }
 
     /// Makes the driver return the messages in flight on this path, if they can take another one, or can be returned to the

@@ -1,6 +1,6 @@
 //! The match entry that answers pings: posted again whenever the ping buffer changes.
 
-use crate::core::Core;
+use super::Admin;
 use crate::environment::ConfigGuard;
 use crate::memory::{MdHandle, MdMemory, MdSpec};
 use crate::objects::{InsertPosition, MatchId};
@@ -10,11 +10,11 @@ use lnet_wire::{Errno, PING_MATCH_BITS, RESERVED_PORTAL};
 use std::any::Any;
 use std::sync::Arc;
 
-impl Core {
+impl Admin<'_> {
     /// Posts the current ping buffer, and schedules a push to peers. On failure the old entry stays posted.
     pub(crate) fn rebuild_ping_target(&self, config: &ConfigGuard<'_>) {
-        let target = &mut *lock(&self.ping_target);
-        let buffer = target.next_buffer(&self.env, &self.topology);
+        let target = &mut *lock(self.ping_target);
+        let buffer = target.next_buffer(self.env, self.topology);
         let owner = Arc::clone(&buffer) as Arc<dyn Any + Send + Sync>;
         match self.post_reserved(buffer.ping_spec(), buffer.memory(), false, owner) {
             Ok(ping) => {
@@ -22,7 +22,7 @@ impl Core {
                     // The MD exists, as it has no queue and no threshold. Peers that read the old buffer get a push.
                     let _ = self.objects.retire_md(old);
                 }
-                self.discovery.publish(config, &self.env, buffer);
+                self.discovery.publish(config, self.env, buffer);
                 self.post_push_buffers();
             }
             Err(errno) => {
@@ -34,7 +34,7 @@ impl Core {
     /// Logs that memory of the node could not be posted on the reserved portal. During the shutdown that is no failure: the
     /// shutdown drops its entries and queues while the discovery thread may be posting.
     pub(crate) fn log_not_posted(&self, what: &str, errno: Errno, consequence: &str) {
-        if !self.is_ending() {
+        if !self.env.is_ending() {
             self.env.log(
                 LogClass::PingTargetFailed,
                 what,
@@ -51,15 +51,21 @@ impl Core {
         auto_unlink: bool,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Result<MdHandle, Errno> {
-        if self.is_ending() {
+        if self.env.is_ending() {
             return Err(Errno::Shutdown);
         }
-        let me =
-            self.me_attach(RESERVED_PORTAL, MatchId::ANY, PING_MATCH_BITS, 0, true, InsertPosition::Before)?;
-        match self.attach_owned(me, spec, memory, auto_unlink, Some(owner), &mut |_| ()) {
+        let me = self.data_path.me_attach(
+            RESERVED_PORTAL,
+            MatchId::ANY,
+            PING_MATCH_BITS,
+            0,
+            true,
+            InsertPosition::Before,
+        )?;
+        match self.data_path.attach_owned(me, spec, memory, auto_unlink, Some(owner), &mut |_| ()) {
             Ok(md) => Ok(md.handle()),
             Err(errno) => {
-                let _ = self.me_unlink(me);
+                let _ = self.data_path.me_unlink(me);
                 Err(errno)
             }
         }
@@ -69,6 +75,7 @@ impl Core {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::core::Core;
     use crate::environment::CoreConfig;
     use crate::memory::MdOptions;
     use lnet_wire::Pid;
@@ -82,6 +89,7 @@ mod tests {
         let _ = log::set_logger(&ERRORS);
         log::set_max_level(log::LevelFilter::Error);
         let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
+        let core = core.admin();
         core.post_push_buffers();
         let posted = core.objects.mds().len();
         assert!(posted > 0);
@@ -113,6 +121,7 @@ mod tests {
     #[test]
     fn each_new_ping_buffer_replaces_the_md_of_the_one_before() {
         let core = Core::new(CoreConfig::new(Pid::LUSTRE, 42));
+        let core = core.admin();
         let posted = || {
             core.objects
                 .mds()

@@ -1,7 +1,7 @@
 //! Messages that gateways confirm, and copies of messages that come by several gateways (see `crate::confirm`).
 
+use super::DataPath;
 use crate::confirm::{Arrived, BrokenOff, BroughtBy, Due, Recovered, WaitingCopy};
-use crate::core::Core;
 use crate::environment::time::Time;
 use crate::health::{Cause, Delivery, SendFailure};
 use crate::model::lnd::{DeferredRx, RxAction};
@@ -14,7 +14,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// The part of the sender, or of a gateway before another.
-impl Core {
+impl DataPath {
     /// Keeps a message that its gateway has received until it is confirmed. If the result is known already, returns the message
     /// with it.
     pub(crate) fn await_confirmation(
@@ -37,7 +37,7 @@ impl Core {
             }
         }
         // The connection may have ended, or the shutdown begun, just before.
-        let failure = if self.is_ending() {
+        let failure = if self.env.is_ending() {
             Errno::Shutdown.into()
         } else if peer_ni.is_some_and(|peer_ni| peer_ni.connection_epoch() != epoch) {
             CONNECTION_ENDED
@@ -99,7 +99,7 @@ impl Core {
 }
 
 /// The part of a gateway.
-impl Core {
+impl DataPath {
     /// Sends the confirmation of a message to the node that it came from.
     pub(crate) fn confirm_to(&self, previous: PreviousHop, confirmation: Confirmation) {
         let PreviousHop { ni, from, name } = previous;
@@ -120,7 +120,7 @@ pub(crate) const fn confirmation_of(result: Result<(), Delivery>, may_have_arriv
 }
 
 /// The part of a gateway, or of the destination.
-impl Core {
+impl DataPath {
     /// The provenance of an arriving message, with an origin marked as refused that the previous hop could not know: it is
     /// neither the previous hop's own, nor is that node a gateway on the path from the source. Routers still use a refused
     /// origin to recognise messages that circulate.
@@ -160,7 +160,7 @@ impl Core {
 }
 
 /// The part of the destination.
-impl Core {
+impl DataPath {
     /// Returns the message, unless it is a copy of one that has arrived or is arriving; otherwise returns the action for the
     /// driver.
     pub(crate) fn unless_duplicate(
@@ -225,7 +225,7 @@ impl Core {
         origin: MessageOrigin,
         mut message: Pooled<IncomingMessage>,
     ) -> Option<Pooled<IncomingMessage>> {
-        if message.operation.is_none() || self.is_ending() {
+        if message.operation.is_none() || self.env.is_ending() {
             message.origin = None;
             if let Some(copy) = self.origins.lost(origin) {
                 self.deliver_copy(origin, copy);

@@ -1,79 +1,16 @@
 //! Fault injection: the rules, and the treatment of the messages that they hit.
 
-use crate::core::Core;
+use super::DataPath;
 use crate::environment::time::Time;
-use crate::fault::{DelayRule, Delayed, DelayedMessage, DropRule, FaultStats, Filter, Sent};
+use crate::fault::{Delayed, DelayedMessage, Sent};
 use crate::model::Ni;
 use crate::model::lnd::{DeferredRx, LndNi, RxAction, SendOutcome};
 use crate::model::message::{IncomingMessage, OutgoingMessage, Pooled};
 use crate::stats::Outcome;
-use lnet_log::{LogClass, write_line};
-use lnet_wire::{Errno, Header, Nid, NidPattern};
+use lnet_wire::{Errno, Header};
 use std::sync::Arc;
 
-/// Fault rules. The newest rule comes first, and the first one that hits a message applies.
-impl Core {
-    /// Adds a drop rule. Equal rules may exist (ST-25).
-    pub fn add_drop_rule(&self, rule: DropRule) {
-        self.faults.add_drop(rule, self.env.now());
-        let Filter { source, dest, .. } = &rule.filter;
-        write_line!(
-            LogClass::FaultRule,
-            "drop rule {source} -> {dest} added; messages that match it are dropped"
-        );
-    }
-
-    /// Adds a delay rule. Equal rules may exist (ST-25).
-    pub fn add_delay_rule(&self, rule: DelayRule) {
-        self.faults.add_delay(rule, self.env.now());
-        let Filter { source, dest, .. } = &rule.filter;
-        write_line!(
-            LogClass::FaultRule,
-            "delay rule {source} -> {dest} added; messages that match it are delayed"
-        );
-    }
-
-    /// Deletes the drop rules with these patterns (`None`: any pattern); returns their number.
-    pub fn delete_drop_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
-        self.faults.delete_drops(source, dest)
-    }
-
-    /// Deletes the delay rules with these patterns (`None`: any pattern); returns their number. The messages that
-    /// they delay continue at once. Event handlers run inside; not to be called from one.
-    pub fn delete_delay_rules(&self, source: Option<NidPattern>, dest: Option<NidPattern>) -> usize {
-        let (deleted, kept) = self.faults.delete_delays(source, dest);
-        kept.into_iter().for_each(|message| self.resume_delayed(message));
-        deleted
-    }
-
-    /// Drop rules and their statistics, the newest first.
-    pub fn drop_rules(&self) -> Vec<(DropRule, FaultStats)> {
-        self.faults.drops()
-    }
-
-    /// Delay rules and their statistics, the newest first.
-    pub fn delay_rules(&self) -> Vec<(DelayRule, FaultStats)> {
-        self.faults.delays()
-    }
-
-    /// Resets the statistics of all drop rules, and restarts their intervals.
-    pub fn reset_drop_rules(&self) {
-        self.faults.reset_drops(self.env.now());
-    }
-
-    /// Resets the statistics of all delay rules, and restarts their intervals.
-    pub fn reset_delay_rules(&self) {
-        self.faults.reset_delays(self.env.now());
-    }
-
-    /// Makes the next `count` messages to or from `nid` (`None`: any) fail: `IOC_LIBCFS_FAIL_NID`. 0 ends that; `u32::MAX`
-    /// means all later messages.
-    pub fn fail_nid(&self, nid: Option<Nid>, count: u32) {
-        self.fail_rules.set(nid, count);
-    }
-}
-
-impl Core {
+impl DataPath {
     /// Whether a drop rule hits a message that has arrived on `ni`; if so, counts the message as dropped.
     pub(crate) fn fault_drops_incoming(&self, ni: &Ni, header: &Header) -> bool {
         let lost = self.faults.loses(header, ni.nid(), || self.env.now());
@@ -141,7 +78,7 @@ impl Core {
         }
     }
 
-    fn resume_delayed(&self, message: DelayedMessage) {
+    pub(crate) fn resume_delayed(&self, message: DelayedMessage) {
         match message {
             DelayedMessage::Leaving(message) => self.send_late(message),
             DelayedMessage::Arriving(message, deferred) => {

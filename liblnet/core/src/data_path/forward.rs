@@ -1,25 +1,19 @@
 //! Forwarding: messages for other nodes (core-behaviour 7.2).
 
-use crate::core::Core;
-use crate::environment::time::Time;
+use super::DataPath;
 use crate::model::lnd::{DeferredRx, RxAction};
 use crate::model::message::{OutgoingMessage, Pooled, TransitMessage};
-use crate::model::{Net, Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
+use crate::model::{Ni, Onward, PeerNi, PreviousHop, Provenance, RouterBuffer};
 use crate::router::{BufferGrant, BufferRequest, Waiting};
 use crate::select::ChosenPath;
 use crate::stats::Outcome;
-use crate::sync::lock;
 use lnet_wire::{Errno, Header, Nid};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The time after which a message that waits for a buffer to another router is returned; at most twice this passes.
-const MAX_WAIT: Duration = Duration::from_secs(3);
 
 /// The log text for a message for another node that arrives at a node which does not forward.
 const NO_ROUTER: &str = "destination is another node, and this one is no router";
 
-impl Core {
+impl DataPath {
     /// A message that has arrived for another node.
     pub(crate) fn transit(
         &self,
@@ -69,33 +63,6 @@ impl Core {
             BufferGrant::Waits => RxAction::Defer,
             BufferGrant::Refused(message) => self.discard_transit(message, NO_ROUTER),
         }
-    }
-
-    /// The router credits of a peer NI: the current and the lowest number. `None` on a net that this node is not on.
-    pub fn router_credits(&self, peer_ni: &PeerNi) -> Option<(i32, i32)> {
-        let nid = peer_ni.nid();
-        let share_of = |net: &Net| net.nis().first().map(|ni| ni.tunables().router_share());
-        let share = self.topology.with_nets(|nets| nets.net(nid.net()).and_then(share_of))?;
-        let share = i32::try_from(share).unwrap_or(i32::MAX);
-        let now = share.saturating_sub_unsigned(self.router_buffers.asked_for(nid));
-        Some((now, peer_ni.min_router_credits().min(now).min(share)))
-    }
-
-    /// Returns messages that have waited long for a buffer to another router; returns the time of the next call.
-    pub(crate) fn poll_waiting(&self, now: Time) -> Option<Time> {
-        if !self.topology.router().forwards() || !self.topology.has_routes() {
-            return None;
-        }
-        let due = lock(&self.next_overdue).filter(|next| now < *next);
-        if due.is_some() {
-            return due;
-        }
-        let next = Some(now + MAX_WAIT);
-        *lock(&self.next_overdue) = next;
-        let (overdue, served) = self.router_buffers.take_overdue();
-        self.resume_waiting(served);
-        self.drop_waiting(overdue, "no buffer was free for long; routers may wait for each other's");
-        next
     }
 
     /// Sends a message on that has been received into its buffer.
@@ -180,16 +147,6 @@ impl Core {
         for Waiting { message, deferred, .. } in waiting {
             self.discard_transit(message, why);
             deferred.resume(RxAction::Discard);
-        }
-    }
-
-    /// Applies the configured numbers of buffers.
-    pub(crate) fn configure_buffers(&self) {
-        let router = self.topology.router();
-        let waiting = self.router_buffers.configure(router);
-        match router.forwards() {
-            true => self.resume_waiting(waiting),
-            false => self.drop_waiting(waiting, "routing was switched off while it waited for a buffer"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Match entries, memory descriptors and event queues: creating, attaching and removing them.
 
+use super::DataPath;
 use super::receive::Arrival;
-use crate::core::Core;
 use crate::environment::time::Time;
 use crate::event::{EventHandler, EventQueue, Polled};
 use crate::memory::{Completion, EqHandle, Md, MdHandle, MdMemory, MdSpec, MeHandle};
@@ -19,7 +19,7 @@ const LOST_DEFERRED_INTERVAL: Duration = Duration::from_secs(1);
 /// The number of lost messages from which on the search is made at once.
 const MAX_LOST_DEFERRED: usize = 1024;
 
-impl Core {
+impl DataPath {
     /// Adds a match entry to a portal: `LNetMEAttach`. It matches nothing until it has an MD. With `unlink` it is
     /// removed with its MD. [`Errno::Invalid`] for a portal that does not exist, [`Errno::NotPermitted`] for an entry
     /// of another kind than the first of the portal (MA-1).
@@ -121,7 +121,7 @@ impl Core {
         self.objects.bind_md(spec, memory, auto_unlink, None)
     }
 
-    /// Like [`Core::md_bind`], for memory that `owner` owns: `owner` is dropped with the MD.
+    /// Like [`DataPath::md_bind`], for memory that `owner` owns: `owner` is dropped with the MD.
     pub fn bind_owned(
         &self,
         spec: MdSpec,
@@ -145,7 +145,7 @@ impl Core {
     pub fn eq_alloc(&self, count: u32, handler: Option<EventHandler>) -> Result<EqHandle, Errno> {
         let handle = self.objects.add_queue(count, handler)?;
         // The shutdown handles the queues that exist when it begins.
-        if self.is_ending() {
+        if self.env.is_ending() {
             // Fails if the shutdown has found the queue and ended it in the same way.
             let _ = self.objects.remove_queue(handle, Errno::NetworkDown);
             return Err(Errno::NetworkDown);

@@ -1,7 +1,7 @@
 //! Creating, counting and recycling messages.
 
+use super::DataPath;
 use super::confirm::confirmation_of;
-use crate::core::Core;
 use crate::health::Delivery;
 use crate::model::PeerNi;
 use crate::model::message::{
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The number of pending responses that each peer may have, however many other peers have: twice the default credits of a peer.
 const MIN_PENDING_RESPONSES_PER_PEER: u32 = 16;
 
-impl Core {
+impl DataPath {
     /// A message to or from `peer_ni`, or over the loopback.
     pub(crate) fn new_message<M: Part>(&self, peer_ni: Option<&Arc<PeerNi>>, header: Header) -> Pooled<M> {
         let mut message = self.spare_of(peer_ni).take(header);

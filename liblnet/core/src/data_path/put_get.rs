@@ -1,7 +1,7 @@
 //! PUT and GET of programs: from the call to a message with a path.
 
+use super::DataPath;
 use super::refusal::Refusal;
-use crate::core::Core;
 use crate::environment::time::Time;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::response;
@@ -15,7 +15,7 @@ use lnet_wire::Errno;
 use lnet_wire::{Body, Header, MAX_PAYLOAD, Nid, Pid, ProcessId, RESERVED_PORTAL, WireHandle};
 use std::sync::Arc;
 
-impl Core {
+impl DataPath {
     /// Sends the memory of an MD to `target`: `LNetPut`. `source` is a local NID, or `None` to have one selected. A
     /// later failure, even an immediate one, is reported by the SEND event (TRAP-6). [`Errno::NotFound`] for an MD
     /// that does not exist, is exhausted or attached; [`Errno::Invalid`] for a portal number out of range; [`Errno::Io`] for a
@@ -51,12 +51,12 @@ impl Core {
         Ok(())
     }
 
-    /// Fetches data from `target` into the memory of an MD: `LNetGet`. Errors as for [`Core::put`].
+    /// Fetches data from `target` into the memory of an MD: `LNetGet`. Errors as for [`DataPath::put`].
     pub fn get(&self, source: Option<Nid>, md: MdHandle, target: Target) -> Result<(), Errno> {
         self.get_as(source, md, target, false)
     }
 
-    /// Like [`Core::get`], as a recovery ping from the interface `source`.
+    /// Like [`DataPath::get`], as a recovery ping from the interface `source`.
     pub(crate) fn get_for_recovery(&self, source: Nid, md: MdHandle, target: Target) -> Result<(), Errno> {
         self.get_as(Some(source), md, target, true)
     }
@@ -147,7 +147,7 @@ impl Core {
     fn destination(&self, request: &SendRequest) -> Result<Option<Arc<PeerNi>>, Refusal> {
         match request.target.nid {
             None => Err(Refusal::AnyTarget),
-            Some(_) if self.is_ending() => Err(Refusal::Withdrawn(Errno::Shutdown)),
+            Some(_) if self.env.is_ending() => Err(Refusal::Withdrawn(Errno::Shutdown)),
             // For a GET the response would be too long.
             Some(_) if request.md.memory().len() > MAX_PAYLOAD => Err(Refusal::TooLong),
             Some(nid) if nid.is_loopback() => Ok(None),
@@ -239,7 +239,7 @@ impl Core {
     }
 }
 
-impl Core {
+impl DataPath {
     /// The path that a message to `destination` would take now. Nothing is committed: the same call returns the same
     /// path until something changes.
     pub fn choose(&self, source: Option<Nid>, destination: Nid) -> Result<ChosenPath, Errno> {
@@ -247,7 +247,7 @@ impl Core {
         self.choose_for(source, peer_ni.as_ref(), false, None)
     }
 
-    /// Like [`Core::choose`], with the reasons. An unknown NID is treated as a peer that is not multi-rail, and is
+    /// Like [`DataPath::choose`], with the reasons. An unknown NID is treated as a peer that is not multi-rail, and is
     /// not added.
     pub fn explain(&self, source: Option<Nid>, destination: Nid) -> Result<Explanation, Errno> {
         let numa = self.numa(None);
@@ -346,21 +346,21 @@ impl Core {
 
     /// The conditions under which the gateway of a route may be used.
     pub(crate) fn gateway_terms(&self) -> GatewayTerms {
-        GatewayTerms::of(&self.settings())
+        GatewayTerms::of(&self.env.settings())
     }
 
     /// The parameters of the NUMA distances to a message's memory, where these differ.
     fn numa(&self, md: Option<&Md>) -> Option<Numa<'_>> {
         self.env.config().cpts.tells_apart().then(|| Numa {
             cpts: &self.env.config().cpts,
-            range: self.settings().numa_range,
+            range: self.env.settings().numa_range,
             placement: self.env.config().placement.as_deref(),
             origin: md.map_or(Origin::Thread, |md| self.origin(md)),
         })
     }
 }
 
-impl Core {
+impl DataPath {
     /// The origin of the NUMA distances of a message with this memory (core-behaviour 2.4).
     fn origin(&self, md: &Md) -> Origin {
         let first = |md: &Md| md.memory().first().map_or(Origin::Thread, Origin::Memory);
@@ -369,6 +369,16 @@ impl Core {
             Some(Near::Cpt(cpt)) => Origin::Cpt(cpt),
             Some(Near::Md(bulk)) => self.objects.md(bulk).map_or_else(|| first(md), |bulk| first(&bulk)),
         }
+    }
+
+    /// Records a request to the reserved portal that is about to be sent. A copy of a request of discovery may be sent from
+    /// another source; a copy of a program's request keeps the requested source.
+    pub(crate) fn note_request(&self, message: &OutgoingMessage) {
+        if !message.is_reserved() {
+            return;
+        }
+        let source = message.source().filter(|_| !self.is_of_discovery(message));
+        self.health.note_request(&self.env, message, source);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Receiving: the path of an arriving message from the driver to its memory and its response.
 
-use crate::core::Core;
+use super::DataPath;
 use crate::event::{Event, EventKind, EventParty};
 use crate::health::SendFailure;
 use crate::memory::{Access, MdHandle, MdOptions, MdSpec, PortalPlace, ResponseKind};
@@ -32,7 +32,7 @@ enum Inspection {
     ForAnother,
 }
 
-impl Upcalls for Core {
+impl Upcalls for DataPath {
     fn receive(
         &self,
         ni: &Arc<Ni>,
@@ -41,7 +41,7 @@ impl Upcalls for Core {
         provenance: &Provenance,
         make_deferred: &dyn Fn() -> Arc<dyn DeferredRx>,
     ) -> RxAction {
-        if self.is_ending() {
+        if self.env.is_ending() {
             return RxAction::Reject(Violation::ShuttingDown);
         }
         let inspection = match check_header(header, ni.nid(), |nid| self.topology.is_own(nid)) {
@@ -123,7 +123,7 @@ impl Upcalls for Core {
     }
 
     fn lnd_timeout(&self) -> Duration {
-        Duration::from_secs(self.settings().lnd_timeout().into())
+        Duration::from_secs(self.env.settings().lnd_timeout().into())
     }
 
     fn is_late(&self, message: &OutgoingMessage) -> bool {
@@ -186,7 +186,7 @@ impl Upcalls for Core {
     }
 }
 
-impl Core {
+impl DataPath {
     /// Handles a message for this node whose payload has been received or has failed.
     fn incoming_received(&self, mut message: Pooled<IncomingMessage>, result: Result<(), Errno>) {
         match (message.origin, result) {
@@ -312,7 +312,9 @@ impl Core {
     /// Whether a message from the net `source` is to be dropped because it came by a node through which this node has no route to
     /// that net (`drop_asym_route`, 3.7).
     fn came_asymmetrically(&self, source: NetId, from: Nid) -> bool {
-        source != from.net() && self.settings().drop_asym_route && !self.topology.has_route_over(source, from)
+        source != from.net()
+            && self.env.settings().drop_asym_route
+            && !self.topology.has_route_over(source, from)
     }
 
     pub(crate) fn discard(&self, message: Pooled<IncomingMessage>, why: impl Into<DropReason>) -> RxAction {

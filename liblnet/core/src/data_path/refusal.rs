@@ -1,7 +1,7 @@
 //! Requests of a program that the node refuses: the reason, the errno, and the log line with the remedy.
 
-use crate::core::Core;
-use crate::memory::PortalPlace;
+use super::DataPath;
+use crate::memory::{Md, PortalPlace};
 use crate::model::SendRequest;
 use lnet_log::LogClass;
 use lnet_wire::{Errno, MAX_PAYLOAD, MAX_PORTALS, Nid, RESERVED_PORTAL};
@@ -46,7 +46,7 @@ impl From<Errno> for Refusal {
     }
 }
 
-impl Core {
+impl DataPath {
     /// Fails a request that is not sent.
     pub(crate) fn refuse(&self, request: SendRequest, why: impl Into<Refusal>) {
         let why = why.into();
@@ -126,6 +126,21 @@ impl Core {
                 "{kind} of {length} bytes to {target}, {place}: not sent ({cause}, {errno}); {remedy}"
             ),
         );
+    }
+
+    /// Ends the requests with this MD that wait for a discovery: the MD has been unlinked, and its owner should not
+    /// wait for a peer that may be down.
+    pub(crate) fn cancel_parked(&self, md: &Md) {
+        for request in self.discovery.unpark_md(md) {
+            self.refuse(request, Errno::Cancelled);
+        }
+    }
+
+    /// Ends the requests that wait for discoveries, because the node shuts down (DI-23).
+    pub(crate) fn end_discovery(&self) {
+        for request in self.discovery.end() {
+            self.refuse(request, Errno::Shutdown);
+        }
     }
 }
 

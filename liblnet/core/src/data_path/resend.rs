@@ -1,8 +1,7 @@
 //! Resends, and messages whose path changes before they are sent.
 
+use super::DataPath;
 use super::put_get::next_hop;
-use crate::core::Core;
-use crate::environment::time::Time;
 use crate::health::{Resend, ResendContext, ResendPlan, SendFailure};
 use crate::model::message::{OutgoingMessage, Pooled, Role};
 use crate::model::{PeerNi, PeerState};
@@ -10,7 +9,7 @@ use crate::select::{self, ChosenPath};
 use lnet_wire::{Errno, Nid};
 use std::sync::Arc;
 
-impl ResendContext for Core {
+impl ResendContext for DataPath {
     fn choose_again(&self, message: &OutgoingMessage) -> Result<ChosenPath, Errno> {
         self.path_again(message)
     }
@@ -24,7 +23,7 @@ impl ResendContext for Core {
     }
 }
 
-impl Core {
+impl DataPath {
     /// Plans the resend of a failed message (HE-20); `None` if it is not resent.
     pub(crate) fn plan_resend(
         &self,
@@ -48,24 +47,12 @@ impl Core {
             }
             Resend::Later => {
                 // The shutdown may have emptied the queue just before.
-                if self.is_ending() {
+                if self.env.is_ending() {
                     self.end_resends();
                 }
                 None
             }
         }
-    }
-
-    /// Resends the messages that are due, and ends those past their deadline; returns the time at which the next is due.
-    pub(crate) fn resend_due(&self, now: Time) -> Option<Time> {
-        let (due, next) = self.health.take_resends(now);
-        for message in due {
-            match message.deadline <= now {
-                true => self.end(message, Err(Errno::TimedOut.into())),
-                false => self.reroute_now(message),
-            }
-        }
-        next
     }
 
     /// Ends the messages in the resend queue, because the node shuts down.
@@ -97,7 +84,7 @@ impl Core {
         source: Option<Nid>,
         needs_origin: bool,
     ) -> Option<Nid> {
-        if self.settings().retry_count == 0 || self.is_ending() {
+        if self.env.settings().retry_count == 0 || self.env.is_ending() {
             return None;
         }
         self.topology.with_paths(|paths| select::may_be_routed(paths, peer_ni, source, needs_origin))
@@ -120,7 +107,7 @@ impl Core {
     pub(crate) fn wait_for_route(&self, message: Pooled<OutgoingMessage>) {
         self.health.wait_for_route(message, self.env.now());
         // The shutdown may have emptied the queue just before.
-        if self.is_ending() {
+        if self.env.is_ending() {
             self.end_resends();
         }
     }
@@ -197,6 +184,21 @@ impl Core {
             return Ok(other);
         }
         chosen
+    }
+
+    /// Whether the message is a request of a discovery.
+    pub(crate) fn is_of_discovery(&self, message: &OutgoingMessage) -> bool {
+        let eq = message.event().and_then(|event| event.md.eq);
+        eq.is_some() && eq == self.discovery.eq()
+    }
+
+    /// Whether a failed message may be resent by a path that has failed, `retry_count` times in all. The messages of
+    /// one discovery share its retries.
+    pub(crate) fn may_retry(&self, message: &OutgoingMessage, peer_ni: &PeerNi, retry_count: u32) -> bool {
+        match self.is_of_discovery(message) {
+            true => self.discovery.spend_retry(&peer_ni.peer_now()),
+            false => message.attempts.retries < retry_count,
+        }
     }
 }
 

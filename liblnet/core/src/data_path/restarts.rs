@@ -1,13 +1,13 @@
 //! Restarts of peers, after which their NIDs may belong to other nodes.
 
-use crate::core::Core;
+use super::DataPath;
 use crate::discovery::Input;
 use crate::model::message::{OutgoingMessage, Role};
 use crate::model::{Evidence, PeerNi};
 use lnet_wire::{Body, Header, Nid};
 use std::sync::Arc;
 
-impl Core {
+impl DataPath {
     /// Records a new connection to a peer NI, with the incarnation of its interface.
     pub(crate) fn note_connected(&self, peer: Nid, incarnation: u64) {
         if let Some(peer_ni) = self.topology.peer_ni(peer)
@@ -34,7 +34,7 @@ impl Core {
     /// Records the incarnation of a new peer NI, which may be connected already.
     pub(crate) fn learn_incarnation(&self, peer_ni: &PeerNi) {
         let nid = peer_ni.nid();
-        let nets = self.nets();
+        let nets = self.topology.nets();
         let nis = nets.net(nid.net()).map_or(&[][..], |net| net.nis());
         if let Some(incarnation) = nis.iter().find_map(|ni| ni.lnd()?.incarnation(nid)) {
             peer_ni.incarnation().note(Evidence::Connection, incarnation);

@@ -1,11 +1,11 @@
 //! Sending, from the selected path to the driver and back: credits, queues, completion.
 //!
 //! The completion of one message may start others (those that waited for its credits), which may complete at once,
-//! and so on; `Core::run` takes these steps in a loop, so that the stack does not grow with the queue. Handlers that
+//! and so on; `DataPath::run` takes these steps in a loop, so that the stack does not grow with the queue. Handlers that
 //! send over the loopback from inside themselves, against the rules of the API, do make it grow: beyond a certain
 //! depth their messages are sent by another thread, or when the outermost handler has returned.
 
-use crate::core::Core;
+use super::DataPath;
 use crate::data_path::confirm::confirmation_of;
 use crate::environment::time::Time;
 use crate::event::Event;
@@ -37,7 +37,7 @@ enum Step {
     End(Pooled<OutgoingMessage>, Result<(), SendFailure>),
 }
 
-impl Core {
+impl DataPath {
     /// Sends a message with a selected path.
     pub(crate) fn launch(&self, message: Pooled<OutgoingMessage>) {
         if let Some(message) = self.defer_post(message) {
@@ -45,7 +45,7 @@ impl Core {
         }
     }
 
-    /// Posts a message like [`Core::launch`], even if handlers are deeply nested.
+    /// Posts a message like [`DataPath::launch`], even if handlers are deeply nested.
     pub(crate) fn post_now(&self, message: Pooled<OutgoingMessage>) {
         self.run(Step::Post(message));
     }
@@ -83,18 +83,6 @@ impl Core {
         self.move_waiting_for_peers(may_move);
     }
 
-    /// Records that a path is late. If another path to the peer is known to work, moves the messages that wait for a credit to
-    /// leave by the late one. Returns whether another path works.
-    pub(crate) fn note_path_late(&self, ni: &Arc<Ni>, peer_ni: &Arc<PeerNi>) -> bool {
-        self.health.path_is_late(&self.topology, ni, peer_ni, self.env.now());
-        let is_other_proven = self.topology.has_proven_path(peer_ni);
-        if is_other_proven {
-            let may_move = |message: &OutgoingMessage| message.source().is_none() && message.is_by(ni);
-            self.resume_all(self.sending.withdraw_from_peer(peer_ni, may_move));
-        }
-        is_other_proven
-    }
-
     /// Moves the messages that wait for a peer credit and satisfy `may_move` to other paths, if theirs should
     /// be avoided.
     pub(crate) fn move_waiting_for_peers(&self, may_move: impl Fn(&OutgoingMessage) -> bool) {
@@ -122,7 +110,7 @@ impl Core {
         }
     }
 
-    fn resume_all(&self, messages: impl IntoIterator<Item = Pooled<OutgoingMessage>>) {
+    pub(super) fn resume_all(&self, messages: impl IntoIterator<Item = Pooled<OutgoingMessage>>) {
         messages.into_iter().for_each(|message| self.run(Step::Resume(message)));
     }
 
@@ -215,8 +203,8 @@ impl Core {
 
     /// Selects the path again, and posts the message; without another path it keeps its own.
     fn reroute(&self, mut message: Pooled<OutgoingMessage>, steps: &mut Steps) {
-        if self.is_ending() || message.is_given_up() {
-            let errno = if self.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
+        if self.env.is_ending() || message.is_given_up() {
+            let errno = if self.env.is_ending() { Errno::Shutdown } else { Errno::Cancelled };
             return steps.push(Step::End(message, Err(errno.into())));
         }
         match self.path_again(&message) {
@@ -316,17 +304,6 @@ impl Core {
         }
     }
 
-    /// Schedules a check of a gateway to which a message could not be sent, or that has not accepted it.
-    fn note_failure_of_gateway(&self, message: &OutgoingMessage, failure: SendFailure) {
-        if let Some(gateway) = &message.peer_ni
-            && message.is_routed()
-            && failure.delivery.concerns_path()
-            && failure.cause.blames_peer_ni()
-        {
-            self.ask_gateway(gateway);
-        }
-    }
-
     /// The failure reported when a message is given up. If no path is left it is EHOSTUNREACH, not the error of the last
     /// attempt. If the message could not be resent because no gateway supports its origin, it is the failure that made a resend
     /// necessary.
@@ -352,7 +329,7 @@ impl Core {
     /// Logs that a message is not resent (dbg-025). A message that its owner or the shutdown has cancelled was not
     /// lost, and failed recovery pings are logged elsewhere.
     fn log_given_up(&self, message: &OutgoingMessage, failure: SendFailure) {
-        let is_cancelled = self.is_ending() || message.is_given_up();
+        let is_cancelled = self.env.is_ending() || message.is_given_up();
         if is_cancelled || message.is_recovery_ping() || failure.cause == Cause::LocalAborted {
             return;
         }

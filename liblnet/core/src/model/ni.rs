@@ -172,7 +172,6 @@ impl Ni {
         self.fatal.load(Ordering::Relaxed)
     }
 
-    /// See [`crate::Core::set_ni_fatal`].
     /// Whether the interface is reported as up, to peers and in output. It is also reported as down where no node reaches
     /// this router (RT-32).
     pub fn is_reported_up(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Requests to the reserved portal that are repeated on another path.
 
-use crate::core::Core;
+use super::Monitor;
 use crate::environment::time::Time;
 use crate::health::Repeat;
 use crate::memory::Md;
@@ -9,7 +9,7 @@ use crate::select;
 use lnet_wire::Nid;
 use std::sync::Arc;
 
-impl Core {
+impl Monitor<'_> {
     /// Repeats pings and pushes that wait for a response on a path that is unresponsive, or whose interface has failed, if there
     /// is another path. A driver may still have the first message, whose result is that of the operation; the result of a copy is
     /// not reported, but its response is.
@@ -20,29 +20,19 @@ impl Core {
         };
         for (md, repeat) in self.health.requests_to_repeat(now, has_failed) {
             let copy = self.copy_of(md, &repeat);
-            match self.path_again(&copy) {
+            match self.data_path.path_again(&copy) {
                 Ok(path) if !path.is_last_resort() => {
                     self.health.count_resend();
                     self.log_repeat(&repeat, path.ni.nid(), path.next_hop());
-                    self.reroute_now(copy);
+                    self.data_path.reroute_now(copy);
                 }
-                _ => self.recycle(copy),
+                _ => self.data_path.recycle(copy),
             }
         }
     }
 
-    /// Records a request to the reserved portal that is about to be sent. A copy of a request of discovery may be sent from
-    /// another source; a copy of a program's request keeps the requested source.
-    pub(crate) fn note_request(&self, message: &OutgoingMessage) {
-        if !message.is_reserved() {
-            return;
-        }
-        let source = message.source().filter(|_| !self.is_of_discovery(message));
-        self.health.note_request(&self.env, message, source);
-    }
-
     fn copy_of(&self, md: Arc<Md>, repeat: &Repeat) -> Pooled<OutgoingMessage> {
-        let mut copy: Pooled<OutgoingMessage> = self.new_message(None, repeat.header);
+        let mut copy: Pooled<OutgoingMessage> = self.data_path.new_message(None, repeat.header);
         copy.deadline = repeat.deadline;
         copy.role = Role::Request(Request { md, event: None, source: repeat.source, recovery: false });
         copy.attempts.resends = 1;

@@ -1,53 +1,53 @@
 //! Periodic work (HE-50), run by the thread `lnet_monitor` of a node.
 
-use crate::core::Core;
+use super::Monitor;
 use crate::environment::time::Time;
 use crate::event::in_handler;
 use crate::health::ProbeAction;
 use crate::memory::ResponseState;
 use std::time::Duration;
 
-impl Core {
+impl Monitor<'_> {
     /// Performs the work that is due: resends failed messages, ends those that have timed out, pings unhealthy interfaces. One
     /// thread at a time, and not in an event handler. Returns the latest time of the next call;
-    /// [`Core::wait_for_monitor`] returns when an earlier call is needed. Event handlers of the application run
+    /// [`Monitor::wait`] returns when an earlier call is needed. Event handlers of the application run
     /// inside.
-    pub fn run_monitor(&self) -> Option<Time> {
+    pub fn run(&self) -> Option<Time> {
         if in_handler() {
             return Some(self.env.now());
         }
         let _one_at_a_time = self.health.run();
-        if self.is_ending() {
+        if self.env.is_ending() {
             return None;
         }
-        self.send_deferred();
+        self.data_path.send_deferred();
         let now = self.env.now();
         // The first step, so that messages that wait for a route that has come up are sent in the same call.
         let gateways = self.check_gateways(now);
         let resends = self.resend_due(now);
-        let delayed = self.release_delayed(now);
-        let credits = self.reclaim_ni_credits(now);
+        let delayed = self.data_path.release_delayed(now);
+        let credits = self.data_path.reclaim_ni_credits(now);
         let scan = self.health.scan(now, self.env.transaction_timeout(), || {
             let unanswered = self.end_missing_responses(now);
-            let waiting = self.end_waiting(now);
+            let waiting = self.data_path.end_waiting(now);
             unanswered.into_iter().chain(waiting).min()
         });
-        self.carry_out(self.health.poll_paths(&self.env, &self.topology, now));
+        self.carry_out(self.health.poll_paths(self.env, self.topology, now));
         let paths = self.health.next_path(now);
         self.repeat_requests(now);
-        self.carry_out(self.health.poll_suspects(&self.topology, now));
+        self.carry_out(self.health.poll_suspects(self.topology, now));
         let suspects = self.health.next_suspect(now);
-        self.carry_out(self.health.poll_recovery(&self.env, &self.topology, now));
-        let recovery = self.health.next_recovery(&self.topology);
+        self.carry_out(self.health.poll_recovery(self.env, self.topology, now));
+        let recovery = self.health.next_recovery(self.topology);
         let watch = self.watch_gateways(now);
         let own_nets = self.poll_net_liveness(now);
         let stopping = self.poll_stopping(now);
         let waiting = self.poll_waiting(now);
-        let unconfirmed = self.poll_unconfirmed(now);
-        let origins = self.poll_origins(now);
-        let lost = self.poll_lost_deferred(now);
-        let reachability = self.health.update_reachability(&self.env, &self.topology, now);
-        let ni_states = self.health.log_ni_states(&self.env, &self.topology, now);
+        let unconfirmed = self.data_path.poll_unconfirmed(now);
+        let origins = self.data_path.poll_origins(now);
+        let lost = self.data_path.poll_lost_deferred(now);
+        let reachability = self.health.update_reachability(self.env, self.topology, now);
+        let ni_states = self.health.log_ni_states(self.env, self.topology, now);
         let resends = if self.health.has_resends() { resends.or(Some(now)) } else { None };
         let log = self.env.poll_log(now);
         let due = [
@@ -73,9 +73,9 @@ impl Core {
         due.into_iter().flatten().min()
     }
 
-    /// Waits until [`Core::run_monitor`] has something to do, or the node shuts down; at most `timeout`.
-    pub fn wait_for_monitor(&self, timeout: Option<Duration>) {
-        self.health.wait(timeout, || self.is_ending());
+    /// Waits until [`Monitor::run`] has something to do, or the node shuts down; at most `timeout`.
+    pub fn wait(&self, timeout: Option<Duration>) {
+        self.health.wait(timeout, || self.env.is_ending());
     }
 
     fn carry_out(&self, actions: Vec<ProbeAction>) {
@@ -83,11 +83,11 @@ impl Core {
             match action {
                 ProbeAction::End(md) => {
                     // The MD may have been unlinked already.
-                    let _ = self.md_unlink(md);
+                    let _ = self.data_path.md_unlink(md);
                 }
                 ProbeAction::Send(probe) => match self.send_recovery_ping(probe.local, probe.peer) {
                     Ok(md) => self.health.probe_sent(probe, md),
-                    Err(errno) => self.health.probe_refused(&self.env, &self.topology, probe, errno),
+                    Err(errno) => self.health.probe_refused(self.env, self.topology, probe, errno),
                 },
             }
         }
@@ -103,9 +103,9 @@ impl Core {
                     next = Some(next.map_or(deadline, |next| next.min(deadline)))
                 }
                 ResponseState::TooLong(missing) => {
-                    self.health.response_timed_out(&self.env, &self.topology, missing);
+                    self.health.response_timed_out(self.env, self.topology, missing);
                     // The MD may have been unlinked meanwhile.
-                    let _ = self.md_unlink(md.handle());
+                    let _ = self.data_path.md_unlink(md.handle());
                 }
             }
         }

@@ -19,7 +19,7 @@ pub(crate) type Owner = Option<Arc<dyn Any + Send + Sync>>;
 
 impl Objects {
     /// Attaches an MD to a match entry. `announce` gets the handle before the first event. On failure the entry is
-    /// not changed: see [`crate::Core::md_attach`].
+    /// not changed: see [`crate::DataPath::md_attach`].
     pub(crate) fn attach_md(
         &self,
         me: MeHandle,
@@ -47,7 +47,7 @@ impl Objects {
         }
     }
 
-    /// Creates a free MD: see [`crate::Core::md_bind`].
+    /// Creates a free MD: see [`crate::DataPath::md_bind`].
     pub(crate) fn bind_md(
         &self,
         spec: MdSpec,

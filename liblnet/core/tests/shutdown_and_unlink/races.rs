@@ -21,7 +21,7 @@ fn a_send_that_fails_during_shutdown_ends_and_is_not_queued_for_resend() {
     testbed.fail_next();
     let core = Arc::clone(&testbed.core);
     // The log line of the resend reads the clock, just before the message is queued.
-    testbed.clock.at_read(6, move || thread::spawn(move || core.shutdown()).join().unwrap());
+    testbed.clock.at_read(6, move || thread::spawn(move || core.admin().shutdown()).join().unwrap());
     testbed.put(md, tcp(PEER));
     assert!(!testbed.clock.has_hook(), "the clock was not read");
     assert_eq!(testbed.take_events(), [(EventKind::Send, Err(Errno::Shutdown), false)]);
@@ -35,7 +35,7 @@ fn an_ack_counts_as_pending_from_before_the_put_event_until_it_is_sent() {
     let was_pending = Arc::new(AtomicBool::new(false));
     let (core, tell) = (Arc::downgrade(&testbed.core), Arc::clone(&was_pending));
     let look = move |_: &Event| tell.store(core.upgrade().unwrap().has_pending_responses(), Ordering::SeqCst);
-    testbed.attach_for(testbed.core.eq_alloc(0, Some(Box::new(look))).unwrap());
+    testbed.attach_for(testbed.core.data_path().eq_alloc(0, Some(Box::new(look))).unwrap());
     assert!(!testbed.core.has_pending_responses());
     testbed.arrives(put_body(Some(INITIATOR_HANDLE)), 8);
     testbed.here().finish_arriving(Ok(()));
@@ -43,7 +43,7 @@ fn an_ack_counts_as_pending_from_before_the_put_event_until_it_is_sent() {
     assert!(testbed.core.has_pending_responses());
     testbed.finish_sends();
     assert!(!testbed.core.has_pending_responses());
-    testbed.core.shutdown();
+    testbed.core.admin().shutdown();
 }
 
 /// The core defers a message that the driver hands in after the interfaces have been shut down.
@@ -51,9 +51,12 @@ fn an_ack_counts_as_pending_from_before_the_put_event_until_it_is_sent() {
 fn a_message_deferred_during_shutdown_is_dropped() {
     let _watchdog = Watchdog::new("shutdown while a message arrives");
     let testbed = Testbed::new(DeferredAtLazyPortal, Shutdown);
-    testbed.core.set_lazy_portal(PORTAL).unwrap();
+    testbed.core.data_path().set_lazy_portal(PORTAL).unwrap();
     // With a delay rule the core reads the clock, at which the test stops it. The rule itself matches nothing.
-    testbed.core.add_delay_rule(DelayRule { filter: Filter::between(tcp(77), tcp(78)), ..delay_all() });
+    testbed
+        .core
+        .admin()
+        .add_delay_rule(DelayRule { filter: Filter::between(tcp(77), tcp(78)), ..delay_all() });
     let (asked, is_asked) = channel();
     let (go_on, may_go_on) = channel();
     let (waits, does_wait) = channel();
@@ -63,9 +66,9 @@ fn a_message_deferred_during_shutdown_is_dropped() {
         go_on.send(()).unwrap();
         does_wait.lock().unwrap().recv().unwrap();
     };
-    let eq = testbed.core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+    let eq = testbed.core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
     let (spec, memory) = testbed.spec(-1, 0);
-    let md = testbed.core.md_bind(MdSpec { eq: Some(eq), ..spec }, memory, false).unwrap();
+    let md = testbed.core.data_path().md_bind(MdSpec { eq: Some(eq), ..spec }, memory, false).unwrap();
     testbed.fail_next();
     testbed.put(md, tcp(PEER));
     testbed.clock.at_read(1, move || {
@@ -80,7 +83,7 @@ fn a_message_deferred_during_shutdown_is_dropped() {
             waits.send(()).unwrap();
         });
         is_asked.recv().unwrap();
-        testbed.core.shutdown();
+        testbed.core.admin().shutdown();
     });
     testbed.expect_nothing_left(&[], "shutdown while a message arrives");
 }
@@ -100,7 +103,7 @@ fn every_accepted_operation_of_many_threads_ends_once_when_the_node_shuts_down_m
                         let Ok(md) = testbed.try_bind(-1) else { continue };
                         accepted
                             .fetch_add(usize::from(testbed.try_put(md, tcp(PEER)).is_ok()), Ordering::SeqCst);
-                        let _ = testbed.core.md_unlink(md);
+                        let _ = testbed.core.data_path().md_unlink(md);
                     }
                 });
             }
@@ -114,11 +117,11 @@ fn every_accepted_operation_of_many_threads_ends_once_when_the_node_shuts_down_m
                 while sent.load(Ordering::SeqCst) < 100 + round * 5 {
                     thread::yield_now();
                 }
-                testbed.core.remove_ni(tcp(HERE)).unwrap();
+                testbed.core.admin().remove_ni(tcp(HERE)).unwrap();
                 while sent.load(Ordering::SeqCst) < 200 + round * 5 {
                     thread::yield_now();
                 }
-                testbed.core.shutdown();
+                testbed.core.admin().shutdown();
             });
         });
         let events = testbed.take_events();

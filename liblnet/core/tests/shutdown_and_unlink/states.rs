@@ -64,9 +64,9 @@ impl Testbed {
     /// Brings a message on the interface [`HERE`] into `state`. Returns the MD, if it is one of the user's.
     pub fn enter(&self, state: State) -> Option<MdHandle> {
         // While the other interface is unhealthy, no message uses it.
-        self.core.set_ni_health(Some(tcp(OTHER)), 0);
+        self.core.admin().set_ni_health(Some(tcp(OTHER)), 0);
         let md = self.enter_through_first_ni(state);
-        self.core.set_ni_health(Some(tcp(OTHER)), 1000);
+        self.core.admin().set_ni_health(Some(tcp(OTHER)), 1000);
         md
     }
 
@@ -79,7 +79,9 @@ impl Testbed {
         match state {
             Parked => {
                 let md = put(PEER);
-                assert!(self.core.discovery_of(tcp(PEER)).is_some_and(|discovery| discovery.parked == 1));
+                assert!(
+                    self.core.admin().discovery_of(tcp(PEER)).is_some_and(|discovery| discovery.parked == 1)
+                );
                 Some(md)
             }
             QueuedForPeerCredit | QueuedForNiCredit => {
@@ -101,7 +103,7 @@ impl Testbed {
                 Some(md)
             }
             SendDelayed => {
-                self.core.add_delay_rule(delay_all());
+                self.core.admin().add_delay_rule(delay_all());
                 let md = put(PEER);
                 assert_eq!((self.here().kept(), self.core.message_counts().msgs_alloc), (0, 1));
                 Some(md)
@@ -123,14 +125,14 @@ impl Testbed {
                 Some(md)
             }
             ReceiveDelayed => {
-                self.core.add_delay_rule(delay_all());
+                self.core.admin().add_delay_rule(delay_all());
                 let md = self.attach();
                 self.arrives(put_body(None), 8);
                 assert_eq!((self.here().arriving(), self.core.message_counts().msgs_alloc), (0, 1));
                 Some(md)
             }
             DeferredAtLazyPortal => {
-                self.core.set_lazy_portal(PORTAL).unwrap();
+                self.core.data_path().set_lazy_portal(PORTAL).unwrap();
                 self.arrives(put_body(None), 8);
                 assert_eq!((self.here().arriving(), self.core.message_counts().msgs_alloc), (0, 1));
                 None
@@ -159,11 +161,11 @@ impl Testbed {
                 Some(md)
             }
             RecoveryPing => {
-                self.core.set_ni_health(Some(tcp(HERE)), 500);
+                self.core.admin().set_ni_health(Some(tcp(HERE)), 500);
                 self.clock.advance(2 * SECOND);
-                self.core.run_monitor();
+                self.core.monitor().run();
                 assert_eq!(self.here().kept(), 1);
-                assert!(self.core.recovery_queue(NiKind::Local).contains(&tcp(HERE)));
+                assert!(self.core.admin().recovery_queue(NiKind::Local).contains(&tcp(HERE)));
                 None
             }
         }

@@ -74,11 +74,11 @@ fn check(state: State, end: End) {
     match end {
         Unlinked => {
             if let Some(md) = md {
-                testbed.core.md_unlink(md).unwrap();
+                testbed.core.data_path().md_unlink(md).unwrap();
             }
         }
-        NiRemoved | OnlyNiRemoved => testbed.core.remove_ni(tcp(HERE)).unwrap(),
-        Shutdown => testbed.core.shutdown(),
+        NiRemoved | OnlyNiRemoved => testbed.core.admin().remove_ni(tcp(HERE)).unwrap(),
+        Shutdown => testbed.core.admin().shutdown(),
     }
     let (at_once, afterwards) = expected(state, end);
     assert_eq!(testbed.take_events(), at_once, "{case}: before the call returns");
@@ -86,13 +86,13 @@ fn check(state: State, end: End) {
         testbed.run();
         assert_eq!(testbed.take_events(), afterwards, "{case}: after the call has returned");
         if let (Some(md), false) = (md, end == Unlinked) {
-            testbed.core.md_unlink(md).unwrap();
+            testbed.core.data_path().md_unlink(md).unwrap();
             assert_eq!(testbed.take_events(), [(EventKind::Unlink, Ok(()), true)], "{case}");
         }
-        testbed.core.clear_lazy_portal(PORTAL).unwrap();
-        assert_eq!(testbed.core.eq_free(testbed.eq), Ok(()), "{case}: no MD refers to the queue");
+        testbed.core.data_path().clear_lazy_portal(PORTAL).unwrap();
+        assert_eq!(testbed.core.data_path().eq_free(testbed.eq), Ok(()), "{case}: no MD refers to the queue");
         assert_eq!(testbed.core.message_counts().msgs_alloc, 0, "{case}");
     }
-    testbed.core.shutdown();
+    testbed.core.admin().shutdown();
     testbed.expect_nothing_left(&peer_nis, &case);
 }

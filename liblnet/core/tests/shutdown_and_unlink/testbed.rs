@@ -51,7 +51,7 @@ impl Testbed {
         };
         let own = if end == NiRemoved { &[HERE, OTHER][..] } else { &[HERE] };
         let node = builder.credits(credits, peer_credits).nids(own.iter().map(|own| tcp(*own))).build();
-        node.core.make_peer(tcp(PEER), true, false).unwrap();
+        node.core.admin().make_peer(tcp(PEER), true, false).unwrap();
         let here = node.driver.ni(0);
         Self { node, here }
     }
@@ -89,15 +89,15 @@ impl Testbed {
     /// waits for.
     pub fn run(&self) {
         for _ in 0..8 {
-            self.core.run_discovery();
-            self.core.run_monitor();
+            self.core.monitor().run_discovery();
+            self.core.monitor().run();
             while self.finish_sends() > 0 {}
             self.clock.advance(SECOND);
         }
         // The peer does not answer pings: its discovery times out.
-        while self.core.discovery_of(tcp(PEER)).is_some_and(|discovery| discovery.parked > 0) {
+        while self.core.admin().discovery_of(tcp(PEER)).is_some_and(|discovery| discovery.parked > 0) {
             self.clock.advance(20 * SECOND);
-            self.core.run_discovery();
+            self.core.monitor().run_discovery();
             while self.finish_sends() > 0 {}
         }
     }
@@ -112,7 +112,7 @@ impl Testbed {
             assert_eq!(peer_ni.credits().0, peer_ni.max_credits() as i32, "{case}: credits of a peer");
             assert_eq!(peer_ni.queued_bytes(), 0, "{case}");
         }
-        assert_eq!(self.core.run_monitor(), None, "{case}: the monitor has a deadline left");
+        assert_eq!(self.core.monitor().run(), None, "{case}: the monitor has a deadline left");
         for ni in self.driver.nis() {
             assert_eq!((ni.kept(), ni.arriving()), (0, 0), "{case}: with the driver");
             assert_eq!(ni.deferred(), 0, "{case}: deferred");

@@ -54,10 +54,13 @@ impl RigBuilder {
     pub fn build(self) -> Rig {
         let Self { driver, config, nids, tunables, clock } = self;
         let core = Core::new(config);
-        let nis = nids.into_iter().map(|nid| core.add_ni(nid, tunables, &driver).unwrap()).collect();
+        let nis = nids.into_iter().map(|nid| core.admin().add_ni(nid, tunables, &driver).unwrap()).collect();
         let events = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&events);
-        let eq = core.eq_alloc(0, Some(Box::new(move |event| sink.lock().unwrap().push(*event)))).unwrap();
+        let eq = core
+            .data_path()
+            .eq_alloc(0, Some(Box::new(move |event| sink.lock().unwrap().push(*event))))
+            .unwrap();
         Rig { core, nis, driver, clock, eq, events, memory: Box::new([0; 8]) }
     }
 }
@@ -100,7 +103,7 @@ impl Rig {
 
     pub fn try_bind(&self, threshold: i32) -> Result<MdHandle, Errno> {
         let (spec, memory) = self.spec(threshold, 0);
-        self.core.md_bind(spec, memory, true)
+        self.core.data_path().md_bind(spec, memory, true)
     }
 
     pub fn bind(&self, threshold: i32) -> MdHandle {
@@ -110,7 +113,7 @@ impl Rig {
     /// Binds an MD without an event queue.
     pub fn bind_without_eq(&self, threshold: i32) -> MdHandle {
         let (spec, memory) = self.spec(threshold, 0);
-        self.core.md_bind(MdSpec { eq: None, ..spec }, memory, true).unwrap()
+        self.core.data_path().md_bind(MdSpec { eq: None, ..spec }, memory, true).unwrap()
     }
 
     /// Attaches an MD at [`PORTAL`] for [`BITS`].
@@ -119,16 +122,23 @@ impl Rig {
     }
 
     pub fn attach_for(&self, eq: EqHandle, threshold: i32, options: u32) -> MdHandle {
-        let me = self.core.me_attach(PORTAL, MatchId::ANY, BITS, 0, true, InsertPosition::After).unwrap();
+        let me = self
+            .core
+            .data_path()
+            .me_attach(PORTAL, MatchId::ANY, BITS, 0, true, InsertPosition::After)
+            .unwrap();
         let (spec, memory) = self.spec(threshold, options);
         let mut attached = None;
         let spec = MdSpec { eq: Some(eq), ..spec };
-        self.core.md_attach(me, spec, memory, true, &mut |handle| attached = Some(handle)).unwrap();
+        self.core
+            .data_path()
+            .md_attach(me, spec, memory, true, &mut |handle| attached = Some(handle))
+            .unwrap();
         attached.unwrap()
     }
 
     pub fn try_put(&self, md: MdHandle, to: Nid) -> Result<(), Errno> {
-        self.core.put(None, md, false, target(to), 0)
+        self.core.data_path().put(None, md, false, target(to), 0)
     }
 
     pub fn put(&self, md: MdHandle, to: Nid) {
@@ -136,11 +146,11 @@ impl Rig {
     }
 
     pub fn put_with_ack(&self, md: MdHandle, to: Nid) {
-        self.core.put(None, md, true, target(to), 0).unwrap();
+        self.core.data_path().put(None, md, true, target(to), 0).unwrap();
     }
 
     pub fn get(&self, md: MdHandle, from: Nid) {
-        self.core.get(None, md, target(from)).unwrap();
+        self.core.data_path().get(None, md, target(from)).unwrap();
     }
 
     /// The core's decision on a message that arrives on the first interface; the decision on a deferred one is passed to
@@ -157,7 +167,7 @@ impl Rig {
     /// [`Rig::arrives_from`] with this provenance.
     pub fn arrives_as(&self, neighbour: Nid, header: &Header, provenance: &Provenance) -> RxAction {
         let hold = || Arc::new(self.driver.clone()) as Arc<dyn DeferredRx>;
-        self.core.receive(self.ni(), neighbour, header, provenance, &hold)
+        self.core.data_path().receive(self.ni(), neighbour, header, provenance, &hold)
     }
 
     /// A push of the node with these NIDs arrives from the first of them. Returns whether it was accepted.
@@ -181,7 +191,8 @@ impl Rig {
         };
         let by = self.core.nets().ni(to).cloned().unwrap();
         let hold = || panic!("the reserved portal is not lazy");
-        let RxAction::Deliver(message) = self.core.receive(&by, nids[0], &header, &Default::default(), &hold)
+        let RxAction::Deliver(message) =
+            self.core.data_path().receive(&by, nids[0], &header, &Default::default(), &hold)
         else {
             return false;
         };
@@ -192,8 +203,8 @@ impl Rig {
             unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), run.address as *mut u8, now.len()) };
             left = rest;
         }
-        self.core.received(message, Ok(()));
-        self.core.run_discovery();
+        self.core.data_path().received(message, Ok(()));
+        self.core.monitor().run_discovery();
         true
     }
 

@@ -21,7 +21,7 @@ pub const fn route(net: NetId, gateway: Nid) -> Route {
 /// A node with these routes, whose driver keeps the messages that it is to send.
 pub fn rig(routes: &[Route]) -> Rig {
     let rig = Rig::builder(FakeDriver::new(OnSend::Keep)).build();
-    routes.iter().for_each(|route| rig.core.add_route(*route).unwrap());
+    routes.iter().for_each(|route| rig.core.admin().add_route(*route).unwrap());
     rig
 }
 

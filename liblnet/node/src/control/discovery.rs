@@ -24,10 +24,11 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
     if nid.is_loopback() {
         return Ok(loopback_reply(core));
     }
-    let end = Instant::now() + core.discovery_timeout() + GRACE;
+    let end = Instant::now() + core.admin().discovery_timeout() + GRACE;
     for _ in 0..MAX_RESTARTS_OF_DISCOVERY {
-        core.discover(nid, ask.force)?;
-        if let Err(failure) = core.wait_discovered(nid, end.saturating_duration_since(Instant::now())) {
+        core.admin().discover(nid, ask.force)?;
+        if let Err(failure) = core.admin().wait_discovered(nid, end.saturating_duration_since(Instant::now()))
+        {
             return Ok(Discovered::Failed(failure_of(failure)));
         }
         if let Some(found) = found(core, nid, ask.max_nids) {
@@ -40,8 +41,9 @@ pub(super) fn discover(node: &Node, ask: Discover) -> Result<Discovered, Errno> 
 /// The reply about the peer with this NID; `None` if the discovery has taken the NID from it, or has ended with the removal of
 /// the peer: then the peer that has the NID now, if any, is still to be discovered. A single message adds such a peer.
 fn found(core: &Core, nid: Nid, max_nids: u32) -> Option<Discovered> {
-    let status = core.discovery_of(nid).filter(|status| status.state.contains(PeerState::DISCOVERED))?;
-    let (peer, _) = core.peer(nid)?;
+    let status =
+        core.admin().discovery_of(nid).filter(|status| status.state.contains(PeerState::DISCOVERED))?;
+    let (peer, _) = core.admin().peer(nid)?;
     let differences = differences(&status);
     let nids = peer.nids.iter().copied().filter(|nid| !nid.is_loopback()).take(max_nids as usize);
     let answer = PingAnswer {
@@ -113,9 +115,9 @@ mod tests {
         let core = Core::new(CoreConfig::new(Pid::LUSTRE, 1));
         let nid = Nid::new(NetId::new(NetType::TCP, 0), 1);
         // No path leads there, but the call adds the peer.
-        let _ = core.choose(None, nid);
-        assert!(core.peer(nid).is_some() && found(&core, nid, 1).is_none());
-        core.shutdown();
+        let _ = core.data_path().choose(None, nid);
+        assert!(core.admin().peer(nid).is_some() && found(&core, nid, 1).is_none());
+        core.admin().shutdown();
     }
 
     #[test]

@@ -11,8 +11,8 @@ use lnet_wire::Nid;
 /// Uses the same selection code as sending.
 pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
     let core = node.core();
-    let known = core.peer(ask.destination);
-    let explained = core.explain(ask.source, ask.destination)?;
+    let known = core.admin().peer(ask.destination);
+    let explained = core.data_path().explain(ask.source, ask.destination)?;
     let chosen = &explained.chosen;
     let passed = |candidate: Passed, why: &Reason| PassedOver { candidate, why: why.to_string() };
     let to_gateway =
@@ -42,10 +42,10 @@ pub(super) fn explain(node: &Node, ask: Explain) -> Result<Explanation, Errno> {
 /// The selection rules that apply to a path.
 fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
     let own = chosen.ni.nid();
-    let local = core.applied_to_ni(own);
-    let remote = core.applied_to_peer_ni(chosen.destination());
+    let local = core.admin().applied_to_ni(own);
+    let remote = core.admin().applied_to_peer_ni(chosen.destination());
     let gateway = chosen.route().map(|route| route.route.gateway);
-    let next_hop = gateway.map(|_| core.applied_to_peer_ni(chosen.next_hop())).unwrap_or_default();
+    let next_hop = gateway.map(|_| core.admin().applied_to_peer_ni(chosen.next_hop())).unwrap_or_default();
     let partner = |list: &[PartnerByRule], nid: Option<Nid>| {
         list.iter().find(|partner| Some(partner.nid) == nid).map(|partner| partner.given)
     };
@@ -76,7 +76,7 @@ fn rules(core: &Core, chosen: &ChosenPath) -> Vec<RuleOfWay> {
 /// The fault of a path that was selected because there is no better one.
 fn remark(node: &Node, chosen: &ChosenPath) -> Option<String> {
     let (local, its) = (chosen.ni.nid(), chosen.peer_ni.as_ref()?);
-    let unresponsive = node.core().unresponsive_paths(its.nid()).into_iter();
+    let unresponsive = node.core().admin().unresponsive_paths(its.nid()).into_iter();
     let since = unresponsive
         .filter(|path| (path.local, path.peer) == (local, its.nid()))
         .map(|path| path.since)
@@ -86,7 +86,7 @@ fn remark(node: &Node, chosen: &ChosenPath) -> Option<String> {
         _ if its.is_reported_down() => format!("{} is down, as its node says", its.nid()),
         Some(since) => format!("the path has been unresponsive for {} s", node.now().since(since).as_secs()),
         None => match chosen.route() {
-            Some(route) if !node.core().route_is_up(route) => {
+            Some(route) if !node.core().admin().route_is_up(route) => {
                 format!("the route to {} via {} is down", route.route.net, route.route.gateway)
             }
             _ => return None,

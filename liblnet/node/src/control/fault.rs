@@ -22,12 +22,12 @@ pub(super) fn add(core: &Core, rule: &FaultRule) -> Result<(), Errno> {
                 (None, false) => Loss::Arriving(odds),
                 (Some(causes), false) => Loss::Failing(odds, causes),
             };
-            core.add_drop_rule(DropRule { filter, loss });
+            core.admin().add_drop_rule(DropRule { filter, loss });
         }
         FaultEffect::Delay { latency_ms: 0 } => return Err(Errno::Invalid),
         FaultEffect::Delay { latency_ms } => {
             let latency = Duration::from_millis(latency_ms);
-            core.add_delay_rule(DelayRule { filter, odds, latency });
+            core.admin().add_delay_rule(DelayRule { filter, odds, latency });
         }
     }
     Ok(())
@@ -35,25 +35,27 @@ pub(super) fn add(core: &Core, rule: &FaultRule) -> Result<(), Errno> {
 
 pub(super) fn delete(core: &Core, which: DelFaults) -> u32 {
     let deleted = match which.kind {
-        FaultKind::Drop => core.delete_drop_rules(which.source, which.dest),
-        FaultKind::Delay => core.delete_delay_rules(which.source, which.dest),
+        FaultKind::Drop => core.admin().delete_drop_rules(which.source, which.dest),
+        FaultKind::Delay => core.admin().delete_delay_rules(which.source, which.dest),
     };
     u32::try_from(deleted).unwrap_or(u32::MAX)
 }
 
 pub(super) fn reset(core: &Core, kind: FaultKind) {
     match kind {
-        FaultKind::Drop => core.reset_drop_rules(),
-        FaultKind::Delay => core.reset_delay_rules(),
+        FaultKind::Drop => core.admin().reset_drop_rules(),
+        FaultKind::Delay => core.admin().reset_delay_rules(),
     }
 }
 
 pub(super) fn get(core: &Core, kind: FaultKind, index: u32) -> Result<Fault, Errno> {
     let index = index as usize;
     let found = match kind {
-        FaultKind::Drop => core.drop_rules().get(index).map(|(rule, stats)| (drop_rule(rule), counts(stats))),
+        FaultKind::Drop => {
+            core.admin().drop_rules().get(index).map(|(rule, stats)| (drop_rule(rule), counts(stats)))
+        }
         FaultKind::Delay => {
-            core.delay_rules().get(index).map(|(rule, stats)| (delay_rule(rule), counts(stats)))
+            core.admin().delay_rules().get(index).map(|(rule, stats)| (delay_rule(rule), counts(stats)))
         }
     };
     found.map(|(rule, counts)| Fault { rule, counts }).ok_or(Errno::NotFound)

@@ -9,7 +9,7 @@ use lnet_dlc::request::{SetHealth, SetHealthKind};
 pub(super) fn set(core: &Core, set: SetHealth) -> Result<(), Errno> {
     let is_there = |nid| match set.kind {
         SetHealthKind::LocalNi => core.nets().ni(nid).is_some(),
-        SetHealthKind::PeerNi => core.peer(nid).is_some(),
+        SetHealthKind::PeerNi => core.admin().peer(nid).is_some(),
     };
     if set.nid.is_some_and(|nid| !is_there(nid)) {
         return Err(Errno::NotFound);
@@ -19,8 +19,8 @@ pub(super) fn set(core: &Core, set: SetHealth) -> Result<(), Errno> {
         value => HEALTH.count(value.into()).map_err(|_| Errno::Invalid)?,
     };
     match set.kind {
-        SetHealthKind::LocalNi => core.set_ni_health(set.nid, value),
-        SetHealthKind::PeerNi => core.set_peer_ni_health(set.nid, value),
+        SetHealthKind::LocalNi => core.admin().set_ni_health(set.nid, value),
+        SetHealthKind::PeerNi => core.admin().set_peer_ni_health(set.nid, value),
     }
     Ok(())
 }

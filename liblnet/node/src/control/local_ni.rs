@@ -22,7 +22,7 @@ pub(super) fn add(node: &Node, add: AddLocalNi) -> Result<Nid, RequestError> {
 
 /// Checks whether adding the interface would fail, as far as that shows before its driver is started.
 pub(super) fn check(node: &Node, add: AddLocalNi) -> Result<(), RequestError> {
-    let checked = configured(node, add).and_then(|(nid, config)| node.core().check_ni(nid, config));
+    let checked = configured(node, add).and_then(|(nid, config)| node.core().admin().check_ni(nid, config));
     checked.map_err(refused)
 }
 

@@ -35,7 +35,7 @@ impl Backend for Node {
             })),
             Request::GetNi(index) => core.ni_by_index(index).map(Reply::Id).ok_or(Errno::NotFound),
             Request::FailNid(nid, count) => {
-                core.fail_nid(nid, count);
+                core.admin().fail_nid(nid, count);
                 Ok(Reply::Done)
             }
             // A node that replies is configured, and only its owner may shut it down.
@@ -56,12 +56,14 @@ impl Backend for Node {
                 fault::get(core, kind, index).map(|fault| Reply::Fault(Box::new(fault)))
             }
             Request::NotifyRouter(notice) => {
-                core.notify_peer_ni(notice.nid, notice.alive);
+                core.admin().notify_peer_ni(notice.nid, notice.alive);
                 Ok(Reply::Done)
             }
             Request::Explain(ask) => explain::explain(self, ask).map(Reply::Explanation),
             Request::AddRoute(route) => route::add(core, route).map(|()| Reply::Done),
-            Request::DelRoute(which) => core.delete_routes(which.net, which.gateway).map(|()| Reply::Done),
+            Request::DelRoute(which) => {
+                core.admin().delete_routes(which.net, which.gateway).map(|()| Reply::Done)
+            }
             Request::GetRoute(index) => route::get(core, index).map(Reply::Route),
             Request::ConfigRouter(on) => route::switch(core, on).map(|()| Reply::Done),
             Request::AddBuffers(counts) => route::set_buffers(core, counts).map(|()| Reply::Done),
@@ -74,11 +76,11 @@ impl Backend for Node {
             }
             Request::AddPeerNi(add) => peer::add(core, add).map(|()| Reply::Done),
             Request::DelPeerNi(del) => {
-                core.delete_peer(del.primary, del.nid, del.force).map(|()| Reply::Done)
+                core.admin().delete_peer(del.primary, del.nid, del.force).map(|()| Reply::Done)
             }
             Request::GetPeerNi(nid) => peer::get(self, nid).map(|peer| Reply::Peer(Box::new(peer))),
             Request::GetPeerList => {
-                let peers = core.peers();
+                let peers = core.admin().peers();
                 self.heat.keep_peers(peers.iter().flat_map(|peer| &peer.nids));
                 Ok(Reply::Nids(peers.iter().map(|peer| peer.primary).collect()))
             }
@@ -94,11 +96,11 @@ impl Backend for Node {
             Request::GetTunables => Ok(Reply::Tunables(Tunables::of(core.settings()))),
             Request::SetHealth(set) => health::set(core, set).map(|()| Reply::Done),
             Request::GetRecoveryQueue(own) => {
-                Ok(Reply::Nids(core.recovery_queue(if own { NiKind::Local } else { NiKind::Peer })))
+                Ok(Reply::Nids(core.admin().recovery_queue(if own { NiKind::Local } else { NiKind::Peer })))
             }
             Request::AddUdsp(add) => policy::add(core, add).map(|()| Reply::Done),
             Request::DelUdsp(index) => {
-                core.delete_rule(index.map(|index| index as usize)).map(|()| Reply::Done)
+                core.admin().delete_rule(index.map(|index| index as usize)).map(|()| Reply::Done)
             }
             Request::DelSameUdsp(del) => policy::delete_same(core, *del).map(|()| Reply::Done),
             Request::GetUdsp(index) => policy::get(core, index).map(|rule| Reply::Udsp(Box::new(rule))),
@@ -116,7 +118,7 @@ impl Node {
             return Err(Errno::Invalid);
         }
         let mut change = None;
-        self.core().change_settings(|settings| {
+        self.core().admin().change_settings(|settings| {
             let before = *settings;
             settings.set(setting, value)?;
             change = Some((before, *settings));
@@ -142,7 +144,7 @@ impl Node {
             ),
         })?;
         let nid = ping.target.nid;
-        let known = self.core().peer(nid);
+        let known = self.core().admin().peer(nid);
         Ok(Reply::Ping(PingAnswer {
             primary: known.as_ref().map_or(nid, |(peer, _)| peer.primary),
             pid: answer.info.pid.0,

@@ -13,33 +13,33 @@ use std::sync::Arc;
 /// Adds a peer, or a NID to it (cfg-070).
 pub(super) fn add(core: &Core, add: AddPeerNi) -> Result<(), Errno> {
     match add.nid {
-        None => core.make_peer(add.primary, add.multi_rail, add.lock_primary),
-        Some(nid) => core.add_peer_nid(add.primary, nid, add.multi_rail),
+        None => core.admin().make_peer(add.primary, add.multi_rail, add.lock_primary),
+        Some(nid) => core.admin().add_peer_nid(add.primary, nid, add.multi_rail),
     }
 }
 
 pub(super) fn set_state(core: &Core, set: SetPeerState) -> Result<(), Errno> {
-    core.set_peer_state(set.nid, PeerState(set.state))
+    core.admin().set_peer_state(set.nid, PeerState(set.state))
 }
 
 /// The report on the peer with this NID (dbg-050 to dbg-065).
 pub(super) fn get(node: &Node, nid: Nid) -> Result<request::Peer, Errno> {
     let core = node.core();
-    let (peer, nis) = core.peer(nid).ok_or(Errno::NotFound)?;
-    let status = core.discovery_of(nid);
+    let (peer, nis) = core.admin().peer(nid).ok_or(Errno::NotFound)?;
+    let status = core.admin().discovery_of(nid);
     Ok(request::Peer {
         primary: peer.primary,
         multi_rail: peer.is_multi_rail(),
         state: peer.state().0,
         discovery: status.as_ref().map(discovery::of_peer),
-        nis: nis.iter().map(|ni| peer_ni(node, ni, core.gateway_ni_is_alive(&peer, ni))).collect(),
+        nis: nis.iter().map(|ni| peer_ni(node, ni, core.admin().gateway_ni_is_alive(&peer, ni))).collect(),
         reachability: reachability(node, nid),
     })
 }
 
 /// The reachability of a peer; `None` for an unknown one.
 pub(super) fn reachability(node: &Node, nid: Nid) -> Option<request::PeerReachability> {
-    let found = node.core().reachability(nid)?;
+    let found = node.core().admin().reachability(nid)?;
     let number = |count| u32::try_from(count).unwrap_or(u32::MAX);
     Some(request::PeerReachability {
         state: found.state,
@@ -54,7 +54,7 @@ fn peer_ni(node: &Node, ni: &Arc<PeerNi>, alive: Option<bool>) -> request::PeerN
     let is_local = node.core().nets().net(ni.nid().net()).is_some();
     let of_local = |credits: i32| if is_local { credits } else { 0 };
     let max = of_local(i32::try_from(ni.max_credits()).unwrap_or(i32::MAX));
-    let (rtr_credits, min_rtr_credits) = node.core().router_credits(ni).unwrap_or_default();
+    let (rtr_credits, min_rtr_credits) = node.core().admin().router_credits(ni).unwrap_or_default();
     request::PeerNi {
         nid: ni.nid(),
         alive,
@@ -88,7 +88,7 @@ fn health(node: &Node, ni: &PeerNi) -> PeerHealth {
         ping_count,
         next_ping: at,
         next_ping_in: seconds,
-        state: Some(match node.core().peer_ni_state(ni) {
+        state: Some(match node.core().admin().peer_ni_state(ni) {
             PeerNiState::Created => request::PeerNiState::Created,
             PeerNiState::Activating => request::PeerNiState::Activating,
             PeerNiState::Connected => request::PeerNiState::Connected,

@@ -11,16 +11,16 @@ pub(super) fn add(core: &Core, add: AddUdsp) -> Result<(), Errno> {
         UdspAction::PreferredList => Action::PreferredList,
     };
     let rule = Rule { messages: add.messages, ..Rule::new(add.src, add.dst, add.rte, action) };
-    core.add_rule(rule, add.index.map(|index| index as usize))
+    core.admin().add_rule(rule, add.index.map(|index| index as usize))
 }
 
 pub(super) fn delete_same(core: &Core, del: DelSameUdsp) -> Result<(), Errno> {
     let rule = Rule::new(del.src, del.dst, del.rte, Action::Priority(0));
-    core.delete_same_rule(&rule, del.index.map(|index| index as usize))
+    core.admin().delete_same_rule(&rule, del.index.map(|index| index as usize))
 }
 
 pub(super) fn get(core: &Core, index: u32) -> Result<Udsp, Errno> {
-    let rules = core.rules();
+    let rules = core.admin().rules();
     let rule = rules.get(index as usize).cloned().ok_or(Errno::NotFound)?;
     let action = match rule.action {
         Action::Priority(priority) => UdspAction::Priority(priority),
@@ -32,11 +32,11 @@ pub(super) fn get(core: &Core, index: u32) -> Result<Udsp, Errno> {
 
 /// The effect of the rules on a local NI (`own`) or a peer NI. [`Errno::NotFound`] for an unknown NID.
 pub(super) fn applied(core: &Core, nid: Nid, own: bool) -> Result<AppliedUdsp, Errno> {
-    let known = if own { core.nets().ni(nid).is_some() } else { core.peer(nid).is_some() };
+    let known = if own { core.nets().ni(nid).is_some() } else { core.admin().peer(nid).is_some() };
     if !known {
         return Err(Errno::NotFound);
     }
-    let applied = if own { core.applied_to_ni(nid) } else { core.applied_to_peer_ni(nid) };
+    let applied = if own { core.admin().applied_to_ni(nid) } else { core.admin().applied_to_peer_ni(nid) };
     Ok(AppliedUdsp {
         nid: applied.nid.map(effect),
         net: applied.net.map(effect),

@@ -10,7 +10,7 @@ use lnet_wire::{Expression, NetId, Nid, Selector};
 use std::num::NonZeroUsize;
 
 pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
-    core.add_route(Route {
+    core.admin().add_route(Route {
         net: add.net,
         gateway: add.gateway,
         hops: add.hops,
@@ -21,7 +21,7 @@ pub(super) fn add(core: &Core, add: AddRoute) -> Result<(), Errno> {
 
 /// The report on the route with this number, and whether it may be used now.
 pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
-    let routes = core.routes();
+    let routes = core.admin().routes();
     let active = routes.active().get(index as usize).ok_or(Errno::NotFound)?;
     let route = active.route;
     Ok(request::Route {
@@ -30,7 +30,7 @@ pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
         hops: route.hops,
         priority: route.priority,
         health_sensitivity: route.health_sensitivity,
-        alive: core.route_is_up(active),
+        alive: core.admin().route_is_up(active),
         single_hop: active.is_single_hop(),
         rules: preferring_rules(core, &route),
     })
@@ -38,10 +38,12 @@ pub(super) fn get(core: &Core, index: u32) -> Result<request::Route, Errno> {
 
 /// The indexes of the rules that prefer the gateway for some destinations on the net of the route.
 fn preferring_rules(core: &Core, route: &Route) -> Vec<u32> {
-    let nids = |gateway: Nid| core.peer(gateway).map_or_else(|| vec![gateway], |(peer, _)| peer.nids.clone());
+    let nids = |gateway: Nid| {
+        core.admin().peer(gateway).map_or_else(|| vec![gateway], |(peer, _)| peer.nids.clone())
+    };
     let its = nids(route.gateway);
-    let all: Vec<Nid> = core.routes().iter().flat_map(|route| nids(route.gateway)).collect();
-    rules_that_prefer(&core.rules(), route.net, &its, &all)
+    let all: Vec<Nid> = core.admin().routes().iter().flat_map(|route| nids(route.gateway)).collect();
+    rules_that_prefer(&core.admin().rules(), route.net, &its, &all)
 }
 
 /// The indexes of the rules that prefer the gateway with the NIDs `its` for some destination on `net`, among the NIDs of `all`
@@ -87,11 +89,11 @@ fn covers(one: &Selector, other: &Selector) -> bool {
 }
 
 pub(super) fn switch(core: &Core, on: bool) -> Result<(), Errno> {
-    core.change_router(|router| router.switched(on))
+    core.admin().change_router(|router| router.switched(on))
 }
 
 pub(super) fn set_buffers(core: &Core, counts: BufferCounts) -> Result<(), Errno> {
-    core.change_router(|router| router.with_buffers([counts.tiny, counts.small, counts.large]))
+    core.admin().change_router(|router| router.with_buffers([counts.tiny, counts.small, counts.large]))
 }
 
 /// The buffers of one CPU partition. [`Errno::NotFound`] past the last one, and on a node on which forwarding was
@@ -99,9 +101,9 @@ pub(super) fn set_buffers(core: &Core, counts: BufferCounts) -> Result<(), Errno
 pub(super) fn buffers(core: &Core, cpt: u32) -> Result<CptBuffers, Errno> {
     let cpts =
         NonZeroUsize::new(core.cpts()).filter(|cpts| (cpt as usize) < cpts.get()).ok_or(Errno::NotFound)?;
-    let router = core.router();
+    let router = core.admin().router();
     router.buffers_per_cpt(cpts).ok_or(Errno::NotFound)?;
-    let pools = core.router_buffers(cpt as usize).ok_or(Errno::NotFound)?;
+    let pools = core.admin().router_buffers(cpt as usize).ok_or(Errno::NotFound)?;
     let pool = |size: usize| {
         let PoolState { buffers, credits, min_credits } = pools[size];
         BufferPool { pages: BUFFER_SIZES[size].pages, buffers, credits, min_credits }

@@ -8,8 +8,9 @@ use lnet_dlc::request::{CommCount, ElementStats, LnetStats, MessageStats};
 
 /// The counters of the node (dbg-020, dbg-045).
 pub(super) fn node(core: &Core) -> LnetStats {
-    let (counters, messages, forwarded) = (core.counters(), core.message_counts(), core.forwarded());
-    let HealthTotals { responses_awaited, resends, response_timeouts, failures } = core.health_totals();
+    let (counters, messages, forwarded) = (core.counters(), core.message_counts(), core.admin().forwarded());
+    let HealthTotals { responses_awaited, resends, response_timeouts, failures } =
+        core.admin().health_totals();
     LnetStats {
         msgs_alloc: messages.msgs_alloc,
         msgs_max: messages.msgs_max,

@@ -196,7 +196,7 @@ fn check(core: &Core, only: Option<Nid>) -> bool {
         let with_it = machine.iter().find(|entry| entry.address == Some(address));
         ni.set_prefix_len(with_it.and_then(|entry| entry.prefix_len).unwrap_or(0));
         let fault = fault::fault_of(address, name, &machine, host_links::is_local);
-        core.set_ni_fatal(ni.nid(), fault.map(|fault| fault.to_string()).as_deref());
+        core.admin().set_ni_fatal(ni.nid(), fault.map(|fault| fault.to_string()).as_deref());
     }
     true
 }

@@ -104,19 +104,19 @@ pub struct Talker {
 impl Talker {
     pub fn new(node: Arc<Node>) -> Self {
         let core = node.core();
-        let [inbox, outbox] = [(); 2].map(|()| core.eq_alloc(4096, None).unwrap());
-        let me = core.me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
+        let [inbox, outbox] = [(); 2].map(|()| core.data_path().eq_alloc(4096, None).unwrap());
+        let me = core.data_path().me_attach(PORTAL, MatchId::ANY, 1, 0, true, InsertPosition::After).unwrap();
         let (sink, memory) = spec(MdOptions(MdOptions::OP_PUT.0 | MdOptions::MANAGE_REMOTE.0), inbox);
-        core.md_attach(me, sink, memory, false, &mut |_| ()).unwrap();
+        core.data_path().md_attach(me, sink, memory, false, &mut |_| ()).unwrap();
         let (source, memory) = spec(MdOptions(0), outbox);
-        let source = core.md_bind(source, memory, false).unwrap();
+        let source = core.data_path().md_bind(source, memory, false).unwrap();
         Self { node, inbox, outbox, source }
     }
 
     /// Begins a PUT to the node with this NID.
     pub fn put(&self, to: Nid) {
         let target = Target { nid: Some(to), pid: Pid::LUSTRE, portal: PORTAL, match_bits: 1, offset: 0 };
-        self.node.core().put(None, self.source, true, target, 0).unwrap();
+        self.node.core().data_path().put(None, self.source, true, target, 0).unwrap();
     }
 
     /// Waits until `count` PUTs have been acknowledged.

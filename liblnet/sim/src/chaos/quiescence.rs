@@ -73,7 +73,7 @@ impl Chaos {
                 }
             }
             for side in [NiKind::Local, NiKind::Peer] {
-                let unhealthy = core.recovery_queue(side);
+                let unhealthy = core.admin().recovery_queue(side);
                 if !unhealthy.is_empty() {
                     return wrong(format!("{unhealthy:?} are still in recovery"));
                 }

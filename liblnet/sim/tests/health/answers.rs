@@ -71,7 +71,7 @@ fn a_request_that_may_have_reached_a_kernel_node_is_not_resent() {
     world.break_between(A, B);
     pass(&mut world, 30.0);
     assert_eq!(op(&world, id).sent, Some(Err(Errno::ConnectionReset)));
-    assert_eq!((world.served() - served, world.core(A).unwrap().health_totals().resends), (1, 0));
+    assert_eq!((world.served() - served, world.core(A).unwrap().admin().health_totals().resends), (1, 0));
     finish(world);
 }
 
@@ -92,13 +92,13 @@ fn a_request_without_a_response_is_unlinked_after_1_to_1_5_times_the_timeout() {
         }
         // HE-41: the NID that the request was sent to is blamed.
         assert_eq!(peer_health(&world, A, asked), 900);
-        assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), [asked]);
+        assert_eq!(world.core(A).unwrap().admin().recovery_queue(NiKind::Peer), [asked]);
         pass(&mut world, 30.0);
         let it = op(&world, id);
         assert_eq!((it.sent, it.answered, it.ended), (Some(Ok(())), None, true), "{ask:?}");
         let took = took(&world, id);
         assert!((50.0..=75.5).contains(&took), "{took} s");
-        assert_eq!(world.core(A).unwrap().health_totals().response_timeouts, 1);
+        assert_eq!(world.core(A).unwrap().admin().health_totals().response_timeouts, 1);
         assert_eq!(peer_health(&world, A, asked), 1000);
         finish(world);
     }

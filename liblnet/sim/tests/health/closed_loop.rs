@@ -119,10 +119,10 @@ fn a_late_path_costs_no_message_and_no_health() {
         pass(&mut world, 10.0);
         all_succeeded(&world, &ops);
         let core = world.core(A).unwrap();
-        assert_eq!(core.health_totals().resends, 0, "{delivery:?}");
+        assert_eq!(core.admin().health_totals().resends, 0, "{delivery:?}");
         assert!([a(1), a(2)].iter().all(|nid| own_health(&world, A, *nid) == 1000));
         assert!([b(1), b(2)].iter().all(|nid| peer_health(&world, A, *nid) == 1000));
-        assert_eq!(core.unresponsive_paths(b(1)), []);
+        assert_eq!(core.admin().unresponsive_paths(b(1)), []);
         finish(world);
     }
 }

@@ -13,7 +13,7 @@ fn undiscovered(name: &str, delivery: Delivery) -> World {
 }
 
 fn unresponsive(world: &World, node: NodeId, peer: Nid) -> Vec<(Nid, Nid, Time)> {
-    let paths = world.core(node).unwrap().unresponsive_paths(peer);
+    let paths = world.core(node).unwrap().admin().unresponsive_paths(peer);
     paths.into_iter().map(|path| (path.local, path.peer, path.since)).collect()
 }
 

@@ -14,7 +14,7 @@ fn changes(peer: Nid) -> Vec<(Level, String)> {
 }
 
 fn reachability(world: &World, node: NodeId, peer: Nid) -> Reachability {
-    world.core(node).unwrap().reachability(peer).unwrap().state
+    world.core(node).unwrap().admin().reachability(peer).unwrap().state
 }
 
 /// Fails if a total outage is not reported, or is reported again and again.
@@ -33,7 +33,7 @@ fn a_peer_whose_rails_all_die_is_unreachable_and_each_change_is_logged_once() {
         pass(&mut world, 0.5);
     }
     pass(&mut world, 20.0);
-    let found = world.core(A).unwrap().reachability(b(2)).unwrap();
+    let found = world.core(A).unwrap().admin().reachability(b(2)).unwrap();
     assert_eq!((found.state, found.usable), (Reachability::Unreachable, 0));
     assert!(found.since > cut && found.since.since(cut) < Duration::from_secs(6), "{found:?}");
     let said = changes(b(1));
@@ -65,16 +65,16 @@ fn an_interface_that_is_down_degrades_the_peers_that_it_leads_to() {
     listen();
     let mut world = two_rails("an interface down");
     take();
-    world.with_core(A, |core| core.set_ni_fatal(a(2), Some("its link is down")));
+    world.with_core(A, |core| core.admin().set_ni_fatal(a(2), Some("its link is down")));
     pass(&mut world, 2.0);
-    let found = world.core(A).unwrap().reachability(b(1)).unwrap();
+    let found = world.core(A).unwrap().admin().reachability(b(1)).unwrap();
     assert!(found.state == Reachability::Degraded && found.usable < found.paths, "{found:?}");
     let said = changes(b(1));
     assert!(said.iter().all(|(level, _)| *level == Level::Warn), "{said:?}");
     assert!(
         said[0].1.starts_with("reachable -> degraded (") && said[0].1.contains(" with an interface down)")
     );
-    world.with_core(A, |core| core.set_ni_fatal(a(2), None));
+    world.with_core(A, |core| core.admin().set_ni_fatal(a(2), None));
     pass(&mut world, 20.0);
     assert_eq!(reachability(&world, A, b(1)), Reachability::Reachable);
     finish(world);
@@ -86,8 +86,8 @@ fn a_peer_that_never_answered_is_unknown_until_every_path_to_it_has_failed() {
     listen();
     let mut world = Pair { rails_b: 1, ..Pair::default() }.meet("nobody there");
     let nobody = nid(0, 9 << 8 | 1);
-    assert_eq!(world.core(A).unwrap().reachability(nobody), None);
-    world.with_core(A, |core| core.make_peer(nobody, true, false)).unwrap().unwrap();
+    assert_eq!(world.core(A).unwrap().admin().reachability(nobody), None);
+    world.with_core(A, |core| core.admin().make_peer(nobody, true, false)).unwrap().unwrap();
     assert_eq!(reachability(&world, A, nobody), Reachability::Unknown);
     take();
     let id = world.start_op(A, nobody, OpKind::PutWithAck).unwrap();
@@ -108,7 +108,7 @@ fn a_flapping_peer_is_logged_once_a_second_at_most() {
     let began = world.now();
     for _ in 0..40 {
         for down in [true, false] {
-            world.with_core(A, |core| core.set_ni_fatal(a(1), down.then_some("its link is down")));
+            world.with_core(A, |core| core.admin().set_ni_fatal(a(1), down.then_some("its link is down")));
             pass(&mut world, 0.05);
         }
     }

@@ -21,14 +21,14 @@ fn recovery_pings_without_replies_back_off() {
     let mut world = Pair { rails_a: 1, rails_b: 1, ..Pair::default() }.meet("back-off");
     world.crash(B);
     let since = world.now();
-    world.with_core(A, |core| core.set_peer_ni_health(Some(b(1)), 500));
+    world.with_core(A, |core| core.admin().set_peer_ni_health(Some(b(1)), 500));
     pass(&mut world, 4000.0);
     assert_eq!(pauses(&world, b(1), since)[..12], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
-    assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), [b(1)]);
+    assert_eq!(world.core(A).unwrap().admin().recovery_queue(NiKind::Peer), [b(1)]);
     world.start(B);
     pass(&mut world, 1000.0);
     assert_eq!(peer_health(&world, A, b(1)), 1000);
-    assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), []);
+    assert_eq!(world.core(A).unwrap().admin().recovery_queue(NiKind::Peer), []);
     let pings = sent(&world, A, Purpose::Ping, since).len();
     pass(&mut world, 5000.0);
     assert_eq!(sent(&world, A, Purpose::Ping, since).len(), pings, "it is well");
@@ -42,11 +42,11 @@ fn recovery_pings_stop_when_nothing_was_received_for_the_recovery_limit() {
     let mut world = Pair { rails_a: 1, rails_b: 1, settings, ..Pair::default() }.meet("it ages out");
     world.crash(B);
     let since = world.now();
-    world.with_core(A, |core| core.set_peer_ni_health(Some(b(1)), 500));
+    world.with_core(A, |core| core.admin().set_peer_ni_health(Some(b(1)), 500));
     pass(&mut world, 3000.0);
     assert_eq!(pauses(&world, b(1), since), [1, 2, 4, 8, 16]);
-    assert_eq!(world.core(A).unwrap().recovery_queue(NiKind::Peer), []);
-    // As the kernel's tools show it: the number of pings, and that no more will follow.
+    assert_eq!(world.core(A).unwrap().admin().recovery_queue(NiKind::Peer), []);
+    // As in the kernel's tools: the number of pings, and that no more will follow.
     let recovery = recovery_of(&world, b(1));
     assert_eq!((recovery.ping_count, recovery.next_ping), (5, None));
     // The next message from the peer NI restores its health.
@@ -59,7 +59,7 @@ fn recovery_pings_stop_when_nothing_was_received_for_the_recovery_limit() {
 }
 
 fn recovery_of(world: &World, its: Nid) -> Recovery {
-    let (_, peer_nis) = world.core(A).unwrap().peer(its).unwrap();
+    let (_, peer_nis) = world.core(A).unwrap().admin().peer(its).unwrap();
     peer_nis.iter().find(|peer_ni| peer_ni.nid() == its).unwrap().recovery()
 }
 
@@ -81,16 +81,16 @@ fn an_interface_that_cannot_ping_itself_recovers_by_a_ping_from_another() {
     for (rails_a, closed, gets_well) in table {
         let mut world = Pair { rails_a, ..Pair::default() }.meet("an interface heals");
         for (from, to) in &closed {
-            world.with_core(A, |core| core.add_drop_rule(failing(*from, *to)));
+            world.with_core(A, |core| core.admin().add_drop_rule(failing(*from, *to)));
         }
         let since = world.now();
-        world.with_core(A, |core| core.set_ni_health(Some(a(1)), 500));
+        world.with_core(A, |core| core.admin().set_ni_health(Some(a(1)), 500));
         pass(&mut world, 40.0);
         assert_eq!(own_health(&world, A, a(1)) == 1000, gets_well, "{rails_a} {closed:?}");
         let pings = sent(&world, A, Purpose::Ping, since);
         let first = pings.iter().find(|(_, ping)| ping.header.dest_nid == a(1));
         assert!(closed.contains(&(a(1), a(1))) || first.is_some_and(|(_, ping)| ping.header.src_nid == a(1)));
-        world.with_core(A, |core| core.delete_drop_rules(None, None));
+        world.with_core(A, |core| core.admin().delete_drop_rules(None, None));
         pass(&mut world, 1000.0);
         assert_eq!(own_health(&world, A, a(1)), 1000, "{rails_a} {closed:?}");
         finish(world);
@@ -103,7 +103,7 @@ fn any_message_from_an_unhealthy_peer_ni_resets_its_recovery_backoff() {
     let mut world = two_rails("heard of");
     world.kill_interface(b(2));
     let since = world.now();
-    world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
+    world.with_core(A, |core| core.admin().set_peer_ni_health(Some(b(2)), 0));
     pass(&mut world, 60.0);
     world.heal_interface(b(2));
     let spec = OpSpec { source: Some(b(2)), ..OpSpec::default() };
@@ -137,7 +137,11 @@ fn after_an_outage_health_and_paths_are_as_before() {
                 core.peer_nis().iter().all(|its| its.health() == 1000 && its.unresponsive_from().is_empty())
             );
             assert!(core.nets().nis().all(|ni| ni.health() == 1000));
-            assert!([NiKind::Local, NiKind::Peer].iter().all(|side| core.recovery_queue(*side).is_empty()));
+            assert!(
+                [NiKind::Local, NiKind::Peer]
+                    .iter()
+                    .all(|side| core.admin().recovery_queue(*side).is_empty())
+            );
         }
         assert_eq!(world.open_ops(), 0);
         finish(world);

@@ -31,7 +31,7 @@ fn ping(world: &mut World, nid: Nid, answers: &Arc<Answers>) {
             }
             _ => {}
         };
-        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
         let spec = MdSpec {
             start: room.address(),
             length: 1024,
@@ -41,8 +41,8 @@ fn ping(world: &mut World, nid: Nid, answers: &Arc<Answers>) {
             user_ptr: 0,
             eq: Some(eq),
         };
-        let md = core.bind_owned(spec, room.memory(), true, Arc::new(room.clone())).unwrap();
-        core.get(None, md, Target::of_pings(ProcessId { nid, pid: Pid::LUSTRE })).unwrap();
+        let md = core.data_path().bind_owned(spec, room.memory(), true, Arc::new(room.clone())).unwrap();
+        core.data_path().get(None, md, Target::of_pings(ProcessId { nid, pid: Pid::LUSTRE })).unwrap();
     });
 }
 

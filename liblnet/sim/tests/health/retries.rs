@@ -7,7 +7,7 @@ use lnet_wire::NidPattern;
 use std::num::NonZeroU32;
 
 fn resends(world: &World) -> u64 {
-    world.core(A).unwrap().health_totals().resends
+    world.core(A).unwrap().admin().health_totals().resends
 }
 
 /// snd-050: fails if a failed message is not tried at another NID of the peer.
@@ -60,7 +60,7 @@ fn with_health_sensitivity_0_nothing_is_resent_and_no_health_is_lowered() {
     let mut world = two_rails("no sensitivity");
     for node in [A, B] {
         world.with_core(node, |core| {
-            core.change_settings(|settings| settings.set(Setting::HealthSensitivity, 0))
+            core.admin().change_settings(|settings| settings.set(Setting::HealthSensitivity, 0))
         });
     }
     assert_eq!(world.core(A).unwrap().settings().retry_count, 0);
@@ -115,11 +115,11 @@ fn a_message_that_fails_on_all_responsive_paths_tries_unresponsive_ones() {
     load(&mut world, 30.0);
     world.heal_rail(rail(2));
     world.set_link_state(A, a(1), false);
-    // The health is set as after a worse error; otherwise the failures would soon make the other NID the worse one.
-    world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
+    // As after a worse error; otherwise the failures would soon make the other NID the worse one.
+    world.with_core(A, |core| core.admin().set_peer_ni_health(Some(b(2)), 0));
     let fails = Filter::between(NidPattern::Any, b(1));
     let fails = DropRule::failing(fails, Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped);
-    world.with_core(A, |core| core.add_drop_rule(fails));
+    world.with_core(A, |core| core.admin().add_drop_rule(fails));
     let id = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
     pass(&mut world, 3.0);
     let op = op(&world, id);
@@ -166,14 +166,14 @@ fn a_discovery_that_fails_has_tried_each_path_once_and_retry_count_times_more_at
             for its in (1..=rails_b).map(b) {
                 let fails = Filter::between(NidPattern::Any, its);
                 let fails = DropRule::failing(fails, Odds::OneIn(NonZeroU32::MIN), Cause::RemoteDropped);
-                world.with_core(A, |core| core.add_drop_rule(fails));
+                world.with_core(A, |core| core.admin().add_drop_rule(fails));
             }
             let before = resends(&world);
             world.discover(A, b(1), false);
             // The first recovery ping, which is not one of these, comes after a second.
             pass(&mut world, 0.9);
-            let lost =
-                world.with_core(A, |core| core.drop_rules().iter().map(|(_, stats)| stats.matched).sum());
+            let lost = world
+                .with_core(A, |core| core.admin().drop_rules().iter().map(|(_, stats)| stats.matched).sum());
             let pings: u64 = lost.unwrap();
             let most = u64::from(retry_count + rails_a * rails_b);
             assert!((1..=most).contains(&pings), "{rails_a} x {rails_b}, {retry_count}: {pings} pings");
@@ -182,7 +182,7 @@ fn a_discovery_that_fails_has_tried_each_path_once_and_retry_count_times_more_at
             assert!(resends < most, "{rails_a} x {rails_b}, {retry_count}: {resends} resends");
             let standing = world.standing(A, b(1)).unwrap();
             assert!(standing.failure.is_some(), "{rails_a} x {rails_b}, {retry_count}: {standing:?}");
-            world.with_core(A, |core| core.delete_drop_rules(None, None));
+            world.with_core(A, |core| core.admin().delete_drop_rules(None, None));
             pass(&mut world, 60.0);
             finish(world);
         }

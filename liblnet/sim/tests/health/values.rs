@@ -42,7 +42,7 @@ fn a_network_timeout_lowers_the_health_of_both_ends_and_is_counted_at_both() {
     };
     assert!(lowest.0 < 1000 && lowest.1 < 1000, "{lowest:?}");
     let core = world.core(A).unwrap();
-    let failures = core.health_totals().failures;
+    let failures = core.admin().health_totals().failures;
     let timeouts: u64 = [Cause::NetworkTimeout, Cause::LocalTimeout, Cause::RemoteTimeout]
         .iter()
         .map(|cause| failures.of(*cause))
@@ -56,7 +56,7 @@ fn a_network_timeout_lowers_the_health_of_both_ends_and_is_counted_at_both() {
 fn an_interface_with_health_700_recovers_after_three_pings_and_is_pinged_no_more() {
     let mut world = two_rails("700");
     let since = world.now();
-    world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 700));
+    world.with_core(A, |core| core.admin().set_peer_ni_health(Some(b(2)), 700));
     assert_eq!(peer_health(&world, A, b(2)), 700);
     pass(&mut world, 1.5);
     assert!(peer_health(&world, A, b(2)) < 1000);
@@ -75,7 +75,7 @@ fn an_interface_with_health_700_recovers_after_three_pings_and_is_pinged_no_more
 fn a_local_interface_recovers_by_pings_to_itself() {
     let mut world = two_rails("own 700");
     let since = world.now();
-    world.with_core(A, |core| core.set_ni_health(Some(a(2)), 700));
+    world.with_core(A, |core| core.admin().set_ni_health(Some(a(2)), 700));
     pass(&mut world, 30.0);
     assert_eq!(own_health(&world, A, a(2)), 1000);
     let pings = sent(&world, A, Purpose::Ping, since);
@@ -89,7 +89,7 @@ fn a_local_interface_recovers_by_pings_to_itself() {
 fn the_healthier_interface_is_chosen() {
     let mut world = two_rails("choice");
     let since = world.now();
-    world.with_core(A, |core| core.set_peer_ni_health(Some(b(2)), 0));
+    world.with_core(A, |core| core.admin().set_peer_ni_health(Some(b(2)), 0));
     for _ in 0..8 {
         world.start_op(A, b(1), OpKind::Put);
     }

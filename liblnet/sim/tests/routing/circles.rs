@@ -33,10 +33,10 @@ fn messages_that_two_routers_send_to_each_other_are_dropped_and_do_not_stop_othe
     }
     for router in ROUTERS {
         let core = world.core(router).unwrap();
-        let forwarded = core.forwarded().messages;
+        let forwarded = core.admin().forwarded().messages;
         println!("{router}: forwarded {forwarded}");
         assert!(forwarded < lost.len() as u64 * 200, "{forwarded} messages were forwarded");
-        let buffers = core.router_buffers(0).unwrap();
+        let buffers = core.admin().router_buffers(0).unwrap();
         assert!(buffers.iter().all(|pool| pool.credits == pool.buffers as i32), "{buffers:?}");
     }
     let dropped = |router| {

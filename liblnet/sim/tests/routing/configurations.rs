@@ -110,7 +110,7 @@ impl Site {
     /// Whether `of` considers the peer with this NID multi-rail.
     fn is_multi_rail(&self, of: NodeId, peer: Nid) -> bool {
         let core = self.world.core(of).expect("a node that runs");
-        core.peer(peer).is_some_and(|(peer, _)| peer.is_multi_rail())
+        core.admin().peer(peer).is_some_and(|(peer, _)| peer.is_multi_rail())
     }
 
     /// Returns the number of interfaces of this node that have received more than a few messages.
@@ -191,7 +191,7 @@ fn client_changes(name: &str, from: Version, to: Version) {
     let client_nid = site.clients[0].1;
     for (server, _) in site.servers.clone() {
         // A node of an older version reports it only in response to a ping, and pushes nothing: `lnetctl discover`.
-        site.world.with_core(server, |core| core.discover(client_nid, true));
+        site.world.with_core(server, |core| core.admin().discover(client_nid, true));
     }
     pass(&mut site.world, 5.0);
     site.load(2.0);

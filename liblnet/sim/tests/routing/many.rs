@@ -234,7 +234,7 @@ impl Site {
         };
         let switch = |world: &mut World, on: bool, at_once: bool| {
             world.with_core(node, |core| {
-                core.change_router(|router| match (on, at_once) {
+                core.admin().change_router(|router| match (on, at_once) {
                     (true, _) => router.switched(true).with_buffers([Some(plan.buffers); 3]),
                     (false, true) => router.switched(false).stopped(),
                     (false, false) => router.switched(false),
@@ -261,10 +261,12 @@ impl Site {
             (Kind::DropsAll, true) => switch(world, false, true),
             (Kind::IsNoGateway, true) => {
                 let gateway = router_nid(on, at, 0);
-                world.with_core(end, |core| core.delete_routes(Some(route(gateway).net), Some(gateway)));
+                world.with_core(end, |core| {
+                    core.admin().delete_routes(Some(route(gateway).net), Some(gateway))
+                });
             }
             (Kind::IsNoGateway, false) => {
-                world.with_core(end, |core| core.add_route(route(router_nid(on, at, 0))));
+                world.with_core(end, |core| core.admin().add_route(route(router_nid(on, at, 0))));
             }
         }
     }

@@ -22,7 +22,9 @@ const ENDS: [End; 4] = [
     }),
     ("both routers drop what they should forward", |world| {
         for router in ROUTERS {
-            world.with_core(router, |core| core.change_router(|router| router.switched(false).stopped()));
+            world.with_core(router, |core| {
+                core.admin().change_router(|router| router.switched(false).stopped())
+            });
         }
     }),
 ];

@@ -67,19 +67,21 @@ pub(super) const FAULTS: [Fault; 7] = [
     (
         "a router drops what it should forward",
         |world| {
-            world.with_core(ROUTERS[0], |core| core.change_router(|router| router.switched(false).stopped()));
+            world.with_core(ROUTERS[0], |core| {
+                core.admin().change_router(|router| router.switched(false).stopped())
+            });
         },
         |world| {
-            world.with_core(ROUTERS[0], |core| core.change_router(|router| router.switched(true)));
+            world.with_core(ROUTERS[0], |core| core.admin().change_router(|router| router.switched(true)));
         },
     ),
     (
         "a router forwards no more",
         |world| {
-            world.with_core(ROUTERS[0], |core| core.change_router(|router| router.switched(false)));
+            world.with_core(ROUTERS[0], |core| core.admin().change_router(|router| router.switched(false)));
         },
         |world| {
-            world.with_core(ROUTERS[0], |core| core.change_router(|router| router.switched(true)));
+            world.with_core(ROUTERS[0], |core| core.admin().change_router(|router| router.switched(true)));
         },
     ),
 ];
@@ -159,10 +161,10 @@ fn routes_come_and_go_under_traffic() {
     let mut ops = load(&mut world, 0.5);
     for turn in 0..20 {
         let gateway = router(0, turn % 2);
-        world.with_core(CLIENT, |core| core.delete_routes(Some(net(1)), Some(gateway)));
+        world.with_core(CLIENT, |core| core.admin().delete_routes(Some(net(1)), Some(gateway)));
         ops.extend(load(&mut world, 0.1));
         let route = spec(&[client()]).with_routes(net(1), &[gateway]).routes[0];
-        world.with_core(CLIENT, |core| core.add_route(route));
+        world.with_core(CLIENT, |core| core.admin().add_route(route));
         ops.extend(load(&mut world, 0.1));
     }
     pass(&mut world, 30.0);
@@ -182,7 +184,7 @@ fn a_gateway_is_checked_on_each_net_that_it_shares_with_the_client() {
     pass(&mut world, 5.0);
     let (src, action) = (Some("tcp".parse().unwrap()), Action::Priority(0));
     let prefer = Rule::new(src, None, None, action);
-    world.with_core(client, |core| core.add_rule(prefer, None).unwrap());
+    world.with_core(client, |core| core.admin().add_rule(prefer, None).unwrap());
     let received = |world: &World| {
         let core = world.core(client).unwrap();
         let peer_ni = core.peer_nis().into_iter().find(|its| its.nid() == gateway[2]).unwrap();

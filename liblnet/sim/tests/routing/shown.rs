@@ -6,8 +6,8 @@ use lnet_core::health::Reachability::{self, Degraded, Reachable, Unreachable};
 /// Returns the state that the client shows: whether each route is up, and the reachability of the server.
 fn shown(world: &World) -> (Vec<bool>, Reachability) {
     let core = world.core(CLIENT).unwrap();
-    let up = core.routes().active().iter().map(|route| core.route_is_up(route)).collect();
-    (up, core.reachability(server()).unwrap().state)
+    let up = core.admin().routes().active().iter().map(|route| core.admin().route_is_up(route)).collect();
+    (up, core.admin().reachability(server()).unwrap().state)
 }
 
 /// Makes a site with rare checks of gateways, so that a state shown in time does not come from those.
@@ -18,7 +18,7 @@ fn rarely_checked(name: &str, routers: u32) -> World {
             settings.alive_router_check_interval = 600;
             Ok(())
         };
-        world.with_core(node, |core| core.change_settings(rarely)).unwrap().unwrap();
+        world.with_core(node, |core| core.admin().change_settings(rarely)).unwrap().unwrap();
     }
     let ops = load(&mut world, 0.5);
     pass(&mut world, 5.0);

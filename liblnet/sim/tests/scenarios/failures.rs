@@ -40,7 +40,7 @@ fn whichever_step_of_a_discovery_is_not_answered_it_fails_when_the_time_for_all_
         add(&mut world, 1);
         add(&mut world, 3);
         if several {
-            world.with_core(A, |core| core.add_peer(&[b(1), b(2), b(3)])).unwrap().unwrap();
+            world.with_core(A, |core| core.admin().add_peer(&[b(1), b(2), b(3)])).unwrap().unwrap();
         }
         let op = world.start_op(A, b(1), OpKind::PutWithAck).unwrap();
         for _ in 0..arrive {
@@ -86,7 +86,7 @@ fn the_time_of_a_discovery_is_a_setting() {
         add(&mut world, 1);
         world
             .with_core(A, |core| {
-                core.change_settings(|settings| settings.set(Setting::DiscoveryTimeout, limit))
+                core.admin().change_settings(|settings| settings.set(Setting::DiscoveryTimeout, limit))
             })
             .unwrap()
             .unwrap();
@@ -203,7 +203,10 @@ fn a_peer_restarted_with_another_nid_is_pinged_at_the_old_one_if_the_ping_to_the
     world.discover(A, other_b, false);
     world.heal();
     assert!(talk(&mut world, B, other_a));
-    assert_eq!(world.standing(B, other_a).unwrap().node_sequence, world.core(B).unwrap().node_sequence());
+    assert_eq!(
+        world.standing(B, other_a).unwrap().node_sequence,
+        world.core(B).unwrap().admin().node_sequence()
+    );
     assert!(talk(&mut world, A, b(1)) && talk(&mut world, B, a(1)));
     world.check_agreement(A, B);
     world.give_up_ops(seconds(1_000_000));

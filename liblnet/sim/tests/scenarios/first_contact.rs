@@ -14,7 +14,7 @@ fn a_pinged_node_replies_to_the_source_and_learns_only_that_nid() {
         world.start_op(A, b(2), OpKind::PutWithAck);
         let [ping] = world.ready()[..] else { panic!("{:?}", world.ready()) };
         world.deliver(ping);
-        let known = world.core(B).unwrap().peers();
+        let known = world.core(B).unwrap().admin().peers();
         let [peer] = &known[..] else { panic!("{known:?}") };
         assert_eq!(peer.nids.len(), 1);
         assert!(!peer.is_multi_rail());

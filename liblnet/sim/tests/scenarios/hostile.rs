@@ -12,7 +12,7 @@ fn a_request_that_waits_for_an_unresponsive_peer_ends_when_its_md_is_unlinked() 
     let [given_up, kept] = [0; 2].map(|_| world.start_op(A, b(1), OpKind::PutWithAck).unwrap());
     assert_eq!(world.standing(A, b(1)).unwrap().parked, 2);
     let md = world.op(given_up).unwrap().md().unwrap();
-    assert_eq!(world.with_core(A, |core| core.md_unlink(md)), Some(Ok(())));
+    assert_eq!(world.with_core(A, |core| core.data_path().md_unlink(md)), Some(Ok(())));
     let op = world.op(given_up).unwrap();
     assert_eq!((op.sent, op.ended, op.left), (Some(Err(Errno::Cancelled)), true, Some(op.started)));
     assert_eq!(world.standing(A, b(1)).unwrap().parked, 1);

@@ -43,7 +43,10 @@ fn a_push_to_a_node_that_switched_discovery_off_is_acknowledged_and_changes_noth
     world.deliver(push);
     let ack = world.ready().into_iter().find(|key| key.receiver() == A).unwrap();
     world.deliver(ack);
-    assert_eq!(world.standing(A, b(1)).unwrap().node_sequence, world.core(A).unwrap().node_sequence());
+    assert_eq!(
+        world.standing(A, b(1)).unwrap().node_sequence,
+        world.core(A).unwrap().admin().node_sequence()
+    );
     assert_eq!(world.believed(B, a(1)), [a(1), a(2)]);
     finish(world);
 }
@@ -72,7 +75,7 @@ fn a_node_without_discovery_pings_a_peer_once_before_its_first_use() {
                 world.expect(pings == 1, || format!("{from} pings {pings} times"));
             }
             let multi_rail =
-                world.core(B).is_some_and(|core| core.peers().iter().any(|it| it.is_multi_rail()));
+                world.core(B).is_some_and(|core| core.admin().peers().iter().any(|it| it.is_multi_rail()));
             world.expect(!multi_rail, || "B takes A for multi-rail".to_owned());
         },
     );
@@ -135,14 +138,14 @@ fn a_configured_peer_stays_when_it_stops_discovering() {
     let mut world = chosen("T8b, configured");
     add(&mut world, 2);
     add(&mut world, 2);
-    world.with_core(B, |core| core.make_peer(a(1), true, false)).unwrap().unwrap();
-    world.with_core(B, |core| core.add_peer_nid(a(1), a(2), true)).unwrap().unwrap();
+    world.with_core(B, |core| core.admin().make_peer(a(1), true, false)).unwrap().unwrap();
+    world.with_core(B, |core| core.admin().add_peer_nid(a(1), a(2), true)).unwrap().unwrap();
     assert!(talk(&mut world, B, a(1)));
     world.set_discovery(A, DiscoveryMode::Off);
     world.run_in_order();
     assert!(talk(&mut world, B, a(1)));
     assert_eq!(world.believed(B, a(2)), [a(1), a(2)]);
-    assert!(world.core(B).unwrap().peer(a(1)).unwrap().0.is_configured());
+    assert!(world.core(B).unwrap().admin().peer(a(1)).unwrap().0.is_configured());
     finish(world);
 }
 
@@ -200,7 +203,7 @@ fn a_node_restarted_with_an_older_version_is_recognised_at_the_next_ping() {
     world.run_in_order();
     assert!(talk(&mut world, A, b(1)));
     assert!(talk(&mut world, A, b(2)));
-    assert!(!world.core(A).unwrap().peer(b(1)).unwrap().0.is_multi_rail());
+    assert!(!world.core(A).unwrap().admin().peer(b(1)).unwrap().0.is_multi_rail());
     let known = [world.believed(A, b(1)), world.believed(A, b(2))];
     assert_eq!(known, [vec![b(1)], vec![b(2)]]);
     assert!(talk(&mut world, B, a(1)));

@@ -33,7 +33,7 @@ fn a_locked_primary_nid_stays_after_its_node_removed_it() {
     assert!(talk(&mut world, A, b(1)));
     let state = world.standing(A, b(1)).unwrap().state;
     let locked = PeerState(state.0 | PeerState::LOCK_PRIMARY.0);
-    world.with_core(A, |core| core.set_peer_state(b(1), locked)).unwrap().unwrap();
+    world.with_core(A, |core| core.admin().set_peer_state(b(1), locked)).unwrap().unwrap();
     world.remove_ni(B, b(1));
     world.add_ni(B, b(3));
     world.run_in_order();

@@ -5,7 +5,7 @@ use lnet_core::Errno;
 use lnet_core::discovery::Difference;
 
 fn made(world: &mut World, node: NodeId, nid: Nid) {
-    let made = world.with_core(node, |core| core.make_peer(nid, true, false));
+    let made = world.with_core(node, |core| core.admin().make_peer(nid, true, false));
     world.expect(made == Some(Ok(())), || format!("{nid} is not made: {made:?}"));
 }
 
@@ -19,7 +19,7 @@ fn a_configured_peer_keeps_its_nids_whatever_discovery_finds() {
             add(world, 1);
             add(world, 3);
             let operator = Actor::on(A).then(|world| made(world, A, b(1))).then(|world| {
-                let added = world.with_core(A, |core| core.add_peer_nid(b(1), b(2), true));
+                let added = world.with_core(A, |core| core.admin().add_peer_nid(b(1), b(2), true));
                 world.expect(added == Some(Ok(())), || format!("the NID is not added: {added:?}"));
             });
             vec![operator, Actor::on(A).then(ask(A, b(1))), Actor::on(B).then(ask(B, a(1)))]
@@ -28,7 +28,7 @@ fn a_configured_peer_keeps_its_nids_whatever_discovery_finds() {
             all_succeeded(world);
             let known = world.believed(A, b(2));
             world.expect(known == [b(1), b(2)], || format!("A takes {known:?} for one"));
-            let peer = world.core(A).and_then(|core| core.peer(b(1)));
+            let peer = world.core(A).and_then(|core| core.admin().peer(b(1)));
             world.expect(peer.is_some_and(|(peer, _)| peer.is_configured()), || "not configured".to_owned());
         },
     );
@@ -44,7 +44,7 @@ fn a_peer_can_be_deleted_while_it_is_discovered_and_made_again() {
             add(world, 2);
             add(world, 2);
             let delete = |world: &mut World| {
-                let deleted = world.with_core(A, |core| core.delete_peer(b(1), None, false));
+                let deleted = world.with_core(A, |core| core.admin().delete_peer(b(1), None, false));
                 let known = [Some(Ok(())), Some(Err(Errno::NotFound))];
                 world.expect(known.contains(&deleted), || format!("not deleted: {deleted:?}"));
             };
@@ -71,7 +71,7 @@ fn a_peer_can_be_deleted_while_it_pushes() {
             add(world, 2);
             let delete = |rail: u32| {
                 move |world: &mut World| {
-                    world.with_core(B, |core| core.delete_peer(a(rail), None, false));
+                    world.with_core(B, |core| core.admin().delete_peer(a(rail), None, false));
                 }
             };
             vec![Actor::on(A).then(ask(A, b(1))), Actor::on(B).then(delete(1)).then(delete(2))]
@@ -111,9 +111,9 @@ fn a_peer_outlives_each_net_that_this_node_leaves_and_joins_again() {
                 world.give_up_ops(seconds(1_000_000));
                 let reached = talk(world, A, b(1)) && talk(world, A, b1);
                 world.expect(reached, || "B is not reached any more".to_owned());
-                let peers = world.core(A).map(|core| core.peers()).unwrap_or_default();
+                let peers = world.core(A).map(|core| core.admin().peers()).unwrap_or_default();
                 world.expect(peers.len() == 1, || format!("A has {} peers", peers.len()));
-                let path = world.core(A).and_then(|core| core.choose(None, b(1)).ok());
+                let path = world.core(A).and_then(|core| core.data_path().choose(None, b(1)).ok());
                 world.expect(path.is_some_and(|path| path.destination() == stays), || {
                     "another way".to_owned()
                 });
@@ -137,7 +137,7 @@ fn a_configured_peer_that_reports_other_nids_stays_unchanged_and_the_differences
     let mut world = chosen("T5");
     add(&mut world, 1);
     add(&mut world, 2);
-    world.with_core(A, |core| core.make_peer(b(1), false, false)).unwrap().unwrap();
+    world.with_core(A, |core| core.admin().make_peer(b(1), false, false)).unwrap().unwrap();
     for _ in 0..3 {
         assert!(talk(&mut world, A, b(1)));
     }
@@ -178,11 +178,11 @@ fn a_stale_push_of_a_deleted_peer_is_not_applied() {
     assert!(talk(&mut world, A, b(1)));
     world.add_ni(B, b(2));
     world.run_in_order();
-    let late = world.core(B).unwrap().node_sequence();
+    let late = world.core(B).unwrap().admin().node_sequence();
     world.remove_ni(B, b(2));
     world.run_in_order();
     assert_eq!(world.believed(A, b(1)), [b(1)]);
-    world.with_core(A, |core| core.delete_peer(b(1), None, false)).unwrap().unwrap();
+    world.with_core(A, |core| core.admin().delete_peer(b(1), None, false)).unwrap().unwrap();
     world.forge_push(b(1), a(1), late, &[b(1), b(2)]);
     world.run_in_order();
     assert!(talk(&mut world, A, b(1)) && talk(&mut world, B, a(1)));
@@ -200,7 +200,7 @@ fn a_first_push_causes_a_ping_only_after_a_peer_was_deleted() {
         add(&mut world, 1);
         assert!(talk(&mut world, A, c(1)));
         if deleted {
-            world.with_core(A, |core| core.delete_peer(c(1), None, false)).unwrap().unwrap();
+            world.with_core(A, |core| core.admin().delete_peer(c(1), None, false)).unwrap().unwrap();
         }
         assert!(talk(&mut world, B, a(1)));
         assert_eq!(world.counts().between(A, B).pings, pings);
@@ -216,7 +216,7 @@ fn a_peer_gets_a_refused_nid_when_the_configured_peer_that_had_it_is_deleted() {
     type Forget = fn(&mut World);
     let paths: [(&str, Forget); 2] = [
         ("it is deleted", |world| {
-            world.with_core(A, |core| core.delete_peer(nid(1, 0x201), None, false)).unwrap().unwrap();
+            world.with_core(A, |core| core.admin().delete_peer(nid(1, 0x201), None, false)).unwrap().unwrap();
         }),
         ("the net goes", |world| world.remove_ni(A, nid(1, 0x101))),
     ];

@@ -13,7 +13,7 @@ fn a_stale_push_does_not_restore_the_earlier_configuration() {
             add(world, 1);
             let met = talk(world, A, b(1));
             world.expect(met, || "they do not meet".to_owned());
-            let late = world.core(A).map_or(0, |core| core.node_sequence());
+            let late = world.core(A).map_or(0, |core| core.admin().node_sequence());
             vec![
                 Actor::anywhere()
                     .then(|world| world.add_ni(A, a(2)))
@@ -49,7 +49,7 @@ fn an_old_push_from_a_nid_that_is_gone_does_not_bring_it_back() {
             add(world, 2);
             let met = talk(world, A, b(1));
             world.expect(met, || "they do not meet".to_owned());
-            let now = world.core(B).map_or(0, |core| core.node_sequence());
+            let now = world.core(B).map_or(0, |core| core.admin().node_sequence());
             vec![
                 Actor::anywhere()
                     .then(move |world| world.forge_push(b(1), a(1), now, &[b(1), b(2)]))

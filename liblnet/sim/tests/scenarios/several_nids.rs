@@ -15,7 +15,7 @@ fn one_sided(rails_a: u32, rails_b: u32, most: usize) {
         |world| {
             all_succeeded(world);
             world.check_agreement(A, B);
-            let peers = [A, B].map(|node| world.core(node).map_or(0, |core| core.peers().len()));
+            let peers = [A, B].map(|node| world.core(node).map_or(0, |core| core.admin().peers().len()));
             world.expect(peers == [1, 1], || format!("{peers:?} peers"));
             let cost = world.counts().between(A, B);
             world.expect(cost.pings <= rails_b && cost.pushes <= 2, || format!("A: {cost:?}"));
@@ -50,7 +50,7 @@ fn the_primary_nid_returned_to_a_program_stays_whatever_the_order_of_discovery_r
     thread_local! {
         static TOLD: Cell<Option<Nid>> = const { Cell::new(None) };
     }
-    let primary = |world: &mut World| world.with_core(A, |core| core.primary_nid(b(2)));
+    let primary = |world: &mut World| world.with_core(A, |core| core.admin().primary_nid(b(2)));
     in_all_orders(
         "OM-25",
         1500,

@@ -60,7 +60,7 @@ fn two_nodes_with_many_nids_discover_each_other_at_once() {
 
 /// Returns the NIDs of B as A knows them.
 fn known_of_b(world: &World) -> Vec<Nid> {
-    world.core(A).unwrap().peer(b(1)).map_or_else(Vec::new, |(peer, _)| peer.nids.clone())
+    world.core(A).unwrap().admin().peer(b(1)).map_or_else(Vec::new, |(peer, _)| peer.nids.clone())
 }
 
 /// Fails if a node with more NIDs than the maximum is known by one alone, or by others than its first ones; or if it is
@@ -72,7 +72,7 @@ fn of_a_node_with_more_nids_than_are_kept_the_first_are_known() {
         add(&mut world, 1);
         add(&mut world, nids);
         world.with_core(A, |core| {
-            core.change_settings(|settings| settings.set(Setting::MaxInterfaces, kept)).unwrap()
+            core.admin().change_settings(|settings| settings.set(Setting::MaxInterfaces, kept)).unwrap()
         });
         assert!(talk(&mut world, A, b(1)));
         let first: Vec<Nid> = (1..=nids.min(kept as u32)).map(b).collect();

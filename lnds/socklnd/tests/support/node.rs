@@ -52,9 +52,9 @@ impl Node {
         let core = Arc::downgrade(&node.core);
         std::thread::spawn(move || {
             while let Some(core) = core.upgrade() {
-                let wake = core.run_monitor();
+                let wake = core.monitor().run();
                 let pause = wake.map_or(LOOK_AGAIN, |wake| wake.since(clock.now()).min(LOOK_AGAIN));
-                core.wait_for_monitor(Some(pause));
+                core.monitor().wait(Some(pause));
             }
         });
         node
@@ -83,8 +83,8 @@ impl Node {
             drop(obstacle.as_ref().map(|mutex| mutex.lock()));
             let _ = sender.send(*event);
         };
-        let eq = core.eq_alloc(0, Some(Box::new(handler))).unwrap();
-        core.add_ni(nid, NiTunables::default(), known_as).unwrap();
+        let eq = core.data_path().eq_alloc(0, Some(Box::new(handler))).unwrap();
+        core.admin().add_ni(nid, NiTunables::default(), known_as).unwrap();
         Self { core, driver, nid, eq, events: Mutex::new(events), obstacle }
     }
 
@@ -143,14 +143,18 @@ impl Node {
     }
 
     pub fn offer_with(&self, memory: MdMemory, bits: u64, options: u32) {
-        let me = self.core.me_attach(PORTAL, MatchId::ANY, bits, 0, false, InsertPosition::After).unwrap();
+        let me = self
+            .core
+            .data_path()
+            .me_attach(PORTAL, MatchId::ANY, bits, 0, false, InsertPosition::After)
+            .unwrap();
         let mut spec = self.spec(-1);
         spec.options.0 = options | MdOptions::OP_PUT.0 | MdOptions::OP_GET.0 | MdOptions::MANAGE_REMOTE.0;
-        self.core.md_attach(me, spec, memory, false, &mut |_| {}).unwrap();
+        self.core.data_path().md_attach(me, spec, memory, false, &mut |_| {}).unwrap();
     }
 
     pub fn bind(&self, memory: MdMemory) -> MdHandle {
-        self.core.md_bind(self.spec(-1), memory, false).unwrap()
+        self.core.data_path().md_bind(self.spec(-1), memory, false).unwrap()
     }
 
     pub fn bind_bytes(&self, memory: &'static [u8]) -> MdHandle {
@@ -158,11 +162,11 @@ impl Node {
     }
 
     pub fn put(&self, md: MdHandle, to: Nid, ack: bool) {
-        self.core.put(None, md, ack, target(to), 77).unwrap();
+        self.core.data_path().put(None, md, ack, target(to), 77).unwrap();
     }
 
     pub fn get(&self, md: MdHandle, from: Nid) {
-        self.core.get(None, md, target(from)).unwrap();
+        self.core.data_path().get(None, md, target(from)).unwrap();
     }
 
     pub fn counters(&self) -> SocklndCounters {
@@ -170,7 +174,7 @@ impl Node {
     }
 
     pub fn stop(&self) {
-        self.core.shutdown();
+        self.core.admin().shutdown();
         Driver::shutdown(&*self.driver);
     }
 }

@@ -1,6 +1,6 @@
 //! The requests of this node that its shutdown ends: how many are still to be sent, and how many were lost.
 
-use super::Core;
+use super::DataPath;
 use crate::event::Event;
 use crate::sync::{Mutex, lock};
 use lnet_log::LogClass;
@@ -17,7 +17,7 @@ struct Lost {
     first: Option<Nid>,
 }
 
-impl Core {
+impl DataPath {
     /// The number of PUTs and GETs of programs that may not have left this node, or, where the receiver gives delivery ACKs,
     /// may not have arrived there: their SEND events are still to come. Missing responses to them are not counted.
     pub fn unsent_requests(&self) -> usize {
@@ -27,7 +27,7 @@ impl Core {
 
     /// Counts a request that ends with `status`, if the shutdown has ended it.
     pub(crate) fn note_if_lost(&self, event: &Event, status: Result<(), Errno>) {
-        if status == Err(Errno::Shutdown) && self.is_ending() && event.portal != RESERVED_PORTAL {
+        if status == Err(Errno::Shutdown) && self.env.is_ending() && event.portal != RESERVED_PORTAL {
             let lost = &mut *lock(&self.lost_requests.0);
             lost.count += 1;
             lost.first = lost.first.or(event.target.nid);

@@ -1,7 +1,7 @@
 //! Messages of deeply nested handlers: the monitor thread sends them, or the thread that posted them when it has left its
 //! handlers, whichever comes first. So no handler delays a message that another waits for.
 
-use super::Core;
+use super::DataPath;
 use crate::event::{handler_depth, in_handler};
 use crate::model::message::{OutgoingMessage, Pooled};
 use crate::sync::{Mutex, lock};
@@ -18,7 +18,7 @@ pub(crate) struct DeferredPosts {
     queue: Mutex<VecDeque<Pooled<OutgoingMessage>>>,
 }
 
-impl Core {
+impl DataPath {
     /// Keeps the message if its handler is nested too deep; returns it otherwise.
     pub(crate) fn defer_post(&self, message: Pooled<OutgoingMessage>) -> Option<Pooled<OutgoingMessage>> {
         if handler_depth() < MAX_DEPTH {
