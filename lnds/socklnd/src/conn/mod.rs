@@ -119,12 +119,10 @@ pub(crate) struct ConnContext<'a> {
     pub(crate) deferred_bytes: &'a Arc<AtomicUsize>,
 }
 
-/// An established connection that carries messages.
-pub(crate) struct Connection {
-    pub(crate) id: u64,
-    socket: Socket,
-    /// The permit of an inbound connection, given back when the socket is closed.
-    _permit: Option<Permit>,
+/// The properties of an established connection that its handshake has settled, and that do not change.
+pub(crate) struct Terms {
+    /// Identity of the peer.
+    pub(crate) identity: Identity,
     pub(crate) kind: ConnectionType,
     pub(crate) version: Version,
     pub(crate) order: ByteOrder,
@@ -133,16 +131,39 @@ pub(crate) struct Connection {
     pub(crate) privileged: bool,
     /// Whether this end has a port that a kernel node accepts as a proof of identity.
     pub(crate) proper_port: bool,
-    /// The sequence of messages that are sent on it first.
-    pub(crate) conn_seq: ConnSeq,
     /// The node at the other end, if it is one of this implementation.
     node: Option<ConnectedNode>,
     /// Whether the connection stays open when messages on it are late, as long as nothing arrives: the messages of the peer in
     /// flight may still arrive, and the peer's next message must find the connection that it is sent on.
     pub(crate) outlasts: bool,
+}
+
+/// The progress of a connection as the threads that read and write it count it, for the checks.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Number of system calls that brought bytes.
+    reads: AtomicUsize,
+    /// Whether bytes have arrived since the last scan.
+    received: AtomicBool,
+    /// Whether bytes have left since the last scan.
+    progressed: AtomicBool,
+    /// The number of the message that has arrived in part; 0 if none has.
+    midway: AtomicU64,
+    /// Number of messages that have left in full after they had to wait.
+    written: AtomicU64,
+}
+
+/// An established connection that carries messages. Before the handshake has succeeded there is none; while it is open it has
+/// a queue of messages, see [`SendSide`]; see [`Phase`] for its end.
+pub(crate) struct Connection {
+    pub(crate) id: u64,
+    pub(crate) terms: Terms,
+    socket: Socket,
+    /// The permit of an inbound connection, given back when the socket is closed.
+    _permit: Option<Permit>,
+    /// The sequence of messages that are sent on it first.
+    pub(crate) conn_seq: ConnSeq,
     owner: Arc<dyn ConnOwner>,
-    /// Identity of the peer.
-    pub(crate) identity: Identity,
     pub(crate) ni: Arc<SockNi>,
     lnet_ni: Arc<Ni>,
     pub(crate) scheduler: Arc<Scheduler>,
@@ -161,16 +182,7 @@ pub(crate) struct Connection {
     /// Number of threads that receive on the connection or write its queue, until they have reported the results to the core.
     threads: AtomicUsize,
 
-    /// Number of system calls that brought bytes.
-    reads: AtomicUsize,
-    /// Whether bytes have arrived since the last scan.
-    received: AtomicBool,
-    /// Whether bytes have left since the last scan.
-    progressed: AtomicBool,
-    /// The number of the message that has arrived in part; 0 if none has.
-    midway: AtomicU64,
-    /// Number of messages that have left in full after they had to wait.
-    written: AtomicU64,
+    progress: Progress,
     /// Whether the connection is in the watch list, because something may be under way.
     watched: AtomicBool,
     watch: Mutex<Watch>,
@@ -204,21 +216,14 @@ impl Connection {
             .filter(|_| version >= Version::V2)
             .map(|id| nodes.connect(id));
         let outlasts = node.is_none() && sockets::outlast(&socket, ni.sock_timeout() * OUTLASTS);
+        let terms = Terms { identity, kind, version, order, remote, privileged, proper_port, node, outlasts };
         Arc::new(Self {
             id: shared.next_connection_id(),
+            terms,
             socket,
             _permit: permit,
-            kind,
-            version,
-            order,
-            remote,
-            privileged,
-            proper_port,
             conn_seq,
-            node,
-            outlasts,
             owner,
-            identity,
             ni: Arc::clone(ni),
             lnet_ni,
             scheduler,
@@ -232,11 +237,7 @@ impl Connection {
             rx: Mutex::new(ReceiveSide::new(version)),
             rx_turn: ReceiveTurn::default(),
             threads: AtomicUsize::new(0),
-            reads: AtomicUsize::new(0),
-            received: AtomicBool::new(false),
-            progressed: AtomicBool::new(false),
-            midway: AtomicU64::new(0),
-            written: AtomicU64::new(0),
+            progress: Progress::default(),
             watched: AtomicBool::new(false),
             watch: Mutex::new(Watch::new(now)),
         })
@@ -254,7 +255,7 @@ impl Connection {
 
     /// Whether the peer is a node of this implementation.
     pub(crate) fn same_implementation(&self) -> bool {
-        self.node.is_some()
+        self.terms.node.is_some()
     }
 
     /// The implementation ID of this node, if the peer is of the same implementation.
@@ -264,7 +265,7 @@ impl Connection {
 
     /// The node-independent name of the peer's message with this ID; `None` if the peer is of another implementation.
     pub(crate) fn origin(&self, id: NonZeroU64) -> Option<MessageOrigin> {
-        self.node.as_ref().map(|node| node.origin(id))
+        self.terms.node.as_ref().map(|node| node.origin(id))
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -383,9 +384,9 @@ impl scheduler::Pollable for Connection {
 
     /// Receives available data; returns whether there was any.
     fn poll(self: &Arc<Self>) -> bool {
-        let before = self.reads.load(Ordering::Relaxed);
+        let before = self.progress.reads.load(Ordering::Relaxed);
         self.run_receive();
-        self.reads.load(Ordering::Relaxed) != before
+        self.progress.reads.load(Ordering::Relaxed) != before
     }
 
     /// Receives, as a call of [`crate::scheduler::Scheduler::schedule`] has asked.
@@ -415,7 +416,7 @@ impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection")
             .field("id", &self.id)
-            .field("peer", &self.identity.id)
+            .field("peer", &self.terms.identity.id)
             .finish_non_exhaustive()
     }
 }

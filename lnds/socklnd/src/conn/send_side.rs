@@ -135,41 +135,179 @@ pub(super) type Ended = Vec<EndedMessage>;
 /// Send state of a connection, behind its lock.
 #[derive(Debug)]
 pub(crate) struct SendSide {
-    pub(super) queue: VecDeque<Outgoing>,
+    sending: Sending,
+    writer: Writer,
     /// Messages that have asked for a delivery ACK, in the order of the wire: a message is entered when its place is settled.
     pub(crate) unacked: Unacked<Pooled<OutgoingMessage>>,
     /// Vector that a writer leaves for the next one, so that none allocates.
-    pub(super) spare: Vec<Outgoing>,
+    spare: Vec<Outgoing>,
     spare_ended: Ended,
-    /// Whether a thread is writing; it will send messages that are queued meanwhile.
-    pub(super) writing: bool,
-    /// The thread that is writing, while it has the connection corked: another thread does not wait for it, and becomes the
-    /// writer.
-    pub(super) corked_by: Option<ThreadId>,
-    /// Whether the socket is full; the scheduler continues when it is writable.
-    pub(super) blocked: bool,
-    /// Whether the socket became writable while a thread was writing.
-    pub(super) writable_again: bool,
-    /// The reason for which nothing is sent any more.
-    pub(super) ended: Option<ConnError>,
+}
+
+/// The parts of a [`SendSide`] as long as messages are sent.
+pub(super) struct OpenSide<'a> {
+    pub(super) queue: &'a mut VecDeque<Outgoing>,
+    pub(super) writer: &'a mut Writer,
+    pub(super) unacked: &'a mut Unacked<Pooled<OutgoingMessage>>,
+}
+
+/// Whether messages are sent on a connection. Sending that has ended does not begin again.
+#[derive(Debug)]
+enum Sending {
+    /// Messages are sent in the order of the queue.
+    Open(VecDeque<Outgoing>),
+    /// Nothing is sent any more, for this reason.
+    Ended(ConnError),
+}
+
+/// The writer of a connection's queue. There is at most one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// Nobody writes, as nothing is queued.
+    Nobody,
+    /// A thread writes, and will send messages that are queued meanwhile.
+    Thread {
+        /// The thread, while it has the connection corked: another thread does not wait for it, and becomes the writer.
+        corked_by: Option<ThreadId>,
+        /// Whether the socket became writable while the thread was writing.
+        writable_again: bool,
+    },
+    /// The scheduler continues: when the socket is writable again, or after a thread has written for long.
+    Scheduler,
+}
+
+/// The treatment of a message that a thread has to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The thread writes the message.
+    Write,
+    /// The message is queued. Another thread writes it, or the calling thread when it ends its cork.
+    Queue,
+    /// The message is queued, and the thread writes the queue.
+    TakeOver,
+}
+
+/// The next action of a writer.
+pub(super) enum NextBatch {
+    /// Write the batch.
+    Write(Vec<Outgoing>),
+    /// Nothing is left, and the thread is no longer the writer.
+    Nothing,
+    /// The scheduler continues with the batch, and the thread is no longer the writer.
+    Later,
+    /// Sending has ended: the batch is to be given up.
+    Ended(Vec<Outgoing>, ConnError),
+}
+
+impl Writer {
+    const fn thread(corked_by: Option<ThreadId>) -> Self {
+        Self::Thread { corked_by, writable_again: false }
+    }
+
+    /// The turn of the calling thread, which has a message to send. Without a writer it becomes the writer; `cork` tells whether
+    /// it then keeps the connection corked.
+    pub(super) fn take_turn(&mut self, cork: impl FnOnce() -> bool) -> Turn {
+        if *self != Self::Nobody {
+            return if self.take_over() { Turn::TakeOver } else { Turn::Queue };
+        }
+        let is_corked = cork();
+        *self = Self::thread(is_corked.then(|| thread::current().id()));
+        if is_corked { Turn::Queue } else { Turn::Write }
+    }
+
+    /// Ends the cork of the calling thread; returns whether it is still the writer.
+    const fn uncork(&mut self) -> bool {
+        match self {
+            Self::Thread { corked_by, .. } => corked_by.take().is_some(),
+            Self::Nobody | Self::Scheduler => false,
+        }
+    }
+
+    /// Makes the calling thread the writer in place of one that has the connection corked; returns whether it is.
+    fn take_over(&mut self) -> bool {
+        match self {
+            Self::Thread { corked_by, .. } => {
+                corked_by.take_if(|thread| *thread != thread::current().id()).is_some()
+            }
+            Self::Nobody | Self::Scheduler => false,
+        }
+    }
+
+    /// Whether the socket became writable while the thread was writing; the mark is removed.
+    const fn take_writable_again(&mut self) -> bool {
+        match self {
+            Self::Thread { writable_again, .. } => std::mem::replace(writable_again, false),
+            Self::Nobody | Self::Scheduler => false,
+        }
+    }
+}
+
+impl OpenSide<'_> {
+    pub(super) fn is_full_of_noops(&self) -> bool {
+        // There are few messages: they have credits.
+        self.queue.len() >= MAX_NOOPS
+            && self.queue.iter().filter(|out| out.message.is_none()).count() >= MAX_NOOPS
+    }
 }
 
 impl SendSide {
     pub(crate) fn new(conn_seq: ConnSeq) -> Self {
         Self {
-            queue: VecDeque::new(),
+            sending: Sending::Open(VecDeque::new()),
+            writer: Writer::Nobody,
             unacked: Unacked::new(conn_seq),
             spare: Vec::new(),
             spare_ended: Ended::new(),
-            writing: false,
-            corked_by: None,
-            blocked: false,
-            writable_again: false,
-            ended: None,
         }
     }
 
-    /// Takes the spare vectors, for messages to be written and for ended messages.
+    /// The reason for which nothing is sent any more.
+    pub(super) const fn ended(&self) -> Option<ConnError> {
+        match &self.sending {
+            Sending::Open(_) => None,
+            Sending::Ended(conn_error) => Some(*conn_error),
+        }
+    }
+
+    /// Ends sending, unless it has ended before; returns the queue.
+    pub(super) fn end(&mut self, conn_error: ConnError) -> VecDeque<Outgoing> {
+        let Sending::Open(queue) = &mut self.sending else { return VecDeque::new() };
+        let queue = std::mem::take(queue);
+        self.sending = Sending::Ended(conn_error);
+        queue
+    }
+
+    /// What there is to send with; `None` once sending has ended.
+    pub(super) const fn open(&mut self) -> Option<OpenSide<'_>> {
+        let Self { sending, writer, unacked, .. } = self;
+        match sending {
+            Sending::Open(queue) => Some(OpenSide { queue, writer, unacked }),
+            Sending::Ended(_) => None,
+        }
+    }
+
+    /// Ends the cork of the calling thread; returns whether it is still the writer.
+    pub(super) const fn uncork(&mut self) -> bool {
+        self.writer.uncork()
+    }
+
+    /// See [`Writer::take_over`].
+    pub(super) fn take_over(&mut self) -> bool {
+        self.writer.take_over()
+    }
+
+    /// The messages that the connection keeps, in the queue or until their delivery ACKs.
+    pub(super) fn kept(&mut self) -> impl Iterator<Item = &mut Pooled<OutgoingMessage>> {
+        let Self { sending, unacked, .. } = self;
+        let queue = match sending {
+            Sending::Open(queue) => Some(queue),
+            Sending::Ended(_) => None,
+        };
+        let queued = queue.into_iter().flatten().filter_map(|out| out.message.as_mut());
+        queued.chain(unacked.all_written())
+    }
+
+    /// Takes the spare vectors, for messages to be written and for those that have ended.
     pub(super) fn take_spare(&mut self) -> (Vec<Outgoing>, Ended) {
         (std::mem::take(&mut self.spare), std::mem::take(&mut self.spare_ended))
     }
@@ -180,29 +318,64 @@ impl SendSide {
         }
     }
 
-    pub(crate) fn is_writing(&self) -> bool {
-        self.writing
+    pub(crate) const fn is_writing(&self) -> bool {
+        matches!(self.writer, Writer::Thread { .. })
     }
 
-    /// Makes the calling thread the writer in place of one that has the connection corked; returns whether it is.
-    pub(super) fn take_over(&mut self) -> bool {
-        self.corked_by.take_if(|thread| *thread != thread::current().id()).is_some()
+    /// Handles that the socket is writable. Makes the calling thread the writer if there is none and anything is queued;
+    /// returns whether it is.
+    pub(super) fn on_writable(&mut self) -> bool {
+        if let Writer::Thread { writable_again, .. } = &mut self.writer {
+            *writable_again = true;
+            return false;
+        }
+        let has_work = self.open().is_some_and(|open| !open.queue.is_empty());
+        self.writer = if has_work { Writer::thread(None) } else { Writer::Nobody };
+        has_work
     }
 
-    pub(super) fn is_full_of_noops(&self) -> bool {
-        // There are few messages, since each needs a credit.
-        self.queue.len() >= MAX_NOOPS
-            && self.queue.iter().filter(|out| out.message.is_none()).count() >= MAX_NOOPS
+    /// Ends the work of the calling thread, the writer.
+    pub(super) const fn end_writing(&mut self) {
+        self.writer = Writer::Nobody;
     }
 
-    /// Ends the writer's work; the scheduler continues with the rest.
-    pub(super) fn stop_for_now(&mut self, mut batch: Vec<Outgoing>) {
-        while let Some(out) = batch.pop() {
-            self.queue.push_front(out);
+    /// Adds to the writer's batch, up to `limit` messages in all. `full` says that the socket was full just now.
+    pub(super) fn next_batch(&mut self, mut batch: Vec<Outgoing>, limit: usize, full: bool) -> NextBatch {
+        let queue = match &mut self.sending {
+            Sending::Open(queue) => queue,
+            Sending::Ended(conn_error) => return NextBatch::Ended(batch, *conn_error),
+        };
+        if full && !self.writer.take_writable_again() {
+            return match self.stop_for_now(batch) {
+                Ok(()) => NextBatch::Later,
+                Err((batch, conn_error)) => NextBatch::Ended(batch, conn_error),
+            };
+        }
+        let room = limit.saturating_sub(batch.len()).min(queue.len());
+        batch.extend(queue.drain(..room));
+        if !batch.is_empty() {
+            return NextBatch::Write(batch);
         }
         self.spare = batch;
-        self.blocked = true;
-        self.writing = false;
+        self.end_writing();
+        NextBatch::Nothing
+    }
+
+    /// Ends the writer's work; the scheduler continues with the rest. Returns the batch if sending has ended.
+    pub(super) fn stop_for_now(
+        &mut self,
+        mut batch: Vec<Outgoing>,
+    ) -> Result<(), (Vec<Outgoing>, ConnError)> {
+        let queue = match &mut self.sending {
+            Sending::Open(queue) => queue,
+            Sending::Ended(conn_error) => return Err((batch, *conn_error)),
+        };
+        while let Some(out) = batch.pop() {
+            queue.push_front(out);
+        }
+        self.spare = batch;
+        self.writer = Writer::Scheduler;
+        Ok(())
     }
 }
 

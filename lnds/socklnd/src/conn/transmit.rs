@@ -5,7 +5,7 @@
 //! accept wait until the socket is writable again.
 
 use super::cork;
-use super::send_side::{Ended, EndedMessage, Outgoing, SendSide, Transmitted};
+use super::send_side::{Ended, EndedMessage, NextBatch, OpenSide, Outgoing, Transmitted, Turn};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::proto::Version;
@@ -21,7 +21,6 @@ use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
 
 /// Maximum number of messages written with one system call.
 const BATCH: usize = 16;
@@ -41,34 +40,29 @@ impl Connection {
     pub(crate) fn transmit(self: &Arc<Self>, mut out: Outgoing) -> Transmitted {
         {
             let mut side = lock(&self.tx);
-            if side.ended.is_some() {
-                return Transmitted::Ended(out);
-            }
-            if !out.assign_message_id(&mut side.unacked, self.own_id()) {
+            let Some(open) = side.open() else { return Transmitted::Ended(out) };
+            if !out.assign_message_id(open.unacked, self.own_id()) {
                 drop(side);
                 self.owner.end(self, ConnError::Local(Errno::ConnectionReset));
                 return Transmitted::Ended(out);
             }
-            if out.message.is_none() && side.is_full_of_noops() {
+            if out.message.is_none() && open.is_full_of_noops() {
                 drop(side);
-                self.ni
-                    .note_stalled(self.identity.id, "it does not receive the delivery ACKs that it asks for");
+                self.ni.note_stalled(
+                    self.terms.identity.id,
+                    "it does not receive the delivery ACKs that it asks for",
+                );
                 self.owner.end(self, ConnError::Stalled);
                 return Transmitted::Ended(out);
             }
+            let turn = open.writer.take_turn(|| cork::hold(self));
             self.unsent.fetch_add(out.left(), Ordering::Relaxed);
-            if side.writing || side.blocked {
-                side.queue.push_back(out);
-                if side.take_over() {
-                    drop(side);
+            if turn != Turn::Write {
+                open.queue.push_back(out);
+                drop(side);
+                if turn == Turn::TakeOver {
                     self.drain_queue(None, false);
                 }
-                return Transmitted::Kept;
-            }
-            side.writing = true;
-            if cork::hold(self) {
-                side.corked_by = Some(thread::current().id());
-                side.queue.push_back(out);
                 return Transmitted::Kept;
             }
         }
@@ -97,7 +91,7 @@ impl Connection {
     /// Writes the messages that were queued while the calling thread had the connection corked, unless another thread has
     /// taken over.
     pub(super) fn write_queue(self: &Arc<Self>) {
-        let is_writer = lock(&self.tx).corked_by.take().is_some();
+        let is_writer = lock(&self.tx).uncork();
         if is_writer {
             self.drain_queue(None, false);
         }
@@ -114,11 +108,11 @@ impl Connection {
                     AfterWrite::Waits
                 }
             };
-            if side.ended.is_some() || !side.queue.is_empty() {
+            if side.open().is_none_or(|open| !open.queue.is_empty()) {
                 drop(side);
                 self.drain_queue(None, false);
             } else {
-                side.writing = false;
+                side.end_writing();
             }
             after_write
         };
@@ -136,7 +130,7 @@ impl Connection {
     /// Sends a NOOP that the peer's system must acknowledge, unless unsent messages do the same or the version has no NOOP.
     /// Returns whether it did.
     pub(crate) fn send_keepalive(self: &Arc<Self>) -> bool {
-        let sends = self.version >= Version::V3 && !self.has_unsent();
+        let sends = self.terms.version >= Version::V3 && !self.has_unsent();
         if sends {
             self.transmit_noop(Cookies { request: 0, ack: KEEPALIVE_COOKIE });
         }
@@ -159,29 +153,16 @@ impl Connection {
 
     /// Continues writing when the socket may have room again.
     pub(crate) fn on_writable(self: &Arc<Self>) {
-        {
-            let mut side = lock(&self.tx);
-            if side.writing {
-                side.writable_again = true;
-                return;
-            }
-            side.blocked = false;
-            if side.queue.is_empty() {
-                return;
-            }
-            side.writing = true;
+        let is_writer = lock(&self.tx).on_writable();
+        if is_writer {
+            self.drain_queue(None, false);
         }
-        self.drain_queue(None, false);
     }
 
     /// Ends sending. Queued messages come back. Messages that are written and have no delivery ACK stay until
     /// [`Connection::fail_unacked`]. Returns how many messages came back.
     pub(crate) fn stop_sending(&self, conn_error: ConnError) -> usize {
-        let queue = {
-            let mut side = lock(&self.tx);
-            side.ended.get_or_insert(conn_error);
-            std::mem::take(&mut side.queue)
-        };
+        let queue = lock(&self.tx).end(conn_error);
         let mut count = 0;
         for (message, result) in queue.into_iter().filter_map(|out| self.given_back(out, conn_error)) {
             self.ni.finalize(message, result);
@@ -191,23 +172,22 @@ impl Connection {
     }
 
     /// Takes back the messages of which no byte has been written; the others stay.
-    #[allow(clippy::vec_box, reason = "boxes are what drivers give and take")]
     pub(crate) fn withdraw(&self) -> Vec<Pooled<OutgoingMessage>> {
-        let mut side = lock(&self.tx);
-        let queue = std::mem::take(&mut side.queue);
+        let side = &mut *lock(&self.tx);
         let mut withdrawn = Vec::new();
-        for mut out in queue {
+        let Some(OpenSide { queue, unacked, .. }) = side.open() else { return withdrawn };
+        for mut out in std::mem::take(queue) {
             match out.message.take() {
                 Some(message) if out.sent == 0 => {
                     self.unsent.fetch_sub(out.head.bytes().len() + message.payload_len(), Ordering::Relaxed);
                     if let Some(cookie) = out.cookie {
-                        side.unacked.withdraw(cookie);
+                        unacked.withdraw(cookie);
                     }
                     withdrawn.push(message);
                 }
                 message => {
                     out.message = message;
-                    side.queue.push_back(out);
+                    queue.push_back(out);
                 }
             }
         }
@@ -216,10 +196,7 @@ impl Connection {
 
     /// Takes the credits of the messages that are partly written or sent, so that others need not wait until these arrive.
     pub(crate) fn take_credits(&self) -> Vec<TakenCredits> {
-        let mut side = lock(&self.tx);
-        let SendSide { queue, unacked, .. } = &mut *side;
-        let queued = queue.iter_mut().filter_map(|out| out.message.as_mut());
-        queued.chain(unacked.all_written()).filter_map(|message| message.take_credits()).collect()
+        lock(&self.tx).kept().filter_map(|message| message.take_credits()).collect()
     }
 
     /// Gives back the messages whose delivery ACKs are late; the connection stays open, and the delivery ACKs may still come.
@@ -278,23 +255,12 @@ impl Connection {
 
     fn write_batches(self: &Arc<Self>, mut batch: Vec<Outgoing>, mut full: bool, ended: &mut Ended) {
         for _ in 0..ROUNDS {
-            {
-                let mut side = lock(&self.tx);
-                if let Some(conn_error) = side.ended {
-                    drop(side);
-                    return self.give_up(batch, conn_error, ended);
-                }
-                if full && !std::mem::take(&mut side.writable_again) {
-                    return side.stop_for_now(batch);
-                }
-                let room = BATCH.saturating_sub(batch.len()).min(side.queue.len());
-                batch.extend(side.queue.drain(..room));
-                if batch.is_empty() {
-                    side.spare = batch;
-                    side.writing = false;
-                    return;
-                }
-            }
+            let next = lock(&self.tx).next_batch(batch, BATCH, full);
+            batch = match next {
+                NextBatch::Write(batch) => batch,
+                NextBatch::Nothing | NextBatch::Later => return,
+                NextBatch::Ended(batch, conn_error) => return self.give_up(batch, conn_error, ended),
+            };
             match self.write(&mut batch) {
                 Written::All | Written::More => full = false,
                 Written::SocketFull => full = true,
@@ -304,17 +270,14 @@ impl Connection {
                 }
             }
             let done = batch.iter().take_while(|out| out.left() == 0).count();
-            self.written.fetch_add(done as u64, Ordering::Relaxed);
+            self.progress.written.fetch_add(done as u64, Ordering::Relaxed);
             ended.extend(batch.drain(..done).filter_map(|out| self.wrote(out)));
         }
-        let mut side = lock(&self.tx);
-        if let Some(conn_error) = side.ended {
-            drop(side);
-            return self.give_up(batch, conn_error, ended);
+        let stopped = lock(&self.tx).stop_for_now(batch);
+        match stopped {
+            Ok(()) => self.scheduler.schedule(Arc::clone(self)),
+            Err((batch, conn_error)) => self.give_up(batch, conn_error, ended),
         }
-        side.stop_for_now(batch);
-        drop(side);
-        self.scheduler.schedule(Arc::clone(self));
     }
 
     fn give_up(&self, batch: Vec<Outgoing>, conn_error: ConnError, ended: &mut Ended) {
@@ -353,7 +316,7 @@ impl Connection {
 
     /// Returns the reason of a failed write: the earlier end of the connection, if it has ended meanwhile.
     fn why_writing_failed(&self, errno: Errno) -> ConnError {
-        lock(&self.tx).ended.unwrap_or(match errno {
+        lock(&self.tx).ended().unwrap_or(match errno {
             Errno::Pipe | Errno::ConnectionReset | Errno::ConnectionAborted => ConnError::ClosedByPeer(errno),
             _ => ConnError::WriteFailed(errno),
         })
@@ -368,7 +331,7 @@ impl Connection {
     }
 
     fn end_writing(&self) {
-        lock(&self.tx).writing = false;
+        lock(&self.tx).end_writing();
         self.note_quiet();
     }
 
@@ -402,7 +365,7 @@ impl Connection {
 
     /// The failure of a message that was written when its delivery ACK could not arrive any more.
     fn lost_failure(&self) -> SendFailure {
-        let conn_error = lock(&self.tx).ended.unwrap_or(ConnError::Local(Errno::Io));
+        let conn_error = lock(&self.tx).ended().unwrap_or(ConnError::Local(Errno::Io));
         self.unacked_failure(conn_error)
     }
 

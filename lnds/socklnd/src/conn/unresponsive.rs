@@ -19,7 +19,7 @@ impl Connection {
     /// Puts the connection into the watch list after a write: until the bytes have arrived, the check must notice an
     /// unresponsive peer.
     pub(crate) fn note_written(self: &Arc<Self>) {
-        self.progressed.store(true, Ordering::Relaxed);
+        self.progress.progressed.store(true, Ordering::Relaxed);
         if !self.watched.load(Ordering::SeqCst) && !self.watched.swap(true, Ordering::SeqCst) {
             self.watch_list.add(self);
         }

@@ -102,17 +102,17 @@ impl Connection {
     /// Updates the times of last progress: counters that have changed since the last call count as progress at `now`.
     pub(super) fn update_watch(&self, now: Time) -> Watch {
         let mut watch = lock(&self.watch);
-        if self.received.swap(false, Ordering::Relaxed) {
+        if self.progress.received.swap(false, Ordering::Relaxed) {
             watch.received = now;
         }
-        if self.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
+        if self.progress.progressed.swap(false, Ordering::Relaxed) || !self.has_unsent() {
             watch.progressed = now;
         }
-        let midway = self.midway.load(Ordering::Relaxed);
+        let midway = self.progress.midway.load(Ordering::Relaxed);
         if midway == 0 || midway != watch.arriving.0 {
             watch.arriving = (midway, now);
         }
-        let written = self.written.load(Ordering::Relaxed);
+        let written = self.progress.written.load(Ordering::Relaxed);
         if written != watch.leaving.0 || !self.has_unsent() {
             watch.leaving = (written, now);
         }

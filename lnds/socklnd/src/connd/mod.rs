@@ -195,7 +195,7 @@ impl Connd {
         for ni in self.nis.all() {
             for connection in ni.all_connections() {
                 if connection.is_overdue(now) {
-                    ni.ni.note_stalled(connection.identity.id, "no progress");
+                    ni.ni.note_stalled(connection.terms.identity.id, "no progress");
                     connection.end(ConnError::Stalled);
                 }
                 is_idle &= connection.is_idle(now);

@@ -22,7 +22,7 @@ impl Peer {
         }
         // Back on the same connection if that is for bulk towards this node, as the kernel does, or on the best for it
         // (wire-tcp 3.4).
-        let other = if connection.kind == ConnectionType::BulkIn {
+        let other = if connection.terms.kind == ConnectionType::BulkIn {
             None
         } else {
             lock(&self.state).choose(TxKind::Ack, self.ni.shared.config.min_bulk)

@@ -1,6 +1,6 @@
 //! Connects to a peer, inbound connections of the peer, and the installation of established ones.
 
-use super::{Peer, PeerState, WaitingMessage};
+use super::{Listing, Peer, PeerState, WaitingMessage};
 use crate::conn::{ConnContext, ConnOwner, Connection, Settled};
 use crate::decide::admit::{PeerIncarnation, PeerStatus};
 use crate::decide::cause::{BytesSent, ConnError};
@@ -21,25 +21,33 @@ impl Peer {
     /// thread does this.
     pub(crate) fn pin(&self) -> bool {
         let mut state = lock(&self.state);
-        state.pinned = !state.removed;
-        state.pinned
+        if !state.is_removed() {
+            state.listing = Listing::Pinned;
+        }
+        !state.is_removed()
     }
 
     pub(crate) fn unpin(&self) {
-        lock(&self.state).pinned = false;
+        {
+            let mut state = lock(&self.state);
+            if state.listing == Listing::Pinned {
+                state.listing = Listing::Listed;
+            }
+        }
         self.retire();
     }
 
     /// Whether any of the peer's connections is to a privileged process.
     pub(crate) fn has_privileged(&self) -> bool {
-        lock(&self.state).connections.iter().any(|slot| slot.connection.privileged)
+        lock(&self.state).connections.iter().any(|slot| slot.connection.terms.privileged)
     }
 
     /// Returns the state that decides whether a connection from the peer is accepted.
     pub(crate) fn status(&self, kind: ConnectionType, remote: IpAddr, now: Time) -> PeerStatus {
         let state = lock(&self.state);
-        let same_type =
-            |slot: &&super::ConnSlot| slot.connection.kind == kind && slot.connection.remote == remote;
+        let same_type = |slot: &&super::ConnSlot| {
+            slot.connection.terms.kind == kind && slot.connection.terms.remote == remote
+        };
         PeerStatus {
             peer_incarnation: state.peer_incarnation,
             own_connect: state.schedule.connecting(now),
@@ -77,7 +85,7 @@ impl Peer {
     /// is needed.
     pub(crate) fn begin_connect(&self, now: Time) -> Option<(Version, ConnectionType)> {
         let mut state = lock(&self.state);
-        let Some(kind) = state.wanted.filter(|_| !state.removed) else {
+        let Some(kind) = state.wanted.filter(|_| !state.is_removed()) else {
             state.schedule.cancel();
             return None;
         };
@@ -214,7 +222,7 @@ impl Peer {
         self.owner.remember_connection(&connection)?;
         let removed = {
             let mut state = lock(&self.state);
-            if !state.removed {
+            if !state.is_removed() {
                 state.connections.push(super::ConnSlot { connection: Arc::clone(&connection), last_used: 0 });
                 state.peer_incarnation = Some(peer_incarnation);
                 self.recount(&mut state);
@@ -222,7 +230,7 @@ impl Peer {
                     state.schedule.succeeded();
                 }
             }
-            state.removed
+            state.is_removed()
         };
         if removed {
             connection.close(ConnError::Shutdown);
@@ -262,8 +270,8 @@ impl Peer {
 
     fn count(&self, state: &PeerState) -> ConnCounts {
         let ip = self.ip();
-        let here = state.connections.iter().filter(|slot| slot.connection.remote == ip);
-        ConnCounts::of(here.map(|slot| slot.connection.kind))
+        let here = state.connections.iter().filter(|slot| slot.connection.terms.remote == ip);
+        ConnCounts::of(here.map(|slot| slot.connection.terms.kind))
     }
 
     pub(super) fn recount(&self, state: &mut PeerState) {

@@ -1,6 +1,6 @@
 //! The end of a peer's connections, and the periodic scan.
 
-use super::{Peer, WaitingMessage};
+use super::{Listing, Peer, WaitingMessage};
 use crate::conn::Connection;
 use crate::decide::cause::{BytesSent, ConnError};
 use crate::decide::choose::TxKind;
@@ -146,7 +146,7 @@ impl Peer {
     pub(crate) fn retire(&self) {
         let idle = {
             let mut state = lock(&self.state);
-            if !state.waiting.is_empty() && !state.removed {
+            if !state.waiting.is_empty() && !state.is_removed() {
                 // Messages may have waited for a peer that had connected to complete its connections.
                 self.connect_if_not_connected(&mut state);
                 if state.request_connect() {
@@ -154,12 +154,14 @@ impl Peer {
                     return self.request_connect();
                 }
             }
-            let idle = !state.pinned
+            let idle = state.listing != Listing::Pinned
                 && state.connections.is_empty()
                 && state.waiting.is_empty()
                 && state.schedule.idle()
                 && !state.schedule.has_failed();
-            state.removed |= idle;
+            if idle {
+                state.listing = Listing::Removed;
+            }
             idle
         };
         if idle {
@@ -170,7 +172,7 @@ impl Peer {
 
     /// Ends the peer with its NI: no message waits, no new one is accepted.
     pub(crate) fn shutdown(&self) {
-        lock(&self.state).removed = true;
+        lock(&self.state).listing = Listing::Removed;
         // The ACKs are sent, so that the peer does not wait for them in vain.
         self.send_pending_acks();
         self.give_back_waiting(ConnError::Shutdown);
@@ -227,7 +229,7 @@ impl Peer {
             let overdue = state.connections.iter().map(|slot| &slot.connection);
             let overdue: Vec<_> = overdue.filter(|it| it.is_ack_overdue(now)).cloned().collect();
             // An outage is no reason to end connections that may survive it: the peer's next message would find no connection.
-            let outlast = state.unresponsive && overdue.iter().all(|connection| connection.outlasts);
+            let outlast = state.unresponsive && overdue.iter().all(|connection| connection.terms.outlasts);
             let is_idle = state.waiting.is_empty() && !state.unresponsive;
             (expired, !overdue.is_empty() && !outlast, overdue, is_idle)
         };

@@ -103,10 +103,19 @@ struct PeerState {
     late: bool,
     /// Whether messages failed at once while connects were backing off: a reason to connect again.
     failed_fast: bool,
-    /// Whether the connecting thread is deciding on a connection of the peer: the peer stays in the NI's table.
-    pinned: bool,
-    /// Whether the peer has been removed from the NI's table: a thread that still has it must look the peer up again.
-    removed: bool,
+    listing: Listing,
+}
+
+/// The place of a peer in its NI's table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Listing {
+    /// The peer is in the table, until there is nothing to remember of it.
+    #[default]
+    Listed,
+    /// The connecting thread is deciding on a connection of the peer: the peer stays in the table.
+    Pinned,
+    /// The peer has been removed from the table: a thread that still has it must look the peer up again.
+    Removed,
 }
 
 struct ConnSlot {
@@ -168,7 +177,7 @@ impl Peer {
         loop {
             let (target, connect) = {
                 let mut state = lock(&self.state);
-                if state.removed {
+                if state.is_removed() {
                     return Err(message);
                 }
                 let target = self.target(&mut state, message);
@@ -234,10 +243,13 @@ impl Peer {
         let config = &self.ni.shared.config;
         config.delivery_acks.wanted(AckRequest {
             same_implementation: connection.same_implementation(),
-            version: connection.version,
-            bulk_out: state.connections.iter().any(|slot| slot.connection.kind == ConnectionType::BulkOut),
+            version: connection.terms.version,
+            bulk_out: state
+                .connections
+                .iter()
+                .any(|slot| slot.connection.terms.kind == ConnectionType::BulkOut),
             large: config.zc_min_payload.is_some_and(|least| payload >= least as usize),
-            proper_port: connection.proper_port,
+            proper_port: connection.terms.proper_port,
         })
     }
 
@@ -259,7 +271,7 @@ impl Peer {
         if ack.is_some() {
             self.ni.counts.acks.add();
         }
-        let (version, ack_cookie) = (connection.version, ack.unwrap_or(0));
+        let (version, ack_cookie) = (connection.terms.version, ack.unwrap_or(0));
         let out = Outgoing::message(message, version, same_implementation, request_ack, ack_cookie, checksum);
         let out = match out {
             Ok(out) => out,
@@ -288,6 +300,10 @@ impl Peer {
 }
 
 impl PeerState {
+    fn is_removed(&self) -> bool {
+        self.listing == Listing::Removed
+    }
+
     fn all(&self) -> impl Iterator<Item = &Arc<Connection>> {
         self.connections.iter().map(|slot| &slot.connection).chain(&self.leaving)
     }
@@ -314,8 +330,8 @@ impl PeerState {
 
     fn choose(&mut self, tx: TxKind, min_bulk: u32) -> Option<Arc<Connection>> {
         let candidates = self.connections.iter().map(|slot| Candidate {
-            kind: slot.connection.kind,
-            version: slot.connection.version,
+            kind: slot.connection.terms.kind,
+            version: slot.connection.terms.version,
             unsent: slot.connection.unsent(),
             last_used: slot.last_used,
         });

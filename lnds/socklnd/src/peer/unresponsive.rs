@@ -202,7 +202,7 @@ impl Peer {
             let mut state = lock(&self.state);
             still_waiting.append(&mut state.waiting);
             state.waiting = still_waiting;
-            state.removed
+            state.is_removed()
         };
         if removed {
             self.give_back_waiting(ConnError::Shutdown);
@@ -235,7 +235,7 @@ impl Peer {
             state.last_surplus_probe = Some(now);
             state.surplus_pause = (2 * pause).clamp(FIRST_SURPLUS_PAUSE, MAX_SURPLUS_PAUSE);
         }
-        for connection in connections.iter().filter(|connection| connection.kind == kind) {
+        for connection in connections.iter().filter(|connection| connection.terms.kind == kind) {
             connection.send_keepalive();
         }
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 impl Connection {
     /// Checks whether a message has arrived before.
     pub(super) fn check_duplicate(self: &Arc<Self>, side: &mut ReceiveSide, request: u64) -> Dedup {
-        let Some(node) = self.node.as_ref().filter(|_| request != 0) else { return Dedup::New };
+        let Some(node) = self.terms.node.as_ref().filter(|_| request != 0) else { return Dedup::New };
         let Some(message_id) = MessageId::of(request) else { return Dedup::Invalid };
         let conn_seq = message_id.conn_seq();
         if message_id.is_resend() {
@@ -85,7 +85,7 @@ impl Connection {
     /// Records that a message has arrived, and queues its delivery ACK.
     fn acknowledge_arrival(self: &Arc<Self>, conn_seq: Option<&OpenSeq>, pending: &mut Pending) {
         if let Some(message_id) = pending.message_id.take() {
-            match (&self.node, conn_seq) {
+            match (&self.terms.node, conn_seq) {
                 (Some(node), _) if message_id.is_resend() => {
                     node.take(message_id.first(), self.ni.shared.now());
                 }
@@ -121,12 +121,12 @@ impl Connection {
             Some(ParkedState::Matched(_)) => self.ni.may_be_resent(),
             _ => !self.ni.is_ending(),
         };
-        match (&self.node, message_id, state) {
+        match (&self.terms.node, message_id, state) {
             (Some(node), Some(message_id), Some(state)) if may_be_resent => {
                 if let ParkedState::Deferred(deferred) = &state {
                     deferred.park();
                 }
-                let (peer, ni) = (self.identity.id.nid, Arc::clone(&self.ni));
+                let (peer, ni) = (self.terms.identity.id.nid, Arc::clone(&self.ni));
                 node.park(Parked { state, message_id: message_id.first(), peer, until, length, ni });
             }
             (node, message_id, state) => {
@@ -138,7 +138,7 @@ impl Connection {
                 }
             }
         }
-        if let (Some(node), Some(known)) = (&self.node, side.conn_seq.take()) {
+        if let (Some(node), Some(known)) = (&self.terms.node, side.conn_seq.take()) {
             node.close(known.conn_seq, now);
         }
     }

@@ -98,7 +98,7 @@ impl Connection {
             match report {
                 Report::Sent(message) => self.ni.finalize(message, Ok(())),
                 Report::Confirmed(id, confirmation) => {
-                    self.ni.upcalls.confirmed(self.identity.id.nid, id, confirmation);
+                    self.ni.upcalls.confirmed(self.terms.identity.id.nid, id, confirmation);
                 }
                 Report::Received(message) => self.ni.upcalls.received(message, Ok(())),
                 Report::Stored(action, stored) => stored.execute(action, &self.ni),
@@ -116,10 +116,10 @@ impl Connection {
         mut side: MutexGuard<'a, ReceiveSide>,
     ) -> Option<(MutexGuard<'a, ReceiveSide>, bool)> {
         let mut drained = false;
-        let last_read = self.reads.load(Ordering::Relaxed) + MAX_READS;
+        let last_read = self.progress.reads.load(Ordering::Relaxed) + MAX_READS;
         let last_head = side.heads + MAX_MESSAGES;
         let mut heads = side.heads;
-        while self.reads.load(Ordering::Relaxed) < last_read && side.heads < last_head {
+        while self.progress.reads.load(Ordering::Relaxed) < last_read && side.heads < last_head {
             if !side.reports.is_empty() {
                 side = self.tell_core(side)?;
             }
@@ -138,7 +138,9 @@ impl Connection {
             match step {
                 Ok(Flow::Continue) => {}
                 Ok(Flow::Pause) => {
-                    self.midway.store(if side.is_midway() { side.heads + 1 } else { 0 }, Ordering::Relaxed);
+                    self.progress
+                        .midway
+                        .store(if side.is_midway() { side.heads + 1 } else { 0 }, Ordering::Relaxed);
                     return Some((side, false));
                 }
                 Err(end) => {
@@ -165,7 +167,7 @@ impl Connection {
 
     /// Takes a head out of the buffer, or reads if it is not complete.
     fn decode(self: &Arc<Self>, side: &mut ReceiveSide, drained: &mut bool) -> Result<Flow, RxEnd> {
-        match frame::decode(self.version, self.order, side.buffer.bytes()) {
+        match frame::decode(self.terms.version, self.terms.order, side.buffer.bytes()) {
             Err(error) => Err(RxEnd::ProtocolViolation(error.to_string())),
             Ok(Incoming::Need(_)) if *drained => Ok(Flow::Pause),
             Ok(Incoming::Need(len)) => {
@@ -207,7 +209,7 @@ impl Connection {
         checksum: u32,
     ) -> Result<Flow, RxEnd> {
         take_frame(side, checksum)?;
-        self.acknowledge(AcksIn::by_noop(self.version, cookies), false, &mut side.reports)?;
+        self.acknowledge(AcksIn::by_noop(self.terms.version, cookies), false, &mut side.reports)?;
         Ok(Flow::Continue)
     }
 
@@ -223,7 +225,7 @@ impl Connection {
         let Some(id) = id else {
             return Err(RxEnd::ProtocolViolation("a confirmation that nobody asked for".into()));
         };
-        self.acknowledge(AcksIn::by_message(self.version, cookies), false, &mut side.reports)?;
+        self.acknowledge(AcksIn::by_message(self.terms.version, cookies), false, &mut side.reports)?;
         side.reports.push_back(Report::Confirmed(id.first(), confirmation));
         Ok(Flow::Continue)
     }
@@ -266,7 +268,7 @@ impl Connection {
         dedup: Dedup,
     ) -> Result<Flow, RxEnd> {
         let is_request = matches!(header.body, Body::Put { .. } | Body::Get { .. });
-        let acks_in = AcksIn::by_message(self.version, cookies);
+        let acks_in = AcksIn::by_message(self.terms.version, cookies);
         let acknowledged = self.acknowledge(acks_in, is_request, &mut side.reports);
         match (dedup, acknowledged) {
             (Dedup::Resumed(parked), Err(end)) => {
@@ -305,14 +307,14 @@ impl Connection {
         carried: Option<CarriedOrigin>,
         pending: Pending,
     ) -> Result<Flow, RxEnd> {
-        self.identity.relabel(&mut header);
+        self.terms.identity.relabel(&mut header);
         let hop = pending.message_id.and_then(|id| self.origin(id.first()));
         let provenance = Provenance { hop, carried };
         let deferred = OnceCell::new();
         let defer =
             || Arc::clone(deferred.get_or_init(|| Deferred::new(&self.ni, self))) as Arc<dyn DeferredRx>;
         let action =
-            self.ni.upcalls.receive(&self.lnet_ni, self.identity.id.nid, &header, &provenance, &defer);
+            self.ni.upcalls.receive(&self.lnet_ni, self.terms.identity.id.nid, &header, &provenance, &defer);
         match (action, deferred.into_inner()) {
             (RxAction::Defer, Some(deferred)) => Ok(self.defer(side, deferred, pending)),
             (action, _) => self.begin(side, action, pending),
@@ -361,7 +363,7 @@ impl Connection {
             Some(action) => {
                 let pending = pending.clone();
                 // The time limit of the payload begins now.
-                self.received.store(true, Ordering::Relaxed);
+                self.progress.received.store(true, Ordering::Relaxed);
                 self.begin(side, action, pending)
             }
         }
@@ -423,8 +425,8 @@ impl Connection {
         match result {
             Ok((0, _)) => Err(RxEnd::ByPeer(Errno::ConnectionReset)),
             Ok((read, asked)) => {
-                self.received.store(true, Ordering::Relaxed);
-                self.reads.fetch_add(1, Ordering::Relaxed);
+                self.progress.received.store(true, Ordering::Relaxed);
+                self.progress.reads.fetch_add(1, Ordering::Relaxed);
                 // Fewer bytes than requested mean that the socket is empty: the next byte will cause an event. But
                 // an end of the stream that is known already will not be reported again.
                 *drained = read < asked && !self.stream_ended.load(Ordering::Acquire);
@@ -464,7 +466,7 @@ impl Connection {
             RxEnd::ShuttingDown => self.owner.end(self, ConnError::Shutdown),
             RxEnd::ProtocolViolation(what) => {
                 self.ni.counts.protocol_errors.add();
-                let peer = self.identity.id;
+                let peer = self.terms.identity.id;
                 self.ni.shared.log(
                     LogClass::ProtocolViolation,
                     peer,
