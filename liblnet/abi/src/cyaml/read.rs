@@ -29,7 +29,7 @@ pub(crate) enum TreeError {
     NotAMapping {
         /// The place of the document.
         at: Place,
-        /// Its kind.
+        /// The kind of the part of the text.
         what: &'static str,
     },
     /// The C library has no memory for the tree.

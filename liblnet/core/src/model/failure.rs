@@ -85,7 +85,7 @@ pub enum Delivery {
     /// The peer may have received the message, and does not deduplicate it.
     Unknown,
     /// The peer may have received the message, and deduplicates it when it comes on another path with the same id
-    /// ([`crate::Message::message_id`]).
+    /// ([`crate::model::message::OutgoingMessage::message_id`]).
     Deduplicated,
     /// A gateway had received the message and returned it: no path of this node is to blame.
     Returned,

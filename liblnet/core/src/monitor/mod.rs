@@ -43,7 +43,7 @@ pub struct Monitor<'a> {
     pub(crate) state: &'a MonitorState,
 }
 
-/// What the monitor keeps between its calls.
+/// The state that the monitor keeps between its calls.
 #[derive(Debug, Default)]
 pub(crate) struct MonitorState {
     net_liveness: NetLiveness,

@@ -277,7 +277,7 @@ impl SendSide {
         queue
     }
 
-    /// What there is to send with; `None` once sending has ended.
+    /// The parts that sending needs; `None` once sending has ended.
     pub(super) const fn open(&mut self) -> Option<OpenSide<'_>> {
         let Self { sending, writer, unacked, .. } = self;
         match sending {
